@@ -1,0 +1,61 @@
+# What every change is made with. It needs Go, git and make; with a C compiler
+# the race detector runs too. Tools are pinned in go.mod.
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/pequod-io/pequod/cli.version=$(VERSION)
+
+# Packages whose code runs concurrently or shares files between processes: the
+# race detector makes CUE five to ten times slower, so it isn't run on all.
+RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/... ./cli/spool/...
+
+# BENCH selects benchmarks, BENCHFLAGS tunes them: make bench BENCH=Render.
+BENCH      ?= .
+BENCHFLAGS ?= -benchtime=1x -timeout=30m
+
+# What `make generate` writes, and nothing else does.
+GENERATED := docs/cmd 'api/*/zz_generated.*.go'
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test lint generate verify bench
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Print a real CRD and a real ResourceGraph
+	$(GO) run ./cmd/pequod crd generate -p embedded:webservice
+	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml
+
+build: ## Build bin/pequod
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+test: ## Run every test, and the race detector where a C compiler is at hand
+	$(GO) test ./...
+	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then \
+		set -x; $(GO) test -race $(RACE_PKGS); \
+	else \
+		echo 'no C compiler: the race detector was left out'; \
+	fi
+
+lint: ## Run go vet and staticcheck
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+generate: ## Write the command reference and the deep copies anew
+	$(GO) tool controller-gen object paths=./api/...
+	$(GO) run ./cli/docgen docs/cmd
+
+verify: lint ## Fail on anything unformatted, untidy, unchecked or not generated anew
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || \
+		{ echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; }
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	$(GO) test -count=1 -run '^TestImport' .
+	@$(MAKE) --no-print-directory generate
+	@git diff --exit-code -- $(GENERATED) || \
+		{ echo "the files above differ from what 'make generate' writes: commit them"; exit 1; }
+	@new=$$(git ls-files --others --exclude-standard -- $(GENERATED)); test -z "$$new" || \
+		{ echo "'make generate' wrote files that aren't committed:"; echo "$$new"; exit 1; }
+
+bench: ## Measure, in ratios to what is measured beside it
+	$(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHFLAGS) ./...

@@ -1,0 +1,221 @@
+package graph
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// An id is what a label's value may be, and isn't empty: it names a node in
+// selectors, messages and metrics as well as in expressions.
+const (
+	idPattern = `^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
+	maxID     = 63
+	idHint    = "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit, at most 63 characters"
+)
+
+// Check reads a graph and returns everything that is wrong with it.
+func Check(rg *v1alpha1.ResourceGraph) []Problem { return Read(rg).Problems() }
+
+// Problems returns everything that is wrong with the graph: node by node in
+// their order, then cycles, outputs and violations.
+func (g *Graph) Problems() []Problem {
+	var problems []Problem
+	add := func(node, path, message, hint string) {
+		problems = append(problems, Problem{Node: node, Path: path, Message: message, Hint: hint})
+	}
+	ids := regexp.MustCompile(idPattern)
+	objects := make(map[v1alpha1.ObjectRef]string, len(g.Nodes))
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		first := g.index[n.ID]
+		switch {
+		case n.ID == "":
+			add("", fmt.Sprintf("nodes[%d]", i), "has no id", "")
+		case len(n.ID) > maxID || !ids.MatchString(n.ID):
+			add(n.ID, "id", fmt.Sprintf("%q is not an id", n.ID), idHint)
+		case first != i:
+			add(n.ID, "id", fmt.Sprintf("nodes[%d] and nodes[%d] have the same id", first, i), "")
+		}
+		n.checkShape(add)
+		problems = append(problems, n.problems...)
+		g.checkSelf(n, add)
+		g.checkDependencies(n, add)
+		n.checkReadyWhen(add)
+		n.checkApplyPolicy(add)
+		g.checkObject(n, objects, add)
+	}
+	problems = append(problems, g.cycleProblems()...)
+	problems = append(problems, g.outputs...)
+	for i, v := range g.source.Spec.Graph.Violations {
+		checkOneOf(add, "", fmt.Sprintf("violations[%d].severity", i), "severity", v.Severity,
+			v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo)
+	}
+	return problems
+}
+
+type addFunc func(node, path, message, hint string)
+
+func (n *Node) checkShape(add addFunc) {
+	raw, err := rawJSON(n.Resource)
+	switch hasResource := raw != nil || err != nil; {
+	case hasResource && n.ExternalRef != nil:
+		add(n.ID, "", "has both resource and externalRef", "a node is one object")
+	case !hasResource && n.ExternalRef == nil:
+		add(n.ID, "", "has neither resource nor externalRef", "")
+	}
+}
+
+// checkSelf tells references of a node to itself: it can't be ready before it
+// is applied.
+func (g *Graph) checkSelf(n *Node, add addFunc) {
+	for _, late := range n.References {
+		if slices.Contains(late.Nodes(), n.ID) {
+			add(n.ID, append(reference.Path{"resource"}, late.Path...).String(), "reads the node itself",
+				"a late reference reads other nodes")
+		}
+	}
+}
+
+func (g *Graph) checkDependencies(n *Node, add addFunc) {
+	for k, id := range n.Dependencies {
+		path := fmt.Sprintf("dependencies[%d]", k)
+		_, ok := g.index[id]
+		switch {
+		case id == n.ID:
+			add(n.ID, path, "depends on itself", "")
+		case !ok || id == "":
+			add(n.ID, path, fmt.Sprintf("no node %q", id), nearest.Hint(id, g.ids))
+		}
+	}
+}
+
+func (n *Node) checkReadyWhen(add addFunc) {
+	for k, check := range n.ReadyWhen {
+		path := fmt.Sprintf("readyWhen[%d].", k)
+		switch check.Type {
+		case v1alpha1.ReadyConditionMatch:
+			if check.ConditionType == "" {
+				add(n.ID, path+"conditionType", "is missing", "ConditionMatch compares the status of a condition of this type")
+			}
+			checkOneOf(add, n.ID, path+"conditionStatus", "status", check.ConditionStatus, "True", "False", "Unknown")
+		case v1alpha1.ReadyExpression:
+			if check.Expr == "" {
+				add(n.ID, path+"expr", "is missing", "as in object.status.phase == 'Running'")
+			}
+			for _, issue := range n.ready[k] {
+				add(n.ID, path+"expr", issue.Message, issue.Hint)
+			}
+		case "":
+			add(n.ID, path+"type", "is missing", oneOf(v1alpha1.ReadyTypes))
+		default:
+			checkOneOf(add, n.ID, path+"type", "type", check.Type, v1alpha1.ReadyTypes...)
+		}
+	}
+}
+
+func (n *Node) checkApplyPolicy(add addFunc) {
+	p := n.ApplyPolicy
+	if p == nil {
+		return
+	}
+	checkOneOf(add, n.ID, "applyPolicy.mode", "mode", p.Mode,
+		v1alpha1.ApplyModeApply, v1alpha1.ApplyModeCreate, v1alpha1.ApplyModeAdopt)
+	checkOneOf(add, n.ID, "applyPolicy.conflictPolicy", "policy", p.ConflictPolicy, v1alpha1.ConflictError, v1alpha1.ConflictForce)
+	checkOneOf(add, n.ID, "applyPolicy.recreate", "policy", p.Recreate, v1alpha1.RecreateNever, v1alpha1.RecreateOnImmutable)
+	checkOneOf(add, n.ID, "applyPolicy.deletionPolicy", "policy", p.DeletionPolicy, v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan)
+	if p.Timeout == "" {
+		return
+	}
+	if d, err := time.ParseDuration(p.Timeout); err != nil || d <= 0 {
+		add(n.ID, "applyPolicy.timeout", fmt.Sprintf("%q is not a duration", p.Timeout), "such as 90s or 5m")
+	}
+}
+
+// checkObject tells nodes that are one object. The version doesn't count, it
+// is the same object under each; and where it isn't known whether a kind has
+// namespaces, no namespace and the graph's are the same.
+func (g *Graph) checkObject(n *Node, seen map[v1alpha1.ObjectRef]string, add addFunc) {
+	if n.Object.Kind == "" || n.Object.Name == "" {
+		return
+	}
+	key := n.Object
+	key.APIVersion = n.GroupKind().Group
+	if key.Namespace == "" {
+		key.Namespace = g.source.Namespace
+	}
+	first, taken := seen[key]
+	if !taken {
+		seen[key] = n.ID
+		return
+	}
+	field := "resource"
+	if n.ExternalRef != nil {
+		field = "externalRef"
+	}
+	add(n.ID, field, fmt.Sprintf("%s is also node %s", objectText(n), first), "two nodes for one object")
+}
+
+// objectText names an object as kubectl does, with its namespace: Deployment.apps default/web.
+func objectText(n *Node) string {
+	name := n.Object.Name
+	if n.Object.Namespace != "" {
+		name = n.Object.Namespace + "/" + name
+	}
+	return n.GroupKind().String() + " " + name
+}
+
+func checkOneOf[T ~string](add addFunc, node, path, noun string, got T, allowed ...T) {
+	if got != "" && !slices.Contains(allowed, got) {
+		add(node, path, fmt.Sprintf("unknown %s %q", noun, got), oneOf(allowed))
+	}
+}
+
+func oneOf[T ~string](allowed []T) string {
+	names := make([]string, len(allowed))
+	for i, a := range allowed {
+		names[i] = string(a)
+	}
+	return "one of " + strings.Join(names, ", ")
+}
+
+// cycleProblems tells each cycle at its first node, and in the hint those of
+// its edges that no author declared.
+func (g *Graph) cycleProblems() []Problem {
+	if _, rest := g.layers(); rest == 0 {
+		return nil
+	}
+	var problems []Problem
+	for _, cycle := range g.cycles() {
+		var why []string
+		for i := range len(cycle) - 1 {
+			if text := g.explain(cycle[i], cycle[i+1]); text != "" {
+				why = append(why, text)
+			}
+		}
+		problems = append(problems, Problem{
+			Node: g.ids[cycle[0]], Path: g.edge(cycle[0], cycle[1]).Path,
+			Message: cycleText(g.names(cycle)), Hint: strings.Join(why, "; "),
+		})
+	}
+	return problems
+}
+
+// explain says where an edge comes from, unless it was declared.
+func (g *Graph) explain(node, needs int) string {
+	switch e := g.edge(node, needs); {
+	case e.Kind == Reference:
+		return fmt.Sprintf("%s reads %s at %s", e.Node, e.Needs, e.Path)
+	case e.Kind == Implied && isCRD(g.Nodes[needs].GroupKind()):
+		return fmt.Sprintf("%s is defined by %s", e.Node, e.Needs)
+	case e.Kind == Implied:
+		return fmt.Sprintf("%s lies in the Namespace of %s", e.Node, e.Needs)
+	}
+	return ""
+}

@@ -1,0 +1,21 @@
+package nearest
+
+import "testing"
+
+func TestHint(t *testing.T) {
+	names := []string{"db", "deployment", "service", "services"}
+	for _, test := range []struct{ got, want string }{
+		{"servce", `did you mean "service"?`},
+		{"service", `did you mean "service"?`},
+		{"deploymnets", `did you mean "deployment"?`},
+		{"bd", ""},
+		{"dba", `did you mean "db"?`},
+		{"x", ""},
+		{"", ""},
+		{"configmap", ""},
+	} {
+		if got := Hint(test.got, names); got != test.want {
+			t.Errorf("Hint(%q) = %q, want %q", test.got, got, test.want)
+		}
+	}
+}

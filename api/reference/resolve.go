@@ -1,0 +1,185 @@
+package reference
+
+import (
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// resolver walks a parsed expression, notes which nodes it reads, and rewrites
+// service to nodes["service"] in place. Variables of comprehensions and
+// namespaces of functions, as in math.greatest, are nobody's nodes. Any other
+// identifier is left to the type checker, because it may name a type.
+type resolver struct {
+	env    *cel.Env
+	scope  *Scope
+	tree   *ast.AST
+	nextID int64
+	bound  map[string]int // comprehension variables in force, by depth
+	seen   map[string]bool
+	nodes  []string
+	issues []Issue
+}
+
+func newResolver(env *cel.Env, scope *Scope, tree *ast.AST) *resolver {
+	return &resolver{
+		env: env, scope: scope, tree: tree,
+		nextID: ast.MaxID(tree) + 1,
+		bound:  map[string]int{},
+		seen:   map[string]bool{},
+	}
+}
+
+func (r *resolver) resolve() { r.expr(r.tree.Expr()) }
+
+func (r *resolver) expr(e ast.Expr) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		r.ident(e)
+	case ast.SelectKind:
+		s := e.AsSelect()
+		if r.isNodes(s.Operand()) {
+			r.read(s.FieldName())
+			return
+		}
+		r.expr(s.Operand())
+	case ast.CallKind:
+		r.call(e.AsCall())
+	case ast.ListKind:
+		for _, element := range e.AsList().Elements() {
+			r.expr(element)
+		}
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			r.expr(entry.AsMapEntry().Key())
+			r.expr(entry.AsMapEntry().Value())
+		}
+	case ast.StructKind:
+		for _, field := range e.AsStruct().Fields() {
+			r.expr(field.AsStructField().Value())
+		}
+	case ast.ComprehensionKind:
+		r.comprehension(e.AsComprehension())
+	}
+}
+
+func (r *resolver) ident(e ast.Expr) {
+	name := strings.TrimPrefix(e.AsIdent(), ".")
+	switch {
+	case r.bound[name] > 0:
+	case name == nodesVariable:
+		r.needID()
+	case r.scope.known[name] && Bare(name):
+		r.read(name)
+		r.rewrite(e, name)
+	}
+}
+
+// rewrite makes e an index into the map of nodes. The new expressions get the
+// place of the old one, so that messages still point there.
+func (r *resolver) rewrite(e ast.Expr, id string) {
+	factory := ast.NewExprFactory()
+	place, _ := r.tree.SourceInfo().GetOffsetRange(e.ID())
+	fresh := func() int64 {
+		r.nextID++
+		r.tree.SourceInfo().SetOffsetRange(r.nextID, place)
+		return r.nextID
+	}
+	e.SetKindCase(factory.NewCall(e.ID(), operators.Index,
+		factory.NewIdent(fresh(), nodesVariable),
+		factory.NewLiteral(fresh(), types.String(id))))
+}
+
+func (r *resolver) call(c ast.CallExpr) {
+	args := c.Args()
+	switch c.FunctionName() {
+	case operators.Index, operators.OptIndex, operators.OptSelect:
+		if len(args) == 2 && r.isNodes(args[0]) {
+			r.index(args[1])
+			return
+		}
+	}
+	if c.IsMemberFunction() && !r.isNamespace(c) {
+		r.expr(c.Target())
+	}
+	for _, arg := range args {
+		r.expr(arg)
+	}
+}
+
+func (r *resolver) index(key ast.Expr) {
+	if key.Kind() == ast.LiteralKind {
+		if id, ok := key.AsLiteral().(types.String); ok {
+			r.read(string(id))
+			return
+		}
+	}
+	r.needID()
+	if key.Kind() == ast.LiteralKind {
+		// Said once: the type checker must not say it again.
+		key.SetKindCase(ast.NewExprFactory().NewLiteral(key.ID(), types.String("")))
+		return
+	}
+	r.expr(key)
+}
+
+func (r *resolver) comprehension(c ast.ComprehensionExpr) {
+	r.expr(c.IterRange())
+	r.expr(c.AccuInit())
+	names := []string{c.AccuVar(), c.IterVar(), c.IterVar2()}
+	for _, name := range names {
+		r.bound[name]++
+	}
+	r.expr(c.LoopCondition())
+	r.expr(c.LoopStep())
+	r.bound[c.IterVar()]--
+	r.bound[c.IterVar2()]--
+	r.expr(c.Result())
+	r.bound[c.AccuVar()]--
+}
+
+func (r *resolver) isNodes(e ast.Expr) bool {
+	return e.Kind() == ast.IdentKind && strings.TrimPrefix(e.AsIdent(), ".") == nodesVariable && r.bound[nodesVariable] == 0
+}
+
+// isNamespace says whether what stands before a method's name is the first
+// part of a function's name.
+func (r *resolver) isNamespace(c ast.CallExpr) bool {
+	var names []string
+	for e := c.Target(); ; e = e.AsSelect().Operand() {
+		if e.Kind() == ast.IdentKind {
+			names = append(names, e.AsIdent())
+			break
+		}
+		if e.Kind() != ast.SelectKind {
+			return false
+		}
+		names = append(names, e.AsSelect().FieldName())
+	}
+	full := c.FunctionName()
+	for _, name := range names {
+		full = name + "." + full
+	}
+	return r.env.HasFunction(strings.TrimPrefix(full, "."))
+}
+
+func (r *resolver) read(id string) {
+	if !r.scope.known[id] {
+		r.issues = append(r.issues, r.scope.unknownNode(id))
+		return
+	}
+	if !r.seen[id] {
+		r.seen[id] = true
+		r.nodes = append(r.nodes, id)
+	}
+}
+
+func (r *resolver) needID() {
+	r.issues = append(r.issues, Issue{
+		Message: "nodes must be followed by the id of a node, written out",
+		Hint:    `as in nodes["worker-high"]: what an expression reads must be known before it runs`,
+	})
+}

@@ -1,0 +1,251 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// ResourceGraph is one instance rendered: the Kubernetes objects it needs, the
+// order among them, and when each of them counts as ready.
+type ResourceGraph struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   ResourceGraphSpec   `json:"spec"`
+	Status ResourceGraphStatus `json:"status,omitzero"`
+}
+
+// ResourceGraphSpec says what is to exist and how it is looked after. It holds
+// no timestamp and nothing of the machine that rendered it: the same input
+// gives the same bytes.
+type ResourceGraphSpec struct {
+	// SourceRef is the instance that was rendered.
+	SourceRef ObjectRef `json:"sourceRef"`
+	// PlatformRef is the module that rendered it.
+	PlatformRef PlatformRef `json:"platformRef"`
+	// RenderHash is "sha256:" and the hex digest of the canonical JSON of
+	// Graph alone, so that a new module that renders the same changes nothing
+	// in the cluster.
+	RenderHash string `json:"renderHash"`
+
+	// ServiceAccountName is the account of the graph's namespace that the
+	// applier impersonates.
+	ServiceAccountName string         `json:"serviceAccountName,omitempty"`
+	DeletionPolicy     DeletionPolicy `json:"deletionPolicy,omitempty"`
+	DriftPolicy        DriftPolicy    `json:"driftPolicy,omitempty"`
+	Suspend            bool           `json:"suspend,omitempty"`
+	Adopt              *Adopt         `json:"adopt,omitempty"`
+
+	Graph Graph `json:"graph"`
+}
+
+// PlatformRef identifies the module a graph was rendered from.
+type PlatformRef struct {
+	Module  string `json:"module"`
+	Version string `json:"version,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+}
+
+// ObjectRef names one Kubernetes object.
+type ObjectRef struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	// Namespace is empty for cluster-scoped objects, and for namespaced ones
+	// that lie in the namespace of their graph.
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// Graph is what the renderer made: nodes with their dependencies, the outputs
+// that are read from them once they are ready, and what policy had to say.
+type Graph struct {
+	Nodes []Node `json:"nodes"`
+	// Outputs maps a name to a literal, or to {"$from": "CEL"}.
+	Outputs    map[string]runtime.RawExtension `json:"outputs,omitempty"`
+	Violations []Violation                     `json:"violations,omitempty"`
+}
+
+// Node is one object of a graph. Exactly one of Resource and ExternalRef is set.
+type Node struct {
+	// ID is unique in the graph; dependencies and late references use it.
+	ID string `json:"id"`
+	// Resource is the object to apply. Anywhere but in apiVersion, kind and
+	// metadata.name and namespace a value may be {"$from": "CEL"}.
+	Resource *runtime.RawExtension `json:"resource,omitempty"`
+	// ExternalRef is an object that is read and waited for, never written.
+	ExternalRef *ObjectRef `json:"externalRef,omitempty"`
+	// Dependencies are ids of nodes that must be ready before this one is
+	// applied. Late references add theirs.
+	Dependencies []string `json:"dependencies,omitempty"`
+	// ReadyWhen holds the checks that must all pass; none means kstatus Current.
+	ReadyWhen   []ReadyCheck `json:"readyWhen,omitempty"`
+	ApplyPolicy *ApplyPolicy `json:"applyPolicy,omitempty"`
+}
+
+// ReadyCheck is one condition on a live object.
+type ReadyCheck struct {
+	Type ReadyType `json:"type"`
+	// ConditionType and ConditionStatus belong to ConditionMatch; the status
+	// is "True" if it is not given.
+	ConditionType   string `json:"conditionType,omitempty"`
+	ConditionStatus string `json:"conditionStatus,omitempty"`
+	// Expr is the CEL expression over `object` of an Expression check.
+	Expr string `json:"expr,omitempty"`
+}
+
+// ReadyType names a way to tell that an object is ready.
+type ReadyType string
+
+// The ways to tell that an object is ready.
+const (
+	ReadyExists              ReadyType = "Exists"
+	ReadyDeploymentAvailable ReadyType = "DeploymentAvailable"
+	ReadyConditionMatch      ReadyType = "ConditionMatch"
+	ReadyLoadBalancer        ReadyType = "ServiceLoadBalancerReady"
+	ReadyJobComplete         ReadyType = "JobComplete"
+	ReadyExpression          ReadyType = "Expression"
+)
+
+// ReadyTypes lists every ReadyType, in the order of the documentation.
+var ReadyTypes = []ReadyType{
+	ReadyExists, ReadyDeploymentAvailable, ReadyConditionMatch,
+	ReadyLoadBalancer, ReadyJobComplete, ReadyExpression,
+}
+
+// ApplyPolicy says how one object is written and removed. An empty Mode means
+// Apply, an empty ConflictPolicy Error, an empty Recreate Never, an empty
+// FieldManager "pequod", and an empty DeletionPolicy that of the graph, except
+// that PersistentVolumeClaims, Namespaces and CustomResourceDefinitions are
+// orphaned.
+type ApplyPolicy struct {
+	Mode           ApplyMode      `json:"mode,omitempty"`
+	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
+	FieldManager   string         `json:"fieldManager,omitempty"`
+	// IgnoreFields are paths, such as "spec.replicas", that are left to others
+	// after the object was created.
+	IgnoreFields   []string       `json:"ignoreFields,omitempty"`
+	Recreate       RecreatePolicy `json:"recreate,omitempty"`
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// Timeout bounds the wait for readiness, as a Go duration such as "90s".
+	Timeout string `json:"timeout,omitempty"`
+}
+
+// Normalize gives the policy without what is the default anyway, and nil where
+// nothing is left, so that two ways to say the same render the same.
+func (p ApplyPolicy) Normalize() *ApplyPolicy {
+	if p.Mode == ApplyModeApply {
+		p.Mode = ""
+	}
+	if p.ConflictPolicy == ConflictError {
+		p.ConflictPolicy = ""
+	}
+	if p.Recreate == RecreateNever {
+		p.Recreate = ""
+	}
+	if len(p.IgnoreFields) == 0 {
+		p.IgnoreFields = nil
+	}
+	if p.Mode == "" && p.ConflictPolicy == "" && p.Recreate == "" && p.IgnoreFields == nil &&
+		p.FieldManager == "" && p.DeletionPolicy == "" && p.Timeout == "" {
+		return nil
+	}
+	return &p
+}
+
+// ApplyMode says whether an object is kept as rendered, created once, or taken over.
+type ApplyMode string
+
+// The apply modes.
+const (
+	// ApplyModeApply keeps the object as rendered by server-side apply.
+	ApplyModeApply ApplyMode = "Apply"
+	// ApplyModeCreate creates the object once and never overwrites it.
+	ApplyModeCreate ApplyMode = "Create"
+	// ApplyModeAdopt takes over an object that exists.
+	ApplyModeAdopt ApplyMode = "Adopt"
+)
+
+// ConflictPolicy says what happens when another field manager owns a field.
+type ConflictPolicy string
+
+// The conflict policies.
+const (
+	ConflictError ConflictPolicy = "Error"
+	ConflictForce ConflictPolicy = "Force"
+)
+
+// RecreatePolicy says whether an object may be deleted and made anew.
+type RecreatePolicy string
+
+// The recreate policies.
+const (
+	RecreateNever       RecreatePolicy = "Never"
+	RecreateOnImmutable RecreatePolicy = "OnImmutable"
+)
+
+// DeletionPolicy says what becomes of objects that a graph no longer lists.
+type DeletionPolicy string
+
+// The deletion policies.
+const (
+	DeletionDelete DeletionPolicy = "Delete"
+	DeletionOrphan DeletionPolicy = "Orphan"
+)
+
+// DriftPolicy says what is done about changes made by others.
+type DriftPolicy string
+
+// The drift policies.
+const (
+	DriftCorrect DriftPolicy = "Correct"
+	DriftReport  DriftPolicy = "Report"
+)
+
+// Adopt says which existing objects a graph may take, and how.
+type Adopt struct {
+	// Mode is Explicit or LabelSelector.
+	Mode string `json:"mode,omitempty"`
+	// Strategy is TakeOwnership or Mirror.
+	Strategy      string                `json:"strategy,omitempty"`
+	Resources     []ObjectRef           `json:"resources,omitempty"`
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+}
+
+// Violation is what a policy found in an input or in a rendered node.
+type Violation struct {
+	// Path is a field of the instance, such as "spec.replicas", or of the
+	// node's resource where Node is set.
+	Path     string   `json:"path,omitempty"`
+	Node     string   `json:"node,omitempty"`
+	Message  string   `json:"message"`
+	Severity Severity `json:"severity,omitempty"`
+}
+
+// Severity ranks a violation: only Error stops a graph.
+type Severity string
+
+// The severities.
+const (
+	SeverityError   Severity = "Error"
+	SeverityWarning Severity = "Warning"
+	SeverityInfo    Severity = "Info"
+)
+
+// ResourceGraphStatus is what the applier found and did. Every list in it is bounded.
+type ResourceGraphStatus struct {
+	// Phase is Pending, Executing, Completed or Failed.
+	Phase              string                          `json:"phase,omitempty"`
+	ObservedGeneration int64                           `json:"observedGeneration,omitempty"`
+	NodeStates         map[string]NodeState            `json:"nodeStates,omitempty"`
+	Outputs            map[string]runtime.RawExtension `json:"outputs,omitempty"`
+	Conditions         []metav1.Condition              `json:"conditions,omitempty"`
+}
+
+// NodeState is the state of one node.
+type NodeState struct {
+	Phase     string       `json:"phase,omitempty"`
+	Message   string       `json:"message,omitempty"`
+	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
+	ReadyAt   *metav1.Time `json:"readyAt,omitempty"`
+	Adopted   bool         `json:"adopted,omitempty"`
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	cueerrors "cuelang.org/go/cue/errors"
+
+	"github.com/pequod-io/pequod/cli/outdir"
+	"github.com/pequod-io/pequod/crdgen"
+	"github.com/pequod-io/pequod/render"
+)
+
+type crdGenerateOptions struct {
+	platformFlags
+	outputFlags
+}
+
+func newCRDGenerate(s streams) *cobra.Command {
+	o := &crdGenerateOptions{}
+	cmd := &cobra.Command{
+		Use:   "generate -p PLATFORM",
+		Short: "Print the CRDs of platforms",
+		Long: `Print the CRDs of platforms. Each has passed the API server's own validation.
+
+What a platform's schema demands and a CRD can't say is listed on stderr; it is
+enforced when instances are rendered.`,
+		Example: `  pequod crd generate -p embedded:webservice
+  pequod crd generate -p platforms/ --output-dir crds --prune`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+	}
+	o.platformFlags.add(cmd)
+	o.outputFlags.add(cmd)
+	return cmd
+}
+
+func (o *crdGenerateOptions) run(ctx context.Context, s streams) error {
+	if err := o.outputFlags.validate(); err != nil {
+		return err
+	}
+	if len(o.platforms) == 0 {
+		return errors.New("no platforms given; name Transforms or modules with -p, such as -p embedded:webservice")
+	}
+	catalog, err := o.platformFlags.open(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := o.outputFlags.openFor("crd")
+	if err != nil {
+		return err
+	}
+	defer w.abort()
+	for _, p := range catalog.given {
+		obj, notes, err := o.generate(ctx, p)
+		if err != nil {
+			return err
+		}
+		for _, n := range notes {
+			fmt.Fprintln(s.err, n)
+		}
+		if err := w.add(obj, p.From); err != nil {
+			return err
+		}
+	}
+	return w.commit(s)
+}
+
+// generate makes one CRD, under the limits of evaluation.
+func (o *crdGenerateOptions) generate(ctx context.Context, p *render.Platform) (outputObject, []string, error) {
+	type generated struct {
+		obj   outputObject
+		notes []string
+		err   error
+	}
+	g, err := render.Guard(ctx, o.limits(), p.From, func() generated {
+		r, err := crdgen.Generate(p.Module.Input(), p.Names)
+		if err != nil {
+			return generated{err: err}
+		}
+		var g generated
+		for _, n := range r.Notes {
+			at := p.From
+			if pos := n.Pos.Position(); pos.Filename != "" {
+				at = pos.String()
+			}
+			g.notes = append(g.notes, fmt.Sprintf("%s: %s: %s", at, n.Path, n.Message))
+		}
+		name := r.CRD.Name
+		g.obj.key = "customresourcedefinition.apiextensions.k8s.io/" + name
+		g.obj.path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
+		if o.output == "yaml" {
+			g.obj.data, g.err = crdgen.Marshal(r.CRD)
+			return g
+		}
+		g.obj.data, g.err = encode(o.output, r.CRD, g.obj.key)
+		return g
+	})
+	if err == nil {
+		err = g.err
+	}
+	var cueErr cueerrors.Error
+	if errors.As(err, &cueErr) {
+		err = render.ModuleProblems(p.From, err)
+	}
+	return g.obj, g.notes, err
+}

@@ -1,0 +1,55 @@
+package graphview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pequod-io/pequod/api/graph"
+)
+
+// writeDOT writes one digraph with a cluster for each graph, in which the nodes
+// of a wave have the same rank.
+func writeDOT(b *strings.Builder, views []view) {
+	b.WriteString("digraph pequod {\n  rankdir=TB;\n  node [shape=box];\n")
+	for i, v := range views {
+		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", i+1, dotText(v.title()))
+		for _, wave := range v.Waves {
+			b.WriteString("    {\n      rank=same;\n")
+			for _, id := range wave {
+				n := v.Nodes[v.byID[id]]
+				style := ""
+				if n.External {
+					style = ", style=dashed"
+				}
+				label := dotText(append([]string{n.ID, n.object()}, n.traits()...)...)
+				fmt.Fprintf(b, "      %s [label=%s%s];\n", v.number(i, id), label, style)
+			}
+			b.WriteString("    }\n")
+		}
+		for _, e := range v.Edges {
+			fmt.Fprintf(b, "    %s -> %s%s;\n", v.number(i, e.Needs), v.number(i, e.Node), dotStyle(e.Kind))
+		}
+		b.WriteString("  }\n")
+	}
+	b.WriteString("}\n")
+}
+
+func dotStyle(kind graph.EdgeKind) string {
+	switch kind {
+	case graph.Reference:
+		return ` [label="$from"]`
+	case graph.Implied:
+		return " [style=dashed]"
+	}
+	return ""
+}
+
+// dotText quotes lines of text; \n between them is DOT's centred line break.
+func dotText(lines ...string) string {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ", "\r", " ")
+	escaped := make([]string, len(lines))
+	for i, line := range lines {
+		escaped[i] = escape.Replace(line)
+	}
+	return `"` + strings.Join(escaped, `\n`) + `"`
+}

@@ -1,0 +1,64 @@
+package graphview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pequod-io/pequod/api/graph"
+)
+
+// writeMermaid writes a flowchart with a subgraph for each graph and, inside,
+// for each wave. Nodes are numbered: Mermaid's identifiers exclude much that ids
+// may hold, and words like end.
+func writeMermaid(b *strings.Builder, views []view) {
+	b.WriteString("flowchart TB\n")
+	for i, v := range views {
+		fmt.Fprintf(b, "  subgraph g%d[%s]\n", i+1, mermaidText(v.title()))
+		for k, wave := range v.Waves {
+			fmt.Fprintf(b, "    subgraph g%dw%d[\"wave %d\"]\n", i+1, k+1, k+1)
+			for _, id := range wave {
+				n := v.Nodes[v.byID[id]]
+				label := mermaidText(append([]string{n.ID, n.object()}, n.traits()...)...)
+				if n.External {
+					label = "([" + label + "])"
+				} else {
+					label = "[" + label + "]"
+				}
+				fmt.Fprintf(b, "      %s%s\n", v.number(i, id), label)
+			}
+			b.WriteString("    end\n")
+		}
+		for _, e := range v.Edges {
+			fmt.Fprintf(b, "    %s %s %s\n", v.number(i, e.Needs), mermaidArrow(e.Kind), v.number(i, e.Node))
+		}
+		b.WriteString("  end\n")
+	}
+}
+
+// number is the identifier of a node in Mermaid and DOT, unique over all graphs.
+func (v view) number(graph int, id string) string {
+	return fmt.Sprintf("g%dn%d", graph+1, v.byID[id]+1)
+}
+
+func mermaidArrow(kind graph.EdgeKind) string {
+	switch kind {
+	case graph.Reference:
+		return `-->|"$from"|`
+	case graph.Implied:
+		return "-.->"
+	}
+	return "-->"
+}
+
+// mermaidText quotes lines of text. Mermaid has no backslash escapes but
+// entities that begin with #, and takes HTML and a leading backtick for markup.
+func mermaidText(lines ...string) string {
+	escape := strings.NewReplacer(
+		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", "\n", " ", "\r", " ",
+	)
+	escaped := make([]string, len(lines))
+	for i, line := range lines {
+		escaped[i] = escape.Replace(line)
+	}
+	return `"` + strings.Join(escaped, "<br/>") + `"`
+}

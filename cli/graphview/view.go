@@ -1,0 +1,175 @@
+package graphview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Format is a way to show graphs.
+type Format string
+
+// The formats.
+const (
+	Tree    Format = "tree"
+	Mermaid Format = "mermaid"
+	DOT     Format = "dot"
+	JSON    Format = "json"
+)
+
+// Formats lists every Format, the default first.
+func Formats() []Format { return []Format{Tree, Mermaid, DOT, JSON} }
+
+// Write shows graphs. It writes once, and nothing if one of them has no order.
+func Write(w io.Writer, format Format, graphs ...*v1alpha1.ResourceGraph) error {
+	views := make([]view, len(graphs))
+	for i, rg := range graphs {
+		v, err := newView(rg)
+		if err != nil {
+			return fmt.Errorf("graph %s: %w", rg.Name, err)
+		}
+		views[i] = v
+	}
+	var b strings.Builder
+	switch format {
+	case Tree:
+		writeTree(&b, views)
+	case Mermaid:
+		writeMermaid(&b, views)
+	case DOT:
+		writeDOT(&b, views)
+	case JSON:
+		if err := writeJSON(&b, views); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("unknown graph format %q: one of tree, mermaid, dot, json", format)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// view is what all formats show of a graph, and the shape of its JSON.
+type view struct {
+	Name      string             `json:"name"`
+	Namespace string             `json:"namespace,omitempty"`
+	Source    v1alpha1.ObjectRef `json:"source"`
+	// Waves hold node ids in apply order.
+	Waves [][]string `json:"waves"`
+	Nodes []node     `json:"nodes"`
+	Edges []edge     `json:"edges"`
+
+	byID map[string]int
+}
+
+type node struct {
+	ID string `json:"id"`
+	// Wave counts from 1.
+	Wave       int    `json:"wave"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// External nodes are read and waited for, never written.
+	External bool               `json:"external,omitempty"`
+	Mode     v1alpha1.ApplyMode `json:"mode,omitempty"`
+	// Ready summarises the checks that must all pass.
+	Ready []string `json:"ready"`
+
+	foreign bool // lies in another namespace than the graph
+}
+
+// edge says that Node waits for Needs.
+type edge struct {
+	Node  string         `json:"node"`
+	Needs string         `json:"needs"`
+	Kind  graph.EdgeKind `json:"kind"`
+	Path  string         `json:"path,omitempty"`
+}
+
+func newView(rg *v1alpha1.ResourceGraph) (view, error) {
+	g := graph.Read(rg)
+	waves, err := g.Waves()
+	if err != nil {
+		return view{}, err
+	}
+	v := view{
+		Name: rg.Name, Namespace: rg.Namespace, Source: rg.Spec.SourceRef,
+		Waves: waves, Nodes: []node{}, Edges: []edge{}, byID: map[string]int{},
+	}
+	for i := range g.Nodes {
+		v.byID[g.Nodes[i].ID] = i
+		v.Nodes = append(v.Nodes, newNode(&g.Nodes[i], rg.Namespace))
+	}
+	for i, wave := range waves {
+		for _, id := range wave {
+			v.Nodes[v.byID[id]].Wave = i + 1
+		}
+	}
+	for _, e := range g.Edges() {
+		v.Edges = append(v.Edges, edge(e))
+	}
+	return v, nil
+}
+
+func newNode(n *graph.Node, namespace string) node {
+	shown := node{
+		ID: n.ID, APIVersion: n.Object.APIVersion, Kind: n.Object.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name,
+		External: n.ExternalRef != nil,
+		foreign:  n.Object.Namespace != "" && n.Object.Namespace != namespace,
+	}
+	if n.ApplyPolicy != nil && n.ApplyPolicy.Mode != v1alpha1.ApplyModeApply {
+		shown.Mode = n.ApplyPolicy.Mode
+	}
+	for _, check := range n.ReadyWhen {
+		shown.Ready = append(shown.Ready, readyText(check))
+	}
+	if len(shown.Ready) == 0 {
+		shown.Ready = []string{"kstatus"}
+	}
+	return shown
+}
+
+func readyText(check v1alpha1.ReadyCheck) string {
+	if check.Type != v1alpha1.ReadyConditionMatch {
+		return string(check.Type)
+	}
+	status := check.ConditionStatus
+	if status == "" {
+		status = "True"
+	}
+	return fmt.Sprintf("%s %s=%s", check.Type, check.ConditionType, status)
+}
+
+// title names a graph and the instance it was rendered from.
+func (v view) title() string {
+	source := v.Source.Name
+	if v.Source.Namespace != "" {
+		source = v.Source.Namespace + "/" + source
+	}
+	return fmt.Sprintf("%s (%s %s)", v.Name, v.Source.Kind, source)
+}
+
+// object names a node's object; its namespace only if it is another one.
+func (n node) object() string {
+	name := n.Kind + "/" + n.Name
+	if n.foreign {
+		name += " in " + n.Namespace
+	}
+	return name
+}
+
+// traits are what a reader should know about a node beside its object.
+func (n node) traits() []string {
+	traits := []string{"ready: " + strings.Join(n.Ready, ", ")}
+	if n.Mode != "" {
+		traits = append(traits, "mode: "+string(n.Mode))
+	}
+	if n.External {
+		traits = append(traits, "external")
+	}
+	return traits
+}

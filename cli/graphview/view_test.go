@@ -1,0 +1,170 @@
+package graphview
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const web = `
+metadata: {name: web-1a2b3c4d, namespace: default}
+spec:
+  sourceRef: {apiVersion: pequod.io/v1alpha1, kind: WebService, name: web, namespace: default}
+  graph:
+    nodes:
+    - id: deployment
+      resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
+      readyWhen: [{type: DeploymentAvailable}]
+    - id: service
+      resource: {apiVersion: v1, kind: Service, metadata: {name: web}}
+      dependencies: [deployment]
+`
+
+const platform = `
+metadata: {name: shop-99aabbcc, namespace: team}
+spec:
+  sourceRef: {apiVersion: pequod.io/v1alpha1, kind: Shop, name: shop}
+  graph:
+    nodes:
+    - id: worker-high
+      resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: worker}, spec: {paused: {$from: 'db.status.paused'}}}
+      dependencies: [password]
+    - id: worker_high
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'say "hi" <b>#1</b> \ & ` + "`x`" + `', namespace: other}}
+    - id: password
+      resource: {apiVersion: v1, kind: Secret, metadata: {name: password}, stringData: {p: {$generate: {length: 20}}}}
+      applyPolicy: {mode: Create}
+      readyWhen: [{type: Exists}]
+    - id: db
+      externalRef: {apiVersion: example.com/v1, kind: Database, name: main, namespace: other}
+      readyWhen: [{type: ConditionMatch, conditionType: Synced}, {type: Expression, expr: object.ok}]
+    - id: ns
+      resource: {apiVersion: v1, kind: Namespace, metadata: {name: other}}
+      applyPolicy: {mode: Apply}
+    - id: end
+      resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: end}}
+`
+
+func parse(t *testing.T, text string) *v1alpha1.ResourceGraph {
+	t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	if err := yaml.UnmarshalStrict([]byte(text), rg); err != nil {
+		t.Fatal(err)
+	}
+	return rg
+}
+
+func TestWrite(t *testing.T) {
+	graphs := map[string][]*v1alpha1.ResourceGraph{
+		"one":  {parse(t, web)},
+		"two":  {parse(t, web), parse(t, platform)},
+		"none": nil,
+	}
+	for name, graphs := range graphs {
+		for _, format := range Formats() {
+			t.Run(name+"."+string(format), func(t *testing.T) {
+				for _, rg := range graphs {
+					for _, p := range graph.Check(rg) {
+						t.Error(p)
+					}
+				}
+				var b strings.Builder
+				if err := Write(&b, format, graphs...); err != nil {
+					t.Fatal(err)
+				}
+				golden := filepath.Join("testdata", name+"."+string(format))
+				if *update {
+					if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), b.String()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", golden, diff)
+				}
+			})
+		}
+	}
+}
+
+func TestWriteJSONIsAnArray(t *testing.T) {
+	for _, graphs := range [][]*v1alpha1.ResourceGraph{nil, {parse(t, web)}, {parse(t, web), parse(t, platform)}} {
+		var b strings.Builder
+		if err := Write(&b, JSON, graphs...); err != nil {
+			t.Fatal(err)
+		}
+		var got []map[string]any
+		if err := json.Unmarshal([]byte(b.String()), &got); err != nil || len(got) != len(graphs) {
+			t.Errorf("%d graphs: %d in JSON, %v", len(graphs), len(got), err)
+		}
+	}
+}
+
+// Whatever a name holds, every line of Mermaid and DOT is of one of few forms.
+func TestWriteIsWellFormed(t *testing.T) {
+	rg := parse(t, platform)
+	rg.Name = "end\"; \\\" ] --> x\n#quot; `"
+	rg.Spec.SourceRef.Name = "\\"
+	for format, forms := range map[Format]string{
+		Mermaid: `^(flowchart TB| *end| *subgraph g\d+(w\d+)?\["[^"]*"\]| *g\d+n\d+(\["[^"]*"\]|\(\["[^"]*"\]\))| *g\d+n\d+ (-->|-\.->|-->\|"\$from"\|) g\d+n\d+)$`,
+		DOT: `^(digraph pequod \{| *[{}]| *(rankdir=TB|node \[shape=box\]|rank=same);| *subgraph cluster_\d+ \{| *label="([^"\\]|\\.)*";` +
+			`| *g\d+n\d+ \[label="([^"\\]|\\.)*"(, style=dashed)?\];| *g\d+n\d+ -> g\d+n\d+( \[(label="\$from"|style=dashed)\])?;)$`,
+	} {
+		var b strings.Builder
+		if err := Write(&b, format, rg); err != nil {
+			t.Fatal(err)
+		}
+		form := regexp.MustCompile(forms)
+		for line := range strings.Lines(b.String()) {
+			if !form.MatchString(strings.TrimSuffix(line, "\n")) {
+				t.Errorf("%s: %s", format, line)
+			}
+		}
+	}
+}
+
+type full struct{ written int }
+
+func (f *full) Write(p []byte) (int, error) {
+	f.written += len(p)
+	return 0, errors.New("disk full")
+}
+
+func TestWriteErrors(t *testing.T) {
+	cyclic := parse(t, web)
+	cyclic.Spec.Graph.Nodes[0].Dependencies = []string{"service"}
+	for _, test := range []struct {
+		format Format
+		graphs []*v1alpha1.ResourceGraph
+		want   string
+	}{
+		{Tree, []*v1alpha1.ResourceGraph{parse(t, web), cyclic}, "graph web-1a2b3c4d: cycle: deployment → service → deployment"},
+		{"svg", []*v1alpha1.ResourceGraph{parse(t, web)}, `unknown graph format "svg": one of tree, mermaid, dot, json`},
+		{Tree, []*v1alpha1.ResourceGraph{parse(t, web)}, "disk full"},
+	} {
+		w := &full{}
+		err := Write(w, test.format, test.graphs...)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+		if w.written > 0 && test.want != "disk full" {
+			t.Errorf("%d bytes were written beside the error %s", w.written, test.want)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package outdir
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// crash is a run over a directory with every kind of change in it.
+var (
+	crashBefore = files{
+		"a/same.yaml": "1", "a/changed.yaml": "1", "a/dropped.yaml": "1", "b/dropped.yaml": "1", "gone/mine.yaml": "mine",
+		"mine.txt": "mine", "c/mine.yaml": "mine",
+	}
+	crashIndex = index("a/changed.yaml", "a/dropped.yaml", "a/same.yaml", "b/dropped.yaml", "gone/missing.yaml")
+	crashRun   = files{"a/same.yaml": "1", "a/changed.yaml": "2", "a/new.yaml": "2", "c/new.yaml": "2", "d/new.yaml": "2"}
+	crashAfter = files{
+		"a/same.yaml": "1", "a/changed.yaml": "2", "a/new.yaml": "2", "c/new.yaml": "2", "d/new.yaml": "2",
+		"gone/mine.yaml": "mine", "mine.txt": "mine", "c/mine.yaml": "mine",
+		".pequod-index": index("a/changed.yaml", "a/new.yaml", "a/same.yaml", "c/new.yaml", "d/new.yaml"),
+	}
+)
+
+// failAt lets the n-th step fail, or kills the run there, and returns the steps
+// up to then.
+func failAt(n int, err error) (func(string) error, *[]string) {
+	var steps []string
+	return func(what string) error {
+		steps = append(steps, what)
+		if len(steps) == n {
+			if errors.Is(err, errKilled) {
+				panic(err)
+			}
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		return nil
+	}, &steps
+}
+
+// Whatever the step at which a run is killed or fails, the next one ends in
+// exactly the right state, and the one after a rollback in that of before.
+func TestKilledAtEveryStep(t *testing.T) {
+	for _, failure := range []error{errKilled, errors.New("no space left on device")} {
+		for n := 1; ; n++ {
+			dir := output(t)
+			put(t, dir, crashBefore)
+			put(t, dir, files{".pequod-index": crashIndex})
+			step, steps := failAt(n, failure)
+			_, err := write(dir, crashRun, Options{Prune: true}, step)
+			if err == nil {
+				if n < 15 {
+					t.Errorf("only %d steps: %q", n-1, *steps)
+				}
+				wantTree(t, dir, crashAfter)
+				break
+			}
+			what := fmt.Sprintf("%v at %d: %s", failure, n, (*steps)[n-1])
+			t.Run(what, func(t *testing.T) {
+				halfway := read(t, dir)
+				for name, text := range crashBefore {
+					if text == "mine" && halfway[name] != "mine" {
+						t.Errorf("%s: %q", name, halfway[name])
+					}
+				}
+				if !errors.Is(failure, errKilled) {
+					for name := range halfway {
+						if strings.Contains(name, stagePrefix) || strings.Contains(name, probeName) {
+							t.Errorf("left behind: %s", name)
+						}
+					}
+				}
+				if n%2 == 0 { // roll back, as git revert and CI would
+					mustWrite(t, dir, files{"a/same.yaml": "1"}, Options{Prune: true})
+					wantTree(t, dir, files{
+						"a/same.yaml": "1", "gone/mine.yaml": "mine", "mine.txt": "mine", "c/mine.yaml": "mine",
+						".pequod-index": index("a/same.yaml"),
+					})
+				}
+				if n%3 == 0 { // a run that has nothing to do with what was left
+					mustWrite(t, dir, nil, Options{Prune: true, AllowEmpty: true})
+					wantTree(t, dir, files{
+						"gone/mine.yaml": "mine", "mine.txt": "mine", "c/mine.yaml": "mine", ".pequod-index": index(),
+					})
+				}
+				mustWrite(t, dir, crashRun, Options{Prune: true})
+				wantTree(t, dir, crashAfter)
+			})
+		}
+	}
+}
+
+// Random runs, some killed, against a model that knows only the rules.
+func TestRandomRuns(t *testing.T) {
+	for seed := range int64(60) {
+		random := rand.New(rand.NewSource(seed))
+		dir := output(t)
+		mine := files{"a/mine.yaml": "mine", "m/mine.yaml": "mine", "top.yaml": "mine"}
+		put(t, dir, mine)
+		for range 12 {
+			run := files{}
+			for _, path := range []string{"a/1.yaml", "a/2.yaml", "b/1.yaml", "b/2.yaml", "c/1.yaml", "m/1.yaml"} {
+				if random.Intn(2) == 0 {
+					run[path] = fmt.Sprint(random.Intn(2))
+				}
+			}
+			o := Options{Prune: random.Intn(2) == 0, AllowEmpty: true}
+			before := read(t, dir)
+			var step func(string) error
+			if random.Intn(2) == 0 {
+				step, _ = failAt(1+random.Intn(15), errKilled)
+			}
+			_, err := write(dir, run, o, step)
+			got := read(t, dir)
+			if err != nil {
+				if !errors.Is(err, errKilled) {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				for name := range mine {
+					if got[name] != "mine" {
+						t.Fatalf("seed %d: %s is %q", seed, name, got[name])
+					}
+				}
+				continue
+			}
+			want := maps.Clone(mine)
+			if !o.Prune {
+				for name, text := range before {
+					if valid(name) {
+						want[name] = text
+					}
+				}
+			}
+			maps.Copy(want, run)
+			owned := set{}
+			for name := range want {
+				if mine[name] == "" {
+					owned[name] = true
+				}
+			}
+			if before[".pequod-index"] != "" || len(owned) > 0 {
+				want[".pequod-index"] = string(formatIndex(owned))
+			}
+			for name := range got {
+				if strings.HasSuffix(name, "/") && !o.Prune {
+					want[name] = "" // empty directories that a killed run made
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+			}
+		}
+	}
+}

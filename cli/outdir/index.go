@@ -1,0 +1,109 @@
+package outdir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The index lists, sorted, one path per line under a header, every file of the
+// directory that pequod wrote and may remove. Its name has no extension, so
+// that whatever applies the directory leaves it alone.
+const (
+	indexName   = ".pequod-index"
+	indexFamily = "# pequod index "
+	indexHeader = indexFamily + "v1: what pequod wrote here and may remove; not to be edited"
+)
+
+// set is a set of paths.
+type set map[string]bool
+
+func (s set) sorted() []string { return slices.Sorted(maps.Keys(s)) }
+
+func formatIndex(paths set) []byte {
+	var b bytes.Buffer
+	b.WriteString(indexHeader + "\n")
+	for _, path := range paths.sorted() {
+		b.WriteString(path + "\n")
+	}
+	return b.Bytes()
+}
+
+// parseIndex refuses every path that Path can't have made: an index comes with
+// a git checkout and decides what is removed.
+func parseIndex(content []byte) (set, error) {
+	paths := set{}
+	n := 0
+	for line := range strings.Lines(string(content)) {
+		n++
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		switch {
+		case n == 1 && line == indexHeader:
+		case n == 1 && strings.HasPrefix(line, indexFamily):
+			return nil, fmt.Errorf("line 1: written by another version of pequod: %q", line)
+		case n == 1:
+			return nil, fmt.Errorf("line 1: not an index of pequod's: %q", line)
+		case !valid(line):
+			return nil, fmt.Errorf("line %d: not a path that pequod writes: %q", n, line)
+		default:
+			paths[line] = true
+		}
+	}
+	if n == 0 {
+		return nil, errors.New("empty: not an index of pequod's")
+	}
+	return paths, nil
+}
+
+// readIndex returns what the index lists and its very bytes, nil if there is none.
+func (s *Stage) readIndex() (set, []byte, error) {
+	info, err := s.root.Lstat(s.index)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return set{}, nil, nil
+	case err != nil:
+		return nil, nil, s.fail(s.index, "reading", err)
+	case !info.Mode().IsRegular():
+		return nil, nil, s.fail(s.index, "reading", errNotRegular)
+	}
+	content, err := s.root.ReadFile(s.index)
+	if err != nil {
+		return nil, nil, s.fail(s.index, "reading", err)
+	}
+	paths, err := parseIndex(content)
+	if err != nil {
+		return nil, nil, s.fail(s.index, "reading", err)
+	}
+	return paths, content, nil
+}
+
+// writeIndex replaces the index, unless it is the same already. It is on disk
+// when writeIndex returns, for what comes next relies on it.
+func (s *Stage) writeIndex(paths set) error {
+	content := formatIndex(paths)
+	if bytes.Equal(content, s.onDisk) {
+		return nil
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
+	if err := s.step("write the index"); err != nil {
+		return err
+	}
+	next := s.staging + "/index"
+	if err := s.writeFile(next, content, durable); err != nil {
+		return s.fail(s.index, "writing", err)
+	}
+	if err := s.step("replace the index"); err != nil {
+		return err
+	}
+	if err := s.root.Rename(next, s.index); err != nil {
+		return s.fail(s.index, "replacing", err)
+	}
+	s.onDisk = content
+	return nil
+}

@@ -1,0 +1,366 @@
+package outdir
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// files maps paths to contents; a path that ends in "/" is an empty directory.
+type files map[string]string
+
+// output returns a directory that doesn't exist yet, with locks of its own.
+func output(t *testing.T) string {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	return filepath.Join(t.TempDir(), "deploy", "out")
+}
+
+func put(t *testing.T, dir string, content files) {
+	t.Helper()
+	for name, text := range content {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read returns all that is in a directory, hidden files included, nil if it
+// doesn't exist.
+func read(t *testing.T, dir string) files {
+	t.Helper()
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	found := files{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		name = filepath.ToSlash(name)
+		switch {
+		case d.IsDir():
+			if entries, err := os.ReadDir(path); err != nil || len(entries) > 0 || name == "." {
+				return err
+			}
+			found[name+"/"] = ""
+		case d.Type()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			found[name] = "-> " + target
+			return err
+		default:
+			content, err := os.ReadFile(path)
+			found[name] = string(content)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func index(paths ...string) string {
+	return indexHeader + "\n" + strings.Join(append(paths, ""), "\n")
+}
+
+// write is one whole run. A step that panics with errKilled kills it: nothing
+// is cleaned up, only the lock is gone, as the system does it.
+func write(dir string, content files, o Options, step func(string) error) (result Result, err error) {
+	s, err := Open(dir, "")
+	if err != nil {
+		return Result{}, err
+	}
+	if step != nil {
+		s.step = step
+	}
+	defer func() {
+		if killed := recover(); killed != nil {
+			s.close()
+			err = killed.(error)
+		}
+	}()
+	for _, path := range slices.Sorted(maps.Keys(content)) {
+		if err := s.Add(path, "test "+path, []byte(content[path])); err != nil {
+			return Result{}, errors.Join(err, s.Abort())
+		}
+	}
+	return s.Commit(o)
+}
+
+var errKilled = errors.New("killed")
+
+func mustWrite(t *testing.T, dir string, content files, o Options) Result {
+	t.Helper()
+	result, err := write(dir, content, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func wantTree(t *testing.T, dir string, want files) {
+	t.Helper()
+	if diff := cmp.Diff(want, read(t, dir)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", dir, diff)
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	} else if strings.Contains(err.Error(), "\n") {
+		t.Errorf("error of several lines: %v", err)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	dir := output(t)
+	result := mustWrite(t, dir, files{"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1"}, Options{})
+	wantTree(t, dir, files{
+		"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1",
+		".pequod-index": index("a/x.yaml", "a/y.yaml", "b/x.yaml"),
+	})
+	if diff := cmp.Diff(Result{Written: []string{"a/x.yaml", "a/y.yaml", "b/x.yaml"}}, result); diff != "" {
+		t.Error(diff)
+	}
+
+	put(t, dir, files{"b/mine.yaml": "mine", "mine.txt": "mine", "c/mine/deep.yaml": "mine"})
+	mine := files{"b/mine.yaml": "mine", "mine.txt": "mine", "c/mine/deep.yaml": "mine"}
+	with := func(more files) files {
+		for name, text := range mine {
+			more[name] = text
+		}
+		return more
+	}
+
+	// Without --prune everything stays, and stays pequod's.
+	result = mustWrite(t, dir, files{"a/x.yaml": "2", "c/z.yaml": "2"}, Options{})
+	wantTree(t, dir, with(files{
+		"a/x.yaml": "2", "a/y.yaml": "1", "b/x.yaml": "1", "c/z.yaml": "2",
+		".pequod-index": index("a/x.yaml", "a/y.yaml", "b/x.yaml", "c/z.yaml"),
+	}))
+	if diff := cmp.Diff(Result{Written: []string{"a/x.yaml", "c/z.yaml"}}, result); diff != "" {
+		t.Error(diff)
+	}
+
+	// With it, what isn't written now goes, directories that are empty then too.
+	result = mustWrite(t, dir, files{"c/z.yaml": "2"}, Options{Prune: true})
+	wantTree(t, dir, with(files{"c/z.yaml": "2", ".pequod-index": index("c/z.yaml")}))
+	if diff := cmp.Diff(Result{Removed: []string{"a/x.yaml", "a/y.yaml", "b/x.yaml"}}, result); diff != "" {
+		t.Error(diff)
+	}
+
+	if _, err := write(dir, nil, Options{Prune: true}, nil); !errors.Is(err, ErrEmpty) {
+		t.Errorf("pruning everything: %v", err)
+	}
+	mustWrite(t, dir, nil, Options{})
+	wantTree(t, dir, with(files{"c/z.yaml": "2", ".pequod-index": index("c/z.yaml")}))
+	mustWrite(t, dir, nil, Options{Prune: true, AllowEmpty: true})
+	wantTree(t, dir, with(files{".pequod-index": index()}))
+}
+
+func TestUnchangedFilesAreNotTouched(t *testing.T) {
+	dir := output(t)
+	content := files{"a/x.yaml": "1", "a/y.yaml": "1"}
+	mustWrite(t, dir, content, Options{})
+	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name := range read(t, dir) {
+		if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := write(dir, content, Options{Prune: true}, func(what string) error {
+		t.Errorf("changes the disk: %s", what)
+		return nil
+	})
+	if err != nil || len(result.Written)+len(result.Removed) > 0 {
+		t.Errorf("unchanged: %+v, %v", result, err)
+	}
+	content["a/y.yaml"] = "2"
+	mustWrite(t, dir, content, Options{Prune: true})
+	for name, touched := range map[string]bool{"a/x.yaml": false, "a/y.yaml": true, ".pequod-index": false} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := !info.ModTime().Equal(old); got != touched {
+			t.Errorf("%s: touched: %t", name, got)
+		}
+	}
+}
+
+func TestFilesOfOthers(t *testing.T) {
+	dir := output(t)
+	before := files{"a/1.yaml": "mine", "a/2.yaml": "mine", "b/3.yaml": "mine", "b/4.yaml": "mine", "b/same.yaml": "same"}
+	put(t, dir, before)
+	content := files{"a/1.yaml": "x", "a/2.yaml": "x", "b/3.yaml": "x", "b/4.yaml": "x", "b/new.yaml": "x"}
+	_, err := write(dir, content, Options{Prune: true}, nil)
+	wantError(t, err, "3.yaml and 1 more: not written by pequod and not what it would write")
+	wantTree(t, dir, before)
+
+	// What is there already as it should be becomes pequod's.
+	mustWrite(t, dir, files{"b/same.yaml": "same"}, Options{Prune: true})
+	before[".pequod-index"] = index("b/same.yaml")
+	wantTree(t, dir, before)
+}
+
+// A file that pequod wrote and the user deleted is no longer pequod's: what the
+// user writes in its place must survive the next --prune.
+func TestDeletedFilesLeaveTheIndex(t *testing.T) {
+	dir := output(t)
+	mustWrite(t, dir, files{"a/x.yaml": "1", "a/y.yaml": "1"}, Options{})
+	if err := os.Remove(filepath.Join(dir, "a", "x.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, dir, files{"a/y.yaml": "1"}, Options{})
+	put(t, dir, files{"a/x.yaml": "mine"})
+	mustWrite(t, dir, files{"a/y.yaml": "1"}, Options{Prune: true})
+	wantTree(t, dir, files{"a/x.yaml": "mine", "a/y.yaml": "1", ".pequod-index": index("a/y.yaml")})
+}
+
+func TestOwnersPruneTheirOwn(t *testing.T) {
+	dir := output(t)
+	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
+	for _, path := range []string{"b/x.yaml", "b/y.yaml"} {
+		s, err := Open(dir, "crd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Add(path, "CRD", []byte("1")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Commit(Options{Prune: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantTree(t, dir, files{
+		"a/x.yaml": "1", ".pequod-index": index("a/x.yaml"),
+		"b/y.yaml": "1", ".pequod-index-crd": index("b/y.yaml"),
+	})
+	_, err := write(dir, files{"b/y.yaml": "2"}, Options{}, nil)
+	wantError(t, err, "not written by pequod")
+}
+
+func TestAbort(t *testing.T) {
+	dir := output(t)
+	stage := func() *Stage {
+		s, err := Open(dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"a/x.yaml", "b/y.yaml"} {
+			if err := s.Add(path, "test", []byte("2")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	s := stage()
+	if err := errors.Join(s.Abort(), s.Abort()); err != nil {
+		t.Fatal(err)
+	}
+	wantTree(t, filepath.Dir(dir), nil)
+	if _, err := s.Commit(Options{}); err == nil {
+		t.Error("an aborted run was committed")
+	}
+
+	before := files{"a/x.yaml": "1", "mine.yaml": "mine", ".pequod-index": index("a/x.yaml")}
+	put(t, dir, before)
+	if err := stage().Abort(); err != nil {
+		t.Fatal(err)
+	}
+	wantTree(t, dir, before)
+}
+
+func TestChangedMeanwhile(t *testing.T) {
+	dir := output(t)
+	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
+	s, err := Open(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Abort()
+	if err := s.Add("a/x.yaml", "test", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, files{"a/x.yaml": "somebody else's"})
+	_, err = s.Commit(Options{})
+	wantError(t, err, "x.yaml: keeping: changed meanwhile; run again")
+}
+
+func TestSamePathTwice(t *testing.T) {
+	s, err := Open(output(t), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Abort()
+	if err := s.Add("a/x.yaml", "Service a/x (app.yaml:1:1)", nil); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Add("a/x.yaml", "Service a/x (more.yaml:7:1)", nil)
+	wantError(t, err, "Service a/x (app.yaml:1:1) and Service a/x (more.yaml:7:1): both are written to a/x.yaml")
+	wantError(t, s.Add("../x.yaml", "Service", nil), "not a path for an object")
+}
+
+func TestRunsWaitForEachOther(t *testing.T) {
+	dir := output(t)
+	first, err := Open(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Add("a/x.yaml", "first", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Dir(dir), link); err != nil {
+		t.Skip(err)
+	}
+	second := make(chan error, 1)
+	go func() {
+		// Another name of the same directory.
+		_, err := write(filepath.Join(link, "out"), files{"a/y.yaml": "2"}, Options{Prune: true}, nil)
+		second <- err
+	}()
+	select {
+	case err := <-second:
+		t.Fatalf("didn't wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if _, err := first.Commit(Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-second; err != nil {
+		t.Fatal(err)
+	}
+	wantTree(t, dir, files{"a/y.yaml": "2", ".pequod-index": index("a/y.yaml")})
+}
+
+func TestLockWithoutHome(t *testing.T) {
+	dir := output(t)
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
+	t.Setenv("TMPDIR", filepath.Join(dir, "a", "x.yaml"))
+	if runtime.GOOS != "windows" {
+		_, err := write(dir, files{"a/x.yaml": "2"}, Options{}, nil)
+		wantError(t, err, "out: locking: ")
+	}
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
+)
+
+// renderFlags are those of every command that renders instances.
+type renderFlags struct {
+	platformFlags
+	inputFlags
+	policies     []string
+	allowSecrets bool
+}
+
+func (f *renderFlags) add(cmd *cobra.Command) {
+	f.platformFlags.add(cmd)
+	f.inputFlags.add(cmd)
+	fl := cmd.Flags()
+	fl.StringArrayVar(&f.policies, "policy", nil, "policy module that sees every instance and everything rendered; repeatable")
+	fl.BoolVar(&f.allowSecrets, "allow-secrets", false, "let Secrets carry literal data")
+}
+
+// rendered is what became of one instance, with what a command made of it.
+type rendered[T any] struct {
+	file     string
+	instance *render.Instance
+	problems render.Problems
+	value    T
+}
+
+// renderAll renders every instance on all processors. The value function runs
+// beside the rendering, for instances without an Error; visit gets the results
+// in the order of the input. Instances that are wrong end nothing: what is wrong
+// with all of them comes back, and an error only where there is no answer.
+func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
+	value func(render.Result) (T, render.Problems), visit func(rendered[T]) error,
+) (checks, error) {
+	var sum checks
+	files, err := f.files()
+	if err != nil {
+		return sum, err
+	}
+	catalog, err := f.open(ctx)
+	if err != nil {
+		return sum, err
+	}
+	opts := render.Options{AllowSecrets: f.allowSecrets}
+	for _, ref := range f.policies {
+		p, err := openPolicy(ctx, f.limits(), ref)
+		if err != nil {
+			return sum, err
+		}
+		opts.Policies = append(opts.Policies, p)
+	}
+	var unread error
+	jobs := func(yield func(render.Job[rendered[T]]) bool) {
+		for in := range instances(files, s.in, &unread) {
+			if !yield(job(in, catalog, f.namespace, value)) {
+				return
+			}
+		}
+	}
+	first := map[string]render.Pos{}
+	for r, err := range render.Each(ctx, opts, f.limits(), iter.Seq[render.Job[rendered[T]]](jobs)) {
+		if err != nil {
+			return sum, err
+		}
+		if r.instance != nil {
+			r.problems = append(r.problems, duplicate(r.instance, first)...)
+		}
+		sum.add(r.file, r.instance, r.problems)
+		if r.problems.Failed() || r.instance == nil {
+			continue
+		}
+		if err := visit(r); err != nil {
+			return sum, err
+		}
+	}
+	return sum, unread
+}
+
+func job[T any](in input, c *catalog, namespace string, value func(render.Result) (T, render.Problems)) render.Job[rendered[T]] {
+	subject := in.file
+	if in.instance != nil {
+		subject = in.instance.Pos().String() + ": " + in.instance.String()
+	}
+	return render.Job[rendered[T]]{Subject: subject, Run: func(r *render.Renderer) rendered[T] {
+		out := rendered[T]{file: in.file, instance: in.instance, problems: in.problems}
+		if in.instance == nil {
+			return out
+		}
+		p, err := c.find(in.instance)
+		if err != nil {
+			out.problems = append(out.problems, problemsOf(err)...)
+			return out
+		}
+		if out.problems = append(out.problems, in.instance.Place(p, namespace)...); out.problems.Failed() {
+			return out
+		}
+		res := r.Render(in.instance, p)
+		out.problems = append(out.problems, res.Problems...)
+		if !out.problems.Failed() {
+			v, problems := value(res)
+			out.value, out.problems = v, append(out.problems, problems...)
+		}
+		return out
+	}}
+}
+
+// problemsOf gives the problems in an error, or the error as one without a place.
+func problemsOf(err error) render.Problems {
+	if ps, ok := err.(render.Problems); ok {
+		return ps
+	}
+	return render.Problems{{Message: err.Error(), Rule: render.RulePlatform}}
+}
+
+// duplicate refuses a second instance of one name.
+func duplicate(in *render.Instance, first map[string]render.Pos) render.Problems {
+	key := in.Group() + "\x00" + in.String()
+	if at, ok := first[key]; ok {
+		return render.Problems{{
+			Pos: in.Pos(), Rule: render.RuleDuplicate, Instance: in.String(),
+			Message: fmt.Sprintf("%s stands at %s already", in, at),
+		}}
+	}
+	first[key] = in.Pos()
+	return nil
+}
+
+func openPolicy(ctx context.Context, limits render.Limits, arg string) (*render.Policy, error) {
+	ref, err := modules.ParseRef(arg)
+	if err != nil {
+		return nil, err
+	}
+	type loaded struct {
+		p   *render.Policy
+		err error
+	}
+	l, err := render.Guard(ctx, limits, arg, func() loaded {
+		p, err := loadPolicy(ref, "")
+		return loaded{p, err}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.p, l.err
+}
+
+// checks gathers what was looked at and what was found.
+type checks struct {
+	subjects []report.Subject
+	problems render.Problems
+}
+
+func (c *checks) add(file string, in *render.Instance, ps render.Problems) {
+	name := "(unreadable)"
+	if in != nil {
+		name = in.String()
+	}
+	c.subjects = append(c.subjects, report.Subject{File: file, Instance: name})
+	c.problems = append(c.problems, ps...)
+}
+
+// reported gives the problems as report prints them. A problem of the module
+// that many instances have is one problem.
+func (c *checks) reported() []report.Problem {
+	type place struct {
+		p render.Problem
+	}
+	times := map[place]int{}
+	var order []place
+	where := map[place]render.Pos{}
+	for _, p := range c.problems {
+		k := place{p}
+		if p.Rendering.File != "" {
+			k.p.Rendering, k.p.Instance = render.Pos{}, ""
+		}
+		if times[k] == 0 {
+			order = append(order, k)
+			where[k] = p.Rendering
+		}
+		times[k]++
+	}
+	out := make([]report.Problem, 0, len(order))
+	for _, k := range order {
+		p := k.p
+		q := report.Problem{
+			File: p.Pos.File, Line: p.Pos.Line, Column: p.Pos.Column, Path: p.Path, Message: p.Message,
+			Hint: p.Hint, Rule: p.Rule, RuleAt: p.RulePos.String(), Instance: p.Instance,
+			Severity: map[render.Level]report.Severity{
+				render.Error: report.Error, render.Warning: report.Warning, render.Info: report.Note,
+			}[p.Level],
+		}
+		if at := where[k]; at.File != "" {
+			q.RuleAt = "rendering " + at.String()
+			if n := times[k] - 1; n > 0 {
+				q.RuleAt += fmt.Sprintf(" and %d more", n)
+			}
+		}
+		out = append(out, q)
+	}
+	return out
+}

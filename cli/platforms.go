@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
+)
+
+// platformFlags are those of every command that evaluates modules.
+type platformFlags struct {
+	platforms []string
+	timeout   time.Duration
+	memory    int
+}
+
+func (f *platformFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringArrayVarP(&f.platforms, "platform", "p", nil,
+		"platform: a Transform file, a directory of them, or a module (./dir, embedded:NAME); repeatable")
+	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "end the evaluation of one instance or module after this time; 0 means never")
+	fl.IntVar(&f.memory, "eval-memory", 1024, "end an evaluation that brings the process's memory over this many MiB; 0 means never")
+	must(cmd.RegisterFlagCompletionFunc("platform", completePlatforms))
+}
+
+func (f *platformFlags) limits() render.Limits {
+	return render.Limits{Timeout: f.timeout, Memory: uint64(max(f.memory, 0)) << 20}
+}
+
+// must is for registrations that fail only if the program is wrong.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// completePlatforms offers the embedded modules, and files and directories.
+func completePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, name := range modules.Embedded() {
+		names = append(names, "embedded:"+name)
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+// catalog finds the platform of an instance: among those given, then among the
+// embedded ones, which are loaded when they are wanted.
+type catalog struct {
+	given []*render.Platform
+
+	mu       sync.Mutex
+	embedded map[string]*render.Platform
+}
+
+// open loads the platforms that the flags name.
+func (f *platformFlags) open(ctx context.Context) (*catalog, error) {
+	c := &catalog{}
+	for _, arg := range f.platforms {
+		specs, err := transforms(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range specs {
+			type loaded struct {
+				p   *render.Platform
+				err error
+			}
+			l, err := render.Guard(ctx, f.limits(), t.from, func() loaded {
+				p, err := t.load()
+				return loaded{p, err}
+			})
+			if err != nil {
+				return nil, err
+			}
+			if l.err != nil {
+				return nil, l.err
+			}
+			if err := c.add(l.p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+func (c *catalog) add(p *render.Platform) error {
+	for _, other := range c.given {
+		if other.GroupKind() == p.GroupKind() {
+			return render.Problems{{
+				Pos: render.Pos{File: p.From}, Rule: render.RulePlatform,
+				Message: fmt.Sprintf("two platforms for kind %s: the other is %s", p.GroupKind(), other.From),
+			}}
+		}
+	}
+	c.given = append(c.given, p)
+	return nil
+}
+
+// find gives the platform of an instance.
+func (c *catalog) find(in *render.Instance) (*render.Platform, error) {
+	p, err := c.lookup(in.Group(), in.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, render.Problems{{
+			Pos: in.Pos(), Rule: render.RulePlatform, Instance: in.String(),
+			Message: fmt.Sprintf("no platform for %s %s", in.APIVersion, in.Kind),
+			Hint:    "there are: " + strings.Join(c.kinds(), ", "),
+		}}
+	}
+	if want := p.Group + "/" + p.Version; in.APIVersion != want {
+		return nil, render.Problems{{
+			Pos: in.PosOf("apiVersion"), Path: "apiVersion", Rule: render.RulePlatform, Instance: in.String(),
+			Message: fmt.Sprintf("%s is not %s, the version of %s", in.APIVersion, want, p.From),
+		}}
+	}
+	return p, nil
+}
+
+func (c *catalog) lookup(group, kind string) (*render.Platform, error) {
+	for _, p := range c.given {
+		if p.Group == group && p.Kind == kind {
+			return p, nil
+		}
+	}
+	name := strings.ToLower(kind)
+	if group != v1alpha1.DefaultGroup || !slices.Contains(modules.Embedded(), name) {
+		return nil, nil
+	}
+	p, err := c.embeddedPlatform(name)
+	if err != nil || p.Group != group || p.Kind != kind {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (c *catalog) embeddedPlatform(name string) (*render.Platform, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.embedded[name]; p != nil {
+		return p, nil
+	}
+	p, err := moduleTransform(v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}).load()
+	if err != nil {
+		return nil, err
+	}
+	if c.embedded == nil {
+		c.embedded = map[string]*render.Platform{}
+	}
+	c.embedded[name] = p
+	return p, nil
+}
+
+// kinds lists what there is, for errors and completion.
+func (c *catalog) kinds() []string {
+	var kinds []string
+	for _, p := range c.given {
+		kinds = append(kinds, p.GroupKind())
+	}
+	for _, name := range modules.Embedded() {
+		if p, err := c.embeddedPlatform(name); err == nil && !slices.Contains(kinds, p.GroupKind()) {
+			kinds = append(kinds, p.GroupKind())
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// transform is a Transform and where it was read.
+type transform struct {
+	name string
+	spec v1alpha1.TransformSpec
+	// from is how messages call it, base the directory that paths in it start from.
+	from, base string
+}
+
+// moduleTransform stands for a module that is given without a Transform.
+func moduleTransform(ref v1alpha1.CueRef) transform {
+	t := transform{spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
+	if ref.Type == v1alpha1.CueRefEmbedded {
+		t.from = "embedded:" + ref.Ref
+	}
+	return t
+}
+
+// transforms reads what one --platform stands for.
+func transforms(arg string) ([]transform, error) {
+	ref, err := modules.ParseRef(arg)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Type != v1alpha1.CueRefPath {
+		return []transform{moduleTransform(ref)}, nil
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	if !info.IsDir() {
+		return readTransforms(arg)
+	}
+	entries, err := os.ReadDir(arg)
+	if err != nil {
+		return nil, ioError(err)
+	}
+	var all []transform
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") {
+			return []transform{moduleTransform(ref)}, nil
+		}
+	}
+	for _, e := range entries {
+		if e.IsDir() || !isYAML(e.Name()) {
+			continue
+		}
+		ts, err := readTransforms(filepath.Join(arg, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ts...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: neither a CUE module nor a directory of Transforms", arg)
+	}
+	return all, nil
+}
+
+func isYAML(name string) bool {
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// readTransforms reads the Transforms of one file.
+func readTransforms(file string) ([]transform, error) {
+	data, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := render.Documents(file, data)
+	if err != nil {
+		return nil, err
+	}
+	var all []transform
+	for _, doc := range docs {
+		var t v1alpha1.Transform
+		if err := doc.Decode(&t); err != nil {
+			return nil, err
+		}
+		if t.APIVersion != v1alpha1.GroupVersion.String() || t.Kind != "Transform" {
+			return nil, doc.Problem(fmt.Errorf("a Transform (apiVersion %s) is expected, not %s %s",
+				v1alpha1.GroupVersion, t.APIVersion, t.Kind))
+		}
+		if t.Name == "" {
+			return nil, doc.Problem(fmt.Errorf("metadata.name: missing"))
+		}
+		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, base: filepath.Dir(file)})
+	}
+	return all, nil
+}
+
+// load opens and evaluates the module of a Transform, and its policies.
+func (t transform) load() (*render.Platform, error) {
+	m, name, err := loadModule(t.spec.CueRef, t.base)
+	if err != nil {
+		return nil, err
+	}
+	if t.name != "" {
+		name = t.name
+	}
+	p, err := render.NewPlatform(name, t.spec, m)
+	if err != nil {
+		return nil, err
+	}
+	p.From = t.from
+	for _, ref := range t.spec.Policies {
+		policy, err := loadPolicy(ref, t.base)
+		if err != nil {
+			return nil, err
+		}
+		p.Policies = append(p.Policies, policy)
+	}
+	return p, nil
+}
+
+func loadModule(ref v1alpha1.CueRef, base string) (*render.Module, string, error) {
+	files, err := modules.Open(ref, base)
+	if err != nil {
+		return nil, "", err
+	}
+	m, err := render.Load(render.Source{FS: files.FS, Dir: files.Dir, Show: files.Show, Ref: files.Ref, Version: files.Version})
+	if cerr := files.Close(); err == nil {
+		err = cerr
+	}
+	return m, files.Name, err
+}
+
+func loadPolicy(ref v1alpha1.CueRef, base string) (*render.Policy, error) {
+	m, _, err := loadModule(ref, base)
+	if err != nil {
+		return nil, err
+	}
+	return render.NewPolicy(m)
+}

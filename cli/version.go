@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker; a build by go install has it from the module.
+var version = moduleVersion()
+
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// versionInfo is what `pequod version -o json` prints.
+type versionInfo struct {
+	Version string `json:"version"`
+	// Commit is empty where the build didn't know it.
+	Commit    string `json:"commit,omitempty"`
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
+	// CUE and Kubernetes are the versions of the libraries that evaluate
+	// modules and validate CRDs.
+	CUE        string `json:"cue"`
+	Kubernetes string `json:"kubernetes"`
+}
+
+func newVersion(s streams) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info := buildVersion()
+			switch output {
+			case "":
+				_, err := fmt.Fprintf(s.out, "pequod %s (CUE %s, Kubernetes API %s, %s %s)\n",
+					info.Version, info.CUE, info.Kubernetes, info.GoVersion, info.Platform)
+				return outputError(err)
+			case "json", "yaml":
+				data, err := encodeVersion(output, info)
+				if err != nil {
+					return err
+				}
+				_, err = s.out.Write(data)
+				return outputError(err)
+			}
+			return oneOf("--output", output, []string{"json", "yaml"})
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json or yaml")
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func encodeVersion(format string, info versionInfo) ([]byte, error) {
+	if format == "yaml" {
+		return encode("yaml", info, "")
+	}
+	data, err := json.MarshalIndent(info, "", "  ")
+	return append(data, '\n'), err
+}
+
+func buildVersion() versionInfo {
+	v := versionInfo{
+		Version: version, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		CUE: "unknown", Kubernetes: "unknown",
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Commit = s.Value
+		}
+	}
+	for _, m := range info.Deps {
+		switch m.Path {
+		case "cuelang.org/go":
+			v.CUE = m.Version
+		case "k8s.io/apiextensions-apiserver":
+			v.Kubernetes = m.Version
+		}
+	}
+	return v
+}

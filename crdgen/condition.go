@@ -1,0 +1,307 @@
+package crdgen
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+)
+
+// condition is what a struct may hold besides what its schema says without
+// conditions: the bodies of comprehensions whose clauses depend on the input.
+// What it names may be there or not, may be narrower, and may be supplied; it is
+// never required and has no default. A nil condition adds nothing.
+type condition struct {
+	// fields are the expressions that may be added to a field.
+	fields map[string][]ast.Expr
+	// open says that any field may be added.
+	open bool
+	// deep says that anything may be added at any depth.
+	deep bool
+}
+
+// opaque is a condition under which anything may be added anywhere.
+func (c *condition) opaque() *condition {
+	out := c.clone()
+	out.open, out.deep = true, true
+	return out
+}
+
+// clone is a copy of c to add to.
+func (c *condition) clone() *condition {
+	out := &condition{fields: map[string][]ast.Expr{}}
+	if c == nil {
+		return out
+	}
+	out.open, out.deep = c.open, c.deep
+	for name, exprs := range c.fields {
+		out.fields[name] = slices.Clone(exprs)
+	}
+	return out
+}
+
+// names are the fields that c may add, sorted.
+func (c *condition) names() []string {
+	if c == nil {
+		return nil
+	}
+	var out []string
+	for name := range c.fields {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// touches says whether c may add anything to the field.
+func (c *condition) touches(name string) bool {
+	return c != nil && (c.deep || len(c.fields[name]) > 0)
+}
+
+// field is what c may add inside of the field.
+func (c *condition) field(name string) *condition {
+	if c == nil {
+		return nil
+	}
+	if c.deep {
+		return c.opaque()
+	}
+	var out *condition
+	for _, e := range c.fields[name] {
+		if out == nil {
+			out = out.clone()
+		}
+		out.add(e)
+	}
+	return out
+}
+
+// add adds the fields of e, or anything if e isn't a literal.
+func (c *condition) add(e ast.Expr) {
+	switch x := expression(e).(type) {
+	case *ast.StructLit:
+		for _, d := range x.Elts {
+			c.addDecl(d)
+		}
+	case *ast.BinaryExpr:
+		if x.Op == token.AND {
+			c.add(x.X)
+			c.add(x.Y)
+			return
+		}
+		c.open, c.deep = true, true
+	case *ast.UnaryExpr, *ast.BasicLit:
+		// A scalar adds no fields.
+	default:
+		c.open, c.deep = true, true
+	}
+}
+
+func (c *condition) addDecl(d ast.Decl) {
+	switch x := d.(type) {
+	case *ast.Field:
+		name, ok := staticName(x.Label)
+		if !ok {
+			c.open, c.deep = true, true
+			return
+		}
+		c.fields[name] = append(c.fields[name], x.Value)
+	case *ast.Comprehension:
+		c.addComprehension(x)
+	case *ast.EmbedDecl:
+		if inner, ok := x.Expr.(*ast.Comprehension); ok {
+			c.addComprehension(inner)
+			return
+		}
+		c.open, c.deep = true, true
+	case *ast.Ellipsis:
+		c.open = true
+	}
+}
+
+func (c *condition) addComprehension(x *ast.Comprehension) {
+	c.add(x.Value)
+	if x.Fallback != nil {
+		c.add(x.Fallback.Body)
+	}
+}
+
+// staticName is the name of a field whose label isn't computed. Labels of
+// definitions and hidden fields have names, too, which no instance can use.
+func staticName(l ast.Label) (string, bool) {
+	if a, ok := l.(*ast.Alias); ok {
+		inner, ok := a.Expr.(ast.Label)
+		if !ok {
+			return "", false
+		}
+		return staticName(inner)
+	}
+	switch l.(type) {
+	case *ast.Ident, *ast.BasicLit:
+		name, _, err := ast.LabelName(l)
+		return name, err == nil
+	}
+	return "", false
+}
+
+// isConditional says whether n lies in a part of the source that holds only for
+// some input.
+func (r *reader) isConditional(n ast.Node) bool {
+	if len(r.conditional) == 0 || isNil(n) {
+		return false
+	}
+	return slices.ContainsFunc(r.conditional, func(s span) bool { return s.contains(n.Pos()) })
+}
+
+// sources is what a struct is made of.
+type sources struct {
+	literals []ast.Node
+	// calls are the validators that all values must pass, memberCalls those in
+	// members of disjunctions.
+	calls, memberCalls []cue.Value
+	condition          *condition
+	notes              []conditionNote
+}
+
+// position is where the literals declare the field, else where its value stands.
+func (s *sources) position(it *cue.Iterator) token.Pos {
+	name := it.Selector().Unquoted()
+	for _, n := range s.literals {
+		lit, ok := n.(*ast.StructLit)
+		if !ok {
+			continue
+		}
+		for _, d := range lit.Elts {
+			if f, ok := d.(*ast.Field); ok {
+				if label, ok := staticName(f.Label); ok && label == name {
+					return f.Pos()
+				}
+			}
+		}
+	}
+	return it.Value().Pos()
+}
+
+type conditionNote struct {
+	pos  token.Pos
+	what string
+}
+
+// sourcesOf collects what v is made of, through ands, ors and references, and
+// counts in how many ways its disjunctions can be resolved.
+func (r *reader) sourcesOf(v cue.Value, c *condition) (*sources, int) {
+	s := &sources{condition: c}
+	n := r.collect(v, s, false, 0)
+	return s, n
+}
+
+func (r *reader) collect(v cue.Value, s *sources, member bool, depth int) int {
+	if depth > maxDepth {
+		return 1 // the reference cycle is CUE's to report
+	}
+	switch x := expression(v.Source()).(type) {
+	case *ast.StructLit:
+		r.scan(x, x.Elts, s)
+	}
+	if file, ok := v.Source().(*ast.File); ok {
+		r.scan(file, file.Decls, s)
+	}
+	op, args := v.Expr()
+	n := 1
+	switch op {
+	case cue.AndOp:
+		for _, a := range args {
+			n *= r.collect(a, s, member, depth+1)
+		}
+	case cue.OrOp:
+		n = 0
+		for _, a := range args {
+			n += r.collect(a, s, true, depth+1)
+		}
+	case cue.NoOp:
+		if len(args) == 1 && args[0] != v {
+			n = r.collect(args[0], s, member, depth+1)
+		}
+	case cue.SpreadOp:
+		n = r.collect(args[0], s, member, depth+1)
+	case cue.SelectorOp, cue.IndexOp:
+		if d := cue.Dereference(v); d != v {
+			n = r.collect(d, s, member, depth+1)
+		}
+	case cue.CallOp:
+		switch {
+		case callee(args) == "close" && len(args) == 2:
+			n = r.collect(args[1], s, member, depth+1)
+		case member:
+			s.memberCalls = append(s.memberCalls, v)
+		default:
+			s.calls = append(s.calls, v)
+		}
+	}
+	return n
+}
+
+// scan looks for declarations of a struct literal that hold only for some input.
+func (r *reader) scan(lit ast.Node, decls []ast.Decl, s *sources) {
+	if slices.Contains(s.literals, lit) {
+		return
+	}
+	s.literals = append(s.literals, lit)
+	for _, d := range decls {
+		switch x := d.(type) {
+		case *ast.Comprehension:
+			r.scanComprehension(x, s)
+		case *ast.EmbedDecl:
+			switch e := x.Expr.(type) {
+			case *ast.Comprehension:
+				r.scanComprehension(e, s)
+			case *ast.StructLit:
+				r.scan(e, e.Elts, s)
+			default:
+				if dependsOnInput(e) {
+					s.conditional(r, x, "the embedding of another field")
+					s.condition = s.condition.opaque()
+				}
+			}
+		case *ast.Field:
+			if _, ok := staticName(x.Label); ok || !dependsOnInput(x.Label) {
+				continue
+			}
+			s.conditional(r, x, "a field that is named after another")
+			s.condition = s.condition.clone()
+			s.condition.addDecl(x)
+		}
+	}
+}
+
+func (r *reader) scanComprehension(x *ast.Comprehension, s *sources) {
+	for _, clause := range x.Clauses {
+		if !dependsOnInput(clause) {
+			continue
+		}
+		own := (*condition)(nil).clone()
+		own.addComprehension(x)
+		what := "what depends on other fields here"
+		if names := own.names(); len(names) > 0 {
+			what += " (" + strings.Join(names, ", ") + ")"
+		}
+		s.conditional(r, x, what)
+		added := s.condition.clone()
+		added.addComprehension(x)
+		s.condition = added
+		return
+	}
+	if body, ok := x.Value.(*ast.StructLit); ok {
+		r.scan(body, body.Elts, s)
+	}
+}
+
+// conditional marks n, so that what it says is left out.
+func (s *sources) conditional(r *reader, n ast.Node, what string) {
+	if sp := spanOf(n); !slices.Contains(r.conditional, sp) {
+		r.conditional = append(r.conditional, sp)
+	}
+	s.notes = append(s.notes, conditionNote{pos: n.Pos(), what: what})
+}

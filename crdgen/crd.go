@@ -1,0 +1,177 @@
+package crdgen
+
+import (
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// newCRD is the definition of the kind that names describes, around the schema
+// of its spec.
+func newCRD(names v1alpha1.Names, s spec) *apiextensionsv1.CustomResourceDefinition {
+	scope := apiextensionsv1.NamespaceScoped
+	if names.Scope == v1alpha1.ScopeCluster {
+		scope = apiextensionsv1.ClusterScoped
+	}
+	return &apiextensionsv1.CustomResourceDefinition{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: names.Plural + "." + names.Group,
+			Labels: map[string]string{
+				v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
+				v1alpha1.LabelManaged:   "true",
+				v1alpha1.LabelTransform: names.Transform,
+			},
+			// A sync that no longer lists the CRD must not delete everybody's
+			// instances with it.
+			Annotations: map[string]string{
+				"argocd.argoproj.io/sync-options":   "Prune=false",
+				"kustomize.toolkit.fluxcd.io/prune": "disabled",
+			},
+		},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: names.Group,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Kind:       names.Kind,
+				ListKind:   names.Kind + "List",
+				Plural:     names.Plural,
+				Singular:   names.Singular,
+				ShortNames: names.ShortNames,
+				Categories: names.Categories,
+			},
+			Scope: scope,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name:                     names.Version,
+				Served:                   true,
+				Storage:                  true,
+				Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: rootSchema(s)},
+				Subresources:             &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				AdditionalPrinterColumns: printerColumns(names.PrinterColumns),
+			}},
+		},
+	}
+}
+
+// rootSchema is the schema of the whole object. The API server adds the type
+// metadata's own schemas.
+func rootSchema(s spec) *apiextensionsv1.JSONSchemaProps {
+	root := &apiextensionsv1.JSONSchemaProps{
+		Type:        "object",
+		Description: s.schema.Description,
+		Properties: map[string]apiextensionsv1.JSONSchemaProps{
+			"apiVersion": {Type: "string"},
+			"kind":       {Type: "string"},
+			"metadata":   {Type: "object"},
+			"spec":       s.schema,
+			"status":     statusSchema(),
+		},
+	}
+	if s.required {
+		root.Required = []string{"spec"}
+	}
+	return root
+}
+
+// statusSchema is the status that every generated kind has.
+func statusSchema() apiextensionsv1.JSONSchemaProps {
+	str := func(description string) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description}
+	}
+	phase := str("Phase sums the conditions up.")
+	phase.Enum = literals("Pending", "Rendering", "Ready", "Failed")
+	yes := true
+	return apiextensionsv1.JSONSchemaProps{
+		Type:        "object",
+		Description: "What became of the instance.",
+		Properties: map[string]apiextensionsv1.JSONSchemaProps{
+			"phase": phase,
+			"resourceGraphRef": {
+				Type:        "object",
+				Description: "The ResourceGraph that was rendered from the instance.",
+				Required:    []string{"name"},
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"name":      str("Name of the ResourceGraph."),
+					"namespace": str("Namespace of the ResourceGraph."),
+				},
+			},
+			"outputs": {
+				Type:                   "object",
+				Description:            "What the platform computed from the live objects.",
+				XPreserveUnknownFields: &yes,
+			},
+			"observedGeneration": {
+				Type:        "integer",
+				Format:      "int64",
+				Description: "The metadata.generation that the status describes.",
+			},
+			"conditions": conditionsSchema(),
+		},
+	}
+}
+
+// conditionsSchema is a list of metav1.Condition, with the same bounds.
+func conditionsSchema() apiextensionsv1.JSONSchemaProps {
+	text := func(description string, maxLength int64) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description, MaxLength: &maxLength}
+	}
+	conditionType := text("What the condition is about, in CamelCase.", 316)
+	reason := text("Why the condition has its status, in CamelCase.", 1024)
+	one := int64(1)
+	reason.MinLength = &one
+	zero := float64(0)
+	listType := "map"
+	return apiextensionsv1.JSONSchemaProps{
+		Type:         "array",
+		Description:  "The latest observations of the instance's state.",
+		XListType:    &listType,
+		XListMapKeys: []string{"type"},
+		Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{
+			Type:     "object",
+			Required: []string{"lastTransitionTime", "message", "reason", "status", "type"},
+			Properties: map[string]apiextensionsv1.JSONSchemaProps{
+				"type":               conditionType,
+				"status":             {Type: "string", Description: "True, False or Unknown.", Enum: literals("True", "False", "Unknown")},
+				"reason":             reason,
+				"message":            text("The details, for people.", 32768),
+				"lastTransitionTime": {Type: "string", Format: "date-time", Description: "When the status last changed."},
+				"observedGeneration": {Type: "integer", Format: "int64", Minimum: &zero, Description: "The metadata.generation that the condition describes."},
+			},
+		}},
+	}
+}
+
+// printerColumns are the module's own, then the ones that every generated kind
+// has; a module's column replaces one of ours with the same name.
+func printerColumns(own []v1alpha1.PrinterColumn) []apiextensionsv1.CustomResourceColumnDefinition {
+	var columns []apiextensionsv1.CustomResourceColumnDefinition
+	taken := map[string]bool{}
+	for _, c := range own {
+		taken[strings.ToLower(c.Name)] = true
+		columns = append(columns, apiextensionsv1.CustomResourceColumnDefinition{
+			Name: c.Name, Type: c.Type, JSONPath: c.JSONPath,
+			Description: c.Description, Format: c.Format, Priority: c.Priority,
+		})
+	}
+	for _, c := range []apiextensionsv1.CustomResourceColumnDefinition{
+		{Name: "Ready", Type: "string", JSONPath: `.status.conditions[?(@.type=="Ready")].status`},
+		{Name: "Phase", Type: "string", JSONPath: ".status.phase"},
+		{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
+	} {
+		if !taken[strings.ToLower(c.Name)] {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// literals are strings as the members of an enum.
+func literals(values ...string) []apiextensionsv1.JSON {
+	out := make([]apiextensionsv1.JSON, len(values))
+	for i, v := range values {
+		out[i].Raw = []byte(`"` + v + `"`)
+	}
+	return out
+}

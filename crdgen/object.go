@@ -1,0 +1,233 @@
+package crdgen
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/errors"
+)
+
+// structure is what v admits among structs: one term, or one for each member of
+// a disjunction.
+func (r *reader) structure(v cue.Value, path string, c *condition) shape {
+	s, ways := r.sourcesOf(v, c)
+	leave, ok := r.enter(path, keyOf(s.literals))
+	if !ok {
+		return anything()
+	}
+	defer leave()
+	for _, n := range s.notes {
+		r.note(n.pos, path, "%s", n.what)
+	}
+
+	members := structMembers(v)
+	if len(members) < ways && slices.ContainsFunc(s.literals, anyFieldRefers) {
+		// CUE left members out, possibly because they contradict a default
+		// that an instance can override.
+		r.note(v.Pos(), path, "a choice that depends on other fields")
+		return ofKinds(cue.StructKind)
+	}
+	var out shape
+	for _, m := range members {
+		out = append(out, term{kind: cue.StructKind, object: r.object(m, path, s, len(members) > 1)})
+	}
+	for _, call := range s.calls {
+		out = both(out, r.leaf(call, path, c))
+	}
+	for _, call := range s.memberCalls {
+		if call.IncompleteKind() != cue.BottomKind {
+			r.note(call.Pos(), path, "%s", sourceText(call))
+		}
+	}
+	return out
+}
+
+// structMembers are the structs among the members of v's disjunction as
+// evaluated, or v itself.
+func structMembers(v cue.Value) []cue.Value {
+	e := v.Eval()
+	op, args := e.Expr()
+	switch {
+	case op == cue.OrOp:
+		return slices.DeleteFunc(args, func(m cue.Value) bool { return m.IncompleteKind() != cue.StructKind })
+	case op == cue.NoOp && len(args) == 1 && args[0] != e && args[0].IncompleteKind() == cue.StructKind:
+		return args
+	}
+	return []cue.Value{v}
+}
+
+// keyOf names a struct by all of its literals, so that a generic definition may
+// be used inside of itself with another argument.
+func keyOf(literals []ast.Node) string {
+	var keys []string
+	for _, lit := range literals {
+		if k := key(lit); k != "" {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
+}
+
+// object is what the struct v admits. A member of a disjunction is kept even if
+// one of its fields admits nothing.
+func (r *reader) object(v cue.Value, path string, s *sources, member bool) *object {
+	o, c := &object{}, s.condition
+	it, err := v.Fields(cue.Optional(true), cue.Patterns(true))
+	if err != nil {
+		r.note(v.Pos(), path, "%s", sourceText(v))
+		return &object{open: true}
+	}
+	var patterns []pattern
+	for it.Next() {
+		if it.FieldType()&cue.PatternConstraint != 0 {
+			patterns = append(patterns, pattern{key: it.Selector().Pattern(), value: it.Value()})
+			continue
+		}
+		if !it.Selector().IsString() {
+			continue
+		}
+		before := r.at
+		r.at = s.position(it)
+		if f, ok := r.field(it, path, c, member); ok {
+			o.fields = append(o.fields, f)
+		}
+		r.at = before
+	}
+	slices.SortFunc(o.fields, func(f, g field) int { return strings.Compare(f.name, g.name) })
+	o.open = c != nil && (c.open || c.deep)
+	r.rest(o, v, patterns, path)
+	for _, name := range c.names() {
+		if o.lookup(name) != nil || strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#") {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(o.fields, name, byName)
+		o.fields = slices.Insert(o.fields, i, field{name: name, shape: anything(), optional: true, pos: c.fields[name][0].Pos()})
+	}
+	return o
+}
+
+// field reads one field. It reports false for fields that can't be present.
+func (r *reader) field(it *cue.Iterator, path string, c *condition, member bool) (field, bool) {
+	v, name := it.Value(), it.Selector().Unquoted()
+	path += "." + name
+	f := field{name: name, description: description(v), pos: r.at}
+	f.shape = r.shape(v, path, c.field(name))
+	f.optional = it.FieldType()&cue.OptionalConstraint != 0
+	if len(f.shape) == 0 {
+		switch {
+		case f.optional:
+			return field{}, false
+		case !member && !c.touches(name):
+			r.fail(errors.Newf(r.at, "%s: admits no value", path))
+		}
+		f.shape = anything()
+	}
+	if f.optional || c.touches(name) {
+		return f, true
+	}
+	var value, anyRef bool
+	for _, src := range r.expressions(v) {
+		value = value || valueDependsOnInput(src)
+		anyRef = anyRef || anyDependsOnInput(src)
+	}
+	if it.FieldType()&cue.RequiredConstraint != 0 {
+		f.required = true
+		return f, true
+	}
+	// A regular field that the instance leaves out is v itself. Unless other
+	// input completes it, CUE rejects the instance if v isn't concrete.
+	if v.Validate(cue.Concrete(true)) != nil {
+		f.required = !value
+		return f, true
+	}
+	if !anyRef {
+		f.value = defaultOf(v)
+	}
+	return f, true
+}
+
+// expressions are the sources of v's conjuncts.
+func (r *reader) expressions(v cue.Value) []ast.Expr {
+	var out []ast.Expr
+	if e := expression(v.Source()); e != nil {
+		out = append(out, e)
+	}
+	if op, args := v.Expr(); op == cue.AndOp {
+		for _, a := range args {
+			out = append(out, r.expressions(a)...)
+		}
+	}
+	return out
+}
+
+// defaultOf is the JSON of what v is if an instance doesn't say. Structs that
+// aren't members of a disjunction default to the empty object: the defaults of
+// their fields do the rest.
+func defaultOf(v cue.Value) []byte {
+	d, chosen := v.Default()
+	if !chosen && d.IncompleteKind() == cue.StructKind {
+		return []byte("{}")
+	}
+	data, err := d.MarshalJSON()
+	if err != nil || d.IncompleteKind() == cue.BytesKind {
+		return nil // no JSON: rendering fills the default in
+	}
+	return data
+}
+
+// pattern is a constraint on the fields whose names satisfy key.
+type pattern struct {
+	key, value cue.Value
+}
+
+// rest sets what o's other fields may be.
+func (r *reader) rest(o *object, v cue.Value, patterns []pattern, path string) {
+	var all, some []pattern
+	for _, p := range patterns {
+		if isAnyString(p.key) {
+			all = append(all, p)
+		} else {
+			some = append(some, p)
+		}
+	}
+	path += ".*"
+	open := v.Allows(cue.AnyString)
+	if r.closed && !v.LookupPath(cue.MakePath(cue.AnyString)).Exists() {
+		// v is a part of something closed and doesn't know it.
+		open = false
+	}
+	if len(all) > 0 {
+		values := anything()
+		for _, p := range all {
+			values = both(values, r.shape(p.value, path, nil))
+		}
+		o.values = values
+		for _, p := range some {
+			r.note(p.value.Pos(), path, "the constraint on fields that match %s", sourceText(p.key))
+		}
+		return
+	}
+	if open {
+		o.open = true
+		for _, p := range some {
+			r.note(p.value.Pos(), path, "the constraint on fields that match %s", sourceText(p.key))
+		}
+		return
+	}
+	for _, p := range some {
+		o.values = either(o.values, r.shape(p.value, path, nil))
+		r.note(p.value.Pos(), path, "that the key matches %s", sourceText(p.key))
+	}
+	if len(some) > 1 {
+		r.note(some[0].value.Pos(), path, "which key takes which value")
+	}
+}
+
+// isAnyString says whether every field's name satisfies key.
+func isAnyString(key cue.Value) bool {
+	op, args := key.Expr()
+	return op == cue.NoOp && (len(args) == 0 || args[0] == key) && !key.IsConcrete() && key.IncompleteKind()&cue.StringKind != 0
+}

@@ -1,0 +1,286 @@
+package crdgen
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+)
+
+// maxDepth bounds the nesting of a schema. Recursion is found where it closes;
+// the bound is for schemas that grow without repeating themselves.
+const maxDepth = 64
+
+// reader makes shapes of CUE values. After an error it admits anything and
+// keeps the first error.
+type reader struct {
+	notes noteList
+	err   error
+	// open are the literals that are being read, from the outside in.
+	open []string
+	// conditional are the parts of the source that hold only for some input.
+	conditional []span
+	// at is the field or the reference that is being read.
+	at token.Pos
+	// closed says that structs are closed unless they end in an ellipsis, as
+	// everything in a definition is.
+	closed bool
+}
+
+// note adds a note at pos, or at the field that is being read if pos is unknown.
+func (r *reader) note(pos token.Pos, path, format string, args ...any) {
+	if !pos.IsValid() {
+		pos = r.at
+	}
+	r.notes.add(pos, path, format, args...)
+}
+
+// fail keeps the first error.
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// enter notes that the literals named by key are being read, until the function
+// that it returns is called. It reports false if they already are: then the
+// value contains itself.
+func (r *reader) enter(path, key string) (leave func(), ok bool) {
+	if key != "" && slices.Contains(r.open, key) {
+		r.fail(errors.Newf(r.at, "%s: the schema contains itself: recursive definitions have no CRD", path))
+		return nil, false
+	}
+	if len(r.open) >= maxDepth {
+		r.fail(errors.Newf(r.at, "%s: the schema is nested deeper than %d levels", path, maxDepth))
+		return nil, false
+	}
+	r.open = append(r.open, key)
+	return func() { r.open = r.open[:len(r.open)-1] }, true
+}
+
+// shape is what v admits. The condition c, which may be nil, is what other
+// input may add to v.
+func (r *reader) shape(v cue.Value, path string, c *condition) shape {
+	if r.err != nil {
+		return anything()
+	}
+	parts, dropped := r.conjuncts(v)
+	whole := false
+	s := anything()
+	for _, p := range parts {
+		switch {
+		case !isStruct(p):
+			s = both(s, r.leaf(p, path, c))
+		case dropped:
+			s = both(s, r.structure(p, path, c.opaque()))
+		case !whole:
+			// Fields are read from the whole, not from its parts: only the
+			// whole knows which of them there are, which are required, and
+			// whether there can be others.
+			whole = true
+			s = both(s, r.structure(v, path, c))
+		}
+	}
+	return s
+}
+
+// conjuncts takes v apart at its ands. Those that hold only for some input are
+// left out; dropped says whether there were any.
+func (r *reader) conjuncts(v cue.Value) (parts []cue.Value, dropped bool) {
+	if r.isConditional(v.Source()) {
+		return nil, true
+	}
+	op, args := v.Expr()
+	switch {
+	case op == cue.AndOp:
+	case op == cue.NoOp && len(args) == 1 && args[0] != v:
+		// A disjunction of which one member is left beside its default.
+	default:
+		return []cue.Value{v}, false
+	}
+	for _, a := range args {
+		p, d := r.conjuncts(a)
+		parts = append(parts, p...)
+		dropped = dropped || d
+	}
+	return parts, dropped
+}
+
+// isStruct says whether v has fields, as opposed to a validator of structs. A
+// struct whose comprehensions wait for input has no kind yet.
+func isStruct(v cue.Value) bool {
+	switch v.IncompleteKind() {
+	case cue.StructKind:
+	case cue.BottomKind:
+		_, ok := expression(v.Source()).(*ast.StructLit)
+		return ok
+	default:
+		return false
+	}
+	op, args := v.Expr()
+	return op != cue.CallOp || callee(args) == "close"
+}
+
+// leaf is what one conjunct admits.
+func (r *reader) leaf(v cue.Value, path string, c *condition) shape {
+	op, args := v.Expr()
+	switch op {
+	case cue.NoOp:
+		return r.atom(v, path, c)
+	case cue.AndOp:
+		return r.shape(v, path, c)
+	case cue.OrOp:
+		return r.alternatives(v, args, path, c)
+	case cue.SelectorOp, cue.IndexOp, cue.SliceOp:
+		return r.reference(v, path, c)
+	case cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
+		cue.NotEqualOp, cue.RegexMatchOp, cue.NotRegexMatchOp:
+		if len(args) == 1 {
+			return r.bound(v, op, args[0], path)
+		}
+	case cue.CallOp:
+		return r.call(v, args, path)
+	}
+	return r.computed(v, op, path)
+}
+
+// atom is a literal, a basic type, or a list.
+func (r *reader) atom(v cue.Value, path string, c *condition) shape {
+	if lit, ok := expression(v.Source()).(*ast.ListLit); ok {
+		return r.list(v, lit, path)
+	}
+	if dependsOnInput(expression(v.Source())) {
+		r.note(v.Pos(), path, "what is computed from other fields")
+		return anything()
+	}
+	switch kind := v.IncompleteKind(); kind {
+	case cue.ListKind:
+		return r.list(v, nil, path)
+	case cue.StructKind:
+		return r.structure(v, path, c)
+	case cue.BytesKind:
+		// Neither JSON nor an API server knows bytes: what CUE takes, a
+		// binary YAML scalar, reaches the server as a string.
+		r.note(v.Pos(), path, "bytes, for which an instance has no notation but YAML's !!binary,")
+		return shape{{kind: cue.StringKind}}
+	default:
+		if l, ok := literalOf(v); ok {
+			return shape{{kind: kindOf(v.Kind()), value: &l}}
+		}
+		if text := sourceText(v); kind != cue.BottomKind && !slices.Contains(basicTypes(), text) {
+			r.note(v.Pos(), path, "%s", strings.TrimSuffix(text, "()"))
+		}
+		return ofKinds(kind)
+	}
+}
+
+// basicTypes are the names of the types that are all of their kind.
+func basicTypes() []string {
+	return []string{"_", "null", "bool", "int", "float", "number", "string"}
+}
+
+// kindOf is the kind of the terms for literals of kind k.
+func kindOf(k cue.Kind) cue.Kind {
+	if k == cue.FloatKind {
+		return cue.NumberKind
+	}
+	return k
+}
+
+// alternatives is the union of a disjunction's members.
+func (r *reader) alternatives(v cue.Value, members []cue.Value, path string, c *condition) shape {
+	var out shape
+	structs := false
+	for _, m := range members {
+		if isStruct(m) {
+			structs = true
+			continue
+		}
+		out = either(out, r.shape(m, path, c))
+	}
+	if structs {
+		out = either(out, r.structure(v, path, c))
+	}
+	return out
+}
+
+// reference is what the value that v refers to admits.
+func (r *reader) reference(v cue.Value, path string, c *condition) shape {
+	before := r.at
+	defer func() { r.at = before }()
+	if p := v.Pos(); p.IsValid() {
+		r.at = p
+	}
+	if dependsOnInput(expression(v.Source())) {
+		r.note(r.at, path, "that the value equals that of another field")
+		return r.referred(v, path)
+	}
+	d := cue.Dereference(v)
+	if d == v {
+		d = v.Eval()
+		if op, _ := d.Expr(); op == cue.SelectorOp || op == cue.IndexOp || op == cue.SliceOp {
+			r.note(r.at, path, "%s", sourceText(v))
+			return ofKinds(v.IncompleteKind())
+		}
+	}
+	leave, ok := r.enter(path, "")
+	if !ok {
+		return anything()
+	}
+	defer leave()
+	return r.shape(d, path, c)
+}
+
+// referred is what a value can be that equals the value of another field. For
+// structs and lists it is anything: what other input adds to them isn't known
+// here.
+func (r *reader) referred(v cue.Value, path string) shape {
+	d := cue.Dereference(v)
+	key := "=" + key(d.Source())
+	if d == v || slices.Contains(r.open, key) {
+		return anything()
+	}
+	leave, ok := r.enter(path, key)
+	if !ok {
+		return anything()
+	}
+	defer leave()
+	if kinds := d.IncompleteKind(); kinds&(cue.ListKind|cue.StructKind) != 0 {
+		return anything()
+	}
+	s := r.shape(d, path, nil)
+	if len(s) == 0 || kindsOf(s)&(cue.ListKind|cue.StructKind) != 0 {
+		return anything()
+	}
+	return s
+}
+
+// computed is the result of an operation.
+func (r *reader) computed(v cue.Value, op cue.Op, path string) shape {
+	if !dependsOnInput(expression(v.Source())) {
+		if l, ok := literalOf(v); ok {
+			return shape{{kind: kindOf(v.Kind()), value: &l}}
+		}
+	}
+	r.note(v.Pos(), path, "what is computed from other fields")
+	switch op {
+	case cue.InterpolationOp:
+		return ofKinds(cue.StringKind | cue.BytesKind)
+	case cue.EqualOp, cue.NotEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
+		cue.RegexMatchOp, cue.NotRegexMatchOp, cue.BooleanAndOp, cue.BooleanOrOp, cue.NotOp:
+		return ofKinds(cue.BoolKind)
+	}
+	return anything()
+}
+
+// callee is the name of the builtin that an expression calls, such as
+// "strings.MinRunes".
+func callee(args []cue.Value) string {
+	if len(args) == 0 || !args[0].Exists() {
+		return ""
+	}
+	return strings.TrimSuffix(sourceText(args[0]), "()")
+}

@@ -1,0 +1,198 @@
+package crdgen
+
+import (
+	"reflect"
+	"slices"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/token"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+func isEmpty(p props) bool { return reflect.DeepEqual(p, props{}) }
+
+// structs writes structs.
+func (w writer) structs(out *props, s shape, p place) {
+	if len(s) == 1 {
+		w.object(out, s[0].object, p)
+		return
+	}
+	w.choice(out, s, p)
+}
+
+// object writes one struct.
+func (w writer) object(out *props, o *object, p place) {
+	out.Type = "object"
+	filled := false
+	for _, f := range o.fields {
+		if out.Properties == nil {
+			out.Properties = map[string]props{}
+		}
+		out.Properties[f.name] = w.field(f, p.in("."+f.name, f.pos))
+		if f.required {
+			out.Required = append(out.Required, f.name)
+		}
+		filled = filled || !f.required && !f.optional
+	}
+	w.others(out, o, p)
+	out.MaxProperties = o.max
+	switch {
+	case o.min == nil:
+	case filled:
+		// The fields that rendering fills in count, too.
+		w.notes.add(p.pos, p.path, "struct.MinFields(%d)", *o.min)
+	default:
+		out.MinProperties = o.min
+	}
+}
+
+// others writes what o says about fields that it doesn't list.
+func (w writer) others(out *props, o *object, p place) {
+	yes := true
+	switch {
+	case o.values == nil:
+		if o.open {
+			out.XPreserveUnknownFields = &yes
+		}
+	case o.values.equal(anything()):
+		out.XPreserveUnknownFields = &yes
+	case len(o.fields) > 0 || o.open:
+		out.XPreserveUnknownFields = &yes
+		w.notes.add(p.pos, p.path+".*", "what the fields that the schema doesn't name hold")
+	default:
+		schema := w.schema(o.values, p.in(".*", token.NoPos))
+		out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &schema}
+	}
+}
+
+// choice writes a choice between structs: all of their fields, and under anyOf
+// what tells the members apart. A member is never told by the presence of a
+// literal, which CUE fills in.
+func (w writer) choice(out *props, s shape, p place) {
+	p.defaults = false
+	sum, alike := sumOf(s)
+	w.object(out, sum, p)
+	exact := alike && len(out.Properties) > 0
+	var members []props
+	for _, t := range s {
+		m, ok := w.member(t.object, sum, p)
+		exact = exact && ok
+		members = append(members, m)
+	}
+	if slices.ContainsFunc(members, isEmpty) {
+		// One of them is open to everything that can be said here.
+		exact, members = false, nil
+	}
+	out.AnyOf = members
+	if !exact {
+		w.notes.add(p.pos, p.path, "the choice between %d structs", len(s))
+	}
+}
+
+// sumOf is an object with the fields of all the members, each as wide as the
+// widest. It reports whether the members agree on the fields that they don't
+// list.
+func sumOf(s shape) (*object, bool) {
+	sum := &object{}
+	alike := true
+	first := s[0].object
+	for _, t := range s {
+		o := t.object
+		sum.open = sum.open || o.open
+		sum.values = either(sum.values, o.values)
+		alike = alike && o.open == first.open && o.values.equal(first.values) && o.min == nil && o.max == nil
+		for _, f := range o.fields {
+			if i, found := slices.BinarySearchFunc(sum.fields, f.name, byName); !found {
+				sum.fields = slices.Insert(sum.fields, i, field{name: f.name, required: true, optional: true, pos: f.pos})
+			}
+		}
+	}
+	for i := range sum.fields {
+		g := &sum.fields[i]
+		for _, t := range s {
+			f := t.object.lookup(g.name)
+			switch {
+			case f != nil:
+				g.shape = either(g.shape, f.shape)
+				g.required = g.required && f.required
+				g.optional = g.optional && (f.optional || f.required)
+				if g.description == "" {
+					g.description = f.description
+				}
+				continue
+			case t.object.open:
+				g.shape = anything()
+			default:
+				g.shape = either(g.shape, t.object.values)
+			}
+			g.required = false
+		}
+	}
+	return sum, alike
+}
+
+// member is what distinguishes o among the members of sum. It reports whether
+// that is all of what o says.
+func (w writer) member(o, sum *object, p place) (props, bool) {
+	var out props
+	exact := true
+	for _, g := range sum.fields {
+		f := o.lookup(g.name)
+		if f == nil {
+			if !o.open && o.values == nil {
+				conjoin(&out, props{Not: &props{Required: []string{g.name}}})
+			}
+			continue
+		}
+		if f.required && !g.required {
+			out.Required = append(out.Required, f.name)
+		}
+		if f.shape.equal(g.shape) {
+			continue
+		}
+		inner, ok := w.narrowed(f.shape, g.shape, p.in("."+g.name, f.pos))
+		exact = exact && ok
+		if isEmpty(inner) {
+			continue
+		}
+		if out.Properties == nil {
+			out.Properties = map[string]props{}
+		}
+		out.Properties[g.name] = inner
+	}
+	return out, exact
+}
+
+// narrowed is what s says beyond sum, without a type: there can be none inside
+// of anyOf.
+func (w writer) narrowed(s, sum shape, p place) (props, bool) {
+	var out props
+	rest, nullable := withoutNull(s)
+	all, sumNullable := withoutNull(sum)
+	kinds := kindsOf(rest)
+	if kinds&(cue.ListKind|cue.StructKind) != 0 || kinds == cue.BottomKind || kinds&cue.TopKind == cue.TopKind {
+		return out, false
+	}
+	if _, isEnum := enumOf(rest); isEnum {
+		w.scalars(&out, rest, nullable, p)
+		return out, true
+	}
+	if isMixed(kindsOf(all)) && !isMixed(kinds) {
+		// The constraints of one kind don't keep the others out.
+		rest = append(slices.Clone(rest), otherKinds(all, kinds)...)
+	}
+	ok := w.scalars(&out, rest, nullable || sumNullable, p)
+	return out, ok && kindsOf(all) == kinds && nullable == sumNullable
+}
+
+// otherKinds are terms without constraints for the kinds of s that are not
+// among kinds.
+func otherKinds(s shape, kinds cue.Kind) shape {
+	var out shape
+	for _, t := range s {
+		if t.kind&kinds == 0 {
+			out = append(out, term{kind: t.kind})
+		}
+	}
+	return out
+}

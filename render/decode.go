@@ -1,0 +1,260 @@
+package render
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"cuelang.org/go/cue"
+	cueerrors "cuelang.org/go/cue/errors"
+
+	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// decoder reads the output of a module, value by value, and gathers every
+// problem at the line of the module's author. It decides what is in a graph's
+// fields, not whether they make sense together: that is graph.Check.
+type decoder struct {
+	problems   Problems
+	nodes      []*decodedNode
+	violations []finding
+	output     cue.Value
+}
+
+// decodedNode is one node with the value that it was read from.
+type decodedNode struct {
+	id     string
+	value  cue.Value
+	object map[string]any
+	// names gives the author's name of a field that has two.
+	names map[string]string
+}
+
+func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...any) {
+	d.problems = append(d.problems, Problem{
+		Pos: posOf(v.Pos()), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// wrong reports a value that is an error of CUE, at the place that the module's
+// author can mend.
+func (d *decoder) wrong(v cue.Value, path string, err error) {
+	for _, e := range cueErrors(err) {
+		p := Problem{Path: path, Rule: RuleModule, Message: errMessage(e)}
+		for _, at := range append(cueerrors.Positions(e), v.Pos()) {
+			if p.Pos = posOf(at); p.Pos.File != "" {
+				break
+			}
+		}
+		d.problems = append(d.problems, p)
+	}
+}
+
+// fields walks the regular fields of a struct; names holds those that may be
+// there (nil: any).
+func (d *decoder) fields(v cue.Value, path string, names []string, visit func(name string, v cue.Value)) {
+	v, _ = v.Default()
+	if err := v.Err(); err != nil && v.IncompleteKind() != cue.StructKind {
+		d.wrong(v, path, err)
+		return
+	}
+	it, err := v.Fields()
+	if err != nil {
+		if v.IncompleteKind() != cue.StructKind {
+			d.problem(v, path, RuleGraph, "", "must be a struct, not %s", kindName(v))
+			return
+		}
+		d.wrong(v, path, err)
+		return
+	}
+	for it.Next() {
+		name := it.Selector().Unquoted()
+		if names != nil && !contains(names, name) {
+			d.problem(it.Value(), joinPath(path, name), RuleUnknown, nearest.Hint(name, names), "unknown field")
+			continue
+		}
+		visit(name, it.Value())
+	}
+}
+
+// list walks the elements of a list.
+func (d *decoder) list(v cue.Value, path string, visit func(path string, v cue.Value)) {
+	v, _ = v.Default()
+	it, err := v.List()
+	if err != nil {
+		if k := v.IncompleteKind(); k != cue.ListKind && k != cue.BottomKind {
+			d.problem(v, path, RuleGraph, "", "must be a list, not %s", kindName(v))
+			return
+		}
+		d.wrong(v, path, err)
+		return
+	}
+	for i := 0; it.Next(); i++ {
+		visit(path+"["+strconv.Itoa(i)+"]", it.Value())
+	}
+}
+
+// text reads a string.
+func (d *decoder) text(v cue.Value, path string) string {
+	x := d.any(v, path, nil)
+	s, ok := x.(string)
+	if !ok && x != nil {
+		d.problem(v, path, RuleGraph, "", "must be a string, not %s", kindName(v))
+	}
+	return s
+}
+
+// texts reads a list of strings.
+func (d *decoder) texts(v cue.Value, path string) []string {
+	var all []string
+	d.list(v, path, func(path string, v cue.Value) { all = append(all, d.text(v, path)) })
+	return all
+}
+
+func kindName(v cue.Value) string {
+	return v.IncompleteKind().String()
+}
+
+// any reads a value as JSON would hold it: map[string]any, []any, string,
+// int64, float64, bool or nil. The late map gives expressions that stand in for
+// values by path; those need not be concrete.
+func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
+	if expr, ok := late.at(path); ok {
+		return map[string]any{"$from": expr}
+	}
+	v, _ = v.Default()
+	switch v.Kind() {
+	case cue.NullKind:
+		return nil
+	case cue.BoolKind:
+		b, err := v.Bool()
+		if err != nil {
+			d.wrong(v, path, err)
+		}
+		return b
+	case cue.StringKind:
+		s, err := v.String()
+		if err != nil {
+			d.wrong(v, path, err)
+		}
+		return s
+	case cue.BytesKind:
+		b, err := v.Bytes()
+		if err != nil {
+			d.wrong(v, path, err)
+		}
+		return base64.StdEncoding.EncodeToString(b)
+	case cue.IntKind, cue.FloatKind, cue.NumberKind:
+		return d.number(v, path)
+	case cue.ListKind:
+		list := []any{}
+		d.list(v, path, func(path string, v cue.Value) { list = append(list, d.any(v, path, late)) })
+		return list
+	case cue.StructKind:
+		m := map[string]any{}
+		d.fields(v, path, nil, func(name string, v cue.Value) {
+			m[name] = d.any(v, joinPath(path, name), late)
+		})
+		return m
+	}
+	if err := v.Err(); err != nil {
+		d.wrong(v, path, err)
+		return nil
+	}
+	d.problem(v, path, RuleModule, "", "incomplete value %v", v)
+	return nil
+}
+
+func (d *decoder) number(v cue.Value, path string) any {
+	if n, err := v.Int64(); err == nil {
+		return n
+	}
+	f, err := v.Float64()
+	switch {
+	case err != nil && v.Kind() == cue.IntKind, err == nil && v.Kind() == cue.IntKind && math.Abs(f) >= 1<<63:
+		d.problem(v, path, RuleGraph, "", "%v does not fit into 64 bits", v)
+	case err != nil:
+		d.problem(v, path, RuleGraph, "", "%v is not a number that JSON can hold", v)
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return f
+}
+
+// graph reads nodes, outputs and violations.
+func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
+	d.output = out
+	g := &v1alpha1.Graph{Nodes: []v1alpha1.Node{}}
+	if !out.Exists() {
+		d.problems = append(d.problems, Problem{Path: "#Render.output", Rule: RuleModule, Message: "missing"})
+		return g
+	}
+	var sawNodes bool
+	// metadata is what modules of the original operator carry, and is not read.
+	d.fields(out, "", []string{"nodes", "outputs", "violations", "metadata"}, func(name string, v cue.Value) {
+		switch name {
+		case "nodes":
+			sawNodes = true
+			g.Nodes = d.nodeList(v)
+		case "outputs":
+			d.fields(v, "outputs", nil, func(name string, v cue.Value) {
+				path := joinPath("outputs", name)
+				value, err := raw(d.any(v, path, nil))
+				if err != nil {
+					d.problem(v, path, RuleGraph, "", "%v", err)
+					return
+				}
+				if g.Outputs == nil {
+					g.Outputs = newRaws()
+				}
+				g.Outputs[name] = *value
+			})
+		case "violations":
+			d.list(v, "violations", func(path string, v cue.Value) {
+				if f, ok := d.violation(v, path); ok {
+					d.violations = append(d.violations, f)
+				}
+			})
+		}
+	})
+	if !sawNodes && len(d.problems) == 0 {
+		d.problem(out, "nodes", RuleModule, "", "missing in #Render.output")
+	}
+	return g
+}
+
+// nodeList reads nodes in either of their forms: a map by id, or a list.
+func (d *decoder) nodeList(v cue.Value) []v1alpha1.Node {
+	nodes := []v1alpha1.Node{}
+	v, _ = v.Default()
+	if v.IncompleteKind() == cue.ListKind {
+		d.list(v, "nodes", func(path string, v cue.Value) { nodes = append(nodes, d.node(v, path, "")) })
+		return nodes
+	}
+	d.fields(v, "nodes", nil, func(name string, v cue.Value) {
+		nodes = append(nodes, d.node(v, joinPath("nodes", name), name))
+	})
+	return nodes
+}
+
+// decodeInto reads a struct of plain fields, such as applyPolicy, into a Go
+// value whose JSON fields are the known ones.
+func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any) {
+	n := len(d.problems)
+	m := map[string]any{}
+	d.fields(v, path, names, func(name string, v cue.Value) { m[name] = d.any(v, joinPath(path, name), nil) })
+	if len(d.problems) > n {
+		return
+	}
+	data, err := json.Marshal(m)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		d.problem(v, path, RuleGraph, "", "%s", jsonMessage(err))
+	}
+}

@@ -1,0 +1,139 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Document is one YAML document of a file that holds objects of Pequod's own
+// kinds.
+type Document struct {
+	src  *source
+	node *yaml.Node
+}
+
+// Documents reads the documents of a YAML or JSON file, held to the same rules
+// as instances. Its errors are [Problems].
+func Documents(file string, data []byte) ([]Document, error) {
+	src := newSource(file, data)
+	if at, bad := src.invalidUTF8(); bad {
+		return nil, Problems{{Pos: posOf(at), Rule: RuleYAML, Message: "not UTF-8"}}
+	}
+	var docs []Document
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml.Node
+		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			return nil, Problems{yamlProblem(file, err)}
+		}
+		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+			continue
+		}
+		c := &converter{src: src}
+		c.expr(doc.Content[0], "", 0)
+		if len(c.problems) > 0 {
+			return nil, c.problems
+		}
+		docs = append(docs, Document{src, doc.Content[0]})
+	}
+}
+
+// Decode reads the document into an API type; fields that the type doesn't have
+// are errors. Its errors are [Problems].
+func (d Document) Decode(into any) error {
+	var v any
+	if err := d.node.Decode(&v); err != nil {
+		return d.Problem(err)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return d.Problem(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return d.Problem(err)
+	}
+	return nil
+}
+
+var unknownField = regexp.MustCompile(`^json: unknown field "(.*)"$`)
+
+// Problem places an error about the document: at the key that it names where
+// there is one, else where the document begins.
+func (d Document) Problem(err error) error {
+	p := Problem{Pos: posOf(d.src.node(d.node)), Rule: RuleInstance, Message: err.Error()}
+	var t *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &t):
+		p.Path = t.Field
+		p.Message = "must be " + goTypeWord(t.Type.String()) + ", not " + t.Value
+		if n := find(d.node, strings.Split(t.Field, ".")); n != nil {
+			p.Pos = posOf(d.src.node(n))
+		}
+	default:
+		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+			p.Path, p.Message, p.Rule = m[1], "unknown field", RuleUnknown
+			if k := findKey(d.node, m[1]); k != nil {
+				p.Pos = posOf(d.src.node(k))
+			}
+		}
+	}
+	return Problems{p}
+}
+
+func goTypeWord(t string) string {
+	switch {
+	case strings.HasPrefix(t, "[]"):
+		return "a list"
+	case strings.HasPrefix(t, "int"):
+		return "an integer"
+	case t == "bool":
+		return "true or false"
+	case strings.HasPrefix(t, "map") || strings.Contains(t, "."):
+		if strings.HasSuffix(t, "Spec") || strings.HasSuffix(t, "Ref") || strings.HasPrefix(t, "map") {
+			return "a mapping"
+		}
+	}
+	return "a string"
+}
+
+// find follows a path of keys as far as it leads.
+func find(n *yaml.Node, path []string) *yaml.Node {
+	for _, name := range path {
+		next := n
+		for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+			if n.Content[i].Value == name {
+				next = n.Content[i+1]
+			}
+		}
+		n = next
+	}
+	return n
+}
+
+// findKey finds the first key of that name, depth first.
+func findKey(n *yaml.Node, name string) *yaml.Node {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if c.Value == name {
+				return c
+			}
+			continue
+		}
+		if k := findKey(c, name); k != nil {
+			return k
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package render
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+)
+
+// Limits bound the evaluation of one instance. CUE can't be interrupted, so an
+// evaluation over its limit goes on in the background: the process is meant to
+// end after a [LimitError].
+type Limits struct {
+	// Timeout bounds the evaluation of one instance; 0 means no bound.
+	Timeout time.Duration
+	// Memory bounds the heap of the whole process, in bytes; 0 means no bound.
+	Memory uint64
+}
+
+// LimitError says that an evaluation had to be given up.
+type LimitError struct {
+	Subject string
+	Reason  string
+}
+
+func (e *LimitError) Error() string { return e.Subject + ": " + e.Reason }
+
+// how often limits are looked at.
+const watchInterval = 10 * time.Millisecond
+
+// Job is one evaluation: what it is called, and what to do with a worker's own
+// Renderer.
+type Job[T any] struct {
+	Subject string
+	Run     func(*Renderer) T
+}
+
+// Each runs jobs on all processors and yields their results in the order of the
+// jobs, holding only as many as are under way. It stops at the first
+// [LimitError], at the end of the context, and when the consumer has enough.
+func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq[Job[T]]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		workers := runtime.GOMAXPROCS(0)
+		todo := make(chan *task[T], workers)
+		// What was begun and not yet yielded; its length bounds the memory.
+		order := make(chan *task[T], 8*workers)
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			defer close(order)
+			defer close(todo)
+			for job := range jobs {
+				t := &task[T]{job: job, done: make(chan struct{})}
+				select {
+				case order <- t:
+				case <-stop:
+					return
+				}
+				select {
+				case todo <- t:
+				case <-stop:
+					return
+				}
+			}
+		}()
+		for range workers {
+			go func() {
+				r := &Renderer{Options: opts}
+				for t := range todo {
+					t.run(r)
+				}
+			}()
+		}
+		w := newWatch(limits)
+		defer w.stop()
+		for t := range order {
+			for {
+				select {
+				case <-t.done:
+				case <-ctx.Done():
+					yield(none, context.Cause(ctx))
+					return
+				case <-w.tick.C:
+					if err := w.check(t.job.Subject, t.started.Load()); err != nil {
+						yield(none, err)
+						return
+					}
+					continue
+				}
+				break
+			}
+			if t.panicked != nil {
+				yield(none, &LimitError{t.job.Subject, fmt.Sprintf("evaluation panicked: %v", t.panicked)})
+				return
+			}
+			if !yield(t.result, nil) {
+				return
+			}
+		}
+	}
+}
+
+type task[T any] struct {
+	job      Job[T]
+	result   T
+	panicked any
+	started  atomic.Int64
+	done     chan struct{}
+}
+
+// run keeps a panic of the evaluator, which a hostile module may find, from
+// ending in a stack trace.
+func (t *task[T]) run(r *Renderer) {
+	defer close(t.done)
+	defer func() {
+		if p := recover(); p != nil {
+			t.panicked = p
+			r.built = nil
+		}
+	}()
+	t.started.Store(time.Now().UnixNano())
+	t.result = t.job.Run(r)
+}
+
+// Guard runs one function under limits, such as the loading of a module.
+func Guard[T any](ctx context.Context, limits Limits, subject string, run func() T) (T, error) {
+	job := Job[T]{Subject: subject, Run: func(*Renderer) T { return run() }}
+	for result, err := range Each(ctx, Options{}, limits, func(yield func(Job[T]) bool) { yield(job) }) {
+		return result, err
+	}
+	var none T
+	return none, context.Cause(ctx)
+}
+
+// watch looks at the clock and the heap.
+type watch struct {
+	limits Limits
+	tick   *time.Ticker
+	sample []metrics.Sample
+	soft   int64
+}
+
+func newWatch(limits Limits) *watch {
+	w := &watch{limits: limits, tick: time.NewTicker(watchInterval), soft: -1}
+	w.sample = []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if limits.Memory > 0 {
+		// The collector works harder before the bound, so that garbage alone
+		// never reaches it.
+		w.soft = debug.SetMemoryLimit(int64(limits.Memory / 4 * 3))
+	}
+	return w
+}
+
+func (w *watch) stop() {
+	w.tick.Stop()
+	if w.soft >= 0 {
+		debug.SetMemoryLimit(w.soft)
+	}
+}
+
+// check judges the evaluation that is waited for; those behind it have their
+// turn.
+func (w *watch) check(subject string, started int64) error {
+	if w.limits.Timeout > 0 && started > 0 {
+		if time.Since(time.Unix(0, started)) > w.limits.Timeout {
+			return &LimitError{subject, fmt.Sprintf("evaluation took longer than %v", w.limits.Timeout)}
+		}
+	}
+	if w.limits.Memory > 0 {
+		metrics.Read(w.sample)
+		if used := w.sample[0].Value.Uint64(); used > w.limits.Memory {
+			return &LimitError{subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Instance is one developer's object: its names, and its data as syntax that
+// knows its places.
+type Instance struct {
+	File string
+	v1alpha1.ObjectRef
+
+	// Warnings are what was found while reading, and stops nothing.
+	Warnings Problems
+
+	graphNamespace      string
+	labels, annotations *ast.StructLit
+	spec                ast.Expr
+	doc                 *ast.StructLit
+}
+
+// Pos is where the instance begins.
+func (in *Instance) Pos() Pos { return posOf(in.doc.Lbrace) }
+
+// PosOf is where a field of the instance stands, or the innermost mapping on the
+// way to it. The path is written as in a [Problem].
+func (in *Instance) PosOf(path string) Pos { return placeIn(in.doc, splitPath(path)) }
+
+func (in *Instance) String() string {
+	if in.Namespace == "" {
+		return in.Kind + " " + in.Name
+	}
+	return in.Kind + " " + in.Namespace + "/" + in.Name
+}
+
+// Group is the API group of the instance.
+func (in *Instance) Group() string {
+	group, _, ok := strings.Cut(in.APIVersion, "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
+// Instances reads the instances of one YAML or JSON file, document by document;
+// a v1 List stands for its items. Each element is an instance, or what is wrong
+// with the document that should have been one. A document that isn't YAML ends
+// the sequence, since nothing after it can be trusted.
+func Instances(file string, data []byte) iter.Seq2[*Instance, Problems] {
+	return func(yield func(*Instance, Problems) bool) {
+		src := newSource(file, data)
+		if at, bad := src.invalidUTF8(); bad {
+			yield(nil, Problems{{Pos: posOf(at), Rule: RuleYAML, Message: "not UTF-8"}})
+			return
+		}
+		dec := yaml.NewDecoder(bytes.NewReader(data))
+		for {
+			var doc yaml.Node
+			switch err := dec.Decode(&doc); {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(nil, Problems{yamlProblem(file, err)})
+				return
+			}
+			if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+				continue
+			}
+			if !document(src, doc.Content[0], yield) {
+				return
+			}
+		}
+	}
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+// yamlProblem takes the line out of the text of the YAML library's errors,
+// which is the only place where they have it.
+func yamlProblem(file string, err error) Problem {
+	msg := err.Error()
+	p := Problem{Pos: Pos{File: file}, Rule: RuleYAML}
+	m := yamlLine.FindStringSubmatch(msg)
+	if n, err := strconv.Atoi(m[1]); err == nil {
+		p.Pos.Line, p.Pos.Column = n, 1
+	}
+	p.Message = "not YAML: " + msg[len(m[0]):]
+	return p
+}
+
+// document yields the instance of one document, or those of a List.
+func document(src *source, n *yaml.Node, yield func(*Instance, Problems) bool) bool {
+	c := &converter{src: src, reserved: true}
+	e := c.expr(n, "", 0)
+	doc, ok := e.(*ast.StructLit)
+	if !ok && len(c.problems) == 0 {
+		c.problem(n, RuleInstance, "", "", "not an object with apiVersion, kind and metadata")
+	}
+	if len(c.problems) > 0 {
+		return yield(nil, c.problems)
+	}
+	if isList(doc) {
+		items, _ := field(doc, "items").Value.(*ast.ListLit)
+		for _, item := range items.Elts {
+			st, ok := item.(*ast.StructLit)
+			if !ok {
+				p := Problem{Pos: posOf(item.Pos()), Rule: RuleInstance, Message: "not an object with apiVersion, kind and metadata"}
+				if !yield(nil, Problems{p}) {
+					return false
+				}
+				continue
+			}
+			if !yield(newInstance(src.name, st)) {
+				return false
+			}
+		}
+		return true
+	}
+	return yield(newInstance(src.name, doc))
+}
+
+func isList(doc *ast.StructLit) bool {
+	kind, apiVersion, items := field(doc, "kind"), field(doc, "apiVersion"), field(doc, "items")
+	if kind == nil || apiVersion == nil || items == nil {
+		return false
+	}
+	k, _ := text(kind.Value)
+	v, _ := text(apiVersion.Value)
+	_, ok := items.Value.(*ast.ListLit)
+	return k == "List" && v == "v1" && ok
+}
+
+// metadataFields are those of ObjectMeta: on an instance that was read from a
+// cluster all of them may stand there, and none but the first four is used.
+var metadataFields = []string{
+	"name", "namespace", "labels", "annotations", "creationTimestamp", "deletionGracePeriodSeconds",
+	"deletionTimestamp", "finalizers", "generateName", "generation", "managedFields", "ownerReferences",
+	"resourceVersion", "selfLink", "uid",
+}
+
+// newInstance checks everything of an instance but its spec.
+func newInstance(file string, doc *ast.StructLit) (*Instance, Problems) {
+	in := &Instance{File: file, doc: doc}
+	r := reader{at: doc}
+	r.known(doc, "", []string{"apiVersion", "kind", "metadata", "spec", "status", "graphNamespace"})
+	in.APIVersion = r.text(doc, "apiVersion", true)
+	in.Kind = r.text(doc, "kind", true)
+	if meta := r.object(doc, "metadata"); meta != nil {
+		r.known(meta, "metadata", metadataFields)
+		in.Name = r.text(meta, "metadata.name", field(meta, "generateName") == nil)
+		if in.Name == "" && field(meta, "generateName") != nil {
+			r.problem(field(meta, "generateName").Label, RuleInstance, "metadata.generateName",
+				"not supported: what is rendered needs a stable metadata.name")
+		}
+		in.Namespace = r.text(meta, "metadata.namespace", false)
+		in.labels = r.strings(meta, "metadata.labels")
+		in.annotations = r.strings(meta, "metadata.annotations")
+		in.graphNamespace = r.text(doc, "graphNamespace", false)
+		r.check(doc, "graphNamespace", in.graphNamespace, validation.IsDNS1123Label)
+		r.check(meta, "metadata.name", in.Name, validation.IsDNS1123Subdomain)
+		r.check(meta, "metadata.namespace", in.Namespace, validation.IsDNS1123Label)
+	} else if field(doc, "metadata") == nil {
+		r.problem(doc, RuleRequired, "metadata", "missing")
+	}
+	in.spec = &ast.StructLit{Lbrace: doc.Lbrace}
+	if f := field(doc, "spec"); f != nil {
+		in.spec = f.Value
+	}
+	if len(r.problems) > 0 {
+		return nil, r.problems
+	}
+	return in, nil
+}
+
+// reader picks fields out of an instance and gathers what is wrong with them.
+type reader struct {
+	at       ast.Node
+	problems Problems
+}
+
+func (r *reader) problem(n ast.Node, rule, path, format string, args ...any) {
+	r.problems = append(r.problems, Problem{
+		Pos: posOf(n.Pos()), Path: path, Rule: rule, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+func (r *reader) known(s *ast.StructLit, path string, names []string) {
+	for _, d := range s.Elts {
+		name := fieldName(d)
+		if slices.Contains(names, name) {
+			continue
+		}
+		r.problem(d.(*ast.Field).Label, RuleUnknown, joinPath(path, name), "unknown field")
+		r.problems[len(r.problems)-1].Hint = nearest.Hint(name, names)
+	}
+}
+
+// last is the last name of a dotted path.
+func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
+
+func (r *reader) text(s *ast.StructLit, path string, required bool) string {
+	f := field(s, last(path))
+	if f == nil {
+		if required {
+			r.problem(parentLabel(r.at, s), RuleRequired, path, "missing")
+		}
+		return ""
+	}
+	v, ok := text(f.Value)
+	switch {
+	case !ok:
+		r.problem(f.Value, RuleType, path, "must be a string")
+	case v == "":
+		r.problem(f.Value, RuleInstance, path, "must not be empty")
+	}
+	return v
+}
+
+// parentLabel is where a missing field is reported: where its struct begins.
+func parentLabel(doc ast.Node, s *ast.StructLit) ast.Node {
+	if d, ok := doc.(*ast.StructLit); ok {
+		for _, e := range d.Elts {
+			if f := e.(*ast.Field); f.Value == ast.Expr(s) {
+				return f.Label
+			}
+		}
+	}
+	return s
+}
+
+func (r *reader) object(s *ast.StructLit, path string) *ast.StructLit {
+	f := field(s, last(path))
+	if f == nil {
+		return nil
+	}
+	o, ok := f.Value.(*ast.StructLit)
+	if !ok {
+		r.problem(f.Value, RuleType, path, "must be a mapping")
+	}
+	return o
+}
+
+// strings gives a mapping whose values must all be strings.
+func (r *reader) strings(s *ast.StructLit, path string) *ast.StructLit {
+	if f := field(s, last(path)); f != nil {
+		if l, ok := f.Value.(*ast.BasicLit); ok && l.Value == "null" {
+			return nil
+		}
+	}
+	o := r.object(s, path)
+	if o == nil {
+		return nil
+	}
+	for _, d := range o.Elts {
+		f := d.(*ast.Field)
+		if _, ok := text(f.Value); !ok {
+			r.problem(f.Value, RuleType, joinPath(path, labelName(f.Label)), "must be a string")
+			r.problems[len(r.problems)-1].Hint = "quote it"
+		}
+	}
+	return o
+}
+
+func (r *reader) check(meta *ast.StructLit, path, value string, valid func(string) []string) {
+	if value == "" {
+		return
+	}
+	if msgs := valid(value); len(msgs) > 0 {
+		r.problem(field(meta, last(path)).Value, RuleInstance, path, "%q: %s", value, strings.Join(msgs, "; "))
+	}
+}

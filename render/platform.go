@@ -1,0 +1,202 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Platform is a module together with what its generated kind is called and how
+// its graphs are run.
+type Platform struct {
+	v1alpha1.Names
+	Module   *Module
+	Policies []*Policy
+
+	// From is what messages call the platform: the Transform's file or the
+	// module's reference.
+	From string
+
+	ServiceAccountName string
+	DeletionPolicy     v1alpha1.DeletionPolicy
+
+	// allowLabels and allowAnnotations say whether #Render.input.metadata has
+	// a place for them.
+	allowLabels, allowAnnotations bool
+}
+
+// platformDef is the module's #Platform.
+type platformDef struct {
+	Group          string                   `json:"group"`
+	Version        string                   `json:"version"`
+	Kind           string                   `json:"kind"`
+	Plural         string                   `json:"plural"`
+	Singular       string                   `json:"singular"`
+	ShortNames     []string                 `json:"shortNames"`
+	Categories     []string                 `json:"categories"`
+	Scope          v1alpha1.Scope           `json:"scope"`
+	PrinterColumns []v1alpha1.PrinterColumn `json:"printerColumns"`
+}
+
+var platformFields = []string{
+	"group", "version", "kind", "plural", "singular", "shortNames", "categories", "scope", "printerColumns",
+}
+
+// NewPlatform completes a Transform from its module: what the Transform says
+// wins, then what #Platform says, then the defaults. The name stands for the
+// kind where neither gives one. Its errors are [Problems].
+func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, error) {
+	b := m.take()
+	defer m.spare.Store(b)
+	for _, def := range []string{"#Input", "#Render"} {
+		if !b.has(def[1:]) {
+			return nil, Problems{m.missing(def, b.definitions())}
+		}
+	}
+	def, err := b.platform()
+	if err != nil {
+		return nil, err
+	}
+	p := &Platform{Module: m, ServiceAccountName: t.ServiceAccountName, DeletionPolicy: t.DeletionPolicy}
+	n := &p.Names
+	n.Group = first(t.Group, def.Group, v1alpha1.DefaultGroup)
+	n.Version = first(t.Version, def.Version, v1alpha1.DefaultVersion)
+	n.Kind = first(t.Kind, def.Kind, camelCase(name))
+	n.Singular = first(def.Singular, strings.ToLower(n.Kind))
+	n.Plural = first(t.Plural, def.Plural, plural(strings.ToLower(n.Kind)))
+	n.Scope = first(t.Scope, def.Scope, v1alpha1.ScopeNamespaced)
+	n.ShortNames, n.Categories = t.ShortNames, t.Categories
+	if n.ShortNames == nil {
+		n.ShortNames = def.ShortNames
+	}
+	if n.Categories == nil {
+		n.Categories = def.Categories
+	}
+	n.PrinterColumns = def.PrinterColumns
+	n.Transform = name
+	if err := checkNames(m, n); err != nil {
+		return nil, err
+	}
+	input := b.root.LookupPath(cue.ParsePath("#Render.input"))
+	if !input.Allows(cue.Str("metadata")) {
+		return nil, Problems{{
+			Pos: posOf(input.Pos()), Path: "#Render.input", Rule: RuleModule,
+			Message: "has no place for metadata", Hint: "add metadata: {name: string, namespace: string}",
+		}}
+	}
+	meta := input.LookupPath(cue.MakePath(cue.Str("metadata")))
+	p.allowLabels = meta.Allows(cue.Str("labels"))
+	p.allowAnnotations = meta.Allows(cue.Str("annotations"))
+	return p, nil
+}
+
+func (b *built) platform() (platformDef, error) {
+	var def platformDef
+	v := b.root.LookupPath(cue.ParsePath("#Platform"))
+	if !v.Exists() {
+		return def, nil
+	}
+	it, err := v.Fields(cue.Optional(true))
+	if err != nil {
+		return def, moduleErrors(err)
+	}
+	var ps Problems
+	for it.Next() {
+		if name := it.Selector().Unquoted(); !contains(platformFields, name) {
+			ps = append(ps, Problem{
+				Pos: posOf(it.Value().Pos()), Path: "#Platform." + name, Rule: RuleUnknown,
+				Message: "unknown field", Hint: nearest.Hint(name, platformFields),
+			})
+		}
+	}
+	if err := ps.orNil(); err != nil {
+		return def, err
+	}
+	if err := v.Validate(cue.Concrete(true)); err != nil {
+		return def, moduleErrors(err)
+	}
+	if err := v.Decode(&def); err != nil {
+		return def, moduleErrors(err)
+	}
+	return def, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+// first gives the first value that isn't zero.
+func first[T comparable](vs ...T) T {
+	var zero T
+	for _, v := range vs {
+		if v != zero {
+			return v
+		}
+	}
+	return zero
+}
+
+func checkNames(m *Module, n *v1alpha1.Names) error {
+	var ps Problems
+	check := func(what, value string, valid func(string) []string) {
+		if msgs := valid(value); len(msgs) > 0 {
+			ps = append(ps, Problem{
+				Pos: Pos{File: m.Ref}, Path: what, Rule: RulePlatform,
+				Message: fmt.Sprintf("%q: %s", value, strings.Join(msgs, "; ")),
+			})
+		}
+	}
+	check("group", n.Group, validation.IsDNS1123Subdomain)
+	check("version", n.Version, validation.IsDNS1035Label)
+	check("kind", strings.ToLower(n.Kind), validation.IsDNS1035Label)
+	check("plural", n.Plural, validation.IsDNS1035Label)
+	check("singular", n.Singular, validation.IsDNS1035Label)
+	for _, s := range n.ShortNames {
+		check("shortNames", s, validation.IsDNS1035Label)
+	}
+	if n.Scope != v1alpha1.ScopeNamespaced && n.Scope != v1alpha1.ScopeCluster {
+		ps = append(ps, Problem{Pos: Pos{File: m.Ref}, Path: "scope", Rule: RulePlatform,
+			Message: fmt.Sprintf("%q is neither Namespaced nor Cluster", n.Scope)})
+	}
+	return ps.orNil()
+}
+
+// camelCase turns a name such as web-service into WebService.
+func camelCase(name string) string {
+	var b strings.Builder
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '.' || r == '_' }) {
+		r, n := utf8.DecodeRuneInString(part)
+		b.WriteRune(unicode.ToUpper(r))
+		b.WriteString(part[n:])
+	}
+	return b.String()
+}
+
+// plural follows the rule of apimachinery's UnsafeGuessKindToResource, which is
+// also what kubectl guesses.
+func plural(singular string) string {
+	switch {
+	case strings.HasSuffix(singular, "endpoints"):
+		return singular
+	case strings.HasSuffix(singular, "s"):
+		return singular + "es"
+	case strings.HasSuffix(singular, "y"):
+		return strings.TrimSuffix(singular, "y") + "ies"
+	}
+	return singular + "s"
+}
+
+// GroupKind is what instances are matched by.
+func (p *Platform) GroupKind() string { return p.Kind + "." + p.Group }

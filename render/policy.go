@@ -1,0 +1,118 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"cuelang.org/go/cue"
+	cuejson "cuelang.org/go/encoding/json"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Policy is a module whose #Policy sees every input and every rendered node,
+// and of which only violations are read.
+type Policy struct {
+	Module *Module
+}
+
+// NewPolicy checks that a module is a policy. Its errors are [Problems].
+func NewPolicy(m *Module) (*Policy, error) {
+	b := m.take()
+	defer m.spare.Store(b)
+	if !b.has("Policy") {
+		return nil, Problems{m.missing("#Policy", b.definitions())}
+	}
+	return &Policy{Module: m}, nil
+}
+
+// finding is a violation and the line that made it.
+type finding struct {
+	v1alpha1.Violation
+	pos Pos
+}
+
+var violationNames = []string{"path", "node", "message", "severity"}
+
+func (d *decoder) violation(v cue.Value, path string) (finding, bool) {
+	f := finding{pos: posOf(v.Pos())}
+	n := len(d.problems)
+	d.decodeInto(v, path, violationNames, &f.Violation)
+	if len(d.problems) > n {
+		return f, false
+	}
+	if f.Message == "" {
+		d.problem(v, joinPath(path, "message"), RuleModule, "", "missing")
+	}
+	switch f.Severity {
+	case "":
+		f.Severity = v1alpha1.SeverityError
+	case v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo:
+	default:
+		d.problem(v, joinPath(path, "severity"), RuleModule, "", "%q is not one of Error, Warning, Info", f.Severity)
+	}
+	return f, len(d.problems) == n
+}
+
+// policy evaluates one policy over the input, with its defaults, and the nodes.
+// An evaluation that fails is no answer, never a pass.
+func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding, Problems) {
+	d := &decoder{}
+	input := d.any(rendered.LookupPath(cue.MakePath(cue.Str("input"))), "input", nil)
+	nodes := map[string]any{}
+	for _, n := range of.nodes {
+		if n.object != nil {
+			nodes[n.id] = map[string]any{"resource": n.object}
+		}
+	}
+	data, err := json.Marshal(map[string]any{"input": input, "nodes": nodes})
+	if err != nil {
+		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
+	}
+	expr, err := cuejson.Extract("policy input", data)
+	if err != nil {
+		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
+	}
+	b := r.module(p.Module)
+	v := b.unify("#Policy", expr)
+	if err := v.Validate(); err != nil {
+		d.wrong(v, "", err)
+	}
+	var found []finding
+	if list := v.LookupPath(cue.MakePath(cue.Str("violations"))); list.Exists() {
+		d.list(list, "violations", func(path string, v cue.Value) {
+			if f, ok := d.violation(v, path); ok {
+				found = append(found, f)
+			}
+		})
+	}
+	for i := range d.problems {
+		q := &d.problems[i]
+		q.Rule = RuleUnchecked
+		q.Message = fmt.Sprintf("policy gives no answer: %s", q.Message)
+		if q.Pos.File == "" {
+			q.Pos.File = p.Module.Ref
+		}
+	}
+	return found, d.problems.sorted()
+}
+
+// problem places a violation at the field that its path names: in the
+// instance, or in the module for a node's.
+func (f finding) problem(in *Instance, d *decoder) Problem {
+	p := Problem{Path: f.Path, Message: f.Message, Rule: RulePolicy, RulePos: f.pos}
+	switch f.Severity {
+	case v1alpha1.SeverityWarning:
+		p.Level = Warning
+	case v1alpha1.SeverityInfo:
+		p.Level = Info
+	case v1alpha1.SeverityError:
+	}
+	if f.Node != "" {
+		p.Path = nodePath(f.Node, f.Path)
+		p.Pos = in.Pos()
+		return p
+	}
+	p.Pos = in.PosOf(f.Path)
+	return p
+}

@@ -1,0 +1,164 @@
+package render
+
+import (
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Options steer what a rendering allows.
+type Options struct {
+	// AllowSecrets lets Secrets carry literal data.
+	AllowSecrets bool
+	// Policies are organisation-wide policies, seen by every instance.
+	Policies []*Policy
+}
+
+// Result is what became of one instance. Graph is nil where Problems has an Error.
+type Result struct {
+	Instance *Instance
+	Platform *Platform
+	Graph    *v1alpha1.ResourceGraph
+	Problems Problems
+}
+
+// Renderer renders instances one after the other. It keeps evaluated modules,
+// so it is not for concurrent use; the zero value is ready.
+type Renderer struct {
+	Options
+	built map[*Module]*built
+}
+
+// A context remembers every field name that it saw, so it is used for so many
+// instances and then thrown away.
+const usesOfContext = 100
+
+func (r *Renderer) module(m *Module) *built {
+	b := r.built[m]
+	if b == nil || b.uses >= usesOfContext {
+		if r.built == nil {
+			r.built = map[*Module]*built{}
+		}
+		b = m.take()
+		r.built[m] = b
+	}
+	b.uses++
+	return b
+}
+
+// Render checks an instance and renders it. The instance's namespace must be
+// settled before (see [Instance.Place]).
+func (r *Renderer) Render(in *Instance, p *Platform) Result {
+	res := Result{Instance: in, Platform: p, Problems: in.Warnings}
+	b := r.module(p.Module)
+	v, problems := b.input(in, p)
+	res.Problems = append(res.Problems, problems...)
+	if !res.Problems.Failed() {
+		g, problems := r.graph(v, in, p)
+		res.Problems = append(res.Problems, problems...)
+		if !res.Problems.Failed() {
+			res.Graph = g
+		}
+	}
+	for i := range res.Problems {
+		q := &res.Problems[i]
+		q.Instance = in.String()
+		if q.Pos.File == "" {
+			q.Pos = in.Pos()
+		} else if q.Pos.File != in.File {
+			q.Rendering = in.Pos()
+		}
+	}
+	res.Problems = res.Problems.sorted()
+	return res
+}
+
+// input evaluates #Render with the instance, and diagnoses the instance where it
+// doesn't hold.
+func (b *built) input(in *Instance, p *Platform) (cue.Value, Problems) {
+	data := in.data(p)
+	v := b.eval(data)
+	err := inputError(v)
+	if err == nil {
+		return v, nil
+	}
+	// What the API server would mend before anybody saw it is mended here too;
+	// it takes a look at every field, so only where something is wrong.
+	mended, warnings := mend(data, b.root)
+	if mended != nil {
+		data = mended
+		v = b.eval(data)
+		if err = inputError(v); err == nil {
+			return v, warnings
+		}
+	}
+	return v, append(warnings, b.diagnose(data, err)...)
+}
+
+var inputSel = cue.Str("input")
+
+func inputError(v cue.Value) error {
+	return v.LookupPath(cue.MakePath(inputSel)).Validate(cue.Concrete(true), cue.All())
+}
+
+// eval gives #Render with the data of an instance, whose spec #Input has to
+// accept whether or not #Render says so. It is a file in the module's scope, not
+// an expression there, because expressions lose the closedness of the
+// definitions that they name; and nothing is ever unified with an evaluated
+// value, which CUE's check for unknown fields doesn't always survive.
+func (b *built) eval(data *ast.StructLit) cue.Value {
+	input := &ast.StructLit{Lbrace: data.Lbrace}
+	for _, d := range data.Elts {
+		f := d.(*ast.Field)
+		value := f.Value
+		if labelName(f.Label) == "spec" {
+			value = ast.NewBinExpr(token.AND, ast.NewIdent("#Input"), value)
+		}
+		input.Elts = append(input.Elts, &ast.Field{Label: f.Label, Value: value})
+	}
+	return b.unify("#Render", ast.NewStruct("input", input))
+}
+
+// unify gives a definition of the module unified with syntax.
+func (b *built) unify(def string, e ast.Expr) cue.Value {
+	expr := ast.NewBinExpr(token.AND, ast.NewIdent(def), e)
+	return b.ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}, cue.Scope(b.root))
+}
+
+// data is what the module sees of an instance: metadata and spec, nothing else.
+func (in *Instance) data(p *Platform) *ast.StructLit {
+	at := in.doc.Lbrace
+	meta := &ast.StructLit{Lbrace: at}
+	var from *ast.StructLit
+	metaPos := at
+	if f := field(in.doc, "metadata"); f != nil {
+		from, _ = f.Value.(*ast.StructLit)
+		metaPos = f.Label.Pos()
+	}
+	add := func(name string, value ast.Expr) {
+		meta.Elts = append(meta.Elts, &ast.Field{Label: label(name, value.Pos()), Value: value})
+	}
+	if p.allowAnnotations && in.annotations != nil {
+		add("annotations", in.annotations)
+	}
+	if p.allowLabels && in.labels != nil {
+		add("labels", in.labels)
+	}
+	for _, name := range []string{"name", "namespace"} {
+		if f := field(from, name); f != nil {
+			add(name, f.Value)
+			continue
+		}
+		add(name, stringLit(in.Namespace, metaPos))
+	}
+	specPos := at
+	if f := field(in.doc, "spec"); f != nil {
+		specPos = f.Label.Pos()
+	}
+	return &ast.StructLit{Lbrace: at, Elts: []ast.Decl{
+		&ast.Field{Label: label("metadata", metaPos), Value: meta},
+		&ast.Field{Label: label("spec", specPos), Value: in.spec},
+	}}
+}
