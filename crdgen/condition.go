@@ -165,23 +165,25 @@ type sources struct {
 	notes              []conditionNote
 }
 
-// position is where the literals declare the field, else where its value stands.
-func (s *sources) position(it *cue.Iterator) token.Pos {
-	name := it.Selector().Unquoted()
+// positions are where the literals declare their fields.
+func (s *sources) positions() map[string]token.Pos {
+	out := map[string]token.Pos{}
 	for _, n := range s.literals {
 		lit, ok := n.(*ast.StructLit)
 		if !ok {
 			continue
 		}
 		for _, d := range lit.Elts {
-			if f, ok := d.(*ast.Field); ok {
-				if label, ok := staticName(f.Label); ok && label == name {
-					return f.Pos()
-				}
+			f, ok := d.(*ast.Field)
+			if !ok {
+				continue
+			}
+			if name, ok := staticName(f.Label); ok && !out[name].IsValid() {
+				out[name] = f.Pos()
 			}
 		}
 	}
-	return it.Value().Pos()
+	return out
 }
 
 type conditionNote struct {

@@ -14,6 +14,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/load"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
@@ -209,6 +210,131 @@ func TestValidateListsEveryProblem(t *testing.T) {
 	for _, want := range []string{"spec.names.kind", `properties[a].type`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %s in %v", want, err)
+		}
+	}
+}
+
+// webservice is the embedded module's #Input and what a caller makes of its
+// #Platform.
+func webservice(t testing.TB) (cue.Value, v1alpha1.Names) {
+	t.Helper()
+	instances := load.Instances([]string{"."}, &load.Config{Dir: filepath.Join("..", "modules", "platform", "webservice")})
+	v := cuecontext.New().BuildInstance(instances[0])
+	if err := v.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var platform struct {
+		Kind           string                   `json:"kind"`
+		ShortNames     []string                 `json:"shortNames"`
+		Categories     []string                 `json:"categories"`
+		PrinterColumns []v1alpha1.PrinterColumn `json:"printerColumns"`
+	}
+	if err := v.LookupPath(cue.ParsePath("#Platform")).Decode(&platform); err != nil {
+		t.Fatal(err)
+	}
+	return v.LookupPath(cue.ParsePath("#Input")), v1alpha1.Names{
+		Group: "pequod.io", Version: "v1alpha1", Kind: platform.Kind, Plural: "webservices", Singular: "webservice",
+		ShortNames: platform.ShortNames, Categories: platform.Categories, Scope: v1alpha1.ScopeNamespaced,
+		PrinterColumns: platform.PrinterColumns, Transform: "webservice",
+	}
+}
+
+func TestWebserviceModule(t *testing.T) {
+	result, err := Generate(webservice(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Notes) > 0 {
+		t.Errorf("notes: %v", result.Notes)
+	}
+	golden := filepath.Join("testdata", "webservice.yaml")
+	got := marshal(t, result)
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-want +got, rewrite with -update)\n%s", diff)
+	}
+}
+
+func TestNames(t *testing.T) {
+	names := testNames()
+	names.Scope = v1alpha1.ScopeCluster
+	names.PrinterColumns = []v1alpha1.PrinterColumn{{Name: "phase", Type: "string", JSONPath: ".spec.a"}}
+	result, err := Generate(inputOf(t, []byte(`#Input: {a: string}`)), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result.CRD.Spec.Scope; got != "Cluster" {
+		t.Errorf("scope %s", got)
+	}
+	var columns []string
+	for _, c := range result.CRD.Spec.Versions[0].AdditionalPrinterColumns {
+		columns = append(columns, c.Name+" "+c.JSONPath)
+	}
+	want := []string{"phase .spec.a", `Ready .status.conditions[?(@.type=="Ready")].status`, "Age .metadata.creationTimestamp"}
+	if diff := cmp.Diff(want, columns); diff != "" {
+		t.Errorf("columns (-want +got)\n%s", diff)
+	}
+
+	names.Plural = "Not A Name"
+	if _, err := Generate(inputOf(t, []byte(`#Input: {a: string}`)), names); err == nil {
+		t.Error("a plural that no API server takes: no error")
+	}
+}
+
+// manyFields is a schema of n fields of various sorts.
+func manyFields(n int) []byte {
+	var b strings.Builder
+	b.WriteString("#Port: int & >0 & <65536\n#Input: {\n")
+	for i := range n {
+		switch i % 5 {
+		case 0:
+			fmt.Fprintf(&b, "\t// Field %d.\n\tf%d: string & =~\"^a\"\n", i, i)
+		case 1:
+			fmt.Fprintf(&b, "\tf%d: *8080 | #Port\n", i)
+		case 2:
+			fmt.Fprintf(&b, "\tf%d?: [...{name: string, value?: int}]\n", i)
+		case 3:
+			fmt.Fprintf(&b, "\tf%d?: \"a\" | \"b\" | \"c\"\n", i)
+		case 4:
+			fmt.Fprintf(&b, "\tf%d: {on: *true | bool, level?: int & >=f%d}\n", i, i-3)
+		}
+	}
+	b.WriteString("}\n")
+	return []byte(b.String())
+}
+
+func BenchmarkSchema(b *testing.B) {
+	for _, n := range []int{100, 500} {
+		source := manyFields(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				input := inputOf(b, source)
+				b.StartTimer()
+				if _, _, err := specSchema(input); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	source := manyFields(100)
+	for b.Loop() {
+		b.StopTimer()
+		input := inputOf(b, source)
+		b.StartTimer()
+		if _, err := Generate(input, testNames()); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

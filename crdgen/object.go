@@ -34,7 +34,7 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 		out = append(out, term{kind: cue.StructKind, object: r.object(m, path, s, len(members) > 1)})
 	}
 	for _, call := range s.calls {
-		out = both(out, r.leaf(call, path, c))
+		out = both(out, r.leaf(conjunctOf(call), path, c))
 	}
 	for _, call := range s.memberCalls {
 		if call.IncompleteKind() != cue.BottomKind {
@@ -80,6 +80,7 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 		r.note(v.Pos(), path, "%s", sourceText(v))
 		return &object{open: true}
 	}
+	declared := s.positions()
 	var patterns []pattern
 	for it.Next() {
 		if it.FieldType()&cue.PatternConstraint != 0 {
@@ -90,7 +91,9 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 			continue
 		}
 		before := r.at
-		r.at = s.position(it)
+		if r.at = declared[it.Selector().Unquoted()]; !r.at.IsValid() {
+			r.at = it.Value().Pos()
+		}
 		if f, ok := r.field(it, path, c, member); ok {
 			o.fields = append(o.fields, f)
 		}

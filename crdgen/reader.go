@@ -72,10 +72,10 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 	s := anything()
 	for _, p := range parts {
 		switch {
-		case !isStruct(p):
+		case !p.isStruct():
 			s = both(s, r.leaf(p, path, c))
 		case dropped:
-			s = both(s, r.structure(p, path, c.opaque()))
+			s = both(s, r.structure(p.Value, path, c.opaque()))
 		case !whole:
 			// Fields are read from the whole, not from its parts: only the
 			// whole knows which of them there are, which are required, and
@@ -87,21 +87,33 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 	return s
 }
 
+// conjunct is a value and its expression, which is costly to take apart twice.
+type conjunct struct {
+	cue.Value
+	op   cue.Op
+	args []cue.Value
+}
+
+func conjunctOf(v cue.Value) conjunct {
+	op, args := v.Expr()
+	return conjunct{Value: v, op: op, args: args}
+}
+
 // conjuncts takes v apart at its ands. Those that hold only for some input are
 // left out; dropped says whether there were any.
-func (r *reader) conjuncts(v cue.Value) (parts []cue.Value, dropped bool) {
+func (r *reader) conjuncts(v cue.Value) (parts []conjunct, dropped bool) {
 	if r.isConditional(v.Source()) {
 		return nil, true
 	}
-	op, args := v.Expr()
+	whole := conjunctOf(v)
 	switch {
-	case op == cue.AndOp:
-	case op == cue.NoOp && len(args) == 1 && args[0] != v:
+	case whole.op == cue.AndOp:
+	case whole.op == cue.NoOp && len(whole.args) == 1 && whole.args[0] != v:
 		// A disjunction of which one member is left beside its default.
 	default:
-		return []cue.Value{v}, false
+		return []conjunct{whole}, false
 	}
-	for _, a := range args {
+	for _, a := range whole.args {
 		p, d := r.conjuncts(a)
 		parts = append(parts, p...)
 		dropped = dropped || d
@@ -111,7 +123,7 @@ func (r *reader) conjuncts(v cue.Value) (parts []cue.Value, dropped bool) {
 
 // isStruct says whether v has fields, as opposed to a validator of structs. A
 // struct whose comprehensions wait for input has no kind yet.
-func isStruct(v cue.Value) bool {
+func (v conjunct) isStruct() bool {
 	switch v.IncompleteKind() {
 	case cue.StructKind:
 	case cue.BottomKind:
@@ -120,31 +132,27 @@ func isStruct(v cue.Value) bool {
 	default:
 		return false
 	}
-	op, args := v.Expr()
-	return op != cue.CallOp || callee(args) == "close"
+	return v.op != cue.CallOp || callee(v.args) == "close"
 }
 
 // leaf is what one conjunct admits.
-func (r *reader) leaf(v cue.Value, path string, c *condition) shape {
-	op, args := v.Expr()
-	switch op {
+func (r *reader) leaf(v conjunct, path string, c *condition) shape {
+	switch v.op {
 	case cue.NoOp:
-		return r.atom(v, path, c)
-	case cue.AndOp:
-		return r.shape(v, path, c)
+		return r.atom(v.Value, path, c)
 	case cue.OrOp:
-		return r.alternatives(v, args, path, c)
+		return r.alternatives(v, path, c)
 	case cue.SelectorOp, cue.IndexOp, cue.SliceOp:
-		return r.reference(v, path, c)
+		return r.reference(v.Value, path, c)
 	case cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
 		cue.NotEqualOp, cue.RegexMatchOp, cue.NotRegexMatchOp:
-		if len(args) == 1 {
-			return r.bound(v, op, args[0], path)
+		if len(v.args) == 1 {
+			return r.bound(v.Value, v.op, v.args[0], path)
 		}
 	case cue.CallOp:
-		return r.call(v, args, path)
+		return r.call(v.Value, v.args, path)
 	}
-	return r.computed(v, op, path)
+	return r.computed(v.Value, v.op, path)
 }
 
 // atom is a literal, a basic type, or a list.
@@ -170,11 +178,19 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 		if l, ok := literalOf(v); ok {
 			return shape{{kind: kindOf(v.Kind()), value: &l}}
 		}
-		if text := sourceText(v); kind != cue.BottomKind && !slices.Contains(basicTypes(), text) {
-			r.note(v.Pos(), path, "%s", strings.TrimSuffix(text, "()"))
+		if kind != cue.BottomKind && !isBasicType(v) {
+			r.note(v.Pos(), path, "%s", strings.TrimSuffix(sourceText(v), "()"))
 		}
 		return ofKinds(kind)
 	}
+}
+
+// isBasicType says whether v is all of its kind, as opposed to a validator.
+func isBasicType(v cue.Value) bool {
+	if id, ok := expression(v.Source()).(*ast.Ident); ok && id.Node == nil && slices.Contains(basicTypes(), id.Name) {
+		return true
+	}
+	return slices.Contains(basicTypes(), sourceText(v))
 }
 
 // basicTypes are the names of the types that are all of their kind.
@@ -191,20 +207,20 @@ func kindOf(k cue.Kind) cue.Kind {
 }
 
 // alternatives is the union of a disjunction's members.
-func (r *reader) alternatives(v cue.Value, members []cue.Value, path string, c *condition) shape {
-	var out shape
+func (r *reader) alternatives(v conjunct, path string, c *condition) shape {
+	var members []shape
 	structs := false
-	for _, m := range members {
-		if isStruct(m) {
+	for _, m := range v.args {
+		if conjunctOf(m).isStruct() {
 			structs = true
 			continue
 		}
-		out = either(out, r.shape(m, path, c))
+		members = append(members, r.shape(m, path, c))
 	}
 	if structs {
-		out = either(out, r.structure(v, path, c))
+		members = append(members, r.structure(v.Value, path, c))
 	}
-	return out
+	return either(members...)
 }
 
 // reference is what the value that v refers to admits.

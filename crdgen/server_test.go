@@ -83,4 +83,3 @@ func (s server) admit(doc []byte) ([]byte, error) {
 	}
 	return yaml.Marshal(object["spec"])
 }
-

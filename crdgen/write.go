@@ -56,9 +56,7 @@ func (w writer) schema(s shape, p place) props {
 		return props{XPreserveUnknownFields: &yes, Nullable: true}
 	case cue.BottomKind:
 		out.XPreserveUnknownFields = &yes
-		if nullable {
-			out.Enum = []apiextensionsv1.JSON{{Raw: []byte("null")}}
-		}
+		w.notes.add(p.pos, p.path, "that the value is null")
 		return out
 	case cue.ListKind:
 		w.list(&out, s, p)

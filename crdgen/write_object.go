@@ -84,9 +84,39 @@ func (w writer) choice(out *props, s shape, p place) {
 		exact, members = false, nil
 	}
 	out.AnyOf = members
-	if !exact {
+	switch {
+	case !exact:
 		w.notes.add(p.pos, p.path, "the choice between %d structs", len(s))
+	case !areExclusive(s):
+		w.notes.add(p.pos, p.path, "that one of %d structs alone is meant", len(s))
 	}
+}
+
+// areExclusive says whether no struct fits two of the members. CUE rejects what
+// does, unless one of them is the default.
+func areExclusive(s shape) bool {
+	for i, t := range s {
+		for _, u := range s[i+1:] {
+			if !excludes(t.object, u.object) && !excludes(u.object, t.object) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// excludes says whether o requires a field that p can't have, or can't have with
+// the same value.
+func excludes(o, p *object) bool {
+	return slices.ContainsFunc(o.fields, func(f field) bool {
+		if !f.required {
+			return false
+		}
+		if g := p.lookup(f.name); g != nil {
+			return len(both(f.shape, g.shape)) == 0
+		}
+		return !p.open && p.values == nil
+	})
 }
 
 // sumOf is an object with the fields of all the members, each as wide as the
@@ -173,8 +203,8 @@ func (w writer) narrowed(s, sum shape, p place) (props, bool) {
 	if kinds&(cue.ListKind|cue.StructKind) != 0 || kinds == cue.BottomKind || kinds&cue.TopKind == cue.TopKind {
 		return out, false
 	}
-	if _, isEnum := enumOf(rest); isEnum {
-		w.scalars(&out, rest, nullable, p)
+	if enum, ok := enumOf(rest); ok && !nullable && (kinds&cue.IntKind == 0 || kindsOf(all)&cue.FloatKind == 0) {
+		out.Enum = enum
 		return out, true
 	}
 	if isMixed(kindsOf(all)) && !isMixed(kinds) {

@@ -1,6 +1,7 @@
 package crdgen
 
 import (
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,18 +11,19 @@ import (
 )
 
 // scalars adds what s says about bools, numbers and strings to out, whose type
-// admits all kinds of s. Where these are several, each constraint is one that
-// leaves values of the other kinds alone, as minimum and pattern do and enum
-// does not. It reports whether out now says all of it.
+// admits all kinds of s, and null if nullable. It reports whether out now says
+// all of it.
+//
+// Where more than one kind is admitted, or null, each constraint must leave the
+// others alone, as minimum and pattern do. The API server's enum doesn't: it
+// rejects null even if it lists it, and it takes 1.5 for a 1 and 97 for an "a".
 func (w writer) scalars(out *props, s shape, nullable bool, p place) bool {
 	kinds := kindsOf(s)
-	if enum, ok := enumOf(s); ok {
-		if nullable {
-			enum = append(enum, apiextensionsv1.JSON{Raw: []byte("null")})
-		}
+	if enum, ok := enumOf(s); ok && !nullable {
 		out.Enum = enum
 		return true
 	}
+	guarded := nullable || isMixed(kinds)
 	exact := true
 	for _, group := range []cue.Kind{cue.BoolKind, cue.NumberKind, cue.StringKind} {
 		terms := shape{}
@@ -38,25 +40,21 @@ func (w writer) scalars(out *props, s shape, nullable bool, p place) bool {
 				exact = false
 			}
 		default:
-			if kindsOf(terms) == cue.NumberKind && slices.ContainsFunc(terms, func(t term) bool { return t.kind == cue.IntKind && t.value == nil }) {
-				w.notes.add(p.pos, p.path, "which numbers are ints")
+			for _, what := range inexpressible(terms) {
+				w.notes.add(p.pos, p.path, "%s", what)
 				exact = false
 			}
-			if slices.ContainsFunc(terms, hasUnsafeLimit) {
-				w.notes.add(p.pos, p.path, "the bound of integers beyond 2^53")
-				exact = false
-			}
-			conjoin(out, oneOf(terms, isMixed(kinds) || nullable))
+			conjoin(out, oneOf(terms, guarded || kindsOf(terms)&cue.FloatKind != 0))
 		}
 	}
 	return exact
 }
 
-// enumOf is s as an enumeration, if it is one.
+// enumOf is s as an enumeration, if it is one that the API server reads right.
 func enumOf(s shape) ([]apiextensionsv1.JSON, bool) {
 	var enum []apiextensionsv1.JSON
 	for _, t := range s {
-		if t.value == nil {
+		if t.value == nil || t.kind == cue.IntKind && kindsOf(s)&cue.FloatKind != 0 {
 			return nil, false
 		}
 		enum = append(enum, apiextensionsv1.JSON{Raw: t.value.json})
@@ -64,18 +62,51 @@ func enumOf(s shape) ([]apiextensionsv1.JSON, bool) {
 	return enum, len(enum) > 0
 }
 
+// inexpressible lists what oneOf leaves out.
+func inexpressible(terms shape) []string {
+	var out []string
+	ints := 0
+	for _, t := range terms {
+		unsafe := func(l *limit, upper bool) bool {
+			return t.kind == cue.IntKind && l != nil && !l.isSafe() && !l.isImplied(upper)
+		}
+		if unsafe(t.num.min, false) || unsafe(t.num.max, true) {
+			out = append(out, "the bound of integers beyond 2^53")
+		}
+		for _, m := range t.num.multiples {
+			if !isMultiple(t, m) {
+				out = append(out, "math.MultipleOf("+m.RatString()+")")
+			}
+		}
+		if t.kind == cue.IntKind && t.value == nil {
+			ints++
+		}
+	}
+	if ints > 0 && kindsOf(terms)&cue.FloatKind != 0 {
+		out = append(out, "which numbers are ints")
+	}
+	return out
+}
+
+// isMultiple says whether the API server computes multiples of m as CUE does: it
+// divides floats with their rounding errors.
+func isMultiple(t term, m *big.Rat) bool {
+	return t.kind == cue.IntKind && m.IsInt() && (&limit{at: m}).isSafe()
+}
+
 // oneOf is the constraints of terms of the same kind, any of which is enough.
+// Guarded constraints admit all values of other kinds.
 func oneOf(terms shape, guarded bool) props {
 	var members []props
 	var enum shape
 	for _, t := range terms {
-		switch c := constraints(t); {
+		switch {
 		case t.value != nil:
 			enum = append(enum, t)
 		case isUnconstrained(t):
 			return props{}
 		default:
-			members = append(members, c)
+			members = append(members, constraints(t, guarded))
 		}
 	}
 	switch {
@@ -99,32 +130,33 @@ func guardedEnum(enum shape) []props {
 	var words []string
 	for _, t := range enum {
 		if t.value.string != nil {
-			words = append(words, regexp.QuoteMeta(*t.value.string))
+			words = append(words, *t.value.string)
 			continue
 		}
 		at := &limit{at: t.value.number}
-		out = append(out, constraints(term{kind: t.kind, num: numbers{min: at, max: at}}))
+		out = append(out, constraints(term{kind: t.kind, num: numbers{min: at, max: at}}, true))
 	}
 	if len(words) > 0 {
-		out = append(out, props{Pattern: "^(?:" + strings.Join(words, "|") + ")$"})
+		out = append(out, props{Pattern: anyOfWords(words)})
 	}
 	return out
+}
+
+// anyOfWords is the pattern that exactly the words match.
+func anyOfWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = regexp.QuoteMeta(w)
+	}
+	return "^(?:" + strings.Join(quoted, "|") + ")$"
 }
 
 func isUnconstrained(t term) bool {
 	return t.equal(term{kind: t.kind})
 }
 
-// hasUnsafeLimit says whether constraints leaves out a limit of t that matters.
-func hasUnsafeLimit(t term) bool {
-	missing := func(l *limit, upper bool) bool {
-		return l != nil && !l.isSafe() && !l.isImplied(upper)
-	}
-	return t.kind == cue.IntKind && (missing(t.num.min, false) || missing(t.num.max, true))
-}
-
-// constraints writes what t says besides its kind.
-func constraints(t term) props {
+// constraints writes what t says besides its kind, as far as a schema can.
+func constraints(t term, guarded bool) props {
 	var out props
 	if n := t.num.min; n != nil && (t.kind != cue.IntKind || n.isSafe()) {
 		at := n.float()
@@ -135,23 +167,33 @@ func constraints(t term) props {
 		out.Maximum, out.ExclusiveMaximum = &at, n.exclusive
 	}
 	for _, m := range t.num.multiples {
-		if at, exact := m.Float64(); exact {
+		if at, _ := m.Float64(); isMultiple(t, m) {
 			conjoin(&out, props{MultipleOf: &at})
 		}
+	}
+	for _, l := range t.num.not {
+		at, _ := l.number.Float64()
+		conjoin(&out, props{AnyOf: []props{{Maximum: &at, ExclusiveMaximum: true}, {Minimum: &at, ExclusiveMinimum: true}}})
 	}
 	out.MinLength, out.MaxLength = t.str.min, t.str.max
 	for _, p := range t.str.patterns {
 		conjoin(&out, props{Pattern: p})
 	}
-	for _, p := range t.str.notPatterns {
-		conjoin(&out, props{Not: &props{Pattern: p}})
+	not := slices.Clone(t.str.notPatterns)
+	if words := t.str.not; len(words) > 0 {
+		var texts []string
+		for _, l := range words {
+			texts = append(texts, *l.string)
+		}
+		not = append(not, anyOfWords(texts))
 	}
-	var not []apiextensionsv1.JSON
-	for _, l := range slices.Concat(t.num.not, t.str.not) {
-		not = append(not, apiextensionsv1.JSON{Raw: l.json})
-	}
-	if not != nil {
-		conjoin(&out, props{Not: &props{Enum: not}})
+	for _, p := range not {
+		c := props{Not: &props{Pattern: p}}
+		if guarded {
+			// What isn't a string matches every pattern and has every length.
+			c = props{AnyOf: []props{c, {MinLength: ptr(1), MaxLength: ptr(0)}}}
+		}
+		conjoin(&out, c)
 	}
 	return out
 }

@@ -283,6 +283,16 @@ func (r *reader) check(meta *ast.StructLit, path, value string, valid func(strin
 		return
 	}
 	if msgs := valid(value); len(msgs) > 0 {
-		r.problem(field(meta, last(path)).Value, RuleInstance, path, "%q: %s", value, strings.Join(msgs, "; "))
+		r.problem(field(meta, last(path)).Value, RuleInstance, path, "%q: %s", value, nameRule(msgs))
 	}
+}
+
+// nameRule gives what Kubernetes says of a bad name without its examples and
+// regular expressions.
+func nameRule(msgs []string) string {
+	rules := make([]string, len(msgs))
+	for i, msg := range msgs {
+		rules[i], _, _ = strings.Cut(msg, " (e.g.")
+	}
+	return strings.Join(rules, "; ")
 }

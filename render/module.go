@@ -2,13 +2,11 @@ package render
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 	"sync/atomic"
 
@@ -64,10 +62,10 @@ type built struct {
 // Load parses a module and resolves its imports, from the file system alone.
 // Its errors are [Problems].
 func Load(src Source) (*Module, error) {
-	dir := path.Join("/", src.Dir)
+	read := &recorder{FS: src.FS, files: map[string][]byte{}}
 	insts := load.Instances([]string{"."}, &load.Config{
-		FS:         src.FS,
-		Dir:        dir,
+		FS:         read,
+		Dir:        path.Join("/", src.Dir),
 		Env:        []string{},
 		Registry:   offline{},
 		FromFSPath: src.Show,
@@ -97,7 +95,11 @@ func Load(src Source) (*Module, error) {
 	if at := embedAttr(inst); at != nil {
 		return nil, Problems{{Pos: posOf(at.Pos()), Rule: RuleModule, Message: "@embed is not supported: a module is made of CUE files"}}
 	}
-	m := &Module{Name: inst.PkgName, Digest: digest(inst), Version: src.Version, Ref: src.Ref, inst: inst}
+	files := read.of(inst, src.Show)
+	if err := invalidUTF8(files); err != nil {
+		return nil, err
+	}
+	m := &Module{Name: inst.PkgName, Digest: digestOf(files), Version: src.Version, Ref: src.Ref, inst: inst}
 	if mod, _, _ := strings.Cut(inst.Module, "@"); mod != "" {
 		m.Name = path.Join(mod, src.Dir)
 	}
@@ -155,20 +157,6 @@ func (m *Module) Input() cue.Value {
 	return m.build().root.LookupPath(cue.MakePath(cue.Def("Input")))
 }
 
-func digest(inst *build.Instance) string {
-	var lines []string
-	for _, i := range append(inst.Dependencies(), inst) {
-		for _, f := range i.BuildFiles {
-			if data, ok := f.Source.([]byte); ok {
-				// The directory is left out: it is named as the user named it.
-				lines = append(lines, fmt.Sprintf("%x %s %s\n", sha256.Sum256(data), i.ImportPath, path.Base(f.Filename)))
-			}
-		}
-	}
-	sort.Strings(lines)
-	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Join(lines, ""))))
-}
-
 // offline is the registry of modules that are complete in themselves.
 type offline struct{}
 
@@ -195,6 +183,9 @@ func moduleProblem(src Source, format string, args ...any) Problems {
 func loadProblems(src Source, err error) Problems {
 	ps := moduleErrors(err)
 	for i := range ps {
+		if _, field := err.(interface{ Unwrap() []error }); field {
+			ps[i].Path = "" // of a file or an import, not of a field
+		}
 		if ps[i].Pos.File == "" {
 			ps[i].Pos.File = src.Ref
 		}
@@ -250,8 +241,13 @@ func shownPath(p []string) string {
 func errMessage(e cueerrors.Error) string {
 	format, args := e.Msg()
 	msg := fmt.Sprintf(format, args...)
-	if msg == "" {
-		msg = e.Error()
+	if cause := errors.Unwrap(e); cause != nil && !strings.Contains(msg, cause.Error()) {
+		// The cause says the position again.
+		text := cause.Error()
+		if at := cueerrors.Positions(e); len(at) > 0 {
+			text = strings.TrimPrefix(text, at[0].String()+": ")
+		}
+		msg = strings.TrimPrefix(msg+": "+text, ": ")
 	}
 	return strings.Join(strings.Fields(msg), " ")
 }

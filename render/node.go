@@ -37,10 +37,11 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	dn.id = n.ID
 	d.nodes = append(d.nodes, dn)
 	late := d.late(v, path)
+	has := func(name string) bool { return dn.value.LookupPath(cue.MakePath(cue.Str(name))).Exists() }
 	d.fields(v, path, nodeFields, func(name string, v cue.Value) {
 		at := joinPath(path, name)
 		if now, old := newNames[name]; old {
-			if v.LookupPath(cue.MakePath(cue.Str(now))).Exists() {
+			if has(now) {
 				d.problem(v, at, RuleGraph, "", "given beside %s", now)
 				return
 			}

@@ -154,7 +154,7 @@ func checkNames(m *Module, n *v1alpha1.Names) error {
 		if msgs := valid(value); len(msgs) > 0 {
 			ps = append(ps, Problem{
 				Pos: Pos{File: m.Ref}, Path: what, Rule: RulePlatform,
-				Message: fmt.Sprintf("%q: %s", value, strings.Join(msgs, "; ")),
+				Message: fmt.Sprintf("%q: %s", value, nameRule(msgs)),
 			})
 		}
 	}
