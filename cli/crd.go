@@ -9,6 +9,7 @@ import (
 
 	cueerrors "cuelang.org/go/cue/errors"
 
+	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/render"
@@ -22,23 +23,23 @@ type crdGenerateOptions struct {
 func newCRDGenerate(s streams) *cobra.Command {
 	o := &crdGenerateOptions{}
 	cmd := &cobra.Command{
-		Use:   "generate -p PLATFORM",
+		Use:   "generate -p PLATFORM [KIND ...]",
 		Short: "Print the CRDs of platforms",
-		Long: `Print the CRDs of platforms. Each has passed the API server's own validation.
+		Long: `Print the CRDs of platforms, or of those of the given kinds. Each has passed the API server's own validation.
 
 What a platform's schema demands and a CRD can't say is listed on stderr; it is
 enforced when instances are rendered.`,
 		Example: `  pequod crd generate -p embedded:webservice
   pequod crd generate -p platforms/ --output-dir crds --prune`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+		RunE: func(cmd *cobra.Command, kinds []string) error { return o.run(cmd.Context(), s, kinds) },
 	}
+	cmd.ValidArgsFunction = o.completeKinds
 	o.platformFlags.add(cmd)
 	o.outputFlags.add(cmd)
 	return cmd
 }
 
-func (o *crdGenerateOptions) run(ctx context.Context, s streams) error {
+func (o *crdGenerateOptions) run(ctx context.Context, s streams, kinds []string) error {
 	if err := o.outputFlags.validate(); err != nil {
 		return err
 	}
@@ -49,12 +50,16 @@ func (o *crdGenerateOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	platforms, err := ofKinds(catalog.given, kinds)
+	if err != nil {
+		return err
+	}
 	w, err := o.outputFlags.openFor("crd")
 	if err != nil {
 		return err
 	}
 	defer w.abort()
-	for _, p := range catalog.given {
+	for _, p := range platforms {
 		obj, notes, err := o.generate(ctx, p)
 		if err != nil {
 			return err
@@ -107,4 +112,46 @@ func (o *crdGenerateOptions) generate(ctx context.Context, p *render.Platform) (
 		err = render.ModuleProblems(p.From, err)
 	}
 	return g.obj, g.notes, err
+}
+
+// ofKinds picks the platforms of the given kinds, all of them for none.
+func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, error) {
+	if len(kinds) == 0 {
+		return platforms, nil
+	}
+	var known []string
+	for _, p := range platforms {
+		known = append(known, p.Kind)
+	}
+	var picked []*render.Platform
+	for _, kind := range kinds {
+		n := len(picked)
+		for _, p := range platforms {
+			if p.Kind == kind || p.GroupKind() == kind {
+				picked = append(picked, p)
+			}
+		}
+		if len(picked) > n {
+			continue
+		}
+		err := fmt.Errorf("no platform for kind %q", kind)
+		if hint := nearest.Hint(kind, known); hint != "" {
+			err = fmt.Errorf("%w; %s", err, hint)
+		}
+		return nil, err
+	}
+	return picked, nil
+}
+
+// completeKinds offers the kinds of the platforms given so far.
+func (o *crdGenerateOptions) completeKinds(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	catalog, err := o.platformFlags.open(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var kinds []string
+	for _, p := range catalog.given {
+		kinds = append(kinds, p.Kind)
+	}
+	return kinds, cobra.ShellCompDirectiveNoFileComp
 }

@@ -163,6 +163,9 @@ type sources struct {
 	calls, memberCalls []cue.Value
 	condition          *condition
 	notes              []conditionNote
+	// ways is in how many ways the disjunctions can be resolved, alive in how
+	// many without a contradiction.
+	ways, alive int
 }
 
 // positions are where the literals declare their fields.
@@ -191,17 +194,19 @@ type conditionNote struct {
 	what string
 }
 
-// sourcesOf collects what v is made of, through ands, ors and references, and
-// counts in how many ways its disjunctions can be resolved.
-func (r *reader) sourcesOf(v cue.Value, c *condition) (*sources, int) {
+// sourcesOf collects what v is made of, through ands, ors and references.
+func (r *reader) sourcesOf(v cue.Value, c *condition) *sources {
 	s := &sources{condition: c}
-	n := r.collect(v, s, false, 0)
-	return s, n
+	s.ways, s.alive = r.collect(v, v, s, false, 0)
+	return s
 }
 
-func (r *reader) collect(v cue.Value, s *sources, member bool, depth int) int {
+// collect adds what v, a part of whole, is made of. It counts in how many ways
+// the disjunctions between structs can be resolved, and in how many without
+// contradicting the whole.
+func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int) (ways, alive int) {
 	if depth > maxDepth {
-		return 1 // the reference cycle is CUE's to report
+		return 1, 1 // the reference cycle is CUE's to report
 	}
 	switch x := expression(v.Source()).(type) {
 	case *ast.StructLit:
@@ -210,39 +215,49 @@ func (r *reader) collect(v cue.Value, s *sources, member bool, depth int) int {
 	if file, ok := v.Source().(*ast.File); ok {
 		r.scan(file, file.Decls, s)
 	}
-	op, args := v.Expr()
-	n := 1
-	switch op {
+	next := func(v cue.Value, member bool) (int, int) { return r.collect(v, whole, s, member, depth+1) }
+	part := conjunctOf(v)
+	switch part.op {
 	case cue.AndOp:
-		for _, a := range args {
-			n *= r.collect(a, s, member, depth+1)
+		ways, alive = 1, 1
+		for _, a := range part.args {
+			w, l := next(a, member)
+			ways, alive = ways*w, alive*l
 		}
+		return ways, alive
 	case cue.OrOp:
-		n = 0
-		for _, a := range args {
-			n += r.collect(a, s, true, depth+1)
+		for _, a := range part.args {
+			if !conjunctOf(a).isStruct() {
+				continue
+			}
+			w, l := next(a, true)
+			ways += w
+			if a.Unify(whole).IncompleteKind() != cue.BottomKind {
+				alive += l
+			}
 		}
+		return max(ways, 1), max(alive, 1)
 	case cue.NoOp:
-		if len(args) == 1 && args[0] != v {
-			n = r.collect(args[0], s, member, depth+1)
+		if len(part.args) == 1 && part.args[0] != v {
+			return next(part.args[0], member)
 		}
 	case cue.SpreadOp:
-		n = r.collect(args[0], s, member, depth+1)
+		return next(part.args[0], member)
 	case cue.SelectorOp, cue.IndexOp:
 		if d := cue.Dereference(v); d != v {
-			n = r.collect(d, s, member, depth+1)
+			return next(d, member)
 		}
 	case cue.CallOp:
 		switch {
-		case callee(args) == "close" && len(args) == 2:
-			n = r.collect(args[1], s, member, depth+1)
+		case callee(part.args) == "close" && len(part.args) == 2:
+			return next(part.args[1], member)
 		case member:
 			s.memberCalls = append(s.memberCalls, v)
 		default:
 			s.calls = append(s.calls, v)
 		}
 	}
-	return n
+	return 1, 1
 }
 
 // scan looks for declarations of a struct literal that hold only for some input.

@@ -12,7 +12,7 @@ import (
 // structure is what v admits among structs: one term, or one for each member of
 // a disjunction.
 func (r *reader) structure(v cue.Value, path string, c *condition) shape {
-	s, ways := r.sourcesOf(v, c)
+	s := r.sourcesOf(v, c)
 	leave, ok := r.enter(path, keyOf(s.literals))
 	if !ok {
 		return anything()
@@ -23,17 +23,27 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 	}
 
 	members := structMembers(v)
-	if len(members) < ways && slices.ContainsFunc(s.literals, anyFieldRefers) {
-		// CUE left members out, possibly because they contradict a default
-		// that an instance can override.
-		r.note(v.Pos(), path, "a choice that depends on other fields")
+	if len(members) < s.ways {
+		members = r.survivors(v, s)
+	}
+	if members == nil {
+		r.note(v.Pos(), path, "the choice between structs")
 		return ofKinds(cue.StructKind)
+	}
+	if _, chosen := v.Default(); chosen && len(members) > 1 {
+		r.note(v.Pos(), path, "which struct is meant where only the default of the choice says it")
 	}
 	var out shape
 	for _, m := range members {
 		out = append(out, term{kind: cue.StructKind, object: r.object(m, path, s, len(members) > 1)})
 	}
 	for _, call := range s.calls {
+		if call.IncompleteKind() == cue.TopKind {
+			// CUE v0.17 doesn't close a struct that is unified with matchN.
+			for _, t := range out {
+				t.object.open = true
+			}
+		}
 		out = both(out, r.leaf(conjunctOf(call), path, c))
 	}
 	for _, call := range s.memberCalls {
@@ -56,6 +66,32 @@ func structMembers(v cue.Value) []cue.Value {
 		return args
 	}
 	return []cue.Value{v}
+}
+
+// survivors are the members of v's disjunctions where CUE evaluates fewer than
+// the source has. It is nil if they can't be told: if CUE may have left members
+// out because they contradict a default that an instance can override, or
+// because they look alike until there is data.
+func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
+	if slices.ContainsFunc(s.literals, anyFieldRefers) {
+		return nil
+	}
+	evaluated := structMembers(v)
+	if len(evaluated) >= s.alive {
+		return evaluated
+	}
+	if whole := conjunctOf(v); whole.op == cue.OrOp {
+		var out []cue.Value
+		for _, m := range whole.args {
+			if inner := conjunctOf(m); inner.op == cue.OrOp {
+				return nil
+			} else if inner.isStruct() {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	return nil
 }
 
 // keyOf names a struct by all of its literals, so that a generic definition may

@@ -68,23 +68,43 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 		return anything()
 	}
 	parts, dropped := r.conjuncts(v)
-	whole := false
-	s := anything()
+	validated := slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.CallOp && callee(p.args) != "close" })
+	s, wholeStruct, wholeList := anything(), false, false
 	for _, p := range parts {
 		switch {
-		case !p.isStruct():
-			s = both(s, r.leaf(p, path, c))
-		case dropped:
+		// Fields and items are read from the whole, not from its parts: only
+		// the whole knows which there are, which are required, and whether
+		// there can be others.
+		case p.isStruct() && !dropped:
+			if !wholeStruct {
+				wholeStruct = true
+				s = both(s, r.structure(v, path, c))
+			}
+		case p.isStruct():
 			s = both(s, r.structure(p.Value, path, c.opaque()))
-		case !whole:
-			// Fields are read from the whole, not from its parts: only the
-			// whole knows which of them there are, which are required, and
-			// whether there can be others.
-			whole = true
-			s = both(s, r.structure(v, path, c))
+		case isList(p) && len(parts) > 1 && !validated && !dropped && v.IncompleteKind() == cue.ListKind:
+			if !wholeList {
+				wholeList = true
+				s = both(s, r.list(v, nil, path))
+			}
+		case isList(p) && validated:
+			// CUE v0.17 doesn't close the items of a list literal that is
+			// unified with a validator.
+			closed := r.closed
+			r.closed = false
+			s = both(s, r.leaf(p, path, c))
+			r.closed = closed
+		default:
+			s = both(s, r.leaf(p, path, c))
 		}
 	}
 	return s
+}
+
+// isList says whether v is a list literal.
+func isList(v conjunct) bool {
+	_, ok := expression(v.Source()).(*ast.ListLit)
+	return ok && v.op == cue.NoOp
 }
 
 // conjunct is a value and its expression, which is costly to take apart twice.

@@ -92,12 +92,12 @@ func (w writer) choice(out *props, s shape, p place) {
 	}
 }
 
-// areExclusive says whether no struct fits two of the members. CUE rejects what
-// does, unless one of them is the default.
+// areExclusive says whether no struct contradicts all of the members but one.
+// CUE rejects what contradicts fewer, unless a default decides.
 func areExclusive(s shape) bool {
 	for i, t := range s {
 		for _, u := range s[i+1:] {
-			if !excludes(t.object, u.object) && !excludes(u.object, t.object) {
+			if !excludes(t.object, u.object) || !excludes(u.object, t.object) {
 				return false
 			}
 		}

@@ -44,8 +44,11 @@ func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...
 func (d *decoder) wrong(v cue.Value, path string, err error) {
 	for _, e := range cueErrors(err) {
 		p := Problem{Path: path, Rule: RuleModule, Message: errMessage(e)}
+		if path == "" {
+			p.Path = errPath(e)
+		}
 		for _, at := range append(cueerrors.Positions(e), v.Pos()) {
-			if p.Pos = posOf(at); p.Pos.File != "" {
+			if p.Pos = posOf(at); p.Pos.File != "" && p.Pos.File != policyData {
 				break
 			}
 		}

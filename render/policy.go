@@ -54,26 +54,36 @@ func (d *decoder) violation(v cue.Value, path string) (finding, bool) {
 	return f, len(d.problems) == n
 }
 
+// policyData is the file name of what a policy is given; no user knows it.
+const policyData = "policy data"
+
 // policy evaluates one policy over the input, with its defaults, and the nodes.
 // An evaluation that fails is no answer, never a pass.
 func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding, Problems) {
-	d := &decoder{}
-	input := d.any(rendered.LookupPath(cue.MakePath(cue.Str("input"))), "input", nil)
-	nodes := map[string]any{}
-	for _, n := range of.nodes {
-		if n.object != nil {
-			nodes[n.id] = map[string]any{"resource": n.object}
-		}
-	}
-	data, err := json.Marshal(map[string]any{"input": input, "nodes": nodes})
-	if err != nil {
-		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
-	}
-	expr, err := cuejson.Extract("policy input", data)
-	if err != nil {
-		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
-	}
 	b := r.module(p.Module)
+	def := b.root.LookupPath(cue.MakePath(cue.Def("Policy")))
+	d := &decoder{}
+	data := map[string]any{}
+	if def.Allows(cue.Str("input")) {
+		data["input"] = d.any(rendered.LookupPath(cue.MakePath(inputSel)), "input", nil)
+	}
+	if def.Allows(cue.Str("nodes")) {
+		nodes := map[string]any{}
+		for _, n := range of.nodes {
+			if n.object != nil {
+				nodes[n.id] = map[string]any{"resource": n.object}
+			}
+		}
+		data["nodes"] = nodes
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
+	}
+	expr, err := cuejson.Extract(policyData, text)
+	if err != nil {
+		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
+	}
 	v := b.unify("#Policy", expr)
 	if err := v.Validate(); err != nil {
 		d.wrong(v, "", err)
@@ -90,8 +100,8 @@ func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding
 		q := &d.problems[i]
 		q.Rule = RuleUnchecked
 		q.Message = fmt.Sprintf("policy gives no answer: %s", q.Message)
-		if q.Pos.File == "" {
-			q.Pos.File = p.Module.Ref
+		if q.Pos.File == "" || q.Pos.File == policyData {
+			q.Pos = Pos{File: p.Module.Ref}
 		}
 	}
 	return found, d.problems.sorted()

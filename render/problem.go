@@ -94,7 +94,7 @@ func (p Problem) String() string {
 	case Warning:
 		b.WriteString("warning: ")
 	case Info:
-		b.WriteString("info: ")
+		b.WriteString("note: ")
 	case Error:
 	}
 	if p.Path != "" {
