@@ -28,6 +28,9 @@ var pathFlags = []string{"platform", "policy", "filename", "output-dir"}
 // package reads nothing else. (viper would do the same, without the file's
 // positions and without telling unknown keys.)
 func configure(cmd *cobra.Command, s streams) error {
+	if !takesConfig(cmd) {
+		return nil
+	}
 	file, err := findConfig()
 	if err != nil {
 		return err
@@ -56,6 +59,18 @@ func configure(cmd *cobra.Command, s streams) error {
 	return failed
 }
 
+// takesConfig tells the commands of pequod from cobra's own, which work whatever
+// the file says.
+func takesConfig(cmd *cobra.Command) bool {
+	for c := cmd; c.HasParent(); c = c.Parent() {
+		switch c.Name() {
+		case "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+			return false
+		}
+	}
+	return true
+}
+
 // splitList takes a list apart at commas where the flag may be repeated.
 func splitList(f *pflag.Flag, v string) []string {
 	if isList(f) {
@@ -77,7 +92,7 @@ func setFlag(f *pflag.Flag, values []string, source string) error {
 		return fmt.Errorf("%s: takes one value", source)
 	}
 	if err := f.Value.Set(values[0]); err != nil {
-		return fmt.Errorf("%s: %q: %w", source, values[0], err)
+		return fmt.Errorf("%s: %s: %q is not a %s", source, f.Name, values[0], f.Value.Type())
 	}
 	return nil
 }
@@ -121,12 +136,23 @@ func readConfig(file string, root *cobra.Command) (map[string]setting, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %s", c.file, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, yamlError(c.file, err)
 	}
 	if dec.Decode(new(yaml.Node)) != io.EOF {
 		return nil, fmt.Errorf("%s: more than one document", c.file)
 	}
 	return c.settings, c.mapping(doc.Content[0], "", flagsOf(root), commandsOf(root))
+}
+
+// yamlError places an error of the YAML library, which leaves out the line of
+// what is wrong on the first.
+func yamlError(file string, err error) error {
+	msg := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := "1"
+	if rest, ok := strings.CutPrefix(msg, "line "); ok {
+		line, msg, _ = strings.Cut(rest, ": ")
+	}
+	return fmt.Errorf("%s:%s:1: not YAML: %s", file, line, msg)
 }
 
 type configReader struct {

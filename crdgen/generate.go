@@ -1,8 +1,10 @@
 package crdgen
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -16,7 +18,7 @@ import (
 // Result is a generated CRD and what it leaves to rendering.
 type Result struct {
 	CRD *apiextensionsv1.CustomResourceDefinition
-	// Notes are in the order of the schema's fields, without duplicates.
+	// Notes are in the order of their positions, without duplicates.
 	Notes []Note
 }
 
@@ -89,7 +91,7 @@ func specSchema(input cue.Value) (spec, []Note, error) {
 		f.value = defaultOf(input)
 	}
 	out := spec{schema: w.field(f, place{path: "spec", pos: input.Pos(), defaults: true}), required: f.value == nil}
-	return out, r.notes.list, nil
+	return out, r.notes.sorted(), nil
 }
 
 // description joins the doc comments of v.
@@ -127,4 +129,16 @@ func (n *noteList) add(pos token.Pos, path, format string, args ...any) {
 	}
 	n.seen[note] = true
 	n.list = append(n.list, note)
+}
+
+// sorted is the notes by position, then by path.
+func (n *noteList) sorted() []Note {
+	slices.SortStableFunc(n.list, func(a, b Note) int {
+		return cmp.Or(
+			strings.Compare(a.Pos.Filename(), b.Pos.Filename()),
+			cmp.Compare(a.Pos.Offset(), b.Pos.Offset()),
+			strings.Compare(a.Path, b.Path),
+		)
+	})
+	return n.list
 }

@@ -30,20 +30,17 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 		r.note(v.Pos(), path, "the choice between structs")
 		return ofKinds(cue.StructKind)
 	}
-	if _, chosen := v.Default(); chosen && len(members) > 1 {
-		r.note(v.Pos(), path, "which struct is meant where only the default of the choice says it")
-	}
+	// CUE v0.17 doesn't close a struct that is unified with matchN, nor what is
+	// in it.
+	loose := r.loose
+	r.loose = loose || slices.ContainsFunc(s.calls, func(v cue.Value) bool { return v.IncompleteKind() == cue.TopKind })
 	var out shape
 	for _, m := range members {
 		out = append(out, term{kind: cue.StructKind, object: r.object(m, path, s, len(members) > 1)})
 	}
+	r.loose = loose
+	out = either(out)
 	for _, call := range s.calls {
-		if call.IncompleteKind() == cue.TopKind {
-			// CUE v0.17 doesn't close a struct that is unified with matchN.
-			for _, t := range out {
-				t.object.open = true
-			}
-		}
 		out = both(out, r.leaf(conjunctOf(call), path, c))
 	}
 	for _, call := range s.memberCalls {
@@ -238,6 +235,7 @@ func (r *reader) rest(o *object, v cue.Value, patterns []pattern, path string) {
 		// v is a part of something closed and doesn't know it.
 		open = false
 	}
+	open = open || r.loose
 	if len(all) > 0 {
 		values := anything()
 		for _, p := range all {

@@ -28,6 +28,8 @@ type reader struct {
 	// closed says that structs are closed unless they end in an ellipsis, as
 	// everything in a definition is.
 	closed bool
+	// loose says that structs are open, whatever they say.
+	loose bool
 }
 
 // note adds a note at pos, or at the field that is being read if pos is unknown.

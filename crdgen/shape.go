@@ -149,14 +149,30 @@ func either(shapes ...shape) shape {
 	return out
 }
 
-// within says whether t is a literal that u, a range or a set of patterns,
-// admits.
+// within says whether u covers t: a literal in a range, or a struct in a map.
+// It may miss that, which costs no more than precision.
 func (t term) within(u term) bool {
-	if t.value == nil || u.value != nil {
+	switch {
+	case t.kind == cue.StructKind && u.kind == cue.StructKind:
+		return t.object.within(u.object)
+	case t.value == nil || u.value != nil:
 		return false
 	}
 	_, ok := t.meet(u)
 	return ok
+}
+
+func (o *object) within(m *object) bool {
+	if m.values == nil || len(m.fields) > 0 || m.min != nil || m.max != nil || o.values != nil || o.open {
+		return false
+	}
+	return !slices.ContainsFunc(o.fields, func(f field) bool { return !f.shape.within(m.values) })
+}
+
+func (s shape) within(u shape) bool {
+	return !slices.ContainsFunc(s, func(t term) bool {
+		return !slices.ContainsFunc(u, func(v term) bool { return v.kind == cue.TopKind || t.equal(v) || t.within(v) })
+	})
 }
 
 // both is the intersection of two shapes, or a superset of it where the
