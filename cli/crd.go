@@ -147,6 +147,7 @@ func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, 
 func (o *crdGenerateOptions) completeKinds(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	catalog, err := o.platformFlags.open(cmd.Context())
 	if err != nil {
+		cobra.CompErrorln(err.Error())
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var kinds []string

@@ -52,7 +52,7 @@ func run(ctx context.Context, s streams, args []string) int {
 		return exitYes
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		fmt.Fprintln(s.err, "pequod: interrupted; nothing was written")
+		fmt.Fprintln(s.err, "pequod: interrupted")
 		return exitNoAnswer
 	}
 	var said saidError

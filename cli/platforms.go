@@ -65,7 +65,10 @@ type catalog struct {
 // open loads the platforms that the flags name.
 func (f *platformFlags) open(ctx context.Context) (*catalog, error) {
 	c := &catalog{}
-	for _, arg := range f.platforms {
+	for i, arg := range f.platforms {
+		if slices.Contains(f.platforms[:i], arg) {
+			continue // completion gives every flag twice
+		}
 		specs, err := transforms(arg)
 		if err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func (o *validateOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	problems := sum.reported()
-	err = report.Write(s.out, o.output, problems, sum.subjects, report.Options{Color: colored(s.out), Version: version})
+	err = report.Write(s.out, o.output, problems, sum.subjects, report.Options{Color: colored(s.out), Version: programVersion()})
 	if err != nil {
 		return outputError(err)
 	}

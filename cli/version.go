@@ -9,10 +9,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker; a build by go install has it from the module.
-var version = moduleVersion()
+// version is set by the linker.
+var version string
 
-func moduleVersion() string {
+// programVersion is the linker's version, or for a build by go install the
+// module's.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
@@ -71,7 +76,7 @@ func encodeVersion(format string, info versionInfo) ([]byte, error) {
 
 func buildVersion() versionInfo {
 	v := versionInfo{
-		Version: version, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Version: programVersion(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		CUE: "unknown", Kubernetes: "unknown",
 	}
 	info, ok := debug.ReadBuildInfo()

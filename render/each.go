@@ -17,7 +17,7 @@ import (
 type Limits struct {
 	// Timeout bounds the evaluation of one instance; 0 means no bound.
 	Timeout time.Duration
-	// Memory bounds the heap of the whole process, in bytes; 0 means no bound.
+	// Memory bounds heap and stacks of the whole process, in bytes; 0 means no bound.
 	Memory uint64
 }
 
@@ -147,7 +147,7 @@ type watch struct {
 
 func newWatch(limits Limits) *watch {
 	w := &watch{limits: limits, tick: time.NewTicker(watchInterval), soft: -1}
-	w.sample = []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	w.sample = []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	if limits.Memory > 0 {
 		// The collector works harder before the bound, so that garbage alone
 		// never reaches it.
@@ -173,7 +173,8 @@ func (w *watch) check(subject string, started int64) error {
 	}
 	if w.limits.Memory > 0 {
 		metrics.Read(w.sample)
-		if used := w.sample[0].Value.Uint64(); used > w.limits.Memory {
+		// A stack that overflows can't be recovered from, so stacks count too.
+		if used := w.sample[0].Value.Uint64() + w.sample[1].Value.Uint64(); used > w.limits.Memory {
 			return &LimitError{subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20)}
 		}
 	}

@@ -7,6 +7,8 @@
 //
 // The package is data and pure functions: it reads no files and talks to no
 // cluster.
+//
+// +kubebuilder:object:generate=true
 package v1alpha1
 
 import "k8s.io/apimachinery/pkg/runtime/schema"

@@ -7,6 +7,8 @@ import (
 
 // ResourceGraph is one instance rendered: the Kubernetes objects it needs, the
 // order among them, and when each of them counts as ready.
+//
+// +kubebuilder:object:root=true
 type ResourceGraph struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

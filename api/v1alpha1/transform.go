@@ -5,6 +5,8 @@ import (
 )
 
 // Transform binds a CUE module to the API kind that is generated from it.
+//
+// +kubebuilder:object:root=true
 type Transform struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
