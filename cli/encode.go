@@ -61,7 +61,7 @@ type objectPrinter struct {
 
 // spoolMemory is how much of the output is kept in memory, in bytes; the rest
 // goes to a temporary file.
-const spoolMemory = 8 << 20
+const spoolMemory = 1 << 20
 
 func newObjectPrinter(format string) *objectPrinter {
 	return &objectPrinter{format: format, held: spool.New(spoolMemory)}

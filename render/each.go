@@ -137,29 +137,59 @@ func Guard[T any](ctx context.Context, limits Limits, subject string, run func()
 	return none, context.Cause(ctx)
 }
 
+// maxGarbage is how much garbage may pile up before it is collected, in bytes:
+// the share that a collector's percentage allows grows with what lives, and so
+// would the memory of a long run.
+const maxGarbage = 64 << 20
+
 // watch looks at the clock and the heap.
 type watch struct {
-	limits Limits
-	tick   *time.Ticker
-	sample []metrics.Sample
-	soft   int64
+	limits  Limits
+	tick    *time.Ticker
+	sample  []metrics.Sample
+	limit   int64 // the process's own memory limit, to be put back
+	percent int   // the collector's percentage, likewise
+	now     int   // the percentage in force
 }
 
 func newWatch(limits Limits) *watch {
-	w := &watch{limits: limits, tick: time.NewTicker(watchInterval), soft: -1}
-	w.sample = []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	w := &watch{limits: limits, tick: time.NewTicker(watchInterval), limit: -1}
+	w.sample = []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/stacks:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/gc/gogc:percent"},
+	}
 	if limits.Memory > 0 {
 		// The collector works harder before the bound, so that garbage alone
 		// never reaches it.
-		w.soft = debug.SetMemoryLimit(int64(limits.Memory / 4 * 3))
+		w.limit = debug.SetMemoryLimit(int64(limits.Memory / 4 * 3))
 	}
+	metrics.Read(w.sample)
+	w.percent = int(w.sample[3].Value.Uint64())
+	w.now = w.percent
 	return w
 }
 
 func (w *watch) stop() {
 	w.tick.Stop()
-	if w.soft >= 0 {
-		debug.SetMemoryLimit(w.soft)
+	if w.limit >= 0 {
+		debug.SetMemoryLimit(w.limit)
+	}
+	if w.now != w.percent {
+		debug.SetGCPercent(w.percent)
+	}
+}
+
+// collect keeps garbage under maxGarbage.
+func (w *watch) collect(live uint64) {
+	if live == 0 || w.percent <= 0 {
+		return
+	}
+	percent := min(w.percent, max(20, int(maxGarbage*100/live)))
+	if percent/10 != w.now/10 {
+		debug.SetGCPercent(percent)
+		w.now = percent
 	}
 }
 
@@ -171,12 +201,11 @@ func (w *watch) check(subject string, started int64) error {
 			return &LimitError{subject, fmt.Sprintf("evaluation took longer than %v", w.limits.Timeout)}
 		}
 	}
-	if w.limits.Memory > 0 {
-		metrics.Read(w.sample)
-		// A stack that overflows can't be recovered from, so stacks count too.
-		if used := w.sample[0].Value.Uint64() + w.sample[1].Value.Uint64(); used > w.limits.Memory {
-			return &LimitError{subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20)}
-		}
+	metrics.Read(w.sample)
+	w.collect(w.sample[2].Value.Uint64())
+	// A stack that overflows can't be recovered from, so stacks count too.
+	if used := w.sample[0].Value.Uint64() + w.sample[1].Value.Uint64(); w.limits.Memory > 0 && used > w.limits.Memory {
+		return &LimitError{subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20)}
 	}
 	return nil
 }
