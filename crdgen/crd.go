@@ -23,7 +23,7 @@ func newCRD(names v1alpha1.Names, s spec) *apiextensionsv1.CustomResourceDefinit
 			Labels: map[string]string{
 				v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
 				v1alpha1.LabelManaged:   "true",
-				v1alpha1.LabelTransform: names.Transform,
+				v1alpha1.LabelTransform: v1alpha1.LabelValue(names.Transform),
 			},
 			// A sync that no longer lists the CRD must not delete everybody's
 			// instances with it.
@@ -47,7 +47,7 @@ func newCRD(names v1alpha1.Names, s spec) *apiextensionsv1.CustomResourceDefinit
 				Name:                     names.Version,
 				Served:                   true,
 				Storage:                  true,
-				Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: rootSchema(s)},
+				Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: rootSchema(names.Scope, s)},
 				Subresources:             &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
 				AdditionalPrinterColumns: printerColumns(names.PrinterColumns),
 			}},
@@ -57,7 +57,7 @@ func newCRD(names v1alpha1.Names, s spec) *apiextensionsv1.CustomResourceDefinit
 
 // rootSchema is the schema of the whole object. The API server adds the type
 // metadata's own schemas.
-func rootSchema(s spec) *apiextensionsv1.JSONSchemaProps {
+func rootSchema(scope v1alpha1.Scope, s spec) *apiextensionsv1.JSONSchemaProps {
 	root := &apiextensionsv1.JSONSchemaProps{
 		Type:        "object",
 		Description: s.schema.Description,
@@ -69,8 +69,16 @@ func rootSchema(s spec) *apiextensionsv1.JSONSchemaProps {
 			"status":     statusSchema(),
 		},
 	}
+	if scope == v1alpha1.ScopeCluster {
+		least, most := int64(1), int64(63)
+		root.Properties["graphNamespace"] = apiextensionsv1.JSONSchemaProps{
+			Type: "string", MinLength: &least, MaxLength: &most,
+			Description: "Namespace of the instance's ResourceGraph.",
+		}
+		root.Required = append(root.Required, "graphNamespace")
+	}
 	if s.required {
-		root.Required = []string{"spec"}
+		root.Required = append(root.Required, "spec")
 	}
 	return root
 }

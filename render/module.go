@@ -105,11 +105,11 @@ func Load(src Source) (*Module, error) {
 	}
 	b := m.build()
 	if err := b.root.Validate(); err != nil {
-		return nil, moduleErrors(err)
+		return nil, ModuleProblems(src.Ref, err)
 	}
 	for _, name := range []string{"#Input", "#Render", "#Policy"} {
 		if v := b.root.LookupPath(cue.ParsePath(name)); v.Exists() && v.Err() != nil {
-			return nil, moduleErrors(v.Err())
+			return nil, ModuleProblems(src.Ref, v.Err())
 		}
 	}
 	m.spare.Store(b)
@@ -178,24 +178,27 @@ func moduleProblem(src Source, format string, args ...any) Problems {
 	return Problems{{Pos: Pos{File: src.Ref}, Rule: RuleModule, Message: fmt.Sprintf(format, args...)}}
 }
 
-// loadProblems gives load errors one line each; what has no position gets the
-// module's own name.
+// loadProblems gives load errors one line each: they are of files and imports,
+// not of fields.
 func loadProblems(src Source, err error) Problems {
-	ps := moduleErrors(err)
+	ps := ModuleProblems(src.Ref, err)
 	for i := range ps {
-		if _, field := err.(interface{ Unwrap() []error }); field {
-			ps[i].Path = "" // of a file or an import, not of a field
-		}
-		if ps[i].Pos.File == "" {
-			ps[i].Pos.File = src.Ref
-		}
+		ps[i].Path = ""
 	}
 	return ps
 }
 
 // ModuleProblems gives errors of CUE about a module one line each, at the
-// author's lines; ref stands in where CUE knows none.
-func ModuleProblems(ref string, err error) Problems { return loadProblems(Source{Ref: ref}, err) }
+// author's lines; the module's reference stands in where CUE knows none.
+func ModuleProblems(ref string, err error) Problems {
+	ps := moduleErrors(err)
+	for i := range ps {
+		if ps[i].Pos.File == "" {
+			ps[i].Pos.File = ref
+		}
+	}
+	return ps
+}
 
 // moduleErrors turns errors of CUE itself into problems at the author's lines.
 func moduleErrors(err error) Problems {
