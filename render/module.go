@@ -108,8 +108,9 @@ func Load(src Source) (*Module, error) {
 		return nil, ModuleProblems(src.Ref, err)
 	}
 	for _, name := range []string{"#Input", "#Render", "#Policy"} {
-		if v := b.root.LookupPath(cue.ParsePath(name)); v.Exists() && v.Err() != nil {
-			return nil, ModuleProblems(src.Ref, v.Err())
+		// Not Err: a definition may be incomplete until it has its input.
+		if err := b.root.LookupPath(cue.ParsePath(name)).Validate(); err != nil && b.has(name[1:]) {
+			return nil, ModuleProblems(src.Ref, err)
 		}
 	}
 	m.spare.Store(b)
