@@ -8,345 +8,315 @@ import (
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
-
-	"github.com/pequod-io/pequod/api/nearest"
 )
 
 // diagnose says what is wrong with an instance: every mistake once, at the
 // instance's own line. CUE's errors alone don't do that, since a conflict
 // hides missing and unknown fields beside it and a failed disjunction names
 // every branch; so data and schema are walked together, each value judged
-// among those of its siblings that are right.
+// among those of its siblings that are right. Where the walk finds nothing, or
+// doesn't come to an end, CUE's own errors are given.
 func (b *built) diagnose(data *ast.StructLit, err error) Problems {
-	d := &diagnosis{ctx: b.ctx, root: data}
-	f := frame{
-		eval: func(e ast.Expr) cue.Value {
-			s, ok := e.(*ast.StructLit)
-			if !ok {
-				s = data
-			}
-			return b.eval(s).LookupPath(cue.MakePath(inputSel))
-		},
-		wrap: func(e ast.Expr) ast.Expr { return e },
-		skip: 1,
-	}
-	d.value(f, f.at(&ast.StructLit{}), data, "")
-	if len(d.problems) == 0 {
-		for _, e := range leastNoisy(cueErrors(err)) {
-			d.add(f.errPath(e), RuleConstraint, d.ruleOf(e), message(e), "")
+	// What #Render makes of the input is most of the work of an evaluation, and
+	// hardly ever says anything about the input itself.
+	for _, eval := range []func(*ast.StructLit) cue.Value{b.inputAlone, b.inputRendered} {
+		d := &diagnosis{built: b, data: data, eval: eval}
+		if !d.walk() {
+			break
+		}
+		if len(d.problems) == 0 {
+			d.problems = d.doubts
+		}
+		if len(d.problems) > 0 {
+			return d.problems.sorted()
 		}
 	}
+	d := &diagnosis{built: b, data: data}
+	d.inCUEsWords(cueErrors(err))
 	return d.problems.sorted()
 }
 
-type diagnosis struct {
-	ctx      *cue.Context
-	root     *ast.StructLit
-	problems Problems
-}
-
-// frame is a place in the data: how to judge another value there. Everything is
-// evaluated anew from the top, with only what is right around the place.
-type frame struct {
-	eval func(ast.Expr) cue.Value
-	wrap func(ast.Expr) ast.Expr
-	sels []cue.Selector
-	// base is the path of what eval evaluates; skip is how many parts of CUE's
-	// own paths name it.
-	base string
-	skip int
-}
-
-// at gives the schema at the place unified with a value.
-func (f frame) at(e ast.Expr) cue.Value {
-	return f.eval(f.wrap(e)).LookupPath(cue.MakePath(f.sels...))
-}
-
-// in is the place of a field beside siblings that are right.
-func (f frame) in(siblings []*ast.Field, name string) frame {
-	up := f.wrap
-	rest := slices.DeleteFunc(slices.Clone(siblings), func(s *ast.Field) bool { return labelName(s.Label) == name })
-	f.wrap = func(e ast.Expr) ast.Expr {
-		return up(structOf(append(slices.Clone(rest), &ast.Field{Label: label(name, e.Pos()), Value: e})))
+// inCUEsWords reports CUE's own errors, one for each value.
+func (d *diagnosis) inCUEsWords(errs []cueerrors.Error) {
+	byPath := map[string][]cueerrors.Error{}
+	for _, e := range errs {
+		path := d.pathOf(e)
+		byPath[path] = append(byPath[path], e)
 	}
-	f.sels = append(slices.Clone(f.sels), cue.Str(name))
-	return f
-}
-
-// item is the place of a list's item.
-func (f frame) item(l *ast.ListLit, i int) frame {
-	up := f.wrap
-	f.wrap = func(e ast.Expr) ast.Expr {
-		list := &ast.ListLit{Elts: slices.Clone(l.Elts)}
-		for j := range list.Elts {
-			list.Elts[j] = ast.NewIdent("_")
+	for path, errs := range byPath {
+		e := causes(errs)[0]
+		if format, _ := e.Msg(); strings.Contains(format, "empty disjunction") && hasBelow(byPath, path) {
+			continue
 		}
-		list.Elts[i] = e
-		return up(list)
-	}
-	f.sels = append(slices.Clone(f.sels), cue.Index(i))
-	return f
-}
-
-// errPath is the path of an error as the instance's author knows it.
-func (f frame) errPath(e cueerrors.Error) string {
-	p := e.Path()
-	p = p[min(f.skip, len(p)):]
-	path := f.base
-	for _, part := range splitPath(shownPath(p)) {
-		if isIndex(part) {
-			path += "[" + part + "]"
-		} else {
-			path = joinPath(path, part)
-		}
-	}
-	return path
-}
-
-func (d *diagnosis) add(path, rule string, rulePos token.Pos, message, hint string) {
-	d.problems = append(d.problems, Problem{
-		Pos: placeIn(d.root, splitPath(path)), Path: path, Rule: rule,
-		Message: message, Hint: hint, RulePos: d.rulePos(rulePos),
-	})
-}
-
-// rulePos keeps positions in the instance itself from being shown as rules.
-func (d *diagnosis) rulePos(p token.Pos) Pos {
-	at := posOf(p)
-	if at.File == d.root.Lbrace.Position().Filename {
-		return Pos{}
-	}
-	return at
-}
-
-func holds(v cue.Value) bool { return v.Validate(cue.Concrete(true), cue.All()) == nil }
-
-// value reports what is wrong with one value.
-func (d *diagnosis) value(f frame, schema cue.Value, e ast.Expr, path string) {
-	v := f.at(e)
-	if v.Exists() && holds(v) {
-		return
-	}
-	if branches := disjuncts(schema); len(branches) > 1 {
-		d.disjunction(schema, branches, e, path)
-		return
-	}
-	kind, given := schema.IncompleteKind(), kindOf(e)
-	if kind != cue.BottomKind && kind&given == 0 {
-		d.mistyped(kind, schema, e, path)
-		return
-	}
-	before := len(d.problems)
-	switch x := e.(type) {
-	case *ast.StructLit:
-		d.fields(f, x, path)
-	case *ast.ListLit:
-		d.items(f, schema, x, path)
-	default:
-		for _, part := range conjuncts(schema) {
-			if d.value(d.alone(part, path), part, e, path); len(d.problems) > before {
-				return
-			}
-		}
-	}
-	if len(d.problems) == before {
-		d.constraint(f, e, path)
+		d.report(e, path, valueAt(d.data, splitPath(path)), cue.Value{})
 	}
 }
 
-// alone is the frame of a schema that is judged by itself, such as the branch of
-// a disjunction.
-func (d *diagnosis) alone(schema cue.Value, path string) frame {
-	return frame{
-		eval: func(e ast.Expr) cue.Value { return schema.Unify(d.ctx.BuildExpr(e)) },
-		wrap: func(e ast.Expr) ast.Expr { return e },
-		base: path,
-		skip: len(schema.Path().Selectors()),
-	}
-}
-
-// constraint reports the first error of a value as a whole, in CUE's own terms.
-func (d *diagnosis) constraint(f frame, e ast.Expr, path string) {
-	err := f.at(e).Validate(cue.Concrete(true), cue.All())
-	for _, e := range leastNoisy(cueErrors(err)) {
-		at := path
-		if sub := f.errPath(e); strings.HasPrefix(sub, path) {
-			at = sub
-		}
-		d.add(at, RuleConstraint, d.ruleOf(e), message(e), "")
-		return
-	}
-}
-
-// fields reports unknown, missing and wrong fields of a struct.
-func (d *diagnosis) fields(f frame, s *ast.StructLit, path string) {
-	empty := f.at(&ast.StructLit{})
-	var given, right, wrong, unknown []*ast.Field
-	for _, decl := range s.Elts {
-		field := decl.(*ast.Field)
-		name := labelName(field.Label)
-		given = append(given, field)
-		switch {
-		case !empty.Allows(cue.Str(name)):
-			unknown = append(unknown, field)
-		// What is missing inside a field is not the field's fault.
-		case f.in(nil, name).at(field.Value).Validate() == nil:
-			right = append(right, field)
-		default:
-			wrong = append(wrong, field)
-		}
-	}
-	// Fields that are right alone may be wrong together: the one is blamed at
-	// which CUE sees the conflict.
-	context := f.at(structOf(right))
-	if context.Validate() != nil {
-		right = slices.DeleteFunc(right, func(field *ast.Field) bool {
-			if context.LookupPath(cue.MakePath(cue.Str(labelName(field.Label)))).Validate() == nil {
-				return false
-			}
-			wrong = append(wrong, field)
+func hasBelow(byPath map[string][]cueerrors.Error, path string) bool {
+	for p := range byPath {
+		if len(p) > len(path) && strings.HasPrefix(p, path) {
 			return true
-		})
-		context = f.at(structOf(right))
-	}
-	known := append(fieldNames(empty), fieldNames(context)...)
-	var typos []string
-	for _, field := range unknown {
-		name := labelName(field.Label)
-		// Fields that a condition makes are known among the others only.
-		if context.Allows(cue.Str(name)) {
-			wrong = append(wrong, field)
-			continue
 		}
-		free := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return hasField(given, k) })
-		meant := nearest.Name(name, free)
-		if meant != "" {
-			typos = append(typos, meant)
-		}
-		d.add(joinPath(path, name), RuleUnknown, token.NoPos, "unknown field", unknownHint(meant, known))
-		d.problems[len(d.problems)-1].Pos = posOf(field.Label.Pos())
 	}
-	for _, field := range wrong {
-		name := labelName(field.Label)
-		d.value(f.in(right, name), fieldSchema(context, name), field.Value, joinPath(path, name))
-	}
-	for _, field := range right {
-		name := labelName(field.Label)
-		if holds(context.LookupPath(cue.MakePath(cue.Str(name)))) {
-			continue
-		}
-		// Something is missing inside.
-		others := slices.DeleteFunc(slices.Clone(right), func(o *ast.Field) bool { return o == field })
-		d.value(f.in(right, name), fieldSchema(f.at(structOf(others)), name), field.Value, joinPath(path, name))
-	}
-	d.missing(context, given, typos, path)
+	return false
 }
 
-// missing reports fields that the schema wants and the instance lacks, unless a
-// typo explains them.
-func (d *diagnosis) missing(context cue.Value, given []*ast.Field, typos []string, path string) {
-	it, err := context.Fields(cue.Optional(true))
-	if err != nil {
-		return
+func (b *built) inputAlone(data *ast.StructLit) cue.Value {
+	expr := ast.NewBinExpr(token.AND, ast.NewSel(ast.NewIdent("#Render"), "input"), data)
+	return b.ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}, cue.Scope(b.root))
+}
+
+func (b *built) inputRendered(data *ast.StructLit) cue.Value {
+	return b.eval(data).LookupPath(cue.MakePath(inputSel))
+}
+
+// diagnosis is one walk over an instance.
+type diagnosis struct {
+	built    *built
+	data     *ast.StructLit
+	eval     func(*ast.StructLit) cue.Value
+	problems Problems
+	// doubts are values that aren't complete though nothing of them is missing:
+	// they matter only where nothing else is wrong.
+	doubts     Problems
+	conditions map[string][]condition
+	// base and spent count what evaluations cost.
+	base, spent int
+}
+
+// A walk evaluates the instance, or parts of it, again and again. This many
+// fields in all take about a second.
+const maxSpent = 300_000
+
+type overspent struct{}
+
+// walk says whether it came to an end. CUE itself may panic on values that are
+// wrong in ways that it didn't expect; its context is not used again then.
+func (d *diagnosis) walk() (ended bool) {
+	defer func() {
+		switch p := recover(); p.(type) {
+		case nil:
+		case overspent:
+		default:
+			d.built.uses = usesOfContext
+		}
+	}()
+	d.run()
+	return true
+}
+
+func (d *diagnosis) run() {
+	d.value(place{wrap: func(e ast.Expr) *ast.StructLit {
+		if s, ok := e.(*ast.StructLit); ok {
+			return s
+		}
+		return &ast.StructLit{}
+	}}, d.data)
+}
+
+// place is a place in the instance: how to put another value there, beside
+// siblings that are right. Everything is evaluated anew from the top.
+type place struct {
+	wrap func(ast.Expr) *ast.StructLit
+	sels []cue.Selector
+	path string
+}
+
+// at gives the schema at a place unified with a value: an error where the place
+// is in a union that takes no branch with that value, because then CUE gives
+// the value as if there were no schema.
+func (d *diagnosis) at(p place, e ast.Expr) cue.Value {
+	whole := p.wrap(e)
+	d.spent += d.weight() + sizeOf(whole)
+	if d.spent > maxSpent {
+		panic(overspent{})
 	}
-	for it.Next() {
-		name := it.Selector().Unquoted()
-		v := it.Value()
-		if hasField(given, name) || it.FieldType()&cue.OptionalConstraint != 0 || slices.Contains(typos, name) {
-			continue
+	v := d.eval(whole)
+	for _, sel := range p.sels {
+		if v.IncompleteKind() == cue.BottomKind && failedUnion(v) {
+			return d.built.ctx.BuildExpr(&ast.BottomLit{})
 		}
-		if it.FieldType()&cue.RequiredConstraint == 0 && v.Validate(cue.Concrete(true)) == nil {
-			continue
+		v = v.LookupPath(cue.MakePath(sel))
+	}
+	return v
+}
+
+// failedUnion says whether an error is that of a disjunction itself, not of
+// something in it, or stands for one (see at).
+func failedUnion(v cue.Value) bool {
+	depth := len(v.Path().Selectors())
+	for _, e := range cueErrors(v.Err()) {
+		format, _ := e.Msg()
+		if (strings.Contains(format, "empty disjunction") || strings.HasPrefix(format, explicitError)) && len(e.Path()) <= depth {
+			return true
 		}
-		hint := ""
-		if wants := wanted(v); len(wants) > 0 {
-			hint = "it needs " + strings.Join(wants, ", ")
-		} else if values := literals(disjuncts(v)); len(values) > 1 {
-			hint = "one of " + strings.Join(values, ", ")
+	}
+	return false
+}
+
+// weight is the part of an evaluation's cost that the module makes.
+func (d *diagnosis) weight() int {
+	if d.base == 0 {
+		d.base = 1
+		if inst := d.built.root.BuildInstance(); inst != nil {
+			for _, f := range inst.Files {
+				d.base += sizeOf(f)
+			}
 		}
-		d.add(joinPath(path, name), RuleRequired, v.Pos(), "missing", hint)
+	}
+	return d.base
+}
+
+// sizeOf counts the fields and items of syntax.
+func sizeOf(n ast.Node) (size int) {
+	ast.Walk(n, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.Field:
+			size++
+		case *ast.ListLit:
+			size += len(x.Elts)
+		}
+		return true
+	}, nil)
+	return size
+}
+
+// anything stands for a value that isn't given.
+func anything() ast.Expr { return ast.NewIdent("_") }
+
+// field is the place of a field beside its siblings.
+func (p place) field(siblings []*ast.Field, name string) place {
+	rest := slices.DeleteFunc(slices.Clone(siblings), func(s *ast.Field) bool { return labelName(s.Label) == name })
+	return place{
+		wrap: func(e ast.Expr) *ast.StructLit {
+			return p.wrap(structOf(rest, &ast.Field{Label: label(name, token.NoPos), Value: e}))
+		},
+		sels: append(slices.Clone(p.sels), cue.Str(name)),
+		path: joinPath(p.path, name),
 	}
 }
 
-// wanted names the fields that a struct can't do without.
-func wanted(v cue.Value) []string {
-	if v.IncompleteKind() != cue.StructKind {
-		return nil
-	}
-	var names []string
-	it, err := v.Fields(cue.Optional(true))
-	if err != nil {
-		return nil
-	}
-	for it.Next() {
-		t := it.FieldType()
-		if t&cue.RequiredConstraint != 0 || t&cue.OptionalConstraint == 0 && it.Value().Validate(cue.Concrete(true)) != nil {
-			names = append(names, it.Selector().Unquoted())
-		}
-	}
-	return names
-}
-
-// items reports what is wrong with the items of a list.
-func (d *diagnosis) items(f frame, schema cue.Value, l *ast.ListLit, path string) {
-	for i, e := range l.Elts {
-		item := schema.LookupPath(cue.MakePath(cue.Index(i)))
-		if !item.Exists() {
-			item = schema.LookupPath(cue.MakePath(cue.AnyIndex))
-		}
-		if !item.Exists() {
-			item = f.item(l, i).at(ast.NewIdent("_"))
-		}
-		if item.Exists() {
-			d.value(f.item(l, i), item, e, path+indexPath(i))
-		}
+// item is the place of a list's item i among others.
+func (p place) item(i int, before, after []ast.Expr) place {
+	return place{
+		wrap: func(e ast.Expr) *ast.StructLit {
+			return p.wrap(ast.NewList(slices.Concat(before, []ast.Expr{e}, after)...))
+		},
+		sels: append(slices.Clone(p.sels), cue.Index(len(before))),
+		path: p.path + indexPath(i),
 	}
 }
 
-// fieldSchema gives what a struct's schema says of a field, be it regular,
-// optional or by pattern.
-func fieldSchema(schema cue.Value, name string) cue.Value {
-	for _, sel := range []cue.Selector{cue.Str(name), cue.Str(name).Optional(), cue.AnyString} {
-		if v := schema.LookupPath(cue.MakePath(sel)); v.Exists() {
-			return v
-		}
-	}
-	return cue.Value{}
-}
-
-func structOf(fields []*ast.Field) *ast.StructLit {
+func structOf(fields []*ast.Field, more ...*ast.Field) *ast.StructLit {
 	s := &ast.StructLit{}
 	for _, f := range fields {
+		s.Elts = append(s.Elts, f)
+	}
+	for _, f := range more {
 		s.Elts = append(s.Elts, f)
 	}
 	return s
 }
 
-func hasField(fields []*ast.Field, name string) bool {
-	return slices.ContainsFunc(fields, func(f *ast.Field) bool { return labelName(f.Label) == name })
+// complete says whether a value is all that its schema wants, sound whether it
+// is right so far.
+func complete(v cue.Value) bool { return v.Validate(cue.Concrete(true), cue.All()) == nil }
+func sound(v cue.Value) bool    { return v.Validate() == nil }
+
+// value reports what is wrong with one value.
+func (d *diagnosis) value(p place, e ast.Expr) { d.against(p, d.at(p, anything()), e) }
+
+// against reports what is wrong with one value, whose schema is known already.
+func (d *diagnosis) against(p place, schema cue.Value, e ast.Expr) {
+	if kinds := kindsOf(schema); kinds != cue.BottomKind && kinds&kindOf(e) == 0 {
+		d.mistyped(schema, kinds, e, p.path)
+		return
+	}
+	if _, ok := e.(*ast.BasicLit); ok && kindsOf(schema) != cue.BottomKind {
+		d.scalar(schema, e, p.path)
+		return
+	}
+	before := len(d.problems)
+	v := d.at(p, e)
+	switch x := e.(type) {
+	case *ast.StructLit:
+		d.structure(p, v, x)
+	case *ast.ListLit:
+		d.items(p, schema, v, x)
+	}
+	if len(d.problems) == before {
+		d.constraint(v, e, p.path, schema)
+	}
 }
 
-// fieldNames lists the fields that a schema names, optional ones too.
-func fieldNames(schema cue.Value) []string {
-	var names []string
-	it, err := schema.Fields(cue.Optional(true))
-	if err != nil {
-		return nil
+// constraint reports the first error of a value as a whole.
+func (d *diagnosis) constraint(v cue.Value, e ast.Expr, path string, schema cue.Value) {
+	errs := causes(cueErrors(v.Validate(cue.Concrete(true), cue.All())))
+	switch {
+	case len(errs) == 0:
+	case sound(v) && !definite(errs[0]):
+		// Not wrong: something is missing elsewhere that it depends on.
+		d.doubts = append(d.doubts, d.told(errs[0], path, e, schema))
+	default:
+		d.report(errs[0], path, e, schema)
 	}
-	for it.Next() {
-		names = append(names, it.Selector().Unquoted())
-	}
-	return names
 }
 
-func unknownHint(meant string, known []string) string {
-	if meant != "" {
-		return nearest.Hint(meant, []string{meant})
+// definite says of an error that could still go away, to CUE, that it can't: a
+// document doesn't grow.
+func definite(e cueerrors.Error) bool {
+	format, _ := e.Msg()
+	return strings.HasPrefix(format, "invalid value")
+}
+
+func (d *diagnosis) add(path, rule string, rulePos Pos, message, hint string) {
+	d.problems = append(d.problems, Problem{
+		Pos: placeIn(d.data, splitPath(path)), Path: path, Rule: rule,
+		Message: message, Hint: hint, RulePos: rulePos,
+	})
+}
+
+// report adds an error of CUE about the value at a path, or somewhere in it.
+func (d *diagnosis) report(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) {
+	d.problems = append(d.problems, d.told(e, path, value, schema))
+}
+
+func (d *diagnosis) told(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) Problem {
+	if at := d.pathOf(e); len(at) > len(path) && at[:len(path)] == path {
+		path = at
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
-	if len(known) == 0 || len(known) > 12 {
-		return ""
+	p := Problem{Pos: placeIn(d.data, splitPath(path)), Path: path, Rule: RuleConstraint, RulePos: d.ruleOf(e, schema)}
+	p.Message, p.Rule = message(e, value)
+	if l, ok := value.(*ast.ListLit); ok && p.Message == notUnique {
+		if i := repeated(l); i > 0 {
+			p.Path += indexPath(i)
+			p.Pos = placeIn(d.data, splitPath(p.Path))
+			p.Message = show(l.Elts[i]) + " is in the list already"
+		}
 	}
-	return "known: " + strings.Join(known, ", ")
+	return p
+}
+
+// pathOf is the path of an error as the instance's author knows it.
+func (d *diagnosis) pathOf(err cueerrors.Error) string {
+	parts := err.Path()
+	if len(parts) > 0 && parts[0] == inputSel.String() {
+		parts = parts[1:]
+	}
+	var path string
+	var e ast.Expr = d.data
+	for _, part := range parts {
+		if l, ok := e.(*ast.ListLit); ok && isIndex(part) {
+			path += "[" + part + "]"
+			e = itemOf(l, part)
+			continue
+		}
+		part = unquoteLabel(part)
+		path = joinPath(path, part)
+		s, _ := e.(*ast.StructLit)
+		if e = nil; field(s, part) != nil {
+			e = field(s, part).Value
+		}
+	}
+	return path
 }

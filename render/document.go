@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -67,6 +68,18 @@ func (d Document) Decode(into any) error {
 	return nil
 }
 
+// PosOf is where the value at the end of a path of keys and indexes stands, or
+// the last one on the way that is there.
+func (d Document) PosOf(path []string) Pos { return posOf(d.src.node(find(d.node, path))) }
+
+// Text gives the string at a key of the document, "" where there is none.
+func (d Document) Text(key string) string {
+	if n := find(d.node, []string{key}); n != d.node && n.Kind == yaml.ScalarNode {
+		return n.Value
+	}
+	return ""
+}
+
 var unknownField = regexp.MustCompile(`^json: unknown field "(.*)"$`)
 
 // Problem places an error about the document: at the key that it names where
@@ -108,14 +121,24 @@ func goTypeWord(t string) string {
 	return "a string"
 }
 
-// find follows a path of keys as far as it leads.
+// find follows a path of keys and indexes as far as it leads.
 func find(n *yaml.Node, path []string) *yaml.Node {
 	for _, name := range path {
 		next := n
-		for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
-			if n.Content[i].Value == name {
-				next = n.Content[i+1]
+		switch n.Kind {
+		case yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == name {
+					next = n.Content[i+1]
+				}
 			}
+		case yaml.SequenceNode:
+			if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(n.Content) {
+				next = n.Content[i]
+			}
+		}
+		if next == n {
+			return n
 		}
 		n = next
 	}

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
@@ -16,8 +18,11 @@ func mend(data *ast.StructLit, root cue.Value) (*ast.StructLit, Problems) {
 	for _, d := range data.Elts {
 		f := d.(*ast.Field)
 		value := f.Value
-		if labelName(f.Label) == "spec" {
-			value = m.value(value, root.LookupPath(cue.MakePath(cue.Def("Input"))), "spec")
+		if labelName(f.Label) == "spec" && isNullLit(value) {
+			m.drop(value, "spec")
+			value = &ast.StructLit{Lbrace: value.Pos()}
+		} else if labelName(f.Label) == "spec" {
+			value = m.value(value, []cue.Value{root.LookupPath(cue.MakePath(cue.Def("Input")))}, "spec")
 		}
 		whole.Elts = append(whole.Elts, &ast.Field{Label: f.Label, Value: value})
 	}
@@ -32,47 +37,72 @@ type mender struct {
 	warnings Problems
 }
 
-func (m *mender) value(e ast.Expr, schema cue.Value, path string) ast.Expr {
+func (m *mender) drop(null ast.Expr, path string) {
+	m.changed = true
+	m.warnings = append(m.warnings, Problem{
+		Pos: posOf(null.Pos()), Path: path, Rule: RuleNull, Level: Warning,
+		Message: "null is dropped, as the API server would", Hint: "leave the field out",
+	})
+}
+
+// value mends a value that has to fit one of several schemas: more than one
+// where it stands in a union.
+func (m *mender) value(e ast.Expr, schemas []cue.Value, path string) ast.Expr {
+	var all []cue.Value
+	var kinds cue.Kind
+	for _, s := range schemas {
+		all = append(all, alternatives(s)...)
+		kinds |= kindsOf(s)
+	}
 	switch x := e.(type) {
 	case *ast.StructLit:
 		s := &ast.StructLit{Lbrace: x.Lbrace}
-		for _, d := range x.Elts {
-			f := d.(*ast.Field)
+		for _, f := range fieldsOf(x) {
 			name := labelName(f.Label)
-			sub := fieldSchema(schema, name)
 			at := joinPath(path, name)
-			if isNullLit(f.Value) && sub.Exists() && sub.IncompleteKind()&cue.NullKind == 0 && sub.IncompleteKind() != cue.BottomKind {
-				m.changed = true
-				m.warnings = append(m.warnings, Problem{
-					Pos: posOf(f.Value.Pos()), Path: at, Rule: RuleNull, Level: Warning,
-					Message: "null is dropped, as the API server would", Hint: "leave the field out",
-				})
+			subs := existing(all, func(v cue.Value) cue.Value { return fieldSchema(v, name) })
+			if isNullLit(f.Value) && len(subs) > 0 && !slices.ContainsFunc(subs, takesNull) {
+				m.drop(f.Value, at)
 				continue
 			}
-			value := f.Value
-			if sub.Exists() {
-				value = m.value(f.Value, sub, at)
-			}
-			s.Elts = append(s.Elts, &ast.Field{Label: f.Label, Value: value})
+			s.Elts = append(s.Elts, &ast.Field{Label: f.Label, Value: m.value(f.Value, subs, at)})
 		}
 		return s
 	case *ast.ListLit:
 		l := &ast.ListLit{Lbrack: x.Lbrack}
-		item := schema.LookupPath(cue.MakePath(cue.AnyIndex))
 		for i, e := range x.Elts {
-			if item.Exists() {
-				e = m.value(e, item, path+indexPath(i))
-			}
-			l.Elts = append(l.Elts, e)
+			subs := existing(all, func(v cue.Value) cue.Value {
+				if item := v.LookupPath(cue.MakePath(cue.Index(i))); item.Exists() {
+					return item
+				}
+				return v.LookupPath(cue.MakePath(cue.AnyIndex))
+			})
+			l.Elts = append(l.Elts, m.value(e, subs, path+indexPath(i)))
 		}
 		return l
 	case *ast.BasicLit:
-		if x.Kind == token.INT && schema.IncompleteKind()&cue.NumberKind == cue.FloatKind {
+		if x.Kind == token.INT && kinds&cue.NumberKind == cue.FloatKind {
 			m.changed = true
 			return &ast.BasicLit{ValuePos: x.ValuePos, Kind: token.FLOAT, Value: x.Value + ".0"}
 		}
 	}
 	return e
+}
+
+func existing(schemas []cue.Value, sub func(cue.Value) cue.Value) []cue.Value {
+	var subs []cue.Value
+	for _, s := range schemas {
+		if v := sub(s); v.Exists() {
+			subs = append(subs, v)
+		}
+	}
+	return subs
+}
+
+// takesNull is also true of what can't be told.
+func takesNull(v cue.Value) bool {
+	k := kindsOf(v)
+	return k == cue.BottomKind || k&cue.NullKind != 0
 }
 
 func isNullLit(e ast.Expr) bool {

@@ -1,7 +1,9 @@
 package render
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -27,6 +29,17 @@ func show(e ast.Expr) string {
 	return "the value"
 }
 
+// written is a plain value as the user wrote it, which may not be the form that
+// the instance has it in: the version 1.10 is the number 1.1.
+func written(e ast.Expr) string {
+	for _, group := range ast.Comments(e) {
+		for _, c := range group.List {
+			return strings.TrimPrefix(c.Text, "//")
+		}
+	}
+	return show(e)
+}
+
 // clip keeps what a user wrote from filling the screen.
 func clip(s string) string {
 	const most = 80
@@ -37,7 +50,12 @@ func clip(s string) string {
 }
 
 // mistyped reports a value of the wrong type.
-func (d *diagnosis) mistyped(want cue.Kind, schema cue.Value, e ast.Expr, path string) {
+func (d *diagnosis) mistyped(schema cue.Value, want cue.Kind, e ast.Expr, path string) {
+	alts := alternatives(schema)
+	if plain := filter(alts, isLiteral); len(plain) == len(alts) && isScalar(e) {
+		d.oneOf(schema, plain, 0, e, path)
+		return
+	}
 	hint := ""
 	s, isText := text(e)
 	switch {
@@ -45,9 +63,9 @@ func (d *diagnosis) mistyped(want cue.Kind, schema cue.Value, e ast.Expr, path s
 		isText && want&cue.BoolKind != 0 && (s == "true" || s == "false"):
 		hint = "write it without quotes"
 	case !isText && want&cue.StringKind != 0 && isScalar(e):
-		hint = fmt.Sprintf("write %q", show(e))
+		hint = fmt.Sprintf("write %q", written(e))
 	}
-	d.add(path, RuleType, schema.Pos(), fmt.Sprintf("must be %s, not %s", kindWords(want), typeWords(e)), hint)
+	d.add(path, RuleType, d.rulePos(schema), fmt.Sprintf("must be %s, not %s", kindWords(want), typeWords(e)), hint)
 }
 
 // kindOf is the kind of a value of the instance.
@@ -119,16 +137,38 @@ func typeWords(e ast.Expr) string {
 	return "this"
 }
 
-// message says in one line what CUE found wrong with a value.
-func message(e cueerrors.Error) string {
-	format, args := e.Msg()
+// message says in one line what CUE found wrong with a value, and of which kind
+// of problem that is.
+func message(err cueerrors.Error, value ast.Expr) (text, rule string) {
+	format, args := err.Msg()
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = fmt.Sprint(a)
+	}
 	switch {
 	case strings.HasPrefix(format, "invalid value %v (out of bound %s"):
-		return outOfBound(fmt.Sprint(args[0]), fmt.Sprint(args[1]))
+		return outOfBound(words[0], words[1]), RuleConstraint
 	case strings.HasPrefix(format, "invalid value %s (does not satisfy %s"):
-		return clip(fmt.Sprint(args[0])) + " does not satisfy " + fmt.Sprint(args[1])
+		return unsatisfied(words[0], words[1], value, errors.Unwrap(err)), RuleConstraint
+	case strings.HasPrefix(format, "conflicting values %s and %s") && len(words) >= 2:
+		if s, ok := value.(*ast.BasicLit); ok && words[0] == show(s) {
+			words[0], words[1] = words[1], words[0]
+		}
+		return clip(words[1]) + " is not " + clip(words[0]), RuleConstraint
+	case strings.HasPrefix(format, "incompatible") && strings.Contains(format, "bounds"):
+		return show(value) + " is not " + strings.Join(words, " and "), RuleConstraint
+	case strings.HasPrefix(format, explicitError):
+		return "is not allowed here", RuleConstraint
+	case format == "field not allowed":
+		return "unknown field", RuleUnknown
+	case strings.HasPrefix(format, "incomplete value %"), strings.HasPrefix(format, "field is required but not present"):
+		return "missing", RuleRequired
+	case strings.HasPrefix(format, "incompatible list lengths"):
+		return "has the wrong number of items", RuleConstraint
+	case strings.Contains(format, "empty disjunction"):
+		return "matches none of the alternatives", RuleConstraint
 	}
-	return errMessage(e)
+	return errMessage(err), RuleConstraint
 }
 
 func outOfBound(value, bound string) string {
@@ -146,32 +186,171 @@ func outOfBound(value, bound string) string {
 	return value + " is not " + bound
 }
 
-// leastNoisy leaves out what CUE says beside the cause: the summary over a
-// disjunction, and conflicts where something else is wrong too.
-func leastNoisy(errs []cueerrors.Error) []cueerrors.Error {
-	var rest []cueerrors.Error
-	for _, e := range errs {
-		format, _ := e.Msg()
-		if strings.Contains(format, "empty disjunction") || strings.HasPrefix(format, "conflicting values") {
-			continue
+var (
+	call    = regexp.MustCompile(`^(\w+\.\w+)\((\d+)\)$`)
+	matched = regexp.MustCompile(`(\d+) matched, expected (.*)$`)
+)
+
+// explicitError is how CUE speaks of a bottom that somebody wrote.
+const explicitError = "explicit error"
+
+const notUnique = "items must be unique"
+
+// repeated finds the first item of a list that equals one before it, or gives 0.
+func repeated(l *ast.ListLit) int {
+	seen := map[string]bool{}
+	for i, e := range l.Elts {
+		key := exprText(e)
+		if seen[key] {
+			return i
 		}
-		rest = append(rest, e)
+		seen[key] = true
 	}
-	if len(rest) == 0 {
-		return errs
+	return 0
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
 	}
-	return rest
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// unsatisfied words the validators of CUE's standard library that are about size
+// in terms of YAML, and names the others.
+func unsatisfied(value, validator string, e ast.Expr, cause error) string {
+	var has int
+	switch x := e.(type) {
+	case *ast.StructLit:
+		has = len(x.Elts)
+	case *ast.ListLit:
+		has = len(x.Elts)
+	default:
+		if s, ok := text(e); ok {
+			has = len([]rune(s))
+		}
+	}
+	if m := call.FindStringSubmatch(validator); m != nil {
+		what := map[string]string{
+			"list.MinItems": "at least item", "list.MaxItems": "at most item",
+			"struct.MinFields": "at least field", "struct.MaxFields": "at most field",
+			"strings.MinRunes": "at least character", "strings.MaxRunes": "at most character",
+		}[m[1]]
+		n, err := strconv.Atoi(m[2])
+		if i := strings.LastIndex(what, " "); i > 0 && err == nil {
+			return fmt.Sprintf("must have %s %s, not %d", what[:i], count(n, what[i+1:]), has)
+		}
+	}
+	switch e.(type) {
+	case *ast.StructLit:
+		value = "the mapping"
+	case *ast.ListLit:
+		value = "the list"
+		if validator == "list.UniqueItems" {
+			return notUnique
+		}
+	default:
+		value = clip(value)
+	}
+	if cause != nil {
+		if m := matched.FindStringSubmatch(cause.Error()); m != nil && strings.HasPrefix(validator, "matchN") {
+			return fmt.Sprintf("%s fits %s of the rule's alternatives, not %s", value, m[1], m[2])
+		}
+	}
+	return value + " does not satisfy " + validator
+}
+
+// boundText writes an alternative without what is clear: the type that the value
+// has.
+func boundText(v cue.Value) string {
+	op, args := v.Eval().Expr()
+	if op != cue.AndOp {
+		return fmt.Sprint(v)
+	}
+	var parts []string
+	for _, a := range args {
+		if s := fmt.Sprint(a); s != a.IncompleteKind().String() {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprint(v)
+	}
+	return strings.Join(parts, " and ")
+}
+
+func orList(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
+// causes leaves out what CUE says beside the cause: the summary over a
+// disjunction, and conflicts where something else is wrong too.
+func causes(errs []cueerrors.Error) []cueerrors.Error {
+	for _, noise := range []string{"conflicting values", "empty disjunction"} {
+		rest := filter(errs, func(e cueerrors.Error) bool {
+			format, _ := e.Msg()
+			return !strings.Contains(format, noise)
+		})
+		if len(rest) > 0 {
+			errs = rest
+		}
+	}
+	return errs
 }
 
 // ruleOf is where the broken rule stands: the first position outside the
-// instance.
-func (d *diagnosis) ruleOf(e cueerrors.Error) token.Pos {
+// instance, else where the schema stands.
+func (d *diagnosis) ruleOf(e cueerrors.Error, schema cue.Value) Pos {
 	for _, p := range cueerrors.Positions(e) {
-		if d.rulePos(p).File != "" {
-			return p
+		if at := d.outside(p); at.File != "" {
+			return at
 		}
 	}
-	return token.NoPos
+	return d.rulePos(schema)
+}
+
+// rulePos is where a schema stands.
+func (d *diagnosis) rulePos(schema cue.Value) Pos {
+	if at := d.outside(schema.Pos()); at.File != "" || !schema.Exists() {
+		return at
+	}
+	if op, args := schema.Expr(); op == cue.AndOp {
+		for _, a := range args {
+			if at := d.rulePos(a); at.File != "" {
+				return at
+			}
+		}
+	}
+	return Pos{}
+}
+
+// outside keeps positions in the instance itself from being shown as rules.
+func (d *diagnosis) outside(p token.Pos) Pos {
+	at := posOf(p)
+	if at.File == d.data.Lbrace.Position().Filename {
+		return Pos{}
+	}
+	return at
+}
+
+func itemOf(l *ast.ListLit, index string) ast.Expr {
+	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(l.Elts) {
+		return l.Elts[i]
+	}
+	return nil
+}
+
+// literalOf is a plain value as syntax.
+func literalOf(v cue.Value) ast.Expr {
+	if s, err := v.String(); err == nil {
+		return ast.NewString(s)
+	}
+	e, _ := v.Syntax(cue.Final()).(ast.Expr)
+	return e
 }
 
 func indexPath(i int) string { return "[" + strconv.Itoa(i) + "]" }

@@ -1,9 +1,7 @@
 package render
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -16,8 +14,6 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
-	"cuelang.org/go/mod/modfile"
-	"cuelang.org/go/mod/module"
 
 	"github.com/pequod-io/pequod/api/nearest"
 )
@@ -77,23 +73,13 @@ func Load(src Source) (*Module, error) {
 	if err := errors.Join(errList(inst.Err), errList(inst.ResolutionErr)); err != nil {
 		return nil, loadProblems(src, err)
 	}
-	for _, dep := range inst.Dependencies() {
-		if dep.Err != nil {
-			return nil, loadProblems(src, dep.Err)
+	for _, i := range append(inst.Dependencies(), inst) {
+		if i.Err != nil {
+			return nil, loadProblems(src, i.Err)
 		}
-		if toolOnly(dep.ImportPath) {
-			return nil, moduleProblem(src, "imports %s: modules run no commands", dep.ImportPath)
+		if err := refused(i); err != nil {
+			return nil, err
 		}
-	}
-	for _, f := range inst.Files {
-		for imp := range f.ImportSpecs() {
-			if p := strings.Trim(imp.Path.Value, `"`); toolOnly(p) {
-				return nil, Problems{{Pos: posOf(imp.Pos()), Rule: RuleModule, Message: "imports " + p + ": modules run no commands"}}
-			}
-		}
-	}
-	if at := embedAttr(inst); at != nil {
-		return nil, Problems{{Pos: posOf(at.Pos()), Rule: RuleModule, Message: "@embed is not supported: a module is made of CUE files"}}
 	}
 	files := read.of(inst, src.Show)
 	if err := invalidUTF8(files); err != nil {
@@ -125,15 +111,21 @@ func errList(err cueerrors.Error) error {
 	return err
 }
 
-func toolOnly(importPath string) bool {
-	return importPath == "tool" || strings.HasPrefix(importPath, "tool/")
-}
-
-func embedAttr(inst *build.Instance) ast.Node {
+// refused finds what a hermetic package has no use for: packages that run
+// commands, and data from outside CUE.
+func refused(inst *build.Instance) error {
+	problem := func(n ast.Node, message string) error {
+		return Problems{{Pos: posOf(n.Pos()), Rule: RuleModule, Message: message}}
+	}
 	for _, f := range inst.Files {
+		for imp := range f.ImportSpecs() {
+			if p := strings.Trim(imp.Path.Value, `"`); p == "tool" || strings.HasPrefix(p, "tool/") {
+				return problem(imp, "imports "+p+": modules run no commands")
+			}
+		}
 		for _, d := range f.Decls {
 			if a, ok := d.(*ast.Attribute); ok && strings.HasPrefix(a.Text, "@extern(") {
-				return a
+				return problem(a, "@extern is not supported: a module is made of CUE alone")
 			}
 		}
 	}
@@ -156,104 +148,6 @@ func (m *Module) build() *built {
 // Input gives the module's #Input, in a context of its own.
 func (m *Module) Input() cue.Value {
 	return m.build().root.LookupPath(cue.MakePath(cue.Def("Input")))
-}
-
-// offline is the registry of modules that are complete in themselves.
-type offline struct{}
-
-func (offline) ModFile(_ context.Context, m module.Version) (*modfile.File, error) {
-	return nil, errNoRegistry(m)
-}
-
-func (offline) Fetch(_ context.Context, m module.Version) (module.SourceLoc, error) {
-	return module.SourceLoc{}, errNoRegistry(m)
-}
-
-func (offline) ModuleVersions(_ context.Context, _ string) ([]string, error) { return nil, nil }
-
-func errNoRegistry(m module.Version) error {
-	return fmt.Errorf("needs %v: modules from registries are not supported", m)
-}
-
-func moduleProblem(src Source, format string, args ...any) Problems {
-	return Problems{{Pos: Pos{File: src.Ref}, Rule: RuleModule, Message: fmt.Sprintf(format, args...)}}
-}
-
-// loadProblems gives load errors one line each: they are of files and imports,
-// not of fields.
-func loadProblems(src Source, err error) Problems {
-	ps := ModuleProblems(src.Ref, err)
-	for i := range ps {
-		ps[i].Path = ""
-	}
-	return ps
-}
-
-// ModuleProblems gives errors of CUE about a module one line each, at the
-// author's lines; the module's reference stands in where CUE knows none.
-func ModuleProblems(ref string, err error) Problems {
-	ps := moduleErrors(err)
-	for i := range ps {
-		if ps[i].Pos.File == "" {
-			ps[i].Pos.File = ref
-		}
-	}
-	return ps
-}
-
-// moduleErrors turns errors of CUE itself into problems at the author's lines.
-func moduleErrors(err error) Problems {
-	var ps Problems
-	for _, e := range cueErrors(err) {
-		p := Problem{Rule: RuleModule, Path: errPath(e), Message: errMessage(e)}
-		if at := cueerrors.Positions(e); len(at) > 0 {
-			p.Pos = posOf(at[0])
-		}
-		ps = append(ps, p)
-	}
-	return ps.sorted()
-}
-
-func cueErrors(err error) []cueerrors.Error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []cueerrors.Error
-		for _, e := range joined.Unwrap() {
-			all = append(all, cueErrors(e)...)
-		}
-		return all
-	}
-	return cueerrors.Errors(err)
-}
-
-func errPath(e cueerrors.Error) string {
-	return shownPath(e.Path())
-}
-
-func shownPath(p []string) string {
-	var path string
-	for _, s := range p {
-		if isIndex(s) {
-			path += "[" + s + "]"
-			continue
-		}
-		path = joinPath(path, unquoteLabel(s))
-	}
-	return path
-}
-
-// errMessage gives CUE's own words in one line.
-func errMessage(e cueerrors.Error) string {
-	format, args := e.Msg()
-	msg := fmt.Sprintf(format, args...)
-	if cause := errors.Unwrap(e); cause != nil && !strings.Contains(msg, cause.Error()) {
-		// The cause says the position again.
-		text := cause.Error()
-		if at := cueerrors.Positions(e); len(at) > 0 {
-			text = strings.TrimPrefix(text, at[0].String()+": ")
-		}
-		msg = strings.TrimPrefix(msg+": "+text, ": ")
-	}
-	return strings.Join(strings.Fields(msg), " ")
 }
 
 func (b *built) has(def string) bool {

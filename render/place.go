@@ -35,6 +35,25 @@ func (in *Instance) Place(p *Platform, namespace string) Problems {
 	return ps
 }
 
+// valueAt gives the value at a path, or nil.
+func valueAt(e ast.Expr, parts []string) ast.Expr {
+	for _, part := range parts {
+		switch x := e.(type) {
+		case *ast.StructLit:
+			f := field(x, part)
+			if f == nil {
+				return nil
+			}
+			e = f.Value
+		case *ast.ListLit:
+			e = itemOf(x, part)
+		default:
+			return nil
+		}
+	}
+	return e
+}
+
 // placeIn gives the place of the value at a path, or of the label of the
 // innermost struct on the way to it.
 func placeIn(e ast.Expr, parts []string) Pos {

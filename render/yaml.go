@@ -244,6 +244,9 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 	case "!!int", "!!float":
 		if lit := number(n.Value); lit != nil {
 			lit.ValuePos = pos
+			if lit.Value != n.Value {
+				ast.AddComment(lit, &ast.CommentGroup{List: []*ast.Comment{{Text: "//" + n.Value}}})
+			}
 			return lit
 		}
 		c.problem(n, RuleYAML, path, quote, "%s is not the same number to every YAML reader", n.Value)

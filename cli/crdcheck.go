@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/crdgen/compat"
+	"github.com/pequod-io/pequod/render"
+)
+
+// checkFormats are the formats of crd check: of those of package report, the
+// ones that aren't about instances.
+var checkFormats = []string{"text", "json", "github", "sarif"}
+
+type crdCheckOptions struct {
+	output string
+}
+
+func newCRDCheck(s streams) *cobra.Command {
+	o := &crdCheckOptions{}
+	cmd := &cobra.Command{
+		Use:   "check OLD NEW",
+		Short: "Report changes between CRDs that would break somebody",
+		Long: `Report the changes between CRDs: those that would break a stored or submitted
+object, and those that are safe. Every object that OLD accepts, NEW accepts unless
+a change is reported as breaking.
+
+OLD and NEW are files, directories, or REV:PATH for either in a git revision.
+The exit code is 1 if a change is breaking.`,
+		Example: `  pequod crd check main:crds crds/
+  pequod crd check v1.2.0:crds/webservice.yaml crds/webservice.yaml -o github`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("crd check takes two arguments, OLD and NEW, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0], args[1]) },
+	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(checkFormats, ", "))
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *crdCheckOptions) run(ctx context.Context, s streams, oldArg, newArg string) error {
+	if err := oneOf("--output", o.output, checkFormats); err != nil {
+		return err
+	}
+	before, err := readCRDs(ctx, oldArg)
+	if err != nil {
+		return err
+	}
+	after, err := readCRDs(ctx, newArg)
+	if err != nil {
+		return err
+	}
+	var problems []report.Problem
+	breaking := false
+	for _, found := range compare(before, after, newArg) {
+		problems = append(problems, found)
+		breaking = breaking || found.Severity == report.Error
+	}
+	err = report.Write(s.out, o.output, problems, nil, report.Options{Color: colored(s.out), Version: programVersion()})
+	if err != nil {
+		return outputError(err)
+	}
+	if breaking {
+		return saidError{exitNo}
+	}
+	return nil
+}
+
+// definition is a CRD and the document that it was read from.
+type definition struct {
+	*apiextensionsv1.CustomResourceDefinition
+	doc render.Document
+}
+
+// readCRDs reads the definitions that an argument names. Other objects in a
+// directory are passed over; a file must hold one.
+func readCRDs(ctx context.Context, arg string) ([]definition, error) {
+	files, err := readTree(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	var all []definition
+	for _, file := range files {
+		docs, err := render.Documents(file.name, file.data)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			if kind := doc.Text("kind"); kind != "CustomResourceDefinition" {
+				continue
+			}
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := doc.Decode(crd); err != nil {
+				return nil, err
+			}
+			if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+				return nil, doc.Problem(fmt.Errorf("apiVersion must be %s, not %q", apiextensionsv1.SchemeGroupVersion, crd.APIVersion))
+			}
+			if slices.ContainsFunc(all, func(d definition) bool { return d.Name == crd.Name }) {
+				return nil, doc.Problem(fmt.Errorf("a second definition of %s", crd.Name))
+			}
+			all = append(all, definition{crd, doc})
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: no CustomResourceDefinition", arg)
+	}
+	return all, nil
+}
+
+// compare pairs definitions by name and reports their changes at the place in
+// the new file, or at the new argument where there is none.
+func compare(before, after []definition, newArg string) []report.Problem {
+	var problems []report.Problem
+	add := func(at render.Pos, c compat.Change) {
+		p := report.Problem{
+			File: at.File, Line: at.Line, Column: at.Column, Message: c.Message, Rule: c.Rule,
+			Path: strings.TrimSpace(c.Version + " " + c.Path), Instance: c.CRD, Severity: report.Note,
+		}
+		if c.Breaking {
+			p.Severity = report.Error
+		}
+		problems = append(problems, p)
+	}
+	for _, o := range before {
+		i := slices.IndexFunc(after, func(d definition) bool { return d.Name == o.Name })
+		if i < 0 {
+			add(render.Pos{File: newArg}, compat.Removed(o.CustomResourceDefinition))
+			continue
+		}
+		for _, c := range compat.Check(o.CustomResourceDefinition, after[i].CustomResourceDefinition) {
+			add(after[i].doc.PosOf(c.At), c)
+		}
+	}
+	for _, n := range after {
+		if !slices.ContainsFunc(before, func(d definition) bool { return d.Name == n.Name }) {
+			add(n.doc.PosOf(nil), compat.Added(n.CustomResourceDefinition))
+		}
+	}
+	return problems
+}

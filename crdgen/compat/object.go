@@ -1,0 +1,194 @@
+package compat
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// object compares the fields of objects and the keys of maps.
+func (c *checker) object(path string, old, new *props) {
+	lower(c, path, "minProperties", positive(old.MinProperties), positive(new.MinProperties))
+	upper(c, path, "maxProperties", old.MaxProperties, new.MaxProperties)
+	keeps, kept := keepsUnknown(old), keepsUnknown(new)
+	if keeps && !kept && old.Type != "" {
+		c.breaking(path, RuleKeys, "fields that the schema doesn't name are no longer kept")
+	}
+	oa, na := additional(old), additional(new)
+	switch {
+	case oa == nil && na == nil, na == nil && kept:
+	case na == nil:
+		c.breaking(path, RuleKeys, "other keys are no longer allowed")
+	case oa == nil && keeps:
+		c.breaking(path, RuleKeys, "values of other keys have a schema")
+	case oa == nil:
+		c.safe(path, RuleKeys, "other keys are allowed")
+	default:
+		c.under([]string{"additionalProperties"}, func() { c.schema(join(path, "*"), oa, na) })
+	}
+	c.fields(path, old, new, oa, na)
+	for _, name := range new.Required {
+		if slices.Contains(old.Required, name) {
+			continue
+		}
+		// A default is put in before the check.
+		if p, ok := new.Properties[name]; ok && p.Default != nil {
+			continue
+		}
+		c.breaking(join(path, name), RuleRequired, "is required now")
+	}
+	for _, name := range old.Required {
+		if _, still := new.Properties[name]; still && !slices.Contains(new.Required, name) {
+			c.safe(join(path, name), RuleRequired, "is optional now")
+		}
+	}
+}
+
+// fields compares named fields; a name that one side lacks falls under that
+// side's rule for other keys.
+func (c *checker) fields(path string, old, new *props, oa, na *props) {
+	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
+		o, at := old.Properties[name], join(path, name)
+		n, ok := new.Properties[name]
+		switch {
+		case ok:
+			c.under([]string{"properties", name}, func() { c.schema(at, &o, &n) })
+		case na != nil:
+			c.under([]string{"additionalProperties"}, func() { c.schema(at, &o, na) })
+		case keepsUnknown(new):
+			// A null that it dropped is kept now.
+			c.unlessWatched(at, RuleRemoved, "is no longer described")
+			c.defaults(at, &o, &props{})
+		default:
+			c.breaking(at, RuleRemoved, "field removed%s", perhapsRenamed(name, old, new))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(new.Properties)) {
+		n, at := new.Properties[name], join(path, name)
+		if _, was := old.Properties[name]; was {
+			continue
+		}
+		switch {
+		case oa != nil:
+			c.under([]string{"properties", name}, func() { c.schema(at, oa, &n) })
+		case keepsUnknown(old):
+			c.under([]string{"properties", name}, func() { c.schema(at, &props{}, &n) })
+		case n.Default != nil:
+			c.unlessWatched(at, RuleAdded, "field added, with the default %s", show(n.Default))
+		case !slices.Contains(new.Required, name):
+			c.safe(at, RuleAdded, "field added")
+		}
+	}
+}
+
+// perhapsRenamed names a new field with the same schema as a removed one.
+func perhapsRenamed(name string, old, new *props) string {
+	was := old.Properties[name]
+	was.Description = ""
+	for _, n := range slices.Sorted(maps.Keys(new.Properties)) {
+		is := new.Properties[n]
+		is.Description = ""
+		if _, had := old.Properties[n]; !had && equal(was, is) {
+			return "; perhaps it is " + n + " now"
+		}
+	}
+	return ""
+}
+
+func keepsUnknown(s *props) bool {
+	return s.Type == "" && !s.XIntOrString || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+}
+
+// additional gives the schema of keys that aren't named, nil where they aren't
+// allowed.
+func additional(s *props) *props {
+	a := s.AdditionalProperties
+	switch {
+	case a == nil:
+		return nil
+	case a.Schema != nil:
+		return a.Schema
+	case a.Allows:
+		return &props{}
+	}
+	return nil
+}
+
+// junctors compares allOf, anyOf, oneOf and not.
+func (c *checker) junctors(path string, old, new *props) {
+	if !subset(new.AllOf, old.AllOf) {
+		c.breaking(path, RuleValidation, "must satisfy more conditions (allOf)")
+	}
+	if len(new.AnyOf) > 0 && (len(old.AnyOf) == 0 || !subset(old.AnyOf, new.AnyOf)) {
+		c.breaking(path, RuleValidation, "must satisfy other alternatives (anyOf)")
+	}
+	if len(new.OneOf) > 0 && !equal(old.OneOf, new.OneOf) {
+		c.breaking(path, RuleValidation, "must satisfy other alternatives (oneOf)")
+	}
+	if new.Not != nil && !equal(old.Not, new.Not) {
+		c.breaking(path, RuleValidation, "must not satisfy another condition (not)")
+	}
+}
+
+// subset says whether every one of a is among b.
+func subset(a, b []props) bool {
+	for _, x := range a {
+		if !slices.ContainsFunc(b, func(y props) bool { return equal(x, y) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// validations compares CEL rules by their text.
+func (c *checker) validations(path string, old, new *props) {
+	has := func(list apiextensionsv1.ValidationRules, rule string) bool {
+		return slices.ContainsFunc(list, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule })
+	}
+	for i, r := range new.XValidations {
+		if !has(old.XValidations, r.Rule) {
+			c.under([]string{"x-kubernetes-validations", strconv.Itoa(i)}, func() {
+				c.breaking(path, RuleValidation, "new rule: %s", ruleText(r))
+			})
+		}
+	}
+	for _, r := range old.XValidations {
+		if !has(new.XValidations, r.Rule) {
+			c.safe(path, RuleValidation, "rule is gone: %s", ruleText(r))
+		}
+	}
+}
+
+func ruleText(r apiextensionsv1.ValidationRule) string {
+	if r.Message != "" {
+		return r.Message
+	}
+	return r.Rule
+}
+
+// defaults compares what stands in for a missing value: instances that leave it
+// out would change.
+func (c *checker) defaults(path string, old, new *props) {
+	switch {
+	case old.Default == nil && new.Default == nil:
+	case old.Default == nil:
+		c.unlessWatched(path, RuleDefault, "default %s is new", show(new.Default))
+	case new.Default == nil:
+		c.breaking(path, RuleDefault, "default %s is gone", show(old.Default))
+	case compact(old.Default.Raw) != compact(new.Default.Raw):
+		c.breaking(path, RuleDefault, "default %s → %s", show(old.Default), show(new.Default))
+	}
+}
+
+func join(path, name string) string {
+	if strings.ContainsAny(name, `.[]"/ `) {
+		return path + "[" + strconv.Quote(name) + "]"
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

@@ -1,0 +1,283 @@
+package compat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+type props = apiextensionsv1.JSONSchemaProps
+
+// schema compares two schemas of one value: whether every value that the old
+// one accepts is accepted by the new one.
+func (c *checker) schema(path string, old, new *props) {
+	was := c.watched
+	defer func() { c.watched = was }()
+	if len(new.XValidations) > 0 || len(new.AllOf)+len(new.AnyOf)+len(new.OneOf) > 0 || new.Not != nil || new.MaxProperties != nil {
+		c.watched = true
+	}
+	if !c.types(path, old, new) {
+		return // what follows would only repeat it
+	}
+	c.enum(path, old, new)
+	c.numbers(path, old, new)
+	c.strings(path, old, new)
+	c.list(path, old, new)
+	c.object(path, old, new)
+	c.junctors(path, old, new)
+	c.validations(path, old, new)
+	c.defaults(path, old, new)
+}
+
+// types compares the kinds of value; it says whether there is any point in
+// comparing further.
+func (c *checker) types(path string, old, new *props) bool {
+	ot, nt := typeName(old), typeName(new)
+	switch {
+	case ot == nt:
+	case nt == anyType:
+		c.safe(path, RuleType, "%s → %s", ot, nt)
+	case ot == "integer" && (nt == "number" || nt == intOrString), ot == "string" && nt == intOrString:
+		c.safe(path, RuleType, "%s → %s", ot, nt)
+	default:
+		c.breaking(path, RuleType, "%s → %s", ot, nt)
+		return false
+	}
+	if old.Nullable != new.Nullable && nt != anyType {
+		switch {
+		case old.Nullable:
+			c.breaking(path, RuleType, "null is no longer allowed")
+		case strings.HasSuffix(path, "[]"):
+			c.unlessWatched(path, RuleType, "null is allowed")
+		default:
+			// In an object the API server drops a null that isn't allowed,
+			// rather than refuse the object, so that a default or nothing
+			// takes its place.
+			c.breaking(path, RuleType, "null is kept, and no longer dropped")
+		}
+	}
+	if new.XEmbeddedResource && !old.XEmbeddedResource {
+		c.breaking(path, RuleType, "must be a Kubernetes object")
+	}
+	return true
+}
+
+const (
+	anyType     = "any"
+	intOrString = "integer or string"
+)
+
+func typeName(s *props) string {
+	switch {
+	case s.XIntOrString:
+		return intOrString
+	case s.Type == "":
+		return anyType
+	}
+	return s.Type
+}
+
+func (c *checker) enum(path string, old, new *props) {
+	values := func(list []apiextensionsv1.JSON) []string {
+		var all []string
+		for _, v := range list {
+			all = append(all, compact(v.Raw))
+		}
+		return all
+	}
+	o, n := values(old.Enum), values(new.Enum)
+	switch {
+	case len(o) == 0 && len(n) == 0:
+	case len(n) == 0:
+		c.safe(path, RuleEnum, "any value is allowed, not only %s", strings.Join(o, ", "))
+	case len(o) == 0:
+		c.breaking(path, RuleEnum, "only %s allowed", strings.Join(n, ", "))
+	default:
+		for _, v := range o {
+			if !slices.Contains(n, v) {
+				c.breaking(path, RuleEnum, "value %s is gone", v)
+			}
+		}
+		for _, v := range n {
+			if !slices.Contains(o, v) {
+				c.safe(path, RuleEnum, "value %s is new", v)
+			}
+		}
+	}
+}
+
+// lower compares two lower bounds; nil means none.
+func lower[T int64 | float64](c *checker, path, what string, old, new *T) {
+	bound(c, path, what, old, new, func(o, n T) bool { return n <= o })
+}
+
+// upper compares two upper bounds.
+func upper[T int64 | float64](c *checker, path, what string, old, new *T) {
+	bound(c, path, what, old, new, func(o, n T) bool { return n >= o })
+}
+
+func bound[T int64 | float64](c *checker, path, what string, old, new *T, wider func(o, n T) bool) {
+	switch {
+	case old == nil && new == nil:
+	case new == nil:
+		c.safe(path, RuleBound, "%s %v is gone", what, *old)
+	case old == nil:
+		c.breaking(path, RuleBound, "%s %v is new", what, *new)
+	case *old == *new:
+	case wider(*old, *new):
+		c.safe(path, RuleBound, "%s %v → %v", what, *old, *new)
+	default:
+		c.breaking(path, RuleBound, "%s %v → %v", what, *old, *new)
+	}
+}
+
+func (c *checker) numbers(path string, old, new *props) {
+	lower(c, path, "minimum", old.Minimum, new.Minimum)
+	upper(c, path, "maximum", old.Maximum, new.Maximum)
+	for _, e := range []struct {
+		what     string
+		old, new bool
+		// same says that the bounds themselves didn't move; where they did,
+		// they were judged as if both were inclusive.
+		ob, nb *float64
+	}{
+		{"minimum", old.ExclusiveMinimum, new.ExclusiveMinimum, old.Minimum, new.Minimum},
+		{"maximum", old.ExclusiveMaximum, new.ExclusiveMaximum, old.Maximum, new.Maximum},
+	} {
+		if e.old == e.new || e.nb == nil {
+			continue
+		}
+		if !e.new {
+			c.safe(path, RuleBound, "%s %v itself is allowed", e.what, *e.nb)
+			continue
+		}
+		// A bound that is new or moved inwards was reported; one that moved
+		// outwards leaves the old one's value inside.
+		if e.ob == nil || *e.ob != *e.nb {
+			continue
+		}
+		c.breaking(path, RuleBound, "%s %v itself is no longer allowed", e.what, *e.nb)
+	}
+	switch o, n := old.MultipleOf, new.MultipleOf; {
+	case n == nil && o != nil:
+		c.safe(path, RuleBound, "need not be a multiple of %v", *o)
+	case n != nil && (o == nil || *o != *n):
+		c.breaking(path, RuleBound, "must be a multiple of %v", *n)
+	}
+}
+
+func (c *checker) strings(path string, old, new *props) {
+	lower(c, path, "minLength", positive(old.MinLength), positive(new.MinLength))
+	upper(c, path, "maxLength", old.MaxLength, new.MaxLength)
+	switch {
+	case old.Pattern == new.Pattern:
+	case new.Pattern == "":
+		c.safe(path, RulePattern, "need not match %s", old.Pattern)
+	case old.Pattern == "":
+		c.breaking(path, RulePattern, "must match %s", new.Pattern)
+	default:
+		c.breaking(path, RulePattern, "must match %s, not %s", new.Pattern, old.Pattern)
+	}
+	switch {
+	case old.Format == new.Format:
+	case new.Format == "":
+		c.safe(path, RulePattern, "need not have the format %s", old.Format)
+	default:
+		c.breaking(path, RulePattern, "must have the format %s", new.Format)
+	}
+}
+
+// positive leaves out a minimum that says nothing.
+func positive(n *int64) *int64 {
+	if n != nil && *n <= 0 {
+		return nil
+	}
+	return n
+}
+
+func (c *checker) list(path string, old, new *props) {
+	lower(c, path, "minItems", positive(old.MinItems), positive(new.MinItems))
+	upper(c, path, "maxItems", old.MaxItems, new.MaxItems)
+	if new.UniqueItems && !old.UniqueItems {
+		c.breaking(path, RuleItems, "items must be unique")
+	}
+	ol, nl := deref(old.XListType), deref(new.XListType)
+	if ol != nl {
+		c.breaking(path, RuleListType, "list type %s → %s", orAtomic(ol), orAtomic(nl))
+	} else if !slices.Equal(old.XListMapKeys, new.XListMapKeys) {
+		c.breaking(path, RuleListType, "list keys %s → %s", strings.Join(old.XListMapKeys, ", "), strings.Join(new.XListMapKeys, ", "))
+	}
+	if om, nm := deref(old.XMapType), deref(new.XMapType); om != nm {
+		c.breaking(path, RuleListType, "map type %s → %s", orGranular(om), orGranular(nm))
+	}
+	oi, ni := items(old), items(new)
+	if oi != nil && ni != nil {
+		c.under([]string{"items"}, func() { c.schema(path+"[]", oi, ni) })
+	} else if ni != nil && old.Type == "array" {
+		c.breaking(path, RuleItems, "items have a schema")
+	}
+}
+
+func items(s *props) *props {
+	if s.Items == nil {
+		return nil
+	}
+	return s.Items.Schema
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func orAtomic(s string) string {
+	if s == "" {
+		return "atomic"
+	}
+	return s
+}
+
+func orGranular(s string) string {
+	if s == "" {
+		return "granular"
+	}
+	return s
+}
+
+// compact gives JSON in one form, so that it can be compared.
+func compact(raw []byte) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return string(raw)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(out)
+}
+
+func equal(a, b any) bool {
+	x, errx := json.Marshal(a)
+	y, erry := json.Marshal(b)
+	return errx == nil && erry == nil && bytes.Equal(x, y)
+}
+
+func show(v *apiextensionsv1.JSON) string {
+	if v == nil {
+		return "none"
+	}
+	s := compact(v.Raw)
+	if r := []rune(s); len(r) > 60 {
+		return fmt.Sprintf("%s…", string(r[:60]))
+	}
+	return s
+}
