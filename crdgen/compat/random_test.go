@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -61,7 +62,7 @@ func (s *server) accepts(doc any) bool {
 	if len(validation.ValidateCustomResource(nil, object, s.validator)) > 0 || len(listtype.ValidateListSetsAndMaps(nil, s.structural, object)) > 0 {
 		return false
 	}
-	errs, _ := s.rules.Validate(nil, field.NewPath("root"), s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	errs, _ := s.rules.Validate(context.Background(), field.NewPath("root"), s.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return len(errs) == 0
 }
 
