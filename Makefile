@@ -13,14 +13,18 @@ RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/... ./cli/spool/...
 BENCH      ?= .
 BENCHFLAGS ?= -benchtime=1x -timeout=30m
 
+# Flags of the test cluster: make cluster CLUSTER_FLAGS=-data-dir=/tmp/mine
+# keeps its data there; -nodes and -port are others.
+CLUSTER_FLAGS ?=
+
 # What `make generate` writes, and nothing else does.
 GENERATED := docs/cmd 'api/*/zz_generated.*.go'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint generate verify bench
+.PHONY: help demo build test lint generate verify bench cluster testcluster parity
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Print a real CRD and a real ResourceGraph
 	$(GO) run ./cmd/pequod crd generate -p embedded:webservice
@@ -57,5 +61,14 @@ verify: lint ## Fail on anything unformatted, untidy, unchecked or not generated
 	@new=$$(git ls-files --others --exclude-standard -- $(GENERATED)); test -z "$$new" || \
 		{ echo "'make generate' wrote files that aren't committed:"; echo "$$new"; exit 1; }
 
+parity: ## Hold generated CRDs against CUE, form by form
+	cd crdgen && $(GO) test -count=1 -run '^TestParity$$' -table
+
 bench: ## Measure, in ratios to what is measured beside it
 	$(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHFLAGS) ./...
+
+cluster: ## Run a Kubernetes control plane until Ctrl-C; CLUSTER_FLAGS tune it
+	@binary=$$($(GO) run ./clustertest/cmd/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)
+
+testcluster: ## Build that control plane, which takes minutes the first time
+	@$(GO) run ./clustertest/cmd/buildcluster

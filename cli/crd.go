@@ -82,7 +82,8 @@ func (o *crdGenerateOptions) generate(ctx context.Context, p *render.Platform) (
 		err   error
 	}
 	g, err := render.Guard(ctx, o.limits(), p.From, func() generated {
-		r, err := crdgen.Generate(p.Module.Input(), p.Names)
+		inputs, status := p.Schemas()
+		r, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
 		if err != nil {
 			return generated{err: err}
 		}

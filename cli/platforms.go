@@ -122,10 +122,11 @@ func (c *catalog) find(in *render.Instance) (*render.Platform, error) {
 			Hint:    "there are: " + strings.Join(c.kinds(), ", "),
 		}}
 	}
-	if want := p.Group + "/" + p.Version; in.APIVersion != want {
+	if !p.Serves(in.Version()) {
 		return nil, render.Problems{{
 			Pos: in.PosOf("apiVersion"), Path: "apiVersion", Rule: render.RulePlatform, Instance: in.String(),
-			Message: fmt.Sprintf("%s is not %s, the version of %s", in.APIVersion, want, p.From),
+			Message: fmt.Sprintf("version %s is not served by %s", in.Version(), p.From),
+			Hint:    "served: " + strings.Join(p.Served(), ", "),
 		}}
 	}
 	return p, nil

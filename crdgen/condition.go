@@ -20,6 +20,8 @@ type condition struct {
 	open bool
 	// deep says that anything may be added at any depth.
 	deep bool
+	// attributed is where a field has a @k8s attribute, if one has.
+	attributed token.Pos
 }
 
 // opaque is a condition under which anything may be added anywhere.
@@ -35,11 +37,19 @@ func (c *condition) clone() *condition {
 	if c == nil {
 		return out
 	}
-	out.open, out.deep = c.open, c.deep
+	out.open, out.deep, out.attributed = c.open, c.deep, c.attributed
 	for name, exprs := range c.fields {
 		out.fields[name] = slices.Clone(exprs)
 	}
 	return out
+}
+
+// loosens says whether what e adds to a field makes it admit more than its own
+// schema: other fields, or anything in them.
+func loosens(e ast.Expr) bool {
+	own := (*condition)(nil).clone()
+	own.add(e)
+	return own.open || own.deep || len(own.fields) > 0
 }
 
 // names are the fields that c may add, sorted.
@@ -58,6 +68,12 @@ func (c *condition) names() []string {
 // touches says whether c may add anything to the field.
 func (c *condition) touches(name string) bool {
 	return c != nil && (c.deep || len(c.fields[name]) > 0)
+}
+
+// onlyBounds says whether c only narrows the field, so that it never supplies a
+// value.
+func (c *condition) onlyBounds(name string) bool {
+	return c != nil && !c.deep && !slices.ContainsFunc(c.fields[name], func(e ast.Expr) bool { return !isBound(e) })
 }
 
 // field is what c may add inside of the field.
@@ -86,14 +102,22 @@ func (c *condition) add(e ast.Expr) {
 			c.addDecl(d)
 		}
 	case *ast.BinaryExpr:
-		if x.Op == token.AND {
+		if x.Op == token.AND || x.Op == token.OR {
 			c.add(x.X)
 			c.add(x.Y)
 			return
 		}
 		c.open, c.deep = true, true
-	case *ast.UnaryExpr, *ast.BasicLit:
+	case *ast.UnaryExpr:
+		if x.Op == token.MUL {
+			c.add(x.X)
+		}
+	case *ast.BasicLit, *ast.BottomLit:
 		// A scalar adds no fields.
+	case *ast.Ident:
+		if x.Node != nil || !slices.Contains(basicTypes(), x.Name) {
+			c.open, c.deep = true, true
+		}
 	default:
 		c.open, c.deep = true, true
 	}
@@ -102,6 +126,9 @@ func (c *condition) add(e ast.Expr) {
 func (c *condition) addDecl(d ast.Decl) {
 	switch x := d.(type) {
 	case *ast.Field:
+		if pos, ok := attributed(x); ok {
+			c.attributed = pos
+		}
 		name, ok := staticName(x.Label)
 		if !ok {
 			c.open, c.deep = true, true
@@ -192,6 +219,8 @@ func (s *sources) positions() map[string]token.Pos {
 type conditionNote struct {
 	pos  token.Pos
 	what string
+	// comprehension is what the note is about, where it is one.
+	comprehension *ast.Comprehension
 }
 
 // sourcesOf collects what v is made of, through ands, ors and references.
@@ -320,5 +349,7 @@ func (s *sources) conditional(r *reader, n ast.Node, what string) {
 	if sp := spanOf(n); !slices.Contains(r.conditional, sp) {
 		r.conditional = append(r.conditional, sp)
 	}
-	s.notes = append(s.notes, conditionNote{pos: n.Pos(), what: what})
+	note := conditionNote{pos: n.Pos(), what: what}
+	note.comprehension, _ = n.(*ast.Comprehension)
+	s.notes = append(s.notes, note)
 }

@@ -58,9 +58,22 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape
 		}
 	case string(l.json) == "null":
 		return kinds // null is not among them
+	case op == cue.NotEqualOp && (string(l.json) == "true" || string(l.json) == "false"):
+		other := literal{json: []byte(map[bool]string{true: "false", false: "true"}[string(l.json) == "true"])}
+		t = term{kind: cue.BoolKind, value: &other}
 	default:
 		r.note(v.Pos(), path, "%s", sourceText(v))
 		return kinds
+	}
+	if op == cue.NotEqualOp {
+		// Values of other kinds differ, too.
+		var rest shape
+		for _, k := range kinds {
+			if k.kind != t.kind && k.kind&t.kind == 0 {
+				rest = append(rest, k)
+			}
+		}
+		return either(both(kinds, shape{t}), rest)
 	}
 	return both(kinds, shape{t})
 }
@@ -109,6 +122,15 @@ func (r *reader) call(v cue.Value, args []cue.Value, path string) shape {
 	}
 	if l, ok := literalOf(v); ok {
 		return shape{{kind: kindOf(v.Kind()), value: &l}}
+	}
+	if f, ok := formatOf(name); ok && len(args) == 1 {
+		return ofFormat(f, v.IncompleteKind())
+	}
+	if name == "list.UniqueItems" && len(args) == 1 {
+		return uniqueItems()
+	}
+	if s, ok := r.match(v, name, args, path); ok {
+		return s
 	}
 	switch v.IncompleteKind() {
 	case cue.BottomKind:
@@ -185,6 +207,11 @@ func validator(name string, arg *literal) (term, bool) {
 		return t, true
 	}
 	return t, n != nil || arg.string != nil
+}
+
+// uniqueItems admits lists without equal items.
+func uniqueItems() shape {
+	return shape{{kind: cue.ListKind, list: &list{rest: anything(), unique: true}}}
 }
 
 func ptr(n int64) *int64 { return &n }

@@ -9,9 +9,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// newCRD is the definition of the kind that names describes, around the schema
-// of its spec.
-func newCRD(names v1alpha1.Names, s spec) *apiextensionsv1.CustomResourceDefinition {
+// newCRD is the definition of the kind that names describes, without versions.
+func newCRD(names v1alpha1.Names) *apiextensionsv1.CustomResourceDefinition {
 	scope := apiextensionsv1.NamespaceScoped
 	if names.Scope == v1alpha1.ScopeCluster {
 		scope = apiextensionsv1.ClusterScoped
@@ -43,30 +42,39 @@ func newCRD(names v1alpha1.Names, s spec) *apiextensionsv1.CustomResourceDefinit
 				Categories: names.Categories,
 			},
 			Scope: scope,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name:                     names.Version,
-				Served:                   true,
-				Storage:                  true,
-				Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: rootSchema(names.Scope, s)},
-				Subresources:             &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				AdditionalPrinterColumns: printerColumns(names.PrinterColumns),
-			}},
 		},
 	}
 }
 
+// newVersion is one version around the schema of its spec.
+func newVersion(names v1alpha1.Names, v v1alpha1.KindVersion, s *written) apiextensionsv1.CustomResourceDefinitionVersion {
+	out := apiextensionsv1.CustomResourceDefinitionVersion{
+		Name:                     v.Name,
+		Served:                   v.Served,
+		Storage:                  v.Name == names.Version,
+		Deprecated:               v.Deprecated,
+		Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: rootSchema(names.Scope, s)},
+		Subresources:             &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+		AdditionalPrinterColumns: printerColumns(names.PrinterColumns, s.columns),
+	}
+	if v.Deprecated && v.DeprecationWarning != "" {
+		out.DeprecationWarning = &v.DeprecationWarning
+	}
+	return out
+}
+
 // rootSchema is the schema of the whole object. The API server adds the type
 // metadata's own schemas.
-func rootSchema(scope v1alpha1.Scope, s spec) *apiextensionsv1.JSONSchemaProps {
+func rootSchema(scope v1alpha1.Scope, s *written) *apiextensionsv1.JSONSchemaProps {
 	root := &apiextensionsv1.JSONSchemaProps{
 		Type:        "object",
-		Description: s.schema.Description,
+		Description: s.spec.Description,
 		Properties: map[string]apiextensionsv1.JSONSchemaProps{
 			"apiVersion": {Type: "string"},
 			"kind":       {Type: "string"},
 			"metadata":   {Type: "object"},
-			"spec":       s.schema,
-			"status":     statusSchema(),
+			"spec":       s.spec,
+			"status":     s.status,
 		},
 	}
 	if scope == v1alpha1.ScopeCluster {
@@ -151,24 +159,26 @@ func conditionsSchema() apiextensionsv1.JSONSchemaProps {
 	}
 }
 
-// printerColumns are the module's own, then the ones that every generated kind
-// has; a module's column replaces one of ours with the same name.
-func printerColumns(own []v1alpha1.PrinterColumn) []apiextensionsv1.CustomResourceColumnDefinition {
-	var columns []apiextensionsv1.CustomResourceColumnDefinition
-	taken := map[string]bool{}
+// printerColumns are the module's own, then those of its fields, then the ones
+// that every generated kind has; the first of a name replaces the others.
+func printerColumns(own []v1alpha1.PrinterColumn, ofFields []apiextensionsv1.CustomResourceColumnDefinition) []apiextensionsv1.CustomResourceColumnDefinition {
+	var all, columns []apiextensionsv1.CustomResourceColumnDefinition
 	for _, c := range own {
-		taken[strings.ToLower(c.Name)] = true
-		columns = append(columns, apiextensionsv1.CustomResourceColumnDefinition{
+		all = append(all, apiextensionsv1.CustomResourceColumnDefinition{
 			Name: c.Name, Type: c.Type, JSONPath: c.JSONPath,
 			Description: c.Description, Format: c.Format, Priority: c.Priority,
 		})
 	}
-	for _, c := range []apiextensionsv1.CustomResourceColumnDefinition{
-		{Name: "Ready", Type: "string", JSONPath: `.status.conditions[?(@.type=="Ready")].status`},
-		{Name: "Phase", Type: "string", JSONPath: ".status.phase"},
-		{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
-	} {
-		if !taken[strings.ToLower(c.Name)] {
+	all = append(all, ofFields...)
+	all = append(all,
+		apiextensionsv1.CustomResourceColumnDefinition{Name: "Ready", Type: "string", JSONPath: `.status.conditions[?(@.type=="Ready")].status`},
+		apiextensionsv1.CustomResourceColumnDefinition{Name: "Phase", Type: "string", JSONPath: ".status.phase"},
+		apiextensionsv1.CustomResourceColumnDefinition{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
+	)
+	taken := map[string]bool{}
+	for _, c := range all {
+		if name := strings.ToLower(c.Name); !taken[name] {
+			taken[name] = true
 			columns = append(columns, c)
 		}
 	}

@@ -36,62 +36,170 @@ type Note struct {
 	Message string
 }
 
+// Options are what a CRD is made of besides its kind's #Input.
+type Options struct {
+	// Status is the module's #Status; the zero value stands for none. Its
+	// fields join those that the status of every generated kind has.
+	Status cue.Value
+	// Inputs are the schemas of the versions besides the stored one, by name.
+	Inputs map[string]cue.Value
+}
+
 // Generate makes the CRD of the kind that names describes, with input, a
 // module's #Input, as the schema of its spec. The CRD has passed [Validate].
 //
 // Errors in the schema, recursion among them, carry the positions of their
 // causes: see [errors.Positions].
 func Generate(input cue.Value, names v1alpha1.Names) (*Result, error) {
-	schema, notes, err := specSchema(input)
+	return Options{}.Generate(input, names)
+}
+
+// Generate is like the function of this name, with options. The versions are
+// those of names.Versions, or names.Version alone where there are none; input is
+// the schema of names.Version.
+func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error) {
+	kinds := names.Versions
+	if len(kinds) == 0 {
+		kinds = []v1alpha1.KindVersion{{Name: names.Version, Served: true}}
+	}
+	status, err := readStatus(o.Status)
 	if err != nil {
 		return nil, err
 	}
-	crd := newCRD(names, schema)
-	if err := Validate(context.Background(), crd); err != nil {
-		return nil, err
+	var versions []*version
+	for _, k := range kinds {
+		v := input
+		if k.Name != names.Version {
+			v = o.Inputs[k.Name]
+		}
+		in, err := readSpec(v)
+		if err != nil && len(kinds) > 1 {
+			return nil, fmt.Errorf("version %s: %w", k.Name, err)
+		} else if err != nil {
+			return nil, err
+		}
+		versions = append(versions, &version{KindVersion: k, spec: in, status: status, refused: map[ruleKey]bool{}})
 	}
-	return &Result{CRD: crd, Notes: notes}, nil
+	for {
+		crd, notes, err := assemble(versions, names)
+		if err != nil {
+			return nil, err
+		}
+		problems, err := problemsOf(context.Background(), crd)
+		if err != nil {
+			return nil, err
+		}
+		if len(problems) == 0 {
+			return &Result{CRD: crd, Notes: notes}, nil
+		}
+		// A rule that costs more than an API server grants is left out, with a
+		// note, and the rest is tried again.
+		again := false
+		for i, v := range versions {
+			again = refuse(v.refused, *crd.Spec.Versions[i].Schema.OpenAPIV3Schema, schemaField(i, len(versions)), problems) || again
+		}
+		if !again {
+			return nil, problemsError(crd, problems)
+		}
+	}
 }
 
-// spec is the schema of the generated kind's spec and how the object holds it.
-type spec struct {
-	schema   apiextensionsv1.JSONSchemaProps
+// version is one version of the kind.
+type version struct {
+	v1alpha1.KindVersion
+	spec, status *specShape
+	// refused are the rules that the API server doesn't take.
+	refused map[ruleKey]bool
+}
+
+// assemble writes the CRD without the rules that were refused.
+func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.CustomResourceDefinition, []Note, error) {
+	crd := newCRD(names)
+	var all noteList
+	for _, v := range versions {
+		written, err := v.write()
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, n := range written.notes.list {
+			all.put(n)
+		}
+		crd.Spec.Versions = append(crd.Spec.Versions, newVersion(names, v.KindVersion, written))
+	}
+	return crd, all.sorted(), nil
+}
+
+// written is the schema of a version.
+type written struct {
+	spec, status props
+	// required says that there is no object without a spec.
 	required bool
+	columns  []apiextensionsv1.CustomResourceColumnDefinition
+	notes    noteList
 }
 
-// specSchema reads input and writes it as the schema of spec.
-func specSchema(input cue.Value) (spec, []Note, error) {
-	if !input.Exists() {
-		return spec{}, nil, fmt.Errorf("#Input: %w", input.Err())
+// write writes the schemas of spec and status.
+func (v *version) write() (*written, error) {
+	out := &written{status: statusSchema()}
+	var err error
+	w := writer{notes: &out.notes, refused: v.refused, columns: &out.columns, err: &err}
+	for _, n := range v.spec.notes.list {
+		out.notes.put(n)
 	}
-	invalid := input.Validate()
+	f := v.spec.field
+	out.spec = w.field(f, place{path: "spec", pos: f.pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
+	out.required = f.value == nil
+	if v.status != nil {
+		for _, n := range v.status.notes.list {
+			out.notes.put(n)
+		}
+		v.status.addTo(&out.status, w)
+	}
+	return out, err
+}
+
+// specShape is what was read of an #Input or a #Status.
+type specShape struct {
+	field field
+	notes noteList
+}
+
+// readSpec reads an #Input.
+func readSpec(input cue.Value) (*specShape, error) {
+	out, err := read(input, "#Input", "spec")
+	if err == nil && input.Validate(cue.Concrete(true)) == nil {
+		out.field.value = defaultOf(input)
+	}
+	return out, err
+}
+
+// read reads the definition def as the field path.
+func read(v cue.Value, def, path string) (*specShape, error) {
+	if !v.Exists() {
+		return nil, fmt.Errorf("%s: %w", def, v.Err())
+	}
+	invalid := v.Validate()
 	if len(errors.Positions(invalid)) > 0 {
-		return spec{}, nil, fmt.Errorf("#Input: %w", invalid)
+		return nil, fmt.Errorf("%s: %w", def, invalid)
 	}
-	r := &reader{at: input.Pos(), closed: input.IsClosedRecursively()}
-	s := r.shape(input, "spec", nil)
+	r := &reader{at: v.Pos(), closed: v.IsClosedRecursively(), input: v}
+	s := r.shape(v, path, nil)
 	switch {
 	case r.err != nil:
 		// CUE reports some cycles without a position; the reader knows one.
-		return spec{}, nil, r.err
+		return nil, r.err
 	case invalid != nil:
-		return spec{}, nil, errors.Wrapf(invalid, input.Pos(), "#Input")
+		return nil, errors.Wrapf(invalid, v.Pos(), "%s", def)
 	}
 	for _, t := range s {
 		if t.kind != cue.StructKind {
-			return spec{}, nil, errors.Newf(input.Pos(), "#Input: is %v: want a struct", input.IncompleteKind())
+			return nil, errors.Newf(v.Pos(), "%s: is %v: want a struct", def, v.IncompleteKind())
 		}
 	}
 	if len(s) == 0 {
-		return spec{}, nil, errors.Newf(input.Pos(), "#Input: admits no value")
+		return nil, errors.Newf(v.Pos(), "%s: admits no value", def)
 	}
-	w := writer{notes: &r.notes}
-	f := field{shape: s, description: description(input)}
-	if input.Validate(cue.Concrete(true)) == nil {
-		f.value = defaultOf(input)
-	}
-	out := spec{schema: w.field(f, place{path: "spec", pos: input.Pos(), defaults: true}), required: f.value == nil}
-	return out, r.notes.sorted(), nil
+	return &specShape{field: field{name: path, shape: s, description: description(v), pos: v.Pos()}, notes: r.notes}, nil
 }
 
 // description joins the doc comments of v.
@@ -120,7 +228,10 @@ type noteList struct {
 }
 
 func (n *noteList) add(pos token.Pos, path, format string, args ...any) {
-	note := Note{Pos: pos, Path: path, Message: fmt.Sprintf(format, args...) + " is enforced when rendering, not by the CRD"}
+	n.put(Note{Pos: pos, Path: path, Message: fmt.Sprintf(format, args...) + " is enforced when rendering, not by the CRD"})
+}
+
+func (n *noteList) put(note Note) {
 	if n.seen[note] {
 		return
 	}

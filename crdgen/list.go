@@ -28,11 +28,11 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, path string) shape {
 		return ofKinds(cue.ListKind)
 	}
 	for items.Next() {
-		l.prefix = append(l.prefix, r.shape(items.Value(), path+"[]", nil))
+		r.in(step{barrier: true}, func() { l.prefix = append(l.prefix, r.shape(items.Value(), path+"[]", nil)) })
 	}
 	if rest := v.LookupPath(cue.MakePath(cue.AnyIndex)); rest.Exists() || isOpen(lit) {
 		l.closed = false
-		l.rest = r.shape(rest, path+"[]", nil)
+		r.in(step{barrier: true}, func() { l.rest = r.shape(rest, path+"[]", nil) })
 		if len(l.rest) == 0 {
 			l.closed = true // [...T] where T admits nothing has no items
 		}

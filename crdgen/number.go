@@ -87,6 +87,13 @@ func (l *limit) isSafe() bool {
 	return new(big.Rat).Abs(l.at).Cmp(new(big.Rat).SetInt64(maxSafe)) <= 0
 }
 
+// isEndless says whether every number of a document meets l, the upper or lower
+// limit: the API server has no other floats.
+func (l *limit) isEndless(upper bool) bool {
+	at := l.float()
+	return upper && at >= math.MaxFloat64 || !upper && at <= -math.MaxFloat64
+}
+
 // isImplied says whether every int64 meets l, the upper or lower limit: the API
 // server has no other integers.
 func (l *limit) isImplied(upper bool) bool {

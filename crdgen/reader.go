@@ -30,6 +30,16 @@ type reader struct {
 	closed bool
 	// loose says that structs are open, whatever they say.
 	loose bool
+	// matching says that a shape is read to be matched against, so that what it
+	// leaves incomplete is not required.
+	matching bool
+	// input is the schema, in whose scope its expressions are compiled.
+	input cue.Value
+	// frames are the structs that are being read, steps what led to here.
+	frames []*frame
+	steps  []step
+	// captured, where it is set, takes the notes.
+	captured *[]Note
 }
 
 // note adds a note at pos, or at the field that is being read if pos is unknown.
@@ -37,7 +47,9 @@ func (r *reader) note(pos token.Pos, path, format string, args ...any) {
 	if !pos.IsValid() {
 		pos = r.at
 	}
-	r.notes.add(pos, path, format, args...)
+	var n noteList
+	n.add(pos, path, format, args...)
+	r.put(n.list...)
 }
 
 // fail keeps the first error.
@@ -97,10 +109,46 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 			s = both(s, r.leaf(p, path, c))
 			r.closed = closed
 		default:
-			s = both(s, r.leaf(p, path, c))
+			s = both(s, r.related(p, path, c))
 		}
 	}
 	return s
+}
+
+// related reads a conjunct. What it says about other fields waits to become a
+// rule.
+func (r *reader) related(p conjunct, path string, c *condition) shape {
+	e := expression(p.Source())
+	if e == nil || !dependsOnInput(e) {
+		return r.leaf(p, path, c)
+	}
+	r.share(e)
+	var s shape
+	notes := r.capture(func() {
+		s = r.leaf(p, path, c)
+		if callsAmong(e) {
+			// CUE leaves a call out of a disjunction that fails without input.
+			r.note(p.Pos(), path, "what is computed from other fields")
+			s = anything()
+		}
+	})
+	if len(notes) > 0 && !r.wait(pending{expr: e, notes: notes}, e) {
+		r.put(notes...)
+	}
+	return s
+}
+
+// callsAmong says whether a member of the disjunction e calls a function of other
+// fields.
+func callsAmong(e ast.Expr) bool {
+	x, ok := e.(*ast.BinaryExpr)
+	if !ok {
+		return false
+	}
+	return slices.ContainsFunc([]ast.Expr{x.X, x.Y}, func(e ast.Expr) bool {
+		_, isCall := expression(e).(*ast.CallExpr)
+		return isCall && dependsOnInput(e) || callsAmong(expression(e))
+	})
 }
 
 // isList says whether v is a list literal.
@@ -130,7 +178,7 @@ func (r *reader) conjuncts(v cue.Value) (parts []conjunct, dropped bool) {
 	whole := conjunctOf(v)
 	switch {
 	case whole.op == cue.AndOp:
-	case whole.op == cue.NoOp && len(whole.args) == 1 && whole.args[0] != v:
+	case whole.op == cue.NoOp && len(whole.args) == 1 && whole.args[0] != v && literalMembers(expression(v.Source())) < 2:
 		// A disjunction of which one member is left beside its default.
 	default:
 		return []conjunct{whole}, false
@@ -197,8 +245,19 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 		r.note(v.Pos(), path, "bytes, for which an instance has no notation but YAML's !!binary,")
 		return shape{{kind: cue.StringKind}}
 	default:
+		if r.matching && kind&cue.NumberKind == cue.FloatKind {
+			// An API server doesn't tell 1 from 1.0.
+			r.note(v.Pos(), path, "which numbers are floats")
+		}
 		if l, ok := literalOf(v); ok {
 			return shape{{kind: kindOf(v.Kind()), value: &l}}
+		}
+		name := strings.TrimSuffix(sourceText(v), "()")
+		if f, ok := formatOf(name); ok {
+			return ofFormat(f, kind)
+		}
+		if name == "list.UniqueItems" {
+			return uniqueItems()
 		}
 		if kind != cue.BottomKind && !isBasicType(v) {
 			r.note(v.Pos(), path, "%s", strings.TrimSuffix(sourceText(v), "()"))
@@ -237,7 +296,7 @@ func (r *reader) alternatives(v conjunct, path string, c *condition) shape {
 			structs = true
 			continue
 		}
-		members = append(members, r.shape(m, path, c))
+		r.in(step{barrier: true}, func() { members = append(members, r.shape(m, path, c)) })
 	}
 	if structs {
 		members = append(members, r.structure(v.Value, path, c))
@@ -289,7 +348,8 @@ func (r *reader) referred(v cue.Value, path string) shape {
 	if kinds := d.IncompleteKind(); kinds&(cue.ListKind|cue.StructKind) != 0 {
 		return anything()
 	}
-	s := r.shape(d, path, nil)
+	var s shape
+	r.in(step{barrier: true}, func() { s = r.shape(d, path, nil) })
 	if len(s) == 0 || kindsOf(s)&(cue.ListKind|cue.StructKind) != 0 {
 		return anything()
 	}

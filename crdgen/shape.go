@@ -26,6 +26,8 @@ type term struct {
 	str    text
 	list   *list
 	object *object
+	// checks are further demands, of which only CEL can say any.
+	checks []check
 }
 
 // list constrains lists: the first items by prefix, the others by rest.
@@ -35,6 +37,8 @@ type list struct {
 	rest     shape
 	closed   bool
 	min, max *int64
+	// unique says that no two items are equal.
+	unique bool
 }
 
 // object constrains structs.
@@ -47,7 +51,23 @@ type object struct {
 	// open admits fields that are neither listed nor described by values.
 	open     bool
 	min, max *int64
+	// patterns are what fields that are not listed must be besides, if their
+	// names match; keysClosed says that each must match one of them.
+	patterns   []keyPattern
+	keysClosed bool
+	// rules are demands on several fields.
+	rules []rule
 }
+
+// keyPattern constrains the fields whose names are in key.
+type keyPattern struct {
+	key, values shape
+	// text is the key in CUE's words.
+	text string
+	pos  token.Pos
+}
+
+func (p keyPattern) equal(q keyPattern) bool { return p.key.equal(q.key) && p.values.equal(q.values) }
 
 // field is one field of an object, or an object's spec itself.
 type field struct {
@@ -58,6 +78,10 @@ type field struct {
 	// optional fields are absent unless the instance has them. What is neither
 	// required nor optional is filled in where the instance leaves it out.
 	optional bool
+	// conditional fields are there only under a condition.
+	conditional bool
+	// attributes are what @k8s says of the field, or nil.
+	attributes *attributes
 	// value is the JSON default of the field, or nil.
 	value []byte
 	pos   token.Pos
@@ -72,18 +96,19 @@ func (t term) equal(u term) bool {
 		return false
 	}
 	return (t.value == nil || t.value.equal(*u.value)) &&
-		reflect.DeepEqual(t.num, u.num) && reflect.DeepEqual(t.str, u.str) &&
+		reflect.DeepEqual(t.num, u.num) && reflect.DeepEqual(t.str, u.str) && slices.EqualFunc(t.checks, u.checks, check.equal) &&
 		(t.list == nil || t.list.equal(u.list)) && (t.object == nil || t.object.equal(u.object))
 }
 
 func (l *list) equal(m *list) bool {
 	return l.closed == m.closed && l.rest.equal(m.rest) && slices.EqualFunc(l.prefix, m.prefix, shape.equal) &&
-		reflect.DeepEqual(l.min, m.min) && reflect.DeepEqual(l.max, m.max)
+		reflect.DeepEqual(l.min, m.min) && reflect.DeepEqual(l.max, m.max) && l.unique == m.unique
 }
 
 // equal ignores where the fields are described.
 func (o *object) equal(p *object) bool {
-	return o.open == p.open && o.values.equal(p.values) &&
+	return o.open == p.open && o.values.equal(p.values) && o.keysClosed == p.keysClosed &&
+		slices.EqualFunc(o.patterns, p.patterns, keyPattern.equal) && slices.EqualFunc(o.rules, p.rules, rule.equal) &&
 		reflect.DeepEqual(o.min, p.min) && reflect.DeepEqual(o.max, p.max) &&
 		slices.EqualFunc(o.fields, p.fields, func(f, g field) bool {
 			return f.name == g.name && f.required == g.required && f.optional == g.optional && bytes.Equal(f.value, g.value) && f.shape.equal(g.shape)
@@ -139,7 +164,7 @@ func either(shapes ...shape) shape {
 		all = append(all, s...)
 	}
 	for _, t := range all {
-		if t.kind == cue.TopKind {
+		if t.kind == cue.TopKind && len(t.checks) == 0 {
 			return anything()
 		}
 		if !slices.ContainsFunc(out, t.equal) && !slices.ContainsFunc(all, t.within) {
@@ -153,6 +178,8 @@ func either(shapes ...shape) shape {
 // It may miss that, which costs no more than precision.
 func (t term) within(u term) bool {
 	switch {
+	case len(u.checks) > 0:
+		return false
 	case t.kind == cue.StructKind && u.kind == cue.StructKind:
 		return t.object.within(u.object)
 	case t.value == nil || u.value != nil:
@@ -163,7 +190,7 @@ func (t term) within(u term) bool {
 }
 
 func (o *object) within(m *object) bool {
-	if m.values == nil || len(m.fields) > 0 || m.min != nil || m.max != nil || o.values != nil || o.open {
+	if m.values == nil || len(m.fields) > 0 || m.min != nil || m.max != nil || len(m.patterns) > 0 || len(m.rules) > 0 || o.values != nil || o.open {
 		return false
 	}
 	return !slices.ContainsFunc(o.fields, func(f field) bool { return !f.shape.within(m.values) })
@@ -171,7 +198,7 @@ func (o *object) within(m *object) bool {
 
 func (s shape) within(u shape) bool {
 	return !slices.ContainsFunc(s, func(t term) bool {
-		return !slices.ContainsFunc(u, func(v term) bool { return v.kind == cue.TopKind || t.equal(v) || t.within(v) })
+		return !slices.ContainsFunc(u, func(v term) bool { return v.kind == cue.TopKind && len(v.checks) == 0 || t.equal(v) || t.within(v) })
 	})
 }
 
@@ -191,10 +218,13 @@ func both(a, b shape) shape {
 
 // meet narrows t by u. It reports false if no value can satisfy the two.
 func (t term) meet(u term) (term, bool) {
+	checks := append(slices.Clone(t.checks), u.checks...)
 	switch {
 	case t.kind == cue.TopKind:
+		u.checks = checks
 		return u, true
 	case u.kind == cue.TopKind:
+		t.checks = checks
 		return t, true
 	case t.kind == cue.NumberKind && u.kind == cue.IntKind:
 		t.kind = cue.IntKind
@@ -209,6 +239,7 @@ func (t term) meet(u term) (term, bool) {
 		t.value = u.value
 	}
 	ok := true
+	t.checks = checks
 	switch t.kind {
 	case cue.IntKind, cue.NumberKind:
 		t.num, ok = t.num.meet(u.num)
@@ -233,7 +264,7 @@ func (t term) meet(u term) (term, bool) {
 }
 
 func (l *list) meet(m *list) list {
-	out := list{min: larger(l.min, m.min), max: smaller(l.max, m.max), closed: l.closed || m.closed}
+	out := list{min: larger(l.min, m.min), max: smaller(l.max, m.max), closed: l.closed || m.closed, unique: l.unique || m.unique}
 	at := func(l *list, i int) shape {
 		if i < len(l.prefix) {
 			return l.prefix[i]
@@ -253,7 +284,9 @@ func (l *list) meet(m *list) list {
 // list stay possible: whether a closed struct was unified or embedded, which
 // decides it, is not known here.
 func (o *object) meet(p *object) object {
-	out := object{open: o.open && p.open, min: larger(o.min, p.min), max: smaller(o.max, p.max)}
+	out := object{open: o.open && p.open, min: larger(o.min, p.min), max: smaller(o.max, p.max), keysClosed: o.keysClosed || p.keysClosed}
+	out.patterns = append(slices.Clone(o.patterns), p.patterns...)
+	out.rules = append(slices.Clone(o.rules), p.rules...)
 	switch {
 	case o.values == nil:
 		out.values = p.values
@@ -278,6 +311,9 @@ func (o *object) meet(p *object) object {
 		}
 		if g.description == "" {
 			g.description = f.description
+		}
+		if g.attributes == nil {
+			g.attributes = f.attributes
 		}
 	}
 	return out

@@ -15,6 +15,8 @@ type text struct {
 	notPatterns []string
 	// not are values that are not admitted.
 	not []literal
+	// formats are what CUE's packages validate.
+	formats []format
 }
 
 func (t text) meet(u text) text {
@@ -24,11 +26,12 @@ func (t text) meet(u text) text {
 		patterns:    union(t.patterns, u.patterns),
 		notPatterns: union(t.notPatterns, u.notPatterns),
 		not:         append(slices.Clone(t.not), u.not...),
+		formats:     union(t.formats, u.formats),
 	}
 }
 
 // union keeps the order of first appearance.
-func union(a, b []string) []string {
+func union[T comparable](a, b []T) []T {
 	out := slices.Clone(a)
 	for _, s := range b {
 		if !slices.Contains(out, s) {
@@ -56,6 +59,9 @@ func (t text) admits(l literal) bool {
 		if re, err := regexp.Compile(p); err == nil && re.MatchString(*l.string) {
 			return false
 		}
+	}
+	if slices.ContainsFunc(t.formats, func(f format) bool { return !f.admits(*l.string) }) {
+		return false
 	}
 	return !slices.ContainsFunc(t.not, l.equal)
 }

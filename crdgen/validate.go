@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // crdScheme converts CRDs between the API's type and the API server's own. It
@@ -27,9 +28,26 @@ var crdScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
 // code: names, structural schema, defaults, CEL and its cost. The error lists
 // every problem, each on a line with its field.
 func Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	problems, err := problemsOf(ctx, crd)
+	if err != nil {
+		return err
+	}
+	return problemsError(crd, problems)
+}
+
+func problemsError(crd *apiextensionsv1.CustomResourceDefinition, problems fieldpath.ErrorList) error {
+	var all []error
+	for _, e := range problems {
+		all = append(all, fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, e))
+	}
+	return errors.Join(all...)
+}
+
+// problemsOf is what an API server has against crd.
+func problemsOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (fieldpath.ErrorList, error) {
 	scheme, err := crdScheme()
 	if err != nil {
-		return fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
+		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
 	}
 	defaulted := crd.DeepCopy()
 	scheme.Default(defaulted)
@@ -42,11 +60,7 @@ func Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition
 	}
 	var internal apiextensions.CustomResourceDefinition
 	if err := scheme.Convert(defaulted, &internal, nil); err != nil {
-		return fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
+		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
 	}
-	var problems []error
-	for _, e := range validation.ValidateCustomResourceDefinition(ctx, &internal) {
-		problems = append(problems, fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, e))
-	}
-	return errors.Join(problems...)
+	return validation.ValidateCustomResourceDefinition(ctx, &internal), nil
 }

@@ -16,6 +16,18 @@ type props = apiextensionsv1.JSONSchemaProps
 // it leaves out, with a note.
 type writer struct {
 	notes *noteList
+	// refused are the rules that the API server doesn't take.
+	refused map[ruleKey]bool
+	// columns are the printer columns that fields ask for.
+	columns *[]apiextensionsv1.CustomResourceColumnDefinition
+	// err is the first error of an attribute.
+	err *error
+}
+
+func (w writer) fail(err error) {
+	if *w.err == nil {
+		*w.err = err
+	}
 }
 
 // place is where a shape stands.
@@ -25,10 +37,25 @@ type place struct {
 	// defaults says whether defaults may be written: not inside of members of
 	// a choice, where they depend on which member is meant.
 	defaults bool
+	// bare says that no rules can be written: there is no type.
+	bare bool
+	// schema is the place in the CRD's schema.
+	schema string
+	// fields are the names that lead here.
+	fields []string
 }
 
 func (p place) in(name string, pos token.Pos) place {
 	p.path += name
+	switch name {
+	case "[]":
+		p.schema += ".items"
+	case ".*":
+		p.schema += ".additionalProperties"
+	default:
+		p.schema += ".properties[" + name[1:] + "]"
+		p.fields = append(slices.Clone(p.fields), name[1:])
+	}
 	if pos.IsValid() {
 		p.pos = pos
 	}
@@ -39,6 +66,7 @@ func (p place) in(name string, pos token.Pos) place {
 func (w writer) field(f field, p place) props {
 	out := w.schema(f.shape, p)
 	out.Description = f.description
+	w.attributes(&out, f, p)
 	if p.defaults && f.value != nil {
 		out.Default = &apiextensionsv1.JSON{Raw: f.value}
 	}
@@ -47,6 +75,25 @@ func (w writer) field(f field, p place) props {
 
 // schema writes a shape with its type.
 func (w writer) schema(s shape, p place) props {
+	out := w.typed(s, p)
+	checks := checksOf(s)
+	if len(checks) == 0 {
+		return out
+	}
+	var texts []string
+	for _, c := range checks {
+		texts = append(texts, c.unsaid())
+	}
+	if !w.rule(&out, p, holds(s, unchecked(s), "self"), "must satisfy "+strings.Join(texts, " and ")) {
+		for _, text := range texts {
+			w.notes.add(p.pos, p.path, "%s", text)
+		}
+	}
+	return out
+}
+
+// typed writes a shape but for its checks.
+func (w writer) typed(s shape, p place) props {
 	yes := true
 	s, nullable := withoutNull(s)
 	out := props{Nullable: nullable}
@@ -56,7 +103,7 @@ func (w writer) schema(s shape, p place) props {
 		return props{XPreserveUnknownFields: &yes, Nullable: true}
 	case cue.BottomKind:
 		out.XPreserveUnknownFields = &yes
-		w.notes.add(p.pos, p.path, "that the value is null")
+		out.AllOf = excluding(jsonKinds, cue.BottomKind)
 		return out
 	case cue.ListKind:
 		w.list(&out, s, p)
@@ -75,24 +122,35 @@ func (w writer) schema(s shape, p place) props {
 	case cue.IntKind | cue.StringKind:
 		out.XIntOrString = true
 	default:
-		out.XPreserveUnknownFields = &yes
-		w.notes.add(p.pos, p.path, "that the value is %s", kindNames(kinds))
-		w.unsaid(s, p)
+		w.mixed(&out, s, p)
+		p.bare = true
 	}
-	w.scalars(&out, s, nullable, p)
+	unsaid := w.scalars(&out, s, nullable)
+	if len(unsaid) == 0 {
+		return out
+	}
+	declared := ofKinds(kindsOf(s) &^ (cue.ListKind | cue.StructKind))
+	if nullable {
+		s, declared = append(s, term{kind: cue.NullKind}), append(declared, term{kind: cue.NullKind})
+	}
+	q := unknown()
+	if !p.bare {
+		q = holds(s, declared, "self")
+	}
+	if !w.rule(&out, p, q, "must satisfy "+strings.Join(unsaid, " and ")) {
+		for _, f := range unsaid {
+			w.notes.add(p.pos, p.path, "%s", restOf(f))
+		}
+	}
 	return out
 }
 
-// unsaid notes what schemas without a type can't say about lists and structs.
-func (w writer) unsaid(s shape, p place) {
-	for _, t := range s {
-		switch {
-		case t.kind == cue.ListKind && !t.list.equal(&list{rest: anything()}):
-			w.notes.add(p.pos, p.path, "what a list holds")
-		case t.kind == cue.StructKind && !t.object.equal(&object{open: true}):
-			w.notes.add(p.pos, p.path, "what a struct holds")
-		}
+// restOf is what a rule leaves to rendering of what a schema leaves out.
+func restOf(unsaid string) string {
+	if f, ok := formatOf(unsaid); ok {
+		return f.rest()
 	}
+	return unsaid
 }
 
 // withoutNull splits null off.
@@ -108,73 +166,6 @@ func kindsOf(s shape) cue.Kind {
 		kinds |= t.kind
 	}
 	return kinds
-}
-
-// kindNames lists kinds in words.
-func kindNames(kinds cue.Kind) string {
-	var names []string
-	add := func(k cue.Kind, name string) {
-		if kinds&k != 0 {
-			names = append(names, name)
-		}
-	}
-	if kinds&cue.FloatKind != 0 {
-		add(cue.FloatKind, "a number")
-	} else {
-		add(cue.IntKind, "an int")
-	}
-	add(cue.BoolKind, "a bool")
-	add(cue.StringKind, "a string")
-	add(cue.ListKind, "a list")
-	add(cue.StructKind, "a struct")
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
-}
-
-// list writes lists. The items of a structural schema are all alike.
-func (w writer) list(out *props, s shape, p place) {
-	out.Type = "array"
-	items := shape{}
-	alike := true
-	add := func(item shape) {
-		if len(items) > 0 && !items.equal(item) {
-			alike = false
-		}
-		items = either(items, item)
-	}
-	for i, t := range s {
-		for _, item := range t.list.prefix {
-			add(item)
-		}
-		if !t.list.closed {
-			add(t.list.rest)
-		}
-		if i == 0 {
-			out.MinItems, out.MaxItems = t.list.min, t.list.max
-			continue
-		}
-		if out.MinItems != nil && (t.list.min == nil || *t.list.min < *out.MinItems) {
-			out.MinItems = t.list.min
-		}
-		if out.MaxItems != nil && (t.list.max == nil || *t.list.max > *out.MaxItems) {
-			out.MaxItems = t.list.max
-		}
-	}
-	switch {
-	case len(s) > 1:
-		w.notes.add(p.pos, p.path, "the choice between lists")
-	case !alike:
-		w.notes.add(p.pos, p.path, "which item takes which value")
-	}
-	if len(items) == 0 {
-		items = anything() // there are none
-	}
-	at := p.in("[]", token.NoPos)
-	at.defaults = p.defaults && alike && len(s) == 1
-	schema := w.schema(items, at)
-	out.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &schema}
 }
 
 // isMixed says whether kinds are of more than one JSON type.

@@ -3,6 +3,7 @@ package crdgen
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/token"
@@ -40,10 +41,15 @@ func (w writer) object(out *props, o *object, p place) {
 	case o.min == nil:
 	case filled:
 		// The fields that rendering fills in count, too.
-		w.notes.add(p.pos, p.path, "struct.MinFields(%d)", *o.min)
+		least := *o
+		least.max = nil
+		if !w.rule(out, p, least.holdsCount(o, "self"), "must have at least "+itoa(*o.min)+" fields") {
+			w.notes.add(p.pos, p.path, "struct.MinFields(%d)", *o.min)
+		}
 	default:
 		out.MinProperties = o.min
 	}
+	w.rules(out, o, p)
 }
 
 // others writes what o says about fields that it doesn't list.
@@ -62,6 +68,38 @@ func (w writer) others(out *props, o *object, p place) {
 	default:
 		schema := w.schema(o.values, p.in(".*", token.NoPos))
 		out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &schema}
+		w.keys(out, o, p)
+		return
+	}
+	for _, k := range o.patterns {
+		w.notes.add(k.pos, p.path+".*", "the constraint on fields that match %s", k.text)
+	}
+}
+
+// keys writes what a map demands of its keys.
+func (w writer) keys(out *props, o *object, p place) {
+	if len(o.patterns) == 0 {
+		return
+	}
+	q := unknown()
+	if isAccessible(o.values) {
+		q = allOf(o.keys("self", "key")...)
+		if q.text != "" {
+			q.text = "self.all(key, " + q.text + ")"
+		}
+	}
+	var texts []string
+	for _, k := range o.patterns {
+		texts = append(texts, k.text)
+	}
+	if w.rule(out, p, q, "the fields must be as the schema says for names that match "+strings.Join(texts, " or ")) {
+		return
+	}
+	for _, k := range o.patterns {
+		w.notes.add(k.pos, p.path+".*", "that the key matches %s", k.text)
+	}
+	if len(o.patterns) > 1 {
+		w.notes.add(o.patterns[0].pos, p.path+".*", "which key takes which value")
 	}
 }
 
@@ -75,7 +113,7 @@ func (w writer) choice(out *props, s shape, p place) {
 	exact := alike && len(out.Properties) > 0
 	var members []props
 	for _, t := range s {
-		m, ok := w.member(t.object, sum, p)
+		m, ok := w.member(t.object, sum)
 		exact = exact && ok
 		members = append(members, m)
 	}
@@ -84,6 +122,14 @@ func (w writer) choice(out *props, s shape, p place) {
 		exact, members = false, nil
 	}
 	out.AnyOf = members
+	if !exact && !p.bare {
+		declared := shape{{kind: cue.StructKind, object: sum}}
+		var of []predicate
+		for _, t := range s {
+			of = append(of, t.holds(declared, declared, "self"))
+		}
+		exact = w.rule(out, p, anyOf(of...), "must be one of the structs that the schema describes")
+	}
 	switch {
 	case !exact:
 		w.notes.add(p.pos, p.path, "the choice between %d structs", len(s))
@@ -130,7 +176,7 @@ func sumOf(s shape) (*object, bool) {
 		o := t.object
 		sum.open = sum.open || o.open
 		sum.values = either(sum.values, o.values)
-		alike = alike && o.open == first.open && o.values.equal(first.values) && o.min == nil && o.max == nil
+		alike = alike && len(o.rules) == 0 && len(o.patterns) == 0 && o.open == first.open && o.values.equal(first.values) && o.min == nil && o.max == nil
 		for _, f := range o.fields {
 			if i, found := slices.BinarySearchFunc(sum.fields, f.name, byName); !found {
 				sum.fields = slices.Insert(sum.fields, i, field{name: f.name, required: true, optional: true, pos: f.pos})
@@ -149,6 +195,9 @@ func sumOf(s shape) (*object, bool) {
 				if g.description == "" {
 					g.description = f.description
 				}
+				if g.attributes == nil {
+					g.attributes = f.attributes
+				}
 				continue
 			case t.object.open:
 				g.shape = anything()
@@ -163,9 +212,9 @@ func sumOf(s shape) (*object, bool) {
 
 // member is what distinguishes o among the members of sum. It reports whether
 // that is all of what o says.
-func (w writer) member(o, sum *object, p place) (props, bool) {
+func (w writer) member(o, sum *object) (props, bool) {
 	var out props
-	exact := true
+	exact := len(o.rules) == 0 && len(o.patterns) == 0
 	for _, g := range sum.fields {
 		f := o.lookup(g.name)
 		if f == nil {
@@ -180,7 +229,7 @@ func (w writer) member(o, sum *object, p place) (props, bool) {
 		if f.shape.equal(g.shape) {
 			continue
 		}
-		inner, ok := w.narrowed(f.shape, g.shape, p.in("."+g.name, f.pos))
+		inner, ok := w.narrowed(f.shape, g.shape)
 		exact = exact && ok
 		if isEmpty(inner) {
 			continue
@@ -194,35 +243,32 @@ func (w writer) member(o, sum *object, p place) (props, bool) {
 }
 
 // narrowed is what s says beyond sum, without a type: there can be none inside
-// of anyOf.
-func (w writer) narrowed(s, sum shape, p place) (props, bool) {
+// of anyOf. It reports whether that is all.
+func (w writer) narrowed(s, sum shape) (props, bool) {
 	var out props
 	rest, nullable := withoutNull(s)
 	all, sumNullable := withoutNull(sum)
-	kinds := kindsOf(rest)
+	kinds, sumKinds := kindsOf(rest), kindsOf(all)
 	if kinds&(cue.ListKind|cue.StructKind) != 0 || kinds == cue.BottomKind || kinds&cue.TopKind == cue.TopKind {
 		return out, false
 	}
-	if enum, ok := enumOf(rest); ok && !nullable && (kinds&cue.IntKind == 0 || kindsOf(all)&cue.FloatKind == 0) {
+	if sumKinds&cue.TopKind == cue.TopKind {
+		sumKinds = jsonKinds
+	}
+	others := excluding(sumKinds, kinds)
+	if enum, ok := enumOf(rest); ok && !nullable && len(others) == 0 && (kinds&cue.IntKind == 0 || sumKinds&cue.FloatKind == 0) {
 		out.Enum = enum
 		return out, true
 	}
-	if isMixed(kindsOf(all)) && !isMixed(kinds) {
-		// The constraints of one kind don't keep the others out.
-		rest = append(slices.Clone(rest), otherKinds(all, kinds)...)
-	}
-	ok := w.scalars(&out, rest, nullable || sumNullable, p)
-	return out, ok && kindsOf(all) == kinds && nullable == sumNullable
-}
-
-// otherKinds are terms without constraints for the kinds of s that are not
-// among kinds.
-func otherKinds(s shape, kinds cue.Kind) shape {
-	var out shape
-	for _, t := range s {
-		if t.kind&kinds == 0 {
-			out = append(out, term{kind: t.kind})
+	if len(others) > 0 {
+		// The constraints of one kind must let the others be for their own to
+		// speak of them.
+		rest = append(slices.Clone(rest), ofKinds(sumKinds&^kinds&(cue.BoolKind|cue.NumberKind|cue.StringKind))...)
+		if kinds&cue.NumberKind == cue.IntKind {
+			rest = slices.DeleteFunc(rest, func(t term) bool { return t.equal(term{kind: cue.NumberKind}) })
 		}
 	}
-	return out
+	unsaid := w.scalars(&out, rest, nullable || sumNullable)
+	out.AllOf = append(out.AllOf, others...)
+	return out, len(unsaid) == 0 && nullable == sumNullable
 }

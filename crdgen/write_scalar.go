@@ -11,20 +11,18 @@ import (
 )
 
 // scalars adds what s says about bools, numbers and strings to out, whose type
-// admits all kinds of s, and null if nullable. It reports whether out now says
-// all of it.
+// admits all kinds of s, and null if nullable. It lists what it had to leave out.
 //
 // Where more than one kind is admitted, or null, each constraint must leave the
 // others alone, as minimum and pattern do. The API server's enum doesn't: it
 // rejects null even if it lists it, and it takes 1.5 for a 1 and 97 for an "a".
-func (w writer) scalars(out *props, s shape, nullable bool, p place) bool {
+func (w writer) scalars(out *props, s shape, nullable bool) (unsaid []string) {
 	kinds := kindsOf(s)
 	if enum, ok := enumOf(s); ok && !nullable {
 		out.Enum = enum
-		return true
+		return nil
 	}
 	guarded := nullable || isMixed(kinds)
-	exact := true
 	for _, group := range []cue.Kind{cue.BoolKind, cue.NumberKind, cue.StringKind} {
 		terms := shape{}
 		for _, t := range s {
@@ -36,18 +34,19 @@ func (w writer) scalars(out *props, s shape, nullable bool, p place) bool {
 		case len(terms) == 0:
 		case group == cue.BoolKind:
 			if len(terms) == 1 && terms[0].value != nil {
-				w.notes.add(p.pos, p.path, "that a bool is %s", terms[0].value.json)
-				exact = false
+				// No other kind of value equals a bool.
+				other := "true"
+				if string(terms[0].value.json) == other {
+					other = "false"
+				}
+				conjoin(out, props{Not: &props{Enum: []apiextensionsv1.JSON{{Raw: []byte(other)}}}})
 			}
 		default:
-			for _, what := range inexpressible(terms) {
-				w.notes.add(p.pos, p.path, "%s", what)
-				exact = false
-			}
+			unsaid = append(unsaid, inexpressible(terms)...)
 			conjoin(out, oneOf(terms, guarded || kindsOf(terms)&cue.FloatKind != 0))
 		}
 	}
-	return exact
+	return unsaid
 }
 
 // enumOf is s as an enumeration, if it is one that the API server reads right.
@@ -68,10 +67,21 @@ func inexpressible(terms shape) []string {
 	ints := 0
 	for _, t := range terms {
 		unsafe := func(l *limit, upper bool) bool {
-			return t.kind == cue.IntKind && l != nil && !l.isSafe() && !l.isImplied(upper)
+			return l != nil && !l.isSafe() && !(t.kind == cue.IntKind && l.isImplied(upper)) && !l.isEndless(upper)
 		}
 		if unsafe(t.num.min, false) || unsafe(t.num.max, true) {
-			out = append(out, "the bound of integers beyond 2^53")
+			out = append(out, "the bound beyond 2^53")
+		}
+		for _, l := range t.num.not {
+			if !(&limit{at: l.number}).isSafe() {
+				out = append(out, "!="+string(l.json))
+			}
+		}
+		if t.value != nil && t.value.number != nil && !(&limit{at: t.value.number}).isSafe() {
+			out = append(out, string(t.value.json))
+		}
+		for _, f := range t.str.formats {
+			out = append(out, string(f))
 		}
 		for _, m := range t.num.multiples {
 			if !isMultiple(t, m) {
@@ -158,11 +168,11 @@ func isUnconstrained(t term) bool {
 // constraints writes what t says besides its kind, as far as a schema can.
 func constraints(t term, guarded bool) props {
 	var out props
-	if n := t.num.min; n != nil && (t.kind != cue.IntKind || n.isSafe()) {
+	if n := t.num.min; n != nil && n.isSafe() {
 		at := n.float()
 		out.Minimum, out.ExclusiveMinimum = &at, n.exclusive
 	}
-	if n := t.num.max; n != nil && (t.kind != cue.IntKind || n.isSafe()) {
+	if n := t.num.max; n != nil && n.isSafe() {
 		at := n.float()
 		out.Maximum, out.ExclusiveMaximum = &at, n.exclusive
 	}
@@ -173,11 +183,17 @@ func constraints(t term, guarded bool) props {
 	}
 	for _, l := range t.num.not {
 		at, _ := l.number.Float64()
+		if !(&limit{at: l.number}).isSafe() {
+			continue
+		}
 		conjoin(&out, props{AnyOf: []props{{Maximum: &at, ExclusiveMaximum: true}, {Minimum: &at, ExclusiveMinimum: true}}})
 	}
 	out.MinLength, out.MaxLength = t.str.min, t.str.max
 	for _, p := range t.str.patterns {
 		conjoin(&out, props{Pattern: p})
+	}
+	for _, f := range t.str.formats {
+		conjoin(&out, props{Pattern: f.pattern()})
 	}
 	not := slices.Clone(t.str.notPatterns)
 	if words := t.str.not; len(words) > 0 {

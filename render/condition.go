@@ -11,7 +11,9 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// condition is what has to hold for a field to be known: `if tier == "gold" {sla!: string}`.
+// condition is what a field in a module depends on: the condition that has to
+// hold for it to be known, as in `if tier == "gold" {sla!: string}`, or, without
+// a text, the fields that its rule names, as in `max: >=min`.
 type condition struct {
 	pos  token.Pos
 	text string
@@ -20,9 +22,9 @@ type condition struct {
 	names, beside []string
 }
 
-// condition finds the condition that makes a field in a struct, by the names of
-// the struct's other fields.
-func (d *diagnosis) condition(name string, schema cue.Value) (condition, bool) {
+// dependencies finds what a field in a struct depends on, by the names of the
+// struct's other fields.
+func (d *diagnosis) dependencies(name string, schema cue.Value) []condition {
 	if d.conditions == nil {
 		d.conditions = map[string][]condition{}
 		if inst := d.built.root.BuildInstance(); inst != nil {
@@ -34,15 +36,12 @@ func (d *diagnosis) condition(name string, schema cue.Value) (condition, bool) {
 		}
 	}
 	known := fieldNames(schema)
-	for _, c := range d.conditions[name] {
-		if len(c.beside) == 0 || slices.ContainsFunc(c.beside, func(n string) bool { return slices.Contains(known, n) }) {
-			return c, true
-		}
-	}
-	return condition{}, false
+	return filter(d.conditions[name], func(c condition) bool {
+		return len(c.beside) == 0 || slices.ContainsFunc(c.beside, func(n string) bool { return slices.Contains(known, n) })
+	})
 }
 
-// conditionsIn notes the fields that comprehensions make anywhere in a file.
+// conditionsIn notes what fields depend on, anywhere in a file.
 func (d *diagnosis) conditionsIn(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
 		s, ok := n.(*ast.StructLit)
@@ -56,8 +55,14 @@ func (d *diagnosis) conditionsIn(f *ast.File) {
 			}
 		}
 		for _, decl := range s.Elts {
-			if c, ok := decl.(*ast.Comprehension); ok {
-				d.made(c, nil, beside)
+			switch x := decl.(type) {
+			case *ast.Comprehension:
+				d.made(x, nil, beside)
+			case *ast.Field:
+				names := filter(namesIn(x.Value), func(n string) bool { return slices.Contains(beside, n) })
+				if name := labelName(x.Label); len(names) > 0 {
+					d.conditions[name] = append(d.conditions[name], condition{names: names, beside: beside})
+				}
 			}
 		}
 		return true
@@ -81,19 +86,28 @@ func (d *diagnosis) made(c *ast.Comprehension, clauses []ast.Clause, beside []st
 			}
 			made := condition{pos: x.Label.Pos(), beside: beside, text: clausesText(clauses)}
 			for _, clause := range clauses {
-				ast.Walk(clause, func(n ast.Node) bool {
-					switch x := n.(type) {
-					case *ast.Ident:
-						made.names = append(made.names, x.Name)
-					case *ast.SelectorExpr:
-						made.names = append(made.names, labelName(x.Sel))
-					}
-					return true
-				}, nil)
+				made.names = append(made.names, namesIn(clause)...)
 			}
 			d.conditions[name] = append(d.conditions[name], made)
 		}
 	}
+}
+
+// namesIn lists the names that syntax refers to.
+func namesIn(n ast.Node) (names []string) {
+	ast.Walk(n, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.Field:
+			names = append(names, namesIn(x.Value)...)
+			return false // its label is no reference
+		case *ast.Ident:
+			names = append(names, x.Name)
+		case *ast.SelectorExpr:
+			names = append(names, labelName(x.Sel))
+		}
+		return true
+	}, nil)
+	return names
 }
 
 // clausesText writes conditions for people: that a field is there is not said
@@ -138,10 +152,19 @@ func exprText(e ast.Expr) string {
 	return strings.Join(strings.Fields(string(b)), " ")
 }
 
-// blames says whether something that a condition looks at is wrong itself.
-func (d *diagnosis) blames(c condition) bool {
-	return slices.ContainsFunc(d.problems, func(q Problem) bool {
-		parts := splitPath(q.Path)
-		return len(parts) > 0 && slices.Contains(c.names, parts[len(parts)-1])
+// blames says whether something that a field depends on is wrong itself, or
+// misspelt: then nothing can be said of the field.
+func (d *diagnosis) blames(on []condition, typos map[string]string) bool {
+	suspects := map[string]bool{}
+	for _, meant := range typos {
+		suspects[meant] = true
+	}
+	for _, q := range d.problems {
+		if parts := splitPath(q.Path); len(parts) > 0 {
+			suspects[parts[len(parts)-1]] = true
+		}
+	}
+	return slices.ContainsFunc(on, func(c condition) bool {
+		return slices.ContainsFunc(c.names, func(n string) bool { return suspects[n] })
 	})
 }

@@ -47,7 +47,7 @@ func (d *decoder) wrong(v cue.Value, path string, err error) {
 			p.Path = errPath(e)
 		}
 		for _, at := range append(cueerrors.Positions(e), v.Pos()) {
-			if p.Pos = posOf(at); p.Pos.File != "" && p.Pos.File != policyData {
+			if p.Pos = posOf(at); p.Pos.File != "" {
 				break
 			}
 		}

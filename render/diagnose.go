@@ -1,13 +1,11 @@
 package render
 
 import (
-	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/token"
 )
 
 // diagnose says what is wrong with an instance: every mistake once, at the
@@ -16,10 +14,11 @@ import (
 // every branch; so data and schema are walked together, each value judged
 // among those of its siblings that are right. Where the walk finds nothing, or
 // doesn't come to an end, CUE's own errors are given.
-func (b *built) diagnose(data *ast.StructLit, err error) Problems {
-	// What #Render makes of the input is most of the work of an evaluation, and
-	// hardly ever says anything about the input itself.
-	for _, eval := range []func(*ast.StructLit) cue.Value{b.inputAlone, b.inputRendered} {
+//
+// Each of evals gives what the module makes of an input; the first that finds
+// something wrong has found it.
+func (b *built) diagnose(data *ast.StructLit, err error, evals ...evalFunc) Problems {
+	for _, eval := range evals {
 		d := &diagnosis{built: b, data: data, eval: eval}
 		if !d.walk() {
 			break
@@ -61,20 +60,11 @@ func hasBelow(byPath map[string][]cueerrors.Error, path string) bool {
 	return false
 }
 
-func (b *built) inputAlone(data *ast.StructLit) cue.Value {
-	expr := ast.NewBinExpr(token.AND, ast.NewSel(ast.NewIdent("#Render"), "input"), data)
-	return b.ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}, cue.Scope(b.root))
-}
-
-func (b *built) inputRendered(data *ast.StructLit) cue.Value {
-	return b.eval(data).LookupPath(cue.MakePath(inputSel))
-}
-
 // diagnosis is one walk over an instance.
 type diagnosis struct {
 	built    *built
 	data     *ast.StructLit
-	eval     func(*ast.StructLit) cue.Value
+	eval     evalFunc
 	problems Problems
 	// doubts are values that aren't complete though nothing of them is missing:
 	// they matter only where nothing else is wrong.
@@ -83,12 +73,6 @@ type diagnosis struct {
 	// base and spent count what evaluations cost.
 	base, spent int
 }
-
-// A walk evaluates the instance, or parts of it, again and again. This many
-// fields in all take about a second.
-const maxSpent = 300_000
-
-type overspent struct{}
 
 // walk says whether it came to an end. CUE itself may panic on values that are
 // wrong in ways that it didn't expect; its context is not used again then.
@@ -114,120 +98,17 @@ func (d *diagnosis) run() {
 	}}, d.data)
 }
 
-// place is a place in the instance: how to put another value there, beside
-// siblings that are right. Everything is evaluated anew from the top.
-type place struct {
-	wrap func(ast.Expr) *ast.StructLit
-	sels []cue.Selector
-	path string
-}
-
-// at gives the schema at a place unified with a value: an error where the place
-// is in a union that takes no branch with that value, because then CUE gives
-// the value as if there were no schema.
-func (d *diagnosis) at(p place, e ast.Expr) cue.Value {
-	whole := p.wrap(e)
-	d.spent += d.weight() + sizeOf(whole)
-	if d.spent > maxSpent {
-		panic(overspent{})
-	}
-	v := d.eval(whole)
-	for _, sel := range p.sels {
-		if v.IncompleteKind() == cue.BottomKind && failedUnion(v) {
-			return d.built.ctx.BuildExpr(&ast.BottomLit{})
-		}
-		v = v.LookupPath(cue.MakePath(sel))
-	}
-	return v
-}
-
-// failedUnion says whether an error is that of a disjunction itself, not of
-// something in it, or stands for one (see at).
-func failedUnion(v cue.Value) bool {
-	depth := len(v.Path().Selectors())
-	for _, e := range cueErrors(v.Err()) {
-		format, _ := e.Msg()
-		if (strings.Contains(format, "empty disjunction") || strings.HasPrefix(format, explicitError)) && len(e.Path()) <= depth {
-			return true
-		}
-	}
-	return false
-}
-
-// weight is the part of an evaluation's cost that the module makes.
-func (d *diagnosis) weight() int {
-	if d.base == 0 {
-		d.base = 1
-		if inst := d.built.root.BuildInstance(); inst != nil {
-			for _, f := range inst.Files {
-				d.base += sizeOf(f)
-			}
-		}
-	}
-	return d.base
-}
-
-// sizeOf counts the fields and items of syntax.
-func sizeOf(n ast.Node) (size int) {
-	ast.Walk(n, func(n ast.Node) bool {
-		switch x := n.(type) {
-		case *ast.Field:
-			size++
-		case *ast.ListLit:
-			size += len(x.Elts)
-		}
-		return true
-	}, nil)
-	return size
-}
-
-// anything stands for a value that isn't given.
-func anything() ast.Expr { return ast.NewIdent("_") }
-
-// field is the place of a field beside its siblings.
-func (p place) field(siblings []*ast.Field, name string) place {
-	rest := slices.DeleteFunc(slices.Clone(siblings), func(s *ast.Field) bool { return labelName(s.Label) == name })
-	return place{
-		wrap: func(e ast.Expr) *ast.StructLit {
-			return p.wrap(structOf(rest, &ast.Field{Label: label(name, token.NoPos), Value: e}))
-		},
-		sels: append(slices.Clone(p.sels), cue.Str(name)),
-		path: joinPath(p.path, name),
-	}
-}
-
-// item is the place of a list's item i among others.
-func (p place) item(i int, before, after []ast.Expr) place {
-	return place{
-		wrap: func(e ast.Expr) *ast.StructLit {
-			return p.wrap(ast.NewList(slices.Concat(before, []ast.Expr{e}, after)...))
-		},
-		sels: append(slices.Clone(p.sels), cue.Index(len(before))),
-		path: p.path + indexPath(i),
-	}
-}
-
-func structOf(fields []*ast.Field, more ...*ast.Field) *ast.StructLit {
-	s := &ast.StructLit{}
-	for _, f := range fields {
-		s.Elts = append(s.Elts, f)
-	}
-	for _, f := range more {
-		s.Elts = append(s.Elts, f)
-	}
-	return s
-}
-
-// complete says whether a value is all that its schema wants, sound whether it
-// is right so far.
-func complete(v cue.Value) bool { return v.Validate(cue.Concrete(true), cue.All()) == nil }
-func sound(v cue.Value) bool    { return v.Validate() == nil }
-
 // value reports what is wrong with one value.
-func (d *diagnosis) value(p place, e ast.Expr) { d.against(p, d.at(p, anything()), e) }
+func (d *diagnosis) value(p place, e ast.Expr) { d.wrong(p, cue.Value{}, e) }
 
-// against reports what is wrong with one value, whose schema is known already.
-func (d *diagnosis) against(p place, schema cue.Value, e ast.Expr) {
+// wrong is like value, for a value whose schema may be known already.
+func (d *diagnosis) wrong(p place, schema cue.Value, e ast.Expr) {
+	if !schema.Exists() {
+		schema = d.at(p, anything())
+	}
+	if !schema.Exists() {
+		return // in a union whose branch isn't known
+	}
 	if kinds := kindsOf(schema); kinds != cue.BottomKind && kinds&kindOf(e) == 0 {
 		d.mistyped(schema, kinds, e, p.path)
 		return
@@ -295,28 +176,4 @@ func (d *diagnosis) told(e cueerrors.Error, path string, value ast.Expr, schema 
 		}
 	}
 	return p
-}
-
-// pathOf is the path of an error as the instance's author knows it.
-func (d *diagnosis) pathOf(err cueerrors.Error) string {
-	parts := err.Path()
-	if len(parts) > 0 && parts[0] == inputSel.String() {
-		parts = parts[1:]
-	}
-	var path string
-	var e ast.Expr = d.data
-	for _, part := range parts {
-		if l, ok := e.(*ast.ListLit); ok && isIndex(part) {
-			path += "[" + part + "]"
-			e = itemOf(l, part)
-			continue
-		}
-		part = unquoteLabel(part)
-		path = joinPath(path, part)
-		s, _ := e.(*ast.StructLit)
-		if e = nil; field(s, part) != nil {
-			e = field(s, part).Value
-		}
-	}
-	return path
 }

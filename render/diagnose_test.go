@@ -15,6 +15,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/token"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
 
@@ -94,15 +95,20 @@ func platform(t testing.TB, fsys fstest.MapFS, dir string) *Platform {
 	return p
 }
 
+func mendedData(in *Instance, p *Platform, b *built) *ast.StructLit {
+	data := in.data(p)
+	if mended, _ := mend(data, b.root.LookupPath(cue.ParsePath("#Input"))); mended != nil {
+		return mended
+	}
+	return data
+}
+
 // oracle says what CUE itself thinks of an instance after mending: #Input on its
 // spec, and what #Render says of the whole, in a context that nothing was
 // evaluated in before.
 func oracle(in *Instance, p *Platform) error {
 	b := p.Module.build()
-	data := in.data(p)
-	if mended, _ := mend(data, b.root); mended != nil {
-		data = mended
-	}
+	data := mendedData(in, p, b)
 	check := func(def ast.Expr, e ast.Expr) error {
 		f := &ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: ast.NewBinExpr(token.AND, def, e)}}}
 		return b.ctx.BuildFile(f, cue.Scope(b.root)).Validate(cue.Concrete(true), cue.All())
@@ -116,105 +122,122 @@ func oracle(in *Instance, p *Platform) error {
 // jargon is what no user should read in a message.
 var jargon = []string{"_|_", "disjunction", "field not allowed", "incomplete value", "conflicting values", "non-concrete", "matches none of the alternatives"}
 
-// guard holds what is true of every diagnosis.
-func guard(t *testing.T, in *Instance, p *Platform) {
-	t.Helper()
+// faults says what is wrong with the diagnosis of an instance: an answer that
+// isn't CUE's, more than one line or none for a mistake, a line without a place
+// in the instance or in words of CUE.
+func faults(in *Instance, p *Platform) []string {
+	var all []string
+	fault := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	res := (&Renderer{}).Render(in, p)
 	err := oracle(in, p)
 	if res.Problems.Failed() != (err != nil) {
-		t.Fatalf("problems: %v\nCUE: %v", res.Problems, err)
+		fault("problems: %v\nCUE: %v", res.Problems, err)
 	}
-	// Without the net that a walk has below it.
 	if err != nil {
+		// Without the net that a walk has below it.
 		b := p.Module.build()
-		data := in.data(p)
-		if mended, _ := mend(data, b.root); mended != nil {
-			data = mended
-		}
-		(&diagnosis{built: b, data: data, eval: b.inputAlone}).run()
+		(&diagnosis{built: b, data: mendedData(in, p, b), eval: b.inputAlone}).run()
 	}
 	seen := map[string]bool{}
 	for _, q := range res.Problems {
 		line := q.String()
 		if strings.Contains(line, "\n") {
-			t.Errorf("more than one line: %q", line)
+			fault("more than one line: %q", line)
 		}
 		if q.Path == "" || q.Pos.File != in.File || q.Pos.Line == 0 {
-			t.Errorf("no place: %s", line)
+			fault("no place: %s", line)
 		}
 		for _, word := range jargon {
 			if strings.Contains(q.Message+q.Hint, word) {
-				t.Errorf("jargon: %s", line)
+				fault("words of CUE: %s", line)
 			}
 		}
 		if q.Level == Error && seen[q.Path] {
-			t.Errorf("two lines for one field: %v", res.Problems)
+			fault("two lines for %s: %v", q.Path, res.Problems)
 		}
 		seen[q.Path] = seen[q.Path] || q.Level == Error
 	}
+	return all
 }
 
 func TestDiagnosisAgreesWithCUE(t *testing.T) {
 	for _, c := range scripts(t) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, in := range c.docs {
-				guard(t, in, c.p)
+				for _, fault := range faults(in, c.p) {
+					t.Error(fault)
+				}
 			}
 		})
 	}
 }
 
-// FuzzDiagnosis breaks good instances at random.
-func FuzzDiagnosis(f *testing.F) {
-	type good struct {
-		p    *Platform
-		data []byte
-	}
-	var all []good
-	names := map[string]bool{}
-	for _, file := range []string{"fields", "types", "values", "unions", "rules", "maps", "definitions"} {
-		f.Add([]byte(file))
-	}
-	for _, c := range scripts(f) {
+// good is an instance that its platform takes.
+type good struct {
+	p    *Platform
+	data []byte
+}
+
+func goodOnes(t testing.TB) (all []good, names []string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, c := range scripts(t) {
 		for _, in := range c.docs {
-			if oracle(in, c.p) == nil {
-				v := cuecontext.New().BuildExpr(in.doc)
-				data, err := v.MarshalJSON()
-				if err != nil {
-					f.Fatal(err)
-				}
-				all = append(all, good{c.p, data})
-				collect(names, data)
+			if oracle(in, c.p) != nil {
+				continue
 			}
+			data, err := cuecontext.New().BuildExpr(in.doc).MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, good{c.p, data})
+			collect(seen, data)
 		}
 	}
-	pool := slices.Sorted(maps.Keys(names))
+	return all, slices.Sorted(maps.Keys(seen))
+}
+
+// broken gives a good instance with mistakes that bytes choose; nil if it is no
+// instance any more.
+func broken(t testing.TB, all []good, names []string, b []byte) (*Instance, *Platform, []byte) {
+	m := &mutator{bytes: b, names: names}
+	g := all[m.pick(len(all))]
+	var doc map[string]any
+	if err := json.Unmarshal(g.data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for range 1 + m.pick(4) {
+		doc["spec"] = m.mutate(doc["spec"])
+	}
+	data, err := yaml.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, ps := range Instances("app.yaml", data) {
+		if !ps.Failed() {
+			in.Place(g.p, "default")
+			return in, g.p, data
+		}
+	}
+	return nil, nil, nil
+}
+
+// FuzzDiagnosis breaks good instances at random.
+func FuzzDiagnosis(f *testing.F) {
+	all, names := goodOnes(f)
+	for i := range all {
+		f.Add([]byte{byte(i), 1, 0, 1, 2, 3})
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 40 {
 			return
 		}
-		m := &mutator{bytes: b, names: pool}
-		g := all[m.pick(len(all))]
-		var doc map[string]any
-		if err := json.Unmarshal(g.data, &doc); err != nil {
-			t.Fatal(err)
+		in, p, data := broken(t, all, names, b)
+		if in == nil {
+			return
 		}
-		for range 1 + m.pick(4) {
-			doc["spec"] = m.mutate(doc["spec"])
-		}
-		data, err := yaml.Marshal(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for in, ps := range Instances("app.yaml", data) {
-			if ps.Failed() {
-				return
-			}
-			in.Place(g.p, "default")
-			guard(t, in, g.p)
-		}
-		if t.Failed() {
-			t.Logf("%s\n%s", g.p.Module.Ref, data)
+		for _, fault := range faults(in, p) {
+			t.Errorf("%s\n%s", fault, data)
 		}
 	})
 }
@@ -307,6 +330,49 @@ func (m *mutator) value(depth int) any {
 		return []any{m.value(depth - 1), m.value(depth - 1)}
 	}
 	return "deep"
+}
+
+// TestDiagnosisTooLong holds that an instance with more mistakes than there is
+// time for still gets a line for each, in CUE's words.
+func TestDiagnosisTooLong(t *testing.T) {
+	p := platform(t, fstest.MapFS{"schema.cue": {Data: []byte(`package shop
+#Input: {
+	many?: [string]: {image: string, port: int & >0}
+	union?: {kind: "a", x: int} | {kind: "b", z: int}
+}
+#Render: {
+	input: {metadata: {name: string, namespace: string}, spec: #Input}
+	output: nodes: {}
+}`)}}, "")
+	doc := header + "spec:\n  union: {kind: a, x: w}\n  many:\n"
+	const n = 4000
+	for i := range n {
+		doc += fmt.Sprintf("    m%d: {image: 5, port: 0}\n", i)
+	}
+	for in, ps := range Instances("app.yaml", []byte(doc)) {
+		if ps.Failed() {
+			t.Fatal(ps)
+		}
+		in.Place(p, "default")
+		start := time.Now()
+		got := (&Renderer{}).Render(in, p).Problems
+		t.Logf("%d problems in %v", len(got), time.Since(start))
+		if len(got) != 2*n+1 {
+			t.Fatalf("%d problems, want %d: %v", len(got), 2*n+1, got[:min(3, len(got))])
+		}
+		var lines []string
+		for _, q := range got[:3] {
+			lines = append(lines, q.String())
+		}
+		want := []string{
+			`app.yaml:5:10: spec.union.x: "w" is not int (/schema.cue:4:25)`,
+			`app.yaml:7:17: spec.many.m0.image: 5 is not string (/schema.cue:3:28)`,
+			`app.yaml:7:26: spec.many.m0.port: 0 is not >0 (/schema.cue:3:48)`,
+		}
+		if diff := cmp.Diff(want, lines); diff != "" {
+			t.Error(diff)
+		}
+	}
 }
 
 // TestDiagnosisIsFast holds the time that many mistakes take.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,30 +22,19 @@ type Document struct {
 // as instances. Its errors are [Problems].
 func Documents(file string, data []byte) ([]Document, error) {
 	src := newSource(file, data)
-	if at, bad := src.invalidUTF8(); bad {
-		return nil, Problems{{Pos: posOf(at), Rule: RuleYAML, Message: "not UTF-8"}}
-	}
 	var docs []Document
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var doc yaml.Node
-		err := dec.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			return docs, nil
-		}
-		if err != nil {
-			return nil, Problems{yamlProblem(file, err)}
-		}
-		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-			continue
+	for n, ps := range src.documents() {
+		if ps != nil {
+			return nil, ps
 		}
 		c := &converter{src: src}
-		c.expr(doc.Content[0], "", 0)
+		c.expr(n, "", 0)
 		if len(c.problems) > 0 {
 			return nil, c.problems
 		}
-		docs = append(docs, Document{src, doc.Content[0]})
+		docs = append(docs, Document{src, n})
 	}
+	return docs, nil
 }
 
 // Decode reads the document into an API type; fields that the type doesn't have

@@ -1,14 +1,9 @@
 package render
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -64,45 +59,16 @@ func (in *Instance) Group() string {
 func Instances(file string, data []byte) iter.Seq2[*Instance, Problems] {
 	return func(yield func(*Instance, Problems) bool) {
 		src := newSource(file, data)
-		if at, bad := src.invalidUTF8(); bad {
-			yield(nil, Problems{{Pos: posOf(at), Rule: RuleYAML, Message: "not UTF-8"}})
-			return
-		}
-		dec := yaml.NewDecoder(bytes.NewReader(data))
-		for {
-			var doc yaml.Node
-			switch err := dec.Decode(&doc); {
-			case errors.Is(err, io.EOF):
-				return
-			case err != nil:
-				yield(nil, Problems{yamlProblem(file, err)})
+		for n, ps := range src.documents() {
+			if ps != nil {
+				yield(nil, ps)
 				return
 			}
-			if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-				continue
-			}
-			if !document(src, doc.Content[0], yield) {
+			if !document(src, n, yield) {
 				return
 			}
 		}
 	}
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
-
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-
-// yamlProblem takes the line out of the text of the YAML library's errors,
-// which is the only place where they have it.
-func yamlProblem(file string, err error) Problem {
-	msg := err.Error()
-	p := Problem{Pos: Pos{File: file}, Rule: RuleYAML}
-	m := yamlLine.FindStringSubmatch(msg)
-	if n, err := strconv.Atoi(m[1]); err == nil {
-		p.Pos.Line, p.Pos.Column = n, 1
-	}
-	p.Message = "not YAML: " + msg[len(m[0]):]
-	return p
 }
 
 // document yields the instance of one document, or those of a List.

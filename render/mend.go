@@ -12,7 +12,7 @@ import (
 // it, so that a file renders like the stored object: a null on a field that
 // takes none is dropped, with a warning, and an integer stands for a float. It
 // gives nil where there was nothing to mend; the instance stays as it is.
-func mend(data *ast.StructLit, root cue.Value) (*ast.StructLit, Problems) {
+func mend(data *ast.StructLit, spec cue.Value) (*ast.StructLit, Problems) {
 	m := &mender{}
 	whole := &ast.StructLit{Lbrace: data.Lbrace}
 	for _, d := range data.Elts {
@@ -22,7 +22,7 @@ func mend(data *ast.StructLit, root cue.Value) (*ast.StructLit, Problems) {
 			m.drop(value, "spec")
 			value = &ast.StructLit{Lbrace: value.Pos()}
 		} else if labelName(f.Label) == "spec" {
-			value = m.value(value, []cue.Value{root.LookupPath(cue.MakePath(cue.Def("Input")))}, "spec")
+			value = m.value(value, []cue.Value{spec}, "spec")
 		}
 		whole.Elts = append(whole.Elts, &ast.Field{Label: f.Label, Value: value})
 	}
@@ -108,4 +108,15 @@ func takesNull(v cue.Value) bool {
 func isNullLit(e ast.Expr) bool {
 	l, ok := e.(*ast.BasicLit)
 	return ok && l.Kind == token.NULL
+}
+
+// fieldSchema gives what a struct's schema says of a field, be it regular,
+// optional or by pattern.
+func fieldSchema(schema cue.Value, name string) cue.Value {
+	for _, sel := range []cue.Selector{cue.Str(name), cue.Str(name).Optional(), cue.AnyString} {
+		if v := schema.LookupPath(cue.MakePath(sel)); v.Exists() {
+			return v
+		}
+	}
+	return cue.Value{}
 }

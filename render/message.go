@@ -49,54 +49,6 @@ func clip(s string) string {
 	return s
 }
 
-// mistyped reports a value of the wrong type.
-func (d *diagnosis) mistyped(schema cue.Value, want cue.Kind, e ast.Expr, path string) {
-	alts := alternatives(schema)
-	if plain := filter(alts, isLiteral); len(plain) == len(alts) && isScalar(e) {
-		d.oneOf(schema, plain, 0, e, path)
-		return
-	}
-	hint := ""
-	s, isText := text(e)
-	switch {
-	case isText && want&cue.NumberKind != 0 && number(s) != nil,
-		isText && want&cue.BoolKind != 0 && (s == "true" || s == "false"):
-		hint = "write it without quotes"
-	case !isText && want&cue.StringKind != 0 && isScalar(e):
-		hint = fmt.Sprintf("write %q", written(e))
-	}
-	d.add(path, RuleType, d.rulePos(schema), fmt.Sprintf("must be %s, not %s", kindWords(want), typeWords(e)), hint)
-}
-
-// kindOf is the kind of a value of the instance.
-func kindOf(e ast.Expr) cue.Kind {
-	switch x := e.(type) {
-	case *ast.StructLit:
-		return cue.StructKind
-	case *ast.ListLit:
-		return cue.ListKind
-	case *ast.BasicLit:
-		switch x.Kind {
-		case token.STRING:
-			return cue.StringKind
-		case token.INT:
-			return cue.IntKind
-		case token.FLOAT:
-			return cue.FloatKind
-		case token.NULL:
-			return cue.NullKind
-		case token.TRUE, token.FALSE:
-			return cue.BoolKind
-		}
-	}
-	return cue.TopKind
-}
-
-func isScalar(e ast.Expr) bool {
-	l, ok := e.(*ast.BasicLit)
-	return ok && l.Kind != token.NULL
-}
-
 // kindWords names kinds in the terms of YAML.
 func kindWords(k cue.Kind) string {
 	var words []string
@@ -196,19 +148,6 @@ const explicitError = "explicit error"
 
 const notUnique = "items must be unique"
 
-// repeated finds the first item of a list that equals one before it, or gives 0.
-func repeated(l *ast.ListLit) int {
-	seen := map[string]bool{}
-	for i, e := range l.Elts {
-		key := exprText(e)
-		if seen[key] {
-			return i
-		}
-		seen[key] = true
-	}
-	return 0
-}
-
 // count writes a number of things.
 func count(n int, thing string) string {
 	if n == 1 {
@@ -261,25 +200,6 @@ func unsatisfied(value, validator string, e ast.Expr, cause error) string {
 	return value + " does not satisfy " + validator
 }
 
-// boundText writes an alternative without what is clear: the type that the value
-// has.
-func boundText(v cue.Value) string {
-	op, args := v.Eval().Expr()
-	if op != cue.AndOp {
-		return fmt.Sprint(v)
-	}
-	var parts []string
-	for _, a := range args {
-		if s := fmt.Sprint(a); s != a.IncompleteKind().String() {
-			parts = append(parts, s)
-		}
-	}
-	if len(parts) == 0 {
-		return fmt.Sprint(v)
-	}
-	return strings.Join(parts, " and ")
-}
-
 func orList(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
@@ -300,79 +220,4 @@ func causes(errs []cueerrors.Error) []cueerrors.Error {
 		}
 	}
 	return errs
-}
-
-// ruleOf is where the broken rule stands: the first position outside the
-// instance, else where the schema stands.
-func (d *diagnosis) ruleOf(e cueerrors.Error, schema cue.Value) Pos {
-	for _, p := range cueerrors.Positions(e) {
-		if at := d.outside(p); at.File != "" {
-			return at
-		}
-	}
-	return d.rulePos(schema)
-}
-
-// rulePos is where a schema stands.
-func (d *diagnosis) rulePos(schema cue.Value) Pos {
-	if at := d.outside(schema.Pos()); at.File != "" || !schema.Exists() {
-		return at
-	}
-	if op, args := schema.Expr(); op == cue.AndOp {
-		for _, a := range args {
-			if at := d.rulePos(a); at.File != "" {
-				return at
-			}
-		}
-	}
-	return Pos{}
-}
-
-// outside keeps positions in the instance itself from being shown as rules.
-func (d *diagnosis) outside(p token.Pos) Pos {
-	at := posOf(p)
-	if at.File == d.data.Lbrace.Position().Filename {
-		return Pos{}
-	}
-	return at
-}
-
-func itemOf(l *ast.ListLit, index string) ast.Expr {
-	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(l.Elts) {
-		return l.Elts[i]
-	}
-	return nil
-}
-
-// literalOf is a plain value as syntax.
-func literalOf(v cue.Value) ast.Expr {
-	if s, err := v.String(); err == nil {
-		return ast.NewString(s)
-	}
-	e, _ := v.Syntax(cue.Final()).(ast.Expr)
-	return e
-}
-
-func indexPath(i int) string { return "[" + strconv.Itoa(i) + "]" }
-
-// isIndex tells a list index among the elements of an error's path.
-func isIndex(s string) bool {
-	_, err := strconv.Atoi(s)
-	return err == nil
-}
-
-func unquoteLabel(s string) string {
-	if u, err := strconv.Unquote(s); err == nil {
-		return u
-	}
-	return s
-}
-
-// valuePos is where a value is shown to begin: a scalar where it stands, a
-// struct or list at its label.
-func valuePos(e ast.Expr, label token.Pos) token.Pos {
-	if _, ok := e.(*ast.BasicLit); ok && e.Pos().IsValid() {
-		return e.Pos()
-	}
-	return label
 }

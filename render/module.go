@@ -145,11 +145,6 @@ func (m *Module) build() *built {
 	return &built{ctx: ctx, root: ctx.BuildInstance(m.inst)}
 }
 
-// Input gives the module's #Input, in a context of its own.
-func (m *Module) Input() cue.Value {
-	return m.build().root.LookupPath(cue.MakePath(cue.Def("Input")))
-}
-
 func (b *built) has(def string) bool {
 	return b.root.LookupPath(cue.MakePath(cue.Def(def))).Exists()
 }

@@ -3,7 +3,10 @@ package render
 import (
 	"strconv"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -80,4 +83,72 @@ func placeIn(e ast.Expr, parts []string) Pos {
 		}
 	}
 	return posOf(at)
+}
+
+// valuePos is where a value is shown to begin: a scalar where it stands, a
+// struct or list at its label.
+func valuePos(e ast.Expr, label token.Pos) token.Pos {
+	if _, ok := e.(*ast.BasicLit); ok && e.Pos().IsValid() {
+		return e.Pos()
+	}
+	return label
+}
+
+// pathOf is the path of an error as the instance's author knows it.
+func (d *diagnosis) pathOf(err cueerrors.Error) string {
+	parts := err.Path()
+	if len(parts) > 0 && parts[0] == inputSel.String() {
+		parts = parts[1:]
+	}
+	var path string
+	var e ast.Expr = d.data
+	for _, part := range parts {
+		if l, ok := e.(*ast.ListLit); ok && isIndex(part) {
+			path += "[" + part + "]"
+			e = itemOf(l, part)
+			continue
+		}
+		part = unquoteLabel(part)
+		path = joinPath(path, part)
+		s, _ := e.(*ast.StructLit)
+		if e = nil; field(s, part) != nil {
+			e = field(s, part).Value
+		}
+	}
+	return path
+}
+
+// ruleOf is where the broken rule stands: the first position outside the
+// instance, else where the schema stands.
+func (d *diagnosis) ruleOf(e cueerrors.Error, schema cue.Value) Pos {
+	for _, p := range cueerrors.Positions(e) {
+		if at := d.outside(p); at.File != "" {
+			return at
+		}
+	}
+	return d.rulePos(schema)
+}
+
+// rulePos is where a schema stands.
+func (d *diagnosis) rulePos(schema cue.Value) Pos {
+	if at := d.outside(schema.Pos()); at.File != "" || !schema.Exists() {
+		return at
+	}
+	if op, args := schema.Expr(); op == cue.AndOp {
+		for _, a := range args {
+			if at := d.rulePos(a); at.File != "" {
+				return at
+			}
+		}
+	}
+	return Pos{}
+}
+
+// outside keeps positions in the instance itself from being shown as rules.
+func (d *diagnosis) outside(p token.Pos) Pos {
+	at := posOf(p)
+	if at.File == d.data.Lbrace.Position().Filename {
+		return Pos{}
+	}
+	return at
 }

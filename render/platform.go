@@ -27,6 +27,9 @@ type Platform struct {
 	ServiceAccountName string
 	DeletionPolicy     v1alpha1.DeletionPolicy
 
+	// versioned says that the module has #Versions.
+	versioned bool
+
 	// allowLabels and allowAnnotations say whether #Render.input.metadata has
 	// a place for them.
 	allowLabels, allowAnnotations bool
@@ -55,8 +58,12 @@ var platformFields = []string{
 func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, error) {
 	b := m.take()
 	defer m.spare.Store(b)
+	versions, stored, err := b.versions()
+	if err != nil {
+		return nil, err
+	}
 	for _, def := range []string{"#Input", "#Render"} {
-		if !b.has(def[1:]) {
+		if !b.has(def[1:]) && !(def == "#Input" && stored != "") {
 			return nil, Problems{m.missing(def, b.definitions())}
 		}
 	}
@@ -68,6 +75,16 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	n := &p.Names
 	n.Group = first(t.Group, def.Group, v1alpha1.DefaultGroup)
 	n.Version = first(t.Version, def.Version, v1alpha1.DefaultVersion)
+	n.Versions = versions
+	if p.versioned = stored != ""; p.versioned {
+		if want := first(t.Version, def.Version); want != "" && want != stored {
+			return nil, Problems{{Pos: Pos{File: m.Ref}, Path: "version", Rule: RulePlatform,
+				Message: fmt.Sprintf("%s is not %s, the version that #Versions stores", want, stored)}}
+		}
+		n.Version = stored
+	} else {
+		n.Versions = []v1alpha1.KindVersion{{Name: n.Version, Served: true}}
+	}
 	n.Kind = first(t.Kind, def.Kind, camelCase(name))
 	n.Singular = first(def.Singular, strings.ToLower(n.Kind))
 	n.Plural = first(t.Plural, def.Plural, plural(strings.ToLower(n.Kind)))
@@ -200,3 +217,14 @@ func plural(singular string) string {
 
 // GroupKind is what instances are matched by.
 func (p *Platform) GroupKind() string { return p.Kind + "." + p.Group }
+
+// Schemas gives the schema of each version's spec, and the module's #Status,
+// which doesn't exist where the module has none, in a context of their own.
+func (p *Platform) Schemas() (inputs map[string]cue.Value, status cue.Value) {
+	root := p.Module.build().root
+	inputs = map[string]cue.Value{}
+	for _, v := range p.Versions {
+		inputs[v.Name] = root.LookupPath(cue.ParsePath(string(p.Schema(v.Name))))
+	}
+	return inputs, root.LookupPath(cue.MakePath(cue.Def("Status")))
+}

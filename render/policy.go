@@ -1,11 +1,9 @@
 package render
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"cuelang.org/go/cue"
-	cuejson "cuelang.org/go/encoding/json"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -54,9 +52,6 @@ func (d *decoder) violation(v cue.Value, path string) (finding, bool) {
 	return f, len(d.problems) == n
 }
 
-// policyData is the file name of what a policy is given; no user knows it.
-const policyData = "policy data"
-
 // policy evaluates one policy over the input, with its defaults, and the nodes.
 // An evaluation that fails is no answer, never a pass.
 func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding, Problems) {
@@ -76,15 +71,7 @@ func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding
 		}
 		data["nodes"] = nodes
 	}
-	text, err := json.Marshal(data)
-	if err != nil {
-		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
-	}
-	expr, err := cuejson.Extract(policyData, text)
-	if err != nil {
-		return nil, Problems{{Rule: RuleUnchecked, Message: err.Error()}}
-	}
-	v := b.unify("#Policy", expr)
+	v := b.unify("#Policy", dataSyntax(data))
 	if err := v.Validate(); err != nil {
 		d.wrong(v, "", err)
 	}
@@ -100,7 +87,7 @@ func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding
 		q := &d.problems[i]
 		q.Rule = RuleUnchecked
 		q.Message = fmt.Sprintf("policy gives no answer: %s", q.Message)
-		if q.Pos.File == "" || q.Pos.File == policyData {
+		if q.Pos.File == "" {
 			q.Pos = Pos{File: p.Module.Ref}
 		}
 	}

@@ -1,9 +1,7 @@
 package render
 
 import (
-	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -53,7 +51,7 @@ func (r *Renderer) module(m *Module) *built {
 func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	res := Result{Instance: in, Platform: p, Problems: in.Warnings}
 	b := r.module(p.Module)
-	v, problems := b.input(in, p)
+	v, problems := b.input(in.data(p), p, in.Version())
 	res.Problems = append(res.Problems, problems...)
 	if !res.Problems.Failed() {
 		g, problems := r.graph(v, in, p)
@@ -73,58 +71,6 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	}
 	res.Problems = res.Problems.sorted()
 	return res
-}
-
-// input evaluates #Render with the instance, and diagnoses the instance where it
-// doesn't hold.
-func (b *built) input(in *Instance, p *Platform) (cue.Value, Problems) {
-	data := in.data(p)
-	v := b.eval(data)
-	err := inputError(v)
-	if err == nil {
-		return v, nil
-	}
-	// What the API server would mend before anybody saw it is mended here too;
-	// it takes a look at every field, so only where something is wrong.
-	mended, warnings := mend(data, b.root)
-	if mended != nil {
-		data = mended
-		v = b.eval(data)
-		if err = inputError(v); err == nil {
-			return v, warnings
-		}
-	}
-	return v, append(warnings, b.diagnose(data, err)...)
-}
-
-var inputSel = cue.Str("input")
-
-func inputError(v cue.Value) error {
-	return v.LookupPath(cue.MakePath(inputSel)).Validate(cue.Concrete(true), cue.All())
-}
-
-// eval gives #Render with the data of an instance, whose spec #Input has to
-// accept whether or not #Render says so. It is a file in the module's scope, not
-// an expression there, because expressions lose the closedness of the
-// definitions that they name; and nothing is ever unified with an evaluated
-// value, which CUE's check for unknown fields doesn't always survive.
-func (b *built) eval(data *ast.StructLit) cue.Value {
-	input := &ast.StructLit{Lbrace: data.Lbrace}
-	for _, d := range data.Elts {
-		f := d.(*ast.Field)
-		value := f.Value
-		if labelName(f.Label) == "spec" {
-			value = ast.NewBinExpr(token.AND, ast.NewIdent("#Input"), value)
-		}
-		input.Elts = append(input.Elts, &ast.Field{Label: f.Label, Value: value})
-	}
-	return b.unify("#Render", ast.NewStruct("input", input))
-}
-
-// unify gives a definition of the module unified with syntax.
-func (b *built) unify(def string, e ast.Expr) cue.Value {
-	expr := ast.NewBinExpr(token.AND, ast.NewIdent(def), e)
-	return b.ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}, cue.Scope(b.root))
 }
 
 // data is what the module sees of an instance: metadata and spec, nothing else.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,14 +32,16 @@ func label(name string, pos token.Pos) ast.Label { return stringLit(name, pos) }
 
 // number gives a plain YAML number in the form in which the API server would
 // return it: an integer where the value is integral, the shortest decimal
-// otherwise. It gives nil for octals, hexadecimals, infinities and the like.
+// otherwise. It gives nil for octals, hexadecimals, infinities and the like, and
+// for integers beyond 64 bits.
 func number(s string) *ast.BasicLit {
 	s = strings.TrimPrefix(s, "+")
 	if plainInt.MatchString(s) {
-		if s == "-0" {
-			s = "0"
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return nil
 		}
-		return &ast.BasicLit{Kind: token.INT, Value: s}
+		return &ast.BasicLit{Kind: token.INT, Value: strconv.FormatInt(n, 10)}
 	}
 	digits := strings.TrimPrefix(s, "-")
 	if !plainFloat.MatchString(s) || len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
@@ -142,4 +145,61 @@ func showPath(sels []cue.Selector) string {
 		}
 	}
 	return path
+}
+
+// fieldsOf gives the fields of data.
+func fieldsOf(s *ast.StructLit) []*ast.Field {
+	fields := make([]*ast.Field, 0, len(s.Elts))
+	for _, e := range s.Elts {
+		fields = append(fields, e.(*ast.Field))
+	}
+	return fields
+}
+
+func structOf(fields []*ast.Field, more ...*ast.Field) *ast.StructLit {
+	s := &ast.StructLit{}
+	for _, f := range fields {
+		s.Elts = append(s.Elts, f)
+	}
+	for _, f := range more {
+		s.Elts = append(s.Elts, f)
+	}
+	return s
+}
+
+// without gives the fields that aren't among others.
+func without(fields, others []*ast.Field) []*ast.Field {
+	return filter(fields, func(f *ast.Field) bool { return !slices.Contains(others, f) })
+}
+
+func filter[T any](list []T, keep func(T) bool) []T {
+	var kept []T
+	for _, x := range list {
+		if keep(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+func itemOf(l *ast.ListLit, index string) ast.Expr {
+	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(l.Elts) {
+		return l.Elts[i]
+	}
+	return nil
+}
+
+func indexPath(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// isIndex tells a list index among the elements of an error's path.
+func isIndex(s string) bool {
+	_, err := strconv.Atoi(s)
+	return err == nil
+}
+
+func unquoteLabel(s string) string {
+	if u, err := strconv.Unquote(s); err == nil {
+		return u
+	}
+	return s
 }

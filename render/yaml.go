@@ -3,10 +3,10 @@ package render
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
@@ -19,62 +19,6 @@ const (
 	maxYAMLNodes = 200_000
 )
 
-// source is one YAML file: its name, its bytes, and where its lines begin.
-type source struct {
-	name  string
-	data  []byte
-	lines []int
-	file  *token.File
-}
-
-func newSource(name string, data []byte) *source {
-	s := &source{name: name, data: data, lines: []int{0}}
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == '\r' && i+1 < len(data) && data[i+1] == '\n' {
-			n = 2
-		}
-		i += n
-		// YAML 1.1 ends lines at these, and so does the parser's count.
-		switch r {
-		case '\n', '\r', '\u0085', '\u2028', '\u2029':
-			s.lines = append(s.lines, i)
-		}
-	}
-	s.file = token.NewFile(name, -1, len(data)+1)
-	s.file.SetLines(s.lines)
-	return s
-}
-
-// pos gives the place of a line and a column that counts characters, both from 1.
-func (s *source) pos(line, column int) token.Pos {
-	if line < 1 || line > len(s.lines) {
-		return s.file.Pos(0, token.NoRelPos)
-	}
-	i := s.lines[line-1]
-	for ; column > 1 && i < len(s.data); column-- {
-		_, n := utf8.DecodeRune(s.data[i:])
-		i += n
-	}
-	return s.file.Pos(i, token.NoRelPos)
-}
-
-func (s *source) node(n *yaml.Node) token.Pos { return s.pos(n.Line, n.Column) }
-
-// invalidUTF8 gives the place of the first byte that isn't UTF-8, if there is one.
-func (s *source) invalidUTF8() (token.Pos, bool) {
-	if utf8.Valid(s.data) {
-		return token.Pos{}, false
-	}
-	for i := 0; ; {
-		r, n := utf8.DecodeRune(s.data[i:])
-		if r == utf8.RuneError && n == 1 {
-			return s.file.Pos(i, token.NoRelPos), true
-		}
-		i += n
-	}
-}
-
 // converter turns one YAML document into CUE syntax. Values that kubectl (YAML
 // 1.1) and CUE (YAML 1.2) would read differently are problems, map keys are
 // sorted, and numbers take the form that the API server gives them, so that an
@@ -83,7 +27,8 @@ type converter struct {
 	src      *source
 	problems Problems
 	nodes    int
-	reserved bool // refuse $from and $generate keys
+	reserved bool         // refuse $from and $generate keys
+	open     []*yaml.Node // anchored values around the one at hand
 }
 
 func (c *converter) problem(n *yaml.Node, rule, path, hint, format string, args ...any) {
@@ -95,12 +40,24 @@ func (c *converter) problem(n *yaml.Node, rule, path, hint, format string, args 
 // expr converts a value; it gives nil where it reported a problem.
 func (c *converter) expr(n *yaml.Node, path string, depth int) ast.Expr {
 	c.nodes++
-	if c.nodes > maxYAMLNodes || depth > maxYAMLDepth {
-		// Said once: all that follows would say the same.
-		if c.nodes < 2*maxYAMLNodes {
-			c.problem(n, RuleYAML, path, "", "more than %d values or %d levels in one document", maxYAMLNodes, maxYAMLDepth)
-		}
-		c.nodes = 2 * maxYAMLNodes
+	switch {
+	case c.nodes > 2*maxYAMLNodes:
+		return nil // said once: all that follows would say the same
+	case c.nodes > maxYAMLNodes:
+		c.tooMuch(n, fmt.Sprintf("more than %d values in one document", maxYAMLNodes))
+		return nil
+	case depth > maxYAMLDepth:
+		c.tooMuch(n, fmt.Sprintf("more than %d levels deep", maxYAMLDepth))
+		return nil
+	case n.Kind == yaml.AliasNode && slices.Contains(c.open, n.Alias):
+		c.tooMuch(n, fmt.Sprintf("anchor %s contains itself", n.Value))
+		return nil
+	}
+	if n.Anchor != "" {
+		c.open = append(c.open, n)
+		defer func() { c.open = c.open[:len(c.open)-1] }()
+	}
+	if c.tagged(n, path) {
 		return nil
 	}
 	switch n.Kind {
@@ -123,14 +80,47 @@ func (c *converter) expr(n *yaml.Node, path string, depth int) ast.Expr {
 	return nil
 }
 
+// tooMuch is a problem of the whole document, which is not read any further.
+func (c *converter) tooMuch(n *yaml.Node, message string) {
+	c.nodes = 2 * maxYAMLNodes
+	c.problem(n, RuleYAML, "", "", "%s", message)
+}
+
+// tagged refuses explicit tags that don't just say what the value is anyway:
+// readers of YAML differ in what they make of them.
+func (c *converter) tagged(n *yaml.Node, path string) bool {
+	if n.Style&yaml.TaggedStyle == 0 {
+		// The library forgets the tag that makes 5 a string to kubectl.
+		if n.Kind == yaml.ScalarNode && n.Style == 0 && n.ShortTag() != "!!str" && c.src.bareTag(n) {
+			c.problem(n, RuleYAML, path, "leave it out", "tag ! is not supported")
+			return true
+		}
+		return false
+	}
+	plain := *n
+	plain.Tag, plain.Style = "", n.Style&^yaml.TaggedStyle
+	if n.Tag == "!!str" || n.Tag == plain.ShortTag() || n.Tag == "!!float" && plain.ShortTag() == "!!int" {
+		return false
+	}
+	c.problem(n, RuleYAML, path, "leave it out", "tag %s is not supported", n.Tag)
+	return true
+}
+
 func (c *converter) mapping(n *yaml.Node, path string, depth int) ast.Expr {
 	s := &ast.StructLit{Lbrace: c.src.node(n)}
 	seen := map[string]*yaml.Node{}
-	var merges []*yaml.Node
+	var merges *yaml.Node
+	before := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge" {
-			merges = append(merges, v)
+			if merges != nil {
+				c.problem(k, RuleYAML, path, "", "key << given twice")
+			}
+			merges = v
+			for name := range seen {
+				before[name] = true
+			}
 			continue
 		}
 		name, ok := c.key(k, path)
@@ -151,19 +141,21 @@ func (c *converter) mapping(n *yaml.Node, path string, depth int) ast.Expr {
 			s.Elts = append(s.Elts, &ast.Field{Label: label(name, c.src.node(k)), Value: e})
 		}
 	}
-	for _, m := range merges {
-		c.merge(s, seen, m, path, depth)
+	if merges != nil {
+		c.merge(s, seen, before, merges, path, depth)
 	}
 	sort.SliceStable(s.Elts, func(i, j int) bool { return fieldName(s.Elts[i]) < fieldName(s.Elts[j]) })
 	return s
 }
 
 // merge adds what a `<<` key brings: the mapping's own keys win, then the
-// earlier of several merged mappings.
-func (c *converter) merge(s *ast.StructLit, seen map[string]*yaml.Node, n *yaml.Node, path string, depth int) {
-	e := c.expr(n, path, depth+1)
+// earlier of several merged mappings. Own keys that stand before it win only by
+// the standard, not to kubectl.
+func (c *converter) merge(s *ast.StructLit, seen map[string]*yaml.Node, before map[string]bool, n *yaml.Node, path string, depth int) {
 	var from []ast.Expr
-	switch e := e.(type) {
+	switch e := c.expr(n, path, depth+1).(type) {
+	case nil:
+		return
 	case *ast.StructLit:
 		from = []ast.Expr{e}
 	case *ast.ListLit:
@@ -176,13 +168,17 @@ func (c *converter) merge(s *ast.StructLit, seen map[string]*yaml.Node, n *yaml.
 			break
 		}
 		for _, d := range st.Elts {
-			if name := fieldName(d); seen[name] == nil {
+			name := fieldName(d)
+			if before[name] {
+				c.problem(n, RuleYAML, path, "put << before the other keys", "<< brings key %s, which stands before it", name)
+			}
+			if seen[name] == nil {
 				seen[name] = n
 				s.Elts = append(s.Elts, d)
 			}
 		}
 	}
-	if from == nil && e != nil {
+	if from == nil {
 		c.problem(n, RuleYAML, path, "", "<< takes a mapping or a list of mappings")
 	}
 }
@@ -202,12 +198,18 @@ func (c *converter) key(k *yaml.Node, path string) (string, bool) {
 	switch {
 	case oldBool(k.Value):
 		c.problem(k, RuleYAML, path, quote, "key %s is a string to some YAML readers and a boolean to kubectl", k.Value)
-	case k.ShortTag() == "!!str", k.ShortTag() == "!!timestamp", plainInt.MatchString(k.Value):
+	case k.ShortTag() == "!!str", k.ShortTag() == "!!timestamp", isPlainKey(k.Value):
 		return k.Value, true
 	default:
 		c.problem(k, RuleYAML, path, quote, "key %s is not a string", k.Value)
 	}
 	return "", false
+}
+
+// isPlainKey says whether every reader takes a number for the same key.
+func isPlainKey(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == s
 }
 
 var (
@@ -230,7 +232,7 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 		return &ast.BasicLit{ValuePos: pos, Kind: token.NULL, Value: "null"}
 	case "!!bool":
 		return boolLit(strings.EqualFold(n.Value, "true"), pos)
-	case "!!str", "!!timestamp":
+	case "!!str", "!!timestamp", "!!merge":
 		if oldBool(n.Value) {
 			c.problem(n, RuleYAML, path, fmt.Sprintf("write %q or %t", n.Value, oldTrue(n.Value)),
 				"%s is a string to some YAML readers and a boolean to kubectl", n.Value)
@@ -249,9 +251,13 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 			}
 			return lit
 		}
+		if plainInt.MatchString(n.Value) {
+			c.problem(n, RuleYAML, path, fmt.Sprintf("quote it (%q) if it is no number", n.Value), "%s does not fit into 64 bits", n.Value)
+			return nil
+		}
 		c.problem(n, RuleYAML, path, quote, "%s is not the same number to every YAML reader", n.Value)
 	default:
-		c.problem(n, RuleYAML, path, "", "tag %s is not supported", tag)
+		c.problem(n, RuleYAML, path, "leave it out", "tag %s is not supported", tag)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
@@ -13,12 +14,41 @@ type Names struct {
 	Kind, Plural, Singular string
 	ShortNames, Categories []string
 	Scope                  Scope
+	// Versions are all versions of the kind, in the order in which the API
+	// server prefers them; Version is the one that is stored.
+	Versions []KindVersion
 	// PrinterColumns are shown by kubectl get before the ones that every
 	// generated kind has.
 	PrinterColumns []PrinterColumn
 	// Transform is the name of the Transform, or of the module where there is none.
 	Transform string
 }
+
+// KindVersion is one version of a generated kind.
+type KindVersion struct {
+	Name string
+	// Served is false for a version that stored objects may still be in, and
+	// that nobody can use.
+	Served bool
+	// Deprecated versions warn their users, with DeprecationWarning if it is set.
+	Deprecated         bool
+	DeprecationWarning string
+}
+
+// Served lists the versions that can be used, in the order in which the API
+// server prefers them.
+func (n *Names) Served() []string {
+	var names []string
+	for _, v := range n.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// Serves says whether a version can be used.
+func (n *Names) Serves(version string) bool { return slices.Contains(n.Served(), version) }
 
 // PrinterColumn is a column of kubectl get, as in CustomResourceDefinition's
 // additionalPrinterColumns.

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// recipe is all that a build depends on.
+type recipe struct {
+	dir        string
+	kubernetes string // version, "v1.36.3"
+	key        string
+}
+
+// flags are the same for every build of the control plane, so that the go
+// command's cache serves them all. Kubernetes refuses to start without its
+// version, which only the linker can set.
+func (r recipe) flags() []string {
+	const pkg = "k8s.io/component-base/version."
+	numbers := strings.Split(strings.TrimPrefix(r.kubernetes, "v"), ".")
+	values := []string{"-s -w", "gitVersion=" + r.kubernetes, "gitMajor=" + numbers[0], "gitMinor=" + numbers[1], "gitTreeState=clean"}
+	return []string{"-buildvcs=false", "-ldflags", strings.Join(values, " -X "+pkg)}
+}
+
+// environment keeps the user's own go settings from making a build that
+// differs, and needs no C compiler.
+func environment() []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+}
+
+func readRecipe(dir string) (recipe, error) {
+	r := recipe{dir: dir}
+	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return r, err
+	}
+	if r.kubernetes, err = required(data, "k8s.io/kubernetes"); err != nil {
+		return r, err
+	}
+	hash := sha256.New()
+	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH, r.flags())
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		name := entry.Name()
+		if err != nil || entry.IsDir() || strings.HasSuffix(name, "_test.go") ||
+			!strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(hash, "%s %d\n%s", path[len(dir):], len(data), data)
+		return err
+	})
+	r.key = fmt.Sprintf("%x", hash.Sum(nil)[:6])
+	return r, err
+}
+
+func required(gomod []byte, path string) (string, error) {
+	file, err := modfile.ParseLax("go.mod", gomod, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, require := range file.Require {
+		if require.Mod.Path == path {
+			return require.Mod.Version, nil
+		}
+	}
+	return "", fmt.Errorf("go.mod: %s: not required", path)
+}
+
+// checkout is the directory of this module, at begin or above it.
+func checkout(begin string) (string, error) {
+	for dir := begin; ; dir = filepath.Dir(dir) {
+		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && modfile.ModulePath(data) == module {
+			return dir, nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("test cluster: %s: not in a checkout of %s", begin, module)
+		}
+	}
+}

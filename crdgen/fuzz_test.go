@@ -1,0 +1,343 @@
+package crdgen
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cuelang.org/go/cue"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// FuzzParity makes a schema and documents of a small grammar and holds CUE's
+// verdicts against those of the generated CRD. What it finds is kept in
+// testdata/parity.
+func FuzzParity(f *testing.F) {
+	for seed := range 40 {
+		data := make([]byte, 120)
+		state := uint32(seed*2654435761 + 1)
+		for i := range data {
+			state = state*1664525 + 1013904223
+			data[i] = byte(state >> 24)
+		}
+		f.Add(data)
+	}
+	names := testNames()
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzOnce(t, names, data) })
+}
+
+func fuzzOnce(t *testing.T, names v1alpha1.Names, data []byte) {
+	if len(data) > 400 {
+		return
+	}
+	g := &grammar{data: data}
+	source := g.schema()
+	module, input, ok := compiled(source)
+	if !ok {
+		return
+	}
+	result, err := Generate(input, names)
+	if err != nil {
+		if strings.Contains(err.Error(), "CustomResourceDefinition ") {
+			t.Errorf("the API server doesn't take the CRD of\n%s\n%v", source, err)
+		}
+		return
+	}
+	server := newServer(t, result.CRD)
+	for range 12 {
+		doc := []byte(g.document())
+		c := compare(module, server, doc)
+		switch {
+		case c.falselyRejected():
+			t.Errorf("CUE accepts what the CRD rejects:\n%s\n%s\n%v", source, doc, c.crd)
+		case c.changed != "":
+			t.Errorf("storing changes what is rendered:\n%s\n%s\n%s", source, doc, c.changed)
+		case c.letThrough():
+			if !admitsWithout(module, server, result.Notes, doc, c.cue) {
+				t.Errorf("the CRD accepts what CUE rejects, and no note says so:\n%s\n%s\n%v\nnotes: %v", source, doc, c.cue, result.Notes)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// admitsWithout says whether the notes admit that the CRD lets doc through: by a
+// note on the field of CUE's error, or on one that the error's field refers to.
+// Then the document is no longer let through without the fields that have notes.
+func admitsWithout(module cue.Value, s server, notes []Note, doc []byte, err error) bool {
+	if _, ok := admits(notes, err); ok {
+		return true
+	}
+	var content map[string]any
+	if yaml.Unmarshal(doc, &content) != nil {
+		return false
+	}
+	before := len(content)
+	for _, n := range notes {
+		fields := strings.FieldsFunc(n.Path, func(r rune) bool { return r == '.' || r == '[' })
+		if len(fields) > 1 {
+			delete(content, fields[1])
+		}
+	}
+	if len(content) == before {
+		return false
+	}
+	rest, err := json.Marshal(content)
+	if err != nil {
+		return false
+	}
+	c := compare(module, s, rest)
+	if !c.letThrough() {
+		return true
+	}
+	_, ok := admits(notes, c.cue)
+	return ok
+}
+
+// compiled compiles a schema. CUE v0.17.1 panics over some disjunctions.
+func compiled(source string) (module, input cue.Value, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	module, input = moduleOf([]byte(source))
+	return module, input, module.Err() == nil
+}
+
+// grammar makes schemas and documents of the bytes that it is given.
+type grammar struct {
+	data []byte
+	i    int
+	// fields are those of the schema, for documents to use.
+	fields []sample
+}
+
+// sample is a field with texts of values that may fit.
+type sample struct {
+	name   string
+	values []string
+}
+
+func (g *grammar) next(n int) int {
+	if len(g.data) == 0 {
+		return 0
+	}
+	b := g.data[g.i%len(g.data)]
+	// A second round over the bytes makes other choices.
+	n2 := (int(b) + 31*(g.i/len(g.data))) % n
+	g.i++
+	return n2
+}
+
+func (g *grammar) pick(of ...string) string { return of[g.next(len(of))] }
+
+const fieldNames = "abcdef"
+
+func (g *grammar) schema() string {
+	var b strings.Builder
+	b.WriteString("import (\n\t\"strings\"\n\t\"list\"\n\t\"math\"\n\t\"time\"\n\t\"struct\"\n)\n")
+	b.WriteString("_use: [strings.MinRunes, list.MinItems, math.MultipleOf, time.Duration, struct.MinFields]\n")
+	b.WriteString("#Def: {x: int & >=0, y?: string}\n#Input: {\n")
+	n := 2 + g.next(3)
+	for i := range n {
+		name := string(fieldNames[i])
+		expr, values := g.expr(2, i)
+		fmt.Fprintf(&b, "\t%s%s: %s\n", name, g.pick("", "", "?", "?", "!"), expr)
+		g.fields = append(g.fields, sample{name: name, values: values})
+	}
+	for range g.next(3) {
+		g.condition(&b, n)
+	}
+	if g.next(12) == 0 {
+		b.WriteString("\t...\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func (g *grammar) ref(n int) string {
+	if n == 0 {
+		return "1"
+	}
+	return string(fieldNames[g.next(n)])
+}
+
+// condition writes an if over the fields, whose body adds to a later one: CUE
+// v0.17.1 overflows the stack over some cycles.
+func (g *grammar) condition(b *strings.Builder, n int) {
+	i := g.next(n)
+	a := string(fieldNames[i])
+	test := g.pick(a+" != _|_", a+" == _|_", a+" == 1", a+` == "a"`, a, a+" > 1", "!"+a, a+" != _|_ if "+a+" == 1", "len("+a+") > 1")
+	name := string(fieldNames[i+1+g.next(len(fieldNames)-i-1)])
+	expr, values := g.scalar()
+	fmt.Fprintf(b, "\tif %s {\n\t\t%s%s: %s\n\t}\n", test, name, g.pick("", "?", "!"), expr)
+	g.fields = append(g.fields, sample{name: name, values: values})
+}
+
+func (g *grammar) scalar() (string, []string) {
+	switch g.next(22) {
+	case 0:
+		return "int", []string{"1", "x", "0"}
+	case 1:
+		return "string", []string{"a", "1"}
+	case 2:
+		return "bool", []string{"true", "false", "a"}
+	case 3:
+		return "number", []string{"1", "1.5", "a"}
+	case 4:
+		return "int & >=1 & <5", []string{"1", "5", "4", "0"}
+	case 5:
+		return `"a" | "b"`, []string{"a", "b", "c", "1"}
+	case 6:
+		return "1 | 2 | \"a\"", []string{"1", "2", "3", "a", "b"}
+	case 7:
+		return `=~"^a"`, []string{"a", "ab", "b", "1"}
+	case 8:
+		return `string & !~"b$"`, []string{"a", "b", "ab"}
+	case 9:
+		return "!=1", []string{"1", "2", "a", "true"}
+	case 10:
+		return "<0 | >3", []string{"-1", "0", "4"}
+	case 11:
+		return "strings.MinRunes(2)", []string{"a", "ab", "1"}
+	case 12:
+		return "null | int", []string{"null", "1", "a"}
+	case 13:
+		return "*1 | int", []string{"1", "2", "a"}
+	case 14:
+		return `*"a" | "b"`, []string{"a", "b", "c"}
+	case 15:
+		return "*true | bool", []string{"true", "false", "1"}
+	case 16:
+		return "int | string", []string{"1", "a", "true", "1.5"}
+	case 17:
+		return "int & math.MultipleOf(2)", []string{"2", "3", "0"}
+	case 18:
+		return "float", []string{"1.5", "1", "a"}
+	case 19:
+		return "time.Duration", []string{"1s", "a", "1"}
+	case 20:
+		return "true", []string{"true", "false", "1"}
+	}
+	return "_", []string{"1", "a", "null", "[1]", "{x: 1}"}
+}
+
+// expr is the expression of the field i and values that may fit it.
+func (g *grammar) expr(depth, i int) (string, []string) {
+	if depth == 0 {
+		return g.scalar()
+	}
+	switch g.next(24) {
+	case 0:
+		e, v := g.expr(depth-1, i)
+		return "[..." + e + "]", listsOf(v)
+	case 1:
+		e, v := g.scalar()
+		return "[..." + e + "] & list." + g.pick("MinItems(1)", "MaxItems(1)", "UniqueItems()"), listsOf(v)
+	case 2:
+		e, v := g.scalar()
+		u, w := g.scalar()
+		return "[" + e + ", " + u + g.pick("", ", ...int", ", ...") + "]", []string{"[" + v[0] + ", " + w[0] + "]", "[" + v[1] + ", " + w[0] + "]", "[" + v[0] + "]", "[" + v[0] + ", " + w[1] + ", 1]"}
+	case 3:
+		e, v := g.expr(depth-1, i)
+		return "{[string]: " + e + "}", mapsOf(v)
+	case 4:
+		e, v := g.scalar()
+		return `{[=~"^k"]: ` + e + "}" + g.pick("", " & struct.MaxFields(1)", " & struct.MinFields(1)"), mapsOf(v)
+	case 5, 6:
+		return g.structLit(depth, i)
+	case 7:
+		a, v := g.structLit(depth, i)
+		b, w := g.structLit(depth, i)
+		return g.pick("", "*") + a + " | " + b, append(v, w...)
+	case 8:
+		return `{k: "p", x: int} | {k: "q", y: string} | {k: "r"}`, []string{"{k: p, x: 1}", "{k: q, x: 1}", "{k: q, y: a}", "{x: 1}", "{k: r}", "{k: r, x: 1}", "{}"}
+	case 9:
+		return `{u!: int} | {v!: string}`, []string{"{u: 1}", "{v: a}", "{u: 1, v: a}", "{}", "{u: a}"}
+	case 10:
+		return "#Def", []string{"{x: 1}", "{x: -1}", "{x: 1, y: a}", "{z: 1}", "{x: 1, y: 1}"}
+	case 11:
+		a, v := g.scalar()
+		return "[...(" + a + ")] | (" + a + ")", append(listsOf(v), v...)
+	case 12:
+		a, v := g.scalar()
+		b, w := g.scalar()
+		return "(" + a + ") | (" + b + ")", append(v, w...)
+	case 13:
+		a, v := g.scalar()
+		b, w := g.scalar()
+		return "(" + a + ") & (" + b + ")", append(v, w...)
+	case 14:
+		return g.pick("int & ", "") + g.pick(">=", "<", "!=", ">") + g.ref(i), []string{"1", "0", "3", "a"}
+	case 15:
+		return "*2 | int & >=" + g.ref(i), []string{"1", "0", "3", "a"}
+	case 16:
+		return g.ref(i), []string{"1", "0", "a", "true"}
+	case 17:
+		a, v := g.scalar()
+		b, w := g.scalar()
+		return "matchN(" + g.pick("1", ">=1", "0", "2") + ", [" + a + ", " + b + "])", append(v, w...)
+	case 18:
+		a, v := g.scalar()
+		b, w := g.scalar()
+		return "matchIf(" + a + ", " + b + ", " + g.pick("_", "int", `"a"`) + ")", append(v, w...)
+	case 19:
+		return "{x?: int, y?: int, matchN(" + g.pick("1", ">=1") + ", [{x!: _}, {y!: " + g.pick("_", "1") + "}])}", []string{"{x: 1}", "{y: 1}", "{x: 1, y: 1}", "{}", "{y: 2}", "{x: 1, y: 2}"}
+	}
+	return g.scalar()
+}
+
+func (g *grammar) structLit(depth, i int) (string, []string) {
+	var fields []string
+	docs := []string{"{}"}
+	full := ""
+	for _, name := range []string{"x", "y"}[:1+g.next(2)] {
+		e, v := g.expr(depth-1, i)
+		fields = append(fields, name+g.pick("", "?", "!")+": "+e)
+		docs = append(docs, "{"+name+": "+v[0]+"}", "{"+name+": "+v[len(v)-1]+"}")
+		full += name + ": " + v[g.next(len(v))] + ", "
+	}
+	if g.next(5) == 0 {
+		fields = append(fields, "z?: >=x")
+		full += "z: " + g.pick("1", "0", "5") + ", "
+	}
+	if g.next(6) == 0 {
+		fields = append(fields, `if x == 1 {w: int}`)
+		full += g.pick("", "w: 1, ")
+	}
+	if g.next(8) == 0 {
+		fields = append(fields, "...")
+	}
+	return "{" + strings.Join(fields, ", ") + "}", append(docs, "{"+full+"}", "{q: 1}")
+}
+
+func listsOf(v []string) []string {
+	return []string{"[]", "[" + v[0] + "]", "[" + v[len(v)-1] + "]", "[" + v[0] + ", " + v[0] + "]", "[" + v[0] + ", " + v[1] + "]"}
+}
+
+func mapsOf(v []string) []string {
+	return []string{"{}", "{k: " + v[0] + "}", "{k: " + v[1] + "}", "{k1: " + v[0] + ", k2: " + v[0] + "}", "{other: " + v[0] + "}"}
+}
+
+// document gives most fields a value that may fit.
+func (g *grammar) document() string {
+	var out []string
+	seen := map[string]bool{}
+	for _, f := range g.fields {
+		if seen[f.name] || g.next(6) == 0 {
+			continue
+		}
+		seen[f.name] = true
+		out = append(out, f.name+": "+f.values[g.next(len(f.values))])
+	}
+	if g.next(15) == 0 {
+		out = append(out, "zz: 1")
+	}
+	return "{" + strings.Join(out, ", ") + "}"
+}

@@ -1,0 +1,83 @@
+package crdgen
+
+import (
+	"cuelang.org/go/cue"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// mixed writes a shape of several kinds that no type covers, such as a string or
+// a list. A schema without a type lets everything in; but since a bound speaks
+// about values of its own kind alone, one that nothing satisfies keeps its kind
+// out, and those of the admitted kinds stand side by side.
+func (w writer) mixed(out *props, s shape, p place) {
+	yes := true
+	out.XPreserveUnknownFields = &yes
+	p.defaults, p.bare = false, true
+	out.AllOf = append(out.AllOf, excluding(jsonKinds, kindsOf(s))...)
+	var lists, structs shape
+	for _, t := range s {
+		switch t.kind {
+		case cue.ListKind:
+			lists = append(lists, t)
+		case cue.StructKind:
+			structs = append(structs, t)
+		}
+	}
+	if len(lists) > 0 {
+		var own props
+		w.list(&own, lists, p)
+		out.Items, out.MinItems, out.MaxItems = own.Items, own.MinItems, own.MaxItems
+	}
+	if len(structs) == 0 {
+		return
+	}
+	var own props
+	w.structs(&own, structs, p)
+	out.Properties, out.Required, out.MinProperties, out.MaxProperties = own.Properties, own.Required, own.MinProperties, own.MaxProperties
+	if len(own.AnyOf) > 0 {
+		// What tells structs apart would keep other kinds out.
+		w.notes.add(p.pos, p.path, "the choice between structs")
+	}
+	if own.AdditionalProperties != nil {
+		w.notes.add(p.pos, p.path+".*", "what the fields of a struct hold")
+	} else if own.XPreserveUnknownFields == nil {
+		w.notes.add(p.pos, p.path, "that a struct has no other fields")
+	}
+}
+
+// jsonKinds are the kinds of values besides null.
+const jsonKinds = cue.BoolKind | cue.NumberKind | cue.StringKind | cue.ListKind | cue.StructKind
+
+// excluding are constraints that keep out what is of the kinds in all and not of
+// those in kept.
+func excluding(all, kept cue.Kind) []props {
+	var out []props
+	for _, k := range []cue.Kind{cue.BoolKind, cue.NumberKind, cue.StringKind, cue.ListKind, cue.StructKind} {
+		if all&k != 0 && kept&k == 0 {
+			out = append(out, without(k))
+		}
+	}
+	if all&cue.FloatKind != 0 && kept&cue.NumberKind == cue.IntKind {
+		one := 1.0
+		out = append(out, props{MultipleOf: &one})
+	}
+	return out
+}
+
+// without is a constraint that no value of the kind satisfies and that leaves
+// all others alone.
+func without(k cue.Kind) props {
+	zero, one := int64(0), int64(1)
+	switch k {
+	case cue.BoolKind:
+		return props{Not: &props{Enum: []apiextensionsv1.JSON{{Raw: []byte("true")}, {Raw: []byte("false")}}}}
+	case cue.NumberKind:
+		least, most := 1.0, 0.0
+		return props{Minimum: &least, Maximum: &most}
+	case cue.StringKind:
+		return props{MinLength: &one, MaxLength: &zero}
+	case cue.ListKind:
+		return props{MinItems: &one, MaxItems: &zero}
+	}
+	return props{MinProperties: &one, MaxProperties: &zero}
+}

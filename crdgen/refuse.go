@@ -1,0 +1,59 @@
+package crdgen
+
+import (
+	"strings"
+
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// schemaField is the name that an API server's problems have for the schema of
+// the version i of n.
+func schemaField(i, n int) string {
+	if n == 1 {
+		return "spec.validation.openAPIV3Schema"
+	}
+	return "spec.versions[" + itoa(int64(i)) + "].schema.openAPIV3Schema"
+}
+
+// refuse adds the rules to refused that problems are about, in the schema that
+// they call name. It reports whether there were any.
+func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldpath.ErrorList) bool {
+	const rules = ".x-kubernetes-validations"
+	// A problem is about one rule of a schema, or about all of them.
+	one, all := map[string]bool{}, map[string]bool{}
+	for _, e := range problems {
+		at, which, found := strings.Cut(e.Field, rules)
+		if !found || !strings.HasPrefix(at, name+".") {
+			continue
+		}
+		at = strings.TrimPrefix(at, name)
+		if index, _, indexed := strings.Cut(which, "]"); indexed {
+			one[at+index+"]"] = true
+		} else {
+			all[at] = true
+		}
+	}
+	before := len(refused)
+	walk(schema, "", func(at string, p props) {
+		for i, r := range p.XValidations {
+			if all[at] || one[at+"["+itoa(int64(i))+"]"] {
+				refused[ruleKey{at, r.Rule}] = true
+			}
+		}
+	})
+	return len(refused) > before
+}
+
+// walk visits a schema and those of its fields, items and values.
+func walk(p props, at string, visit func(at string, p props)) {
+	visit(at, p)
+	for name, child := range p.Properties {
+		walk(child, at+".properties["+name+"]", visit)
+	}
+	if p.Items != nil && p.Items.Schema != nil {
+		walk(*p.Items.Schema, at+".items", visit)
+	}
+	if p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil {
+		walk(*p.AdditionalProperties.Schema, at+".additionalProperties", visit)
+	}
+}

@@ -1,0 +1,40 @@
+package controlplane
+
+import (
+	"errors"
+	"net/url"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// startEtcd starts a database of one member on free ports. It doesn't wait for
+// the disk: what is written survives the process, and a test cluster needn't
+// survive the machine.
+func startEtcd(opts Options) (*embed.Etcd, error) {
+	config := embed.NewConfig()
+	config.Dir = opts.join("etcd")
+	config.LogLevel = "warn"
+	// Zero, which is its default here, warns of every request.
+	config.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration
+	config.LogOutputs = []string{opts.join("etcd.log")}
+	config.UnsafeNoFsync = true
+	free := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+	config.ListenClientUrls, config.AdvertiseClientUrls = free, free
+	config.ListenPeerUrls, config.AdvertisePeerUrls = free, free
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	etcd, err := embed.StartEtcd(config)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-etcd.Server.ReadyNotify():
+		return etcd, nil
+	case err := <-etcd.Err():
+		etcd.Close()
+		return nil, err
+	case <-time.After(startPatience):
+		etcd.Close()
+		return nil, errors.New("not ready")
+	}
+}

@@ -1,0 +1,166 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	listersv1 "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+)
+
+// pods looks after the Pods of the nodes.
+type pods struct {
+	client   kubernetes.Interface
+	opts     Options
+	lister   listersv1.PodLister
+	queue    queue
+	seen     *firstSeen
+	ips      *addresses
+	recorder record.EventRecorder
+}
+
+func newPods(client kubernetes.Interface, opts Options, broadcaster record.EventBroadcaster) *pods {
+	return &pods{
+		client:   client,
+		opts:     opts,
+		queue:    newQueue(),
+		seen:     newFirstSeen(),
+		ips:      newAddresses(),
+		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"}),
+	}
+}
+
+// adopt takes over what an earlier run on the same data began: Pods keep their
+// addresses and their start.
+func (p *pods) adopt(now time.Time) error {
+	all, err := p.lister.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	for _, pod := range all {
+		if !p.ours(pod) || pod.Status.StartTime == nil {
+			continue
+		}
+		p.seen.of(pod.UID, pod.Status.StartTime.Time)
+		p.ips.keep(pod.UID, pod.Status.PodIP)
+	}
+	return nil
+}
+
+func (p *pods) ours(pod *corev1.Pod) bool { return slices.Contains(p.opts.Nodes, pod.Spec.NodeName) }
+
+func (p *pods) forget(uid types.UID) {
+	p.seen.forget(uid)
+	p.ips.release(uid)
+}
+
+// sync brings one Pod's status up to date, or removes the Pod if it is being
+// deleted, and says when to look again.
+func (p *pods) sync(ctx context.Context, key string) (time.Duration, error) {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return 0, err
+	}
+	pod, err := p.lister.Pods(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil || !p.ours(pod) {
+		return 0, err
+	}
+	now := time.Now()
+	if pod.DeletionTimestamp != nil {
+		if wait := goneAt(pod).Sub(now); wait > 0 {
+			return wait, nil
+		}
+		return 0, p.remove(ctx, pod)
+	}
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return 0, nil
+	}
+	status, next := statusAt(pod, p.address(pod), p.seen.of(pod.UID, now), now, p.opts.Backoff)
+	if !equality.Semantic.DeepEqual(status, pod.Status) {
+		changed := pod.DeepCopy()
+		changed.Status = status
+		if _, err := p.client.CoreV1().Pods(namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{}); err != nil {
+			return 0, ignoreGone(err)
+		}
+		p.tell(pod, status)
+	}
+	if next.IsZero() {
+		return 0, nil
+	}
+	return max(time.Until(next), time.Millisecond), nil
+}
+
+func (p *pods) address(pod *corev1.Pod) string {
+	if pod.Spec.HostNetwork {
+		return nodeAddress
+	}
+	return p.ips.of(pod.UID)
+}
+
+// goneAt is when a Pod that is being deleted has gone.
+func goneAt(pod *corev1.Pod) time.Time {
+	var grace time.Duration
+	if seconds := pod.DeletionGracePeriodSeconds; seconds != nil {
+		grace = time.Duration(*seconds) * time.Second
+	}
+	// A value that isn't a duration is as good as none.
+	after, _ := time.ParseDuration(pod.Annotations[TerminateAfter])
+	return pod.DeletionTimestamp.Add(-grace + min(after, grace))
+}
+
+// remove deletes the Pod for good, but not one that was made with its name
+// since.
+func (p *pods) remove(ctx context.Context, pod *corev1.Pod) error {
+	return ignoreGone(p.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64),
+		Preconditions:      &metav1.Preconditions{UID: &pod.UID},
+	}))
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// tell records an Event for every container that has begun to wait for what
+// may not come.
+func (p *pods) tell(pod *corev1.Pod, status corev1.PodStatus) {
+	for _, now := range append(slices.Clone(status.InitContainerStatuses), status.ContainerStatuses...) {
+		waiting := now.State.Waiting
+		if waiting == nil || was(pod, now.Name) == waiting.Reason {
+			continue
+		}
+		switch waiting.Reason {
+		case imagePullBackOff:
+			p.recorder.Event(pod, corev1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: not found", now.Image))
+		case crashLoopBackOff:
+			p.recorder.Event(pod, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container "+now.Name)
+		}
+	}
+}
+
+// was is the reason that the container waited for in the Pod's stored status.
+func was(pod *corev1.Pod, container string) string {
+	for _, status := range append(slices.Clone(pod.Status.InitContainerStatuses), pod.Status.ContainerStatuses...) {
+		if status.Name == container && status.State.Waiting != nil {
+			return status.State.Waiting.Reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+package kubelet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Annotations of a Pod that say what becomes of its containers. Durations are
+// Go's ("1.5s").
+const (
+	// ReadyAfter is how long a container runs before it is ready, or "never".
+	// On a Service of type LoadBalancer: how long it waits for its address.
+	ReadyAfter = "testcluster.pequod.io/ready-after"
+	// ExitAfter is how long a container runs before it exits. Whether it is
+	// started again is its restart policy's decision.
+	ExitAfter = "testcluster.pequod.io/exit-after"
+	// ExitCode is what a container exits with; given alone, it exits at once.
+	ExitCode = "testcluster.pequod.io/exit-code"
+	// ExitTimes is how often a container exits before it keeps running; not
+	// given, it always exits.
+	ExitTimes = "testcluster.pequod.io/exit-times"
+	// TerminateAfter is how long a Pod takes to go when it is deleted, at most
+	// its grace period. Not given, it goes at once.
+	TerminateAfter = "testcluster.pequod.io/terminate-after"
+)
+
+// Image tags that say the same of one container. "missing" can't be pulled,
+// "crash" exits with 1 at once; the others end in their value, as in
+// "ready-after-2s", "crash-after-500ms" and "exit-3". Any other tag runs.
+const (
+	tagMissing    = "missing"
+	tagNeverReady = "never-ready"
+	tagReadyAfter = "ready-after-"
+	tagCrash      = "crash"
+	tagCrashAfter = "crash-after-"
+	tagExit       = "exit-"
+)
+
+const never = "never"
+
+// script is what becomes of a container.
+type script struct {
+	unpullable bool
+	neverReady bool
+	readyAfter time.Duration
+	exits      bool
+	exitAfter  time.Duration
+	exitCode   int32
+	exitTimes  int // 0: always
+	restart    corev1.RestartPolicy
+	backoff    time.Duration
+}
+
+// scriptOf reads the script of an app container: its Pod's annotations, and
+// the tag of its image, which wins. A container of a Job's Pod that isn't told
+// otherwise succeeds.
+func scriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Duration) (script, error) {
+	s := script{restart: pod.Spec.RestartPolicy, backoff: backoff, exits: ofJob(pod)}
+	for _, step := range []struct {
+		key  string
+		read func(string) error
+	}{
+		{ReadyAfter, s.setReadyAfter},
+		{ExitAfter, s.setExitAfter},
+		{ExitCode, s.setExitCode},
+		{ExitTimes, s.setExitTimes},
+	} {
+		value, given := pod.Annotations[step.key]
+		if !given {
+			continue
+		}
+		if err := step.read(value); err != nil {
+			return s, fmt.Errorf("annotation %s: %w", step.key, err)
+		}
+	}
+	return s, s.readTag(container.Image)
+}
+
+// initScriptOf reads the script of an init container, which only the tag of
+// its image steers: it succeeds at once unless told otherwise.
+func initScriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Duration) (script, error) {
+	s := script{restart: pod.Spec.RestartPolicy, backoff: backoff, exits: true}
+	if s.restart == corev1.RestartPolicyAlways {
+		s.restart = corev1.RestartPolicyOnFailure
+	}
+	if sidecar(container) {
+		s.restart, s.exits = corev1.RestartPolicyAlways, false
+	}
+	return s, s.readTag(container.Image)
+}
+
+func (s *script) readTag(image string) error {
+	image, _, _ = strings.Cut(image, "@")
+	tag := image[strings.LastIndex(image, "/")+1:]
+	_, tag, tagged := strings.Cut(tag, ":")
+	if !tagged {
+		return nil
+	}
+	var err error
+	if value, ok := strings.CutPrefix(tag, tagReadyAfter); ok {
+		err = s.setReadyAfter(value)
+	} else if value, ok := strings.CutPrefix(tag, tagCrashAfter); ok {
+		s.exitCode = 1
+		err = s.setExitAfter(value)
+	} else if value, ok := strings.CutPrefix(tag, tagExit); ok {
+		err = s.setExitCode(value)
+	}
+	if err != nil {
+		return fmt.Errorf("image tag %s: %w", tag, err)
+	}
+	switch tag {
+	case tagMissing:
+		s.unpullable = true
+	case tagNeverReady:
+		s.neverReady = true
+	case tagCrash:
+		s.exits, s.exitCode = true, 1
+	}
+	return nil
+}
+
+func (s *script) setReadyAfter(value string) (err error) {
+	if s.neverReady = value == never; s.neverReady {
+		return nil
+	}
+	s.readyAfter, err = time.ParseDuration(value)
+	return err
+}
+
+func (s *script) setExitAfter(value string) (err error) {
+	s.exits = true
+	s.exitAfter, err = time.ParseDuration(value)
+	return err
+}
+
+func (s *script) setExitCode(value string) error {
+	code, err := strconv.ParseInt(value, 10, 32)
+	s.exits, s.exitCode = true, int32(code)
+	return err
+}
+
+func (s *script) setExitTimes(value string) (err error) {
+	s.exits = true
+	s.exitTimes, err = strconv.Atoi(value)
+	return err
+}
+
+func ofJob(pod *corev1.Pod) bool {
+	for _, owner := range pod.OwnerReferences {
+		if owner.Kind == "Job" && strings.HasPrefix(owner.APIVersion, "batch/") {
+			return true
+		}
+	}
+	return false
+}
+
+func sidecar(container *corev1.Container) bool {
+	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
