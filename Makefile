@@ -33,8 +33,15 @@ demo: ## Print a real CRD and a real ResourceGraph
 build: ## Build bin/pequod
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
+# Packages whose tests talk to the test cluster. Its build runs beside the other
+# tests, which don't wait for it.
+CLUSTER_PKGS := ./clustertest/...
+
 test: ## Run every test, and the race detector where a C compiler is at hand
-	$(GO) test ./...
+	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
+		set -x; $(GO) test $$($(GO) list ./... | grep -v /clustertest); wait $$build; \
+		$(GO) test $(CLUSTER_PKGS)
+	cd testcluster && CGO_ENABLED=0 $(GO) test ./...
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then \
 		set -x; $(GO) test -race $(RACE_PKGS); \
 	else \
@@ -44,6 +51,7 @@ test: ## Run every test, and the race detector where a C compiler is at hand
 lint: ## Run go vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	cd testcluster && CGO_ENABLED=0 $(GO) vet ./...
 
 generate: ## Write the command reference and the deep copies anew
 	$(GO) tool controller-gen object paths=./api/...
@@ -53,6 +61,7 @@ verify: lint ## Fail on anything unformatted, untidy, unchecked or not generated
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || \
 		{ echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; }
 	$(GO) mod tidy -diff
+	cd testcluster && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 -run '^TestImport' .
 	@$(MAKE) --no-print-directory generate

@@ -190,9 +190,12 @@ type sources struct {
 	calls, memberCalls []cue.Value
 	condition          *condition
 	notes              []conditionNote
-	// ways is in how many ways the disjunctions can be resolved, alive in how
-	// many without a contradiction.
-	ways, alive int
+	// ways is in how many ways the disjunctions can be resolved.
+	ways int
+	// counting asks for how many of the ways are without a contradiction, which
+	// takes a unification: CUE v0.17.1 overflows the stack over some bounds by
+	// other fields.
+	counting bool
 }
 
 // positions are where the literals declare their fields.
@@ -226,7 +229,7 @@ type conditionNote struct {
 // sourcesOf collects what v is made of, through ands, ors and references.
 func (r *reader) sourcesOf(v cue.Value, c *condition) *sources {
 	s := &sources{condition: c}
-	s.ways, s.alive = r.collect(v, v, s, false, 0)
+	s.ways, _ = r.collect(v, v, s, false, 0)
 	return s
 }
 
@@ -245,7 +248,7 @@ func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int)
 		r.scan(file, file.Decls, s)
 	}
 	next := func(v cue.Value, member bool) (int, int) { return r.collect(v, whole, s, member, depth+1) }
-	part := conjunctOf(v)
+	part := r.conjunctOf(v)
 	switch part.op {
 	case cue.AndOp:
 		ways, alive = 1, 1
@@ -256,12 +259,12 @@ func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int)
 		return ways, alive
 	case cue.OrOp:
 		for _, a := range part.args {
-			if !conjunctOf(a).isStruct() {
+			if !r.conjunctOf(a).isStruct() {
 				continue
 			}
 			w, l := next(a, true)
 			ways += w
-			if a.Unify(whole).IncompleteKind() != cue.BottomKind {
+			if s.counting && a.Unify(whole).IncompleteKind() != cue.BottomKind {
 				alive += l
 			}
 		}

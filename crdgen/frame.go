@@ -28,10 +28,27 @@ type frame struct {
 }
 
 // step leads from a struct to a field of it, or over a barrier: to what isn't
-// there exactly once, such as the items of a list or a member of a union.
+// there exactly once, such as an item of a tuple or a member of a union.
 type step struct {
 	field   string
 	barrier bool
+	// each is eachItem or eachValue where the step leads to all of a list's
+	// items or of a map's values.
+	each string
+}
+
+// Segments of a path that are no names.
+const (
+	eachItem  = "\x00[]"
+	eachValue = "\x00*"
+)
+
+// name is the step as a segment of a path. It reports false for a barrier.
+func (s step) name() (string, bool) {
+	if s.each != "" {
+		return s.each, true
+	}
+	return s.field, !s.barrier
 }
 
 // pending is an expression to be translated into a rule of the frame where it
@@ -188,10 +205,11 @@ func (r *reader) wait(p pending, e ast.Node) bool {
 	}
 	f := r.frames[outermost]
 	for _, s := range r.steps[f.depth:] {
-		if s.barrier {
+		name, ok := s.name()
+		if !ok {
 			return false
 		}
-		p.target = append(p.target, s.field)
+		p.target = append(p.target, name)
 	}
 	p.frames, p.steps = slices.Clone(r.frames), slices.Clone(r.steps)
 	f.pending = append(f.pending, p)

@@ -233,7 +233,7 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 	if depth == 0 {
 		return g.scalar()
 	}
-	switch g.next(24) {
+	switch g.next(30) {
 	case 0:
 		e, v := g.expr(depth-1, i)
 		return "[..." + e + "]", listsOf(v)
@@ -289,6 +289,23 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 		return "matchIf(" + a + ", " + b + ", " + g.pick("_", "int", `"a"`) + ")", append(v, w...)
 	case 19:
 		return "{x?: int, y?: int, matchN(" + g.pick("1", ">=1") + ", [{x!: _}, {y!: " + g.pick("_", "1") + "}])}", []string{"{x: 1}", "{y: 1}", "{x: 1, y: 1}", "{}", "{y: 2}", "{x: 1, y: 2}"}
+	case 20:
+		op := g.pick("<=", "!=", ">", "")
+		return "[...{n: int, p?: int & " + g.pick(">=n", "!=n", "n") + ", m?: " + op + g.ref(i) + "}]", []string{"[]", "[{n: 1}]", "[{n: 1, m: 1}]", "[{n: 0, p: 1}, {n: 1, p: 0, m: 2}]", "[{n: 1, m: a}]"}
+	case 21:
+		return "{[string]: {n: int & " + g.pick("<=", "!=", ">=") + g.ref(i) + "}}", []string{"{}", "{k: {n: 1}}", "{k: {n: 0}, l: {n: 3}}", "{k: {n: a}}"}
+	case 22:
+		return `{k: "p", x?: int & >1, y: *1 | int} | {k: "q", x?: string} | {k: *"r" | "s", z?: bool}`, []string{"{k: p}", "{x: 2}", "{x: a}", "{x: 1}", "{z: true}", "{k: s, z: 1}", "{}", "{k: q, x: a}", "{k: r, x: 2}"}
+	case 23:
+		return "#Def & {x: " + g.pick("<5", "int", ">=2", "1") + g.pick("", ", y: string") + "}", []string{"{x: 1}", "{x: 7}", "{x: 1, y: a}", "{x: 3, z: 1}", "{}"}
+	case 24:
+		return "{#Def, w?: " + g.pick("int", "x", ">x") + "}", []string{"{x: 1}", "{x: 1, w: 1}", "{x: 1, w: 2}", "{x: 1, w: a}", "{w: 1}"}
+	case 25:
+		return `{a?: 1 | 2} | {b?: "s" | "t"}`, []string{"{a: 1}", "{b: s}", "{}", "{a: 1, b: s}", "{a: 3}"}
+	case 26:
+		return "{s: {t: " + g.pick("*1 | int", "int", "int | *null") + ", u?: <" + g.ref(i) + "}}", []string{"{}", "{s: {t: 1}}", "{s: {t: 1, u: 0}}", "{s: {t: 2, u: 3}}", "{s: {}}"}
+	case 27:
+		return `"\(` + g.ref(i) + `)-x"`, []string{"1-x", "a-x", "x", "1"}
 	}
 	return g.scalar()
 }

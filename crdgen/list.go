@@ -32,7 +32,11 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, path string) shape {
 	}
 	if rest := v.LookupPath(cue.MakePath(cue.AnyIndex)); rest.Exists() || isOpen(lit) {
 		l.closed = false
-		r.in(step{barrier: true}, func() { l.rest = r.shape(rest, path+"[]", nil) })
+		each := step{each: eachItem}
+		if len(l.prefix) > 0 {
+			each = step{barrier: true}
+		}
+		r.in(each, func() { l.rest = r.shape(rest, path+"[]", nil) })
 		if len(l.rest) == 0 {
 			l.closed = true // [...T] where T admits nothing has no items
 		}

@@ -50,9 +50,14 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 		r.in(step{barrier: true}, read)
 	}
 	r.loose = loose
+	if _, preferred := v.Default(); preferred && len(out) > 1 {
+		for _, t := range out {
+			t.object.preferred = true
+		}
+	}
 	out = either(out)
 	for _, call := range s.calls {
-		out = both(out, r.leaf(conjunctOf(call), path, c))
+		out = both(out, r.leaf(r.conjunctOf(call), path, c))
 	}
 	for _, call := range s.memberCalls {
 		if call.IncompleteKind() != cue.BottomKind {
@@ -103,13 +108,13 @@ func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
 		return nil
 	}
 	evaluated := structMembers(v)
-	if len(evaluated) >= s.alive && !slices.ContainsFunc(s.literals, calls) {
+	if len(evaluated) >= r.alive(v) && !slices.ContainsFunc(s.literals, calls) {
 		return evaluated
 	}
-	if whole := conjunctOf(v); whole.op == cue.OrOp {
+	if whole := r.conjunctOf(v); whole.op == cue.OrOp {
 		var out []cue.Value
 		for _, m := range whole.args {
-			if inner := conjunctOf(m); inner.op == cue.OrOp {
+			if inner := r.conjunctOf(m); inner.op == cue.OrOp {
 				return nil
 			} else if inner.isStruct() {
 				out = append(out, m)
@@ -118,6 +123,14 @@ func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
 		return out
 	}
 	return nil
+}
+
+// alive is in how many ways v's disjunctions can be resolved without a
+// contradiction.
+func (r *reader) alive(v cue.Value) int {
+	s := &sources{counting: true}
+	_, alive := r.collect(v, v, s, false, 0)
+	return alive
 }
 
 // calls says whether anything in n calls a function, which may fail for want of
@@ -269,8 +282,8 @@ func (r *reader) expressions(v cue.Value) []ast.Expr {
 	if e := expression(v.Source()); e != nil {
 		out = append(out, e)
 	}
-	if op, args := v.Expr(); op == cue.AndOp {
-		for _, a := range args {
+	if c := r.conjunctOf(v); c.op == cue.AndOp {
+		for _, a := range c.args {
 			out = append(out, r.expressions(a)...)
 		}
 	}
@@ -322,7 +335,11 @@ func (r *reader) rest(o *object, v cue.Value, patterns []pattern, path string) {
 	if len(all) > 0 {
 		values := anything()
 		for _, p := range all {
-			values = both(values, r.item(p.value, path))
+			each := step{each: eachValue}
+			if len(o.fields) > 0 || len(some) > 0 || o.open {
+				each = step{barrier: true}
+			}
+			r.in(each, func() { values = both(values, r.shape(p.value, path, nil)) })
 		}
 		o.values = values
 		for _, p := range some {

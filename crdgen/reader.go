@@ -40,6 +40,8 @@ type reader struct {
 	steps  []step
 	// captured, where it is set, takes the notes.
 	captured *[]Note
+	// taken are the values that were taken apart.
+	taken map[cue.Value]conjunct
 }
 
 // note adds a note at pos, or at the field that is being read if pos is unknown.
@@ -164,9 +166,17 @@ type conjunct struct {
 	args []cue.Value
 }
 
-func conjunctOf(v cue.Value) conjunct {
-	op, args := v.Expr()
-	return conjunct{Value: v, op: op, args: args}
+func (r *reader) conjunctOf(v cue.Value) conjunct {
+	c, ok := r.taken[v]
+	if !ok {
+		op, args := v.Expr()
+		c = conjunct{Value: v, op: op, args: args}
+		if r.taken == nil {
+			r.taken = map[cue.Value]conjunct{}
+		}
+		r.taken[v] = c
+	}
+	return c
 }
 
 // conjuncts takes v apart at its ands. Those that hold only for some input are
@@ -175,7 +185,7 @@ func (r *reader) conjuncts(v cue.Value) (parts []conjunct, dropped bool) {
 	if r.isConditional(v.Source()) {
 		return nil, true
 	}
-	whole := conjunctOf(v)
+	whole := r.conjunctOf(v)
 	switch {
 	case whole.op == cue.AndOp:
 	case whole.op == cue.NoOp && len(whole.args) == 1 && whole.args[0] != v && literalMembers(expression(v.Source())) < 2:
@@ -252,6 +262,9 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 		if l, ok := literalOf(v); ok {
 			return shape{{kind: kindOf(v.Kind()), value: &l}}
 		}
+		if isBasicType(v) {
+			return ofKinds(kind)
+		}
 		name := strings.TrimSuffix(sourceText(v), "()")
 		if f, ok := formatOf(name); ok {
 			return ofFormat(f, kind)
@@ -259,8 +272,8 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 		if name == "list.UniqueItems" {
 			return uniqueItems()
 		}
-		if kind != cue.BottomKind && !isBasicType(v) {
-			r.note(v.Pos(), path, "%s", strings.TrimSuffix(sourceText(v), "()"))
+		if kind != cue.BottomKind {
+			r.note(v.Pos(), path, "%s", name)
 		}
 		return ofKinds(kind)
 	}
@@ -292,7 +305,7 @@ func (r *reader) alternatives(v conjunct, path string, c *condition) shape {
 	var members []shape
 	structs := false
 	for _, m := range v.args {
-		if conjunctOf(m).isStruct() {
+		if r.conjunctOf(m).isStruct() {
 			structs = true
 			continue
 		}

@@ -45,8 +45,15 @@ func (t *translator) fieldRule(p pending) ([]rule, bool) {
 	for _, g := range at.guards {
 		seen[g.text] = true
 	}
+	if t.strays(seen) {
+		return nil, false
+	}
 	q = t.reading(seen, q)
 	for _, g := range slices.Backward(at.guards) {
+		if g.variable != "" {
+			q.text = g.text + ".all(" + g.variable + ", " + q.text + ")"
+			continue
+		}
 		// What rendering fills in where the instance says nothing is what the
 		// expression says, unless a bound meets a default.
 		if isBound(p.expr) && !g.optional {
@@ -55,7 +62,7 @@ func (t *translator) fieldRule(p pending) ([]rule, bool) {
 		}
 		q = implies(g.text, q)
 	}
-	return []rule{{text: q.text, exact: q.exact, message: strings.Join(p.target, ".") + " must be " + textOf(p.expr)}}, true
+	return []rule{{text: q.text, exact: q.exact, message: inWords(p.target) + " must be " + textOf(p.expr)}}, true
 }
 
 // given is the predicate that a condition surely holds, and that it may hold: they
@@ -78,6 +85,33 @@ func (t *translator) given(q predicate) (sure, maybe predicate) {
 		return always(), always()
 	}
 	return allOf(append(guards, q)...), maybe
+}
+
+// strays says whether the last expression reads an item other than the one that
+// it is about.
+func (t *translator) strays(seen map[string]bool) bool {
+	return slices.ContainsFunc(t.needs, func(a access) bool {
+		return slices.ContainsFunc(a.guards, func(g guard) bool { return g.variable != "" && !seen[g.text] })
+	})
+}
+
+// inWords is a path as people write it.
+func inWords(path []string) string {
+	out := ""
+	for i, name := range path {
+		switch name {
+		case eachItem:
+			out += "[]"
+			continue
+		case eachValue:
+			name = "*"
+		}
+		if i > 0 {
+			out += "."
+		}
+		out += name
+	}
+	return out
 }
 
 // isBound says whether e is a comparison, which supplies no value.
@@ -123,7 +157,7 @@ func (t *translator) reading(seen map[string]bool, q predicate) predicate {
 // comprehension are the rules of a comprehension of ifs: that its body holds if
 // its conditions do. What only its body allows is noted in the frame.
 func (t *translator) comprehension(p pending) ([]rule, bool) {
-	if p.comprehension.Fallback != nil {
+	if p.comprehension.Fallback != nil || slices.Contains(p.target, eachItem) || slices.Contains(p.target, eachValue) {
 		return nil, false
 	}
 	var conditions, possible []predicate

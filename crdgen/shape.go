@@ -57,6 +57,8 @@ type object struct {
 	keysClosed bool
 	// rules are demands on several fields.
 	rules []rule
+	// preferred says that a default decides between o and other structs.
+	preferred bool
 }
 
 // keyPattern constrains the fields whose names are in key.

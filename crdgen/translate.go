@@ -42,6 +42,9 @@ type guard struct {
 	value    bool
 	// nullable fields may be there and null, which CEL takes for absent.
 	nullable bool
+	// variable, where it is set, stands for each item of the list or each key of
+	// the map that text is; the other guards then come with it.
+	variable string
 }
 
 // look is the field at path from self.
@@ -49,6 +52,16 @@ func (t *translator) look(path []string) (access, bool) {
 	o := t.frame.object
 	a := access{text: selfMark}
 	for i, name := range path {
+		if name == eachItem || name == eachValue {
+			if !a.enter(name) {
+				return access{}, false
+			}
+			o = nil
+			if len(a.shape) == 1 && a.shape[0].kind == cue.StructKind {
+				o = a.shape[0].object
+			}
+			continue
+		}
 		if o == nil {
 			return access{}, false
 		}
@@ -67,6 +80,26 @@ func (t *translator) look(path []string) (access, bool) {
 		}
 	}
 	return a, true
+}
+
+// enter leads from a list or a map to each of what it holds.
+func (a *access) enter(each string) bool {
+	if len(a.shape) != 1 {
+		return false
+	}
+	t := a.shape[0]
+	x := variable(a.text)
+	switch {
+	case each == eachItem && t.kind == cue.ListKind && len(t.list.prefix) == 0 && !t.list.closed:
+		a.guards = append(a.guards, guard{text: a.text, variable: x})
+		a.text, a.shape = x, t.list.rest
+	case each == eachValue && t.kind == cue.StructKind && t.object.isMap():
+		a.guards = append(a.guards, guard{text: a.text, variable: x})
+		a.text, a.shape = a.text+"["+x+"]", t.object.values
+	default:
+		return false
+	}
+	return isAccessible(a.shape)
 }
 
 func isNullable(s shape) bool {
@@ -102,10 +135,11 @@ func (t *translator) path(e ast.Expr) ([]string, bool) {
 			}
 			var out []string
 			for _, s := range t.steps[t.frame.depth:t.frames[i].depth] {
-				if s.barrier {
+				segment, ok := s.name()
+				if !ok {
 					return nil, false
 				}
-				out = append(out, s.field)
+				out = append(out, segment)
 			}
 			return append(out, name), true
 		}

@@ -92,7 +92,7 @@ func (w writer) keys(out *props, o *object, p place) {
 	for _, k := range o.patterns {
 		texts = append(texts, k.text)
 	}
-	if w.rule(out, p, q, "the fields must be as the schema says for names that match "+strings.Join(texts, " or ")) {
+	if w.rule(out, p, q, keysMessage(o, texts)) {
 		return
 	}
 	for _, k := range o.patterns {
@@ -101,6 +101,13 @@ func (w writer) keys(out *props, o *object, p place) {
 	if len(o.patterns) > 1 {
 		w.notes.add(o.patterns[0].pos, p.path+".*", "which key takes which value")
 	}
+}
+
+func keysMessage(o *object, texts []string) string {
+	if o.keysClosed && len(texts) == 1 {
+		return "each name must be " + texts[0]
+	}
+	return "each field must be what the schema says for names like " + strings.Join(texts, " and ")
 }
 
 // choice writes a choice between structs: all of their fields, and under anyOf
@@ -122,47 +129,20 @@ func (w writer) choice(out *props, s shape, p place) {
 		exact, members = false, nil
 	}
 	out.AnyOf = members
+	declared := shape{{kind: cue.StructKind, object: sum}}
 	if !exact && !p.bare {
-		declared := shape{{kind: cue.StructKind, object: sum}}
 		var of []predicate
 		for _, t := range s {
 			of = append(of, t.holds(declared, declared, "self"))
 		}
-		exact = w.rule(out, p, anyOf(of...), "must be one of the structs that the schema describes")
+		exact = w.rule(out, p, anyOf(of...), "must be "+outlines(s))
 	}
 	switch {
 	case !exact:
 		w.notes.add(p.pos, p.path, "the choice between %d structs", len(s))
-	case !areExclusive(s):
+	case !areExclusive(s) && (p.bare || !w.rule(out, p, oneAlone(s, declared, "self"), "must be like one alone of "+outlines(s))):
 		w.notes.add(p.pos, p.path, "that one of %d structs alone is meant", len(s))
 	}
-}
-
-// areExclusive says whether no struct contradicts all of the members but one.
-// CUE rejects what contradicts fewer, unless a default decides.
-func areExclusive(s shape) bool {
-	for i, t := range s {
-		for _, u := range s[i+1:] {
-			if !excludes(t.object, u.object) || !excludes(u.object, t.object) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// excludes says whether o requires a field that p can't have, or can't have with
-// the same value.
-func excludes(o, p *object) bool {
-	return slices.ContainsFunc(o.fields, func(f field) bool {
-		if !f.required {
-			return false
-		}
-		if g := p.lookup(f.name); g != nil {
-			return len(both(f.shape, g.shape)) == 0
-		}
-		return !p.open && p.values == nil
-	})
 }
 
 // sumOf is an object with the fields of all the members, each as wide as the

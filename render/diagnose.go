@@ -35,29 +35,29 @@ func (b *built) diagnose(data *ast.StructLit, err error, evals ...evalFunc) Prob
 	return d.problems.sorted()
 }
 
-// inCUEsWords reports CUE's own errors, one for each value.
+// inCUEsWords reports CUE's own errors, one for each value, and one for a union
+// however much is wrong in its branches.
 func (d *diagnosis) inCUEsWords(errs []cueerrors.Error) {
+	key := func(path []string) string { return strings.Join(path, "\x00") }
+	unions := map[string]bool{}
+	for _, e := range errs {
+		if format, _ := e.Msg(); strings.Contains(format, "empty disjunction") {
+			unions[key(e.Path())] = true
+		}
+	}
 	byPath := map[string][]cueerrors.Error{}
 	for _, e := range errs {
-		path := d.pathOf(e)
-		byPath[path] = append(byPath[path], e)
+		inUnion := false
+		for i := range e.Path() {
+			inUnion = inUnion || unions[key(e.Path()[:i])]
+		}
+		if !inUnion {
+			byPath[d.pathOf(e)] = append(byPath[d.pathOf(e)], e)
+		}
 	}
 	for path, errs := range byPath {
-		e := causes(errs)[0]
-		if format, _ := e.Msg(); strings.Contains(format, "empty disjunction") && hasBelow(byPath, path) {
-			continue
-		}
-		d.report(e, path, valueAt(d.data, splitPath(path)), cue.Value{})
+		d.problems = append(d.problems, d.told(causes(errs)[0], path, valueAt(d.data, splitPath(path)), cue.Value{}))
 	}
-}
-
-func hasBelow(byPath map[string][]cueerrors.Error, path string) bool {
-	for p := range byPath {
-		if len(p) > len(path) && strings.HasPrefix(p, path) {
-			return true
-		}
-	}
-	return false
 }
 
 // diagnosis is one walk over an instance.
@@ -139,7 +139,7 @@ func (d *diagnosis) constraint(v cue.Value, e ast.Expr, path string, schema cue.
 		// Not wrong: something is missing elsewhere that it depends on.
 		d.doubts = append(d.doubts, d.told(errs[0], path, e, schema))
 	default:
-		d.report(errs[0], path, e, schema)
+		d.problems = append(d.problems, d.told(errs[0], path, e, schema))
 	}
 }
 
@@ -157,11 +157,7 @@ func (d *diagnosis) add(path, rule string, rulePos Pos, message, hint string) {
 	})
 }
 
-// report adds an error of CUE about the value at a path, or somewhere in it.
-func (d *diagnosis) report(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) {
-	d.problems = append(d.problems, d.told(e, path, value, schema))
-}
-
+// told is an error of CUE about the value at a path, or somewhere in it.
 func (d *diagnosis) told(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) Problem {
 	if at := d.pathOf(e); len(at) > len(path) && at[:len(path)] == path {
 		path = at

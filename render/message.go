@@ -118,7 +118,7 @@ func message(err cueerrors.Error, value ast.Expr) (text, rule string) {
 	case strings.HasPrefix(format, "incompatible list lengths"):
 		return "has the wrong number of items", RuleConstraint
 	case strings.Contains(format, "empty disjunction"):
-		return "matches none of the alternatives", RuleConstraint
+		return "fits none of the alternatives", RuleConstraint
 	}
 	return errMessage(err), RuleConstraint
 }

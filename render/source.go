@@ -18,13 +18,12 @@ import (
 // source is one YAML or JSON file. Offsets in its token.File count characters,
 // so that columns do.
 type source struct {
-	name string
-	data []byte
-	file *token.File
-	// lines and starts are where lines begin, in characters and in bytes.
-	lines, starts []int
-	// bang says that there may be a tag that is nothing but "!".
-	bang bool
+	name  string
+	data  []byte
+	file  *token.File
+	lines []int
+	// bare is where there may be a tag that is nothing but "!".
+	bare map[int]bool
 	// separators are the lines that begin with ---, as places in data.
 	separators []separator
 }
@@ -34,15 +33,12 @@ type separator struct {
 	start, end int
 }
 
-var (
-	bang    = regexp.MustCompile(`!\s`)
-	bareTag = regexp.MustCompile(`^(&\S+\s+)?!\s`)
-)
+var bareTag = regexp.MustCompile(`(&\S+\s+)?!\s`)
 
 var bom = []byte("\ufeff")
 
 func newSource(name string, data []byte) *source {
-	s := &source{name: name, data: bytes.TrimPrefix(data, bom), lines: []int{0}, starts: []int{0}}
+	s := &source{name: name, data: bytes.TrimPrefix(data, bom), lines: []int{0}}
 	if n := len(s.data); n > 0 && s.data[n-1] != '\n' {
 		// kubectl ends the last line, which a block of text may stand on.
 		s.data = slices.Concat(s.data, []byte{'\n'})
@@ -59,16 +55,26 @@ func newSource(name string, data []byte) *source {
 		// YAML 1.1 ends lines at these, and so does the parser's count.
 		switch r {
 		case '\n', '\r', '\u0085', '\u2028', '\u2029':
-			s.lines, s.starts = append(s.lines, n), append(s.starts, i)
+			s.lines = append(s.lines, n)
 			if r == '\n' {
 				s.separator(i)
 			}
 		}
 	}
-	s.bang = bang.Match(s.data)
+	s.findBareTags()
 	s.file = token.NewFile(name, -1, n+1)
 	s.file.SetLines(s.lines)
 	return s
+}
+
+func (s *source) findBareTags() {
+	s.bare = map[int]bool{}
+	at, n := 0, 0
+	for _, m := range bareTag.FindAllIndex(s.data, -1) {
+		n += utf8.RuneCount(s.data[at:m[0]])
+		at = m[0]
+		s.bare[n] = true
+	}
 }
 
 // separator notes a line that begins with --- at a place in the data.
@@ -93,15 +99,7 @@ func (s *source) pos(line, column int) token.Pos {
 
 // bareTag says whether a node has the tag "!", which the library forgets.
 func (s *source) bareTag(n *yaml.Node) bool {
-	if !s.bang || n.Line < 1 || n.Line > len(s.starts) {
-		return false
-	}
-	rest := s.data[s.starts[n.Line-1]:]
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRune(rest)
-		rest = rest[size:]
-	}
-	return bareTag.Match(rest)
+	return n.Line >= 1 && n.Line <= len(s.lines) && s.bare[s.lines[n.Line-1]+n.Column-1]
 }
 
 func (s *source) node(n *yaml.Node) token.Pos { return s.pos(n.Line, n.Column) }
@@ -224,7 +222,7 @@ func (s *source) document(data []byte, line int) (*yaml.Node, Problems) {
 	case !errors.Is(err, io.EOF):
 		return nil, s.broken(data, line, err)
 	}
-	if len(doc.Content) == 0 || isNull(doc.Content[0]) && !s.bang {
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) && len(s.bare) == 0 {
 		return nil, nil
 	}
 	shift(doc.Content[0], line-1)

@@ -42,7 +42,7 @@ func (p place) item(i int, before, after []ast.Expr) place {
 
 // A walk evaluates the instance, or parts of it, again and again. This many
 // fields in all take about a second.
-const maxSpent = 500_000
+const maxSpent = 300_000
 
 type overspent struct{}
 
