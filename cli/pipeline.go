@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,7 @@ func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
 		if err != nil {
 			return sum, err
 		}
-		if r.instance != nil {
+		if r.instance != nil && r.instance.Name != "" {
 			r.problems = append(r.problems, duplicate(r.instance, first)...)
 		}
 		sum.add(r.file, r.instance, r.problems)
@@ -102,17 +103,23 @@ func job[T any](in input, c *catalog, namespace string, value func(render.Result
 			out.problems = append(out.problems, problemsOf(err)...)
 			return out
 		}
-		if out.problems = append(out.problems, in.instance.Place(p, namespace)...); out.problems.Failed() {
-			return out
-		}
+		out.problems = append(out.problems, in.instance.Place(p, namespace)...)
 		res := r.Render(in.instance, p)
-		out.problems = append(out.problems, res.Problems...)
+		out.problems = append(out.problems, otherThan(out.problems, res.Problems)...)
 		if !out.problems.Failed() {
 			v, problems := value(res)
 			out.value, out.problems = v, append(out.problems, problems...)
 		}
 		return out
 	}}
+}
+
+// otherThan leaves out problems at places that have one already: a name that
+// Kubernetes doesn't take needn't match the platform's pattern too.
+func otherThan(known, found render.Problems) render.Problems {
+	return slices.DeleteFunc(slices.Clone(found), func(p render.Problem) bool {
+		return slices.ContainsFunc(known, func(k render.Problem) bool { return k.Pos == p.Pos && k.Path == p.Path })
+	})
 }
 
 // problemsOf gives the problems in an error, or the error as one without a place.

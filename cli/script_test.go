@@ -35,7 +35,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)
 			env.Setenv("NO_COLOR", "1")
-			return nil
+			// An empty file here keeps one in a directory above out of the tests.
+			return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,

@@ -20,9 +20,6 @@ type Instance struct {
 	File string
 	v1alpha1.ObjectRef
 
-	// Warnings are what was found while reading, and stops nothing.
-	Warnings Problems
-
 	graphNamespace      string
 	labels, annotations *ast.StructLit
 	spec                ast.Expr
@@ -53,8 +50,8 @@ func (in *Instance) Group() string {
 }
 
 // Instances reads the instances of one YAML or JSON file, document by document;
-// a v1 List stands for its items. Each element is an instance, or what is wrong
-// with the document that should have been one. A document that isn't YAML ends
+// a v1 List stands for its items. Each element is an instance and what is wrong
+// with it besides its spec; the instance is nil where even its kind is unknown. A document that isn't YAML ends
 // the sequence, since nothing after it can be trusted.
 func Instances(file string, data []byte) iter.Seq2[*Instance, Problems] {
 	return func(yield func(*Instance, Problems) bool) {
@@ -121,7 +118,9 @@ var metadataFields = []string{
 	"resourceVersion", "selfLink", "uid",
 }
 
-// newInstance checks everything of an instance but its spec.
+// newInstance checks everything of an instance but its spec. Whatever is wrong
+// with it, an instance comes back if it can be told which platform it is for, so
+// that its spec can be checked too.
 func newInstance(file string, doc *ast.StructLit) (*Instance, Problems) {
 	in := &Instance{File: file, doc: doc}
 	r := reader{at: doc}
@@ -149,10 +148,10 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, Problems) {
 	if f := field(doc, "spec"); f != nil {
 		in.spec = f.Value
 	}
-	if len(r.problems) > 0 {
+	if in.APIVersion == "" || in.Kind == "" {
 		return nil, r.problems
 	}
-	return in, nil
+	return in, r.problems
 }
 
 // reader picks fields out of an instance and gathers what is wrong with them.

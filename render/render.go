@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -49,11 +51,11 @@ func (r *Renderer) module(m *Module) *built {
 // Render checks an instance and renders it. The instance's namespace must be
 // settled before (see [Instance.Place]).
 func (r *Renderer) Render(in *Instance, p *Platform) Result {
-	res := Result{Instance: in, Platform: p, Problems: in.Warnings}
+	res := Result{Instance: in, Platform: p}
 	b := r.module(p.Module)
 	v, problems := b.input(in.data(p), p, in.Version())
-	res.Problems = append(res.Problems, problems...)
-	if !res.Problems.Failed() {
+	res.Problems = append(res.Problems, in.known(problems)...)
+	if !res.Problems.Failed() && in.Name != "" {
 		g, problems := r.graph(v, in, p)
 		res.Problems = append(res.Problems, problems...)
 		if !res.Problems.Failed() {
@@ -71,6 +73,11 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	}
 	res.Problems = res.Problems.sorted()
 	return res
+}
+
+// known leaves out what is wrong with a name that isn't there.
+func (in *Instance) known(ps Problems) Problems {
+	return slices.DeleteFunc(ps, func(p Problem) bool { return in.Name == "" && p.Path == "metadata.name" })
 }
 
 // data is what the module sees of an instance: metadata and spec, nothing else.
@@ -97,7 +104,7 @@ func (in *Instance) data(p *Platform) *ast.StructLit {
 			add(name, f.Value)
 			continue
 		}
-		add(name, stringLit(in.Namespace, metaPos))
+		add(name, stringLit(map[string]string{"name": "name", "namespace": in.Namespace}[name], metaPos))
 	}
 	specPos := at
 	if f := field(in.doc, "spec"); f != nil {
