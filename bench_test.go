@@ -123,6 +123,18 @@ spec:
 	if err := os.WriteFile(filepath.Join(dir, "apps.yaml"), []byte(all.String()), 0o600); err != nil {
 		b.Fatal(err)
 	}
+	all.Reset()
+	for i := range 100 {
+		fmt.Fprintf(&all, `---
+apiVersion: platform.pequod.io/v1alpha1
+kind: Transform
+metadata: {name: webservice-%d}
+spec: {cueRef: {type: path, ref: webservice}, group: team-%d.example.com}
+`, i, i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "transforms.yaml"), []byte(all.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
 	return dir
 }
 
@@ -146,6 +158,7 @@ func BenchmarkProcess(b *testing.B) {
 		{"help", 1, []string{"--help"}, 2, 21},
 		{"crd-generate", 1, []string{"crd", "generate", "-p", "embedded:webservice"}, 2, 21},
 		{"validate-1", 1, []string{"validate", "-f", "apps.yaml"}, 2, 21},
+		{"crd-generate-100", 1, []string{"crd", "generate", "-p", "transforms.yaml"}, 200, 3},
 		{"render-1000", 1000, []string{"render", "-f", "apps.yaml"}, 100, 5},
 		{"validate-1000", 1000, []string{"validate", "-f", "apps.yaml"}, 100, 5},
 		{"render-10000", 10000, []string{"render", "-f", "apps.yaml"}, 1000, 3},

@@ -59,60 +59,59 @@ func (o *crdGenerateOptions) run(ctx context.Context, s streams, kinds []string)
 		return err
 	}
 	defer w.abort()
-	for _, p := range platforms {
-		obj, notes, err := o.generate(ctx, p)
-		if err != nil {
-			return err
-		}
-		for _, n := range notes {
+	crds, err := o.generate(ctx, platforms)
+	if err != nil {
+		return err
+	}
+	for i, crd := range crds {
+		for _, n := range crd.notes {
 			fmt.Fprintln(s.err, n)
 		}
-		if err := w.add(obj, p.From); err != nil {
+		if err := w.add(crd.outputObject, platforms[i].From); err != nil {
 			return err
 		}
 	}
 	return w.commit(s)
 }
 
-// generate makes one CRD, under the limits of evaluation.
-func (o *crdGenerateOptions) generate(ctx context.Context, p *render.Platform) (outputObject, []string, error) {
-	type generated struct {
-		obj   outputObject
-		notes []string
-		err   error
-	}
-	g, err := render.Guard(ctx, o.limits(), p.From, func() generated {
-		inputs, status := p.Schemas()
-		r, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
-		if err != nil {
-			return generated{err: err}
-		}
-		var g generated
-		for _, n := range r.Notes {
-			at := p.From
-			if pos := n.Pos.Position(); pos.Filename != "" {
-				at = pos.String()
-			}
-			g.notes = append(g.notes, fmt.Sprintf("%s: %s: %s", at, n.Path, n.Message))
-		}
-		name := r.CRD.Name
-		g.obj.key = "customresourcedefinition.apiextensions.k8s.io/" + name
-		g.obj.path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
-		if o.output == "yaml" {
-			g.obj.data, g.err = crdgen.Marshal(r.CRD)
-			return g
-		}
-		g.obj.data, g.err = encode(o.output, r.CRD, g.obj.key)
-		return g
-	})
-	if err == nil {
-		err = g.err
-	}
+// generatedCRD is a CRD, and what it doesn't say, one line each.
+type generatedCRD struct {
+	outputObject
+	notes []string
+}
+
+// generate makes the CRDs of platforms on all processors, under the limits of
+// evaluation.
+func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.Platform) ([]generatedCRD, error) {
+	return render.Map(ctx, o.limits(), platforms, func(p *render.Platform) string { return p.From }, o.generateOne)
+}
+
+func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, error) {
+	var g generatedCRD
+	inputs, status := p.Schemas()
+	r, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
 	var cueErr cueerrors.Error
 	if errors.As(err, &cueErr) {
 		err = render.ModuleProblems(p.From, err)
 	}
-	return g.obj, g.notes, err
+	if err != nil {
+		return g, err
+	}
+	for _, n := range r.Notes {
+		at := p.From
+		if pos := n.Pos.Position(); pos.Filename != "" {
+			at = pos.String()
+		}
+		g.notes = append(g.notes, fmt.Sprintf("%s: %s: %s", at, n.Path, n.Message))
+	}
+	g.key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
+	g.path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)
+	if o.output == "yaml" {
+		g.data, err = crdgen.Marshal(r.CRD)
+	} else {
+		g.data, err = encode(o.output, r.CRD, g.key)
+	}
+	return g, err
 }
 
 // ofKinds picks the platforms of the given kinds, all of them for none.

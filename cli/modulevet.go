@@ -42,12 +42,12 @@ func (o *moduleVetOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	crd := &crdGenerateOptions{platformFlags: o.platformFlags, outputFlags: outputFlags{output: "yaml"}}
-	for _, p := range catalog.given {
-		_, notes, err := crd.generate(ctx, p)
-		if err != nil {
-			return err
-		}
-		for _, n := range notes {
+	crds, err := crd.generate(ctx, catalog.given)
+	if err != nil {
+		return err
+	}
+	for _, c := range crds {
+		for _, n := range c.notes {
 			fmt.Fprintln(s.out, n)
 		}
 	}

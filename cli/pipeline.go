@@ -54,12 +54,9 @@ func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
 		return sum, err
 	}
 	opts := render.Options{AllowSecrets: f.allowSecrets}
-	for _, ref := range f.policies {
-		p, err := openPolicy(ctx, f.limits(), ref)
-		if err != nil {
-			return sum, err
-		}
-		opts.Policies = append(opts.Policies, p)
+	opts.Policies, err = render.Map(ctx, f.limits(), f.policies, func(ref string) string { return ref }, openPolicy)
+	if err != nil {
+		return sum, err
 	}
 	var unread error
 	jobs := func(yield func(render.Job[rendered[T]]) bool) {
@@ -143,23 +140,12 @@ func duplicate(in *render.Instance, first map[string]render.Pos) render.Problems
 	return nil
 }
 
-func openPolicy(ctx context.Context, limits render.Limits, arg string) (*render.Policy, error) {
+func openPolicy(arg string) (*render.Policy, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {
 		return nil, err
 	}
-	type loaded struct {
-		p   *render.Policy
-		err error
-	}
-	l, err := render.Guard(ctx, limits, arg, func() loaded {
-		p, err := loadPolicy(ref, "")
-		return loaded{p, err}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return l.p, l.err
+	return loadPolicy(ref, "")
 }
 
 // checks gathers what was looked at and what was found.

@@ -64,33 +64,25 @@ type catalog struct {
 
 // open loads the platforms that the flags name.
 func (f *platformFlags) open(ctx context.Context) (*catalog, error) {
-	c := &catalog{}
+	var all []transform
 	for i, arg := range f.platforms {
 		if slices.Contains(f.platforms[:i], arg) {
 			continue // completion gives every flag twice
 		}
-		specs, err := transforms(arg)
+		ts, err := transforms(arg)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range specs {
-			type loaded struct {
-				p   *render.Platform
-				err error
-			}
-			l, err := render.Guard(ctx, f.limits(), t.from, func() loaded {
-				p, err := t.load()
-				return loaded{p, err}
-			})
-			if err != nil {
-				return nil, err
-			}
-			if l.err != nil {
-				return nil, l.err
-			}
-			if err := c.add(l.p); err != nil {
-				return nil, err
-			}
+		all = append(all, ts...)
+	}
+	platforms, err := render.Map(ctx, f.limits(), all, func(t transform) string { return t.from }, transform.load)
+	if err != nil {
+		return nil, err
+	}
+	c := &catalog{}
+	for _, p := range platforms {
+		if err := c.add(p); err != nil {
+			return nil, err
 		}
 	}
 	return c, nil

@@ -109,7 +109,7 @@ func (t *translator) interpolation(x *ast.Interpolation) (operand, bool) {
 	}
 	for i, e := range x.Elts {
 		if i%2 == 1 {
-			v, ok := t.value(e.(ast.Expr))
+			v, ok := t.value(e)
 			rest, nullable := withoutNull(v.shape)
 			switch kinds := kindsOf(rest); {
 			case !ok || nullable:

@@ -23,9 +23,9 @@ func (t *translator) condition(e ast.Expr) predicate {
 	case *ast.BinaryExpr:
 		switch x.Op {
 		case token.LAND:
-			return both2(t.condition(x.X), t.condition(x.Y), allOf)
+			return exactly(t.condition(x.X), t.condition(x.Y), allOf)
 		case token.LOR:
-			return both2(t.condition(x.X), t.condition(x.Y), anyOf)
+			return exactly(t.condition(x.X), t.condition(x.Y), anyOf)
 		case token.MAT, token.NMAT:
 			return t.matches(x)
 		}
@@ -55,7 +55,8 @@ func isPlain(s shape) bool {
 	return kinds == cue.BoolKind || kinds == cue.StringKind || kinds&^cue.NumberKind == 0
 }
 
-func both2(a, b predicate, of func(...predicate) predicate) predicate {
+// exactly joins two predicates that are exact.
+func exactly(a, b predicate, of func(...predicate) predicate) predicate {
 	if !a.exact || !b.exact {
 		return unknown()
 	}
@@ -71,7 +72,7 @@ func not(p predicate) predicate {
 	case p.text == "false":
 		return always()
 	}
-	return predicate{text: "!" + wrap(p.text), exact: true}
+	return predicate{text: negated(p.text), exact: true}
 }
 
 // presence is the predicate that a field is there, or isn't.

@@ -276,6 +276,7 @@ func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
 			v, ok = cue.Value{}, false
 		}
 	}()
+	//lint:ignore SA1019 a scope is of use in its own context only
 	v = r.input.Context().BuildExpr(unresolved(e).(ast.Expr), cue.Scope(r.input), cue.InferBuiltins(true))
 	return v, v.Exists()
 }

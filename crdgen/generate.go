@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -174,7 +175,26 @@ func readSpec(input cue.Value) (*specShape, error) {
 }
 
 // read reads the definition def as the field path.
-func read(v cue.Value, def, path string) (*specShape, error) {
+func read(v cue.Value, def, path string) (s *specShape, err error) {
+	defer func() {
+		// CUE v0.17.1 panics over some disjunctions and cycles.
+		if r := recover(); r != nil && fromCUE() {
+			s, err = nil, errors.Newf(v.Pos(), "%s: CUE can't evaluate it: %v", def, r)
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	return readDefinition(v, def, path)
+}
+
+// fromCUE says whether CUE's evaluator is panicking.
+func fromCUE() bool {
+	stack := string(debug.Stack())
+	_, panicking, _ := strings.Cut(stack, "panic(")
+	return strings.Contains(panicking, "cuelang.org/go/internal/")
+}
+
+func readDefinition(v cue.Value, def, path string) (*specShape, error) {
 	if !v.Exists() {
 		return nil, fmt.Errorf("%s: %w", def, v.Err())
 	}

@@ -7,156 +7,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/token"
 )
-
-// structure is what v admits among structs: one term, or one for each member of
-// a disjunction.
-func (r *reader) structure(v cue.Value, path string, c *condition) shape {
-	s := r.sourcesOf(v, c)
-	leave, ok := r.enter(path, keyOf(s.literals))
-	if !ok {
-		return anything()
-	}
-	defer leave()
-	members := structMembers(v)
-	s.ways = max(s.ways, literalMembers(expression(v.Source())))
-	if len(members) < s.ways {
-		members = r.survivors(v, s)
-	}
-	if len(members) != 1 {
-		for _, n := range s.notes {
-			r.note(n.pos, path, "%s", n.what)
-		}
-		s.notes = nil
-	}
-	if members == nil {
-		r.note(v.Pos(), path, "the choice between structs")
-		return ofKinds(cue.StructKind)
-	}
-	// CUE v0.17 doesn't close a struct that is unified with matchN, nor what is
-	// in it.
-	loose := r.loose
-	r.loose = loose || slices.ContainsFunc(s.calls, func(v cue.Value) bool { return v.IncompleteKind() == cue.TopKind })
-	var out shape
-	for _, m := range members {
-		read := func() {
-			out = append(out, term{kind: cue.StructKind, object: r.object(m, path, s, len(members) > 1)})
-		}
-		if len(members) == 1 {
-			read()
-			continue
-		}
-		r.in(step{barrier: true}, read)
-	}
-	r.loose = loose
-	if _, preferred := v.Default(); preferred && len(out) > 1 {
-		for _, t := range out {
-			t.object.preferred = true
-		}
-	}
-	out = either(out)
-	for _, call := range s.calls {
-		out = both(out, r.leaf(r.conjunctOf(call), path, c))
-	}
-	for _, call := range s.memberCalls {
-		if call.IncompleteKind() != cue.BottomKind {
-			r.note(call.Pos(), path, "%s", sourceText(call))
-		}
-	}
-	return out
-}
-
-// literalMembers is how many structs the disjunction e lists. CUE leaves out those
-// that fail without input.
-func literalMembers(e ast.Expr) int {
-	switch x := e.(type) {
-	case *ast.BinaryExpr:
-		if x.Op == token.OR {
-			return literalMembers(expression(x.X)) + literalMembers(expression(x.Y))
-		}
-	case *ast.UnaryExpr:
-		if x.Op == token.MUL {
-			return literalMembers(expression(x.X))
-		}
-	case *ast.StructLit:
-		return 1
-	}
-	return 0
-}
-
-// structMembers are the structs among the members of v's disjunction as
-// evaluated, or v itself.
-func structMembers(v cue.Value) []cue.Value {
-	e := v.Eval()
-	op, args := e.Expr()
-	switch {
-	case op == cue.OrOp:
-		return slices.DeleteFunc(args, func(m cue.Value) bool { return m.IncompleteKind() != cue.StructKind })
-	case op == cue.NoOp && len(args) == 1 && args[0] != e && args[0].IncompleteKind() == cue.StructKind:
-		return args
-	}
-	return []cue.Value{v}
-}
-
-// survivors are the members of v's disjunctions where CUE evaluates fewer than
-// the source has. It is nil if they can't be told: if CUE may have left members
-// out because they contradict a default that an instance can override, or
-// because they look alike until there is data.
-func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
-	if slices.ContainsFunc(s.literals, anyFieldRefers) {
-		return nil
-	}
-	evaluated := structMembers(v)
-	if len(evaluated) >= r.alive(v) && !slices.ContainsFunc(s.literals, calls) {
-		return evaluated
-	}
-	if whole := r.conjunctOf(v); whole.op == cue.OrOp {
-		var out []cue.Value
-		for _, m := range whole.args {
-			if inner := r.conjunctOf(m); inner.op == cue.OrOp {
-				return nil
-			} else if inner.isStruct() {
-				out = append(out, m)
-			}
-		}
-		return out
-	}
-	return nil
-}
-
-// alive is in how many ways v's disjunctions can be resolved without a
-// contradiction.
-func (r *reader) alive(v cue.Value) int {
-	s := &sources{counting: true}
-	_, alive := r.collect(v, v, s, false, 0)
-	return alive
-}
-
-// calls says whether anything in n calls a function, which may fail for want of
-// data: struct.MinFields does.
-func calls(n ast.Node) bool {
-	found := false
-	ast.Walk(n, func(n ast.Node) bool {
-		_, isCall := n.(*ast.CallExpr)
-		found = found || isCall
-		return !found
-	}, nil)
-	return found
-}
-
-// keyOf names a struct by all of its literals, so that a generic definition may
-// be used inside of itself with another argument.
-func keyOf(literals []ast.Node) string {
-	var keys []string
-	for _, lit := range literals {
-		if k := key(lit); k != "" {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, " ")
-}
 
 // object is what the struct v admits. A member of a disjunction is kept even if
 // one of its fields admits nothing.
@@ -192,8 +43,8 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 		if r.at = declared[it.Selector().Unquoted()]; !r.at.IsValid() {
 			r.at = it.Value().Pos()
 		}
-		if !r.onlyConditional(it, c) {
-			o.fields = append(o.fields, r.field(it, path, c, member))
+		if len(s.declarations(it.Selector().Unquoted())) > 0 || !r.onlyConditional(it, c) {
+			o.fields = append(o.fields, r.field(it, path, s, member))
 		}
 		r.at = before
 	}
@@ -231,15 +82,21 @@ func (r *reader) onlyConditional(it *cue.Iterator, c *condition) bool {
 
 // field reads one field. The shape of an optional field that can't be present is
 // empty.
-func (r *reader) field(it *cue.Iterator, path string, c *condition, member bool) field {
+func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) field {
+	c := s.condition
 	v, name := it.Value(), it.Selector().Unquoted()
 	path += "." + name
 	f := field{name: name, description: description(v), pos: r.at, attributes: r.attributes(v, r.at, path)}
 	r.in(step{field: name}, func() { f.shape = r.shape(v, path, c.field(name)) })
-	f.optional = it.FieldType()&cue.OptionalConstraint != 0
+	mark := it.FieldType()
+	if c.touches(name) {
+		mark = s.markOf(name)
+	}
+	f.optional = mark&cue.OptionalConstraint != 0
 	if len(f.shape) == 0 {
 		switch {
 		case f.optional:
+			f.shape = r.forbidden(v, path)
 			return f
 		case !member && !c.touches(name):
 			r.fail(errors.Newf(r.at, "%s: admits no value", path))
@@ -247,10 +104,11 @@ func (r *reader) field(it *cue.Iterator, path string, c *condition, member bool)
 		f.shape = anything()
 	}
 	if f.optional {
+		f.filled = c.touches(name) && !s.isBound(name)
 		return f
 	}
-	if c.touches(name) && !c.onlyBounds(name) {
-		if it.FieldType()&cue.RequiredConstraint != 0 || v.Validate(cue.Concrete(true)) != nil {
+	if c.touches(name) && (!c.onlyBounds(name) || !s.isBound(name)) {
+		if mark&cue.RequiredConstraint != 0 || v.Validate(cue.Concrete(true)) != nil {
 			r.note(f.pos, path, "that the field is given")
 		}
 		return f
@@ -260,7 +118,7 @@ func (r *reader) field(it *cue.Iterator, path string, c *condition, member bool)
 		value = value || valueDependsOnInput(src)
 		anyRef = anyRef || anyDependsOnInput(src)
 	}
-	if it.FieldType()&cue.RequiredConstraint != 0 {
+	if mark&cue.RequiredConstraint != 0 {
 		f.required = true
 		return f
 	}
@@ -268,12 +126,40 @@ func (r *reader) field(it *cue.Iterator, path string, c *condition, member bool)
 	// input completes it, CUE rejects the instance if v isn't concrete.
 	if v.Validate(cue.Concrete(true)) != nil {
 		f.required = !value && !r.matching
+		if value && f.shape.demands() {
+			r.note(f.pos, path, "that the field is given")
+		}
 		return f
 	}
 	if !anyRef && !c.touches(name) {
 		f.value = defaultOf(v)
 	}
 	return f
+}
+
+// demands says whether a struct in s has a field that must be given.
+func (s shape) demands() bool {
+	return slices.ContainsFunc(s, func(t term) bool {
+		return t.kind == cue.StructKind && slices.ContainsFunc(t.object.fields, func(f field) bool {
+			return f.required || !f.optional && f.shape.demands()
+		})
+	})
+}
+
+// forbidden is what an optional field admits that CUE evaluates to an error. In
+// the values of a map, CUE v0.17.1 takes fields beside an embedded definition for
+// misspelt ones; that says nothing about what an instance may have.
+func (r *reader) forbidden(v cue.Value, path string) shape {
+	if err := v.Err(); err == nil || !strings.Contains(err.Error(), "not allowed") {
+		return nil
+	}
+	if e := expression(v.Source()); e != nil && !anyFieldRefers(e) {
+		if s, ok := r.staticShape(e, r.closed); ok {
+			return s
+		}
+	}
+	r.note(r.at, path, "what the field holds")
+	return anything()
 }
 
 // expressions are the sources of v's conjuncts.
@@ -305,80 +191,6 @@ func defaultOf(v cue.Value) []byte {
 	return data
 }
 
-// pattern is a constraint on the fields whose names satisfy key.
-type pattern struct {
-	key, value cue.Value
-}
-
-// rest sets what o's other fields may be.
-func (r *reader) rest(o *object, v cue.Value, patterns []pattern, path string) {
-	var all, some []pattern
-	for _, p := range patterns {
-		if a := r.attributes(p.value, p.value.Pos(), path+".*"); a != nil {
-			// labels: [string]: string @k8s(…) is about the values, which CUE's
-			// syntax hides.
-			r.fail(errors.Newf(p.value.Pos(), "%s.*: @%s belongs to a field: put the map in braces and the attribute behind them", path, attributeName))
-		}
-		if isAnyString(p.key) {
-			all = append(all, p)
-		} else {
-			some = append(some, p)
-		}
-	}
-	path += ".*"
-	open := v.Allows(cue.AnyString)
-	if r.closed && !v.LookupPath(cue.MakePath(cue.AnyString)).Exists() {
-		// v is a part of something closed and doesn't know it.
-		open = false
-	}
-	open = open || r.loose
-	if len(all) > 0 {
-		values := anything()
-		for _, p := range all {
-			each := step{each: eachValue}
-			if len(o.fields) > 0 || len(some) > 0 || o.open {
-				each = step{barrier: true}
-			}
-			r.in(each, func() { values = both(values, r.shape(p.value, path, nil)) })
-		}
-		o.values = values
-		for _, p := range some {
-			r.keyed(o, p, values, path)
-		}
-		return
-	}
-	if open {
-		o.open = true
-		for _, p := range some {
-			r.note(p.value.Pos(), path, "the constraint on fields that match %s", sourceText(p.key))
-		}
-		return
-	}
-	for _, p := range some {
-		r.keyed(o, p, anything(), path)
-		o.values = either(o.values, o.patterns[len(o.patterns)-1].values)
-		o.keysClosed = true
-	}
-}
-
-// item is what the values of a map admit.
-func (r *reader) item(v cue.Value, path string) shape {
-	var s shape
-	r.in(step{barrier: true}, func() { s = r.shape(v, path, nil) })
-	return s
-}
-
-// keyed adds a pattern to o, whose values are narrowed by it.
-func (r *reader) keyed(o *object, p pattern, values shape, path string) {
-	k := keyPattern{text: sourceText(p.key), pos: p.value.Pos(), values: both(values, r.item(p.value, path))}
-	notes := r.capture(func() { k.key = both(ofKinds(cue.StringKind), r.item(p.key, path)) })
-	if len(notes) > 0 {
-		// A key that can't be told may be any.
-		k.key = nil
-	}
-	o.patterns = append(o.patterns, k)
-}
-
 // conditionalShape is what a field may be that only comprehensions declare, with
 // one of these expressions each.
 func (r *reader) conditionalShape(exprs []ast.Expr, open bool) shape {
@@ -404,10 +216,4 @@ func (r *reader) conditionalShape(exprs []ast.Expr, open bool) shape {
 		return anything()
 	}
 	return out
-}
-
-// isAnyString says whether every field's name satisfies key.
-func isAnyString(key cue.Value) bool {
-	op, args := key.Expr()
-	return op == cue.NoOp && (len(args) == 0 || args[0] == key) && !key.IsConcrete() && key.IncompleteKind()&cue.StringKind != 0
 }

@@ -74,7 +74,9 @@ func judge(module cue.Value, doc []byte) (out any, mended, err error) {
 		}
 		again := false
 		for _, e := range errors.Errors(err) {
-			again = !strings.Contains(e.Error(), "not allowed") && mendAt(syntax, e.Path()) || again
+			text := e.Error()
+			about := strings.Contains(text, "null") || strings.Contains(text, "float") || strings.Contains(text, "disjunction")
+			again = about && mendAt(syntax, e.Path()) || again
 		}
 		if !again {
 			return nil, mended, err

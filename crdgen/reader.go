@@ -85,8 +85,17 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 	}
 	parts, dropped := r.conjuncts(v)
 	validated := slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.CallOp && callee(p.args) != "close" })
+	if len(parts) > 1 && !dropped && v.IncompleteKind() == cue.BottomKind && !slices.ContainsFunc(parts, r.mayChange) {
+		return nil
+	}
 	s, wholeStruct, wholeList := anything(), false, false
 	for _, p := range parts {
+		if e := expression(p.Source()); e != nil && dependsOnInput(e) {
+			r.share(e)
+			if p.isStruct() && (p.op == cue.SelectorOp || p.op == cue.IndexOp) {
+				r.note(p.Pos(), path, "that the value equals that of another field")
+			}
+		}
 		switch {
 		// Fields and items are read from the whole, not from its parts: only
 		// the whole knows which there are, which are required, and whether
@@ -115,42 +124,6 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 		}
 	}
 	return s
-}
-
-// related reads a conjunct. What it says about other fields waits to become a
-// rule.
-func (r *reader) related(p conjunct, path string, c *condition) shape {
-	e := expression(p.Source())
-	if e == nil || !dependsOnInput(e) {
-		return r.leaf(p, path, c)
-	}
-	r.share(e)
-	var s shape
-	notes := r.capture(func() {
-		s = r.leaf(p, path, c)
-		if callsAmong(e) {
-			// CUE leaves a call out of a disjunction that fails without input.
-			r.note(p.Pos(), path, "what is computed from other fields")
-			s = anything()
-		}
-	})
-	if len(notes) > 0 && !r.wait(pending{expr: e, notes: notes}, e) {
-		r.put(notes...)
-	}
-	return s
-}
-
-// callsAmong says whether a member of the disjunction e calls a function of other
-// fields.
-func callsAmong(e ast.Expr) bool {
-	x, ok := e.(*ast.BinaryExpr)
-	if !ok {
-		return false
-	}
-	return slices.ContainsFunc([]ast.Expr{x.X, x.Y}, func(e ast.Expr) bool {
-		_, isCall := expression(e).(*ast.CallExpr)
-		return isCall && dependsOnInput(e) || callsAmong(expression(e))
-	})
 }
 
 // isList says whether v is a list literal.
@@ -315,83 +288,4 @@ func (r *reader) alternatives(v conjunct, path string, c *condition) shape {
 		members = append(members, r.structure(v.Value, path, c))
 	}
 	return either(members...)
-}
-
-// reference is what the value that v refers to admits.
-func (r *reader) reference(v cue.Value, path string, c *condition) shape {
-	before := r.at
-	defer func() { r.at = before }()
-	if p := v.Pos(); p.IsValid() {
-		r.at = p
-	}
-	if dependsOnInput(expression(v.Source())) {
-		r.note(r.at, path, "that the value equals that of another field")
-		return r.referred(v, path)
-	}
-	d := cue.Dereference(v)
-	if d == v {
-		d = v.Eval()
-		if op, _ := d.Expr(); op == cue.SelectorOp || op == cue.IndexOp || op == cue.SliceOp {
-			r.note(r.at, path, "%s", sourceText(v))
-			return ofKinds(v.IncompleteKind())
-		}
-	}
-	leave, ok := r.enter(path, "")
-	if !ok {
-		return anything()
-	}
-	defer leave()
-	return r.shape(d, path, c)
-}
-
-// referred is what a value can be that equals the value of another field. For
-// structs and lists it is anything: what other input adds to them isn't known
-// here.
-func (r *reader) referred(v cue.Value, path string) shape {
-	d := cue.Dereference(v)
-	key := "=" + key(d.Source())
-	if d == v || slices.Contains(r.open, key) {
-		return anything()
-	}
-	leave, ok := r.enter(path, key)
-	if !ok {
-		return anything()
-	}
-	defer leave()
-	if kinds := d.IncompleteKind(); kinds&(cue.ListKind|cue.StructKind) != 0 {
-		return anything()
-	}
-	var s shape
-	r.in(step{barrier: true}, func() { s = r.shape(d, path, nil) })
-	if len(s) == 0 || kindsOf(s)&(cue.ListKind|cue.StructKind) != 0 {
-		return anything()
-	}
-	return s
-}
-
-// computed is the result of an operation.
-func (r *reader) computed(v cue.Value, op cue.Op, path string) shape {
-	if !dependsOnInput(expression(v.Source())) {
-		if l, ok := literalOf(v); ok {
-			return shape{{kind: kindOf(v.Kind()), value: &l}}
-		}
-	}
-	r.note(v.Pos(), path, "what is computed from other fields")
-	switch op {
-	case cue.InterpolationOp:
-		return ofKinds(cue.StringKind | cue.BytesKind)
-	case cue.EqualOp, cue.NotEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
-		cue.RegexMatchOp, cue.NotRegexMatchOp, cue.BooleanAndOp, cue.BooleanOrOp, cue.NotOp:
-		return ofKinds(cue.BoolKind)
-	}
-	return anything()
-}
-
-// callee is the name of the builtin that an expression calls, such as
-// "strings.MinRunes".
-func callee(args []cue.Value) string {
-	if len(args) == 0 || !args[0].Exists() {
-		return ""
-	}
-	return strings.TrimSuffix(sourceText(args[0]), "()")
 }

@@ -1,6 +1,7 @@
 package crdgen
 
 import (
+	"slices"
 	"strings"
 
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,7 +22,13 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 	const rules = ".x-kubernetes-validations"
 	// A problem is about one rule of a schema, or about all of them.
 	one, all := map[string]bool{}, map[string]bool{}
+	var defaults []string
 	for _, e := range problems {
+		if at, isDefault := strings.CutSuffix(e.Field, ".default"); isDefault && strings.HasPrefix(at, name+".") {
+			// Rules are tried on defaults before they are tried themselves.
+			defaults = append(defaults, strings.TrimPrefix(at, name))
+			continue
+		}
 		at, which, found := strings.Cut(e.Field, rules)
 		if !found || !strings.HasPrefix(at, name+".") {
 			continue
@@ -36,7 +43,8 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 	before := len(refused)
 	walk(schema, "", func(at string, p props) {
 		for i, r := range p.XValidations {
-			if all[at] || one[at+"["+itoa(int64(i))+"]"] {
+			within := func(schema string) bool { return at == schema || strings.HasPrefix(at, schema+".") }
+			if all[at] || one[at+"["+itoa(int64(i))+"]"] || slices.ContainsFunc(defaults, within) {
 				refused[ruleKey{at, r.Rule}] = true
 			}
 		}

@@ -2,9 +2,7 @@ package crdgen
 
 import (
 	"slices"
-	"strings"
 
-	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 )
@@ -26,7 +24,7 @@ func (r *reader) resolve(f *frame, p pending) {
 	}
 	for _, q := range rules {
 		q.notes = p.notes
-		q.defaulted = t.defaulted
+		q.defaulted, q.fields = t.defaulted, t.fields
 		f.object.rules = append(f.object.rules, q)
 	}
 }
@@ -48,6 +46,7 @@ func (t *translator) fieldRule(p pending) ([]rule, bool) {
 	if t.strays(seen) {
 		return nil, false
 	}
+	rules := t.ingredients(p, at)
 	q = t.reading(seen, q)
 	for _, g := range slices.Backward(at.guards) {
 		if g.variable != "" {
@@ -62,56 +61,34 @@ func (t *translator) fieldRule(p pending) ([]rule, bool) {
 		}
 		q = implies(g.text, q)
 	}
-	return []rule{{text: q.text, exact: q.exact, message: inWords(p.target) + " must be " + textOf(p.expr)}}, true
+	return append(rules, rule{text: q.text, exact: q.exact, message: inWords(p.target) + " must be " + textOf(p.expr), field: fieldPath(p.target)}), true
 }
 
-// given is the predicate that a condition surely holds, and that it may hold: they
-// differ where it reads fields that rendering fills in.
-func (t *translator) given(q predicate) (sure, maybe predicate) {
-	needs := t.needs
-	maybe = t.reading(map[string]bool{}, q)
-	sure = q
+// ingredients is the rule that the optional fields are there of which rendering
+// makes a field that the instance may leave out.
+func (t *translator) ingredients(p pending, at access) []rule {
+	n := len(at.guards)
+	if n == 0 || at.guards[n-1].optional || at.guards[n-1].variable != "" || isBound(p.expr) {
+		return nil
+	}
 	seen := map[string]bool{}
-	var guards []predicate
-	for _, a := range needs {
-		for _, g := range a.guards {
-			if !seen[g.text] {
-				seen[g.text] = true
-				guards = append(guards, predicate{text: g.text, exact: true})
-			}
-		}
+	for _, g := range at.guards {
+		seen[g.text] = true
 	}
-	if q.text == "true" && len(guards) == 0 {
-		return always(), always()
+	needs := t.needs
+	q := t.reading(seen, always())
+	t.needs = needs
+	if q.text == "" {
+		return nil
 	}
-	return allOf(append(guards, q)...), maybe
-}
-
-// strays says whether the last expression reads an item other than the one that
-// it is about.
-func (t *translator) strays(seen map[string]bool) bool {
-	return slices.ContainsFunc(t.needs, func(a access) bool {
-		return slices.ContainsFunc(a.guards, func(g guard) bool { return g.variable != "" && !seen[g.text] })
-	})
-}
-
-// inWords is a path as people write it.
-func inWords(path []string) string {
-	out := ""
-	for i, name := range path {
-		switch name {
-		case eachItem:
-			out += "[]"
+	for _, g := range slices.Backward(at.guards[:n-1]) {
+		if g.variable != "" {
+			q.text = g.text + ".all(" + g.variable + ", " + q.text + ")"
 			continue
-		case eachValue:
-			name = "*"
 		}
-		if i > 0 {
-			out += "."
-		}
-		out += name
+		q = implies(g.text, q)
 	}
-	return out
+	return []rule{{text: q.text, exact: q.exact, message: "what " + inWords(p.target) + " is made of must be given"}}
 }
 
 // isBound says whether e is a comparison, which supplies no value.
@@ -125,230 +102,4 @@ func isBound(e ast.Expr) bool {
 		return x.Node == nil && slices.Contains(basicTypes(), x.Name) && x.Name != "null"
 	}
 	return false
-}
-
-// reading is q, of an expression that reads the fields that the translator
-// needed, where those are there. CUE rejects an expression that reads an
-// optional field that is absent. Where a field is absent that rendering fills
-// in, nothing is demanded, and less than all is said.
-func (t *translator) reading(seen map[string]bool, q predicate) predicate {
-	var guards []guard
-	for _, a := range t.needs {
-		for _, g := range a.guards {
-			if !seen[g.text] {
-				seen[g.text] = true
-				guards = append(guards, g)
-			}
-		}
-	}
-	t.needs = nil
-	for _, g := range slices.Backward(guards) {
-		if g.optional && !g.nullable {
-			q = allOf(predicate{text: g.text, exact: true}, q)
-			continue
-		}
-		t.defaulted = true
-		q = implies(g.text, q)
-		q.exact = q.exact && g.value && !g.nullable
-	}
-	return q
-}
-
-// comprehension are the rules of a comprehension of ifs: that its body holds if
-// its conditions do. What only its body allows is noted in the frame.
-func (t *translator) comprehension(p pending) ([]rule, bool) {
-	if p.comprehension.Fallback != nil || slices.Contains(p.target, eachItem) || slices.Contains(p.target, eachValue) {
-		return nil, false
-	}
-	var conditions, possible []predicate
-	var texts []string
-	for _, clause := range p.comprehension.Clauses {
-		c, ok := clause.(*ast.IfClause)
-		if !ok {
-			return nil, false
-		}
-		t.needs = nil
-		q := t.condition(c.Condition)
-		if !q.exact {
-			return nil, false
-		}
-		if q.text == "" {
-			q.text = "true"
-		}
-		sure, maybe := t.given(q)
-		conditions, possible = append(conditions, sure), append(possible, maybe)
-		texts = append(texts, textOf(c.Condition))
-	}
-	body, ok := p.comprehension.Value.(*ast.StructLit)
-	if !ok {
-		return nil, false
-	}
-	// Where rendering fills in what the conditions read, nothing is demanded.
-	applies, exact := allOf(conditions...), allOf(possible...).exact
-	when := "if " + strings.Join(texts, " if ")
-	var rules []rule
-	add := func(q predicate, message string) {
-		if q.text != "" {
-			q = implies(applies.text, q)
-			rules = append(rules, rule{text: q.text, exact: q.exact && exact, message: message})
-		}
-	}
-	// An expression over an absent optional field is an error, not false.
-	for i, clause := range p.comprehension.Clauses {
-		t.needs = nil
-		t.condition(clause.(*ast.IfClause).Condition)
-		there := t.reading(map[string]bool{}, always())
-		if there.text == "" || there.text == "true" {
-			continue
-		}
-		there.exact = true
-		before := allOf(conditions[:i]...)
-		q := implies(before.text, there)
-		rules = append(rules, rule{text: q.text, exact: true, message: "what '" + texts[i] + "' asks for must be given"})
-	}
-	for _, d := range body.Elts {
-		q, message, name, ok := t.declaration(d, p.target)
-		if !ok {
-			return nil, false
-		}
-		add(q, when+": "+message)
-		if name != "" && len(p.target) == 0 {
-			t.frame.allowed[name] = append(t.frame.allowed[name], allowed{when: allOf(possible...), text: when, notes: p.notes})
-		}
-	}
-	return rules, true
-}
-
-// declaration is what a declaration in the body of a comprehension demands of
-// the struct at target, and the field that it allows.
-func (t *translator) declaration(d ast.Decl, target []string) (q predicate, message, name string, ok bool) {
-	f, isField := d.(*ast.Field)
-	if !isField {
-		e, isEmbed := d.(*ast.EmbedDecl)
-		if isEmbed && isBottom(e.Expr) {
-			return never(), textOf(e.Expr), "", true
-		}
-		return predicate{}, "", "", false
-	}
-	name, ok = staticName(f.Label)
-	if !ok {
-		return predicate{}, "", "", false
-	}
-	if strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#") {
-		if isBottom(f.Value) && f.Constraint == token.ILLEGAL {
-			return never(), errorOf(f.Value), "", true
-		}
-		return predicate{}, "", "", false
-	}
-	at, ok := t.look(append(slices.Clone(target), name))
-	if !ok {
-		return predicate{}, "", "", false
-	}
-	t.needs = nil
-	switch {
-	case isBottom(f.Value):
-		q = never()
-	default:
-		q = t.constraint(f.Value, at)
-	}
-	seen := map[string]bool{}
-	for _, g := range at.guards {
-		seen[g.text] = true
-	}
-	q = t.reading(seen, q)
-	message = strings.Join(append(slices.Clone(target), name), ".") + " must be " + textOf(f.Value)
-	if !at.conditional && loosens(f.Value) {
-		q.exact = false
-	}
-	for i, g := range slices.Backward(at.guards) {
-		last := i == len(at.guards)-1
-		switch {
-		case last && f.Constraint == token.OPTION:
-			q = implies(g.text, q)
-		case last && g.nullable:
-			q = implies(g.text, q)
-			q.exact = false
-		case last && f.Constraint == token.NOT:
-			q = allOf(predicate{text: g.text, exact: true}, q)
-		case last && isBottom(f.Value):
-		case last && !g.optional:
-			// The field's own default may not meet the condition.
-			t.defaulted = true
-			q = implies(g.text, q)
-			q.exact = q.exact && !isBound(f.Value)
-		case last && !t.supplies(f.Value):
-			q = allOf(predicate{text: g.text, exact: true}, q)
-		default:
-			q = implies(g.text, q)
-			q.exact = q.exact && last
-		}
-	}
-	return q, message, name, true
-}
-
-// supplies says whether a field that e constrains may have a value although the
-// instance gives none.
-func (t *translator) supplies(e ast.Expr) bool {
-	if isBound(e) {
-		return false
-	}
-	if anyFieldRefers(e) {
-		return true
-	}
-	v, ok := t.r.build(e)
-	return !ok || v.Validate(cue.Concrete(true)) == nil
-}
-
-// errorOf is the message of an error in a schema.
-func errorOf(e ast.Expr) string {
-	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 {
-		return strings.Trim(textOf(call.Args[0]), `"`)
-	}
-	return textOf(e)
-}
-
-// isBottom says whether e is an error.
-func isBottom(e ast.Expr) bool {
-	switch x := e.(type) {
-	case *ast.BottomLit:
-		return true
-	case *ast.ParenExpr:
-		return isBottom(x.X)
-	case *ast.CallExpr:
-		name, ok := calleeName(x)
-		return ok && name == "error"
-	}
-	return false
-}
-
-// allowed is a condition under which a field may be there.
-type allowed struct {
-	when  predicate
-	text  string
-	notes []Note
-}
-
-// allow adds the rules for the fields of o that only comprehensions allow.
-func (f *frame) allow(o *object, c *condition) {
-	if c == nil || o.open || c.open || c.deep {
-		return
-	}
-	for _, g := range o.fields {
-		ways := f.allowed[g.name]
-		at, ok := celField(selfMark, g.name)
-		if !g.conditional || !ok || len(ways) == 0 || len(ways) != len(c.fields[g.name]) {
-			continue
-		}
-		var when []predicate
-		var texts []string
-		for _, w := range ways {
-			when = append(when, w.when)
-			texts = append(texts, w.text)
-		}
-		q := implies("has("+at+")", anyOf(when...))
-		o.rules = append(o.rules, rule{
-			text: q.text, exact: q.exact && !isNullable(g.shape), defaulted: true, notes: ways[0].notes,
-			message: g.name + " is only allowed " + strings.Join(texts, " or "),
-		})
-	}
 }

@@ -13,8 +13,13 @@ type rule struct {
 	text string
 	// message says the rule to who broke it.
 	message string
+	// field is the path of the field that is wrong where the rule is broken, as
+	// the API server writes it, or empty.
+	field string
 	// exact says that the rule rejects all that CUE rejects for its sake.
 	exact bool
+	// fields are the struct's fields that it reads.
+	fields []string
 	// defaulted says that it is exact only if defaults are in the schema.
 	defaulted bool
 	// notes are for where the rule can't be written.
@@ -35,10 +40,15 @@ type ruleKey struct{ schema, text string }
 // rule adds the predicate p about self to the schema out. It reports whether all
 // is said: p may not be exact, and the API server may have refused it before.
 func (w writer) rule(out *props, at place, p predicate, message string) bool {
+	return w.ruleAt(out, at, "", p, message)
+}
+
+// ruleAt is rule with the path of the field to blame, from self.
+func (w writer) ruleAt(out *props, at place, field string, p predicate, message string) bool {
 	written := false
 	if p.text != "" && !at.bare && !w.refused[ruleKey{at.schema, p.text}] {
 		written = true
-		r := apiextensionsv1.ValidationRule{Rule: p.text, Message: shorten(message)}
+		r := apiextensionsv1.ValidationRule{Rule: p.text, Message: shorten(message), FieldPath: field}
 		if !slices.ContainsFunc(out.XValidations, func(q apiextensionsv1.ValidationRule) bool { return q.Rule == r.Rule }) {
 			out.XValidations = append(out.XValidations, r)
 		}
@@ -49,13 +59,21 @@ func (w writer) rule(out *props, at place, p predicate, message string) bool {
 // rules writes the rules of a struct.
 func (w writer) rules(out *props, o *object, at place) {
 	for _, r := range o.rules {
-		if !w.rule(out, at, predicate{text: r.on("self"), exact: r.exact && (!r.defaulted || at.defaults)}, r.message) {
+		field := r.field
+		if len(o.fields) > maxBlamed {
+			field = ""
+		}
+		if !w.ruleAt(out, at, field, predicate{text: r.on("self"), exact: r.exact && (!r.defaulted || at.defaults)}, r.message) {
 			for _, n := range r.notes {
 				w.notes.put(n)
 			}
 		}
 	}
 }
+
+// maxBlamed bounds the structs whose rules name the field to blame: an API server
+// reads the whole struct anew for each of these names. The messages say it, too.
+const maxBlamed = 64
 
 // maxMessage keeps messages readable; the API server would take more.
 const maxMessage = 240

@@ -28,6 +28,7 @@ type crdType = apiextensionsv1.CustomResourceDefinition
 // unify puts a document into #Input as rendering does: as syntax, in a file in
 // the scope of the module, where definitions stay closed.
 func unify(module cue.Value, doc *ast.StructLit) cue.Value {
+	//lint:ignore SA1019 a scope is of use in its own context only
 	return module.Context().BuildFile(&ast.File{Decls: []ast.Decl{
 		&ast.EmbedDecl{Expr: ast.NewBinExpr(token.AND, ast.NewIdent("#Input"), doc)},
 	}}, cue.Scope(module))

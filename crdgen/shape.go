@@ -80,6 +80,9 @@ type field struct {
 	// optional fields are absent unless the instance has them. What is neither
 	// required nor optional is filled in where the instance leaves it out.
 	optional bool
+	// filled says of an optional field that it may have a value of its own once
+	// a comprehension makes it regular.
+	filled bool
 	// conditional fields are there only under a condition.
 	conditional bool
 	// attributes are what @k8s says of the field, or nil.

@@ -17,165 +17,11 @@ type translator struct {
 	steps  []step
 	// needs are the fields that the last expression reads.
 	needs []access
+	// fields are those of self that were looked at.
+	fields []string
 	// defaulted says that a rule is exact only if the defaults of the fields
 	// that it reads are in the schema.
 	defaulted bool
-}
-
-// access is a field of self: its CEL expression, what has to be asked before it
-// can be read, and what the schema says of it.
-type access struct {
-	text  string
-	shape shape
-	// guards are the fields on the way that may be absent, itself included.
-	guards []guard
-	// conditional fields are declared by comprehensions alone.
-	conditional bool
-}
-
-// guard is a field that may be absent.
-type guard struct {
-	text string
-	// optional fields stay absent; the others are filled in when rendering,
-	// unless value, their default in the schema, came first.
-	optional bool
-	value    bool
-	// nullable fields may be there and null, which CEL takes for absent.
-	nullable bool
-	// variable, where it is set, stands for each item of the list or each key of
-	// the map that text is; the other guards then come with it.
-	variable string
-}
-
-// look is the field at path from self.
-func (t *translator) look(path []string) (access, bool) {
-	o := t.frame.object
-	a := access{text: selfMark}
-	for i, name := range path {
-		if name == eachItem || name == eachValue {
-			if !a.enter(name) {
-				return access{}, false
-			}
-			o = nil
-			if len(a.shape) == 1 && a.shape[0].kind == cue.StructKind {
-				o = a.shape[0].object
-			}
-			continue
-		}
-		if o == nil {
-			return access{}, false
-		}
-		f := o.lookup(name)
-		at, ok := celField(a.text, name)
-		if f == nil || !ok || !isAccessible(f.shape) {
-			return access{}, false
-		}
-		a.text, a.shape, a.conditional = at, f.shape, f.conditional
-		if !f.required {
-			a.guards = append(a.guards, guard{text: "has(" + at + ")", optional: f.optional, value: f.value != nil, nullable: isNullable(f.shape)})
-		}
-		o = nil
-		if i < len(path)-1 && len(f.shape) == 1 && f.shape[0].kind == cue.StructKind {
-			o = f.shape[0].object
-		}
-	}
-	return a, true
-}
-
-// enter leads from a list or a map to each of what it holds.
-func (a *access) enter(each string) bool {
-	if len(a.shape) != 1 {
-		return false
-	}
-	t := a.shape[0]
-	x := variable(a.text)
-	switch {
-	case each == eachItem && t.kind == cue.ListKind && len(t.list.prefix) == 0 && !t.list.closed:
-		a.guards = append(a.guards, guard{text: a.text, variable: x})
-		a.text, a.shape = x, t.list.rest
-	case each == eachValue && t.kind == cue.StructKind && t.object.isMap():
-		a.guards = append(a.guards, guard{text: a.text, variable: x})
-		a.text, a.shape = a.text+"["+x+"]", t.object.values
-	default:
-		return false
-	}
-	return isAccessible(a.shape)
-}
-
-func isNullable(s shape) bool {
-	_, nullable := withoutNull(s)
-	return nullable
-}
-
-// path is the path from self that e, a chain of selectors, names.
-func (t *translator) path(e ast.Expr) ([]string, bool) {
-	switch x := e.(type) {
-	case *ast.ParenExpr:
-		return t.path(x.X)
-	case *ast.SelectorExpr:
-		base, ok := t.path(x.X)
-		name, ok2 := staticName(x.Sel)
-		return append(base, name), ok && ok2
-	case *ast.IndexExpr:
-		base, ok := t.path(x.X)
-		lit, isLit := x.Index.(*ast.BasicLit)
-		if !ok || !isLit || lit.Kind != token.STRING {
-			return nil, false
-		}
-		name, ok := staticName(lit)
-		return append(base, name), ok
-	case *ast.Ident:
-		if let, ok := x.Node.(*ast.LetClause); ok {
-			return t.path(let.Expr)
-		}
-		for i := len(t.frames) - 1; i >= 0; i-- {
-			name, ok := declaredName(t.frames[i].literals, x)
-			if !ok {
-				continue
-			}
-			var out []string
-			for _, s := range t.steps[t.frame.depth:t.frames[i].depth] {
-				segment, ok := s.name()
-				if !ok {
-					return nil, false
-				}
-				out = append(out, segment)
-			}
-			return append(out, name), true
-		}
-	}
-	return nil, false
-}
-
-// declaredName is the name of the field that id stands for in one of the
-// literals.
-func declaredName(literals []ast.Node, id *ast.Ident) (string, bool) {
-	for _, lit := range literals {
-		if lit != id.Scope {
-			continue
-		}
-		s, ok := lit.(*ast.StructLit)
-		if !ok {
-			return "", false
-		}
-		for _, d := range s.Elts {
-			f, ok := d.(*ast.Field)
-			if !ok {
-				continue
-			}
-			name, ok := staticName(f.Label)
-			if !ok {
-				continue
-			}
-			if a, isAlias := f.Label.(*ast.Alias); isAlias && a.Ident.Name == id.Name {
-				return name, true
-			}
-			if label, isIdent := f.Label.(*ast.Ident); isIdent && label.Name == id.Name {
-				return name, true
-			}
-		}
-	}
-	return "", false
 }
 
 // operand is a value in CEL.
@@ -303,7 +149,7 @@ func (t *translator) constraint(e ast.Expr, at access) predicate {
 		case token.AND:
 			return allOf(t.constraint(x.X, at), t.constraint(x.Y, at))
 		case token.OR:
-			return anyOf(t.constraint(x.X, at), t.constraint(x.Y, at))
+			return anyOf(t.member(x.X, at), t.member(x.Y, at))
 		}
 	case *ast.UnaryExpr:
 		switch x.Op {
@@ -324,11 +170,35 @@ func (t *translator) constraint(e ast.Expr, at access) predicate {
 	return unknown()
 }
 
+// member is the predicate for a member of a disjunction. What it reads is asked of
+// it alone.
+func (t *translator) member(e ast.Expr, at access) predicate {
+	needs := t.needs
+	t.needs = nil
+	seen := map[string]bool{}
+	for _, g := range at.guards {
+		seen[g.text] = true
+	}
+	p := t.constraint(e, at)
+	if t.strays(seen) {
+		p = unknown()
+	}
+	p = t.reading(seen, p)
+	t.needs = needs
+	return p
+}
+
 // static is the predicate for an expression that names no field.
 func (t *translator) static(e ast.Expr, at access) predicate {
 	s, ok := t.r.staticShape(e, false)
 	if !ok {
 		return unknown()
+	}
+	if isNullable(at.shape) {
+		// CEL takes null for absent.
+		p := implies("has("+at.text+")", holdsUnlessNull(s, at.shape, at.text))
+		p.exact = p.exact && isNullable(s)
+		return p
 	}
 	return holds(s, at.shape, at.text)
 }

@@ -127,14 +127,35 @@ func (t *task[T]) run(r *Renderer) {
 	t.result = t.job.Run(r)
 }
 
-// Guard runs one function under limits, such as the loading of a module.
-func Guard[T any](ctx context.Context, limits Limits, subject string, run func() T) (T, error) {
-	job := Job[T]{Subject: subject, Run: func(*Renderer) T { return run() }}
-	for result, err := range Each(ctx, Options{}, limits, func(yield func(Job[T]) bool) { yield(job) }) {
-		return result, err
+// Map runs a function over items on all processors, under limits, and gives the
+// results in the order of the items. It stops at the first error.
+func Map[In, Out any](ctx context.Context, limits Limits, items []In, subject func(In) string, run func(In) (Out, error)) ([]Out, error) {
+	type result struct {
+		out Out
+		err error
 	}
-	var none T
-	return none, context.Cause(ctx)
+	jobs := func(yield func(Job[result]) bool) {
+		for _, item := range items {
+			job := Job[result]{Subject: subject(item), Run: func(*Renderer) result {
+				out, err := run(item)
+				return result{out, err}
+			}}
+			if !yield(job) {
+				return
+			}
+		}
+	}
+	all := make([]Out, 0, len(items))
+	for r, err := range Each(ctx, Options{}, limits, jobs) {
+		if err == nil {
+			err = r.err
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.out)
+	}
+	return all, nil
 }
 
 // maxGarbage is how much garbage may pile up before it is collected, in bytes:

@@ -1,0 +1,228 @@
+package crdgen
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+)
+
+// sources is what a struct is made of.
+type sources struct {
+	literals []ast.Node
+	// calls are the validators that all values must pass, memberCalls those in
+	// members of disjunctions.
+	calls, memberCalls []cue.Value
+	condition          *condition
+	notes              []conditionNote
+	// ways is in how many ways the disjunctions can be resolved.
+	ways int
+	// counting asks for how many of the ways are without a contradiction, which
+	// takes a unification: CUE v0.17.1 overflows the stack over some bounds by
+	// other fields.
+	counting bool
+}
+
+// positions are where the literals declare their fields.
+func (s *sources) positions() map[string]token.Pos {
+	out := map[string]token.Pos{}
+	for _, n := range s.literals {
+		lit, ok := n.(*ast.StructLit)
+		if !ok {
+			continue
+		}
+		for _, d := range lit.Elts {
+			f, ok := d.(*ast.Field)
+			if !ok {
+				continue
+			}
+			if name, ok := staticName(f.Label); ok && !out[name].IsValid() {
+				out[name] = f.Pos()
+			}
+		}
+	}
+	return out
+}
+
+// declarations are the literals' own declarations of a field, without those of
+// comprehensions.
+func (s *sources) declarations(name string) []*ast.Field {
+	var out []*ast.Field
+	for _, n := range s.literals {
+		lit, ok := n.(*ast.StructLit)
+		if !ok {
+			continue
+		}
+		for _, d := range lit.Elts {
+			f, ok := d.(*ast.Field)
+			if !ok {
+				continue
+			}
+			if declared, ok := staticName(f.Label); ok && declared == name {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// markOf is whether a field is optional, required or neither without
+// comprehensions, whose conditions may happen to hold without input.
+func (s *sources) markOf(name string) cue.SelectorType {
+	mark := cue.OptionalConstraint
+	for _, f := range s.declarations(name) {
+		switch f.Constraint {
+		case token.ILLEGAL:
+			return cue.StringLabel
+		case token.NOT:
+			mark = cue.RequiredConstraint
+		}
+	}
+	return mark
+}
+
+// isBound says whether the field's own declarations supply no value.
+func (s *sources) isBound(name string) bool {
+	all := s.declarations(name)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(f *ast.Field) bool { return !isBound(f.Value) })
+}
+
+type conditionNote struct {
+	pos  token.Pos
+	what string
+	// comprehension is what the note is about, where it is one.
+	comprehension *ast.Comprehension
+}
+
+// sourcesOf collects what v is made of, through ands, ors and references.
+func (r *reader) sourcesOf(v cue.Value, c *condition) *sources {
+	s := &sources{condition: c}
+	s.ways, _ = r.collect(v, v, s, false, 0)
+	return s
+}
+
+// collect adds what v, a part of whole, is made of. It counts in how many ways
+// the disjunctions between structs can be resolved, and in how many without
+// contradicting the whole.
+func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int) (ways, alive int) {
+	if depth > maxDepth {
+		return 1, 1 // the reference cycle is CUE's to report
+	}
+	switch x := expression(v.Source()).(type) {
+	case *ast.StructLit:
+		r.scan(x, x.Elts, s)
+	}
+	if file, ok := v.Source().(*ast.File); ok {
+		r.scan(file, file.Decls, s)
+	}
+	next := func(v cue.Value, member bool) (int, int) { return r.collect(v, whole, s, member, depth+1) }
+	part := r.conjunctOf(v)
+	switch part.op {
+	case cue.AndOp:
+		ways, alive = 1, 1
+		for _, a := range part.args {
+			w, l := next(a, member)
+			ways, alive = ways*w, alive*l
+		}
+		return ways, alive
+	case cue.OrOp:
+		for _, a := range part.args {
+			if !r.conjunctOf(a).isStruct() {
+				continue
+			}
+			w, l := next(a, true)
+			ways += w
+			if s.counting && a.Unify(whole).IncompleteKind() != cue.BottomKind {
+				alive += l
+			}
+		}
+		return max(ways, 1), max(alive, 1)
+	case cue.NoOp:
+		if len(part.args) == 1 && part.args[0] != v {
+			return next(part.args[0], member)
+		}
+	case cue.SpreadOp:
+		return next(part.args[0], member)
+	case cue.SelectorOp, cue.IndexOp:
+		if d := cue.Dereference(v); d != v {
+			return next(d, member)
+		}
+	case cue.CallOp:
+		switch {
+		case callee(part.args) == "close" && len(part.args) == 2:
+			return next(part.args[1], member)
+		case member:
+			s.memberCalls = append(s.memberCalls, v)
+		default:
+			s.calls = append(s.calls, v)
+		}
+	}
+	return 1, 1
+}
+
+// scan looks for declarations of a struct literal that hold only for some input.
+func (r *reader) scan(lit ast.Node, decls []ast.Decl, s *sources) {
+	if slices.Contains(s.literals, lit) {
+		return
+	}
+	s.literals = append(s.literals, lit)
+	for _, d := range decls {
+		switch x := d.(type) {
+		case *ast.Comprehension:
+			r.scanComprehension(x, s)
+		case *ast.EmbedDecl:
+			switch e := x.Expr.(type) {
+			case *ast.Comprehension:
+				r.scanComprehension(e, s)
+			case *ast.StructLit:
+				r.scan(e, e.Elts, s)
+			default:
+				if dependsOnInput(e) {
+					s.conditional(r, x, "the embedding of another field")
+					s.condition = s.condition.opaque()
+				}
+			}
+		case *ast.Field:
+			if _, ok := staticName(x.Label); ok || !dependsOnInput(x.Label) {
+				continue
+			}
+			s.conditional(r, x, "a field that is named after another")
+			s.condition = s.condition.clone()
+			s.condition.addDecl(x)
+		}
+	}
+}
+
+func (r *reader) scanComprehension(x *ast.Comprehension, s *sources) {
+	for _, clause := range x.Clauses {
+		if !dependsOnInput(clause) {
+			continue
+		}
+		own := (*condition)(nil).clone()
+		own.addComprehension(x)
+		what := "what depends on other fields here"
+		if names := own.names(); len(names) > 0 {
+			what += " (" + strings.Join(names, ", ") + ")"
+		}
+		s.conditional(r, x, what)
+		added := s.condition.clone()
+		added.addComprehension(x)
+		s.condition = added
+		return
+	}
+	if body, ok := x.Value.(*ast.StructLit); ok {
+		r.scan(body, body.Elts, s)
+	}
+}
+
+// conditional marks n, so that what it says is left out.
+func (s *sources) conditional(r *reader, n ast.Node, what string) {
+	if sp := spanOf(n); !slices.Contains(r.conditional, sp) {
+		r.conditional = append(r.conditional, sp)
+	}
+	note := conditionNote{pos: n.Pos(), what: what}
+	note.comprehension, _ = n.(*ast.Comprehension)
+	s.notes = append(s.notes, note)
+}

@@ -1,0 +1,166 @@
+package crdgen
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+)
+
+// structure is what v admits among structs: one term, or one for each member of
+// a disjunction.
+func (r *reader) structure(v cue.Value, path string, c *condition) shape {
+	s := r.sourcesOf(v, c)
+	leave, ok := r.enter(path, keyOf(s.literals))
+	if !ok {
+		return anything()
+	}
+	defer leave()
+	members := structMembers(v)
+	s.ways = max(s.ways, literalMembers(expression(v.Source())))
+	if len(members) < s.ways {
+		members = r.survivors(v, s)
+	}
+	if len(members) != 1 {
+		for _, n := range s.notes {
+			r.note(n.pos, path, "%s", n.what)
+		}
+		s.notes = nil
+	}
+	if members == nil {
+		r.note(v.Pos(), path, "the choice between structs")
+		return ofKinds(cue.StructKind)
+	}
+	// CUE v0.17 doesn't close a struct that is unified with matchN, nor what is
+	// in it.
+	loose := r.loose
+	r.loose = loose || slices.ContainsFunc(s.calls, func(v cue.Value) bool { return v.IncompleteKind() == cue.TopKind })
+	var out shape
+	for _, m := range members {
+		read := func() {
+			out = append(out, term{kind: cue.StructKind, object: r.object(m, path, s, len(members) > 1)})
+		}
+		if len(members) == 1 {
+			read()
+			continue
+		}
+		r.in(step{barrier: true}, read)
+	}
+	r.loose = loose
+	if d, preferred := v.Default(); preferred {
+		for _, t := range out {
+			t.object.preferred = true
+		}
+		if len(out) < s.ways && d.Validate(cue.Concrete(true)) != nil {
+			// CUE takes the default although another member would do.
+			r.note(v.Pos(), path, "the choice between structs")
+		}
+	}
+	out = either(out)
+	for _, call := range s.calls {
+		out = both(out, r.leaf(r.conjunctOf(call), path, c))
+	}
+	for _, call := range s.memberCalls {
+		if call.IncompleteKind() != cue.BottomKind {
+			r.note(call.Pos(), path, "%s", sourceText(call))
+		}
+	}
+	return out
+}
+
+// literalMembers is how many structs the disjunction e lists. CUE leaves out those
+// that fail without input.
+func literalMembers(e ast.Expr) int {
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		if x.Op == token.OR {
+			return literalMembers(expression(x.X)) + literalMembers(expression(x.Y))
+		}
+	case *ast.UnaryExpr:
+		if x.Op == token.MUL {
+			return literalMembers(expression(x.X))
+		}
+	case *ast.StructLit:
+		return 1
+	}
+	return 0
+}
+
+// structMembers are the structs among the members of v's disjunction as
+// evaluated, or v itself.
+func structMembers(v cue.Value) []cue.Value {
+	e := v.Eval()
+	op, args := e.Expr()
+	switch {
+	case op == cue.OrOp:
+		return slices.DeleteFunc(args, func(m cue.Value) bool { return m.IncompleteKind() != cue.StructKind })
+	case op == cue.NoOp && len(args) == 1 && args[0] != e && args[0].IncompleteKind() == cue.StructKind:
+		return args
+	}
+	return []cue.Value{v}
+}
+
+// survivors are the members of v's disjunctions where CUE evaluates fewer than
+// the source has. It is nil if they can't be told: if CUE may have left members
+// out because they contradict a default that an instance can override, or
+// because they look alike until there is data.
+func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
+	e := expression(v.Source())
+	if slices.ContainsFunc(s.literals, anyFieldRefers) || anyFieldRefers(e) {
+		return nil
+	}
+	evaluated := structMembers(v)
+	if len(evaluated) >= r.alive(v) && !slices.ContainsFunc(s.literals, calls) && !calls(e) {
+		return evaluated
+	}
+	if whole := r.conjunctOf(v); whole.op == cue.OrOp {
+		var out []cue.Value
+		for _, m := range whole.args {
+			if inner := r.conjunctOf(m); inner.op == cue.OrOp {
+				return nil
+			} else if inner.isStruct() {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// alive is in how many ways v's disjunctions can be resolved without a
+// contradiction.
+func (r *reader) alive(v cue.Value) int {
+	s := &sources{counting: true}
+	_, alive := r.collect(v, v, s, false, 0)
+	return alive
+}
+
+// calls says whether anything in n calls a function, which may fail for want of
+// data: struct.MinFields does.
+func calls(n ast.Node) bool {
+	if isNil(n) {
+		return false
+	}
+	found := false
+	ast.Walk(n, func(n ast.Node) bool {
+		_, isCall := n.(*ast.CallExpr)
+		found = found || isCall
+		return !found
+	}, nil)
+	return found
+}
+
+// keyOf names a struct by all of its literals, so that a generic definition may
+// be used inside of itself with another argument.
+func keyOf(literals []ast.Node) string {
+	var keys []string
+	for _, lit := range literals {
+		if k := key(lit); k != "" {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
+}
