@@ -48,7 +48,7 @@ Exit codes: 0 yes; 1 the answer is no (broken input, a violation, a difference);
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	module.AddCommand(newModuleVet(s))
-	cmd.AddCommand(crd, module, newRender(s), newValidate(s), newGraph(s), newVersion(s))
+	cmd.AddCommand(crd, module, newRender(s), newValidate(s), newGraph(s), newDiff(s), newVersion(s))
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return configure(cmd, s) }
 	return cmd
 }

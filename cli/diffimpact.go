@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/render"
+)
+
+// impact is what a change of modules does to instances.
+type impact struct {
+	objectdiff.Impact
+	instances int
+	// broken are the problems of instances that rendered before, faulty those of
+	// instances that never did; passed over are instances of other kinds.
+	broken, faulty failures
+	mended         []string
+	passed, same   int
+}
+
+// failures are the problems of instances, by instance.
+type failures struct {
+	checks
+	instances int
+}
+
+// compared is what became of one instance in the second rendering.
+type compared struct {
+	graph string
+	diff  objectdiff.Diff
+	// fresh says that the first rendering had no graph.
+	fresh bool
+}
+
+// runImpact renders every instance twice, and keeps of the first rendering a
+// compressed copy, of the second nothing.
+func (o *diffOptions) runImpact(ctx context.Context, s streams) error {
+	var stdin []byte
+	if slices.Contains(o.filenames, "-") {
+		var err error
+		if stdin, err = readBounded("stdin", s.in); err != nil {
+			return err
+		}
+	}
+	s.in = bytes.NewReader(stdin)
+	old := o.renderFlags
+	old.platforms = o.against
+	before := map[string]packed{}
+	oldSum, err := renderAll(ctx, s, &old, pack, func(r rendered[packed]) error {
+		before[r.instance.Pos().String()] = r.value
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.in = bytes.NewReader(stdin)
+	m := &impact{}
+	newSum, err := renderAll(ctx, s, &o.renderFlags,
+		func(r render.Result) (compared, render.Problems) { return compareWith(before, r) },
+		func(r rendered[compared]) error {
+			in := r.instance
+			switch {
+			case r.value.fresh:
+				m.mended = append(m.mended, in.Pos().String()+": "+in.String())
+			case len(r.value.diff.Objects) == 0:
+				m.same++
+			default:
+				m.Add(objectdiff.Instance{
+					Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: r.file, Graph: r.value.graph,
+				}, r.value.diff)
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	m.instances = len(newSum.subjects)
+	m.sort(oldSum.problems, newSum.problems)
+	if err := o.writeImpact(s.out, m); err != nil {
+		return outputError(err)
+	}
+	for _, problems := range []render.Problems{oldSum.problems, newSum.problems} {
+		if problemsCode(problems) == exitNoAnswer {
+			return saidError{exitNoAnswer}
+		}
+	}
+	if m.Changed()+len(m.mended)+m.broken.instances+m.faulty.instances > 0 {
+		return saidError{exitNo}
+	}
+	return nil
+}
+
+// packed is a graph that waits for the second rendering.
+type packed struct {
+	sum  [sha256.Size]byte
+	data []byte
+}
+
+// pack keeps what changes something in the cluster, and what it takes to read the
+// graph again.
+func pack(r render.Result) (packed, render.Problems) {
+	g := *r.Graph
+	g.Spec.PlatformRef = v1alpha1.PlatformRef{}
+	data, err := json.Marshal(&g)
+	if err != nil {
+		return packed{}, notCompared(r, err)
+	}
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err != nil {
+		return packed{}, notCompared(r, err)
+	}
+	// Writing to memory doesn't fail.
+	_, _ = w.Write(data)
+	_ = w.Close()
+	return packed{sha256.Sum256(data), b.Bytes()}, nil
+}
+
+func (p packed) graph() (*v1alpha1.ResourceGraph, error) {
+	data, err := io.ReadAll(flate.NewReader(bytes.NewReader(p.data)))
+	if err != nil {
+		return nil, err
+	}
+	g := &v1alpha1.ResourceGraph{}
+	return g, json.Unmarshal(data, g)
+}
+
+func compareWith(before map[string]packed, r render.Result) (compared, render.Problems) {
+	out := compared{graph: r.Graph.Name}
+	old, ok := before[r.Instance.Pos().String()]
+	if !ok {
+		out.fresh = true
+		return out, nil
+	}
+	now, problems := pack(r)
+	if problems != nil || now.sum == old.sum {
+		return out, problems
+	}
+	was, err := old.graph()
+	if err != nil {
+		return out, notCompared(r, err)
+	}
+	x, err := objectdiff.FromGraph(was, "")
+	if err != nil {
+		return out, notCompared(r, err)
+	}
+	y, err := objectdiff.FromGraph(r.Graph, "")
+	if err != nil {
+		return out, notCompared(r, err)
+	}
+	out.diff = objectdiff.Compare(x, y)
+	return out, nil
+}
+
+func notCompared(r render.Result, err error) render.Problems {
+	return render.Problems{{Pos: r.Instance.Pos(), Rule: render.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
+}
+
+// sort tells instances that fail only now from those that failed before, and
+// from those that neither side has a platform for.
+func (m *impact) sort(before, after render.Problems) {
+	was := byInstance(before)
+	is := byInstance(after)
+	order := make([]string, 0, len(is))
+	for k := range is {
+		order = append(order, k)
+	}
+	slices.Sort(order)
+	for _, k := range order {
+		problems := is[k]
+		switch {
+		case was[k] == nil:
+			m.broken.take(problems)
+		case otherKind(was[k]) && otherKind(problems):
+			m.passed++
+		default:
+			m.faulty.take(problems)
+		}
+	}
+	for _, f := range []*failures{&m.broken, &m.faulty} {
+		slices.SortStableFunc(f.problems, func(a, b render.Problem) int {
+			return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+		})
+	}
+}
+
+func (f *failures) take(ps render.Problems) {
+	f.instances++
+	f.problems = append(f.problems, ps...)
+}
+
+// byInstance sorts errors by the instance that has them, or by the file where
+// there is none.
+func byInstance(ps render.Problems) map[string]render.Problems {
+	all := map[string]render.Problems{}
+	for _, p := range ps {
+		if p.Level != render.Error {
+			continue
+		}
+		file := cmp.Or(p.Rendering.File, p.Pos.File)
+		key := fmt.Sprintf("%s\x00%s", file, p.Instance)
+		all[key] = append(all[key], p)
+	}
+	return all
+}
+
+// otherKind tells problems of which all there is to say is that no platform is
+// for the instance's kind.
+func otherKind(ps render.Problems) bool {
+	return len(ps) == 1 && ps[0].Rule == render.RulePlatform && ps[0].Path == "" && ps[0].Instance != ""
+}

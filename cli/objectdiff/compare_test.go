@@ -1,0 +1,119 @@
+package objectdiff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzCompare holds for any two sides, drawn from a seed: an object doesn't differ
+// from itself, what one direction adds the other removes, and no format shows a
+// secret value or breaks its bound.
+func FuzzCompare(f *testing.F) {
+	for seed := range uint64(60) {
+		f.Add(seed, uint16(seed*17))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, size uint16) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		before, after := side(t, r), side(t, r)
+		if d := Compare(before, before); len(d.Objects) > 0 {
+			t.Errorf("a side differs from itself: %s", d.Plan())
+		}
+		there, back := Compare(before, after).Plan(), Compare(after, before).Plan()
+		if there.Add != back.Remove || there.Remove != back.Add || there.Change != back.Change {
+			t.Errorf("there: %s; and back: %s", there, back)
+		}
+		d := Compare(before, after)
+		for i := range d.Objects {
+			if o := &d.Objects[i]; o.Action == Modify && len(o.lines()) == 0 {
+				t.Errorf("%s: changed, but nothing is said of it", o.Key)
+			}
+		}
+		var m Impact
+		for i := range 3 {
+			m.Add(Instance{Kind: "Shop", Namespace: "a", Name: fmt.Sprintf("n%d", i)}, d)
+		}
+		var text, js, full, impact bytes.Buffer
+		var cut, cutImpact bytes.Buffer
+		for _, err := range []error{
+			WriteText(&text, d, true), WriteJSON(&js, d), WriteMarkdown(&full, d, 0), m.WriteText(&impact, false),
+			WriteMarkdown(&cut, d, int(size)+1), json.NewEncoder(&cutImpact).Encode(m.Report()),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, out := range []string{text.String(), js.String(), full.String(), impact.String(), cut.String(), cutImpact.String()} {
+			if i := strings.Index(out, "s3cr3t"); i >= 0 {
+				t.Fatalf("a secret value is shown: …%s", out[max(0, i-200):min(len(out), i+20)])
+			}
+		}
+		if n := utf8.RuneCount(cut.Bytes()); n > int(size)+1 {
+			t.Errorf("%d characters, over %d", n, size)
+		}
+		if !strings.HasSuffix(text.String(), d.Plan().String()+"\n") {
+			t.Errorf("the last line isn't the plan")
+		}
+	})
+}
+
+// side draws some objects; the values of Secrets have s3cr3t in them.
+func side(t *testing.T, r *rand.Rand) []Object {
+	var all []Object
+	for _, kind := range []string{"Secret", "ConfigMap", "StatefulSet", "Service", "PersistentVolumeClaim"} {
+		for _, name := range []string{"a", "b"} {
+			if r.IntN(4) == 0 {
+				continue
+			}
+			m := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{
+				"name": name, "namespace": []string{"x", "y"}[r.IntN(2)], "annotations": tree(r, 2, ""),
+			}, "spec": tree(r, 4, "")}
+			switch kind {
+			case "StatefulSet":
+				m["apiVersion"] = "apps/v1"
+			case "Secret":
+				m["data"], m["stringData"] = tree(r, 3, "s3cr3t"), tree(r, 3, "s3cr3t")
+				m["metadata"].(map[string]any)["annotations"] = map[string]any{
+					"kubectl.kubernetes.io/last-applied-configuration": fmt.Sprintf(`{"data": {"k": "s3cr3t%d"}}`, r.IntN(3)),
+				}
+			}
+			objects, err := FromManifest(m, "file")
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, objects...)
+		}
+	}
+	return all
+}
+
+func tree(r *rand.Rand, depth int, prefix string) any {
+	if depth == 0 || r.IntN(5) == 0 {
+		return scalar(r, prefix)
+	}
+	if r.IntN(3) == 0 {
+		var list []any
+		for range r.IntN(5) {
+			list = append(list, tree(r, depth-1, prefix))
+		}
+		return list
+	}
+	m := map[string]any{}
+	for range r.IntN(5) {
+		keys := []string{"name", "a.b/c", "ports", "replicas", "selector", "containers", "volumeClaimTemplates", "`", "|<b>"}
+		m[keys[r.IntN(len(keys))]] = tree(r, depth-1, prefix)
+	}
+	return m
+}
+
+func scalar(r *rand.Rand, prefix string) any {
+	n := r.IntN(4)
+	if prefix != "" {
+		return fmt.Sprintf("%s%d\nline", prefix, n)
+	}
+	return []any{int64(n), float64(n) / 2, n > 1, "", "a\nb\n", strings.Repeat("`", n), fmt.Sprintf("text %d", n), "\x1b[31m"}[r.IntN(8)]
+}

@@ -1,0 +1,20 @@
+// Package objectdiff says what would change in a cluster if one set of
+// Kubernetes objects took the place of another. It compares descriptions only:
+// files with files, never with what is live.
+//
+// [FromManifest] and [FromGraph] make [Object]s of manifests and of
+// ResourceGraphs; a graph stands for the objects of its nodes, with the way in
+// which they are looked after, and for its own settings. [Compare] pairs objects
+// by group, kind, namespace and name and gives a [Diff]: objects to add, change
+// and remove, each change at a path as kubectl's users write them, and
+// [Warning]s of what the API server refuses to change in place and of what is
+// lost for good. [WriteText], [WriteJSON] and [WriteMarkdown] print it.
+//
+// Values of Secrets are hidden when objects are made, before anything is
+// compared: what a Diff holds of them prints as *** in every format, and can
+// only be told equal or not.
+//
+// The package reads no files and applies nothing. It doesn't know the schemas of
+// kinds: a field that is written out with its default differs from one that is
+// left out.
+package objectdiff

@@ -1,0 +1,114 @@
+package objectdiff
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// FromGraph makes the objects of a graph: those of its nodes, and the graph with
+// its own settings. What changes nothing in the cluster is left out: the hash,
+// which module rendered it, and warnings. The graph must have no problems.
+func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
+	raw, err := generic(rg)
+	if err != nil {
+		return nil, err
+	}
+	raw["apiVersion"], raw["kind"] = v1alpha1.GroupVersion.String(), "ResourceGraph"
+	self, err := keyOf(raw)
+	if err != nil {
+		return nil, err
+	}
+	spec, _ := raw["spec"].(map[string]any)
+	for _, field := range []string{"renderHash", "platformRef", "sourceRef"} {
+		delete(spec, field)
+	}
+	delete(raw, "status")
+	origin(raw)
+	inner, _ := spec["graph"].(map[string]any)
+	delete(inner, "violations")
+	nodes, _ := inner["nodes"].([]any)
+	delete(inner, "nodes")
+
+	read := graph.Read(rg)
+	var objects []Object
+	var external []any
+	for i := range read.Nodes {
+		n := &read.Nodes[i]
+		node, _ := nodes[i].(map[string]any)
+		if n.ExternalRef != nil {
+			external = append(external, settings(node))
+			continue
+		}
+		resource, _ := node["resource"].(map[string]any)
+		key, err := keyOf(resource)
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.ID, err)
+		}
+		key.Namespace = n.Object.Namespace
+		o := Object{Key: key, File: file, graph: self.name(), body: prepare(key, resource, true), node: settings(node)}
+		o.policy.orphaned = n.Orphaned(rg.Spec.DeletionPolicy)
+		o.policy.recreated = n.ApplyPolicy != nil && n.ApplyPolicy.Recreate == v1alpha1.RecreateOnImmutable
+		delete(o.node, "resource")
+		o.node["graph"] = o.graph
+		objects = append(objects, o)
+	}
+	if external != nil {
+		inner["nodes"] = external
+	}
+	if len(inner) == 0 {
+		delete(spec, "graph")
+	}
+	if len(spec) == 0 {
+		delete(raw, "spec")
+	}
+	return append(objects, Object{Key: self, File: file, body: prepare(self, raw, true)}), nil
+}
+
+// origin takes off what only says where a graph comes from.
+func origin(graph map[string]any) {
+	metadata, _ := graph["metadata"].(map[string]any)
+	for _, field := range []string{"labels", "annotations"} {
+		m, _ := metadata[field].(map[string]any)
+		delete(m, v1alpha1.LabelTransform)
+		delete(m, v1alpha1.LabelCueModule)
+		if len(m) == 0 {
+			delete(metadata, field)
+		}
+	}
+}
+
+// settings is a copy of a node whose dependencies are sorted: their order means
+// nothing.
+func settings(node map[string]any) map[string]any {
+	copied := map[string]any{}
+	for k, v := range node {
+		copied[k] = v
+	}
+	if needs, ok := copied["dependencies"].([]any); ok {
+		needs = slices.Clone(needs)
+		slices.SortFunc(needs, func(a, b any) int {
+			s, _ := a.(string)
+			t, _ := b.(string)
+			return strings.Compare(s, t)
+		})
+		copied["dependencies"] = needs
+	}
+	return copied
+}
+
+func generic(v any) (map[string]any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	err = utiljson.Unmarshal(data, &m)
+	return m, err
+}

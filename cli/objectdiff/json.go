@@ -1,0 +1,85 @@
+package objectdiff
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Report is the JSON form of a diff. Its shape only grows. Secret values are
+// "***", or "*** (before)" and "*** (after)" where they differ; a value that only
+// the cluster can tell is a text that begins with "(known after apply)".
+type Report struct {
+	Plan    Plan           `json:"plan"`
+	Objects []ObjectReport `json:"objects"`
+}
+
+// ObjectReport is the JSON form of what happens to one object.
+type ObjectReport struct {
+	Action     Action `json:"action"` // add, change or remove
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// Graph is the ResourceGraph that holds the object, as namespace/name.
+	Graph string `json:"graph,omitempty"`
+	// OldFile and NewFile are where the object was read.
+	OldFile string `json:"oldFile,omitempty"`
+	NewFile string `json:"newFile,omitempty"`
+	// Object is an added object as it is.
+	Object   any            `json:"object,omitempty"`
+	Changes  []ChangeReport `json:"changes,omitempty"`
+	Warnings []Warning      `json:"warnings,omitempty"`
+}
+
+// ChangeReport is the JSON form of one field that differs. Paths that begin with
+// (node) lead to how the graph looks after the object.
+type ChangeReport struct {
+	Path   string `json:"path"`
+	Action Action `json:"action"` // add, change, remove or reorder
+	Old    any    `json:"old,omitempty"`
+	New    any    `json:"new,omitempty"`
+}
+
+// Report gives the JSON form of a diff.
+func (d Diff) Report() Report {
+	r := Report{Plan: d.Plan(), Objects: []ObjectReport{}}
+	for i := range d.Objects {
+		o := &d.Objects[i]
+		at := o.new
+		if at == nil {
+			at = o.old
+		}
+		out := ObjectReport{Action: o.Action, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Graph: at.graph, Warnings: o.Warnings}
+		out.APIVersion, _ = at.body["apiVersion"].(string)
+		if o.old != nil {
+			out.OldFile = o.old.File
+		}
+		if o.new != nil {
+			out.NewFile = o.new.File
+		}
+		if o.Action == Add {
+			out.Object = plain(o.new.body)
+		}
+		for _, c := range o.Changes {
+			out.Changes = append(out.Changes, c.json())
+		}
+		r.Objects = append(r.Objects, out)
+	}
+	return r
+}
+
+func (c Change) json() ChangeReport {
+	r := ChangeReport{Path: c.Path.String(), Action: c.Action, Old: plain(c.old), New: plain(c.new)}
+	if c.Action == Modify && canonical(r.Old) == canonical(r.New) {
+		r.Old, r.New = c.shown()
+	}
+	return r
+}
+
+// WriteJSON prints a diff as a [Report].
+func WriteJSON(w io.Writer, d Diff) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(d.Report())
+}
