@@ -152,10 +152,12 @@ func (t *translator) declaration(d ast.Decl, target []string) (q predicate, mess
 		switch {
 		case last && f.Constraint == token.OPTION:
 			q = implies(g.text, q)
+			// What rendering fills in must meet it, too.
+			q.exact = q.exact && g.optional
 		case last && f.Constraint != token.OPTION && g.filled && !isBottom(f.Value), last && g.nullable:
 			q = implies(g.text, q)
 			q.exact = false
-		case last && f.Constraint == token.NOT:
+		case last && g.optional && f.Constraint == token.NOT:
 			q = allOf(predicate{text: g.text, exact: true}, q)
 		case last && isBottom(f.Value):
 		case last && !g.optional:

@@ -71,7 +71,12 @@ func (c *condition) touches(name string) bool {
 // onlyBounds says whether c only narrows the field, so that it never supplies a
 // value.
 func (c *condition) onlyBounds(name string) bool {
-	return c != nil && !c.deep && !slices.ContainsFunc(c.fields[name], func(e ast.Expr) bool { return !isBound(e) })
+	return c != nil && !c.deep && allBound(c.fields[name])
+}
+
+// allBound says whether expressions supply no value, not even together.
+func allBound(exprs []ast.Expr) bool {
+	return !slices.ContainsFunc(exprs, func(e ast.Expr) bool { return !isBound(e) })
 }
 
 // field is what c may add inside of the field.

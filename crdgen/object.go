@@ -65,6 +65,7 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 		i, _ := slices.BinarySearchFunc(o.fields, name, byName)
 		o.fields = slices.Insert(o.fields, i, field{
 			name: name, shape: r.conditionalShape(c.fields[name], o.open || o.values != nil), optional: true, conditional: true, pos: c.fields[name][0].Pos(),
+			filled: len(c.fields[name]) > 1 && !allBound(c.fields[name]),
 		})
 	}
 	return o
@@ -104,7 +105,7 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) f
 		f.shape = anything()
 	}
 	if f.optional {
-		f.filled = c.touches(name) && !s.isBound(name)
+		f.filled = c.touches(name) && !(s.isBound(name) && allBound(c.fields[name]))
 		return f
 	}
 	if c.touches(name) && (!c.onlyBounds(name) || !s.isBound(name)) {

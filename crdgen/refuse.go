@@ -24,7 +24,7 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 	one, all := map[string]bool{}, map[string]bool{}
 	var defaults []string
 	for _, e := range problems {
-		if at, isDefault := strings.CutSuffix(e.Field, ".default"); isDefault && strings.HasPrefix(at, name+".") {
+		if at, _, isDefault := strings.Cut(e.Field, ".default"); isDefault && strings.HasPrefix(at, name+".") {
 			// Rules are tried on defaults before they are tried themselves.
 			defaults = append(defaults, strings.TrimPrefix(at, name))
 			continue

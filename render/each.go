@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -169,6 +170,7 @@ type watch struct {
 	tick    *time.Ticker
 	sample  []metrics.Sample
 	limit   int64 // the process's own memory limit, to be put back
+	stack   int   // its bound on stacks, likewise
 	percent int   // the collector's percentage, likewise
 	now     int   // the percentage in force
 }
@@ -185,6 +187,9 @@ func newWatch(limits Limits) *watch {
 		// The collector works harder before the bound, so that garbage alone
 		// never reaches it.
 		w.limit = debug.SetMemoryLimit(int64(limits.Memory / 4 * 3))
+		// A stack over its own bound ends the process with a trace that no user
+		// can read. The bound on memory, which counts stacks, comes first.
+		w.stack = debug.SetMaxStack(int(min(4*limits.Memory, math.MaxInt)))
 	}
 	metrics.Read(w.sample)
 	w.percent = int(w.sample[3].Value.Uint64())
@@ -196,6 +201,7 @@ func (w *watch) stop() {
 	w.tick.Stop()
 	if w.limit >= 0 {
 		debug.SetMemoryLimit(w.limit)
+		debug.SetMaxStack(w.stack)
 	}
 	if w.now != w.percent {
 		debug.SetGCPercent(w.percent)
@@ -224,7 +230,6 @@ func (w *watch) check(subject string, started int64) error {
 	}
 	metrics.Read(w.sample)
 	w.collect(w.sample[2].Value.Uint64())
-	// A stack that overflows can't be recovered from, so stacks count too.
 	if used := w.sample[0].Value.Uint64() + w.sample[1].Value.Uint64(); w.limits.Memory > 0 && used > w.limits.Memory {
 		return &LimitError{subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20)}
 	}

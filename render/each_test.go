@@ -1,0 +1,72 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLimits gives jobs to Each that never end. Each of them goes on in the
+// background when it is given up, so each runs in a process of its own.
+func TestLimits(t *testing.T) {
+	jobs := map[string]struct {
+		limits Limits
+		run    func() int
+		want   string
+	}{
+		"time":   {Limits{Timeout: 50 * time.Millisecond}, forever, "evaluation took longer than 50ms"},
+		"heap":   {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB"},
+		"stack":  {Limits{Memory: 700 << 20}, func() int { return deeper([128]int{}) }, "evaluation used more than 700 MiB"},
+		"panics": {Limits{}, func() int { panic("oops") }, "evaluation panicked: oops"},
+	}
+	if name := os.Getenv("PEQUOD_TEST_LIMIT"); name != "" {
+		j := jobs[name]
+		_, err := Map(context.Background(), j.limits, []string{"job"}, func(s string) string { return s },
+			func(string) (int, error) { return j.run(), nil })
+		var limit *LimitError
+		if !errors.As(err, &limit) || limit.Subject != "job" || limit.Reason != j.want {
+			t.Errorf("error %v; want job: %s", err, j.want)
+		}
+		return
+	}
+	for name := range jobs {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestLimits$")
+			cmd.Env = append(os.Environ(), "PEQUOD_TEST_LIMIT="+name)
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+				t.Errorf("%v\n%.2000s", err, out)
+			}
+		})
+	}
+}
+
+func forever() int {
+	for i := 0; ; i++ {
+		if i < 0 {
+			return i
+		}
+	}
+}
+
+func hoard() int {
+	var all [][]byte
+	for {
+		all = append(all, make([]byte, 1<<20))
+		if len(all) < 0 {
+			return len(all)
+		}
+		for i := range all[len(all)-1] {
+			all[len(all)-1][i] = 1
+		}
+	}
+}
+
+// deeper recurses without end, with frames of some size.
+func deeper(frame [128]int) int {
+	frame[0]++
+	return deeper(frame) + frame[1]
+}
