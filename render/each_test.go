@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -20,7 +21,7 @@ func TestLimits(t *testing.T) {
 	}{
 		"time":   {Limits{Timeout: 50 * time.Millisecond}, forever, "evaluation took longer than 50ms"},
 		"heap":   {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB"},
-		"stack":  {Limits{Memory: 700 << 20}, func() int { return deeper([128]int{}) }, "evaluation used more than 700 MiB"},
+		"stack":  {Limits{Memory: 1 << 30}, func() int { return deeper([128]int{}) }, "evaluation used more than 1024 MiB"},
 		"panics": {Limits{}, func() int { panic("oops") }, "evaluation panicked: oops"},
 	}
 	if name := os.Getenv("PEQUOD_TEST_LIMIT"); name != "" {
@@ -54,19 +55,16 @@ func forever() int {
 
 func hoard() int {
 	var all [][]byte
-	for {
-		all = append(all, make([]byte, 1<<20))
-		if len(all) < 0 {
-			return len(all)
-		}
-		for i := range all[len(all)-1] {
-			all[len(all)-1][i] = 1
-		}
+	for n := 1; n > 0; n++ {
+		all = append(all, bytes.Repeat([]byte{1}, 1<<20))
 	}
+	return len(all)
 }
 
 // deeper recurses without end, with frames of some size.
 func deeper(frame [128]int) int {
-	frame[0]++
+	if frame[0]++; frame[0] < 0 {
+		return 0
+	}
 	return deeper(frame) + frame[1]
 }
