@@ -1,26 +1,24 @@
 package pequod_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// The README is run. It has two kinds of fenced blocks:
+// The documents that show commands are run, each in an empty directory of its
+// own. They have two kinds of fenced blocks:
 //
 //   - console: lines that begin with "$ " are commands for a shell, run one
 //     after the other in one directory with pequod on the path, and what follows
@@ -31,25 +29,71 @@ import (
 //   - any other: a file, named by the last `code` in the line before the block,
 //     and written when the block is reached.
 //
-// Commands that begin with make are run in the checkout.
+// Commands that begin with make are run in the checkout, and so are those of
+// documents that lie beside what they show.
 
-// notRun are commands of the README that the test doesn't run, and why.
-var notRun = map[string]string{
-	"make test":                    "it runs this test",
-	"make build":                   "the session is run with what it builds, made under another name",
-	`export PATH="$PWD/bin:$PATH"`: "the session has a path of its own",
+// session is a document that is run.
+type session struct {
+	doc string
+	// inCheckout says that commands are run in the checkout, which they don't
+	// write to.
+	inCheckout bool
+	// notRun are commands that the test doesn't run, and why.
+	notRun map[string]string
 }
 
-const testVersion = "v0.0.0-readme"
+var sessions = []session{
+	{doc: "README.md", notRun: map[string]string{
+		"make test":                    "it runs this test",
+		"make build":                   "the session is run with what it builds, made under another name",
+		`export PATH="$PWD/bin:$PATH"`: "the session has a path of its own",
+	}},
+	{doc: "docs/tutorial.md"},
+	{doc: "docs/platform-engineer-guide.md"},
+	{doc: "docs/cue-modules.md"},
+	{doc: "docs/policy.md"},
+	{doc: "examples/irsa/README.md", inCheckout: true},
+}
 
-func TestReadme(t *testing.T) {
+// noSession are the documents that aren't run, and why.
+var noSession = map[string]string{
+	"docs/design.md": "it follows the code, and has a picture but no commands",
+}
+
+const testVersion = "v0.0.0-docs"
+
+func TestDocs(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the README is written for a shell")
+		t.Skip("the documentation is written for a shell")
 	}
 	bin := t.TempDir()
 	buildAsMakeDoes(t, bin)
-	t.Run("session", func(t *testing.T) { runReadme(t, bin) })
 	t.Run("version", func(t *testing.T) { checkVersion(t, bin) })
+	for _, s := range sessions {
+		t.Run(s.doc, func(t *testing.T) {
+			t.Parallel()
+			s.runIn(t, bin)
+		})
+	}
+}
+
+// TestDocsAreRun holds that every document is run, or says why not.
+func TestDocsAreRun(t *testing.T) {
+	want := slices.Sorted(maps.Keys(noSession))
+	for _, s := range sessions {
+		want = append(want, s.doc)
+	}
+	var got []string
+	for _, doc := range documents(t) {
+		if !strings.HasPrefix(filepath.ToSlash(doc), "docs/cmd/") { // written from the commands' own help
+			got = append(got, filepath.ToSlash(doc))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("documents (-in a session or excused, +in the checkout):\n%s", diff)
+	}
 }
 
 var ldflags = regexp.MustCompile(`-ldflags '([^']*)'`)
@@ -115,25 +159,36 @@ func moduleVersion(t *testing.T, path string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func runReadme(t *testing.T, bin string) {
-	text, err := os.ReadFile("README.md")
+func (s session) runIn(t *testing.T, bin string) {
+	text, err := os.ReadFile(s.doc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks, err := parseBlocks(string(text))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", s.doc, err)
 	}
 	checkout, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+	home := t.TempDir()
 	sh := &shell{dir: t.TempDir(), checkout: checkout, env: environment(
 		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "NO_COLOR=1",
-	)}
+		// Git needs to know who commits, and nothing else of the reader's.
+		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Reader", "GIT_AUTHOR_EMAIL=reader@example.com",
+		"GIT_COMMITTER_NAME=Reader", "GIT_COMMITTER_EMAIL=reader@example.com",
+	), home: home}
+	if s.inCheckout {
+		sh.dir = checkout
+	}
 	seen := map[string]bool{}
 	accounted := 0
 	for _, b := range blocks {
+		if b.file != "" && s.inCheckout {
+			t.Fatalf("%s: a session in the checkout writes %s", s.doc, b.file)
+		}
 		if b.file != "" {
 			sh.write(t, b)
 			continue
@@ -141,37 +196,37 @@ func runReadme(t *testing.T, bin string) {
 		for i, c := range b.commands {
 			accounted++
 			seen[c.text] = true
-			if notRun[c.text] != "" {
+			if s.notRun[c.text] != "" {
 				continue
 			}
 			got, code := sh.run(t, c.text)
 			if !outputMatches(c.output, got) {
-				t.Errorf("README.md:%d: $ %s (-want +got):\n%s", c.line, c.text, cmp.Diff(c.output, got))
+				t.Errorf("%s:%d: $ %s (-want +got):\n%s", s.doc, c.line, c.text, cmp.Diff(c.output, got))
 			}
 			shown := i+1 < len(b.commands) && b.commands[i+1].text == "echo $?"
 			if code != 0 && !shown {
-				t.Errorf("README.md:%d: $ %s ends with %d, which the README doesn't show", c.line, c.text, code)
+				t.Errorf("%s:%d: $ %s ends with %d, which isn't shown", s.doc, c.line, c.text, code)
 			}
 		}
 	}
-	if n := len(regexp.MustCompile(`(?m)^\s*\$ `).FindAllString(string(text), -1)); n != accounted {
-		t.Errorf("README.md has %d lines that look like commands, of which %d are in console blocks", n, accounted)
+	if n := len(regexp.MustCompile(`(?m)^\s*\$ `).FindAllString(string(text), -1)); n != accounted || n == 0 {
+		t.Errorf("%s has %d lines that look like commands, of which %d are in console blocks", s.doc, n, accounted)
 	}
-	for command := range notRun {
+	for command := range s.notRun {
 		if !seen[command] {
-			t.Errorf("README.md doesn't have the command %q", command)
+			t.Errorf("%s doesn't have the command %q", s.doc, command)
 		}
 	}
-	if !seen["make demo"] {
-		t.Error("README.md doesn't have the command make demo")
+	if s.doc == "README.md" && !seen["make demo"] {
+		t.Errorf("%s doesn't have the command make demo", s.doc)
 	}
 }
 
 // shell runs commands in one directory, each knowing the exit code of the last.
 type shell struct {
-	dir, checkout string
-	env           []string
-	code          int
+	dir, checkout, home string
+	env                 []string
+	code                int
 }
 
 func (s *shell) write(t *testing.T, b block) {
@@ -193,7 +248,7 @@ func (s *shell) run(t *testing.T, command string) (lines []string, code int) {
 		cmd.Dir = s.checkout
 	} else {
 		// Locks and the like are not to be left in the home directory.
-		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "XDG_CACHE_HOME="+filepath.Join(s.dir, ".cache"))
+		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "XDG_CACHE_HOME="+s.home)
 	}
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -279,7 +334,7 @@ func outputMatches(want, got []string) bool {
 	return regexp.MustCompile(`^` + pattern.String() + `$`).MatchString(text.String())
 }
 
-func TestReadmeConvention(t *testing.T) {
+func TestDocsConvention(t *testing.T) {
 	for _, test := range []struct {
 		want, got string
 		match     bool
@@ -322,133 +377,5 @@ func TestReadmeConvention(t *testing.T) {
 		if _, err := parseBlocks(bad); err == nil {
 			t.Errorf("no error for %q", bad)
 		}
-	}
-}
-
-var (
-	link = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
-	// identifier is code such as `render.Load` or `graph.Graph.Waves`.
-	identifier = regexp.MustCompile("^`([a-z0-9]+)\\.([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)?)`$")
-)
-
-// TestDocLinks checks that what the documentation links to is in the checkout,
-// and that a linked `package.Name` is declared in the file that the link is to.
-func TestDocLinks(t *testing.T) {
-	checked := 0
-	for _, file := range documents(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			shown, target := m[1], m[2]
-			if strings.Contains(target, "://") || strings.HasPrefix(target, "#") {
-				continue
-			}
-			target, _, _ = strings.Cut(target, "#")
-			target = filepath.Join(filepath.Dir(file), filepath.FromSlash(target))
-			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s: [%s]: %v", file, shown, err)
-				continue
-			}
-			id := identifier.FindStringSubmatch(shown)
-			if id == nil || !strings.HasSuffix(target, ".go") || strings.Trim(shown, "`") == filepath.Base(target) {
-				continue
-			}
-			checked++
-			if err := declares(target, id[1], id[2]); err != nil {
-				t.Errorf("%s: %v", file, err)
-			}
-		}
-	}
-	if checked == 0 {
-		t.Error("no link names an identifier")
-	}
-}
-
-// documents are the Markdown files of the project.
-func documents(t *testing.T) []string {
-	files := []string{"README.md"}
-	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".md" {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-// declares says whether a Go file of the package declares a name: a function,
-// type, constant or variable, or Type.Method.
-func declares(file, pkg, name string) error {
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		return err
-	}
-	if f.Name.Name != pkg {
-		return fmt.Errorf("%s.%s: %s is of package %s", pkg, name, file, f.Name.Name)
-	}
-	for _, decl := range f.Decls {
-		for _, declared := range names(decl) {
-			if declared == name {
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("%s.%s isn't declared in %s", pkg, name, file)
-}
-
-func names(decl ast.Decl) []string {
-	switch d := decl.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			return []string{d.Name.Name}
-		}
-		receiver := d.Recv.List[0].Type
-		if star, ok := receiver.(*ast.StarExpr); ok {
-			receiver = star.X
-		}
-		if id, ok := receiver.(*ast.Ident); ok {
-			return []string{id.Name + "." + d.Name.Name}
-		}
-	case *ast.GenDecl:
-		var all []string
-		for _, spec := range d.Specs {
-			switch s := spec.(type) {
-			case *ast.TypeSpec:
-				all = append(all, s.Name.Name)
-			case *ast.ValueSpec:
-				for _, id := range s.Names {
-					all = append(all, id.Name)
-				}
-			}
-		}
-		return all
-	}
-	return nil
-}
-
-func TestDeclares(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "x.go")
-	var src bytes.Buffer
-	src.WriteString("package x\n\ntype T struct{}\n\nfunc (t *T) M() {}\nfunc F() {}\nconst C = 1\nvar a, b int\n")
-	if err := os.WriteFile(file, src.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"T", "T.M", "F", "C", "b"} {
-		if err := declares(file, "x", name); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, name := range []string{"M", "T.N", "G"} {
-		if declares(file, "x", name) == nil {
-			t.Errorf("%s is declared", name)
-		}
-	}
-	if declares(file, "y", "T") == nil {
-		t.Error("package y has T")
 	}
 }
