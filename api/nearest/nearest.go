@@ -10,15 +10,32 @@ import (
 
 // Name returns the name that got is probably a slip of, the first of equals,
 // or "" if none is near: at most one edit for every three letters, and at least
-// one.
+// one. Two neighbours that changed places are one edit.
 func Name(got string, names []string) string {
 	best, least := "", 1+max(1, len(got)/3)
 	for _, name := range names {
-		if d := levenshtein.Distance(got, name, nil); d < least && d < len(got) {
+		d := levenshtein.Distance(got, name, nil)
+		if d == 2 && swapped(got, name) {
+			d = 1
+		}
+		if d < least && d < len(got) {
 			best, least = name, d
 		}
 	}
 	return best
+}
+
+// swapped says whether two strings differ in the order of two neighbours alone.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := 0; i+1 < len(a); i++ {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
 }
 
 // Hint words [Name] as a question, or returns "" if no name is near.

@@ -116,10 +116,9 @@ func schemaOf(v apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv
 type checker struct {
 	crd, version string
 	at           []string
-	// watched says that a rule of this schema or one around it looks at values
-	// as a whole, and so may refuse what appears where nothing was.
-	watched bool
-	changes []Change
+	// watchers are the rules of this schema and of those around it.
+	watchers []watcher
+	changes  []Change
 }
 
 func (c *checker) add(path, rule string, breaking bool, format string, args []any) {
@@ -137,12 +136,18 @@ func (c *checker) safe(path, rule, format string, args ...any) {
 	c.add(path, rule, false, format, args)
 }
 
-// unlessWatched is for changes that put a value where none was.
-func (c *checker) unlessWatched(path, rule, format string, args ...any) {
-	if c.watched {
+// unlessWatched is for changes that put a value where none was: at a field of
+// the current schema, or for an empty name at the current place.
+func (c *checker) unlessWatched(path, field, rule, format string, args ...any) {
+	keys := c.at
+	if field != "" {
+		keys = append(slices.Clone(keys), "properties", field)
+	}
+	watched := slices.ContainsFunc(c.watchers, func(w watcher) bool { return w.sees(keys[w.depth:]) })
+	if watched {
 		format += ", where a rule may not expect it"
 	}
-	c.add(path, rule, c.watched, format, args)
+	c.add(path, rule, watched, format, args)
 }
 
 // under runs a comparison at a place below the current one.

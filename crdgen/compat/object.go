@@ -60,7 +60,7 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 			c.under([]string{"additionalProperties"}, func() { c.schema(at, &o, na) })
 		case keepsUnknown(new):
 			// A null that it dropped is kept now.
-			c.unlessWatched(at, RuleRemoved, "is no longer described")
+			c.unlessWatched(at, name, RuleRemoved, "is no longer described")
 			c.defaults(at, &o, &props{})
 		default:
 			c.breaking(at, RuleRemoved, "field removed%s", perhapsRenamed(name, old, new))
@@ -77,7 +77,7 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 		case keepsUnknown(old):
 			c.under([]string{"properties", name}, func() { c.schema(at, &props{}, &n) })
 		case n.Default != nil:
-			c.unlessWatched(at, RuleAdded, "field added, with the default %s", show(n.Default))
+			c.unlessWatched(at, name, RuleAdded, "field added, with the default %s", show(n.Default))
 		case !slices.Contains(new.Required, name):
 			c.safe(at, RuleAdded, "field added")
 		}
@@ -175,7 +175,7 @@ func (c *checker) defaults(path string, old, new *props) {
 	switch {
 	case old.Default == nil && new.Default == nil:
 	case old.Default == nil:
-		c.unlessWatched(path, RuleDefault, "default %s is new", show(new.Default))
+		c.unlessWatched(path, "", RuleDefault, "default %s is new", show(new.Default))
 	case new.Default == nil:
 		c.breaking(path, RuleDefault, "default %s is gone", show(old.Default))
 	case compact(old.Default.Raw) != compact(new.Default.Raw):

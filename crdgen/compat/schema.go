@@ -15,11 +15,9 @@ type props = apiextensionsv1.JSONSchemaProps
 // schema compares two schemas of one value: whether every value that the old
 // one accepts is accepted by the new one.
 func (c *checker) schema(path string, old, new *props) {
-	was := c.watched
-	defer func() { c.watched = was }()
-	if len(new.XValidations) > 0 || len(new.AllOf)+len(new.AnyOf)+len(new.OneOf) > 0 || new.Not != nil || new.MaxProperties != nil {
-		c.watched = true
-	}
+	was := c.watchers
+	defer func() { c.watchers = was }()
+	c.watchers = append(slices.Clone(was), watchers(new, len(c.at))...)
 	if !c.types(path, old, new) {
 		return // what follows would only repeat it
 	}
@@ -52,7 +50,7 @@ func (c *checker) types(path string, old, new *props) bool {
 		case old.Nullable:
 			c.breaking(path, RuleType, "null is no longer allowed")
 		case strings.HasSuffix(path, "[]"):
-			c.unlessWatched(path, RuleType, "null is allowed")
+			c.unlessWatched(path, "", RuleType, "null is allowed")
 		default:
 			// In an object the API server drops a null that isn't allowed,
 			// rather than refuse the object, so that a default or nothing

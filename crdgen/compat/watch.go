@@ -1,0 +1,87 @@
+package compat
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+)
+
+// watcher is a rule that looks at several fields at once, and so may refuse an
+// object in which one of them appears.
+type watcher struct {
+	// depth is the number of keys that lead to the schema of the rule.
+	depth int
+	// text is the rule: CEL, or the JSON of schemas that are combined. It is
+	// empty for a bound on the number of fields.
+	text string
+}
+
+// watchers are the rules of one schema.
+func watchers(s *props, depth int) []watcher {
+	var all []watcher
+	for _, r := range s.XValidations {
+		all = append(all, watcher{depth, r.Rule})
+	}
+	if len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 || s.Not != nil {
+		combined := props{AllOf: s.AllOf, AnyOf: s.AnyOf, OneOf: s.OneOf, Not: s.Not}
+		if text, err := json.Marshal(combined); err == nil {
+			all = append(all, watcher{depth, string(text)})
+		}
+	}
+	if s.MaxProperties != nil {
+		all = append(all, watcher{depth: depth})
+	}
+	return all
+}
+
+// sees says whether the rule may notice that a value appears at the end of keys
+// (properties, a, items, …), which start at the rule's schema. It is right
+// where it says no: a rule has to name a field to read it, or to take something
+// around the field as a whole.
+func (w watcher) sees(keys []string) bool {
+	names, inside := fieldsOf(keys)
+	if len(names) == 0 {
+		return true
+	}
+	if w.text == "" {
+		return len(names) == 1 && !inside
+	}
+	last := names[len(names)-1]
+	if names = names[:len(names)-1]; mentions(w.text, last, false) || mentions(w.text, "self", true) {
+		return true
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return mentions(w.text, name, !inside) })
+}
+
+// fieldsOf gives the names of the fields on the way, and whether the way leads
+// through items of lists or values of maps.
+func fieldsOf(keys []string) (names []string, inside bool) {
+	for i := 0; i < len(keys); i++ {
+		switch keys[i] {
+		case "properties":
+			if i++; i < len(keys) {
+				names = append(names, keys[i])
+			}
+		default:
+			inside = true
+		}
+	}
+	return names, inside
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// mentions says whether a rule has a name in it; with whole, only where no field
+// of it is selected. CEL writes names that aren't identifiers in other ways, so
+// for them it can't tell.
+func mentions(text, name string, whole bool) bool {
+	if !identifier.MatchString(name) {
+		return true
+	}
+	for _, at := range regexp.MustCompile(`\b`+name+`\b`).FindAllStringIndex(text, -1) {
+		if !whole || at[1] == len(text) || text[at[1]] != '.' {
+			return true
+		}
+	}
+	return false
+}
