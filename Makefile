@@ -18,7 +18,7 @@ BENCHFLAGS ?= -benchtime=1x -timeout=30m
 CLUSTER_FLAGS ?=
 
 # What `make generate` writes, and nothing else does.
-GENERATED := docs/cmd 'api/*/zz_generated.*.go'
+GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test lint generate verify bench cluster testcluster parity
@@ -53,8 +53,9 @@ lint: ## Run go vet and staticcheck
 	$(GO) tool staticcheck ./...
 	cd testcluster && CGO_ENABLED=0 $(GO) vet ./...
 
-generate: ## Write the command reference and the deep copies anew
+generate: ## Write the command reference, the deep copies and the table of kinds anew
 	$(GO) tool controller-gen object paths=./api/...
+	$(GO) run ./render/kinds/gen render/kinds/builtin.txt
 	$(GO) run ./cli/docgen docs/cmd
 
 verify: lint ## Fail on anything unformatted, untidy, unchecked or not generated anew

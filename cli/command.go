@@ -43,11 +43,11 @@ Exit codes: 0 yes; 1 the answer is no (broken input, a violation, a difference);
 	crd.AddCommand(newCRDGenerate(s), newCRDCheck(s))
 	module := &cobra.Command{
 		Use:   "module",
-		Short: "Check modules",
+		Short: "Make, check and test modules",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	module.AddCommand(newModuleVet(s))
+	module.AddCommand(newModuleInit(s), newModuleTest(s), newModuleVet(s))
 	cmd.AddCommand(crd, module, newRender(s), newValidate(s), newGraph(s), newDiff(s), newVersion(s))
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return configure(cmd, s) }
 	return cmd

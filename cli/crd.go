@@ -65,7 +65,7 @@ func (o *crdGenerateOptions) run(ctx context.Context, s streams, kinds []string)
 	}
 	for i, crd := range crds {
 		for _, n := range crd.notes {
-			fmt.Fprintln(s.err, n)
+			fmt.Fprintf(s.err, "%v: %s: %s\n", n.Pos, n.Path, n.Message)
 		}
 		if err := w.add(crd.outputObject, platforms[i].From); err != nil {
 			return err
@@ -74,10 +74,10 @@ func (o *crdGenerateOptions) run(ctx context.Context, s streams, kinds []string)
 	return w.commit(s)
 }
 
-// generatedCRD is a CRD, and what it doesn't say, one line each.
+// generatedCRD is a CRD, and what it doesn't say.
 type generatedCRD struct {
 	outputObject
-	notes []string
+	notes render.Problems
 }
 
 // generate makes the CRDs of platforms on all processors, under the limits of
@@ -98,11 +98,11 @@ func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, erro
 		return g, err
 	}
 	for _, n := range r.Notes {
-		at := p.From
+		at := render.Pos{File: p.From}
 		if pos := n.Pos.Position(); pos.Filename != "" {
-			at = pos.String()
+			at = render.Pos{File: pos.Filename, Line: pos.Line, Column: pos.Column}
 		}
-		g.notes = append(g.notes, fmt.Sprintf("%s: %s: %s", at, n.Path, n.Message))
+		g.notes = append(g.notes, render.Problem{Pos: at, Path: n.Path, Message: n.Message, Rule: render.RuleModule, Level: render.Info})
 	}
 	g.key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
 	g.path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)

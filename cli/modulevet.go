@@ -2,16 +2,25 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/render/kinds"
+	"github.com/pequod-io/pequod/render/vet"
 )
 
 type moduleVetOptions struct {
 	renderFlags
+	schemaFlags
+	output string
 }
 
 func newModuleVet(s streams) *cobra.Command {
@@ -19,52 +28,202 @@ func newModuleVet(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vet -p PLATFORM [-f SAMPLES]",
 		Short: "Check modules, and how they do with sample instances",
-		Long: `Check modules: that they load, that their names are good, and that their CRDs
-pass the API server's own validation. What a CRD can't say is listed.
+		Long: `Check modules, as far as that is possible without an instance: that they load,
+that their names are good, and that their CRDs pass the API server's own
+validation; API versions that are gone, fields that a kind doesn't have, values
+of the wrong type, checks of readiness that can't pass, dependencies that nothing
+makes, names of the input that #Input doesn't have, and conditions that never
+hold. What a CRD can't say is listed.
 
-Samples are rendered. If their kind has several versions, they are converted to
-the others and back, and what is lost on the way is an error.`,
+Samples, and the cases of modules in directories, are rendered, and what they
+render is checked in full. If their kind has several versions, samples are
+converted to the others and back, and what is lost on the way is an error.`,
 		Example: `  pequod module vet -p ./shop
-  pequod module vet -p ./shop -f samples/`,
+  pequod module vet -p ./shop -f samples/ --crd crds/ -o sarif`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	o.renderFlags.add(cmd)
+	o.schemaFlags.add(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(report.Formats(), ", "))
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
 func (o *moduleVetOptions) run(ctx context.Context, s streams) error {
+	if err := oneOf("--output", o.output, report.Formats()); err != nil {
+		return err
+	}
 	if len(o.platforms) == 0 {
-		return fmt.Errorf("no platforms given; name Transforms or modules with -p, such as -p ./shop")
+		return errors.New("no platforms given; name Transforms or modules with -p, such as -p ./shop")
 	}
-	catalog, err := o.platformFlags.open(ctx)
+	schemas, err := o.schemaFlags.catalog()
 	if err != nil {
 		return err
 	}
-	crd := &crdGenerateOptions{platformFlags: o.platformFlags, outputFlags: outputFlags{output: "yaml"}}
-	crds, err := crd.generate(ctx, catalog.given)
+	sum, err := o.checks(ctx, s, schemas)
 	if err != nil {
 		return err
 	}
-	for _, c := range crds {
-		for _, n := range c.notes {
-			fmt.Fprintln(s.out, n)
-		}
-	}
-	if len(o.filenames) == 0 {
-		return nil
-	}
-	sum, err := renderAll(ctx, s, &o.renderFlags, roundTrip, func(rendered[*v1alpha1.ResourceGraph]) error { return nil })
+	sum.problems = notesOnce(sum.problems)
+	err = report.Write(s.out, o.output, sum.reported(), sum.subjects, report.Options{Color: colored(s.out), Version: programVersion()})
 	if err != nil {
-		return err
-	}
-	if err := printProblems(s.out, sum); err != nil {
 		return outputError(err)
 	}
 	if sum.problems.Failed() {
 		return saidError{problemsCode(sum.problems)}
 	}
 	return nil
+}
+
+// checks finds everything: of the modules, of their policies, of their cases,
+// and of the samples.
+func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds.Catalog) (checks, error) {
+	var sum checks
+	platforms, err := o.platformFlags.open(ctx)
+	var broken render.Problems
+	if errors.As(err, &broken) {
+		sum.subjects = append(sum.subjects, report.Subject{File: strings.Join(o.platforms, ", ")})
+		sum.problems = broken
+		return sum, nil
+	}
+	if err != nil {
+		return sum, err
+	}
+	policies := map[*render.Policy][]*render.Platform{}
+	var order []*render.Policy
+	watched := func(policy *render.Policy, p *render.Platform) {
+		if policies[policy] == nil {
+			order = append(order, policy)
+		}
+		policies[policy] = append(policies[policy], p)
+	}
+	for _, p := range platforms.given {
+		sum.subjects = append(sum.subjects, report.Subject{File: p.From, Instance: p.Kind})
+		ps, err := o.platform(ctx, p, schemas)
+		if err != nil {
+			return sum, err
+		}
+		sum.problems = append(sum.problems, ps...)
+		for _, policy := range p.Policies {
+			watched(policy, p)
+		}
+	}
+	for _, ref := range o.policies {
+		policy, err := guard(ctx, o.limits(), ref, func() (*render.Policy, error) { return openPolicy(ref) })
+		if err != nil {
+			return sum, err
+		}
+		for _, p := range platforms.given {
+			watched(policy, p)
+		}
+	}
+	for _, policy := range order {
+		ps, err := guard(ctx, o.limits(), policy.Module.Ref, func() (render.Problems, error) {
+			return vet.Policy(policy, policies[policy]), nil
+		})
+		if err != nil {
+			return sum, err
+		}
+		sum.problems = append(sum.problems, ps...)
+	}
+	if len(o.filenames) == 0 {
+		return sum, nil
+	}
+	o.check = checkNode(schemas)
+	samples, err := renderAll(ctx, s, &o.renderFlags, roundTrip, func(rendered[*v1alpha1.ResourceGraph]) error { return nil })
+	sum.subjects = append(sum.subjects, samples.subjects...)
+	sum.problems = append(sum.problems, samples.problems...)
+	return sum, err
+}
+
+// platform checks one module: its CRD, itself, and what its cases render.
+func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (render.Problems, error) {
+	var found render.Problems
+	crd := &crdGenerateOptions{platformFlags: o.platformFlags, outputFlags: outputFlags{output: "yaml"}}
+	made, err := guard(ctx, o.limits(), p.From, func() (generatedCRD, error) { return crd.generateOne(p) })
+	var limit *render.LimitError
+	var broken render.Problems
+	switch {
+	case errors.As(err, &limit):
+		return nil, err
+	case errors.As(err, &broken):
+		found = append(found, broken...)
+	case err != nil:
+		found = append(found, render.Problem{Pos: render.Pos{File: p.From}, Rule: render.RuleModule, Message: err.Error()})
+	}
+	found = append(found, made.notes...)
+	static, err := guard(ctx, o.limits(), p.From, func() (render.Problems, error) { return vet.Module(p, schemas), nil })
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, static...)
+	cases, err := o.cases(ctx, p, schemas)
+	if err != nil {
+		return nil, err
+	}
+	// What was found without an instance is not said again for one.
+	for _, q := range cases {
+		if !slices.ContainsFunc(static, func(s render.Problem) bool { return s.Pos == q.Pos && s.Message == q.Message }) {
+			found = append(found, q)
+		}
+	}
+	return found, nil
+}
+
+// cases gives what is wrong with the objects that a module's cases render. What
+// the cases themselves say is the business of module test.
+func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (render.Problems, error) {
+	if info, err := os.Stat(p.Module.Ref); err != nil || !info.IsDir() {
+		return nil, nil // not from a directory
+	}
+	files, err := filepath.Glob(filepath.Join(escapeGlob(p.Module.Ref), "tests", "*", "instance.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	opts := render.Options{AllowSecrets: true, Check: checkNode(schemas)}
+	jobs := func(yield func(render.Job[render.Problems]) bool) {
+		for _, file := range files {
+			job := render.Job[render.Problems]{Subject: file, Run: func(r *render.Renderer) render.Problems {
+				return objectProblems(r, p, file)
+			}}
+			if !yield(job) {
+				return
+			}
+		}
+	}
+	var found render.Problems
+	for ps, err := range render.Each(ctx, opts, o.limits(), jobs) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, ps...)
+	}
+	return found, nil
+}
+
+func objectProblems(r *render.Renderer, p *render.Platform, file string) render.Problems {
+	data, err := readFile(file)
+	if err != nil {
+		return render.Problems{{Rule: render.RuleSchema, Message: err.Error()}}
+	}
+	var found render.Problems
+	for in := range render.Instances(filepath.ToSlash(file), data) {
+		if in == nil || in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) || in.Place(p, "default").Failed() {
+			continue
+		}
+		for _, q := range r.Render(in, p).Problems {
+			if q.Rule == render.RuleSchema {
+				found = append(found, q)
+			}
+		}
+	}
+	return found
+}
+
+// escapeGlob keeps a path from being read as a pattern.
+func escapeGlob(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
 // roundTrip takes a rendered sample through the other versions of its kind.

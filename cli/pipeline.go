@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/render"
@@ -19,6 +20,8 @@ type renderFlags struct {
 	inputFlags
 	policies     []string
 	allowSecrets bool
+	// check looks at every rendered node; see [render.Options].
+	check func(v1alpha1.Node, map[string]any) render.Problems
 }
 
 func (f *renderFlags) add(cmd *cobra.Command) {
@@ -53,7 +56,7 @@ func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
 	if err != nil {
 		return sum, err
 	}
-	opts := render.Options{AllowSecrets: f.allowSecrets}
+	opts := render.Options{AllowSecrets: f.allowSecrets, Check: f.check}
 	opts.Policies, err = render.Map(ctx, f.limits(), f.policies, func(ref string) string { return ref }, openPolicy)
 	if err != nil {
 		return sum, err

@@ -20,20 +20,30 @@ import (
 // platformFlags are those of every command that evaluates modules.
 type platformFlags struct {
 	platforms []string
-	timeout   time.Duration
-	memory    int
+	limitFlags
+}
+
+// limitFlags bound evaluations.
+type limitFlags struct {
+	timeout time.Duration
+	memory  int
 }
 
 func (f *platformFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.platforms, "platform", "p", nil,
 		"platform: a Transform file, a directory of them, or a module (./dir, embedded:NAME); repeatable")
-	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "end the evaluation of one instance or module after this time; 0 means never")
-	fl.IntVar(&f.memory, "eval-memory", 1024, "end an evaluation that brings the process's memory over this many MiB; 0 means never")
+	f.limitFlags.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("platform", completePlatforms))
 }
 
-func (f *platformFlags) limits() render.Limits {
+func (f *limitFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "end the evaluation of one instance or module after this time; 0 means never")
+	fl.IntVar(&f.memory, "eval-memory", 1024, "end an evaluation that brings the process's memory over this many MiB; 0 means never")
+}
+
+func (f *limitFlags) limits() render.Limits {
 	return render.Limits{Timeout: f.timeout, Memory: uint64(max(f.memory, 0)) << 20}
 }
 
@@ -86,6 +96,16 @@ func (f *platformFlags) open(ctx context.Context) (*catalog, error) {
 		}
 	}
 	return c, nil
+}
+
+// guard runs one function under the limits of evaluation.
+func guard[T any](ctx context.Context, limits render.Limits, subject string, run func() (T, error)) (T, error) {
+	all, err := render.Map(ctx, limits, []string{subject}, func(s string) string { return s }, func(string) (T, error) { return run() })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return all[0], nil
 }
 
 func (c *catalog) add(p *render.Platform) error {

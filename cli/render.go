@@ -18,8 +18,10 @@ import (
 type renderOptions struct {
 	renderFlags
 	outputFlags
-	format   string
-	annotate string
+	schemaFlags
+	format    string
+	annotate  string
+	validates bool
 }
 
 func newRender(s streams) *cobra.Command {
@@ -43,6 +45,8 @@ instance renders.`,
 	}
 	o.renderFlags.add(cmd)
 	o.outputFlags.add(cmd)
+	o.schemaFlags.add(cmd)
+	cmd.Flags().BoolVar(&o.validates, "validate", false, "check what is rendered against the schemas of its kinds, Kubernetes' own and those of --crd")
 	cmd.Flags().StringVar(&o.format, "format", "graph", "what to print: graph (ResourceGraphs) or resources (plain manifests)")
 	cmd.Flags().StringVar(&o.annotate, "annotate", "", "with --format resources, add the annotations that a tool needs: argocd or flux")
 	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"graph", "resources"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -60,6 +64,13 @@ type outputObject struct {
 func (o *renderOptions) run(ctx context.Context, s streams) error {
 	if err := o.validate(); err != nil {
 		return err
+	}
+	if o.validates {
+		catalog, err := o.schemaFlags.catalog()
+		if err != nil {
+			return err
+		}
+		o.check = checkNode(catalog)
 	}
 	w, err := o.openFor("render")
 	if err != nil {
@@ -87,7 +98,7 @@ func (o *renderOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	sum.problems = append(sum.problems, clashes...)
+	sum.problems = notesOnce(append(sum.problems, clashes...))
 	if err := printProblems(s.err, sum); err != nil {
 		return err
 	}
@@ -114,6 +125,9 @@ func (o *renderOptions) validate() error {
 		if o.format != "resources" {
 			return fmt.Errorf("--annotate goes with --format resources")
 		}
+	}
+	if len(o.crds) > 0 && !o.validates {
+		return fmt.Errorf("--crd goes with --validate")
 	}
 	return o.outputFlags.validate()
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	cuecmd "cuelang.org/go/cmd/cue/cmd"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pequod-io/pequod/cli"
@@ -16,6 +17,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"pequod": func() { os.Exit(cli.Main()) },
+		"cue":    func() { os.Exit(cuecmd.Main()) },
 	})
 }
 

@@ -45,6 +45,7 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 	if d.problems.Failed() {
 		return nil, d.problems
 	}
+	r.check(rg, d)
 	violations := d.violations
 	for _, policy := range slices.Concat(p.Policies, r.Policies) {
 		found, problems := r.policy(policy, v, d)
@@ -61,6 +62,20 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 	}
 	d.problems = append(d.problems, seal(rg)...)
 	return rg, d.problems
+}
+
+// check asks Options.Check about every node.
+func (r *Renderer) check(rg *v1alpha1.ResourceGraph, d *decoder) {
+	if r.Check == nil {
+		return
+	}
+	for i, n := range rg.Spec.Graph.Nodes {
+		for _, p := range r.Check(n, d.nodes[i].object) {
+			p.Pos = d.place(n.ID, p.Path)
+			p.Path = nodePath(n.ID, p.Path)
+			d.problems = append(d.problems, p)
+		}
+	}
 }
 
 // newGraph gives the graph of an instance with everything but its nodes.

@@ -140,6 +140,9 @@ func (m *Module) take() *built {
 	return m.build()
 }
 
+// Value is the module evaluated in a context of its own.
+func (m *Module) Value() cue.Value { return m.build().root }
+
 func (m *Module) build() *built {
 	ctx := cuecontext.New()
 	return &built{ctx: ctx, root: ctx.BuildInstance(m.inst)}

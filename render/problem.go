@@ -81,6 +81,7 @@ const (
 	RuleDuplicate  = "duplicate"   // two instances for one object
 	RuleReserved   = "reserved"    // $from and $generate in an instance
 	RuleNull       = "null"        // a null that the server would drop
+	RuleSchema     = "schema"      // an object that isn't as its kind's schema says
 	RuleUnchecked  = "not-checked" // an evaluation that gave no answer
 )
 

@@ -14,6 +14,11 @@ type Options struct {
 	AllowSecrets bool
 	// Policies are organisation-wide policies, seen by every instance.
 	Policies []*Policy
+	// Check looks at every node of a graph that is right in itself; the object
+	// is its resource, decoded, or nil. The paths of what it finds begin at the
+	// node, and places are found for them. It may be nil, and is called by
+	// several goroutines at once.
+	Check func(n v1alpha1.Node, object map[string]any) Problems
 }
 
 // Result is what became of one instance. Graph is nil where Problems has an Error.

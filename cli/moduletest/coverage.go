@@ -1,0 +1,185 @@
+package moduletest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/parser"
+
+	"github.com/pequod-io/pequod/render"
+)
+
+// Coverage is how much of a module its cases reach.
+type Coverage struct {
+	Points int
+	// Missed are the points that no case reaches, by their places.
+	Missed []*Point
+}
+
+// Percent is the share of points that are reached, rounded down.
+func (c Coverage) Percent() int {
+	if c.Points == 0 {
+		return 100
+	}
+	return (c.Points - len(c.Missed)) * 100 / c.Points
+}
+
+// Coverage finds out what of a module the cases reach, without trusting in how
+// CUE evaluates: a case reaches a place if it comes out differently when that
+// place is an error. The results are those of [Run].
+func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Coverage, error) {
+	results = slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
+		return r.Module != m || r.Case.instance == nil
+	})
+	points, sources, err := m.points()
+	if err != nil {
+		return Coverage{}, err
+	}
+	type looked struct{ reached bool }
+	jobs := func(yield func(render.Job[looked]) bool) {
+		for _, p := range points {
+			subject := p.File + ": " + p.Text
+			if !yield(render.Job[looked]{Subject: subject, Run: func(*render.Renderer) looked {
+				return looked{m.reaches(results, p, sources, o)}
+			}}) {
+				return
+			}
+		}
+	}
+	c := Coverage{Points: len(points)}
+	i := 0
+	for l, err := range render.Each(ctx, render.Options{}, o.Limits, jobs) {
+		if err != nil {
+			return c, err
+		}
+		if !l.reached {
+			c.Missed = append(c.Missed, points[i])
+		}
+		i++
+	}
+	return c, nil
+}
+
+// reaches says whether any case reaches a point.
+func (m *Module) reaches(results []Result, p *Point, sources map[string][]byte, o Options) bool {
+	for _, edits := range p.edits {
+		if len(edits) == 0 {
+			continue
+		}
+		platform, err := m.load(apply(edits, sources), m.showFromCase)
+		for _, r := range results {
+			if p.Kind == PointValue && !r.outcome.read() {
+				continue // that it is refused says nothing of its values
+			}
+			if err != nil {
+				// Wrong before there is an instance: so it is for each that the module took.
+				if r.outcome.read() {
+					return true
+				}
+				continue
+			}
+			// A renderer keeps what it evaluated: one for all points would keep all.
+			fresh := &render.Renderer{Options: render.Options{AllowSecrets: o.AllowSecrets}}
+			if r.outcome.differs(r.Case.render(fresh, platform)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// points lists the points of the module's files, by place. The pieces that one
+// node is written in are one point.
+func (m *Module) points() ([]*Point, map[string][]byte, error) {
+	sources := map[string][]byte{}
+	files := map[string]*ast.File{}
+	inst := m.platform.Module.Value().BuildInstance()
+	for _, i := range append([]*build.Instance{inst}, inst.Dependencies()...) {
+		for _, f := range i.Files {
+			name := path.Join(m.files.Dir, strings.TrimPrefix(f.Filename, "../../"))
+			data, err := overlay{FS: m.files.FS}.ReadFile(name)
+			if err != nil {
+				return nil, nil, pathError(m.files.Show(name), err)
+			}
+			// Parsed anew: CUE's loader may have rewritten the other.
+			file, err := parser.ParseFile(name, data, parser.ParseComments)
+			if err != nil {
+				return nil, nil, pathError(m.files.Show(name), err)
+			}
+			sources[name], files[name] = data, file
+		}
+	}
+	enums := schemaNames(files)
+	var points []*Point
+	nodes := map[string]*Point{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for _, p := range pointsIn(files[name], name, enums) {
+			p.File = m.files.Show(name)
+			if first := nodes[p.Text]; p.Kind == PointNode && first != nil {
+				first.edits = append(first.edits, p.edits...)
+				continue
+			} else if p.Kind == PointNode {
+				nodes[p.Text] = p
+			}
+			points = append(points, p)
+		}
+	}
+	slices.SortStableFunc(points, func(a, b *Point) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return points, sources, nil
+}
+
+// schemaNames are #Input and the definitions that it refers to.
+func schemaNames(files map[string]*ast.File) map[string]bool {
+	refers := map[string][]string{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			field, ok := d.(*ast.Field)
+			if !ok {
+				continue
+			}
+			name := labelText(field.Label)
+			ast.Walk(field.Value, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok && strings.HasPrefix(id.Name, "#") {
+					refers[name] = append(refers[name], id.Name)
+				}
+				return true
+			}, nil)
+		}
+	}
+	names := map[string]bool{}
+	var add func(name string)
+	add = func(name string) {
+		if names[name] {
+			return
+		}
+		names[name] = true
+		for _, n := range refers[name] {
+			add(n)
+		}
+	}
+	add("#Input")
+	return names
+}
+
+// apply gives the files that edits change.
+func apply(edits []edit, sources map[string][]byte) map[string][]byte {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(b.from, a.from) })
+	changed := map[string][]byte{}
+	for _, e := range edits {
+		data, ok := changed[e.file]
+		if !ok {
+			data = sources[e.file]
+		}
+		changed[e.file] = slices.Concat(data[:e.from], []byte(e.text), data[e.to:])
+	}
+	return changed
+}

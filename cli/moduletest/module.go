@@ -1,0 +1,182 @@
+package moduletest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
+)
+
+// The files of a case.
+const (
+	instanceFile = "instance.yaml"
+	graphFile    = "graph.yaml"
+	errorFile    = "error.txt"
+)
+
+// maxCase bounds one file of a case, in bytes.
+const maxCase = 64 << 20
+
+// Module is a module with its cases. Close it at the end.
+type Module struct {
+	// Dir is the module's directory, as its user named it.
+	Dir   string
+	Cases []Case
+
+	files    *modules.Files
+	root     *os.Root
+	platform *render.Platform
+}
+
+// Case is one case with what it holds.
+type Case struct {
+	// Name is that of its directory below tests.
+	Name     string
+	instance []byte
+	// graph and errors are nil where the case doesn't have the golden.
+	graph, errors []byte
+}
+
+// Open loads a module and reads its cases. What is wrong with the module itself
+// is an error of [render.Problems].
+func Open(dir string) (*Module, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, pathError(dir, err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: not a directory", dir)
+	}
+	m := &Module{Dir: filepath.ToSlash(filepath.Clean(dir))}
+	if m.files, err = modules.Open(v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, ""); err != nil {
+		return nil, err
+	}
+	if m.root, err = os.OpenRoot(dir); err != nil {
+		m.files.Close() // it was only read
+		return nil, pathError(dir, err)
+	}
+	if m.platform, err = m.load(nil, m.files.Show); err == nil {
+		// Loaded anew, so that what is wrong with the module has the place
+		// that its user knows, and what is wrong with a case the other.
+		m.platform, err = m.load(nil, m.showFromCase)
+	}
+	if err == nil {
+		err = m.readCases()
+	}
+	if err != nil {
+		m.Close() // the first error says more
+		return nil, err
+	}
+	return m, nil
+}
+
+// Close lets go of the module's files.
+func (m *Module) Close() error { return errors.Join(m.root.Close(), m.files.Close()) }
+
+// showFromCase names a file of the module as a case sees it: ../../render.cue.
+func (m *Module) showFromCase(file string) string {
+	rel, err := filepath.Rel(filepath.FromSlash(m.files.Dir), filepath.FromSlash(strings.TrimPrefix(file, "/")))
+	if err != nil {
+		return file
+	}
+	return path.Join("../..", filepath.ToSlash(rel))
+}
+
+// load loads the module with some of its files replaced.
+func (m *Module) load(replaced map[string][]byte, show func(string) string) (*render.Platform, error) {
+	mod, err := render.Load(render.Source{
+		FS: overlay{m.files.FS, replaced}, Dir: m.files.Dir, Show: show, Ref: m.files.Ref, Version: m.files.Version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := render.NewPlatform(m.files.Name, v1alpha1.TransformSpec{}, mod)
+	if err == nil {
+		p.From = m.Dir
+	}
+	return p, err
+}
+
+// readCases reads the directories below tests.
+func (m *Module) readCases() error {
+	entries, err := fs.ReadDir(m.root.FS(), "tests")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return pathError(m.Dir+"/tests", err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		c := Case{Name: e.Name()}
+		for name, data := range map[string]*[]byte{instanceFile: &c.instance, graphFile: &c.graph, errorFile: &c.errors} {
+			if *data, err = m.readFile(path.Join("tests", c.Name, name)); err != nil {
+				return err
+			}
+		}
+		m.Cases = append(m.Cases, c)
+	}
+	if len(m.Cases) == 0 {
+		return fmt.Errorf("%s: no cases; a case is a directory tests/NAME with %s", m.Dir, instanceFile)
+	}
+	return nil
+}
+
+// readFile gives the bytes of a file below the module's directory, never nil,
+// or nil where there is no such file.
+func (m *Module) readFile(name string) ([]byte, error) {
+	shown := m.Dir + "/" + name
+	info, err := m.root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, pathError(shown, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file", shown)
+	case info.Size() > maxCase:
+		return nil, fmt.Errorf("%s: larger than %d MiB", shown, maxCase>>20)
+	}
+	data, err := m.root.ReadFile(name)
+	if err != nil {
+		return nil, pathError(shown, err)
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return data, nil
+}
+
+// pathError says of which file an error is, without the operation.
+func pathError(name string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// overlay is a file system with some files replaced.
+type overlay struct {
+	fs.FS
+	replaced map[string][]byte
+}
+
+func (o overlay) ReadFile(name string) ([]byte, error) {
+	if data, ok := o.replaced[name]; ok {
+		return data, nil
+	}
+	return fs.ReadFile(o.FS, name)
+}
+
+func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(o.FS, name) }
+func (o overlay) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(o.FS, name) }
+func (o overlay) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat(o.FS, name) }
+func (o overlay) ReadLink(name string) (string, error)       { return fs.ReadLink(o.FS, name) }
+func (o overlay) Glob(pattern string) ([]string, error)      { return fs.Glob(o.FS, pattern) }

@@ -1,0 +1,113 @@
+package moduletest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/render"
+)
+
+// outcome is what became of a case: graphs, or problems.
+type outcome struct {
+	graph    []byte
+	problems render.Problems
+}
+
+// render renders the instances of a case. If one has an Error, the case has the
+// problems of all and no graph.
+func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
+	var out outcome
+	failed := false
+	for in, problems := range render.Instances(instanceFile, c.instance) {
+		res := render.Result{Problems: problems}
+		if in != nil {
+			res = c.one(r, p, in)
+		}
+		out.problems = append(out.problems, res.Problems...)
+		if res.Problems.Failed() || res.Graph == nil {
+			failed = true
+			continue
+		}
+		res.Graph.Spec.PlatformRef.Digest = ""
+		data, err := yaml.Marshal(res.Graph)
+		if err != nil {
+			out.problems = append(out.problems, render.Problem{Pos: in.Pos(), Rule: render.RuleGraph, Message: err.Error()})
+			failed = true
+			continue
+		}
+		if len(out.graph) > 0 {
+			out.graph = append(out.graph, "---\n"...)
+		}
+		out.graph = append(out.graph, data...)
+	}
+	if !failed && len(out.graph) == 0 {
+		failed = true
+		out.problems = append(out.problems, render.Problem{
+			Pos: render.Pos{File: instanceFile}, Rule: render.RuleInstance, Message: "holds no instance",
+		})
+	}
+	if failed {
+		out.graph = nil
+	}
+	return out
+}
+
+func (c *Case) one(r *render.Renderer, p *render.Platform, in *render.Instance) render.Result {
+	res := render.Result{Instance: in}
+	if in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) {
+		res.Problems = render.Problems{{
+			Pos: in.Pos(), Rule: render.RulePlatform,
+			Message: fmt.Sprintf("%s %s is not of this module", in.APIVersion, in.Kind),
+			Hint:    fmt.Sprintf("it has %s/%s %s", p.Group, p.Version, p.Kind),
+		}}
+		return res
+	}
+	if res.Problems = in.Place(p, "default"); res.Problems.Failed() {
+		return res
+	}
+	return r.Render(in, p)
+}
+
+// text is what error.txt holds: the problems without the places of rules.
+func (o outcome) text() []byte {
+	var b bytes.Buffer
+	for _, p := range o.problems {
+		p.RulePos = render.Pos{}
+		fmt.Fprintln(&b, p)
+	}
+	return b.Bytes()
+}
+
+// differs compares with what a changed module does. Places in the module move
+// with the change, and say nothing.
+func (o outcome) differs(other outcome) bool {
+	if !bytes.Equal(o.graph, other.graph) {
+		return true
+	}
+	return !slices.Equal(o.withoutPlaces(), other.withoutPlaces())
+}
+
+func (o outcome) withoutPlaces() []render.Problem {
+	ps := slices.Clone(o.problems)
+	for i := range ps {
+		ps[i].RulePos = render.Pos{}
+		if ps[i].Pos.File != instanceFile {
+			ps[i].Pos = render.Pos{}
+		}
+	}
+	return ps
+}
+
+// read says whether the module took the input of every instance.
+func (o outcome) read() bool {
+	return !slices.ContainsFunc(o.problems, func(p render.Problem) bool {
+		switch p.Rule {
+		case render.RulePolicy, render.RuleGraph, render.RuleSecret, render.RuleModule, render.RuleSize, render.RuleNull:
+			return false
+		}
+		return p.Level == render.Error
+	})
+}

@@ -1,0 +1,315 @@
+package moduletest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/token"
+)
+
+// PointKind is what a point of a module is.
+type PointKind string
+
+// The kinds of point.
+const (
+	PointNode   PointKind = "node"
+	PointBranch PointKind = "branch"
+	PointValue  PointKind = "value"
+)
+
+// Point is a place in a module that some case should reach: a node, the branch
+// of an `if`, or a value of an enumeration.
+type Point struct {
+	Kind PointKind
+	// Text says which: the node's id, the condition, or the field and value.
+	Text         string
+	File         string // as the user knows it
+	Line, Column int
+
+	file  string // in the module
+	edits [][]edit
+}
+
+// edit replaces a part of a file. The edits of a point make its place an error,
+// so that whatever depends on it comes out differently.
+type edit struct {
+	file     string
+	from, to int
+	text     string
+}
+
+const broken = "_|_"
+
+// pointsIn lists the points of a file.
+func pointsIn(f *ast.File, file string, enums map[string]bool) []*Point {
+	p := &pointer{file: file, enums: enums}
+	p.decls(f.Decls, nil)
+	return p.points
+}
+
+// pointer walks a file's syntax. The path is of the labels on the way.
+type pointer struct {
+	file   string
+	enums  map[string]bool // names of the definitions that are part of #Input
+	points []*Point
+}
+
+func (p *pointer) add(kind PointKind, text string, at token.Pos, e edit) *Point {
+	e.file = p.file
+	pos := at.Position()
+	pt := &Point{Kind: kind, Text: text, Line: pos.Line, Column: pos.Column, file: p.file, edits: [][]edit{{e}}}
+	p.points = append(p.points, pt)
+	return pt
+}
+
+func (p *pointer) decls(decls []ast.Decl, path []string) {
+	for _, d := range decls {
+		switch x := d.(type) {
+		case *ast.Field:
+			p.field(x, path)
+		case *ast.Comprehension:
+			p.comprehension(x, path)
+		case *ast.EmbedDecl:
+			p.expr(x.Expr, path)
+		case *ast.LetClause:
+			p.expr(x.Expr, append(path, "let"))
+		}
+	}
+}
+
+// areNodes says whether a path leads to a module's nodes.
+func areNodes(path []string) bool {
+	return slices.Equal(path, []string{"#Render", "output", "nodes"})
+}
+
+func (p *pointer) field(f *ast.Field, path []string) {
+	below := append(slices.Clone(path), labelText(f.Label))
+	if areNodes(path) {
+		p.node(labelText(f.Label), f.Label.Pos(), f.Value)
+	}
+	if len(below) > 0 && p.isSchema(below) {
+		p.enum(f.Value, below)
+	}
+	p.expr(f.Value, below)
+}
+
+// node adds a node by the value that makes it.
+func (p *pointer) node(id string, at token.Pos, value ast.Expr) {
+	pt := p.add(PointNode, id, at, edit{})
+	pt.edits = [][]edit{p.wrap(value)}
+	if s, ok := value.(*ast.StructLit); ok {
+		pt.edits = append(pt.edits, p.leaves(s))
+	}
+}
+
+// wrap makes a value an error.
+func (p *pointer) wrap(value ast.Expr) []edit {
+	from, to := value.Pos().Offset(), value.End().Offset()
+	return []edit{
+		{file: p.file, from: from, to: from, text: broken + " & {"},
+		{file: p.file, from: to, to: to, text: "}"},
+	}
+}
+
+// leaves makes every value in a struct an error, but those that have conditions
+// of their own: in a struct that is an error itself, CUE still finds what else
+// stands there.
+func (p *pointer) leaves(s *ast.StructLit) []edit {
+	var edits []edit
+	for _, d := range s.Elts {
+		f, ok := d.(*ast.Field)
+		if !ok {
+			continue
+		}
+		if inner, ok := f.Value.(*ast.StructLit); ok && len(inner.Elts) > 0 {
+			edits = append(edits, p.leaves(inner)...)
+			continue
+		}
+		edits = append(edits, p.wrap(f.Value)...)
+	}
+	return edits
+}
+
+func (p *pointer) comprehension(c *ast.Comprehension, path []string) {
+	s, ok := c.Value.(*ast.StructLit)
+	if !ok {
+		return
+	}
+	var conditions []string
+	conditional := false
+	for _, clause := range c.Clauses {
+		if _, ok := clause.(*ast.IfClause); ok {
+			conditional = true
+		}
+		conditions = append(conditions, nodeText(clause))
+	}
+	if conditional && s.Lbrace.IsValid() {
+		at := s.Lbrace.Offset() + 1
+		pt := p.add(PointBranch, strings.Join(conditions, " "), c.Pos(), edit{from: at, to: at, text: broken + ", "})
+		pt.edits = append(pt.edits, p.leaves(s))
+	}
+	for _, clause := range c.Clauses {
+		switch x := clause.(type) {
+		case *ast.ForClause:
+			p.expr(x.Source, append(path, "for"))
+		case *ast.LetClause:
+			p.expr(x.Expr, append(path, "let"))
+		}
+	}
+	p.decls(s.Elts, path)
+}
+
+// expr looks for points inside an expression.
+func (p *pointer) expr(e ast.Expr, path []string) {
+	switch x := e.(type) {
+	case *ast.StructLit:
+		p.decls(x.Elts, path)
+	case *ast.ListLit:
+		p.list(x, path)
+	case *ast.BinaryExpr:
+		p.expr(x.X, path)
+		p.expr(x.Y, path)
+	case *ast.UnaryExpr:
+		p.expr(x.X, path)
+	case *ast.ParenExpr:
+		p.expr(x.X, path)
+	case *ast.SelectorExpr:
+		p.expr(x.X, append(path, "."))
+	case *ast.IndexExpr:
+		p.expr(x.X, append(path, "."))
+		p.expr(x.Index, append(path, "."))
+	case *ast.CallExpr:
+		for _, arg := range x.Args {
+			p.expr(arg, append(path, "()"))
+		}
+	case *ast.Interpolation:
+		for _, part := range x.Elts {
+			p.expr(part, append(path, "()"))
+		}
+	}
+}
+
+func (p *pointer) list(l *ast.ListLit, path []string) {
+	for i, e := range l.Elts {
+		if areNodes(path) {
+			p.listed(i, e)
+		}
+		below := append(slices.Clone(path), "[]")
+		if c, ok := e.(*ast.Comprehension); ok {
+			p.comprehension(c, below)
+			continue
+		}
+		if e, ok := e.(*ast.Ellipsis); ok {
+			if e.Type != nil {
+				p.expr(e.Type, below)
+			}
+			continue
+		}
+		p.expr(e, below)
+	}
+}
+
+// listed adds a node of a list.
+func (p *pointer) listed(i int, e ast.Expr) {
+	if c, ok := e.(*ast.Comprehension); ok {
+		s, ok := c.Value.(*ast.StructLit)
+		if !ok {
+			return
+		}
+		e = s
+	}
+	s, ok := e.(*ast.StructLit)
+	if !ok || !s.Lbrace.IsValid() {
+		return
+	}
+	id := fmt.Sprintf("nodes[%d]", i)
+	for _, d := range s.Elts {
+		if f, ok := d.(*ast.Field); ok && labelText(f.Label) == "id" {
+			id = strings.Trim(nodeText(f.Value), `"`)
+		}
+	}
+	at := s.Lbrace.Offset() + 1
+	p.add(PointNode, id, s.Lbrace, edit{from: at, to: at, text: broken + ", "})
+}
+
+// isSchema says whether a path is in the schema of instances.
+func (p *pointer) isSchema(path []string) bool {
+	return slices.ContainsFunc(path, func(label string) bool { return p.enums[label] })
+}
+
+// enum adds the literals of a disjunction of two or more.
+func (p *pointer) enum(e ast.Expr, path []string) {
+	operands := disjuncts(e)
+	if len(operands) < 2 {
+		if l, ok := e.(*ast.ListLit); ok {
+			for _, item := range l.Elts {
+				if rest, ok := item.(*ast.Ellipsis); ok && rest.Type != nil {
+					p.enum(rest.Type, append(path, "[]"))
+				}
+			}
+		}
+		return
+	}
+	var literals []*ast.BasicLit
+	for _, o := range operands {
+		if u, ok := o.(*ast.UnaryExpr); ok && u.Op == token.MUL {
+			o = u.X
+		}
+		if l, ok := o.(*ast.BasicLit); ok && (l.Kind == token.STRING || l.Kind == token.INT) {
+			literals = append(literals, l)
+		}
+	}
+	if len(literals) < 2 {
+		return
+	}
+	name := strings.TrimPrefix(strings.Join(path, "."), "#Input.")
+	for _, l := range literals {
+		p.add(PointValue, name+": "+l.Value, l.Pos(), edit{from: l.Pos().Offset(), to: l.End().Offset(), text: broken})
+	}
+}
+
+// disjuncts are the operands of a disjunction.
+func disjuncts(e ast.Expr) []ast.Expr {
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		if x.Op == token.OR {
+			return append(disjuncts(x.X), disjuncts(x.Y)...)
+		}
+	case *ast.ParenExpr:
+		return disjuncts(x.X)
+	}
+	return []ast.Expr{e}
+}
+
+func labelText(l ast.Label) string {
+	if name, _, err := ast.LabelName(l); err == nil {
+		return name
+	}
+	if a, ok := l.(*ast.Alias); ok {
+		return nodeText(a.Expr)
+	}
+	return nodeText(l)
+}
+
+func nodeText(n ast.Node) string {
+	switch c := n.(type) {
+	case *ast.IfClause:
+		return "if " + nodeText(c.Condition)
+	case *ast.ForClause:
+		names := nodeText(c.Value)
+		if c.Key != nil {
+			names = nodeText(c.Key) + ", " + names
+		}
+		return "for " + names + " in " + nodeText(c.Source)
+	case *ast.LetClause:
+		return "let " + nodeText(c.Ident) + " = " + nodeText(c.Expr)
+	}
+	b, err := format.Node(n)
+	if err != nil {
+		return "?"
+	}
+	return strings.Join(strings.Fields(string(b)), " ")
+}

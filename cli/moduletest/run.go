@@ -1,0 +1,99 @@
+package moduletest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/pequod-io/pequod/render"
+)
+
+// Options are how cases are run.
+type Options struct {
+	Limits       render.Limits
+	AllowSecrets bool
+}
+
+// Result is what became of one case.
+type Result struct {
+	Module *Module
+	Case   *Case
+	// Message says what is wrong, "" where the case passed.
+	Message string
+	// Detail is the difference, or the problems that the case shouldn't have.
+	Detail string
+
+	outcome outcome
+}
+
+// Run runs the cases of modules on all processors, and gives the results in
+// their order.
+func Run(ctx context.Context, mods []*Module, o Options) ([]Result, error) {
+	jobs := func(yield func(render.Job[Result]) bool) {
+		for _, m := range mods {
+			for i := range m.Cases {
+				c := &m.Cases[i]
+				job := render.Job[Result]{Subject: m.pathOf(c, instanceFile), Run: func(r *render.Renderer) Result {
+					return m.run(r, c)
+				}}
+				if !yield(job) {
+					return
+				}
+			}
+		}
+	}
+	var all []Result
+	for r, err := range render.Each(ctx, render.Options{AllowSecrets: o.AllowSecrets}, o.Limits, iter.Seq[render.Job[Result]](jobs)) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// pathOf names a file of a case as the user knows it.
+func (m *Module) pathOf(c *Case, file string) string {
+	return strings.TrimSuffix(m.Dir+"/tests/"+c.Name+"/"+file, "/")
+}
+
+func (m *Module) run(r *render.Renderer, c *Case) Result {
+	res := Result{Module: m, Case: c}
+	if c.instance == nil {
+		res.Message = "has no " + instanceFile
+		return res
+	}
+	res.outcome = c.render(r, m.platform)
+	res.Message, res.Detail = c.judge(res.outcome)
+	return res
+}
+
+// judge compares an outcome with the goldens.
+func (c *Case) judge(o outcome) (message, detail string) {
+	switch {
+	case c.graph != nil && c.errors != nil:
+		return fmt.Sprintf("has both %s and %s; remove one, or write them anew with --update", graphFile, errorFile), ""
+	case c.graph == nil && c.errors == nil:
+		return fmt.Sprintf("has neither %s nor %s; write one with --update", graphFile, errorFile), ""
+	case c.graph != nil && o.graph == nil:
+		return "must render, and doesn't", string(o.text())
+	case c.errors != nil && o.graph != nil:
+		return fmt.Sprintf("renders, and must have the problems in %s", errorFile), string(c.errors)
+	case c.graph != nil:
+		return differ(graphFile, "renders something else", c.graph, o.graph)
+	}
+	return differ(errorFile, "has other problems", c.errors, o.text())
+}
+
+func differ(file, message string, want, got []byte) (string, string) {
+	d := diff.Diff(file, want, "what the module does", got)
+	if len(d) == 0 {
+		return "", ""
+	}
+	// The first line is a command that nobody ran.
+	_, d2, _ := strings.Cut(string(d), "\n")
+	return message, d2
+}

@@ -1,0 +1,50 @@
+package moduletest
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+)
+
+// Update writes the goldens of a case anew, and gives the names of the files
+// that it changed. Files appear whole or not at all.
+func (r *Result) Update() ([]string, error) {
+	c, m := r.Case, r.Module
+	if c.instance == nil {
+		return nil, nil // there is nothing to write; the result says so
+	}
+	write, data, was, remove, other := graphFile, r.outcome.graph, c.graph, errorFile, c.errors
+	if r.outcome.graph == nil {
+		write, data, was, remove, other = errorFile, r.outcome.text(), c.errors, graphFile, c.graph
+	}
+	var changed []string
+	if was == nil || !bytes.Equal(data, was) {
+		if err := m.writeFile(path.Join("tests", c.Name, write), data); err != nil {
+			return changed, err
+		}
+		changed = append(changed, m.pathOf(c, write))
+	}
+	if other != nil {
+		if err := m.root.Remove(path.Join("tests", c.Name, remove)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return changed, pathError(m.pathOf(c, remove), err)
+		}
+		changed = append(changed, m.pathOf(c, remove)+" (removed)")
+	}
+	r.Message, r.Detail = "", ""
+	return changed, nil
+}
+
+func (m *Module) writeFile(name string, data []byte) error {
+	temporary := path.Join(path.Dir(name), "."+path.Base(name)+".new")
+	err := m.root.WriteFile(temporary, data, 0o644)
+	if err == nil {
+		err = m.root.Rename(temporary, name)
+	}
+	if err != nil {
+		// The error that led here says more.
+		_ = m.root.Remove(temporary)
+		return pathError(m.Dir+"/"+name, err)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/render/kinds"
+)
+
+// schemaFlags name the definitions of custom kinds.
+type schemaFlags struct {
+	crds []string
+}
+
+func (f *schemaFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.crds, "crd", nil,
+		"CustomResourceDefinitions of kinds that aren't Kubernetes' own: a file, or a directory; repeatable")
+	must(cmd.RegisterFlagCompletionFunc("crd", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}))
+}
+
+// catalog reads the definitions.
+func (f *schemaFlags) catalog() (*kinds.Catalog, error) {
+	c := &kinds.Catalog{}
+	for i, name := range f.crds {
+		if slices.Contains(f.crds[:i], name) {
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, ioError(err)
+		}
+		files := []string{name}
+		if info.IsDir() {
+			if files, err = yamlFiles(name); err != nil {
+				return nil, err
+			}
+		}
+		found := 0
+		for _, file := range files {
+			n, err := addDefinitions(c, file)
+			if err != nil {
+				return nil, err
+			}
+			found += n
+		}
+		if found == 0 {
+			return nil, fmt.Errorf("%s: no CustomResourceDefinition in it", name)
+		}
+	}
+	return c, nil
+}
+
+// yamlFiles lists the YAML and JSON files below a directory.
+func yamlFiles(dir string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && isYAML(p) {
+			files = append(files, p)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, ioError(err)
+	}
+	return files, nil
+}
+
+// addDefinitions adds the definitions of a file to the catalog, and gives how
+// many there are. Other documents are left alone.
+func addDefinitions(c *kinds.Catalog, file string) (int, error) {
+	data, err := readFile(file)
+	if err != nil {
+		return 0, err
+	}
+	docs, err := render.Documents(filepath.ToSlash(file), data)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, doc := range docs {
+		if !kinds.IsDefinition(doc.Text("apiVersion"), doc.Text("kind")) {
+			continue
+		}
+		var content json.RawMessage
+		if err := doc.Decode(&content); err != nil {
+			return 0, err
+		}
+		custom, err := kinds.ParseDefinition(content)
+		if err == nil {
+			err = c.Add(custom)
+		}
+		if err != nil {
+			return 0, doc.Problem(err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// checkNode gives the function that checks every rendered node.
+func checkNode(c *kinds.Catalog) func(v1alpha1.Node, map[string]any) render.Problems {
+	return func(n v1alpha1.Node, object map[string]any) render.Problems {
+		var ps render.Problems
+		add := func(base string, found []kinds.Problem) {
+			for _, p := range found {
+				ps = append(ps, schemaProblem(base, p))
+			}
+		}
+		s := kinds.Subject{}
+		if n.ExternalRef != nil {
+			s.APIVersion, s.Kind = n.ExternalRef.APIVersion, n.ExternalRef.Kind
+			if _, p := c.Lookup(s.APIVersion, s.Kind); p != nil {
+				add("externalRef", []kinds.Problem{*p})
+			}
+		} else {
+			s = subjectOf(object)
+			add("resource", c.Check(object))
+		}
+		add("", c.Ready(s, n.ReadyWhen))
+		return ps
+	}
+}
+
+// subjectOf gives what a node's readiness is about.
+func subjectOf(object map[string]any) kinds.Subject {
+	var s kinds.Subject
+	s.APIVersion, _ = object["apiVersion"].(string)
+	s.Kind, _ = object["kind"].(string)
+	spec, _ := object["spec"].(map[string]any)
+	typ, given := spec["type"]
+	if s.ServiceType, _ = typ.(string); !given {
+		s.ServiceType = "ClusterIP"
+	}
+	return s
+}
+
+// schemaProblem is a problem of an object below a place in its node.
+func schemaProblem(base string, p kinds.Problem) render.Problem {
+	q := render.Problem{
+		Path: base, Message: p.Message, Hint: p.Hint, Rule: render.RuleSchema,
+		Level: map[kinds.Level]render.Level{
+			kinds.Error: render.Error, kinds.Warning: render.Warning, kinds.Note: render.Info,
+		}[p.Level],
+	}
+	switch path := p.Path.String(); {
+	case path == "":
+	case base == "" || path[0] == '[':
+		q.Path += path
+	default:
+		q.Path += "." + path
+	}
+	return q
+}
+
+// notesOnce keeps the first of the notes that say the same, such as that a kind
+// isn't known, of nodes and instances that have it.
+func notesOnce(ps render.Problems) render.Problems {
+	said := map[string]bool{}
+	return slices.DeleteFunc(ps, func(p render.Problem) bool {
+		if p.Rule != render.RuleSchema || p.Level != render.Info {
+			return false
+		}
+		again := said[p.Message]
+		said[p.Message] = true
+		return again
+	})
+}

@@ -1,0 +1,163 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/reference"
+)
+
+// Custom is a kind that a CustomResourceDefinition defines.
+type Custom struct {
+	schema.GroupKind
+	versions map[string]*customVersion
+	served   []string
+}
+
+// customVersion is one version of a custom kind.
+type customVersion struct {
+	typ        *Type
+	structural *structuralschema.Structural
+	validator  validation.SchemaValidator
+}
+
+// IsDefinition says whether a document is a CustomResourceDefinition.
+func IsDefinition(apiVersion, kind string) bool {
+	return kind == "CustomResourceDefinition" && strings.HasPrefix(apiVersion, "apiextensions.k8s.io/")
+}
+
+// ParseDefinition reads a CustomResourceDefinition, in YAML or JSON.
+func ParseDefinition(data []byte) (*Custom, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(data, &crd); err != nil {
+		return nil, err
+	}
+	if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+		return nil, fmt.Errorf("%s %s is gone since Kubernetes 1.22: use %s", crd.APIVersion, crd.Kind, apiextensionsv1.SchemeGroupVersion)
+	}
+	return NewCustom(&crd)
+}
+
+// NewCustom takes over a definition.
+func NewCustom(crd *apiextensionsv1.CustomResourceDefinition) (*Custom, error) {
+	c := &Custom{
+		GroupKind: schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind},
+		versions:  map[string]*customVersion{},
+	}
+	if c.Group == "" || c.Kind == "" || len(crd.Spec.Versions) == 0 {
+		return nil, fmt.Errorf("CustomResourceDefinition %s: needs spec.group, spec.names.kind and spec.versions", crd.Name)
+	}
+	for _, v := range crd.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			return nil, fmt.Errorf("CustomResourceDefinition %s: version %s has no schema", crd.Name, v.Name)
+		}
+		version, err := newVersion(v.Schema.OpenAPIV3Schema)
+		if err != nil {
+			return nil, fmt.Errorf("CustomResourceDefinition %s: version %s: %w", crd.Name, v.Name, err)
+		}
+		c.versions[v.Name] = version
+		c.served = append(c.served, v.Name)
+	}
+	slices.SortFunc(c.served, byPriority)
+	return c, nil
+}
+
+func newVersion(props *apiextensionsv1.JSONSchemaProps) (*customVersion, error) {
+	internal := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil); err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(internal)
+	if err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(internal)
+	if err != nil {
+		return nil, err
+	}
+	return &customVersion{typ: object(customType(structural)), structural: structural, validator: validator}, nil
+}
+
+// Add adds a definition; a second one of a kind is an error.
+func (c *Catalog) Add(custom *Custom) error {
+	if c.custom == nil {
+		c.custom = map[schema.GroupKind]*Custom{}
+	}
+	if c.custom[custom.GroupKind] != nil {
+		return fmt.Errorf("kind %s is defined twice", custom.GroupKind)
+	}
+	c.custom[custom.GroupKind] = custom
+	return nil
+}
+
+func (c *Custom) version(name string) (*customVersion, *Problem) {
+	if v := c.versions[name]; v != nil {
+		return v, nil
+	}
+	return nil, &Problem{
+		Path:    reference.Path{"apiVersion"},
+		Message: fmt.Sprintf("%s has no version %s", c.GroupKind, name),
+		Hint:    "served: " + strings.Join(c.served, ", "),
+	}
+}
+
+// object gives the type of a whole object what every object has.
+func object(t *Type) *Type {
+	b := table()
+	if t.fields == nil {
+		t.fields = map[string]*Type{}
+	}
+	t.kind = kindStruct
+	t.fields["apiVersion"], t.fields["kind"], t.fields["metadata"] = b.named(kindString), b.named(kindString), b.named("meta/v1.ObjectMeta")
+	return t
+}
+
+// customType is the type that a structural schema describes.
+func customType(s *structuralschema.Structural) *Type {
+	t := &Type{kind: kindAny, open: s.XPreserveUnknownFields}
+	switch {
+	case s.XIntOrString:
+		t.kind = kindIntOrString
+	case s.Type == "object" && s.AdditionalProperties != nil && len(s.Properties) == 0:
+		t.kind, t.elem = kindMap, anyType()
+		if of := s.AdditionalProperties.Structural; of != nil {
+			t.elem = customType(of)
+		}
+	case s.Type == "object":
+		t.kind, t.fields = kindStruct, map[string]*Type{}
+		for name, p := range s.Properties {
+			t.fields[name] = customType(&p)
+		}
+		if s.AdditionalProperties != nil {
+			t.open = true
+		}
+		if s.XEmbeddedResource {
+			object(t)
+		}
+	case s.Type == "array":
+		t.kind, t.elem = kindList, anyType()
+		if s.Items != nil {
+			t.elem = customType(s.Items)
+		}
+	case s.Type == "string":
+		t.kind = kindString
+	case s.Type == "boolean":
+		t.kind = kindBool
+	case s.Type == "integer":
+		t.kind = kindInt64
+	case s.Type == "number":
+		t.kind = kindNumber
+	}
+	return t
+}

@@ -1,0 +1,109 @@
+package vet
+
+import (
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/render"
+)
+
+// condition tells a condition that never holds, whatever the instance says:
+// one that compares a field with what its schema doesn't allow.
+func (s *selectors) condition(c *ast.IfClause, in scope) {
+	for _, e := range conjuncts(c.Condition) {
+		b, ok := e.(*ast.BinaryExpr)
+		if !ok {
+			continue
+		}
+		of, ok := s.quietly(b.X, in)
+		op, other := b.Op, b.Y
+		if !ok {
+			of, ok = s.quietly(b.Y, in)
+			op, other = flipped(b.Op), b.X
+		}
+		if !ok || len(of.values) == 0 {
+			continue
+		}
+		for _, v := range of.values {
+			if s.possible(v, op, other) {
+				ok = false
+			}
+		}
+		if !ok {
+			continue
+		}
+		s.never[c] = true
+		p := render.Problem{
+			Pos: posOf(b.Pos()), Path: "input." + of.path, Rule: render.RuleModule, Level: s.level,
+			Message: "never holds: " + exprText(b), RulePos: posOf(of.values[0].Pos()),
+		}
+		if text := exprText(of.values[0].Syntax(cue.Raw())); len(text) < 80 {
+			p.Hint = "the schema is " + text
+		}
+		s.problems = append(s.problems, p)
+	}
+}
+
+// quietly resolves without telling what isn't there.
+func (s *selectors) quietly(e ast.Expr, in scope) (schema, bool) {
+	quiet := *s
+	quiet.problems = nil
+	return (&quiet).resolve(e, in)
+}
+
+// conjuncts are the operands of a conjunction.
+func conjuncts(e ast.Expr) []ast.Expr {
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		if x.Op == token.LAND {
+			return append(conjuncts(x.X), conjuncts(x.Y)...)
+		}
+	case *ast.ParenExpr:
+		return conjuncts(x.X)
+	}
+	return []ast.Expr{e}
+}
+
+func flipped(op token.Token) token.Token {
+	switch op {
+	case token.LSS:
+		return token.GTR
+	case token.LEQ:
+		return token.GEQ
+	case token.GTR:
+		return token.LSS
+	case token.GEQ:
+		return token.LEQ
+	}
+	return op
+}
+
+// possible says whether a value of a schema may compare so with a literal; of
+// other expressions nothing is known.
+func (s *selectors) possible(v cue.Value, op token.Token, other ast.Expr) bool {
+	if u, ok := other.(*ast.UnaryExpr); ok && u.Op == token.SUB {
+		other = u.X
+		if _, ok := other.(*ast.BasicLit); !ok {
+			return true
+		}
+		other = u
+	} else if _, ok := other.(*ast.BasicLit); !ok {
+		return true
+	}
+	var want ast.Expr
+	switch op {
+	case token.EQL:
+		want = other
+	case token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		want = &ast.UnaryExpr{Op: op, X: other}
+	default:
+		return true
+	}
+	bound := cuecontext.New().BuildExpr(want)
+	if bound.Err() != nil || v.Err() != nil && v.IncompleteKind() == cue.BottomKind {
+		return true
+	}
+	return v.Unify(bound).Err() == nil
+}

@@ -1,0 +1,224 @@
+package vet
+
+import (
+	"slices"
+	"strconv"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+
+	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/render/kinds"
+)
+
+// nodes looks at the nodes of what is known of a graph.
+func (c *checker) nodes(v cue.Value) {
+	nodes := get(v, "output", "nodes")
+	if nodes.IncompleteKind() == cue.ListKind {
+		for i, n := range elements(nodes) {
+			id, ok := text(get(n, "id"))
+			if !ok {
+				id = strconv.Itoa(i)
+			}
+			c.node(id, n)
+		}
+		return
+	}
+	for name, n := range fields(nodes) {
+		c.node(name, n)
+	}
+}
+
+func (c *checker) node(id string, v cue.Value) {
+	n := &node{checker: c, path: reference.Path{"nodes", id}}
+	c.dependencies(n, first(v, "dependencies", "dependsOn"))
+	s := kinds.Subject{}
+	if ref := get(v, "externalRef"); ref.Exists() {
+		s.APIVersion, _ = text(get(ref, "apiVersion"))
+		s.Kind, _ = text(get(ref, "kind"))
+		if s.APIVersion == "" || s.Kind == "" {
+			return
+		}
+		if _, p := c.catalog.Lookup(s.APIVersion, s.Kind); p != nil {
+			n.problem(ref, reference.Path{"externalRef"}, *p)
+		}
+		c.ready(n, s, v, cue.Value{})
+		return
+	}
+	resource := first(v, "resource", "object")
+	s.APIVersion, _ = text(get(resource, "apiVersion"))
+	s.Kind, _ = text(get(resource, "kind"))
+	if s.APIVersion == "" || s.Kind == "" {
+		return
+	}
+	t, p := c.catalog.Lookup(s.APIVersion, s.Kind)
+	if p != nil {
+		n.problem(get(resource, p.Path[0].(string)), reference.Path{"resource"}, *p)
+	} else {
+		n.value(resource, t, reference.Path{"resource"}, 0)
+	}
+	c.ready(n, s, v, resource)
+}
+
+// node is one node that is looked at.
+type node struct {
+	*checker
+	path reference.Path
+}
+
+func (n *node) problem(v cue.Value, base reference.Path, p kinds.Problem) {
+	n.tell(render.Problem{
+		Pos: posOf(v.Pos()), Path: slices.Concat(n.path, base, p.Path).String(),
+		Message: p.Message, Hint: p.Hint, Rule: render.RuleSchema,
+		Level: map[kinds.Level]render.Level{
+			kinds.Error: render.Error, kinds.Warning: render.Warning, kinds.Note: render.Info,
+		}[p.Level],
+	})
+}
+
+// maxDepth ends the walk in values that have no end.
+const maxDepth = 100
+
+// value compares what is known of a value with its type.
+func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int) {
+	is := jsonOf(v.IncompleteKind())
+	switch {
+	case is == 0 || depth > maxDepth || n.late(v, path):
+		return
+	case is&t.Accepts() == 0:
+		n.problem(v, path, kinds.Problem{Message: "must be " + t.Words() + ", not " + kinds.Words(is)})
+		return
+	case is == kinds.Map:
+		for name, f := range fields(v) {
+			below := append(slices.Clone(path), name)
+			if ft := t.Field(name); ft != nil {
+				n.value(f, ft, below, depth+1)
+				continue
+			}
+			p := kinds.Unknown(reference.Path{name}, t)
+			n.problem(f, path, p)
+		}
+	case is == kinds.List:
+		for i, e := range elements(v) {
+			n.value(e, t.Elem(), append(slices.Clone(path), i), depth+1)
+		}
+	case v.IsConcrete():
+		if message := t.Refuses(scalar(v)); message != "" {
+			n.problem(v, path, kinds.Problem{Message: message})
+		}
+	}
+}
+
+// late tells late references, and says what is wrong with them.
+func (n *node) late(v cue.Value, path reference.Path) bool {
+	if get(v, reference.GenerateKey).Exists() {
+		return true
+	}
+	from := get(v, reference.FromKey)
+	if !from.Exists() {
+		return false
+	}
+	expr, ok := text(from)
+	if !ok || n.dynamic {
+		return true
+	}
+	var ids []string
+	for id := range n.ids {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	_, issues := reference.NewScope(ids).Compile(expr)
+	for _, issue := range issues {
+		n.problem(from, path, kinds.Problem{Message: issue.Message, Hint: issue.Hint})
+	}
+	return true
+}
+
+// dependencies tells those that no case can satisfy.
+func (c *checker) dependencies(n *node, v cue.Value) {
+	for i, d := range elements(v) {
+		id, ok := text(d)
+		if !ok {
+			continue
+		}
+		at := reference.Path{"dependencies", i}
+		if !c.ids[id] && !c.dynamic {
+			var ids []string
+			for known := range c.ids {
+				ids = append(ids, known)
+			}
+			slices.Sort(ids)
+			n.problem(d, at, kinds.Problem{Message: "no node " + strconv.Quote(id), Hint: nearest.Hint(id, ids)})
+		}
+		if c.onlyDead(id) {
+			n.problem(d, at, kinds.Problem{Message: "node " + id + " is never made"})
+		}
+	}
+}
+
+// ready tells checks that can't pass.
+func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
+	for i, e := range elements(get(v, "readyWhen")) {
+		typ, ok := text(get(e, "type"))
+		if !ok {
+			continue
+		}
+		condition, _ := text(get(e, "conditionType"))
+		check := v1alpha1.ReadyCheck{Type: v1alpha1.ReadyType(typ), ConditionType: condition}
+		subject := s
+		if check.Type == v1alpha1.ReadyLoadBalancer && s.Kind == "Service" && s.APIVersion == "v1" && resource.Exists() {
+			subject.ServiceType = c.serviceType(n, i, get(e, "type"), get(resource, "spec", "type"))
+		}
+		for _, p := range c.catalog.Ready(subject, []v1alpha1.ReadyCheck{check}) {
+			p.Path[1] = i
+			at := get(e, p.Path[2].(string))
+			n.problem(at, nil, p)
+		}
+	}
+}
+
+// service is a Service that is waited for to get a load balancer.
+type service struct {
+	node  *node
+	index int
+	at    cue.Value
+	// typed says that the type was given, as far as could be seen.
+	typed bool
+}
+
+// serviceType gives the type of a Service where it can't be LoadBalancer.
+func (c *checker) serviceType(n *node, index int, at, typ cue.Value) string {
+	pos := posOf(at.Pos())
+	if c.services[pos] == nil {
+		c.services[pos] = &service{node: n, index: index, at: at}
+	}
+	if !typ.Exists() {
+		return ""
+	}
+	c.services[pos].typed = true
+	if typ.Unify(cuecontext.New().Encode("LoadBalancer")).Err() == nil {
+		return ""
+	}
+	if name, ok := text(typ); ok {
+		return name
+	}
+	return "other than LoadBalancer"
+}
+
+// balancers tells the Services that were never given a type.
+func (c *checker) balancers() {
+	for _, s := range c.services {
+		if s.typed {
+			continue
+		}
+		check := v1alpha1.ReadyCheck{Type: v1alpha1.ReadyLoadBalancer}
+		subject := kinds.Subject{APIVersion: "v1", Kind: "Service", ServiceType: "ClusterIP"}
+		for _, p := range c.catalog.Ready(subject, []v1alpha1.ReadyCheck{check}) {
+			p.Path[1] = s.index
+			s.node.problem(s.at, nil, p)
+		}
+	}
+}
