@@ -82,6 +82,9 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps) (*customVersion, error) 
 	if err != nil {
 		return nil, err
 	}
+	if errs := structuralschema.ValidateStructural(nil, structural); len(errs) > 0 {
+		return nil, errs[0]
+	}
 	validator, _, err := validation.NewSchemaValidator(internal)
 	if err != nil {
 		return nil, err

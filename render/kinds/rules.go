@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -62,7 +63,7 @@ func (c *Catalog) rules(apiVersion, kind string, object map[string]any) []Proble
 		if slices.ContainsFunc(places, func(place string) bool { return related(path.String(), place) }) {
 			continue
 		}
-		found = append(found, Problem{Path: path, Message: messageOf(e), Hint: hintOf(e)})
+		found = append(found, Problem{Path: path, Message: messageOf(e)})
 	}
 	return found
 }
@@ -104,6 +105,8 @@ func messageOf(e *field.Error) string {
 		return "missing"
 	case field.ErrorTypeDuplicate:
 		return "is in the list already"
+	case field.ErrorTypeNotSupported:
+		return fmt.Sprintf("%q is not one of %s", fmt.Sprint(e.BadValue), strings.TrimPrefix(e.Detail, "supported values: "))
 	}
 	detail := strings.Join(strings.Fields(e.Detail), " ")
 	_, rest, found := strings.Cut(detail, " in body ")
@@ -114,11 +117,4 @@ func messageOf(e *field.Error) string {
 		return strings.Join(strings.Fields(e.ErrorBody()), " ")
 	}
 	return detail
-}
-
-func hintOf(e *field.Error) string {
-	if e.Type == field.ErrorTypeNotSupported {
-		return strings.TrimPrefix(e.Detail, "supported values: ")
-	}
-	return ""
 }
