@@ -44,6 +44,23 @@ func TestCheck(t *testing.T) {
 			[]string{"0 apiVersion: extensions/v1beta1 Ingress is gone since Kubernetes 1.22"}},
 		{"a kind of somebody's own", `{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}`,
 			[]string{"2 kind: example.com/v1 Thing is not checked: its schema isn't known"}},
+		{"nulls stand for nothing", `{apiVersion: v1, kind: Pod, metadata: null, spec: {containers: [{name: x, ports: null}]}}`, nil},
+		{"whole numbers written as floats", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3.0}}`, nil},
+		{"no late reference beside other keys", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: {$from: a.b, x: 1}}}`,
+			[]string{"0 spec.replicas: must be an integer, not a struct"}},
+		{"quantities", `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {resources: {requests: {storage: 1Gb, a: 1, b: 1.5, c: 10Gi, d: true}}}}`,
+			[]string{
+				`0 spec.resources.requests.d: must be a quantity such as 2, "500m" or "1Gi", not a boolean`,
+				`0 spec.resources.requests.storage: "1Gb" is not a quantity such as 2, "500m" or "1Gi"`,
+			}},
+		{"maps and lists", `{apiVersion: v1, kind: Service, metadata: {labels: [a]}, spec: {ports: {port: 80}, selector: {a: 1}}}`,
+			[]string{
+				"0 metadata.labels: must be a struct, not a list", "0 spec.ports: must be a list, not a struct",
+				"0 spec.selector.a: must be a string, not an integer",
+			}},
+		{"fields of any type", `{apiVersion: apps/v1, kind: ControllerRevision, data: {a: [1, {b: c}]}, revision: 1}`, nil},
+		{"case counts", `{apiVersion: v1, kind: ConfigMap, Data: {a: b}}`, []string{"0 Data: unknown field"}},
+		{"not an apiVersion", `{apiVersion: a/b/c, kind: Thing}`, []string{"0 apiVersion: unexpected GroupVersion string: a/b/c"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, lines((&Catalog{}).Check(parse(t, test.object)))); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/literal"
@@ -168,6 +169,26 @@ func stringOf(e ast.Expr) (string, bool) {
 	}
 	s, err := literal.Unquote(l.Value)
 	return s, err == nil
+}
+
+// meet adds the ids of nodes that aren't written out where they are looked for,
+// such as those of a definition that #Render is made of.
+func (c *checker) meet(v cue.Value) {
+	nodes := get(v, "output", "nodes")
+	for name := range fields(nodes) {
+		c.meetID(name)
+	}
+	for _, n := range elements(nodes) {
+		if id, ok := text(get(n, "id")); ok {
+			c.meetID(id)
+		}
+	}
+}
+
+func (c *checker) meetID(id string) {
+	if !c.ids[id] {
+		c.ids[id], c.alive[id] = true, true
+	}
 }
 
 // onlyDead says whether a node is made only below conditions that never hold.

@@ -30,11 +30,17 @@ func Module(p *render.Platform, catalog *kinds.Catalog) render.Problems {
 		c.tell(q)
 	}
 	c.idWalker = nodeIDs(inst, s.never)
-	c.nodes(c.evaluate(inst))
+	graphs := []cue.Value{c.evaluate(inst)}
 	branches := branchesOf(inst)
 	all := slices.Concat(branches...)
 	for _, clauses := range append(branches, all) {
-		holding(clauses, func() { c.nodes(c.evaluate(inst)) })
+		holding(clauses, func() { graphs = append(graphs, c.evaluate(inst)) })
+	}
+	for _, g := range graphs {
+		c.meet(g)
+	}
+	for _, g := range graphs {
+		c.nodes(g)
 	}
 	c.unmadeNodes()
 	c.balancers()
