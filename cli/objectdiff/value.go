@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/pequod-io/pequod/cli/safetext"
 )
 
 // longest is the length, in characters, past which only the part of a line that
@@ -177,25 +177,5 @@ func plain(v any) any {
 	return v
 }
 
-// printable escapes what would break a line or steer a terminal. Tabs stay.
-func printable(s string) string {
-	bad := func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }
-	if strings.IndexFunc(s, bad) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case bad(r):
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		default:
-			b.WriteRune(r)
-		}
-		i += size
-	}
-	return b.String()
-}
+// printable is text that can be printed in a line; tabs stay.
+func printable(s string) string { return safetext.Line(s, "\t") }

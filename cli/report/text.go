@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/pequod-io/pequod/cli/safetext"
 )
 
 // The escape sequences of the colours that the text format uses.
@@ -92,28 +92,5 @@ func parts(p Problem) (path, message, hint, ruleAt string) {
 	return path, oneLine(p.Message), hint, ruleAt
 }
 
-// oneLine escapes, as Go does, what would break a line or steer a terminal:
-// control characters, invisible ones and what isn't UTF-8. Text comes from
-// files and modules that others wrote.
-func oneLine(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unprintable(r):
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		default:
-			b.WriteRune(r)
-		}
-		i += size
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+// oneLine is text that can't break its line.
+func oneLine(s string) string { return safetext.Line(s, "") }
