@@ -84,6 +84,7 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 				select {
 				case <-t.done:
 				case <-ctx.Done():
+					w.gaveUp = true
 					yield(none, context.Cause(ctx))
 					return
 				case <-w.tick.C:
@@ -173,6 +174,7 @@ type watch struct {
 	stack   int   // its bound on stacks, likewise
 	percent int   // the collector's percentage, likewise
 	now     int   // the percentage in force
+	gaveUp  bool  // an evaluation over its limit still runs
 }
 
 func newWatch(limits Limits) *watch {
@@ -197,8 +199,14 @@ func newWatch(limits Limits) *watch {
 	return w
 }
 
+// stop puts back what was set, unless an evaluation was given up: that one goes
+// on, and with the usual bound its stack would end the process before the
+// program has said why it stops.
 func (w *watch) stop() {
 	w.tick.Stop()
+	if w.gaveUp {
+		return
+	}
 	if w.limit >= 0 {
 		debug.SetMemoryLimit(w.limit)
 		debug.SetMaxStack(w.stack)
@@ -225,12 +233,14 @@ func (w *watch) collect(live uint64) {
 func (w *watch) check(subject string, started int64) error {
 	if w.limits.Timeout > 0 && started > 0 {
 		if time.Since(time.Unix(0, started)) > w.limits.Timeout {
+			w.gaveUp = true
 			return &LimitError{subject, fmt.Sprintf("evaluation took longer than %v", w.limits.Timeout)}
 		}
 	}
 	metrics.Read(w.sample)
 	w.collect(w.sample[2].Value.Uint64())
 	if used := w.sample[0].Value.Uint64() + w.sample[1].Value.Uint64(); w.limits.Memory > 0 && used > w.limits.Memory {
+		w.gaveUp = true
 		return &LimitError{subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20)}
 	}
 	return nil
