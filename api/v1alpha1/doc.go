@@ -35,6 +35,11 @@ const (
 	LabelTransform = "pequod.io/transform"
 	LabelInstance  = "pequod.io/instance"
 	LabelGraph     = "pequod.io/graph"
+	// LabelGraphNamespace stands beside LabelGraph on a graph's objects, which
+	// may lie in any namespace or in none.
+	LabelGraphNamespace = "pequod.io/graph-namespace"
+	// LabelInventory marks ConfigMaps that hold what a graph owns.
+	LabelInventory = "pequod.io/inventory"
 	LabelCueModule = "pequod.io/cue-module"
 	// LabelPaused set to "true" stops reconciliation of a Transform, an
 	// instance or a graph.
