@@ -1,0 +1,107 @@
+package inventory
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Decode reads what [Encode] wrote. It takes nothing for granted, since the
+// text may have been edited: an inventory that can't be read whole is an error,
+// never one with less in it.
+func Decode(text []byte) (*Inventory, error) {
+	// The format comes first: a newer one may differ in everything else.
+	var version struct {
+		Format *int `json:"format"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return nil, fmt.Errorf("not an inventory: %w", atLine(text, err))
+	}
+	switch {
+	case version.Format == nil:
+		return nil, errors.New(`not an inventory: "format" is missing`)
+	case *version.Format > Format:
+		return nil, fmt.Errorf("format %d: written by a newer pequod, this one reads up to format %d", *version.Format, Format)
+	case *version.Format < 1:
+		return nil, fmt.Errorf("format %d: there is none such", *version.Format)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var doc document
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, atLine(text, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("text after the end of the inventory")
+	}
+	inv, err := doc.inventory()
+	if err != nil {
+		return nil, err
+	}
+	return inv, nil
+}
+
+func (doc document) inventory() (*Inventory, error) {
+	inv := &Inventory{
+		Owner:    Owner{doc.Namespace, doc.Graph},
+		Revision: doc.Revision,
+		Complete: doc.Complete,
+	}
+	if doc.Objects == nil {
+		return nil, errors.New(`"objects" is missing`)
+	}
+	for _, g := range doc.Objects {
+		if g.Items == nil {
+			return nil, fmt.Errorf(`objects of kind %q: "items" is missing`, g.Kind)
+		}
+		for _, o := range g.Items {
+			inv.Entries = append(inv.Entries, Entry{
+				Key:     Key{g.Group, g.Kind, g.Namespace, o.Name},
+				Version: g.Version, UID: o.UID,
+				Node: o.Node, Wave: o.Wave, Orphan: o.Orphan, Create: o.Create,
+				Desired: o.Desired, Live: o.Live,
+			})
+		}
+	}
+	Sort(inv.Entries)
+	return inv, inv.check()
+}
+
+// check holds what must be true of an inventory that is written or read.
+func (inv *Inventory) check() error {
+	if inv.Owner.Namespace == "" || inv.Owner.Name == "" {
+		return errors.New("namespace or name of the graph is missing")
+	}
+	seen := make(map[Key]bool, len(inv.Entries))
+	for _, e := range inv.Entries {
+		switch {
+		case e.Kind == "" || e.Name == "":
+			return fmt.Errorf("%q: kind or name is missing", e.Key)
+		case e.Wave < 0:
+			return fmt.Errorf("%s: wave %d: there is none such", e.Key, e.Wave)
+		case seen[e.Key]:
+			return fmt.Errorf("%s: listed twice", e.Key)
+		}
+		seen[e.Key] = true
+	}
+	return nil
+}
+
+// atLine says on which line an error of the JSON is, where that is known.
+func atLine(text []byte, err error) error {
+	var offset int64
+	var syntax *json.SyntaxError
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &mistyped):
+		offset = mistyped.Offset
+	default:
+		return err
+	}
+	offset = min(offset, int64(len(text)))
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:offset], []byte("\n")), err)
+}

@@ -1,0 +1,114 @@
+package inventory
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Format is the version of the encoding. A reader refuses a newer one.
+const Format = 1
+
+// document is an inventory as it is written: JSON with the objects grouped by
+// kind and namespace, each on a line of its own, so that kubectl shows it as
+// readable text and two versions of it can be compared line by line.
+type document struct {
+	header
+	Objects []group `json:"objects"`
+}
+
+type header struct {
+	Format    int    `json:"format"`
+	Namespace string `json:"namespace"`
+	Graph     string `json:"graph"`
+	Revision  string `json:"revision,omitempty"`
+	Complete  bool   `json:"complete,omitempty"`
+}
+
+// group is the objects of one kind in one namespace.
+type group struct {
+	groupHeader
+	Items []item `json:"items"`
+}
+
+type groupHeader struct {
+	Group     string `json:"group,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+type item struct {
+	Name    string    `json:"name"`
+	Node    string    `json:"node,omitempty"`
+	Wave    int       `json:"wave,omitempty"`
+	Orphan  bool      `json:"orphan,omitempty"`
+	Create  bool      `json:"create,omitempty"`
+	UID     types.UID `json:"uid,omitempty"`
+	Desired string    `json:"desired,omitempty"`
+	Live    string    `json:"live,omitempty"`
+}
+
+// Encode writes an inventory as text, the same for the same inventory in
+// whatever order its entries are. [Decode] reads it; what it would refuse isn't
+// written.
+func Encode(inv *Inventory) ([]byte, error) {
+	if err := inv.check(); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.Write(open(header{Format, inv.Owner.Namespace, inv.Owner.Name, inv.Revision, inv.Complete}))
+	out.WriteString(`,"objects":[`)
+	entries := slices.Clone(inv.Entries)
+	slices.SortFunc(entries, func(a, b Entry) int {
+		return cmp.Or(a.heading().compare(b.heading()), cmp.Compare(a.Wave, b.Wave), a.Key.compare(b.Key))
+	})
+	for i, e := range entries {
+		switch first := i == 0; {
+		case first || e.heading() != entries[i-1].heading():
+			if !first {
+				out.WriteString("]},")
+			}
+			out.WriteString("\n")
+			out.Write(open(e.heading()))
+			out.WriteString(`,"items":[`)
+		default:
+			out.WriteString(",")
+		}
+		out.WriteString("\n")
+		out.Write(marshal(item{e.Name, e.Node, e.Wave, e.Orphan, e.Create, e.UID, e.Desired, e.Live}))
+	}
+	if len(entries) > 0 {
+		out.WriteString("]}")
+	}
+	out.WriteString("]}\n")
+	return out.Bytes(), nil
+}
+
+func (e Entry) heading() groupHeader {
+	return groupHeader{e.Group, e.Version, e.Kind, e.Namespace}
+}
+
+func (h groupHeader) compare(other groupHeader) int {
+	return cmp.Or(
+		cmp.Compare(h.Group, other.Group), cmp.Compare(h.Kind, other.Kind),
+		cmp.Compare(h.Version, other.Version), cmp.Compare(h.Namespace, other.Namespace),
+	)
+}
+
+// open is v as JSON without the brace that closes it.
+func open(v any) []byte { return bytes.TrimSuffix(marshal(v), []byte("}")) }
+
+// marshal is v as JSON, with <, > and & as they are.
+func marshal(v any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(err) // strings, numbers and booleans can always be written
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
