@@ -11,9 +11,11 @@ import (
 // Expression is a CEL expression that passed its checks. It keeps the checked
 // syntax tree, from which a program is planned without compiling anew.
 type Expression struct {
-	source  string
-	nodes   []string
-	checked *cel.Ast
+	source   string
+	nodes    []string
+	checked  *cel.Ast
+	env      *cel.Env
+	variable string
 }
 
 // String returns the expression as its author wrote it.
@@ -76,7 +78,7 @@ func (s *Scope) Compile(expr string) (*Expression, []Issue) {
 	if len(found) > 0 {
 		return nil, unique(found)
 	}
-	return &Expression{source: expr, nodes: r.nodes, checked: checked}, nil
+	return &Expression{source: expr, nodes: r.nodes, checked: checked, env: env, variable: nodesVariable}, nil
 }
 
 // CompileReady checks a readiness expression over the live object, which must
@@ -97,7 +99,7 @@ func CompileReady(expr string) (*Expression, []Issue) {
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, []Issue{{Message: "yields " + article(cel.FormatCELType(t)) + ", not true or false"}}
 	}
-	return &Expression{source: expr, checked: checked}, nil
+	return &Expression{source: expr, checked: checked, env: env, variable: objectVariable}, nil
 }
 
 // unknownNode is the issue of an id that no node has.

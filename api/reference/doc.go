@@ -10,11 +10,15 @@
 // [Find] walks a decoded value and lists what it holds; [Scope.Compile] checks
 // one expression against the nodes of a graph and says which of them it reads;
 // [CompileReady] does the same for a readiness expression over one object.
+// [Expression.Plan] makes a program of what compiled, and [Program.Eval] runs it
+// over decoded objects, telling what isn't there yet ([Missing]) from what is
+// wrong for good.
 //
 // In an expression a node is named by its id, as in service.spec.clusterIP. An
 // id that isn't a CEL identifier, or that CEL has a meaning for, is reached
 // through the map of all nodes: nodes["worker-high"].status.readyReplicas.
 //
 // The package builds no CEL environment until the first expression is
-// compiled, reads nothing from a cluster, and evaluates nothing.
+// compiled, and reads nothing from a cluster. What may be read, and what becomes
+// of values from Secrets, is for its callers to decide.
 package reference

@@ -1,0 +1,164 @@
+package reference
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/pequod-io/pequod/api/oneline"
+)
+
+// maxMessage bounds what an error says: CEL quotes values, which may be long.
+const maxMessage = 300
+
+// explain tells what isn't there from what is wrong. CEL has one message for a
+// field that a map doesn't have and for a field that is asked of a string, so
+// that the data are looked at again where it stumbled.
+func (p *Program) explain(err error, data map[string]any) error {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	message := err.Error()
+	if key, ok := missingKey(message); ok {
+		return p.explainMissing(err, key, data)
+	}
+	switch {
+	case message == "optional.none() dereference":
+		return p.explainMissing(err, "", data)
+	case strings.HasSuffix(message, " called on empty list"):
+		return &Missing{What: "an element: " + message}
+	case strings.HasPrefix(message, "no such overload"):
+		if what := p.null(data); what != "" {
+			return &Missing{What: what}
+		}
+		return errors.New(p.overload(data))
+	case strings.Contains(message, "actual cost limit exceeded"):
+		return errors.New("takes too long: it exceeds the cost limit of an expression")
+	}
+	return errors.New(oneline.Of(message, maxMessage))
+}
+
+// missingKey reads the key or index out of the messages that CEL has for those
+// that aren't there.
+func missingKey(message string) (string, bool) {
+	for _, prefix := range []string{"no such key: ", "index out of bounds: "} {
+		if key, ok := strings.CutPrefix(message, prefix); ok {
+			return key, true
+		}
+	}
+	if rest, ok := strings.CutPrefix(message, "index '"); ok {
+		key, _, found := strings.Cut(rest, "' out of range in list size '")
+		return key, found
+	}
+	return "", false
+}
+
+// explainMissing follows the fields at which the expression stumbled. Where
+// they can't be followed, the key is taken as missing: to wait for what never
+// comes ends at the timeout and says what it was, but to give up on what would
+// have come ends for good.
+func (p *Program) explainMissing(err error, key string, data map[string]any) error {
+	what := "an optional value"
+	if key != "" {
+		what = "a field or element " + quote(oneline.Of(key, maxMessage))
+	}
+	var failed *types.Err
+	if !errors.As(err, &failed) {
+		return &Missing{What: what}
+	}
+	w := p.walker(data)
+	e := w.find(failed.NodeID())
+	if e == nil {
+		return &Missing{What: what}
+	}
+	if key == "" && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() {
+		e = e.AsCall().Target() // of value(), which only unwraps what was read
+	}
+	for _, end := range w.follow(e) {
+		switch end.state {
+		case absent:
+			return &Missing{What: end.path}
+		case null:
+			return &Missing{What: end.path + ", which is null"}
+		case mistaken:
+			return errors.New(end.path)
+		}
+	}
+	return &Missing{What: what}
+}
+
+// null names the first null that the expression reads outside of its loops.
+func (p *Program) null(data map[string]any) string {
+	w := p.walker(data)
+	found := ""
+	ast.PostOrderVisit(p.expression.checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if _, _, ok := step(e); !ok || found != "" || !w.closed(e) {
+			return
+		}
+		for _, end := range w.follow(e) {
+			if end.state == null || end.state == present && end.value == nil {
+				found = end.path + ", which is null"
+				return
+			}
+		}
+	}))
+	return found
+}
+
+// overload says which operator or function met which types.
+func (p *Program) overload(data map[string]any) string {
+	w := p.walker(data)
+	message := ""
+	ast.PostOrderVisit(p.expression.checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if message != "" || e.Kind() != ast.CallKind || !w.closed(e) {
+			return
+		}
+		if _, err := w.run(e); err == nil || !strings.HasPrefix(err.Error(), "no such overload") {
+			return
+		}
+		call := e.AsCall()
+		args := call.Args()
+		if call.IsMemberFunction() {
+			args = append([]ast.Expr{call.Target()}, args...)
+		}
+		var names []string
+		for _, arg := range args {
+			value, err := w.run(arg)
+			if err != nil {
+				return
+			}
+			names = append(names, valueName(value))
+		}
+		message = callName(call) + " doesn't take " + strings.Join(names, " and ")
+	}))
+	if message == "" {
+		return "a value has a type that its operator or function doesn't take"
+	}
+	return message
+}
+
+func callName(call ast.CallExpr) string {
+	switch name := call.FunctionName(); name {
+	case operators.Conditional:
+		return "?:"
+	case operators.Negate:
+		return "-"
+	default:
+		if operator, ok := operators.FindReverse(name); ok && operator != "" {
+			return operator
+		}
+		return name + "()"
+	}
+}
+
+func valueName(v any) string {
+	if _, isType := v.(*cel.Type); isType {
+		return "a type"
+	}
+	return typeName(v)
+}

@@ -1,0 +1,126 @@
+package reference
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	kubecel "k8s.io/apiserver/pkg/cel"
+)
+
+// Omitted is what an expression yields that says that there is no value, by
+// optional.none(): the field is left out, as in service.?spec.?externalName.
+// Inside lists and maps that an expression makes, such entries are left out too.
+type Omitted struct{}
+
+// plain makes of a CEL value what JSON decodes to. Everything is copied.
+func plain(v ref.Val) (any, error) {
+	switch v := v.(type) {
+	case types.Null:
+		return nil, nil
+	case types.String:
+		return string(v), nil
+	case types.Bool:
+		return bool(v), nil
+	case types.Int:
+		return int64(v), nil
+	case types.Uint:
+		if uint64(v) > math.MaxInt64 {
+			return nil, fmt.Errorf("yields %d, which is too large for JSON", uint64(v))
+		}
+		return int64(v), nil
+	case types.Double:
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return nil, fmt.Errorf("yields %v, which JSON doesn't have", float64(v))
+		}
+		return float64(v), nil
+	case *types.Optional:
+		if !v.HasValue() {
+			return Omitted{}, nil
+		}
+		return plain(v.GetValue())
+	case traits.Mapper:
+		return plainMap(v)
+	case traits.Lister:
+		return plainList(v)
+	case *types.Err:
+		return nil, refusalOr(v)
+	}
+	return text(v)
+}
+
+// text gives the values that are strings in Kubernetes' JSON.
+func text(v ref.Val) (any, error) {
+	switch v := v.(type) {
+	case types.Bytes:
+		return base64.StdEncoding.EncodeToString(v), nil
+	case types.Timestamp:
+		return v.Time.UTC().Format(time.RFC3339Nano), nil
+	case types.Duration:
+		return v.Duration.String(), nil
+	case kubecel.Quantity:
+		return v.Quantity.String(), nil
+	case *kubecel.Quantity: // what its arithmetic yields
+		return v.Quantity.String(), nil
+	case kubecel.IP:
+		return v.Addr.String(), nil
+	case kubecel.CIDR:
+		return v.Prefix.String(), nil
+	case kubecel.URL:
+		return v.URL.String(), nil
+	case kubecel.Semver:
+		return v.Version.String(), nil
+	}
+	return nil, fmt.Errorf("yields %s, which can't stand in an object", article(v.Type().TypeName()))
+}
+
+func plainMap(m traits.Mapper) (any, error) {
+	size, _ := m.Size().(types.Int)
+	out := make(map[string]any, int(size))
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+		key, ok := k.(types.String)
+		if !ok {
+			return nil, fmt.Errorf("yields a map with %s as key; objects have strings", article(k.Type().TypeName()))
+		}
+		value, err := plain(m.Get(k))
+		if err != nil {
+			return nil, err
+		}
+		if value != (Omitted{}) {
+			out[string(key)] = value
+		}
+	}
+	return out, nil
+}
+
+func plainList(l traits.Lister) (any, error) {
+	size, ok := l.Size().(types.Int)
+	if !ok {
+		return nil, errors.New("yields a list without size")
+	}
+	out := make([]any, 0, int(size))
+	for i := range size {
+		value, err := plain(l.Get(i))
+		if err != nil {
+			return nil, err
+		}
+		if value != (Omitted{}) {
+			out = append(out, value)
+		}
+	}
+	return out, nil
+}
+
+func refusalOr(err error) error {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	return err
+}
