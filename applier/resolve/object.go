@@ -1,0 +1,108 @@
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/reference"
+)
+
+// Object returns the object of node i with every reference replaced by its
+// value; it is the caller's to change. Where an expression yields
+// optional.none(), the field or element is left out. Values that are generated
+// still stand as {$generate}: see [Generate].
+//
+// The error is an *[EvalError] if any reference can't be resolved, else a
+// *[WaitError] if any has to wait.
+func (r *Resolver) Object(i int, live Live) (*unstructured.Unstructured, error) {
+	n := &r.graph.Nodes[i]
+	object, err := decode(n)
+	if err != nil || len(n.References) == 0 {
+		return object, err
+	}
+	values := make([]any, len(n.References))
+	var wait *WaitError
+	for k, late := range n.References {
+		values[k], err = r.value(late, nodePlace(n, late.Path), live)
+		var w *WaitError
+		switch {
+		case err == nil:
+		case !errors.As(err, &w):
+			return nil, err
+		case wait == nil:
+			wait = w
+		default:
+			wait.Reads = union(wait.Reads, w.Reads)
+		}
+	}
+	if wait != nil {
+		return nil, wait
+	}
+	// Backwards, so that an element that is left out moves none that is still to come.
+	for k, late := range slices.Backward(n.References) {
+		replace(object.Object, late.Path, values[k])
+	}
+	return object, nil
+}
+
+func decode(n *graph.Node) (*unstructured.Unstructured, error) {
+	object, err := n.Decode()
+	if err != nil {
+		return nil, fmt.Errorf("node %s: resource: %w", n.ID, err)
+	}
+	if object == nil {
+		return nil, fmt.Errorf("node %s: has no resource", n.ID)
+	}
+	return &unstructured.Unstructured{Object: object}, nil
+}
+
+func nodePlace(n *graph.Node, path reference.Path) place {
+	return place{
+		node:    n.ID,
+		path:    append(reference.Path{"resource"}, path...),
+		secrets: maySecret(n, path),
+		refusal: "may only be read into data or stringData of a Secret",
+	}
+}
+
+// replace puts a value in the place of what path leads to, and returns v as it
+// is then.
+func replace(v any, path reference.Path, value any) any {
+	if len(path) == 0 {
+		return value
+	}
+	_, omit := value.(reference.Omitted)
+	omit = omit && len(path) == 1
+	switch step := path[0].(type) {
+	case string:
+		m, _ := v.(map[string]any)
+		if omit {
+			delete(m, step)
+		} else if m != nil {
+			m[step] = replace(m[step], path[1:], value)
+		}
+	case int:
+		l, _ := v.([]any)
+		if step >= len(l) {
+			return v
+		}
+		if omit {
+			return slices.Delete(l, step, step+1)
+		}
+		l[step] = replace(l[step], path[1:], value)
+	}
+	return v
+}
+
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}

@@ -1,0 +1,443 @@
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+func resolver(t testing.TB, text string) *Resolver {
+	t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	rg.Namespace = "default"
+	if err := yaml.UnmarshalStrict([]byte(text), &rg.Spec.Graph); err != nil {
+		t.Fatal(err)
+	}
+	g := graph.Read(rg)
+	for _, p := range g.Problems() {
+		t.Fatal(p)
+	}
+	r, err := New(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func live(t testing.TB, text string) Live {
+	t.Helper()
+	objects := map[string]map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &objects); err != nil {
+		t.Fatal(err)
+	}
+	return func(id string) map[string]any { return objects[id] }
+}
+
+// config is a graph of a node whose data are given and of what it reads.
+func config(data string) string {
+	return `
+nodes:
+- id: config
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: config}, data: ` + data + `}
+- id: service
+  resource: {apiVersion: v1, kind: Service, metadata: {name: service}}
+- id: secret
+  resource: {apiVersion: v1, kind: Secret, metadata: {name: secret}}
+- id: external
+  externalRef: {apiVersion: v1, kind: ConfigMap, name: other}
+`
+}
+
+const liveObjects = `
+service:
+  spec: {clusterIP: 10.0.0.1, ports: [{name: http}, {name: metrics}], odd: {$from: service.spec}}
+secret:
+  apiVersion: v1
+  kind: Secret
+  metadata:
+    uid: u1
+    annotations: {kubectl.kubernetes.io/last-applied-configuration: "aHVudGVyMg==", other: kept}
+  data: {password: aHVudGVyMg==}
+`
+
+func TestObject(t *testing.T) {
+	for _, test := range []struct{ name, data, want string }{
+		{"no reference", `{a: b, c: "${HOME}"}`, `{a: b, c: "${HOME}"}`},
+		{"values", `{ip: {$from: service.spec.clusterIP}, list: [a, {$from: "service.spec.ports[0].name"}, b]}`,
+			`{ip: 10.0.0.1, list: [a, http, b]}`},
+		{"whole field", `{$from: "{'ip': service.spec.clusterIP}"}`, `{ip: 10.0.0.1}`},
+		{"what is read is data", `{a: {$from: service.spec.odd}, b: {$from: service.spec.clusterIP}}`,
+			`{a: {$from: service.spec}, b: 10.0.0.1}`},
+		{"left out", `{a: {$from: "service.?spec.?none"}, b: c}`, `{b: c}`},
+		{"elements left out", `{l: [a, {$from: "service.?a"}, {$from: service.spec.clusterIP}, {$from: "service.?b"}, {x: {$from: "service.?c"}}]}`,
+			`{l: [a, 10.0.0.1, {}]}`},
+		{"a Secret's other fields", `{uid: {$from: secret.metadata.uid}, has: {$from: has(secret.data.password)}, a: {$from: secret.metadata.annotations.other}}`,
+			`{uid: u1, has: true, a: kept}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := resolver(t, config(test.data))
+			objects := live(t, liveObjects)
+			got, err := r.Object(0, objects)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want any
+			if err := yaml.Unmarshal([]byte(test.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got.Object["data"]); diff != "" {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(live(t, liveObjects)("secret"), objects("secret")); diff != "" {
+				t.Errorf("the live object changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestObjectErrors(t *testing.T) {
+	const hidden = "values of the Secret of node secret may only be read into data or stringData of a Secret"
+	for _, test := range []struct {
+		name, data string
+		want       error
+	}{
+		{"field", `{a: {$from: "service.status.loadBalancer.ingress[0].ip"}}`, &WaitError{
+			Node: "config", Path: "resource.data.a", Expr: "service.status.loadBalancer.ingress[0].ip",
+			Reads: []string{"service"}, Message: "waits for service.status",
+		}},
+		{"no object", `{a: {$from: external.data.a}}`, &WaitError{
+			Node: "config", Path: "resource.data.a", Expr: "external.data.a",
+			Reads: []string{"external"}, Message: "waits for external",
+		}},
+		{"all that wait are read", `{a: {$from: external.data.a}, b: {$from: service.status}, c: {$from: service.x}}`, &WaitError{
+			Node: "config", Path: "resource.data.a", Expr: "external.data.a",
+			Reads: []string{"external", "service"}, Message: "waits for external",
+		}},
+		{"an error before a wait", `{a: {$from: external.data.a}, b: {$from: "service.spec.clusterIP + 1"}}`, &EvalError{
+			Node: "config", Path: "resource.data.b", Expr: "service.spec.clusterIP + 1",
+			Message: "+ doesn't take a string and a number",
+		}},
+		{"a Secret's value", `{a: {$from: secret.data.password}}`, &EvalError{
+			Node: "config", Path: "resource.data.a", Expr: "secret.data.password", Message: hidden,
+		}},
+		{"a Secret's values", `{a: {$from: secret.data}}`, &EvalError{
+			Node: "config", Path: "resource.data.a", Expr: "secret.data", Message: hidden,
+		}},
+		{"all of a Secret", `{a: {$from: "[secret]"}}`, &EvalError{
+			Node: "config", Path: "resource.data.a", Expr: "[secret]", Message: hidden,
+		}},
+		{"a Secret's copy", `{a: {$from: 'secret.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]'}}`, &WaitError{
+			Node: "config", Path: "resource.data.a", Expr: `secret.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`,
+			Reads: []string{"secret"}, Message: `waits for secret.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := resolver(t, config(test.data)).Object(0, live(t, liveObjects))
+			if got != nil {
+				t.Errorf("got %v", got)
+			}
+			if diff := cmp.Diff(test.want, err); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestErrorLine(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&WaitError{Node: "web", Path: "resource.spec.ip", Expr: "a.b", Message: "waits for a.b"}, "node web: resource.spec.ip: waits for a.b"},
+		{&EvalError{Node: "web", Path: "resource.spec.ip", Expr: "a\n  + 1", Message: "is wrong"}, "node web: resource.spec.ip: is wrong (in a + 1)"},
+		{&EvalError{Path: "outputs.ip", Expr: "a", Message: "is wrong"}, "outputs.ip: is wrong (in a)"},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+// copies is a Secret that reads another one.
+const copies = `
+nodes:
+- id: copy
+  resource:
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: copy, annotations: %s}
+    data: %s
+- id: secret
+  externalRef: {apiVersion: v1, kind: Secret, name: secret}
+`
+
+func TestSecretToSecret(t *testing.T) {
+	r := resolver(t, fmt.Sprintf(copies, "{}", "{password: {$from: secret.data.password}}"))
+	got, err := r.Object(0, live(t, liveObjects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"password": "aHVudGVyMg=="}, got.Object["data"]); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+}
+
+// An error must not show what was read.
+func TestSecretErrors(t *testing.T) {
+	for _, test := range []struct{ name, annotations, data, want string }{
+		{"outside of data", "{a: {$from: secret.data.password}}", "{}",
+			"node copy: resource.metadata.annotations.a: values of the Secret of node secret may only be read into data or stringData of a Secret (in secret.data.password)"},
+		{"conversion", "{}", "{a: {$from: string(int(secret.data.password))}}",
+			"node copy: resource.data.a: can't be evaluated; the cause isn't shown because it may quote a Secret (in string(int(secret.data.password)))"},
+		{"as key", "{}", "{a: {$from: 'secret.metadata[secret.data.password]'}}",
+			"node copy: resource.data.a: waits for what it reads of secret"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := resolver(t, fmt.Sprintf(copies, test.annotations, test.data)).Object(0, live(t, liveObjects))
+			if err == nil || err.Error() != test.want {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+const outputs = `
+nodes:
+- id: service
+  resource: {apiVersion: v1, kind: Service, metadata: {name: service}}
+- id: secret
+  resource: {apiVersion: v1, kind: Secret, metadata: {name: secret}}
+outputs:
+  literal: {a: [1, x, null]}
+  endpoint: {$from: "'http://' + service.spec.clusterIP"}
+  inside: {list: [{$from: service.spec.clusterIP}, b]}
+  absent: {$from: "service.?spec.?externalName"}
+  later: {$from: service.status.x}
+  both: {a: {$from: service.status.x}, b: {$from: service.spec.clusterIP + 1}, c: {$from: service.status.y}}
+  twice: {a: {$from: service.status.x}, b: {$from: service.status.y}}
+  password: {$from: secret.data.password}
+  everything: {$from: secret}
+  uid: {$from: secret.metadata.uid}
+`
+
+func TestOutputs(t *testing.T) {
+	r := resolver(t, outputs)
+	for range 2 { // what is resolved leaves the graph as it is
+		values, errs := r.Outputs(live(t, liveObjects))
+		wantValues := map[string]any{
+			"literal": map[string]any{"a": []any{int64(1), "x", nil}}, "endpoint": "http://10.0.0.1",
+			"inside": map[string]any{"list": []any{"10.0.0.1", "b"}}, "uid": "u1",
+		}
+		if diff := cmp.Diff(wantValues, values); diff != "" {
+			t.Errorf("values (-want +got):\n%s", diff)
+		}
+		got := map[string]string{}
+		for name, err := range errs {
+			var wait *WaitError
+			got[name] = fmt.Sprintf("%t %v", errors.As(err, &wait), err)
+		}
+		wantErrs := map[string]string{
+			"later":      "true outputs.later: waits for service.status",
+			"twice":      "true outputs.twice.a: waits for service.status",
+			"both":       "false outputs.both.b: + doesn't take a string and a number (in service.spec.clusterIP + 1)",
+			"password":   "false outputs.password: values of the Secret of node secret never go into outputs (in secret.data.password)",
+			"everything": "false outputs.everything: values of the Secret of node secret never go into outputs (in secret)",
+		}
+		if diff := cmp.Diff(wantErrs, got); diff != "" {
+			t.Errorf("errors (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestReads(t *testing.T) {
+	r := resolver(t, config(`{a: {$from: service.x}}`)+"outputs: {b: {$from: external.y}}\n")
+	if diff := cmp.Diff(map[string]bool{"service": true, "external": true}, r.Reads()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPreview(t *testing.T) {
+	for _, test := range []struct {
+		name, data, want string
+		unknown          []string
+	}{
+		{"known", `{a: {$from: service.spec.clusterIP}}`, `{a: 10.0.0.1}`, nil},
+		{"unknown", `{a: {$from: service.status.x}, b: {$from: service.spec.clusterIP}}`, `{b: 10.0.0.1}`,
+			[]string{"data.a: waits for service.status"}},
+		{"element", `{l: [{$from: service.spec.clusterIP}, {$from: service.status.x}, {y: {$from: service.status.y}}], m: n}`, `{m: n}`,
+			[]string{"data.l: waits for service.status"}},
+		{"inside an element", `{l: [{$from: "service.?none"}, {x: {$from: service.status.x}, y: z}]}`, `{l: [{y: z}]}`,
+			[]string{"data.l[1].x: waits for service.status"}},
+		{"element after a field", `{l: [{x: {$from: service.status.x}}, {$from: service.status.y}]}`, `{}`,
+			[]string{"data.l: waits for service.status"}},
+		{"all", `{$from: service.status.x}`, "", []string{"data: waits for service.status"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := resolver(t, config(test.data)).Preview(0, live(t, liveObjects))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want any
+			if err := yaml.Unmarshal([]byte(test.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got.Object.Object["data"]); diff != "" {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.unknown, lines(got.Unknown)); diff != "" {
+				t.Errorf("unknown (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func lines(unknown []Unknown) []string {
+	var lines []string
+	for _, u := range unknown {
+		lines = append(lines, u.Path.String()+": "+u.Why)
+	}
+	return lines
+}
+
+func TestPreviewError(t *testing.T) {
+	_, err := resolver(t, config(`{a: {$from: service.status.x}, b: {$from: service.spec.clusterIP + 1}}`)).Preview(0, live(t, liveObjects))
+	var fails *EvalError
+	if !errors.As(err, &fails) {
+		t.Errorf("error %v, want an EvalError", err)
+	}
+}
+
+const generated = `
+nodes:
+- id: secret
+  applyPolicy: {mode: Create}
+  resource:
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: secret}
+    stringData: {user: admin, password: {$generate: {length: 40}}, pin: {$generate: {length: 4, charset: numeric}}}
+`
+
+func TestGenerate(t *testing.T) {
+	r := resolver(t, generated)
+	preview, err := r.Preview(0, live(t, "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"user": "admin"}, preview.Object.Object["stringData"]); diff != "" {
+		t.Errorf("preview (-want +got):\n%s", diff)
+	}
+	const why = "is generated when the object is created"
+	if diff := cmp.Diff([]string{"stringData.password: " + why, "stringData.pin: " + why}, lines(preview.Unknown)); diff != "" {
+		t.Errorf("unknown (-want +got):\n%s", diff)
+	}
+	seen := map[any]bool{}
+	for range 20 {
+		object, err := r.Object(0, live(t, "{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Generate(object, r.graph.Nodes[0].Generates); err != nil {
+			t.Fatal(err)
+		}
+		data := object.Object["stringData"].(map[string]any)
+		password, _ := data["password"].(string)
+		pin, _ := data["pin"].(string)
+		if len(password) != 40 || strings.Trim(password, reference.Characters("alphanumeric")) != "" {
+			t.Errorf("password %q", password)
+		}
+		if len(pin) != 4 || strings.Trim(pin, "0123456789") != "" {
+			t.Errorf("pin %q", pin)
+		}
+		if data["user"] != "admin" || seen[password] {
+			t.Errorf("stringData %v, seen before %t", data, seen[password])
+		}
+		seen[password] = true
+	}
+	if err := Generate(preview.Object, []reference.Generate{{Length: 3, Charset: "klingon"}}); err == nil {
+		t.Error("an unknown set was taken")
+	}
+}
+
+// With the remainder of a byte the first characters of a set of 62 would come
+// a quarter more often. The bounds lie ten standard deviations out.
+func TestGenerateUniformly(t *testing.T) {
+	for _, name := range reference.Charsets() {
+		charset := reference.Characters(name)
+		n := 4000 * len(charset)
+		counts := map[rune]int{}
+		for _, c := range random(charset, n) {
+			counts[c]++
+		}
+		for _, c := range charset {
+			if counts[c] < 3370 || counts[c] > 4630 {
+				t.Errorf("%s: %q came %d times of 4000", name, c, counts[c])
+			}
+		}
+	}
+}
+
+func BenchmarkObjects(b *testing.B) {
+	const nodes = 400
+	var plain, reading strings.Builder
+	plain.WriteString("nodes:\n")
+	reading.WriteString("nodes:\n")
+	objects := map[string]map[string]any{}
+	for i := range nodes {
+		const object = `
+- id: n%d
+  resource:
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: n%d, labels: {app.kubernetes.io/name: web, app.kubernetes.io/instance: n%d}}
+    spec:
+      replicas: 1
+      selector: {matchLabels: {app.kubernetes.io/instance: n%d}}
+      template:
+        metadata: {labels: {app.kubernetes.io/instance: n%d}}
+        spec: {containers: [{name: app, image: example.com/app:1, ports: [{containerPort: 8080}], env: [{name: PEER, value: %s}]}]}
+`
+		peer := "none"
+		if i > 0 {
+			peer = fmt.Sprintf(`{$from: "n%d.status.ip + ':' + string(n%d.spec.replicas)"}`, i-1, i-1)
+		}
+		fmt.Fprintf(&plain, object, i, i, i, i, i, "none")
+		fmt.Fprintf(&reading, object, i, i, i, i, i, peer)
+		objects[fmt.Sprint("n", i)] = map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": int64(1)}, "status": map[string]any{"ip": "10.0.0.1"},
+		}
+	}
+	at := func(id string) map[string]any { return objects[id] }
+	all := func(b *testing.B, r *Resolver) {
+		for i := range nodes {
+			if _, err := r.Object(i, at); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, bench := range []struct{ name, text string }{{"plain", plain.String()}, {"references", reading.String()}} {
+		r := resolver(b, bench.text)
+		b.Run(bench.name+"/first", func(b *testing.B) {
+			for b.Loop() {
+				fresh, err := New(r.graph)
+				if err != nil {
+					b.Fatal(err)
+				}
+				all(b, fresh)
+			}
+		})
+		b.Run(bench.name+"/again", func(b *testing.B) {
+			for b.Loop() {
+				all(b, r)
+			}
+		})
+	}
+}

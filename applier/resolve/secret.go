@@ -1,0 +1,51 @@
+package resolve
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/reference"
+)
+
+// lastApplied is where client-side apply leaves a copy of the whole object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func isSecret(object map[string]any) bool {
+	return object["kind"] == "Secret" && object["apiVersion"] == "v1"
+}
+
+// maySecret says whether values of Secrets may stand at a path of the node's
+// resource.
+func maySecret(n *graph.Node, path reference.Path) bool {
+	return n.GroupKind() == schema.GroupKind{Kind: "Secret"} &&
+		len(path) > 0 && (path[0] == "data" || path[0] == "stringData")
+}
+
+// withoutValues returns a Secret whose keys can be seen and whose values can't
+// be read. The live object stays as it is.
+func withoutValues(secret map[string]any, why string) map[string]any {
+	secret = maps.Clone(secret)
+	for _, field := range []string{"data", "stringData"} {
+		values, ok := secret[field].(map[string]any)
+		if !ok {
+			delete(secret, field)
+			continue
+		}
+		values = maps.Clone(values)
+		for key := range values {
+			values[key] = reference.Refuse(why)
+		}
+		secret[field] = values
+	}
+	metadata, _ := secret["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if _, ok := annotations[lastApplied]; ok {
+		metadata, annotations = maps.Clone(metadata), maps.Clone(annotations)
+		delete(annotations, lastApplied)
+		metadata["annotations"] = annotations
+		secret["metadata"] = metadata
+	}
+	return secret
+}
