@@ -91,17 +91,17 @@ func (inv *Inventory) check() error {
 
 // atLine says on which line an error of the JSON is, where that is known.
 func atLine(text []byte, err error) error {
-	var offset int64
+	line := func(offset int64) int {
+		return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n"))
+	}
 	var syntax *json.SyntaxError
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		offset = syntax.Offset
+		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
 	case errors.As(err, &mistyped):
-		offset = mistyped.Offset
+		return fmt.Errorf("line %d: %s in the place of another type", line(mistyped.Offset), mistyped.Value)
 	default:
 		return err
 	}
-	offset = min(offset, int64(len(text)))
-	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:offset], []byte("\n")), err)
 }

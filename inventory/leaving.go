@@ -14,6 +14,11 @@ import (
 // object can have two entries, where its kind moved to another group: it
 // doesn't leave if what is desired has its UID, or has its kind, namespace and
 // name in another group and no UID yet.
+//
+// A UID that is recorded can be that of a predecessor: a run that made the
+// object anew may have been killed before it wrote that down. So an object with
+// another UID isn't a stranger's before its labels say so; and an object that is
+// known by its labels alone isn't deleted if its UID is [Kept].
 func Leaving(entries, desired []Entry) [][]Entry {
 	stays := staying(entries, desired)
 	var left []Entry
@@ -59,6 +64,10 @@ func Survivors(entries, desired []Entry, gone []Key) []Entry {
 	Sort(survivors)
 	return survivors
 }
+
+// Kept are the UIDs of the objects that are desired, as far as they are known.
+// Whatever an entry says, nothing with one of them is deleted.
+func Kept(entries, desired []Entry) map[types.UID]bool { return staying(entries, desired).uids }
 
 // stayers tells what of an inventory is desired.
 type stayers struct {
