@@ -40,7 +40,8 @@ func (k Key) String() string {
 	return text + k.Name
 }
 
-func (k Key) compare(other Key) int {
+// Compare orders keys by group, kind, namespace and name.
+func (k Key) Compare(other Key) int {
 	return cmp.Or(
 		strings.Compare(k.Group, other.Group),
 		strings.Compare(k.Kind, other.Kind),
@@ -90,7 +91,7 @@ type Inventory struct {
 // Sort sorts entries as an inventory holds them.
 func Sort(entries []Entry) {
 	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Wave, b.Wave), a.Key.compare(b.Key))
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), a.Key.Compare(b.Key))
 	})
 }
 

@@ -64,7 +64,7 @@ func Encode(inv *Inventory) ([]byte, error) {
 	out.WriteString(`,"objects":[`)
 	entries := slices.Clone(inv.Entries)
 	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(a.heading().compare(b.heading()), cmp.Compare(a.Wave, b.Wave), a.Key.compare(b.Key))
+		return cmp.Or(a.heading().compare(b.heading()), cmp.Compare(a.Wave, b.Wave), a.Key.Compare(b.Key))
 	})
 	for i, e := range entries {
 		switch first := i == 0; {

@@ -173,7 +173,7 @@ func TestRunsConverge(t *testing.T) {
 
 // keysOf are the keys of entries, sorted.
 func keysOf(entries []Entry) []Key {
-	return slices.SortedFunc(maps.Keys(byKey(entries)), Key.compare)
+	return slices.SortedFunc(maps.Keys(byKey(entries)), Key.Compare)
 }
 
 func TestLaws(t *testing.T) {

@@ -206,9 +206,9 @@ const (
 // Adopt says which existing objects a graph may take, and how.
 type Adopt struct {
 	// Mode is Explicit or LabelSelector.
-	Mode string `json:"mode,omitempty"`
-	// Strategy is TakeOwnership or Mirror.
-	Strategy      string                `json:"strategy,omitempty"`
+	Mode AdoptMode `json:"mode,omitempty"`
+	// Strategy is TakeOwnership or Mirror; empty means TakeOwnership.
+	Strategy      AdoptStrategy         `json:"strategy,omitempty"`
 	Resources     []ObjectRef           `json:"resources,omitempty"`
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 }
@@ -245,9 +245,54 @@ type ResourceGraphStatus struct {
 
 // NodeState is the state of one node.
 type NodeState struct {
-	Phase     string       `json:"phase,omitempty"`
+	Phase NodePhase `json:"phase,omitempty"`
+	// Message names the cause and, when the node is blocked, the node that
+	// blocks it.
 	Message   string       `json:"message,omitempty"`
 	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
 	ReadyAt   *metav1.Time `json:"readyAt,omitempty"`
 	Adopted   bool         `json:"adopted,omitempty"`
 }
+
+// NodePhase says how far a node is.
+type NodePhase string
+
+// The phases of nodes.
+const (
+	// NodePending nodes weren't looked at yet, or wait for their turn.
+	NodePending NodePhase = "Pending"
+	// NodeBlocked nodes wait for another node.
+	NodeBlocked NodePhase = "Blocked"
+	// NodeWaiting nodes wait for something in the cluster before they are
+	// applied: a field that a reference reads, an object that is to come or go.
+	NodeWaiting NodePhase = "Waiting"
+	// NodeApplying nodes are being written.
+	NodeApplying NodePhase = "Applying"
+	// NodeProgressing nodes are applied and not ready.
+	NodeProgressing NodePhase = "Progressing"
+	NodeReady       NodePhase = "Ready"
+	NodeFailed      NodePhase = "Failed"
+	// NodeDeleting and NodeGone are of objects that left the graph.
+	NodeDeleting NodePhase = "Deleting"
+	NodeGone     NodePhase = "Gone"
+)
+
+// AdoptMode says how the objects that a graph may take are chosen.
+type AdoptMode string
+
+// The adoption modes.
+const (
+	AdoptExplicit      AdoptMode = "Explicit"
+	AdoptLabelSelector AdoptMode = "LabelSelector"
+)
+
+// AdoptStrategy says what becomes of objects that a graph may take.
+type AdoptStrategy string
+
+// The adoption strategies.
+const (
+	// AdoptTakeOwnership makes them the graph's own.
+	AdoptTakeOwnership AdoptStrategy = "TakeOwnership"
+	// AdoptMirror waits for them and reads them, and writes nothing.
+	AdoptMirror AdoptStrategy = "Mirror"
+)

@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// requestTimeout bounds every request but a watch.
+const requestTimeout = 30 * time.Second
+
+// Client talks to one cluster as one identity. Any number of goroutines may use it.
+type Client struct {
+	rest    rest.Interface
+	objects dynamic.Interface
+	kinds   *Kinds
+	// DryRun sends every write as a dry run: it is admitted, and not stored.
+	DryRun bool
+	// Propagation says what becomes of the dependents of what is deleted.
+	Propagation Propagation
+}
+
+// Propagation is a deletion propagation policy.
+type Propagation string
+
+// The propagation policies: an object goes after its dependents, before them,
+// or without them.
+const (
+	Foreground Propagation = "Foreground"
+	Background Propagation = "Background"
+	Orphan     Propagation = "Orphan"
+)
+
+// New returns a client for a configuration. It isn't throttled: the API server
+// says itself when it has too much to do.
+func New(config *rest.Config) (*Client, error) {
+	config = dynamic.ConfigFor(config)
+	config.QPS = -1
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return newForClient(config, client)
+}
+
+func newForClient(config *rest.Config, client *http.Client) (*Client, error) {
+	// As dynamic.NewForConfigAndClient: paths are written out.
+	config.GroupVersion, config.APIPath = nil, "/"
+	r, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{rest: r, objects: dynamic.New(r), kinds: NewKinds(r), Propagation: Foreground}, nil
+}
+
+// REST is the client's way to send any other request.
+func (c *Client) REST() rest.Interface { return c.rest }
+
+// Kinds are the kinds that the cluster serves.
+func (c *Client) Kinds() *Kinds { return c.kinds }

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// decision is what is to be done about one object: exactly one field is set.
+type decision struct {
+	unchanged bool
+	wait      string
+	failure   *Failure
+	apply     *Application
+}
+
+// decide compares an object with what is wanted. It looks at nothing but what
+// was observed and recorded.
+func (e *Engine) decide(n *node, seen *observed) decision {
+	want := &Application{Object: n.want.object, Generates: n.Generates, Manager: n.manager, Ignore: n.ignore}
+	switch {
+	case seen.absent:
+		return decision{apply: want}
+	case seen.deleting:
+		return decision{wait: deletionText(seen)}
+	case n.mode == v1alpha1.ApplyModeCreate:
+		return decision{unchanged: true} // whose ever it is
+	}
+	want.UID, want.Version = seen.uid, seen.version
+	entry := e.entries[n.key]
+	known := entry.UID == seen.uid
+	asApplied := known && entry.Desired == n.want.digest
+	switch {
+	case e.ours(n.key, seen), !seen.owned && known:
+		if asApplied && entry.Live == seen.live && seen.mine {
+			return decision{unchanged: true}
+		}
+		want.Drift = asApplied
+		if want.Drift && e.opts.ReportDrift {
+			return decision{unchanged: true}
+		}
+	case seen.owned && !seen.mine && !n.listed:
+		return decision{failure: &Failure{
+			Reason: ReasonOwnedElsewhere, Terminal: true,
+			Message: fmt.Sprintf("belongs to graph %s: apply that graph without it, or list it in spec.adopt", seen.owner),
+		}}
+	case n.mode != v1alpha1.ApplyModeAdopt && !n.listed && !seen.matches:
+		return decision{failure: &Failure{
+			Reason: ReasonAdoptionRequired, Terminal: true,
+			Message: "exists already and belongs to no graph: list it in spec.adopt, or set applyPolicy.mode: Adopt",
+		}}
+	default:
+		want.TakeOver = true
+	}
+	want.Force = n.force || e.opts.ForceConflicts || want.Drift
+	want.HandOver = seen.replicas && !wantsReplicas(n.want.object)
+	return decision{apply: want}
+}
+
+// mirrored says whether an object is one that is only watched.
+func (e *Engine) mirrored(n *node, seen *observed) bool {
+	return e.mirror && (n.listed || !seen.absent && seen.matches && !seen.mine)
+}
+
+func wantsReplicas(object map[string]any) bool {
+	spec, _ := object["spec"].(map[string]any)
+	_, ok := spec["replicas"]
+	return ok
+}
+
+// apply asks for an object to be written, unless a try has failed and it isn't
+// time for the next.
+func (e *Engine) apply(n *node, a *Application) {
+	if s := &n.state; s.failure != nil {
+		if s.digest != n.want.digest {
+			s.succeeded() // it is something else that is wanted now
+		} else if s.failure.Immutable && n.recreate && a.UID != "" {
+			e.replace(n)
+			return
+		} else if s.failure.Terminal || e.wait(&s.failureState) {
+			e.fail(n, s.failure)
+			return
+		}
+	}
+	if a.Drift && !e.mayCorrect(n) {
+		e.waitFor(n, fmt.Sprintf("was changed by others %d times; the next correction is at %s",
+			n.state.corrections, n.state.corrected.Add(e.correctionPause(n)).Format(time.TimeOnly)))
+		return
+	}
+	e.set(n, v1alpha1.NodePending, "")
+	if !e.write(Action{Verb: Apply, Key: n.key, Version: n.version, Node: n.ID, Apply: a}) {
+		return
+	}
+	if a.Drift {
+		n.state.corrections++
+		n.state.corrected = e.now
+	}
+	n.state.digest = n.want.digest
+	n.state.flying = true
+	e.set(n, v1alpha1.NodeApplying, "")
+}
+
+// replace deletes an object that can't be changed, to make it anew when it is gone.
+func (e *Engine) replace(n *node) {
+	seen := e.world[n.key]
+	e.set(n, v1alpha1.NodeApplying, "deleted to be made anew: "+n.state.failure.Message)
+	if e.write(Action{Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid}) {
+		n.state.flying, n.state.recreating = true, true
+	}
+}
+
+// calm is how long nobody may have changed an object for its corrections to
+// count as far apart.
+const calm = 10 * time.Minute
+
+// mayCorrect keeps two writers who disagree from writing without end: the first
+// correction is made at once, each further one waits longer.
+func (e *Engine) mayCorrect(n *node) bool {
+	if e.now.Sub(n.state.corrected) > calm {
+		n.state.corrections = 0
+	}
+	if n.state.corrections == 0 {
+		return true
+	}
+	next := n.state.corrected.Add(e.correctionPause(n))
+	if e.now.Before(next) {
+		e.wakeAt(next)
+		return false
+	}
+	return true
+}
+
+func (e *Engine) correctionPause(n *node) time.Duration {
+	return e.opts.Backoff.After(n.state.corrections)
+}
+
+var noTime time.Time
+
+func asObject(object map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: object}
+}

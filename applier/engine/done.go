@@ -1,0 +1,222 @@
+package engine
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Done tells the engine what came of an action that it asked for.
+func (e *Engine) Done(a Action, o Outcome) {
+	e.flying--
+	n := e.byID[a.Node]
+	if a.Node == "" {
+		n = nil
+	}
+	switch a.Verb {
+	case Survey:
+		e.doneSurvey(a, o)
+	case Record:
+		e.doneRecord(o)
+	case Others:
+		e.doneOthers(o)
+	case Explain:
+		if n != nil && o.Err == nil {
+			n.state.cause = o.Message
+		}
+	case Read:
+		e.doneRead(a, n, o)
+	case Apply:
+		e.doneApply(a, n, o)
+	case Delete, Release:
+		e.doneRemoval(a, n, o)
+	}
+}
+
+func (e *Engine) doneSurvey(a Action, o Outcome) {
+	e.survey.flying = false
+	if o.Err != nil {
+		e.failed(&e.survey, o.Err)
+		if e.survey.failure.Terminal {
+			e.stop = o.Err
+		}
+		return
+	}
+	e.survey.succeeded()
+	e.surveyed = true
+	for _, t := range a.Targets {
+		// What can't be told yet is read when its turn comes.
+		if _, unseen := o.Unseen[t.Key]; !unseen {
+			e.world[t.Key] = &observed{absent: true}
+		}
+	}
+	for _, obj := range o.Objects {
+		if key := keyOfObject(obj); !e.knows(key) && e.lost {
+			e.recover(key, obj)
+		}
+		e.Observe(obj)
+	}
+	e.lost = false
+}
+
+// recover takes an object into an inventory that was lost.
+func (e *Engine) recover(key inventory.Key, obj *unstructured.Unstructured) {
+	if !e.owner.Owns(obj.GetLabels()) || !evident(obj) || len(obj.GetOwnerReferences()) > 0 {
+		return
+	}
+	gvk := obj.GroupVersionKind()
+	e.entries[key] = inventory.Entry{
+		Key: key, Version: gvk.Version, UID: obj.GetUID(), Orphan: !Recreatable(gvk.GroupKind()),
+	}
+	e.intent = false
+}
+
+func (e *Engine) doneRecord(o Outcome) {
+	e.record.flying = false
+	if o.Err != nil {
+		e.failed(&e.record, o.Err)
+		if e.record.failure.Terminal {
+			e.stop = o.Err
+		}
+		return
+	}
+	e.record.succeeded()
+	e.saved = o.Saved
+	e.intent = true
+}
+
+func (e *Engine) doneOthers(o Outcome) {
+	e.asked.flying = false
+	if o.Err != nil {
+		e.failed(&e.asked, o.Err)
+		return
+	}
+	e.asked.succeeded()
+	e.claims = &o.Claims
+}
+
+func (e *Engine) doneRead(a Action, n *node, o Outcome) {
+	state := e.stateOf(a.Key, n)
+	if state == nil {
+		return
+	}
+	polled := !state.flying // nothing waits for the answer
+	if polled && o.Err != nil {
+		return
+	}
+	state.flying = false
+	if o.Err != nil {
+		e.failed(state, o.Err)
+		return
+	}
+	if !polled {
+		state.succeeded()
+	}
+	e.see(a.Key, o.Object)
+}
+
+func (e *Engine) see(key inventory.Key, obj *unstructured.Unstructured) {
+	if obj == nil {
+		e.world[key] = &observed{absent: true}
+		return
+	}
+	e.Observe(obj)
+}
+
+func (e *Engine) doneApply(a Action, n *node, o Outcome) {
+	n.state.flying = false
+	if o.Err != nil {
+		e.failed(&n.state.failureState, o.Err)
+		var f *Failure
+		if !errors.As(o.Err, &f) || !f.Terminal {
+			e.Forget(n.key) // whether it was written isn't known
+		}
+		if o.Object != nil {
+			e.Observe(o.Object)
+		}
+		return
+	}
+	n.state.succeeded()
+	e.Observe(o.Object)
+	live, err := fields.Live(o.Object, n.manager, n.ignore)
+	if err != nil {
+		e.failed(&n.state.failureState, &Failure{Reason: ReasonInvalid, Message: err.Error(), Terminal: true})
+		return
+	}
+	entry := e.entries[n.key]
+	entry.Version, entry.UID, entry.Desired, entry.Live = n.version, o.Object.GetUID(), n.state.digest, live
+	e.entries[n.key] = entry
+	n.state.op = operation(a, o, n.state.recreating)
+	n.state.recreating = false
+	n.state.began, n.state.cause = noTime, ""
+	n.status.Taken = o.Taken
+	if o.Created || o.Changed {
+		n.status.AppliedAt = e.now
+	}
+}
+
+func operation(a Action, o Outcome, recreating bool) Operation {
+	switch {
+	case o.Created && recreating:
+		return Recreated
+	case o.Created:
+		return Created
+	case a.Apply.TakeOver:
+		return Adopted
+	case a.Apply.Drift && o.Changed:
+		return Corrected
+	case o.Changed:
+		return Configured
+	}
+	return Unchanged
+}
+
+// doneRemoval notes what came of a Delete or Release. That an object is gone is
+// known only when it is seen to be.
+func (e *Engine) doneRemoval(a Action, n *node, o Outcome) {
+	state := e.stateOf(a.Key, n)
+	if state == nil {
+		return
+	}
+	state.flying = false
+	if o.Err != nil {
+		e.failed(state, o.Err)
+		e.Forget(a.Key)
+		return
+	}
+	if n != nil {
+		n.state.succeeded()
+	} else {
+		e.leaver(a.Key).asked(a.Verb)
+	}
+	e.see(a.Key, o.Object)
+}
+
+// stateOf finds the state of a node, or of an object that left the graph.
+func (e *Engine) stateOf(key inventory.Key, n *node) *failureState {
+	if n != nil {
+		return &n.state.failureState
+	}
+	if l := e.leaver(key); l != nil {
+		return &l.failureState
+	}
+	return nil
+}
+
+// Rebase takes an inventory that somebody else recorded in the meantime: a run
+// of the same revision.
+func (e *Engine) Rebase(stored *inventory.Inventory) {
+	e.saved = stored
+	e.record.succeeded()
+	known := e.entries
+	e.entries = make(map[inventory.Key]inventory.Entry, len(known))
+	for _, entry := range inventory.Union(stored.Entries, e.wanted) {
+		if own, ok := known[entry.Key]; ok && own.UID != "" {
+			entry = own
+		}
+		e.entries[entry.Key] = entry
+	}
+}

@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/resolve"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Options say how a graph is executed. The zero value applies and never prunes.
+type Options struct {
+	// Prune removes what left the graph.
+	Prune bool
+	// AllowEmpty lets a graph without nodes remove everything.
+	AllowEmpty bool
+	// ForceConflicts takes fields from other managers whatever the nodes say.
+	ForceConflicts bool
+	// ReportDrift leaves what others changed as it is.
+	ReportDrift bool
+	// Orphan releases everything that leaves instead of deleting it.
+	Orphan bool
+	// Explain is how often it is asked why a node isn't ready; 0 means never.
+	Explain time.Duration
+	// Poll is how often an object that is waited for is read, should the watches
+	// have missed something; 0 means never.
+	Poll time.Duration
+	// Backoff is the time between tries.
+	Backoff Backoff
+	// Namespaced says whether a kind has namespaces, for kinds that neither
+	// Kubernetes nor the graph defines.
+	Namespaced func(schema.GroupVersionKind) (namespaced, known bool)
+}
+
+// Engine executes one graph. It isn't safe for use by several goroutines.
+type Engine struct {
+	owner    inventory.Owner
+	opts     Options
+	graph    *graph.Graph
+	resolver *resolve.Resolver
+	selector labels.Selector // of objects that may be adopted; nil for none
+	mirror   bool            // what may be adopted is only watched
+	revision string
+
+	nodes []*node
+	order []*node // each after everything that it needs
+	byKey map[inventory.Key]*node
+	byID  map[string]*node
+
+	world   map[inventory.Key]*observed
+	entries map[inventory.Key]inventory.Entry
+	wanted  []inventory.Entry // the part of entries that the graph lists
+	leaving [][]*leaver       // nil until everything is ready
+	claims  *inventory.Claims // nil until asked
+
+	// lost says that there was no inventory: what carries the graph's labels
+	// makes a new one.
+	lost     bool
+	saved    *inventory.Inventory
+	intent   bool // is recorded
+	complete bool // everything is ready and pruned
+	record   failureState
+	asked    failureState // for the claims of others
+	survey   failureState
+	surveyed bool
+	stop     error
+
+	// Of the step under way.
+	now     time.Time
+	actions []Action
+	wake    time.Time
+	held    bool // a write waits for the record of the intent
+	flying  int  // actions that weren't answered yet
+}
+
+// InvalidError says what is wrong with a graph.
+type InvalidError struct{ Problems []graph.Problem }
+
+func (e *InvalidError) Error() string {
+	errs := make([]error, len(e.Problems))
+	for i, p := range e.Problems {
+		errs[i] = errors.New(p.String())
+	}
+	return errors.Join(errs...).Error()
+}
+
+// ErrEmpty refuses a graph without nodes, which would remove everything.
+var ErrEmpty = errors.New("the graph has no nodes, and would remove everything that it holds")
+
+// New returns the engine that makes a cluster match a graph. Stored is the
+// graph's inventory, nil or without a revision if there is none. A graph that isn't sound is an
+// [*InvalidError].
+func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) (*Engine, error) {
+	g := graph.Read(rg)
+	if problems := g.Problems(); len(problems) > 0 {
+		return nil, &InvalidError{problems}
+	}
+	resolver, err := resolve.New(g)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},
+		opts:  opts, graph: g, resolver: resolver, revision: rg.Spec.RenderHash,
+		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{},
+	}
+	if err := e.addNodes(rg); err != nil {
+		return nil, err
+	}
+	e.takeInventory(stored)
+	if len(e.nodes) == 0 && len(e.entries) > 0 && opts.Prune && !opts.AllowEmpty {
+		return nil, ErrEmpty
+	}
+	return e, nil
+}
+
+// NewDelete returns the engine that removes everything in an inventory.
+func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
+	opts.Prune, opts.AllowEmpty = true, true
+	e := &Engine{
+		owner: stored.Owner, opts: opts, revision: stored.Revision,
+		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{},
+	}
+	e.takeInventory(stored)
+	return e
+}
+
+// takeInventory takes what is stored and adds what is wanted.
+func (e *Engine) takeInventory(stored *inventory.Inventory) {
+	if stored == nil {
+		stored = &inventory.Inventory{Owner: e.owner}
+	}
+	e.lost = stored.Revision == ""
+	e.saved = stored
+	wanted := make([]inventory.Entry, 0, len(e.nodes))
+	for _, n := range e.nodes {
+		if n.external || e.mirror && n.listed {
+			continue
+		}
+		wanted = append(wanted, n.entry())
+	}
+	e.wanted = wanted
+	e.entries = make(map[inventory.Key]inventory.Entry, len(wanted))
+	for _, entry := range inventory.Union(stored.Entries, wanted) {
+		e.entries[entry.Key] = entry
+	}
+	// An unchanged run finds its intent recorded.
+	e.intent = !e.lost && stored.Revision == e.revision && len(e.entries) == len(stored.Entries)
+}
+
+// addNodes makes the nodes, in the order of the graph and in that of their waves.
+func (e *Engine) addNodes(rg *v1alpha1.ResourceGraph) error {
+	waves, err := e.graph.Waves()
+	if err != nil {
+		return err
+	}
+	e.byID = make(map[string]*node, len(e.graph.Nodes))
+	reads := e.resolver.Reads()
+	for i := range e.graph.Nodes {
+		n, err := e.newNode(i, rg)
+		if err != nil {
+			return fmt.Errorf("node %s: %w", e.graph.Nodes[i].ID, err)
+		}
+		n.read = reads[n.ID]
+		e.byID[n.ID] = n
+		e.nodes = append(e.nodes, n)
+		e.byKey[n.key] = n
+	}
+	for _, edge := range e.graph.Edges() {
+		from := e.byID[edge.Node]
+		from.needs = append(from.needs, e.byID[edge.Needs])
+	}
+	for wave, ids := range waves {
+		for _, id := range ids {
+			e.byID[id].wave, e.byID[id].status.Wave = wave, wave
+			e.order = append(e.order, e.byID[id])
+		}
+	}
+	return e.list(rg)
+}
+
+// list marks the nodes whose objects may be adopted.
+func (e *Engine) list(rg *v1alpha1.ResourceGraph) error {
+	adopt := rg.Spec.Adopt
+	if adopt == nil {
+		return nil
+	}
+	e.mirror = adopt.Strategy == v1alpha1.AdoptMirror
+	for _, ref := range adopt.Resources {
+		key := e.keyOf(ref)
+		if n := e.byKey[key]; n != nil {
+			n.listed = true
+		}
+	}
+	if adopt.LabelSelector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(adopt.LabelSelector)
+		if err != nil {
+			return fmt.Errorf("spec.adopt.labelSelector: %w", err)
+		}
+		if !selector.Empty() {
+			e.selector = selector
+		}
+	}
+	return nil
+}
+
+// keyOf completes a reference's namespace by the graph's where the kind has one.
+func (e *Engine) keyOf(ref v1alpha1.ObjectRef) inventory.Key {
+	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // the graph was checked
+	key := inventory.Key{Group: gv.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
+	cluster, known := graph.ClusterScoped(gk)
+	if !known && e.opts.Namespaced != nil {
+		namespaced, ok := e.opts.Namespaced(gv.WithKind(ref.Kind))
+		cluster, known = !namespaced, ok
+	}
+	switch {
+	case known && cluster:
+		key.Namespace = ""
+	case key.Namespace == "":
+		key.Namespace = e.owner.Namespace
+	}
+	return key
+}
+
+// Owner is the graph that the engine works for.
+func (e *Engine) Owner() inventory.Owner { return e.owner }
+
+// Inventory is what the graph owns as far as the engine knows.
+func (e *Engine) Inventory() *inventory.Inventory {
+	inv := *e.saved
+	inv.Owner, inv.Revision, inv.Complete = e.owner, e.revision, e.complete
+	inv.Entries = slices.Collect(maps.Values(e.entries))
+	inventory.Sort(inv.Entries)
+	return &inv
+}

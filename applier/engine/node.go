@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/applier/readiness"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// FieldManager is the manager of what a graph applies, unless a node says otherwise.
+const FieldManager = "pequod"
+
+// node is one node of the graph with what the engine knows about it.
+type node struct {
+	*graph.Node
+	index   int
+	key     inventory.Key
+	version string
+	wave    int
+	needs   []*node
+	gate    *readiness.Gate
+	read    bool // expressions read its object
+
+	external bool
+	mode     v1alpha1.ApplyMode
+	manager  string
+	force    bool
+	recreate bool
+	ignore   []fields.Path
+	timeout  time.Duration
+	orphan   bool
+	listed   bool // for adoption, by name
+
+	want   wanted
+	state  state
+	status Status
+}
+
+// wanted is the object with its references resolved, as long as what they read
+// doesn't change.
+type wanted struct {
+	seen   string // the versions of the objects that were read
+	object map[string]any
+	digest string
+	err    error
+}
+
+// state is what isn't seen in the cluster: actions under way, and failures.
+type state struct {
+	failureState
+	// digest is what was wanted when the last apply failed.
+	digest      string
+	recreating  bool
+	corrections int
+	corrected   time.Time
+	explained   time.Time
+	polled      time.Time
+	cause       string
+	op          Operation
+	began       time.Time // of the wait for readiness
+}
+
+func (e *Engine) newNode(i int, rg *v1alpha1.ResourceGraph) (*node, error) {
+	spec := &e.graph.Nodes[i]
+	gate, err := readiness.Compile(spec)
+	if err != nil {
+		return nil, err
+	}
+	gv, err := schema.ParseGroupVersion(spec.Object.APIVersion)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{
+		Node: spec, index: i, key: e.keyOf(spec.Object), version: gv.Version, gate: gate,
+		external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
+		orphan: spec.Orphaned(rg.Spec.DeletionPolicy),
+	}
+	n.status = Status{ID: spec.ID, Key: n.key, Version: gv.Version, Phase: v1alpha1.NodePending}
+	p := spec.ApplyPolicy
+	if p == nil {
+		return n, nil
+	}
+	if p.Mode != "" {
+		n.mode = p.Mode
+	}
+	if p.FieldManager != "" {
+		n.manager = p.FieldManager
+	}
+	// What was created once is kept, unless the node says that it goes.
+	if n.mode == v1alpha1.ApplyModeCreate && p.DeletionPolicy == "" {
+		n.orphan = true
+	}
+	n.force = p.ConflictPolicy == v1alpha1.ConflictForce
+	n.recreate = p.Recreate == v1alpha1.RecreateOnImmutable && Recreatable(n.GroupKind())
+	if p.Timeout != "" {
+		if n.timeout, err = time.ParseDuration(p.Timeout); err != nil {
+			return nil, fmt.Errorf("applyPolicy.timeout: %w", err)
+		}
+	}
+	for k, text := range p.IgnoreFields {
+		path, err := fields.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("applyPolicy.ignoreFields[%d]: %w", k, err)
+		}
+		n.ignore = append(n.ignore, path)
+	}
+	return n, nil
+}
+
+// Recreatable says whether objects of a kind may be deleted to be made anew:
+// never those that hold data, or other objects, that would go with them.
+func Recreatable(gk schema.GroupKind) bool { return !graph.OrphanedByDefault(gk) }
+
+// entry is the node's entry in the inventory, before anything is known of its object.
+func (n *node) entry() inventory.Entry {
+	return inventory.Entry{
+		Key: n.key, Version: n.version, Node: n.ID, Wave: n.wave, Orphan: n.orphan,
+		Create: n.mode == v1alpha1.ApplyModeCreate,
+	}
+}

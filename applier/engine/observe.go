@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/applier/readiness"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// observed is a compact record of one object as it was last seen.
+type observed struct {
+	absent  bool
+	uid     types.UID
+	version string // resourceVersion
+	// owner is the graph that the object's labels name, mine whether it is this
+	// one; evident says that an applier put them there, not somebody's copy of
+	// the object.
+	owner    inventory.Owner
+	owned    bool
+	mine     bool
+	evident  bool
+	live     string // digest of the fields that the node's manager holds
+	replicas bool   // the manager holds spec.replicas
+	matches  bool   // the graph's adoption selector
+	deleting bool
+	holders  []string // finalizers
+	verdict  readiness.Verdict
+	object   map[string]any // only where expressions read it, or a cause is looked for
+	err      error          // why the record is no good
+	at       time.Time      // of the step after which it was seen
+}
+
+// Observe tells the engine that an object was seen, by a watch for instance.
+// Objects that are none of the graph's, and versions older than one that was
+// seen already, are passed over.
+func (e *Engine) Observe(obj *unstructured.Unstructured) {
+	key := keyOfObject(obj)
+	if !e.knows(key) {
+		return
+	}
+	if old := e.world[key]; old != nil && !old.absent && old.uid == obj.GetUID() && older(obj.GetResourceVersion(), old.version) {
+		return
+	}
+	e.world[key] = e.look(key, obj)
+}
+
+// ObserveGone tells the engine that an object was seen to go. It is passed over
+// if the object that is known is another one of that name.
+func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
+	key := keyOfObject(obj)
+	if old := e.world[key]; old != nil && (old.uid == "" || old.uid == obj.GetUID()) {
+		e.world[key] = &observed{absent: true}
+	}
+}
+
+// Forget tells the engine that nothing is known of an object any more; it will
+// ask for it.
+func (e *Engine) Forget(key inventory.Key) { delete(e.world, key) }
+
+func (e *Engine) knows(key inventory.Key) bool {
+	if _, ok := e.byKey[key]; ok {
+		return true
+	}
+	_, ok := e.entries[key]
+	return ok
+}
+
+func keyOfObject(obj *unstructured.Unstructured) inventory.Key {
+	gvk := obj.GroupVersionKind()
+	return inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// older compares resource versions, which are numbers that grow in every
+// Kubernetes to date. Of any that aren't, the newest to arrive counts.
+func older(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x < y
+}
+
+// look makes the record of an object.
+func (e *Engine) look(key inventory.Key, obj *unstructured.Unstructured) *observed {
+	o := &observed{
+		uid: obj.GetUID(), version: obj.GetResourceVersion(), holders: obj.GetFinalizers(),
+		deleting: obj.GetDeletionTimestamp() != nil, at: e.now,
+	}
+	labels := obj.GetLabels()
+	o.owner, o.owned = inventory.OwnerOf(labels)
+	o.mine = o.owned && e.owner.Owns(labels)
+	o.evident = o.owned && evident(obj)
+	n := e.byKey[key]
+	if n == nil {
+		return o
+	}
+	o.verdict = n.gate.Judge(obj)
+	if n.read || o.verdict.State != readiness.Ready {
+		o.object = obj.Object
+	}
+	if e.selector != nil {
+		o.matches = e.selector.Matches(k8slabels.Set(labels))
+	}
+	if n.external {
+		return o
+	}
+	o.live, o.err = fields.Live(obj, n.manager, n.ignore)
+	for _, entry := range fields.Entries(obj) {
+		if entry.Applied(n.manager) && entry.Holds(replicas) {
+			o.replicas = true
+		}
+	}
+	return o
+}
+
+var replicas = fields.Path{"f:spec", "f:replicas"}
+
+var graphLabel = fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGraph}
+
+// evident says whether the label of a graph was put on an object by a graph:
+// controllers copy labels (a Service's to its Endpoints), and so do people.
+func evident(obj *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(fields.Entries(obj), func(entry fields.Entry) bool {
+		return (entry.Operation == "Apply" || entry.Manager == FieldManager) && entry.Holds(graphLabel)
+	})
+}
+
+// ours says whether an object belongs to the graph: by its labels, and because
+// it is the one of the inventory or evidently was applied by a graph.
+func (e *Engine) ours(key inventory.Key, o *observed) bool {
+	return o.mine && (o.evident || o.uid == e.entries[key].UID)
+}
+
+// live gives the newest known object of a node to expressions.
+func (e *Engine) live(id string) map[string]any {
+	n := e.byID[id]
+	if n == nil {
+		return nil
+	}
+	if o := e.world[n.key]; o != nil && !o.absent {
+		return o.object
+	}
+	return nil
+}
+
+// deletionText says what an object that is being deleted waits for.
+func deletionText(o *observed) string {
+	if len(o.holders) == 0 {
+		return "is being deleted"
+	}
+	return "is being deleted, held by finalizer " + strings.Join(o.holders, ", ")
+}

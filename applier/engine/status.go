@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Operation says what an apply did to an object.
+type Operation string
+
+// The operations, in the words of kubectl.
+const (
+	Created    Operation = "created"
+	Configured Operation = "configured"
+	Unchanged  Operation = "unchanged"
+	Adopted    Operation = "adopted"
+	Recreated  Operation = "recreated"
+	Corrected  Operation = "corrected"
+	Observed   Operation = "observed"
+	Deleted    Operation = "deleted"
+	Released   Operation = "released"
+)
+
+// Status is the state of one node, or of an object that left the graph.
+type Status struct {
+	// ID is the node's, "" for an object that left the graph.
+	ID      string
+	Key     inventory.Key
+	Version string
+	Wave    int
+	Phase   v1alpha1.NodePhase
+	// Reason is one of the reasons of failures, "" without a failure.
+	Reason string
+	// Message says what is waited for, and why.
+	Message string
+	// BlockedBy is the node that this one waits for.
+	BlockedBy string
+	// Op is what was done to the object, "" if nothing was yet.
+	Op Operation
+	// Taken are the fields that the last apply took from other managers.
+	Taken     []Conflict
+	AppliedAt time.Time
+	ReadyAt   time.Time
+	// Attempts counts the tries that failed since the last one that didn't;
+	// NextAttempt is the time of the next, zero if there is none.
+	Attempts    int
+	NextAttempt time.Time
+}
+
+func (s Status) equal(t Status) bool {
+	taken := slices.Equal(s.Taken, t.Taken)
+	s.Taken, t.Taken = nil, nil
+	type comparable struct {
+		id, version, reason, message, blocked string
+		key                                   inventory.Key
+		phase                                 v1alpha1.NodePhase
+		op                                    Operation
+		applied, ready, next                  time.Time
+		attempts                              int
+	}
+	of := func(s Status) comparable {
+		return comparable{s.ID, s.Version, s.Reason, s.Message, s.BlockedBy, s.Key, s.Phase, s.Op,
+			s.AppliedAt, s.ReadyAt, s.NextAttempt, s.Attempts}
+	}
+	return taken && of(s) == of(t)
+}
+
+// Statuses are the states of all nodes, in the order of the graph, and then
+// those of the objects that left it, in the order of their removal.
+func (e *Engine) Statuses() []Status {
+	all := make([]Status, 0, len(e.nodes))
+	for _, n := range e.nodes {
+		all = append(all, n.status)
+	}
+	for _, level := range e.leaving {
+		for _, l := range level {
+			all = append(all, l.status)
+		}
+	}
+	return all
+}
+
+// Needs gives the ids of the nodes that each node waits for.
+func (e *Engine) Needs() map[string][]string {
+	needs := make(map[string][]string, len(e.nodes))
+	for _, n := range e.nodes {
+		for _, m := range n.needs {
+			needs[n.ID] = append(needs[n.ID], m.ID)
+		}
+	}
+	return needs
+}
+
+// Outputs evaluates the outputs of the graph over what is known of its objects.
+// Outputs that can't be told yet are in the errors.
+func (e *Engine) Outputs() (map[string]any, map[string]error) {
+	if e.resolver == nil {
+		return nil, nil
+	}
+	return e.resolver.Outputs(e.live)
+}

@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/applier/readiness"
+	"github.com/pequod-io/pequod/applier/resolve"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// visit judges one node, and asks for what it needs.
+func (e *Engine) visit(n *node) {
+	seen := e.world[n.key]
+	blocker := n.blocker()
+	switch {
+	case n.state.flying:
+		// What it was is shown until it is known what came of it.
+		if n.status.Phase != v1alpha1.NodeReady {
+			n.status.Phase = v1alpha1.NodeApplying
+		}
+		return
+	case seen == nil && blocker != nil:
+		e.blocked(n, blocker)
+		return
+	case seen == nil:
+		e.read(n)
+		return
+	case seen.err != nil:
+		e.fail(n, &Failure{Reason: ReasonInvalid, Message: seen.err.Error(), Terminal: true})
+		return
+	case n.external || e.mirrored(n, seen):
+		e.observe(n, seen)
+		e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.polled)
+		return
+	}
+	e.want(n)
+	var waits *resolve.WaitError
+	switch {
+	case n.want.err != nil && blocker != nil:
+		e.blocked(n, blocker)
+		return
+	case errors.As(n.want.err, &waits):
+		e.waitFor(n, waits.Message)
+		e.expire(n)
+		return
+	case n.want.err != nil:
+		e.fail(n, &Failure{Reason: ReasonReference, Message: referenceText(n.want.err), Terminal: true})
+		return
+	}
+	d := e.decide(n, seen)
+	switch {
+	case d.unchanged:
+		e.settle(n, seen)
+	case blocker != nil:
+		e.blocked(n, blocker)
+	case d.wait != "":
+		e.waitFor(n, d.wait)
+	case d.failure != nil:
+		e.fail(n, d.failure)
+	default:
+		e.apply(n, d.apply)
+	}
+	e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.polled)
+}
+
+// poll reads an object that is waited for, every now and then: a watch may have
+// missed what happened, or not be allowed.
+func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.NodePhase, seen *observed, polled *time.Time) {
+	switch phase {
+	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
+	default:
+		return
+	}
+	if e.opts.Poll <= 0 {
+		return
+	}
+	last := seen.at
+	if polled.After(last) {
+		last = *polled
+	}
+	if next := last.Add(e.opts.Poll); e.now.Before(next) {
+		e.wakeAt(next)
+		return
+	}
+	*polled = e.now
+	e.wakeAt(e.now.Add(e.opts.Poll))
+	e.actions = append(e.actions, Action{Verb: Read, Key: key, Version: version, Node: id})
+}
+
+// blocker is the first of the nodes that a node needs which isn't ready.
+func (n *node) blocker() *node {
+	for _, m := range n.needs {
+		if m.status.Phase != v1alpha1.NodeReady {
+			return m
+		}
+	}
+	return nil
+}
+
+func (e *Engine) set(n *node, phase v1alpha1.NodePhase, message string) {
+	n.status.Phase, n.status.Message = phase, message
+	n.status.Reason, n.status.BlockedBy, n.status.NextAttempt = "", "", noTime
+	n.status.Attempts = n.state.failures
+	n.status.Op = n.state.op
+}
+
+// blocked names the nearest node that a node waits for, and what that one has
+// failed of or waits for itself.
+func (e *Engine) blocked(n, by *node) {
+	message := "waits for " + by.ID
+	if by.status.Phase == v1alpha1.NodeFailed {
+		message += ", which failed"
+	} else if root := by.root(); root != by {
+		message += ", which waits for " + root.ID
+	}
+	e.set(n, v1alpha1.NodeBlocked, message)
+	n.status.BlockedBy = by.ID
+}
+
+// root follows blocked nodes to the one that isn't.
+func (n *node) root() *node {
+	for n.status.Phase == v1alpha1.NodeBlocked {
+		by := n.blocker()
+		if by == nil {
+			break
+		}
+		n = by
+	}
+	return n
+}
+
+func (e *Engine) waitFor(n *node, message string) { e.set(n, v1alpha1.NodeWaiting, message) }
+
+// fail shows a failure. One that may pass is shown with the time of the next try.
+func (e *Engine) fail(n *node, f *Failure) {
+	e.set(n, v1alpha1.NodeFailed, f.Message)
+	n.status.Reason = f.Reason
+	if !f.Terminal {
+		n.status.NextAttempt = n.state.retryAt
+	}
+}
+
+// read asks for an object that isn't known.
+func (e *Engine) read(n *node) {
+	if e.wait(&n.state.failureState) {
+		e.fail(n, n.state.failure)
+		return
+	}
+	n.state.flying = true
+	e.set(n, v1alpha1.NodePending, "")
+	e.actions = append(e.actions, Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
+}
+
+// observe judges an object that is never written.
+func (e *Engine) observe(n *node, seen *observed) {
+	n.state.op = Observed
+	if seen.absent {
+		e.waitFor(n, n.key.String()+" doesn't exist")
+		e.expire(n)
+		return
+	}
+	e.judge(n, seen)
+}
+
+// want resolves the references of a node, if what they read has changed.
+func (e *Engine) want(n *node) {
+	versions := e.versions(n)
+	if n.want.digest != "" && n.want.seen == versions {
+		return
+	}
+	n.want = wanted{seen: versions}
+	object, err := e.resolver.Object(n.index, e.live)
+	if err != nil {
+		n.want.err = err
+		return
+	}
+	e.finish(n, object.Object)
+	n.want.object = object.Object
+	n.want.digest, n.want.err = fields.Digest(object.Object)
+}
+
+// referenceText is an error of a reference without the node, which the status names.
+func referenceText(err error) string {
+	var failed *resolve.EvalError
+	if errors.As(err, &failed) {
+		return fmt.Sprintf("%s: %s (in %s)", failed.Path, failed.Message, failed.Expr)
+	}
+	return err.Error()
+}
+
+// versions tells states of the objects that a node reads apart.
+func (e *Engine) versions(n *node) string {
+	if len(n.References) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, m := range n.needs {
+		if seen := e.world[m.key]; seen != nil && m.read {
+			b.WriteString(string(seen.uid) + "/" + seen.version + " ")
+		}
+	}
+	return b.String()
+}
+
+// finish gives an object what every object of the graph has.
+func (e *Engine) finish(n *node, object map[string]any) {
+	delete(object, "status")
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		object["metadata"] = metadata
+	}
+	delete(metadata, "creationTimestamp")
+	delete(metadata, "managedFields")
+	if n.key.Namespace == "" {
+		delete(metadata, "namespace")
+	} else {
+		metadata["namespace"] = n.key.Namespace
+	}
+	labels, ok := metadata["labels"].(map[string]any)
+	if !ok {
+		labels = map[string]any{}
+		metadata["labels"] = labels
+	}
+	for name, value := range e.owner.Labels() {
+		labels[name] = value
+	}
+}
+
+// settle judges an object that is as it is wanted.
+func (e *Engine) settle(n *node, seen *observed) {
+	if n.state.failure != nil && !n.state.flying {
+		n.state.succeeded()
+	}
+	if n.state.op == "" {
+		n.state.op = Unchanged
+	}
+	e.judge(n, seen)
+}
+
+// judge shows whether an object is ready, and since when it is waited for.
+func (e *Engine) judge(n *node, seen *observed) {
+	if seen.deleting {
+		e.waitFor(n, deletionText(seen))
+		return
+	}
+	switch v := seen.verdict; v.State {
+	case readiness.Ready:
+		if n.status.Phase != v1alpha1.NodeReady {
+			n.status.ReadyAt = e.now
+		}
+		n.state.began, n.state.cause = noTime, ""
+		e.set(n, v1alpha1.NodeReady, "")
+	case readiness.Failed:
+		message := v.Message
+		if n.state.cause != "" {
+			message += ": " + n.state.cause
+		}
+		e.fail(n, &Failure{Reason: ReasonNotReady, Message: message, Terminal: true})
+		e.explain(n, seen)
+	default:
+		message := v.Message
+		if n.state.cause != "" {
+			message += ": " + n.state.cause
+		}
+		e.set(n, v1alpha1.NodeProgressing, message)
+		e.explain(n, seen)
+		e.expire(n)
+	}
+}
+
+// expire fails a node that waits for longer than its policy allows.
+func (e *Engine) expire(n *node) {
+	if n.state.began.IsZero() {
+		n.state.began = e.now
+	}
+	if n.timeout <= 0 {
+		return
+	}
+	end := n.state.began.Add(n.timeout)
+	if e.now.Before(end) {
+		e.wakeAt(end)
+		return
+	}
+	e.fail(n, &Failure{
+		Reason: ReasonReadinessTimeout, Terminal: true,
+		Message: "not ready in " + n.timeout.String() + ": " + n.status.Message,
+	})
+}
+
+// explain asks why a node isn't ready, every now and then.
+func (e *Engine) explain(n *node, seen *observed) {
+	if e.opts.Explain <= 0 || seen.object == nil {
+		return
+	}
+	if n.state.explained.IsZero() {
+		n.state.explained = e.now.Add(-e.opts.Explain / 2) // give it a moment first
+	}
+	next := n.state.explained.Add(e.opts.Explain)
+	if e.now.Before(next) {
+		e.wakeAt(next)
+		return
+	}
+	n.state.explained = e.now
+	e.wakeAt(e.now.Add(e.opts.Explain))
+	e.actions = append(e.actions, Action{Verb: Explain, Key: n.key, Version: n.version, Node: n.ID, Object: asObject(seen.object)})
+}

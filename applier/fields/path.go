@@ -1,0 +1,133 @@
+package fields
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Path names a field by the keys of FieldsV1, outermost first: "f:spec",
+// "f:replicas".
+type Path []string
+
+// String gives the path as the API server's conflict messages do:
+// .spec.containers[name="web"].image.
+func (p Path) String() string {
+	var b strings.Builder
+	for _, key := range p {
+		kind, rest, _ := strings.Cut(key, ":")
+		switch kind {
+		case "k":
+			b.WriteString("[" + keyText(rest) + "]")
+		case "v":
+			b.WriteString("[=" + rest + "]")
+		case "i":
+			b.WriteString("[" + rest + "]")
+		default:
+			if plain(rest) {
+				b.WriteString("." + rest)
+			} else {
+				b.WriteString("[" + strconv.Quote(rest) + "]")
+			}
+		}
+	}
+	return strings.TrimPrefix(b.String(), ".")
+}
+
+func keyText(text string) string {
+	var keys map[string]any
+	if json.Unmarshal([]byte(text), &keys) != nil || len(keys) != 1 {
+		return text
+	}
+	for name, value := range keys {
+		return fmt.Sprintf("%s=%v", name, value)
+	}
+	return ""
+}
+
+func plain(name string) bool {
+	return name != "" && !strings.ContainsAny(name, `.[]"/ `)
+}
+
+// Parse reads a path as authors write it in ignoreFields: spec.replicas,
+// metadata.annotations["a.b/c"], spec.template.spec.containers[name=web].image,
+// webhooks[0].clientConfig.caBundle; or a JSON pointer, /spec/replicas.
+func Parse(text string) (Path, error) {
+	if strings.HasPrefix(text, "/") {
+		return parsePointer(text), nil
+	}
+	var p Path
+	rest := strings.TrimPrefix(text, ".")
+	for first := true; rest != "" || first; first = false {
+		if strings.HasPrefix(rest, "[") {
+			key, after, err := parseBracket(rest)
+			if err != nil {
+				return nil, fmt.Errorf("field %q: %w", text, err)
+			}
+			p, rest = append(p, key), strings.TrimPrefix(after, ".")
+			continue
+		}
+		end := strings.IndexAny(rest, ".[")
+		if end < 0 {
+			end = len(rest)
+		}
+		if end == 0 {
+			return nil, fmt.Errorf("field %q: has an empty name", text)
+		}
+		p = append(p, "f:"+rest[:end])
+		if rest = rest[end:]; strings.HasPrefix(rest, ".") {
+			if rest = rest[1:]; rest == "" {
+				return nil, fmt.Errorf("field %q: has an empty name", text)
+			}
+		}
+	}
+	return p, nil
+}
+
+// parseBracket reads ["key"], [name=value] or [0].
+func parseBracket(text string) (key, after string, err error) {
+	if strings.HasPrefix(text, `["`) {
+		quoted, err := strconv.QuotedPrefix(text[1:])
+		if err != nil || !strings.HasPrefix(text[1+len(quoted):], "]") {
+			return "", "", fmt.Errorf("a quoted name isn't closed")
+		}
+		name, err := strconv.Unquote(quoted)
+		return "f:" + name, text[len(quoted)+2:], err
+	}
+	inside, after, ok := strings.Cut(text[1:], "]")
+	if !ok {
+		return "", "", fmt.Errorf("a bracket isn't closed")
+	}
+	if name, value, ok := strings.Cut(inside, "="); ok {
+		raw, err := json.Marshal(map[string]any{name: scalar(value)})
+		return "k:" + string(raw), after, err
+	}
+	if _, err := strconv.ParseUint(inside, 10, 31); err != nil {
+		return "", "", fmt.Errorf("[%s] is neither an index nor name=value", inside)
+	}
+	return "i:" + inside, after, nil
+}
+
+func scalar(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if s, err := strconv.Unquote(text); err == nil {
+		return s
+	}
+	return text
+}
+
+func parsePointer(text string) Path {
+	var p Path
+	for _, token := range strings.Split(text[1:], "/") {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		if _, err := strconv.ParseUint(token, 10, 31); err == nil {
+			p = append(p, "i:"+token)
+		} else {
+			p = append(p, "f:"+token)
+		}
+	}
+	return p
+}

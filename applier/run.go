@@ -1,0 +1,222 @@
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
+)
+
+// run drives one engine until it is done, stuck or out of time.
+type run struct {
+	*Applier
+	engine  *engine.Engine
+	options Options
+	slots   chan struct{}
+	done    chan answer
+	seen    chan cluster.Event
+	watched *watches
+	flying  int
+}
+
+type answer struct {
+	action  engine.Action
+	outcome engine.Outcome
+}
+
+func (a *Applier) run(ctx context.Context, e *engine.Engine, o Options) (*Result, error) {
+	concurrency := a.Concurrency
+	if concurrency <= 0 {
+		concurrency = 16
+	}
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, ErrTimeout)
+		defer cancel()
+	}
+	r := &run{
+		Applier: a, engine: e, options: o,
+		slots: make(chan struct{}, concurrency), done: make(chan answer, concurrency),
+		seen: make(chan cluster.Event, 64),
+	}
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	r.watched = newWatches(watching, a.Client, e.Owner(), r.seen)
+	phase, err := r.loop(ctx)
+	if err != nil {
+		err = errors.Join(err, r.wrapUp(ctx))
+	}
+	outputs, unknown := e.Outputs()
+	return &Result{Phase: phase, Statuses: e.Statuses(), Outputs: outputs, Unknown: unknown}, err
+}
+
+func (r *run) loop(ctx context.Context) (engine.Phase, error) {
+	// Whoever cancels stops what isn't begun; requests under way are finished.
+	working := context.WithoutCancel(ctx)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		step := r.engine.Step(r.now())
+		r.report(step.Changes)
+		for _, action := range step.Actions {
+			r.start(ctx, working, action)
+		}
+		if step.Phase == engine.Completed || step.Phase == engine.Stuck && r.flying == 0 {
+			return step.Phase, r.engine.Err()
+		}
+		if !r.options.Wait && r.flying == 0 && r.applied() {
+			return step.Phase, r.wrapUp(ctx)
+		}
+		r.watched.follow(r.engine)
+		if !step.Wake.IsZero() {
+			timer.Reset(max(0, step.Wake.Sub(r.now())))
+		} else {
+			timer.Stop()
+		}
+		if err := r.await(ctx, timer); err != nil {
+			return step.Phase, err
+		}
+	}
+}
+
+// await waits for anything to happen, and takes in all that has.
+func (r *run) await(ctx context.Context, timer *time.Timer) error {
+	select {
+	case a := <-r.done:
+		if err := r.answer(a); err != nil {
+			return err
+		}
+	case ev := <-r.seen:
+		r.observe(ev)
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	for {
+		select {
+		case a := <-r.done:
+			if err := r.answer(a); err != nil {
+				return err
+			}
+		case ev := <-r.seen:
+			r.observe(ev)
+		default:
+			return nil
+		}
+	}
+}
+
+func (r *run) observe(ev cluster.Event) {
+	if ev.Gone {
+		r.engine.ObserveGone(ev.Object)
+	} else {
+		r.engine.Observe(ev.Object)
+	}
+}
+
+// answer takes in what came of an action. An inventory that somebody else wrote
+// meanwhile ends the run, unless they apply the same.
+func (r *run) answer(a answer) error {
+	r.flying--
+	var conflict *configmap.ConflictError
+	if a.action.Verb == engine.Record && errors.As(a.outcome.Err, &conflict) {
+		stored, err := r.load(context.Background(), r.engine.Owner())
+		switch {
+		case err != nil:
+			return err
+		case stored.Revision != a.action.Inventory.Revision && stored.Revision != "":
+			return fmt.Errorf("graph %s: %w", r.engine.Owner(), ErrSuperseded)
+		}
+		r.engine.Rebase(stored)
+	}
+	r.engine.Done(a.action, a.outcome)
+	return nil
+}
+
+func (r *run) report(changes []engine.Status) {
+	if r.options.Report == nil {
+		return
+	}
+	now := r.now()
+	for _, status := range changes {
+		r.options.Report(Event{now, status})
+	}
+}
+
+// start carries out an action beside the others.
+func (r *run) start(ctx, working context.Context, a engine.Action) {
+	r.flying++
+	go func() {
+		select {
+		case r.slots <- struct{}{}:
+			defer func() { <-r.slots }()
+		case <-ctx.Done():
+			r.done <- answer{a, engine.Outcome{Err: context.Cause(ctx)}}
+			return
+		}
+		r.done <- answer{a, r.do(working, a)}
+	}()
+}
+
+func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
+	switch a.Verb {
+	case engine.Record:
+		inv := *a.Inventory
+		var err error
+		if len(inv.Entries) == 0 && inv.Complete {
+			err = r.Inventories.Remove(ctx, &inv)
+		} else {
+			err = r.Inventories.Save(ctx, &inv)
+		}
+		return engine.Outcome{Saved: &inv, Err: err}
+	case engine.Others:
+		list, err := r.Inventories.List(ctx, r.engine.Owner().Namespace)
+		return engine.Outcome{Claims: inventory.ClaimsOn(r.engine.Owner(), list), Err: err}
+	case engine.Explain:
+		return engine.Outcome{}
+	}
+	return r.Client.Do(ctx, r.engine.Owner().Selector(), a)
+}
+
+// applied says whether every object was applied.
+func (r *run) applied() bool {
+	for _, s := range r.engine.Statuses() {
+		switch s.Phase {
+		case v1alpha1.NodeReady, v1alpha1.NodeProgressing, v1alpha1.NodeFailed:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// farewell bounds how long a run that is stopped takes to write down what it did.
+const farewell = 10 * time.Second
+
+// wrapUp waits for the requests under way and records what came of them.
+func (r *run) wrapUp(ctx context.Context) error {
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	for r.flying > 0 {
+		select {
+		case a := <-r.done:
+			r.flying--
+			r.engine.Done(a.action, a.outcome)
+		case <-r.seen:
+		case <-end.Done():
+			return fmt.Errorf("graph %s: %d requests weren't answered; the next run will see what came of them", r.engine.Owner(), r.flying)
+		}
+	}
+	if inv, changed := r.engine.Unsaved(); changed {
+		if err := r.Inventories.Save(end, inv); err != nil {
+			return fmt.Errorf("graph %s: recording what was done: %w", r.engine.Owner(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package applier
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// watches are those that a run has opened: each when the first object of its
+// kind is waited for, so that kinds that are ready at once cost no request.
+type watches struct {
+	ctx    context.Context
+	client *cluster.Client
+	owner  inventory.Owner
+	seen   chan<- cluster.Event
+	open   map[cluster.Scope]bool
+}
+
+func newWatches(ctx context.Context, client *cluster.Client, owner inventory.Owner, seen chan<- cluster.Event) *watches {
+	return &watches{ctx: ctx, client: client, owner: owner, seen: seen, open: map[cluster.Scope]bool{}}
+}
+
+// follow opens the watches that the engine's state asks for.
+func (w *watches) follow(e *engine.Engine) {
+	for _, a := range e.Awaited() {
+		scope := cluster.Scope{
+			GVK:       schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind},
+			Namespace: a.Key.Namespace,
+		}
+		if a.Ours {
+			scope.Labels = w.owner.Selector()
+		} else {
+			scope.Name = a.Key.Name
+		}
+		if !w.open[scope] {
+			w.open[scope] = true
+			go w.client.Watch(w.ctx, scope, w.seen)
+		}
+	}
+}

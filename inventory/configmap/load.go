@@ -1,0 +1,164 @@
+package configmap
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Load reads a graph's inventory, in one request. Where there is none, it is
+// empty and has no revision. An inventory that can't be read whole is an error
+// that names the ConfigMap and what is wrong in it.
+func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
+	selector := fmt.Sprintf("%s,%s=%s,%s=%s", v1alpha1.LabelInventory,
+		v1alpha1.LabelGraph, v1alpha1.LabelValue(owner.Name), v1alpha1.LabelGraphNamespace, owner.Namespace)
+	items, err := s.list(ctx, owner.Namespace, selector)
+	if err != nil {
+		return nil, fmt.Errorf("inventory of %s: reading its ConfigMap: %w", owner, err)
+	}
+	for _, item := range items {
+		if item.Name != headName(owner) {
+			continue
+		}
+		inv, err := read(&item, partsOf(items)[item.UID])
+		if err != nil {
+			return nil, err
+		}
+		if inv.Owner != owner {
+			return nil, fmt.Errorf("%s: it is the inventory of %s, not of %s", nameOf(&item), inv.Owner, owner)
+		}
+		return inv, nil
+	}
+	return &inventory.Inventory{Owner: owner}, nil
+}
+
+// List reads all inventories of a namespace, in one request, sorted by their
+// owners' names. With an error about some of them it returns the others.
+func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
+	items, err := s.list(ctx, namespace, v1alpha1.LabelInventory)
+	if err != nil {
+		return nil, fmt.Errorf("inventories of namespace %s: reading their ConfigMaps: %w", namespace, err)
+	}
+	var inventories []*inventory.Inventory
+	var problems []error
+	parts := partsOf(items)
+	for _, item := range items {
+		if item.Labels[v1alpha1.LabelInventory] == isPart {
+			continue
+		}
+		inv, err := read(&item, parts[item.UID])
+		if err == nil && item.Name != headName(inv.Owner) {
+			err = fmt.Errorf("%s: it is a copy of the inventory of %s: remove it, or its label %s", nameOf(&item), inv.Owner, v1alpha1.LabelInventory)
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		inventories = append(inventories, inv)
+	}
+	slices.SortFunc(inventories, func(a, b *inventory.Inventory) int { return strings.Compare(a.Owner.Name, b.Owner.Name) })
+	return inventories, errors.Join(problems...)
+}
+
+// partsOf are the parts among items, by the UID of their head.
+func partsOf(items []corev1.ConfigMap) map[types.UID][]corev1.ConfigMap {
+	parts := map[types.UID][]corev1.ConfigMap{}
+	for _, item := range items {
+		if item.Labels[v1alpha1.LabelInventory] != isPart {
+			continue
+		}
+		for _, owner := range item.OwnerReferences {
+			parts[owner.UID] = append(parts[owner.UID], item)
+		}
+	}
+	return parts
+}
+
+// read reads a head with all parts that name it as their owner.
+func read(head *corev1.ConfigMap, parts []corev1.ConfigMap) (*inventory.Inventory, error) {
+	h := held{uid: head.UID, version: head.ResourceVersion}
+	text, inline := head.Data[keyInventory]
+	list, cut := head.Data[keyParts]
+	key := keyInventory
+	switch {
+	case inline && cut:
+		return nil, fmt.Errorf("%s: it has both keys %q and %q", nameOf(head), keyInventory, keyParts)
+	case cut:
+		var err error
+		key = keyParts
+		if h.parts, err = parseParts(list); err != nil {
+			return nil, fmt.Errorf("%s: key %q: %w", nameOf(head), keyParts, err)
+		}
+		if text, err = join(h.parts, parts); err != nil {
+			return nil, fmt.Errorf("%s: key %q: %w", nameOf(head), keyParts, err)
+		}
+	case !inline:
+		return nil, fmt.Errorf("%s: key %q is missing", nameOf(head), keyInventory)
+	}
+	inv, err := inventory.Decode([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: key %q: %w", nameOf(head), key, err)
+	}
+	h.text = text
+	for _, p := range parts {
+		spare := part{p.Name, inventory.Checksum([]byte(p.Data[keyPart]))}
+		if !slices.Contains(h.parts, spare) {
+			h.spare = append(h.spare, spare)
+		}
+	}
+	inv.Stored = h
+	return inv, nil
+}
+
+// partList is the value of a head's key "parts".
+type partList struct {
+	Format int    `json:"format"`
+	Parts  []part `json:"parts"`
+}
+
+func parseParts(text string) ([]part, error) {
+	var list partList
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, err
+	}
+	switch {
+	case list.Format > inventory.Format:
+		return nil, fmt.Errorf("format %d: written by a newer pequod, this one reads up to format %d", list.Format, inventory.Format)
+	case list.Format < 1 || len(list.Parts) == 0:
+		return nil, errors.New(`"format" or "parts" is missing`)
+	}
+	return list.Parts, nil
+}
+
+// join is the text of parts, which must be there and hold what they did.
+func join(names []part, parts []corev1.ConfigMap) (string, error) {
+	content := map[string][]byte{}
+	for _, p := range parts {
+		content[p.Name] = []byte(p.Data[keyPart])
+	}
+	var texts [][]byte
+	for _, p := range names {
+		text, there := content[p.Name]
+		switch {
+		case !there:
+			return "", fmt.Errorf("ConfigMap %s: it is missing, or its labels or owner were changed", p.Name)
+		case inventory.Checksum(text) != p.SHA256:
+			return "", fmt.Errorf("ConfigMap %s: key %q: it was changed", p.Name, keyPart)
+		}
+		texts = append(texts, text)
+	}
+	return string(inventory.Join(texts)), nil
+}
+
+func nameOf(object *corev1.ConfigMap) string {
+	return "ConfigMap " + object.Namespace + "/" + object.Name
+}

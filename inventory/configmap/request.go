@@ -1,0 +1,84 @@
+package configmap
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// The requests are JSON by hand: a generated client's tables of types cost more
+// at the start of a command than all that it does here.
+
+func path(namespace string) string { return "/api/v1/namespaces/" + namespace + "/configmaps" }
+
+func (s *Store) list(ctx context.Context, namespace, selector string) ([]corev1.ConfigMap, error) {
+	var list corev1.ConfigMapList
+	err := do(ctx, s.client.Get().AbsPath(path(namespace)).Param("labelSelector", selector), nil, &list)
+	return list.Items, err
+}
+
+func (s *Store) get(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	object := &corev1.ConfigMap{}
+	return object, do(ctx, s.client.Get().AbsPath(path(namespace), name), nil, object)
+}
+
+func (s *Store) create(ctx context.Context, object *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+	object.APIVersion, object.Kind = "v1", "ConfigMap"
+	stored := &corev1.ConfigMap{}
+	request := s.client.Post().AbsPath(path(object.Namespace)).Param("fieldManager", fieldManager).
+		SetHeader("Content-Type", "application/json")
+	return stored, do(ctx, request, object, stored)
+}
+
+// patch merges patch into an object.
+func (s *Store) patch(ctx context.Context, namespace, name string, patch headPatch) (*corev1.ConfigMap, error) {
+	stored := &corev1.ConfigMap{}
+	request := s.client.Patch(types.MergePatchType).AbsPath(path(namespace), name).Param("fieldManager", fieldManager)
+	return stored, do(ctx, request, patch, stored)
+}
+
+func (s *Store) remove(ctx context.Context, namespace, name string, options metav1.DeleteOptions) error {
+	options.APIVersion, options.Kind = "v1", "DeleteOptions"
+	request := s.client.Delete().AbsPath(path(namespace), name).SetHeader("Content-Type", "application/json")
+	return do(ctx, request, options, nil)
+}
+
+// do sends a request with body, unless that is nil, and reads what is answered
+// into answer, unless that is nil.
+func do(ctx context.Context, request *rest.Request, body, answer any) error {
+	request.SetHeader("Accept", "application/json")
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		request.Body(text)
+	}
+	text, err := request.Do(ctx).Raw()
+	if err != nil {
+		return explained(text, err)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("the API server's answer: %w", err)
+	}
+	return nil
+}
+
+// explained is the error that the API server gave, which a client reads only if
+// it was made for it.
+func explained(answer []byte, err error) error {
+	var status metav1.Status
+	if json.Unmarshal(answer, &status) == nil && status.Status == metav1.StatusFailure {
+		return &apierrors.StatusError{ErrStatus: status}
+	}
+	return err
+}
