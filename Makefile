@@ -35,11 +35,11 @@ build: ## Build bin/pequod
 
 # Packages whose tests talk to the test cluster. Its build runs beside the other
 # tests, which don't wait for it.
-CLUSTER_PKGS := ./clustertest/...
+CLUSTER_PKGS := ./clustertest/... ./inventory/configmap/...
 
 test: ## Run every test, and the race detector where a C compiler is at hand
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
-		set -x; $(GO) test $$($(GO) list ./... | grep -v /clustertest); wait $$build; \
+		set -x; $(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLUSTER_PKGS))"); wait $$build; \
 		$(GO) test $(CLUSTER_PKGS)
 	cd testcluster && CGO_ENABLED=0 $(GO) test ./...
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then \

@@ -72,7 +72,7 @@ func Kept(entries, desired []Entry) map[types.UID]bool { return staying(entries,
 // stayers tells what of an inventory is desired.
 type stayers struct {
 	keys map[Key]bool
-	uids map[types.UID]bool
+	uids map[types.UID]bool // without the empty one
 	// unmade are kind, namespace and name of what is desired and has no UID.
 	unmade map[Key]bool
 }
@@ -92,7 +92,7 @@ func staying(entries, desired []Entry) stayers {
 }
 
 // has says whether e is an object that is desired.
-func (s stayers) has(e Entry) bool { return s.keys[e.Key] || e.UID != "" && s.uids[e.UID] }
+func (s stayers) has(e Entry) bool { return s.keys[e.Key] || s.uids[e.UID] }
 
 // mayBe says whether e could prove to be one once all of them have a UID.
 func (s stayers) mayBe(e Entry) bool { return s.unmade[ungrouped(e.Key)] }

@@ -128,7 +128,7 @@ func countText(reason, message string) (string, bool) {
 	case "NoDesiredNumber", "NoObservedGeneration":
 		return "its controller hasn't seen it yet", true
 	case "ReplicaFailure":
-		return "Pods can't be created", true
+		return "pods can't be created", true
 	}
 	return "", false
 }

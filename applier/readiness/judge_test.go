@@ -125,7 +125,7 @@ func TestJudgeCurrent(t *testing.T) {
 		{"new daemon set", "[]", "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, generation: 1}}",
 			Verdict{Progressing, "its controller hasn't seen it yet"}},
 		{"replica set that makes no Pods", "[]", "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a}, status: {conditions: [{type: ReplicaFailure, status: 'True'}]}}",
-			Verdict{Progressing, "Pods can't be created"}},
+			Verdict{Progressing, "pods can't be created"}},
 		{"new job", "[]", job + "{}}", Verdict{Progressing, "hasn't started yet"}},
 		{"running job", "[]", job + "{startTime: '2026-01-01T00:00:00Z', active: 2}}", Verdict{}},
 		{"failed job", "[]", job + "{conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit}]}}",

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -152,6 +153,100 @@ func wanted(t *testing.T, c *clustertest.Cluster, s *Store, inv *inventory.Inven
 	if len(list.Items) != want {
 		t.Errorf("%s: %d ConfigMaps, want %d", inv.Owner, len(list.Items), want)
 	}
+}
+
+// While several change an inventory again and again, and are slow to remove what
+// they leave behind, everybody reads a whole one at any time.
+func TestReadersAndWriters(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	proxy := c.Proxy(t, 1)
+	user := c.ServiceAccount(t, c.Namespace, "admin")
+	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
+	proxy.Inject(faultproxy.Rule{Verbs: []string{"delete"}, Rate: 0.7, Faults: []faultproxy.Fault{
+		faultproxy.Delay{For: 20 * time.Millisecond}, faultproxy.Delay{For: 5 * time.Millisecond}, faultproxy.Drop{}, faultproxy.Cut{},
+	}})
+	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
+	var writers, readers sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	for i := range 4 {
+		s := connect(t, proxy.Config(user))
+		s.limit = 500
+		random := rand.New(rand.NewPCG(uint64(i), 0))
+		writers.Go(func() {
+			for saved := 0; saved < 15; {
+				inv, err := s.Load(ctx, owner)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				// Few contents, so that parts come again that are being removed.
+				inv.Entries = holding("", 10*random.IntN(3)).Entries
+				inv.Complete = !inv.Complete
+				switch err := s.Save(ctx, inv); {
+				case err == nil:
+					saved++
+				case !isConflict(err):
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	direct := connect(t, c.Config)
+	readers.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := direct.Load(ctx, owner); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	writers.Wait()
+	stop()
+	readers.Wait()
+	direct.limit = 500
+	inv := load(t, direct, owner)
+	inv.Revision = "last"
+	save(t, direct, inv)
+	wanted(t, c, direct, inv)
+}
+
+// What was saved without an answer, and taken back, is written again: that it is
+// what was loaded doesn't mean that it is what is stored.
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	proxy := c.Proxy(t, 1)
+	user := c.ServiceAccount(t, c.Namespace, "admin")
+	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
+	direct, s := connect(t, c.Config), connect(t, proxy.Config(user))
+	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
+	save(t, direct, holding(c.Namespace, 1))
+
+	lose := func(inv *inventory.Inventory) {
+		t.Helper()
+		proxy.Inject(faultproxy.Rule{Verbs: []string{"patch"}, Times: 1, Faults: []faultproxy.Fault{faultproxy.Cut{}}})
+		inv.Complete = true
+		if err := s.Save(t.Context(), inv); err == nil || !load(t, direct, owner).Complete {
+			t.Fatalf("not saved without an answer: %v", err)
+		}
+		inv.Complete = false
+	}
+	inv := load(t, s, owner)
+	lose(inv)
+	save(t, s, inv)
+	same(t, inv, load(t, direct, owner))
+
+	lose(inv)
+	// Whoever removes it finds out what is stored, and then doesn't succeed.
+	proxy.Inject(faultproxy.Rule{Verbs: []string{"delete"}, Skip: 1, Faults: []faultproxy.Fault{faultproxy.Drop{}}})
+	if err := s.Remove(t.Context(), inv); err == nil || isConflict(err) {
+		t.Fatalf("removed: %v", err)
+	}
+	proxy.Inject()
+	save(t, s, inv)
+	same(t, inv, load(t, direct, owner))
 }
 
 // However the API server answers, and whichever answers are lost, who tries

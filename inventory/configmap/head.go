@@ -3,8 +3,9 @@ package configmap
 import (
 	"context"
 	"fmt"
-	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,22 +20,39 @@ import (
 // where there is none.
 const headTries = 3
 
+// mark tells one write of a head from all others, whatever they write.
+type mark string
+
+func markOf(head *corev1.ConfigMap) mark {
+	return mark(inventory.Checksum(fmt.Appendf(nil, "%q %q", head.Annotations[annotationWrite], head.Data)))
+}
+
 // saveHead makes the head, or gives it other data, unless somebody else did.
 func (w *writer) saveHead(ctx context.Context, data map[string]string) error {
+	head := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: headName(w.owner), Namespace: w.owner.Namespace, Labels: labelsOf(w.owner, isHead),
+			Annotations: map[string]string{annotationWrite: strconv.FormatUint(rand.Uint64(), 36)},
+		},
+		Data: data,
+	}
 	var err error
 	for range headTries {
 		var stored *corev1.ConfigMap
-		if stored, err = w.sendHead(ctx, data); err == nil {
+		if stored, err = w.sendHead(ctx, head); err == nil {
 			w.found(stored)
 			return nil
 		}
+		w.held.tried = append(slices.Clone(w.held.tried), markOf(head))
 		if !w.conflict(err) {
-			w.held.tried = append(slices.Clone(w.held.tried), checksum(data))
-			return fmt.Errorf("inventory of %s: writing its ConfigMap: %w", w.owner, err)
+			break
 		}
-		done, lookErr := w.look(ctx, data)
-		if done || lookErr != nil {
-			return lookErr
+		live, err := w.look(ctx)
+		if err != nil {
+			return err
+		}
+		if live != nil && markOf(live) == markOf(head) {
+			return nil
 		}
 	}
 	return fmt.Errorf("inventory of %s: writing its ConfigMap: %w", w.owner, err)
@@ -50,21 +68,21 @@ type patchMeta struct {
 	UID             types.UID         `json:"uid"`
 	ResourceVersion string            `json:"resourceVersion"`
 	Labels          map[string]string `json:"labels"`
+	Annotations     map[string]string `json:"annotations"`
 }
 
-func (w *writer) sendHead(ctx context.Context, data map[string]string) (*corev1.ConfigMap, error) {
-	name, labels := headName(w.owner), labelsOf(w.owner, isHead)
+func (w *writer) sendHead(ctx context.Context, head *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	if !w.held.exists() {
-		return w.store.create(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.owner.Namespace, Labels: labels},
-			Data:       data,
-		})
+		return w.store.create(ctx, head)
 	}
-	patch := headPatch{patchMeta{w.held.uid, w.held.version, labels}, map[string]*string{keyInventory: nil, keyParts: nil}}
-	for key, value := range data {
+	patch := headPatch{
+		patchMeta{w.held.uid, w.held.version, head.Labels, head.Annotations},
+		map[string]*string{keyInventory: nil, keyParts: nil},
+	}
+	for key, value := range head.Data {
 		patch.Data[key] = &value
 	}
-	return w.store.patch(ctx, w.owner.Namespace, name, patch)
+	return w.store.patch(ctx, w.owner.Namespace, head.Name, patch)
 }
 
 // conflict says whether an error may mean that the head isn't what it was.
@@ -72,40 +90,32 @@ func (w *writer) conflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || w.held.exists() && apierrors.IsNotFound(err)
 }
 
-// look finds out what a conflict was about. The head may be as it is to be,
-// because the answer to an earlier request was lost; then all is done. It may be
-// as it was, or as such a request made it, and can be sent again. Otherwise
-// somebody else was here. Where the head is to be removed, data is nil.
-func (w *writer) look(ctx context.Context, data map[string]string) (done bool, err error) {
+// look finds out what a conflict was about, and returns the head if there is
+// one. It may be as it was, or as an earlier request made it whose answer was
+// lost; then what was refused can be sent again. Otherwise somebody else was
+// here.
+func (w *writer) look(ctx context.Context) (*corev1.ConfigMap, error) {
 	live, err := w.store.get(ctx, w.owner.Namespace, headName(w.owner))
 	switch {
 	case apierrors.IsNotFound(err) && !w.held.exists():
-		return false, nil
+		return nil, nil
 	case apierrors.IsNotFound(err):
-		return false, &ConflictError{w.owner}
+		return nil, &ConflictError{w.owner}
 	case err != nil:
-		return false, fmt.Errorf("inventory of %s: reading its ConfigMap: %w", w.owner, err)
+		return nil, fmt.Errorf("inventory of %s: reading its ConfigMap: %w", w.owner, err)
 	case live.Labels[v1alpha1.LabelInventory] != isHead:
-		return false, fmt.Errorf("%s: it is in the place of an inventory, and has no label %s=%s", nameOf(live), v1alpha1.LabelInventory, isHead)
-	case w.held.exists() && live.UID != w.held.uid:
-		return false, &ConflictError{w.owner}
-	case data != nil && maps.Equal(live.Data, data):
-		w.found(live)
-		return true, nil
-	case live.ResourceVersion == w.held.version:
-		return false, nil
-	case slices.Contains(w.held.tried, checksum(live.Data)):
-		w.found(live)
-		return false, nil
+		return nil, fmt.Errorf("%s: it is in the place of an inventory, and has no label %s=%s", nameOf(live), v1alpha1.LabelInventory, isHead)
+	case live.UID == w.held.uid && live.ResourceVersion == w.held.version:
+		return live, nil
+	case w.held.exists() && live.UID != w.held.uid || !slices.Contains(w.held.tried, markOf(live)):
+		return nil, &ConflictError{w.owner}
 	}
-	return false, &ConflictError{w.owner}
+	w.found(live)
+	w.held.text = "" // it is that of some earlier request
+	return live, nil
 }
 
-// checksum tells heads apart by their data.
-func checksum(data map[string]string) string {
-	return inventory.Checksum(fmt.Appendf(nil, "%q", data))
-}
-
+// found takes note of a head that this writer wrote.
 func (w *writer) found(head *corev1.ConfigMap) {
 	w.held.uid, w.held.version, w.held.tried = head.UID, head.ResourceVersion, nil
 }

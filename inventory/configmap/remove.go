@@ -35,7 +35,7 @@ func (w *writer) remove(ctx context.Context) error {
 		if !apierrors.IsConflict(err) {
 			break
 		}
-		if _, err := w.look(ctx, nil); err != nil {
+		if _, err := w.look(ctx); err != nil {
 			return err
 		}
 	}

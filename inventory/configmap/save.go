@@ -58,7 +58,8 @@ func (w *writer) save(ctx context.Context, text []byte) error {
 	if err := w.saveHead(ctx, data); err != nil {
 		return err
 	}
-	w.held.text, w.held.parts, w.held.spare = string(text), parts, w.without(parts)
+	spare := slices.DeleteFunc(slices.Concat(w.held.parts, w.held.own, w.held.spare), func(p part) bool { return slices.Contains(parts, p) })
+	w.held.text, w.held.parts, w.held.own, w.held.spare = string(text), parts, nil, spare
 	w.sweep(ctx)
 	return nil
 }
@@ -76,7 +77,7 @@ func (w *writer) saveParts(ctx context.Context, texts [][]byte) ([]part, error) 
 		}
 		w.held.text = string(empty)
 	}
-	stored := slices.Concat(w.held.parts, w.held.spare)
+	stored := slices.Concat(w.held.parts, w.held.own)
 	var parts []part
 	for _, text := range texts {
 		sum := inventory.Checksum(text)
@@ -89,7 +90,7 @@ func (w *writer) saveParts(ctx context.Context, texts [][]byte) ([]part, error) 
 			return nil, fmt.Errorf("inventory of %s: writing a part of it: %w", w.owner, err)
 		}
 		p := part{made.Name, sum}
-		w.held.spare = append(slices.Clone(w.held.spare), p)
+		w.held.own = append(slices.Clone(w.held.own), p)
 		parts = append(parts, p)
 	}
 	return parts, nil
@@ -114,13 +115,9 @@ func (w *writer) partOf(text []byte, sum string) *corev1.ConfigMap {
 	}
 }
 
-// without is all parts that were stored, but for those.
-func (w *writer) without(parts []part) []part {
-	return slices.DeleteFunc(slices.Concat(w.held.parts, w.held.spare), func(p part) bool { return slices.Contains(parts, p) })
-}
-
 // sweep removes the parts that no head names any more. They were there before
-// the head was changed, so nobody who may still write a head counts on them.
+// the head was changed: whoever may still name one of them in a head will find
+// that it was.
 func (w *writer) sweep(ctx context.Context) {
 	var left []part
 	for _, p := range w.held.spare {

@@ -40,6 +40,10 @@ const (
 
 const fieldManager = "pequod"
 
+// annotationWrite holds a random text on a head, another with every change, by
+// which a writer knows what it wrote itself.
+const annotationWrite = "pequod.io/inventory-write"
+
 // partLimit is how many bytes of text a ConfigMap holds at most. etcd takes
 // requests up to 1.5 MiB, the API server ConfigMaps up to 1 MiB.
 const partLimit = 700 << 10
@@ -71,11 +75,14 @@ type held struct {
 	uid     types.UID
 	version string // of the head, as the API server counts
 	text    string
-	parts   []part // of the head
-	spare   []part // that no head names
-	// tried are the checksums of what was sent as head and, since the answer was
-	// lost or an error, may be stored or not.
-	tried []string
+	parts   []part // that the head names
+	own     []part // that were made for a head that isn't stored yet
+	// spare are parts that nobody names. They aren't used again: who left them
+	// may be removing them.
+	spare []part
+	// tried tells what was sent as head and may be stored or not, since the
+	// answer was lost or an error.
+	tried []mark
 }
 
 // part is a part as the head names it.

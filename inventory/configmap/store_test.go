@@ -195,11 +195,7 @@ func TestParts(t *testing.T) {
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
 	s.limit = 2000
 	inv := holding(c.Namespace, 0)
-	before := 0
 	for _, count := range []int{50, 51, 100, 20, 2, 40} {
-		for i := range len(inv.Entries) {
-			inv.Entries[i] = inventory.Entry{}
-		}
 		stays := inv.Stored
 		inv = holding(c.Namespace, count)
 		inv.Stored = stays
@@ -220,9 +216,8 @@ func TestParts(t *testing.T) {
 		}
 		made := proxy.Count(func(r faultproxy.Request) bool { return r.Verb == "create" })
 		if count == 51 && made >= want-1 {
-			t.Errorf("one entry more: %d of %d parts made anew, before it were %d", made, want-1, before)
+			t.Errorf("one entry more: %d of %d parts made anew", made, want-1)
 		}
-		before = want - 1
 		for _, object := range stored(t, c) {
 			if object.Labels["pequod.io/inventory"] != isPart {
 				continue
@@ -314,14 +309,14 @@ func TestEdited(t *testing.T) {
 		{"newer", `{"data": {"inventory": "{\"format\":2}"}}`, `key "inventory": format 2: written by a newer pequod, this one reads up to format 1`},
 		{"newer parts", `{"data": {"inventory": null, "parts": "{\"format\":2}"}}`, `key "parts": format 2: written by a newer pequod, this one reads up to format 1`},
 		{"no parts", `{"data": {"inventory": null, "parts": "{}"}}`, `key "parts": "format" or "parts" is missing`},
-		{"parts are no JSON", `{"data": {"inventory": null, "parts": "-"}}`, `key "parts": invalid character ' ' in numeric literal`},
+		{"parts are no JSON", `{"data": {"inventory": null, "parts": "x"}}`, `key "parts": invalid character 'x' looking for beginning of value`},
 		{"part that isn't there", `{"data": {"inventory": null, "parts": "{\"format\":1,\"parts\":[{\"name\":\"x\"}]}"}}`, `key "parts": ConfigMap x: it is missing, or its labels or owner were changed`},
 		{"another graph's", `{"data": {"inventory": "{\"format\":1,\"namespace\":\"a\",\"graph\":\"b\",\"objects\":[]}"}}`, `it is the inventory of a/b, not of ` + c.Namespace + `/web`},
 	} {
 		inv := holding(c.Namespace, 2)
 		save(t, s, inv)
 		edit(t, c, head, test.patch)
-		if _, err := s.Load(t.Context(), inv.Owner); err == nil || err.Error() != where+test.want && !strings.HasPrefix(err.Error(), where+`key "parts": invalid`) {
+		if _, err := s.Load(t.Context(), inv.Owner); err == nil || err.Error() != where+test.want {
 			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
 		}
 		if test.name != "another graph's" {
