@@ -40,6 +40,9 @@ type Options struct {
 	// Wait says to wait until everything is ready and what left the graph is
 	// gone. Without it a run ends when every object is applied.
 	Wait bool
+	// Siblings are graphs that are applied at the same time: what they list, and
+	// this one doesn't any more, is handed over to them.
+	Siblings []*v1alpha1.ResourceGraph
 	// Report is told of every change of a node's state, in order, by one
 	// goroutine.
 	Report func(Event)

@@ -1,46 +1,17 @@
 package applier_test
 
 import (
+	"context"
+	"strings"
 	"testing"
-	"time"
 
-	"sigs.k8s.io/yaml"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/applier/cluster"
-	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
-func newApplier(t testing.TB, c *clustertest.Cluster) *applier.Applier {
-	t.Helper()
-	client, err := cluster.New(c.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
-}
-
-func parse(t testing.TB, c *clustertest.Cluster, name, graph string) *v1alpha1.ResourceGraph {
-	t.Helper()
-	rg := &v1alpha1.ResourceGraph{}
-	rg.Name, rg.Namespace = name, c.Namespace
-	if err := yaml.UnmarshalStrict([]byte(graph), &rg.Spec.Graph); err != nil {
-		t.Fatal(err)
-	}
-	rg.Spec.RenderHash = graph
-	return rg
-}
-
-func TestSmoke(t *testing.T) {
-	c := clustertest.Start(t)
-	a := newApplier(t, c)
-	rg := parse(t, c, "web", `
+const webGraph = `
 nodes:
-- id: config
-  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: b}}
 - id: deployment
   resource:
     apiVersion: apps/v1
@@ -51,27 +22,135 @@ nodes:
       selector: {matchLabels: {app: web}}
       template:
         metadata: {labels: {app: web}}
-        spec: {containers: [{name: web, image: nginx}]}
+        spec: {containers: [{name: web, image: web}]}
   dependencies: [config]
+- id: config
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: b}}
 - id: service
   resource: {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80}]}}
 - id: late
-  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: late}, data: {ip: {$from: service.spec.clusterIP}}}
-  dependencies: [deployment]
+  resource:
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: late}
+    data: {ip: {$from: service.spec.clusterIP}, ready: {$from: string(deployment.status.readyReplicas)}}
 outputs:
-  ip: {$from: service.spec.clusterIP}
-`)
-	for range 2 {
-		began := time.Now()
-		result, err := a.Apply(t.Context(), rg, applier.Options{
-			Options: engine.Options{Prune: true}, Timeout: 20 * time.Second, Wait: true,
-			Report: func(e applier.Event) {
-				t.Logf("%v %s %s %s %s %s", time.Since(began).Round(time.Millisecond), e.ID, e.Key, e.Phase, e.Op, e.Message)
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Log(result.Phase, result.Outputs, result.Unknown)
+  endpoint: {$from: "service.spec.clusterIP + ':80'"}
+  fixed: 1
+`
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.complete(b.graph("web", webGraph))
+	b.wantOps(first, "deployment created, config created, service created, late created")
+	ip := b.value("v1", "Service", "web", "spec.clusterIP")
+	b.wantValue("v1", "ConfigMap", "late", "data.ip", ip)
+	b.wantValue("v1", "ConfigMap", "late", "data.ready", 2)
+	if diff := cmp.Diff(map[string]any{"endpoint": ip.(string) + ":80", "fixed": int64(1)}, first.Outputs); diff != "" {
+		t.Errorf("outputs (-want +got):\n%s", diff)
 	}
+	b.wantOwned("web", "ConfigMap late, ConfigMap web, Deployment web, Service web")
+	b.wantOrder("config", "deployment", "late")
+
+	version := b.Get(t, "apps/v1", "Deployment", "web").GetResourceVersion()
+	b.wantOps(b.complete(b.graph("web", webGraph)), "deployment unchanged, config unchanged, service unchanged, late unchanged")
+	if after := b.Get(t, "apps/v1", "Deployment", "web").GetResourceVersion(); after != version {
+		t.Errorf("an unchanged run wrote: version %s, was %s", after, version)
+	}
+
+	// A change is applied, and what reads it is resolved again.
+	changed := strings.Replace(webGraph, "replicas: 2", "replicas: 3", 1)
+	b.wantOps(b.complete(b.graph("web", changed)), "deployment configured, config unchanged, service unchanged, late configured")
+	b.wantValue("v1", "ConfigMap", "late", "data.ready", 3)
+
+	// Drift is corrected.
+	b.patch("v1", "ConfigMap", "web", "kubectl-edit", `{"data":{"a":"drifted"}}`)
+	result := b.complete(b.graph("web", changed))
+	b.wantOps(result, "deployment unchanged, config corrected, service unchanged, late unchanged")
+	b.wantValue("v1", "ConfigMap", "web", "data.a", "b")
+	if taken := status(result, "config").Taken; len(taken) != 1 || taken[0].Manager != "kubectl-edit" || taken[0].Field != "data.a" {
+		t.Errorf("taken: %v; want data.a from kubectl-edit", taken)
+	}
+}
+
+// wantOrder says that each of the nodes was ready before the next was applied.
+func (b *bench) wantOrder(ids ...string) {
+	b.t.Helper()
+	ready := map[string]bool{}
+	for _, e := range b.events {
+		if e.Phase == v1alpha1.NodeReady {
+			ready[e.ID] = true
+		}
+		for i, id := range ids {
+			if i > 0 && e.ID == id && e.Phase == v1alpha1.NodeApplying && !ready[ids[i-1]] {
+				b.t.Errorf("%s was applied before %s was ready", id, ids[i-1])
+			}
+		}
+	}
+}
+
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.stuck(b.graph("wrong", `
+nodes:
+- id: service
+  resource: {apiVersion: v1, kind: Service, metadata: {name: svc}, spec: {ports: [{port: 80}]}}
+- id: config
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {port: {$from: "service.spec.ports[0].port + 'x'"}}}
+- {id: other, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}}
+`), "config", "ReferenceFailed", "resource.data.port: ")
+	b.wantExists("v1", "ConfigMap", true, "other")
+	b.wantExists("v1", "ConfigMap", false, "c")
+
+	// A field that isn't there is waited for, and resolved when it comes.
+	go func() {
+		b.eventually("object", func(context.Context) bool { return b.exists("v1", "ConfigMap", "source") })
+		b.patch("v1", "ConfigMap", "source", "somebody", `{"data":{"late":"came"}}`)
+	}()
+	b.complete(b.graph("waits", `
+nodes:
+- {id: source, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: source}}}
+- {id: reader, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: reader}, data: {v: {$from: source.data.late}}}}
+`))
+	b.wantValue("v1", "ConfigMap", "reader", "data.v", "came")
+}
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret := `
+nodes:
+- id: secret
+  resource: {apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: {$generate: {length: 20, charset: numeric}}, user: me}}
+  applyPolicy: {mode: Create}
+`
+	b.complete(b.graph("s", secret))
+	password := b.value("v1", "Secret", "s", "data.password")
+	if len(password.(string)) != 28 {
+		t.Errorf("password: %d characters of base64; want 28", len(password.(string)))
+	}
+	// It is made once.
+	b.wantOps(b.complete(b.graph("s", strings.Replace(secret, "20", "30", 1))), "secret unchanged")
+	b.wantValue("v1", "Secret", "s", "data.password", password)
+	// And kept when it leaves the graph.
+	b.wantOps(b.complete(b.graph("s", `nodes: [{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}}]`)), "c created, s released")
+	b.wantValue("v1", "Secret", "s", "data.password", password)
+	b.wantValue("v1", "Secret", "s", "metadata.labels", nil)
+
+	// A key that leaves an applied Secret goes, though it was written as stringData.
+	applied := `
+nodes:
+- id: secret
+  resource: {apiVersion: v1, kind: Secret, metadata: {name: t}, stringData: {one: "1", two: "2"}}
+outputs:
+  leak: {$from: secret.data.one}
+`
+	result := b.complete(b.graph("t", applied))
+	if len(result.Outputs) > 0 || result.Unknown["leak"] == nil {
+		t.Errorf("outputs %v, unknown %v; want no value of a Secret", result.Outputs, result.Unknown)
+	}
+	b.complete(b.graph("t", strings.Replace(applied, `, two: "2"`, "", 1)))
+	b.wantValue("v1", "Secret", "t", "data", map[string]any{"one": "MQ=="})
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
@@ -176,10 +176,11 @@ func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
 		}
 		return engine.Outcome{Saved: &inv, Err: err}
 	case engine.Others:
-		list, err := r.Inventories.List(ctx, r.engine.Owner().Namespace)
-		return engine.Outcome{Claims: inventory.ClaimsOn(r.engine.Owner(), list), Err: err}
+		claims, err := r.claims(ctx, r.engine.Owner(), r.options.Siblings)
+		return engine.Outcome{Claims: claims, Err: err}
 	case engine.Explain:
-		return engine.Outcome{}
+		message, err := cause.Find(ctx, r.Client, a.Object)
+		return engine.Outcome{Message: message, Err: err}
 	}
 	return r.Client.Do(ctx, r.engine.Owner().Selector(), a)
 }

@@ -157,7 +157,8 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.Applica
 			switch {
 			case yields(conflict):
 				fields.Unset(object, fields.Path{"f:spec", "f:replicas"})
-			case conflict.Manager != replicasManager:
+			case conflict.Manager == replicasManager, want.TakeOver && predecessor(conflict.Manager):
+			default:
 				others = append(others, conflict)
 			}
 		}

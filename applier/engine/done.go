@@ -64,7 +64,7 @@ func (e *Engine) doneSurvey(a Action, o Outcome) {
 
 // recover takes an object into an inventory that was lost.
 func (e *Engine) recover(key inventory.Key, obj *unstructured.Unstructured) {
-	if !e.owner.Owns(obj.GetLabels()) || !evident(obj) || len(obj.GetOwnerReferences()) > 0 {
+	if !e.owner.Owns(obj.GetLabels()) || !e.evident(obj) || len(obj.GetOwnerReferences()) > 0 {
 		return
 	}
 	gvk := obj.GroupVersionKind()
@@ -99,22 +99,20 @@ func (e *Engine) doneOthers(o Outcome) {
 }
 
 func (e *Engine) doneRead(a Action, n *node, o Outcome) {
-	state := e.stateOf(a.Key, n)
-	if state == nil {
+	var look *failureState
+	if n != nil {
+		look = &n.state.look
+	} else if l := e.leaver(a.Key); l != nil {
+		look = &l.look
+	} else {
 		return
 	}
-	polled := !state.flying // nothing waits for the answer
-	if polled && o.Err != nil {
-		return
-	}
-	state.flying = false
+	look.flying = false
 	if o.Err != nil {
-		e.failed(state, o.Err)
+		e.failed(look, o.Err)
 		return
 	}
-	if !polled {
-		state.succeeded()
-	}
+	look.succeeded()
 	e.see(a.Key, o.Object)
 }
 

@@ -55,6 +55,8 @@ type Engine struct {
 	order []*node // each after everything that it needs
 	byKey map[inventory.Key]*node
 	byID  map[string]*node
+	// managers are the field managers that nodes name.
+	managers map[string]bool
 
 	world   map[inventory.Key]*observed
 	entries map[inventory.Key]inventory.Entry
@@ -164,6 +166,7 @@ func (e *Engine) addNodes(rg *v1alpha1.ResourceGraph) error {
 		return err
 	}
 	e.byID = make(map[string]*node, len(e.graph.Nodes))
+	e.managers = map[string]bool{}
 	reads := e.resolver.Reads()
 	for i := range e.graph.Nodes {
 		n, err := e.newNode(i, rg)
@@ -172,6 +175,7 @@ func (e *Engine) addNodes(rg *v1alpha1.ResourceGraph) error {
 		}
 		n.read = reads[n.ID]
 		e.byID[n.ID] = n
+		e.managers[n.manager] = true
 		e.nodes = append(e.nodes, n)
 		e.byKey[n.key] = n
 	}

@@ -9,12 +9,13 @@ import (
 
 // leaver is an object that left the graph.
 type leaver struct {
-	failureState
-	entry   inventory.Entry
-	deleted bool
-	gone    bool
-	polled  time.Time
-	status  Status
+	failureState              // of removing
+	look         failureState // of reading
+	entry        inventory.Entry
+	deleted      bool
+	gone         bool
+	polled       time.Time
+	status       Status
 }
 
 func (l *leaver) asked(v Verb) {
@@ -142,6 +143,9 @@ func (e *Engine) visitLeaver(l *leaver) {
 	fate, to := e.decideLeaver(l, seen)
 	l.status.Message, l.status.Reason = "", ""
 	switch fate {
+	case fateRead:
+		e.readLeaver(l)
+		return
 	case fateGone, fateForeign:
 		l.gone = true
 		l.status.Phase = v1alpha1.NodeGone
@@ -154,7 +158,7 @@ func (e *Engine) visitLeaver(l *leaver) {
 	case fateWait:
 		l.status.Phase, l.status.Message = v1alpha1.NodeDeleting, deletionText(seen)
 		l.status.Op = Deleted
-		e.poll(l.entry.Key, l.entry.Version, "", l.status.Phase, seen, &l.polled)
+		e.poll(l.entry.Key, l.entry.Version, "", l.status.Phase, seen, &l.look, &l.polled)
 		return
 	}
 	if l.failure != nil && l.failure.Terminal || e.wait(&l.failureState) {
@@ -163,11 +167,6 @@ func (e *Engine) visitLeaver(l *leaver) {
 	}
 	key := Action{Key: l.entry.Key, Version: l.entry.Version}
 	switch fate {
-	case fateRead:
-		l.flying = true
-		key.Verb = Read
-		e.actions = append(e.actions, key)
-		return
 	case fateDelete:
 		key.Verb, key.UID = Delete, seen.uid
 	case fateRelease, fateHandOver:
@@ -181,6 +180,18 @@ func (e *Engine) visitLeaver(l *leaver) {
 		l.flying = true
 		l.status.Phase = v1alpha1.NodeDeleting
 	}
+}
+
+func (e *Engine) readLeaver(l *leaver) {
+	if l.look.flying {
+		return
+	}
+	if e.wait(&l.look) {
+		l.status.Phase, l.status.Message, l.status.Reason = v1alpha1.NodeFailed, l.look.failure.Message, l.look.failure.Reason
+		return
+	}
+	l.look.flying = true
+	e.actions = append(e.actions, Action{Verb: Read, Key: l.entry.Key, Version: l.entry.Version})
 }
 
 // askOthers asks once which objects other graphs list.

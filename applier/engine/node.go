@@ -53,7 +53,8 @@ type wanted struct {
 
 // state is what isn't seen in the cluster: actions under way, and failures.
 type state struct {
-	failureState
+	failureState              // of writing
+	look         failureState // of reading
 	// digest is what was wanted when the last apply failed.
 	digest      string
 	recreating  bool

@@ -96,7 +96,7 @@ func (e *Engine) look(key inventory.Key, obj *unstructured.Unstructured) *observ
 	labels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(labels)
 	o.mine = o.owned && e.owner.Owns(labels)
-	o.evident = o.owned && evident(obj)
+	o.evident = o.owned && e.evident(obj)
 	n := e.byKey[key]
 	if n == nil {
 		return o
@@ -124,11 +124,12 @@ var replicas = fields.Path{"f:spec", "f:replicas"}
 
 var graphLabel = fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGraph}
 
-// evident says whether the label of a graph was put on an object by a graph:
-// controllers copy labels (a Service's to its Endpoints), and so do people.
-func evident(obj *unstructured.Unstructured) bool {
+// evident says whether the label of a graph was put on an object by a manager
+// of this graph: controllers copy labels (a Service's to its Endpoints), and so
+// do people.
+func (e *Engine) evident(obj *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(fields.Entries(obj), func(entry fields.Entry) bool {
-		return (entry.Operation == "Apply" || entry.Manager == FieldManager) && entry.Holds(graphLabel)
+		return (entry.Manager == FieldManager || e.managers[entry.Manager]) && entry.Holds(graphLabel)
 	})
 }
 

@@ -164,16 +164,25 @@ func (e *Engine) hopeless() bool {
 	return true
 }
 
-// changes are the states that differ from those before.
+// changes are the states that differ from those before: a node's after those of
+// the nodes that it needs.
 func (e *Engine) changes(before []Status) []Status {
 	old := make(map[inventory.Key]Status, len(before))
 	for _, s := range before {
 		old[s.Key] = s
 	}
 	var changed []Status
-	for _, s := range e.Statuses() {
+	note := func(s Status) {
 		if was, ok := old[s.Key]; !ok || !was.equal(s) {
 			changed = append(changed, s)
+		}
+	}
+	for _, n := range e.order {
+		note(n.status)
+	}
+	for _, level := range e.leaving {
+		for _, l := range level {
+			note(l.status)
 		}
 	}
 	return changed

@@ -35,7 +35,7 @@ func (e *Engine) visit(n *node) {
 		return
 	case n.external || e.mirrored(n, seen):
 		e.observe(n, seen)
-		e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.polled)
+		e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.look, &n.state.polled)
 		return
 	}
 	e.want(n)
@@ -65,18 +65,18 @@ func (e *Engine) visit(n *node) {
 	default:
 		e.apply(n, d.apply)
 	}
-	e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.polled)
+	e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.look, &n.state.polled)
 }
 
 // poll reads an object that is waited for, every now and then: a watch may have
 // missed what happened, or not be allowed.
-func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.NodePhase, seen *observed, polled *time.Time) {
+func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.NodePhase, seen *observed, look *failureState, polled *time.Time) {
 	switch phase {
 	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
 	default:
 		return
 	}
-	if e.opts.Poll <= 0 {
+	if e.opts.Poll <= 0 || look.flying {
 		return
 	}
 	last := seen.at
@@ -88,7 +88,7 @@ func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.Node
 		return
 	}
 	*polled = e.now
-	e.wakeAt(e.now.Add(e.opts.Poll))
+	look.flying = true
 	e.actions = append(e.actions, Action{Verb: Read, Key: key, Version: version, Node: id})
 }
 
@@ -147,12 +147,18 @@ func (e *Engine) fail(n *node, f *Failure) {
 
 // read asks for an object that isn't known.
 func (e *Engine) read(n *node) {
-	if e.wait(&n.state.failureState) {
-		e.fail(n, n.state.failure)
+	if n.state.look.flying {
 		return
 	}
-	n.state.flying = true
-	e.set(n, v1alpha1.NodePending, "")
+	if e.wait(&n.state.look) {
+		e.fail(n, n.state.look.failure)
+		n.status.NextAttempt, n.status.Attempts = n.state.look.retryAt, n.state.look.failures
+		return
+	}
+	n.state.look.flying = true
+	if n.status.Phase != v1alpha1.NodeFailed {
+		e.set(n, v1alpha1.NodePending, "")
+	}
 	e.actions = append(e.actions, Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
 }
 

@@ -31,17 +31,26 @@ func lookup(set map[string]any, key string) (map[string]any, bool) {
 	return nil, false
 }
 
-// remove takes a path, and everything below it, out of a set.
+// remove takes a path, and everything below it, out of a set; and with it what
+// is empty above it then, so that it makes no difference whether it was there.
 func remove(set map[string]any, path Path) {
-	for i, key := range path {
-		if i == len(path)-1 {
-			delete(set, key)
-			return
-		}
-		below, ok := lookup(set, key)
-		if !ok || below == nil {
-			return
-		}
-		set = below
+	if len(path) == 0 {
+		return
+	}
+	key := path[0]
+	below, ok := lookup(set, key)
+	if !ok {
+		return
+	}
+	if len(path) == 1 {
+		delete(set, key)
+		return
+	}
+	if len(below) == 0 {
+		return // the value above the path is held as a whole
+	}
+	remove(below, path[1:])
+	if _, self := below["."]; len(below) == 0 || self && len(below) == 1 {
+		delete(set, key)
 	}
 }

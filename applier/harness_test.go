@@ -1,0 +1,269 @@
+package applier_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
+)
+
+// bench is what a test works with: a namespace, an applier, and what was seen.
+type bench struct {
+	*clustertest.Cluster
+	applier *applier.Applier
+	t       testing.TB
+	// options are those of the next runs.
+	options applier.Options
+	events  []applier.Event
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	c := clustertest.Start(t)
+	return benchOn(t, c, c.Config)
+}
+
+func benchOn(t testing.TB, c *clustertest.Cluster, config *rest.Config) *bench {
+	t.Helper()
+	client, err := cluster.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{Cluster: c, t: t, applier: &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}}
+	b.options = applier.Options{
+		Options: engine.Options{
+			Prune: true, Explain: 200 * time.Millisecond, Poll: 5 * time.Second,
+			Backoff: engine.Backoff{Base: 50 * time.Millisecond, Max: time.Second},
+		},
+		Timeout: time.Minute, Wait: true,
+		Report: func(e applier.Event) { b.events = append(b.events, e) },
+	}
+	return b
+}
+
+// graph reads the YAML of a ResourceGraph's nodes and outputs. In it, NS stands
+// for the test's namespace.
+func (b *bench) graph(name, text string) *v1alpha1.ResourceGraph {
+	b.t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	rg.Name, rg.Namespace = name, b.Namespace
+	text = strings.ReplaceAll(text, "NS", b.Namespace)
+	if err := yaml.UnmarshalStrict([]byte(text), &rg.Spec.Graph); err != nil {
+		b.t.Fatal(err)
+	}
+	digest, err := fields.Digest(text)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	rg.Spec.RenderHash = "sha256:" + digest
+	return rg
+}
+
+// run executes a graph to whatever end.
+func (b *bench) run(rg *v1alpha1.ResourceGraph) *applier.Result {
+	b.t.Helper()
+	b.events = nil
+	result, err := b.applier.Apply(b.t.Context(), rg, b.options)
+	if err != nil {
+		b.show(result)
+		b.t.Fatal(err)
+	}
+	return result
+}
+
+// complete executes a graph, which must end with everything ready.
+func (b *bench) complete(rg *v1alpha1.ResourceGraph) *applier.Result {
+	b.t.Helper()
+	result := b.run(rg)
+	if result.Phase != engine.Completed {
+		b.show(result)
+		b.t.Fatalf("phase %s; want Completed", result.Phase)
+	}
+	return result
+}
+
+// stuck executes a graph, which must end with this failure of a node.
+func (b *bench) stuck(rg *v1alpha1.ResourceGraph, node, reason, message string) *applier.Result {
+	b.t.Helper()
+	result := b.run(rg)
+	s := status(result, node)
+	if result.Phase != engine.Stuck || s.Phase != v1alpha1.NodeFailed || s.Reason != reason || !strings.Contains(s.Message, message) {
+		b.show(result)
+		b.t.Fatalf("phase %s, node %s %s %s: %q; want Stuck, Failed %s: %q", result.Phase, node, s.Phase, s.Reason, s.Message, reason, message)
+	}
+	return result
+}
+
+func (b *bench) show(result *applier.Result) {
+	b.t.Helper()
+	for _, e := range b.events {
+		b.t.Logf("%s %s %s: %s %s %s %s", e.Time.Format("05.000"), e.ID, e.Key, e.Phase, e.Op, e.Reason, e.Message)
+	}
+	if result != nil {
+		b.t.Logf("%s %v %v", result.Phase, result.Outputs, result.Unknown)
+	}
+}
+
+func status(result *applier.Result, node string) engine.Status {
+	for _, s := range result.Statuses {
+		if s.ID == node || s.ID == "" && s.Key.Name == node {
+			return s
+		}
+	}
+	return engine.Status{}
+}
+
+// ops gives what was done to each node or object, in words.
+func ops(result *applier.Result) string {
+	var words []string
+	for _, s := range result.Statuses {
+		id := s.ID
+		if id == "" {
+			id = s.Key.Name
+		}
+		words = append(words, id+" "+string(s.Op))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (b *bench) wantOps(result *applier.Result, want string) {
+	b.t.Helper()
+	if got := ops(result); got != want {
+		b.show(result)
+		b.t.Errorf("operations: %s; want %s", got, want)
+	}
+}
+
+func (b *bench) resource(apiVersion, kind string) dynamic.ResourceInterface {
+	b.t.Helper()
+	r, err := b.Resource(apiVersion, kind, b.Namespace)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// exists says whether an object is there and not on its way out.
+func (b *bench) exists(apiVersion, kind, name string) bool {
+	b.t.Helper()
+	obj, err := b.resource(apiVersion, kind).Get(b.t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return obj.GetDeletionTimestamp() == nil
+}
+
+func (b *bench) wantExists(apiVersion, kind string, want bool, names ...string) {
+	b.t.Helper()
+	for _, name := range names {
+		if got := b.exists(apiVersion, kind, name); got != want {
+			b.t.Errorf("%s %s exists: %t; want %t", kind, name, got, want)
+		}
+	}
+}
+
+// patch changes an object as somebody else would: by a merge patch.
+func (b *bench) patch(apiVersion, kind, name, manager, patch string) *unstructured.Unstructured {
+	b.t.Helper()
+	obj, err := b.resource(apiVersion, kind).Patch(b.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return obj
+}
+
+func (b *bench) value(apiVersion, kind, name, path string) any {
+	b.t.Helper()
+	p, err := fields.Parse(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	v, _ := fields.Value(b.Get(b.t, apiVersion, kind, name), p)
+	return v
+}
+
+func (b *bench) wantValue(apiVersion, kind, name, path string, want any) {
+	b.t.Helper()
+	if got := b.value(apiVersion, kind, name, path); fmt.Sprint(got) != fmt.Sprint(want) {
+		b.t.Errorf("%s %s: %s is %v; want %v", kind, name, path, got, want)
+	}
+}
+
+// owned lists the inventory of a graph.
+func (b *bench) owned(name string) string {
+	b.t.Helper()
+	inv, err := b.applier.Inventories.Load(b.t.Context(), inventory.Owner{Namespace: b.Namespace, Name: name})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var keys []string
+	for _, e := range inv.Entries {
+		if e.UID == "" {
+			b.t.Errorf("inventory of %s: %s has no UID", name, e.Key)
+		}
+		keys = append(keys, e.Kind+" "+e.Name)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ", ")
+}
+
+func (b *bench) wantOwned(name, want string) {
+	b.t.Helper()
+	if got := b.owned(name); got != want {
+		b.t.Errorf("inventory of %s: %s; want %s", name, got, want)
+	}
+}
+
+// eventually waits for something that somebody else does.
+func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
+	b.t.Helper()
+	clustertest.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
+		if !ok(ctx) {
+			return fmt.Errorf("not yet: %s", what)
+		}
+		return nil
+	})
+}
+
+func configMap(id, name, data string) string {
+	raw, _ := json.Marshal(map[string]any{
+		"id": id,
+		"resource": map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}, "data": map[string]any{"a": data},
+		},
+	})
+	return string(raw)
+}
+
+// patchScale scales a Deployment by its subresource.
+func (b *bench) patchScale(name, manager, replicas string) {
+	b.t.Helper()
+	_, err := b.resource("apps/v1", "Deployment").Patch(b.t.Context(), name, types.MergePatchType,
+		[]byte(`{"spec":{"replicas":`+replicas+`}}`), metav1.PatchOptions{FieldManager: manager}, "scale")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
