@@ -46,6 +46,7 @@ func (g *Graph) Problems() []Problem {
 		n.checkShape(add)
 		problems = append(problems, n.problems...)
 		g.checkSelf(n, add)
+		g.checkSecrets(n, add)
 		g.checkDependencies(n, add)
 		n.checkReadyWhen(add)
 		n.checkApplyPolicy(add)
@@ -53,6 +54,7 @@ func (g *Graph) Problems() []Problem {
 	}
 	problems = append(problems, g.cycleProblems()...)
 	problems = append(problems, g.outputs...)
+	problems = append(problems, g.outputSecrets()...)
 	for i, v := range g.source.Spec.Graph.Violations {
 		checkOneOf(add, "", fmt.Sprintf("violations[%d].severity", i), "severity", v.Severity,
 			v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo)

@@ -32,3 +32,44 @@ func TestLiteralSecretKeys(t *testing.T) {
 		})
 	}
 }
+
+func TestSecretReads(t *testing.T) {
+	got := problemLines(Check(parse(t, `
+nodes:
+- {id: db, resource: {apiVersion: v1, kind: Secret, metadata: {name: db}}}
+- {id: other-db, externalRef: {apiVersion: v1, kind: Secret, name: other}}
+- {id: shared, externalRef: {apiVersion: v1, kind: ConfigMap, name: map}}
+- id: copy
+  resource:
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: copy, labels: {a: {$from: db.data.password}}}
+    data: {a: {$from: db.data.password}}
+    stringData: {a: {$from: 'nodes["other-db"].stringData.a'}}
+- id: config
+  resource:
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: config, annotations: {uid: {$from: db.metadata.uid}, has: {$from: string(has(db.data.password))}}}
+    data: {a: {$from: "'x' + shared.data.a + nodes['other-db'].?data.?a.orValue('')"}, b: {$from: shared.data.b}, c: {$from: "string(size(db.data))"}}
+outputs:
+  password: {$from: db.data.password}
+  uid: {$from: db.metadata.uid}
+`)))
+	want := []string{
+		"node copy: resource.metadata.labels.a: reads data.password of the Secret db (values of Secrets may only be read into data or stringData of a Secret)",
+		"node config: resource.data.a: reads data.a of the Secret other-db (values of Secrets may only be read into data or stringData of a Secret)",
+		"outputs.password: reads data.password of the Secret db (values of Secrets never go into outputs)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func problemLines(problems []Problem) []string {
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, p.String())
+	}
+	return lines
+}

@@ -36,8 +36,8 @@ func (r *Resolver) Preview(i int, live Live) (Preview, error) {
 		return Preview{}, err
 	}
 	p := Preview{Object: object}
-	// Values go in backwards as in Object, and what is unknown goes last: its
-	// paths end in keys of maps, but may lead through lists.
+	// What is unknown is taken out first: its paths end in keys of maps, so that
+	// no element moves. Values then go in backwards, as in Object.
 	values := make([]any, len(n.References))
 	known := make([]bool, len(n.References))
 	for k, late := range n.References {

@@ -104,6 +104,7 @@ func TestObject(t *testing.T) {
 }
 
 func TestObjectErrors(t *testing.T) {
+	// What an expression doesn't write out, only its run can tell.
 	const hidden = "values of the Secret of node secret may only be read into data or stringData of a Secret"
 	for _, test := range []struct {
 		name, data string
@@ -125,8 +126,8 @@ func TestObjectErrors(t *testing.T) {
 			Node: "config", Path: "resource.data.b", Expr: "service.spec.clusterIP + 1",
 			Message: "+ doesn't take a string and a number",
 		}},
-		{"a Secret's value", `{a: {$from: secret.data.password}}`, &EvalError{
-			Node: "config", Path: "resource.data.a", Expr: "secret.data.password", Message: hidden,
+		{"a Secret's value", `{a: {$from: dyn(secret).data.password}}`, &EvalError{
+			Node: "config", Path: "resource.data.a", Expr: "dyn(secret).data.password", Message: hidden,
 		}},
 		{"a Secret's values", `{a: {$from: secret.data}}`, &EvalError{
 			Node: "config", Path: "resource.data.a", Expr: "secret.data", Message: hidden,
@@ -193,8 +194,8 @@ func TestSecretToSecret(t *testing.T) {
 // An error must not show what was read.
 func TestSecretErrors(t *testing.T) {
 	for _, test := range []struct{ name, annotations, data, want string }{
-		{"outside of data", "{a: {$from: secret.data.password}}", "{}",
-			"node copy: resource.metadata.annotations.a: values of the Secret of node secret may only be read into data or stringData of a Secret (in secret.data.password)"},
+		{"outside of data", "{a: {$from: dyn(secret).data.password}}", "{}",
+			"node copy: resource.metadata.annotations.a: values of the Secret of node secret may only be read into data or stringData of a Secret (in dyn(secret).data.password)"},
 		{"conversion", "{}", "{a: {$from: string(int(secret.data.password))}}",
 			"node copy: resource.data.a: can't be evaluated; the cause isn't shown because it may quote a Secret (in string(int(secret.data.password)))"},
 		{"as key", "{}", "{a: {$from: 'secret.metadata[secret.data.password]'}}",
@@ -223,7 +224,7 @@ outputs:
   later: {$from: service.status.x}
   both: {a: {$from: service.status.x}, b: {$from: service.spec.clusterIP + 1}, c: {$from: service.status.y}}
   twice: {a: {$from: service.status.x}, b: {$from: service.status.y}}
-  password: {$from: secret.data.password}
+  password: {$from: dyn(secret).data.password}
   everything: {$from: secret}
   uid: {$from: secret.metadata.uid}
 `
@@ -248,7 +249,7 @@ func TestOutputs(t *testing.T) {
 			"later":      "true outputs.later: waits for service.status",
 			"twice":      "true outputs.twice.a: waits for service.status",
 			"both":       "false outputs.both.b: + doesn't take a string and a number (in service.spec.clusterIP + 1)",
-			"password":   "false outputs.password: values of the Secret of node secret never go into outputs (in secret.data.password)",
+			"password":   "false outputs.password: values of the Secret of node secret never go into outputs (in dyn(secret).data.password)",
 			"everything": "false outputs.everything: values of the Secret of node secret never go into outputs (in secret)",
 		}
 		if diff := cmp.Diff(wantErrs, got); diff != "" {

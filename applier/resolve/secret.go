@@ -3,9 +3,6 @@ package resolve
 import (
 	"maps"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/reference"
 )
 
@@ -14,13 +11,6 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func isSecret(object map[string]any) bool {
 	return object["kind"] == "Secret" && object["apiVersion"] == "v1"
-}
-
-// maySecret says whether values of Secrets may stand at a path of the node's
-// resource.
-func maySecret(n *graph.Node, path reference.Path) bool {
-	return n.GroupKind() == schema.GroupKind{Kind: "Secret"} &&
-		len(path) > 0 && (path[0] == "data" || path[0] == "stringData")
 }
 
 // withoutValues returns a Secret whose keys can be seen and whose values can't
