@@ -61,13 +61,13 @@ func benchOn(t testing.TB, c *clustertest.Cluster, config *rest.Config) *bench {
 	return b
 }
 
-// graph reads the YAML of a ResourceGraph's nodes and outputs. In it, NS stands
+// graph reads the YAML of a ResourceGraph's nodes and outputs. In it, TEST-NS stands
 // for the test's namespace.
 func (b *bench) graph(name, text string) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Name, rg.Namespace = name, b.Namespace
-	text = strings.ReplaceAll(text, "NS", b.Namespace)
+	text = strings.ReplaceAll(text, "TEST-NS", b.Namespace)
 	if err := yaml.UnmarshalStrict([]byte(text), &rg.Spec.Graph); err != nil {
 		b.t.Fatal(err)
 	}

@@ -18,7 +18,10 @@ type Client struct {
 	kinds   *Kinds
 	// DryRun sends every write as a dry run: it is admitted, and not stored.
 	DryRun bool
-	// Propagation says what becomes of the dependents of what is deleted.
+	// Propagation says what becomes of the dependents of what is deleted. If it
+	// is empty, objects that run something go after their Pods, so that nothing
+	// runs without what it needs, and custom resources after what their
+	// controllers made; the rest, which has no dependents, goes at once.
 	Propagation Propagation
 }
 
@@ -52,7 +55,7 @@ func newForClient(config *rest.Config, client *http.Client) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{rest: r, objects: dynamic.New(r), kinds: NewKinds(r), Propagation: Foreground}, nil
+	return &Client{rest: r, objects: dynamic.New(r), kinds: NewKinds(r)}, nil
 }
 
 // REST is the client's way to send any other request.

@@ -6,8 +6,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
@@ -60,7 +62,7 @@ func (c *Client) delete(ctx context.Context, a address, uid types.UID) error {
 	defer cancel()
 	options := metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &uid},
-		PropagationPolicy: new(metav1.DeletionPropagation(c.Propagation)),
+		PropagationPolicy: new(c.propagation(a.gvk.GroupKind())),
 	}
 	if c.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
@@ -70,4 +72,15 @@ func (c *Client) delete(ctx context.Context, a address, uid types.UID) error {
 		return nil
 	}
 	return err
+}
+
+func (c *Client) propagation(gk schema.GroupKind) metav1.DeletionPropagation {
+	_, builtIn := graph.ClusterScoped(gk)
+	switch {
+	case c.Propagation != "":
+		return metav1.DeletionPropagation(c.Propagation)
+	case !builtIn, gk.Group == "apps", gk.Group == "batch":
+		return metav1.DeletePropagationForeground
+	}
+	return metav1.DeletePropagationBackground
 }

@@ -55,13 +55,10 @@ func classify(err error, s metav1.Status) *engine.Failure {
 		f.Reason = engine.ReasonQuotaExceeded // until somebody needs less
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
 		f.Reason = engine.ReasonNamespaceTerminating
-	case strings.Contains(s.Message, untypedText):
+	case untypedText.MatchString(f.Message):
 		// The API server calls its own error what is the graph's.
 		f.Reason, f.Terminal = engine.ReasonInvalid, true
-		_, after, _ := strings.Cut(f.Message, untypedText)
-		if _, detail, ok := strings.Cut(after, "): "); ok {
-			f.Message = strings.TrimPrefix(detail, ".")
-		}
+		f.Message = untypedText.ReplaceAllString(f.Message, "")
 	case strings.Contains(s.Message, "failed calling webhook"):
 		f.Reason = engine.ReasonWebhookFailed
 	case strings.Contains(s.Message, "denied the request"):
@@ -99,7 +96,7 @@ func message(s metav1.Status) string {
 
 // untypedText begins the API server's message about an object whose fields are
 // unknown or of the wrong type.
-const untypedText = "failed to create typed patch object"
+var untypedText = regexp.MustCompile(`^failed to (?:create typed patch object|convert new object) \(.*?\)(?: to proper version)?: \.?`)
 
 // immutableText is how Kubernetes words that a field can't be changed: there is
 // no code for it.

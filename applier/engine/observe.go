@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -153,8 +154,19 @@ func (e *Engine) live(id string) map[string]any {
 
 // deletionText says what an object that is being deleted waits for.
 func deletionText(o *observed) string {
-	if len(o.holders) == 0 {
-		return "is being deleted"
+	var holders []string
+	text := "is being deleted"
+	for _, name := range o.holders {
+		switch name {
+		case metav1.FinalizerDeleteDependents:
+			text += ", after its dependents"
+		case metav1.FinalizerOrphanDependents:
+		default:
+			holders = append(holders, name)
+		}
 	}
-	return "is being deleted, held by finalizer " + strings.Join(o.holders, ", ")
+	if len(holders) > 0 {
+		text += ", held by finalizer " + strings.Join(holders, ", ")
+	}
+	return text
 }
