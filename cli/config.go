@@ -21,7 +21,7 @@ import (
 const configFile = "pequod.yaml"
 
 // flags that name files: in pequod.yaml they are relative to its directory.
-var pathFlags = []string{"platform", "policy", "filename", "output-dir", "crd"}
+var pathFlags = []string{"platform", "policy", "filename", "output-dir", "crd", "kubeconfig"}
 
 // configure gives every flag that wasn't set on the command line the value that
 // the environment or pequod.yaml has for it. pflag keeps the values; this

@@ -110,6 +110,16 @@ func readBounded(name string, r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
+// readInput reads one of the files of -f, and says how messages call it.
+func readInput(file string, stdin io.Reader) (shown string, data []byte, err error) {
+	if file == "-" {
+		data, err = readBounded("stdin", stdin)
+		return "stdin", data, err
+	}
+	data, err = readFile(file)
+	return filepath.ToSlash(file), data, err
+}
+
 // input is one instance, or what is wrong with what should have been one.
 type input struct {
 	file     string
@@ -122,14 +132,7 @@ type input struct {
 func instances(files []string, stdin io.Reader, failed *error) iter.Seq[input] {
 	return func(yield func(input) bool) {
 		for _, file := range files {
-			data, err := []byte(nil), error(nil)
-			shown := filepath.ToSlash(file)
-			if file == "-" {
-				shown = "stdin"
-				data, err = readBounded(shown, stdin)
-			} else {
-				data, err = readFile(file)
-			}
+			shown, data, err := readInput(file, stdin)
 			if err != nil {
 				*failed = err
 				return

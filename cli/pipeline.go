@@ -47,11 +47,23 @@ type rendered[T any] struct {
 func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
 	value func(render.Result) (T, render.Problems), visit func(rendered[T]) error,
 ) (checks, error) {
-	var sum checks
 	files, err := f.files()
 	if err != nil {
-		return sum, err
+		return checks{}, err
 	}
+	var unread error
+	sum, err := renderEach(ctx, f, instances(files, s.in, &unread), value, visit)
+	if err == nil {
+		err = unread
+	}
+	return sum, err
+}
+
+// renderEach is renderAll for instances that were found already.
+func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input],
+	value func(render.Result) (T, render.Problems), visit func(rendered[T]) error,
+) (checks, error) {
+	var sum checks
 	catalog, err := f.open(ctx)
 	if err != nil {
 		return sum, err
@@ -61,9 +73,8 @@ func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
 	if err != nil {
 		return sum, err
 	}
-	var unread error
 	jobs := func(yield func(render.Job[rendered[T]]) bool) {
-		for in := range instances(files, s.in, &unread) {
+		for in := range found {
 			if !yield(job(in, catalog, f.namespace, value)) {
 				return
 			}
@@ -85,7 +96,7 @@ func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
 			return sum, err
 		}
 	}
-	return sum, unread
+	return sum, nil
 }
 
 func job[T any](in input, c *catalog, namespace string, value func(render.Result) (T, render.Problems)) render.Job[rendered[T]] {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,14 +28,64 @@ func Documents(file string, data []byte) ([]Document, error) {
 		if ps != nil {
 			return nil, ps
 		}
-		c := &converter{src: src}
-		c.expr(n, "", 0)
-		if len(c.problems) > 0 {
-			return nil, c.problems
+		doc := Document{src, n}
+		if ps := doc.Check(); len(ps) > 0 {
+			return nil, ps
 		}
-		docs = append(docs, Document{src, n})
+		docs = append(docs, doc)
 	}
 	return docs, nil
+}
+
+// Scan reads the documents of a YAML or JSON file one by one; a v1 List stands
+// for its items. What stands in a document isn't looked at: [Document.Check] and
+// [Document.Instance] do that. A document that isn't YAML ends the sequence,
+// since nothing after it can be trusted.
+func Scan(file string, data []byte) iter.Seq2[Document, Problems] {
+	return func(yield func(Document, Problems) bool) {
+		src := newSource(file, data)
+		for n, ps := range src.documents() {
+			if ps != nil {
+				yield(Document{src, n}, ps)
+				return
+			}
+			for _, item := range listItems(n) {
+				if !yield(Document{src, item}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listItems are the items of a v1 List, or a document that isn't one.
+func listItems(n *yaml.Node) []*yaml.Node {
+	d := Document{node: n}
+	if d.Text("apiVersion") != "v1" || d.Text("kind") != "List" {
+		return []*yaml.Node{n}
+	}
+	items := find(n, []string{"items"})
+	if items == n || items.Kind != yaml.SequenceNode {
+		return []*yaml.Node{n}
+	}
+	return items.Content
+}
+
+// Check says what of the document other readers of YAML would read differently.
+func (d Document) Check() Problems {
+	c := &converter{src: d.src}
+	c.expr(d.node, "", 0)
+	return c.problems
+}
+
+// Instance reads the document as an instance; it is nil where even the kind is
+// unknown.
+func (d Document) Instance() (in *Instance, ps Problems) {
+	document(d.src, d.node, func(i *Instance, found Problems) bool {
+		in, ps = i, found
+		return false
+	})
+	return in, ps
 }
 
 // Decode reads the document into an API type; fields that the type doesn't have
@@ -59,6 +110,10 @@ func (d Document) Decode(into any) error {
 // PosOf is where the value at the end of a path of keys and indexes stands, or
 // the last one on the way that is there.
 func (d Document) PosOf(path []string) Pos { return posOf(d.src.node(find(d.node, path))) }
+
+// At is where the value at a path stands, as a [Problem] writes paths, or the
+// last one on the way that is there.
+func (d Document) At(path string) Pos { return d.PosOf(splitPath(path)) }
 
 // Text gives the string at a key of the document, "" where there is none.
 func (d Document) Text(key string) string {

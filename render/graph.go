@@ -1,7 +1,6 @@
 package render
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -103,7 +102,7 @@ func seal(g *v1alpha1.ResourceGraph) Problems {
 	if err != nil {
 		return Problems{{Rule: RuleGraph, Message: err.Error()}}
 	}
-	g.Spec.RenderHash = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	g.Spec.RenderHash = graph.Hash(data)
 	size := len(data)
 	if size <= warnSize {
 		return nil
