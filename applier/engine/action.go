@@ -8,6 +8,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/applier/resolve"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -74,6 +75,9 @@ type Application struct {
 	Object map[string]any
 	// Generates are the values of Object to be made up.
 	Generates []reference.Generate
+	// Unknown are the parts that are left out of Object because they are known
+	// after the apply; only with Options.Preview.
+	Unknown []resolve.Unknown
 	Manager   string
 	// UID is the object that was seen, "" if there was none: then the object
 	// must be created, and one that appeared in between is left alone.

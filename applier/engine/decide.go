@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/readiness"
 )
 
 // decision is what is to be done about one object: exactly one field is set.
@@ -20,7 +21,12 @@ type decision struct {
 // decide compares an object with what is wanted. It looks at nothing but what
 // was observed and recorded.
 func (e *Engine) decide(n *node, seen *observed) decision {
-	want := &Application{Object: n.want.object, Generates: n.Generates, Manager: n.manager, Ignore: n.ignore}
+	want := &Application{
+		Object: n.want.object, Generates: n.Generates, Unknown: n.want.unknown, Manager: n.manager, Ignore: n.ignore,
+	}
+	if e.opts.Preview {
+		want.Generates = nil // they are among the unknown
+	}
 	switch {
 	case seen.absent:
 		return decision{apply: want}
@@ -74,6 +80,10 @@ func wantsReplicas(object map[string]any) bool {
 // apply asks for an object to be written, unless a try has failed and it isn't
 // time for the next.
 func (e *Engine) apply(n *node, a *Application) {
+	if e.opts.ReadOnly {
+		e.differs(n, a)
+		return
+	}
 	if s := &n.state; s.failure != nil {
 		if s.digest != n.want.digest {
 			s.succeeded() // it is something else that is wanted now
@@ -101,6 +111,24 @@ func (e *Engine) apply(n *node, a *Application) {
 	n.state.digest = n.want.digest
 	n.state.flying = true
 	e.set(n, v1alpha1.NodeApplying, "")
+}
+
+// differs shows a node that would be written.
+func (e *Engine) differs(n *node, a *Application) {
+	seen := e.world[n.key]
+	message := "differs from the graph"
+	switch {
+	case seen.absent:
+		message = "isn't applied"
+	case a.TakeOver:
+		message = "isn't the graph's yet"
+	case a.Drift:
+		message = "was changed by others since it was applied"
+	}
+	if !seen.absent && seen.verdict.State != readiness.Ready {
+		message += "; " + seen.verdict.Message
+	}
+	e.set(n, v1alpha1.NodePending, message)
 }
 
 // replace deletes an object that can't be changed, to make it anew when it is gone.

@@ -29,6 +29,14 @@ type Options struct {
 	ReportDrift bool
 	// Orphan releases everything that leaves instead of deleting it.
 	Orphan bool
+	// Preview is for a driver that answers writes with what would come of them.
+	// Every object counts as ready once it is decided on, nodes that fail hold
+	// nobody up, and what isn't known before the apply is left out of objects,
+	// as [Application.Unknown] says.
+	Preview bool
+	// ReadOnly asks for no write and no record: nodes that would be written say
+	// so and are as they are.
+	ReadOnly bool
 	// Explain is how often it is asked why a node isn't ready; 0 means never.
 	Explain time.Duration
 	// Poll is how often an object that is waited for is read, should the watches

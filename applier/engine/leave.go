@@ -158,6 +158,10 @@ func (e *Engine) visitLeaver(l *leaver) {
 	case fateWait:
 		l.status.Phase, l.status.Message = v1alpha1.NodeDeleting, deletionText(seen)
 		l.status.Op = Deleted
+		if e.opts.Preview {
+			l.gone = true
+			return
+		}
 		e.poll(l.entry.Key, l.entry.Version, "", l.status.Phase, seen, &l.look, &l.polled)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/readiness"
+	"github.com/pequod-io/pequod/applier/resolve"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -47,8 +48,10 @@ type node struct {
 type wanted struct {
 	seen   string // the versions of the objects that were read
 	object map[string]any
-	digest string
-	err    error
+	// unknown is what a preview leaves out of object.
+	unknown []resolve.Unknown
+	digest  string
+	err     error
 }
 
 // state is what isn't seen in the cluster: actions under way, and failures.

@@ -146,6 +146,9 @@ func (e *Engine) live(id string) map[string]any {
 	if n == nil {
 		return nil
 	}
+	if e.opts.Preview && (n.state.op == Created || n.state.op == Recreated) {
+		return nil // what the cluster adds to it isn't known
+	}
 	if o := e.world[n.key]; o != nil && !o.absent {
 		return o.object
 	}

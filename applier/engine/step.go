@@ -58,7 +58,7 @@ func (e *Engine) advance() Phase {
 	ready := true
 	for _, n := range e.order {
 		e.visit(n)
-		ready = ready && n.status.Phase == v1alpha1.NodeReady
+		ready = ready && (n.status.Phase == v1alpha1.NodeReady || e.opts.Preview && n.settled())
 	}
 	phase := Executing
 	switch {
@@ -103,6 +103,9 @@ func (e *Engine) lookAround() bool {
 // write adds an action that changes the cluster, unless the intent has to be
 // recorded first. It reports whether the action was added.
 func (e *Engine) write(a Action) bool {
+	if e.opts.ReadOnly {
+		return false
+	}
 	if !e.intent {
 		e.held = true
 		return false
@@ -116,7 +119,7 @@ func (e *Engine) write(a Action) bool {
 // whether what is to be recorded by now is.
 func (e *Engine) recordNext(phase Phase) bool {
 	final := phase == Completed || phase == Stuck && e.flying == 0 && len(e.actions) == 0
-	if !e.held && !final {
+	if !e.held && !final || e.opts.ReadOnly {
 		return true
 	}
 	inv := e.Inventory()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/readiness"
@@ -16,7 +18,7 @@ import (
 // visit judges one node, and asks for what it needs.
 func (e *Engine) visit(n *node) {
 	seen := e.world[n.key]
-	blocker := n.blocker()
+	blocker := e.blocker(n)
 	switch {
 	case n.state.flying:
 		// What it was is shown until it is known what came of it.
@@ -56,7 +58,7 @@ func (e *Engine) visit(n *node) {
 	switch {
 	case d.unchanged:
 		e.settle(n, seen)
-	case blocker != nil:
+	case blocker != nil && (seen.absent || !e.opts.ReadOnly):
 		e.blocked(n, blocker)
 	case d.wait != "":
 		e.waitFor(n, d.wait)
@@ -93,13 +95,22 @@ func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.Node
 }
 
 // blocker is the first of the nodes that a node needs which isn't ready.
-func (n *node) blocker() *node {
+func (e *Engine) blocker(n *node) *node {
 	for _, m := range n.needs {
-		if m.status.Phase != v1alpha1.NodeReady {
+		if m.status.Phase != v1alpha1.NodeReady && !(e.opts.Preview && m.settled()) {
 			return m
 		}
 	}
 	return nil
+}
+
+// settled says whether a preview has nothing more to say of a node.
+func (n *node) settled() bool {
+	switch n.status.Phase {
+	case v1alpha1.NodeReady, v1alpha1.NodeWaiting, v1alpha1.NodeFailed:
+		return !n.state.flying
+	}
+	return false
 }
 
 func (e *Engine) set(n *node, phase v1alpha1.NodePhase, message string) {
@@ -115,7 +126,7 @@ func (e *Engine) blocked(n, by *node) {
 	message := "waits for " + by.ID
 	if by.status.Phase == v1alpha1.NodeFailed {
 		message += ", which failed"
-	} else if root := by.root(); root != by {
+	} else if root := e.root(by); root != by {
 		message += ", which waits for " + root.ID
 	}
 	e.set(n, v1alpha1.NodeBlocked, message)
@@ -123,9 +134,9 @@ func (e *Engine) blocked(n, by *node) {
 }
 
 // root follows blocked nodes to the one that isn't.
-func (n *node) root() *node {
+func (e *Engine) root(n *node) *node {
 	for n.status.Phase == v1alpha1.NodeBlocked {
-		by := n.blocker()
+		by := e.blocker(n)
 		if by == nil {
 			break
 		}
@@ -176,11 +187,12 @@ func (e *Engine) observe(n *node, seen *observed) {
 // want resolves the references of a node, if what they read has changed.
 func (e *Engine) want(n *node) {
 	versions := e.versions(n)
-	if n.want.digest != "" && n.want.seen == versions {
+	// What a preview sees of an object before and after a change has one version.
+	if n.want.digest != "" && n.want.seen == versions && (!e.opts.Preview || versions == "") {
 		return
 	}
 	n.want = wanted{seen: versions}
-	object, err := e.resolver.Object(n.index, e.live)
+	object, err := e.resolveObject(n)
 	if err != nil {
 		n.want.err = err
 		return
@@ -188,6 +200,15 @@ func (e *Engine) want(n *node) {
 	e.finish(n, object.Object)
 	n.want.object = object.Object
 	n.want.digest, n.want.err = fields.Digest(object.Object)
+}
+
+func (e *Engine) resolveObject(n *node) (*unstructured.Unstructured, error) {
+	if !e.opts.Preview {
+		return e.resolver.Object(n.index, e.live)
+	}
+	p, err := e.resolver.Preview(n.index, e.live)
+	n.want.unknown = p.Unknown
+	return p.Object, err
 }
 
 // referenceText is an error of a reference without the node, which the status names.
@@ -253,6 +274,10 @@ func (e *Engine) settle(n *node, seen *observed) {
 func (e *Engine) judge(n *node, seen *observed) {
 	if seen.deleting {
 		e.waitFor(n, deletionText(seen))
+		return
+	}
+	if e.opts.Preview {
+		e.set(n, v1alpha1.NodeReady, "")
 		return
 	}
 	switch v := seen.verdict; v.State {
