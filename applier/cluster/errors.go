@@ -85,7 +85,7 @@ func message(s metav1.Status) string {
 	}
 	var causes []string
 	for _, c := range s.Details.Causes {
-		text := c.Message
+		text := bulky.ReplaceAllString(c.Message, "Invalid value: ")
 		if c.Field != "" && c.Field != "<nil>" {
 			text = c.Field + ": " + text
 		}
@@ -97,6 +97,10 @@ func message(s metav1.Status) string {
 // untypedText begins the API server's message about an object whose fields are
 // unknown or of the wrong type.
 var untypedText = regexp.MustCompile(`^failed to (?:create typed patch object|convert new object) \(.*?\)(?: to proper version)?: \.?`)
+
+// bulky is a value that the API server quotes before it says what is wrong with
+// it, such as a whole Pod template. A Secret's could be one, too.
+var bulky = regexp.MustCompile(`^Invalid value: (\{.*\}|\[.*\]|".{40,}"): `)
 
 // immutableText is how Kubernetes words that a field can't be changed: there is
 // no code for it.
