@@ -78,7 +78,7 @@ type Application struct {
 	// Unknown are the parts that are left out of Object because they are known
 	// after the apply; only with Options.Preview.
 	Unknown []resolve.Unknown
-	Manager   string
+	Manager string
 	// UID is the object that was seen, "" if there was none: then the object
 	// must be created, and one that appeared in between is left alone.
 	UID types.UID
