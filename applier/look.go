@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"time"
 
 	"github.com/pequod-io/pequod/applier/engine"
 )
@@ -9,11 +10,10 @@ import (
 // look drives an engine until it has nothing more to ask, by a do that changes
 // nothing in the cluster. Time stands still meanwhile, so that what fails isn't
 // tried again. The error is one without which nothing can be told.
-func (a *Applier) look(ctx context.Context, e *engine.Engine, do func(context.Context, engine.Action) engine.Outcome) error {
+func (a *Applier) look(ctx context.Context, e *engine.Engine, now time.Time, do func(context.Context, engine.Action) engine.Outcome) (engine.Phase, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
-		now    = a.now()
 		slots  = make(chan struct{}, a.concurrency())
 		done   = make(chan answer)
 		flying = 0
@@ -21,7 +21,7 @@ func (a *Applier) look(ctx context.Context, e *engine.Engine, do func(context.Co
 	for {
 		step := e.Step(now)
 		if err := e.Err(); err != nil {
-			return err
+			return step.Phase, err
 		}
 		flying += len(step.Actions)
 		for _, action := range step.Actions {
@@ -39,17 +39,17 @@ func (a *Applier) look(ctx context.Context, e *engine.Engine, do func(context.Co
 			}()
 		}
 		if flying == 0 {
-			return nil
+			return step.Phase, nil
 		}
 		select {
 		case got := <-done:
 			flying--
 			if err := got.outcome.Err; err != nil && essential(got.action) {
-				return err
+				return step.Phase, err
 			}
 			e.Done(got.action, got.outcome)
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return step.Phase, context.Cause(ctx)
 		}
 	}
 }

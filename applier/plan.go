@@ -99,7 +99,7 @@ func (a *Applier) Plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOp
 		return nil, err
 	}
 	p := newPlanner(a, e, rg, o)
-	if err := a.look(ctx, e, p.do); err != nil {
+	if _, err := a.look(ctx, e, a.now(), p.do); err != nil {
 		return nil, err
 	}
 	return p.plan(), nil

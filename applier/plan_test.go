@@ -285,7 +285,7 @@ func TestPlanAdopt(t *testing.T) {
 	c := clustertest.Start(t)
 	a := newApplier(t, c)
 	// As kubectl apply leaves it: with what the API server added.
-	_, err := c.Client.AppsV1().RESTClient().Post().AbsPath("/apis/apps/v1/namespaces/" + c.Namespace + "/deployments").
+	_, err := c.Client.AppsV1().RESTClient().Post().AbsPath("/apis/apps/v1/namespaces/"+c.Namespace+"/deployments").
 		Param("fieldManager", "kubectl-client-side-apply").Body([]byte(`{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "labels": {"old": "label", "app": "web"}},
 		"spec": {"replicas": 3, "minReadySeconds": 5, "selector": {"matchLabels": {"app": "web"}},

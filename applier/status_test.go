@@ -1,0 +1,134 @@
+package applier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+func stateLines(t *testing.T, state *applier.State, err error) []string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{"not ready"}
+	if state.Ready {
+		lines[0] = "ready"
+	}
+	lines[0] += " by " + string(state.Source)
+	for _, n := range state.Nodes {
+		line := n.ID + ": " + string(n.Phase)
+		if n.ID == "" {
+			line = n.Key.Kind + " " + n.Key.Name + line
+		}
+		for _, text := range []string{n.Reason, n.Message} {
+			if text != "" {
+				line += "; " + text
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	a := newApplier(t, c)
+	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
+	rg := parse(t, c, "web", webGraph)
+	check := func(what string, want []string, state *applier.State, err error) {
+		t.Helper()
+		if diff := cmp.Diff(want, stateLines(t, state, err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	if _, err := a.StatusOf(t.Context(), owner); !errors.Is(err, applier.ErrNoGraph) {
+		t.Errorf("a graph that there isn't: %v", err)
+	}
+	state, err := a.Status(t.Context(), rg)
+	check("nothing is applied", []string{
+		"not ready by given",
+		"config: Pending; isn't applied",
+		"deployment: Blocked; waits for config",
+		"service: Pending; isn't applied",
+		"late: Blocked; waits for deployment, which waits for config",
+	}, state, err)
+
+	applied(t, a, rg)
+	ready := []string{"ready by given", "config: Ready", "deployment: Ready", "service: Ready", "late: Ready"}
+	state, err = a.Status(t.Context(), rg)
+	check("all is ready", ready, state, err)
+	if diff := cmp.Diff([]string{"deployment", "service"}, state.Nodes[3].Needs); diff != "" {
+		t.Errorf("needs (-want +got):\n%s", diff)
+	}
+	state, err = a.StatusOf(t.Context(), owner)
+	check("by the inventory", []string{"ready by inventory", "config: Ready", "service: Ready", "deployment: Ready", "late: Ready"}, state, err)
+
+	if _, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Patch(t.Context(), "web", types.MergePatchType,
+		[]byte(`{"data": {"a": "x"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	changed := parse(t, c, "web", strings.NewReplacer("port: 80", "port: 81").Replace(webGraph[:strings.Index(webGraph, "- id: late")]))
+	state, err = a.Status(t.Context(), changed)
+	check("drift and another graph", []string{
+		"not ready by given",
+		"config: Pending; was changed by others since it was applied",
+		"deployment: Ready",
+		"service: Pending; differs from the graph",
+	}, state, err)
+}
+
+func TestStatusLeft(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	a := newApplier(t, c)
+	applied(t, a, parse(t, c, "two", `
+nodes:
+- id: a
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+- id: b
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+`))
+	state, err := a.Status(t.Context(), parse(t, c, "two", "nodes:\n- id: a\n  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"))
+	want := []string{"not ready by given", "a: Ready", "ConfigMap b: Pending; left the graph; the next apply removes it"}
+	if diff := cmp.Diff(want, stateLines(t, state, err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if c.Get(t, "v1", "ConfigMap", "b").GetDeletionTimestamp() != nil {
+		t.Error("a status removed an object")
+	}
+}
+
+func TestStatusCause(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	a := newApplier(t, c)
+	rg := parse(t, c, "bad", strings.Replace(webGraph[:strings.Index(webGraph, "- id: service")], "image: nginx", "image: \"app:missing\"", 1))
+	if _, err := a.Apply(t.Context(), rg, applier.Options{Timeout: 20 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	clustertest.Eventually(t, 20*time.Second, func(ctx context.Context) error {
+		state, err := a.Status(ctx, rg)
+		if err != nil {
+			return err
+		}
+		for _, n := range state.Nodes {
+			if n.ID == "deployment" && strings.Contains(n.Message, "can't be pulled") {
+				return nil
+			}
+		}
+		return fmt.Errorf("no cause in %q", stateLines(t, state, nil))
+	})
+}
