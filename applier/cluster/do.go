@@ -51,6 +51,9 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 			c.kinds.Forget(at.gvk.GroupVersion())
 		}
 		o.Err = failure(o.Err)
+		if a.Apply != nil {
+			o.Err = hideValues(o.Err, a.Apply.Object)
+		}
 	}
 	return o
 }
