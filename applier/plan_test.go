@@ -242,7 +242,7 @@ nodes:
 		"space: created",
 		"inside: created; its Namespace comes with this graph",
 		"unknown: ; UnknownKind: the cluster knows no Nothing of nowhere.example.com/v1 (is its CustomResourceDefinition installed?)",
-		"outside: ; ConfigMap " + c.Namespace + "/outside doesn't exist",
+		"outside: observed; ConfigMap " + c.Namespace + "/outside doesn't exist",
 		"reader: created ?data.x; data.x is known after the apply",
 		"taken: ; AdoptionRequired: exists already and belongs to no graph: list it in spec.adopt, or set applyPolicy.mode: Adopt",
 		"token: created ?stringData.password; stringData.password is known after the apply",

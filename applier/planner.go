@@ -263,6 +263,9 @@ func (p *planner) plan() *Plan {
 			}
 		default:
 			n.Waits = s.Message
+			if s.Op == engine.Observed {
+				n.Op = s.Op
+			}
 		}
 		plan.Nodes = append(plan.Nodes, n)
 	}

@@ -20,6 +20,12 @@ import (
 // it is sent, and forgets it. Where other managers hold wanted fields the
 // outcome has both the failure and the object as it would be if they were taken.
 func (c *Client) Preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.Application) engine.Outcome {
+	o := c.preview(ctx, key, version, live, want)
+	o.Err = hideValues(o.Err, want.Object)
+	return o
+}
+
+func (c *Client) preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.Application) engine.Outcome {
 	a, err := c.find(ctx, key, version)
 	if err != nil {
 		return engine.Outcome{Err: failure(err)}
