@@ -20,8 +20,11 @@ const (
 // Change is one field that differs. Old or New is missing as Action says; values
 // may be secret, and are for the printers of this package.
 type Change struct {
-	Path     Path
-	Action   Action
+	Path   Path
+	Action Action
+	// By is who changed a live field since it was applied, "" where it is the
+	// graph that changed.
+	By       string
 	old, new any
 }
 
@@ -33,6 +36,11 @@ type ObjectDiff struct {
 	// objects there are none.
 	Changes  []Change
 	Warnings []Warning
+	// Refused says that an apply would fail of this object, for a reason that is
+	// among the warnings.
+	Refused bool
+	// Replaced says that the object is deleted and made anew.
+	Replaced bool
 
 	old, new *Object
 }
@@ -48,12 +56,18 @@ type Plan struct {
 	Add    int `json:"add"`
 	Change int `json:"change"`
 	Remove int `json:"remove"`
+	// Refused objects stay as they are; a comparison of files has none.
+	Refused int `json:"refused,omitempty"`
 }
 
 // Plan counts the objects of a diff.
 func (d Diff) Plan() Plan {
 	var p Plan
 	for _, o := range d.Objects {
+		if o.Refused {
+			p.Refused++
+			continue
+		}
 		switch o.Action {
 		case Add:
 			p.Add++

@@ -1,6 +1,6 @@
 // Package objectdiff says what would change in a cluster if one set of
-// Kubernetes objects took the place of another. It compares descriptions only:
-// files with files, never with what is live.
+// Kubernetes objects took the place of another: descriptions with descriptions,
+// or live objects with what an apply would make of them.
 //
 // [FromManifest] and [FromGraph] make [Object]s of manifests and of
 // ResourceGraphs; a graph stands for the objects of its nodes, with the way in
@@ -8,7 +8,8 @@
 // by group, kind, namespace and name and gives a [Diff]: objects to add, change
 // and remove, each change at a path as kubectl's users write them, and
 // [Warning]s of what the API server refuses to change in place and of what is
-// lost for good. [WriteText], [WriteJSON] and [WriteMarkdown] print it.
+// lost for good. [CompareLive] compares objects of a cluster that are paired
+// already, and knows who changed them. [WriteText], [WriteJSON] and [WriteMarkdown] print it.
 //
 // Values of Secrets are hidden when objects are made, before anything is
 // compared: what a Diff holds of them prints as *** in every format, and can

@@ -29,6 +29,10 @@ type ObjectReport struct {
 	Object   any            `json:"object,omitempty"`
 	Changes  []ChangeReport `json:"changes,omitempty"`
 	Warnings []Warning      `json:"warnings,omitempty"`
+	// Refused objects stay as they are: a warning says why.
+	Refused bool `json:"refused,omitempty"`
+	// Replaced objects are deleted and made anew.
+	Replaced bool `json:"replaced,omitempty"`
 }
 
 // ChangeReport is the JSON form of one field that differs. Paths that begin with
@@ -38,6 +42,9 @@ type ChangeReport struct {
 	Action Action `json:"action"` // add, change, remove or reorder
 	Old    any    `json:"old,omitempty"`
 	New    any    `json:"new,omitempty"`
+	// By is the field manager that changed a live field since it was applied, or
+	// "others" where the field was removed.
+	By string `json:"by,omitempty"`
 }
 
 // Report gives the JSON form of a diff.
@@ -49,7 +56,7 @@ func (d Diff) Report() Report {
 		if at == nil {
 			at = o.old
 		}
-		out := ObjectReport{Action: o.Action, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Graph: at.graph, Warnings: o.Warnings}
+		out := ObjectReport{Action: o.Action, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Graph: at.graph, Warnings: o.Warnings, Refused: o.Refused, Replaced: o.Replaced}
 		out.APIVersion, _ = at.body["apiVersion"].(string)
 		if o.old != nil {
 			out.OldFile = o.old.File
@@ -69,7 +76,7 @@ func (d Diff) Report() Report {
 }
 
 func (c Change) json() ChangeReport {
-	r := ChangeReport{Path: c.Path.String(), Action: c.Action, Old: plain(c.old), New: plain(c.new)}
+	r := ChangeReport{Path: c.Path.String(), Action: c.Action, Old: plain(c.old), New: plain(c.new), By: c.By}
 	if c.Action == Modify && canonical(r.Old) == canonical(r.New) {
 		r.Old, r.New = c.shown()
 	}

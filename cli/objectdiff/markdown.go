@@ -138,6 +138,9 @@ func (d Diff) markdownWarnings(b *strings.Builder, cut Cut) {
 // markdown writes one object and tells how many lines it left out.
 func (o *ObjectDiff) markdown(b *strings.Builder, most int) int {
 	summary := fmt.Sprintf("%c <b>%s</b> <code>%s</code>", signOf(o.Action), html.EscapeString(printable(o.kind())), html.EscapeString(printable(o.Name)))
+	if o.Replaced {
+		summary += ", deleted and made anew"
+	}
 	if n := len(o.Changes); n > 0 {
 		summary += ", " + count(n, "field")
 	}

@@ -18,7 +18,7 @@ func (d Diff) anonymous(n Names) Diff {
 		o.old, o.new = n.object(o.old), n.object(o.new)
 		var list []Change
 		for _, c := range o.Changes {
-			list = append(list, Change{n.path(c.Path), c.Action, n.value(c.old), n.value(c.new)})
+			list = append(list, Change{n.path(c.Path), c.Action, c.By, n.value(c.old), n.value(c.new)})
 		}
 		o.Changes = list
 		var warnings []Warning

@@ -46,7 +46,11 @@ func WriteText(w io.Writer, d Diff, color bool) error {
 }
 
 func (p Plan) String() string {
-	return fmt.Sprintf("Plan: %d to add, %d to change, %d to remove", p.Add, p.Change, p.Remove)
+	text := fmt.Sprintf("Plan: %d to add, %d to change, %d to remove", p.Add, p.Change, p.Remove)
+	if p.Refused > 0 {
+		text += fmt.Sprintf(", %d refused", p.Refused)
+	}
+	return text
 }
 
 func (d Diff) writeObjects(b *bufio.Writer, prefix string, color bool) {
@@ -81,10 +85,14 @@ func (o *ObjectDiff) within() string {
 	if at == nil {
 		at = o.old
 	}
-	if at.graph == "" {
-		return ""
+	text := ""
+	if at.graph != "" {
+		text = "  (graph " + printable(at.graph) + ")"
 	}
-	return "  (graph " + printable(at.graph) + ")"
+	if o.Replaced {
+		text += ", deleted and made anew"
+	}
+	return text
 }
 
 func (l line) paint(color bool, style string) string {
@@ -123,8 +131,20 @@ func (o *ObjectDiff) lines() []line {
 	return lines
 }
 
-// report is what is said of one field.
+// report is what is said of one field, with who changed it.
 func (c Change) report() []line {
+	lines := c.difference()
+	switch c.By {
+	case "":
+	case somebody:
+		lines[0].text += "  (removed by others)"
+	default:
+		lines[0].text += "  (set by " + printable(c.By) + ")"
+	}
+	return lines
+}
+
+func (c Change) difference() []line {
 	path := c.Path.String()
 	if diff := c.lines(); diff != nil {
 		lines := []line{{'~', 2, path + ":"}}

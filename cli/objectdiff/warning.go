@@ -24,6 +24,9 @@ const (
 	RuleSelector  = "selector"  // Pods that a selector no longer finds
 	RuleScale     = "scale"     // nothing runs any more
 	RuleOrphan    = "orphan"    // an object that is left behind
+	RuleRefused   = "refused"   // what an apply would fail of
+	RuleUnchecked = "unchecked" // an object of which the API server can't be asked yet
+	RuleTaken     = "taken"     // fields, or an object, that are taken from others
 )
 
 func (w Warning) String() string {
