@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
@@ -174,7 +175,7 @@ func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
 		} else {
 			err = r.Inventories.Save(ctx, &inv)
 		}
-		return engine.Outcome{Saved: &inv, Err: err}
+		return engine.Outcome{Saved: &inv, Err: recordError(&inv, err)}
 	case engine.Others:
 		claims, err := r.claims(ctx, r.engine.Owner(), r.options.Siblings)
 		return engine.Outcome{Claims: claims, Err: err}
@@ -185,11 +186,26 @@ func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
 	return r.Client.Do(ctx, r.engine.Owner().Selector(), a)
 }
 
-// applied says whether every object was applied.
+// recordError tells what will pass from what ends the run: without a record of
+// its intent nothing may be written.
+func recordError(inv *inventory.Inventory, err error) error {
+	var conflict *configmap.ConflictError
+	if err == nil || errors.As(err, &conflict) {
+		return err
+	}
+	f := cluster.Failure(err)
+	if !f.Terminal {
+		return err
+	}
+	return fmt.Errorf("inventory of %s: %w", inv.Owner, f)
+}
+
+// applied says whether every object was applied, and the deletion of what left
+// was asked for.
 func (r *run) applied() bool {
 	for _, s := range r.engine.Statuses() {
 		switch s.Phase {
-		case v1alpha1.NodeReady, v1alpha1.NodeProgressing, v1alpha1.NodeFailed:
+		case v1alpha1.NodeReady, v1alpha1.NodeProgressing, v1alpha1.NodeFailed, v1alpha1.NodeDeleting, v1alpha1.NodeGone:
 		default:
 			return false
 		}

@@ -38,6 +38,8 @@ type streams struct {
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal asks to stop; the next one ends the process.
+	context.AfterFunc(ctx, stop)
 	// A closed stdout is an error to report, not a signal to die of.
 	signal.Ignore(syscall.SIGPIPE)
 	s := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv}

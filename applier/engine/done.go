@@ -64,14 +64,27 @@ func (e *Engine) doneSurvey(a Action, o Outcome) {
 
 // recover takes an object into an inventory that was lost.
 func (e *Engine) recover(key inventory.Key, obj *unstructured.Unstructured) {
-	if !e.owner.Owns(obj.GetLabels()) || !e.evident(obj) || len(obj.GetOwnerReferences()) > 0 {
-		return
+	if entry, ok := recovered(e.owner, obj, e.evident(obj)); ok {
+		e.entries[key] = entry
+		e.intent = false
+	}
+}
+
+// Recovered is the entry of an object that shows by itself that it is a
+// graph's: the graph's labels were put there by [FieldManager], and nothing else
+// owns it.
+func Recovered(owner inventory.Owner, obj *unstructured.Unstructured) (inventory.Entry, bool) {
+	return recovered(owner, obj, labelled(obj, func(manager string) bool { return manager == FieldManager }))
+}
+
+func recovered(owner inventory.Owner, obj *unstructured.Unstructured, evident bool) (inventory.Entry, bool) {
+	if !evident || !owner.Owns(obj.GetLabels()) || len(obj.GetOwnerReferences()) > 0 {
+		return inventory.Entry{}, false
 	}
 	gvk := obj.GroupVersionKind()
-	e.entries[key] = inventory.Entry{
-		Key: key, Version: gvk.Version, UID: obj.GetUID(), Orphan: !Recreatable(gvk.GroupKind()),
-	}
-	e.intent = false
+	return inventory.Entry{
+		Key: keyOfObject(obj), Version: gvk.Version, UID: obj.GetUID(), Orphan: !Recreatable(gvk.GroupKind()),
+	}, true
 }
 
 func (e *Engine) doneRecord(o Outcome) {

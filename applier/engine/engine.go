@@ -37,6 +37,9 @@ type Options struct {
 	// ReadOnly asks for no write and no record: nodes that would be written say
 	// so and are as they are.
 	ReadOnly bool
+	// Hurry removes a level when the deletion of the one before it was asked
+	// for, without waiting for it to be gone.
+	Hurry bool
 	// Explain is how often it is asked why a node isn't ready; 0 means never.
 	Explain time.Duration
 	// Poll is how often an object that is waited for is read, should the watches

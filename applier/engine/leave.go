@@ -42,7 +42,7 @@ func (e *Engine) prune() Phase {
 	phase := Completed
 	var gone []inventory.Key
 	for _, level := range e.leaving {
-		left, stuck := 0, 0
+		left, stuck, asked := 0, 0, 0
 		for _, l := range level {
 			e.visitLeaver(l)
 			switch {
@@ -51,12 +51,17 @@ func (e *Engine) prune() Phase {
 				continue
 			case !l.flying && l.failure != nil && l.failure.Terminal:
 				stuck++
+			case !l.flying && l.status.Phase == v1alpha1.NodeDeleting:
+				asked++
 			}
 			left++
 		}
 		if left > 0 {
 			if phase = Pruning; left == stuck {
 				phase = Stuck
+			}
+			if e.opts.Hurry && left == asked {
+				continue
 			}
 			break
 		}

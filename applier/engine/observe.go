@@ -129,8 +129,13 @@ var graphLabel = fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGrap
 // of this graph: controllers copy labels (a Service's to its Endpoints), and so
 // do people.
 func (e *Engine) evident(obj *unstructured.Unstructured) bool {
+	return labelled(obj, func(manager string) bool { return manager == FieldManager || e.managers[manager] })
+}
+
+// labelled says whether one of certain managers holds the label of a graph.
+func labelled(obj *unstructured.Unstructured, by func(manager string) bool) bool {
 	return slices.ContainsFunc(fields.Entries(obj), func(entry fields.Entry) bool {
-		return (entry.Manager == FieldManager || e.managers[entry.Manager]) && entry.Holds(graphLabel)
+		return by(entry.Manager) && entry.Holds(graphLabel)
 	})
 }
 

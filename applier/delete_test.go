@@ -1,0 +1,192 @@
+package applier_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+const threeLevels = `
+nodes:
+- id: a
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+- id: b
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+  dependencies: [a]
+- id: c
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
+  dependencies: [b]
+- id: kept
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}
+  applyPolicy: {deletionPolicy: Orphan}
+- id: volume
+  resource:
+    apiVersion: v1
+    kind: PersistentVolumeClaim
+    metadata: {name: volume}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+  readyWhen: [{type: Exists}]
+`
+
+func options(report func(applier.Event)) applier.Options {
+	return applier.Options{
+		Options: engine.Options{Prune: true, Poll: time.Second}, Timeout: time.Minute, Wait: true, Report: report,
+	}
+}
+
+// configMaps are the names of the ConfigMaps of the test's namespace that
+// Kubernetes didn't make, with the graph that their labels name.
+func configMaps(t *testing.T, c *clustertest.Cluster) map[string]string {
+	t.Helper()
+	list, err := c.Client.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, item := range list.Items {
+		if item.Name != "kube-root-ca.crt" {
+			names[item.Name] = item.Labels["pequod.io/graph"]
+		}
+	}
+	return names
+}
+
+// What a graph owns goes in reverse order, whether its inventory is there or has
+// to be found again.
+func TestDelete(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		lose   bool
+		levels []string
+	}{
+		{"with its inventory", false, []string{"c", "b", "a"}},
+		{"without its inventory", true, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := clustertest.Start(t)
+			a := newApplier(t, c)
+			rg := parse(t, c, "web", threeLevels)
+			owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+			if _, err := a.Apply(t.Context(), rg, options(nil)); err != nil {
+				t.Fatal(err)
+			}
+			// A copy of an object carries its labels, and isn't the graph's.
+			copied := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copy", Labels: owner.Labels()}}
+			if _, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(), copied, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if test.lose {
+				if err := c.Client.CoreV1().ConfigMaps(c.Namespace).Delete(t.Context(), "pequod-inventory-web", metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var gone []string
+			result, err := a.Delete(t.Context(), owner, options(func(e applier.Event) {
+				if e.Op == engine.Deleted && e.Phase == "Gone" {
+					gone = append(gone, e.Key.Name)
+				}
+			}))
+			if err != nil || result.Phase != engine.Completed {
+				t.Fatal(result, err)
+			}
+			if test.levels != nil {
+				if diff := cmp.Diff(test.levels, gone); diff != "" {
+					t.Errorf("order (-want +got):\n%s", diff)
+				}
+			}
+			want := map[string]string{"copy": "web"}
+			if !test.lose {
+				want["kept"] = "" // the policy of the node was in the inventory
+			}
+			if diff := cmp.Diff(want, configMaps(t, c)); diff != "" {
+				t.Errorf("left (-want +got):\n%s", diff)
+			}
+			claim, err := c.Client.CoreV1().PersistentVolumeClaims(c.Namespace).Get(t.Context(), "volume", metav1.GetOptions{})
+			if err != nil || claim.Labels["pequod.io/graph"] != "" {
+				t.Errorf("volume: %v %v", claim.Labels, err)
+			}
+			again, err := a.Delete(t.Context(), owner, options(nil))
+			if err != nil || again.Phase != engine.Completed || len(again.Statuses) > 0 {
+				t.Errorf("again: %v %v", again, err)
+			}
+		})
+	}
+}
+
+// An object that somebody holds keeps the levels below it, unless nobody waits.
+func TestDeleteHeld(t *testing.T) {
+	c := clustertest.Start(t)
+	a := newApplier(t, c)
+	rg := parse(t, c, "web", threeLevels)
+	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+	if _, err := a.Apply(t.Context(), rg, options(nil)); err != nil {
+		t.Fatal(err)
+	}
+	c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, finalizers: [example.com/hold]}}`)
+	o := options(nil)
+	o.Wait = false
+	result, err := a.Delete(t.Context(), owner, o)
+	if err != nil || result.Phase != engine.Pruning {
+		t.Fatal(result, err)
+	}
+	for _, s := range result.Statuses {
+		if s.Key.Name == "b" && s.Message != "is being deleted, held by finalizer example.com/hold" {
+			t.Errorf("message %q", s.Message)
+		}
+	}
+	inv, err := a.Inventories.Load(t.Context(), owner)
+	if err != nil || len(inv.Entries) == 0 || inv.Complete {
+		t.Errorf("inventory %v %v", inv, err)
+	}
+	if left := configMaps(t, c); left["a"] != "" {
+		t.Errorf("a was kept: %v", left)
+	}
+	c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, finalizers: []}}`)
+	if result, err := a.Delete(t.Context(), owner, options(nil)); err != nil || result.Phase != engine.Completed {
+		t.Error(result, err)
+	}
+	if diff := cmp.Diff(map[string]string{"kept": ""}, configMaps(t, c)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// With Orphan everything stays, and nothing says any more whose it was.
+func TestDeleteOrphan(t *testing.T) {
+	c := clustertest.Start(t)
+	a := newApplier(t, c)
+	rg := parse(t, c, "web", threeLevels)
+	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+	if _, err := a.Apply(t.Context(), rg, options(nil)); err != nil {
+		t.Fatal(err)
+	}
+	o := options(nil)
+	o.Orphan = true
+	if result, err := a.Delete(t.Context(), owner, o); err != nil || result.Phase != engine.Completed {
+		t.Fatal(result, err)
+	}
+	want := map[string]string{"a": "", "b": "", "c": "", "kept": ""}
+	if diff := cmp.Diff(want, configMaps(t, c)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// A namespace that isn't there ends a run at once, and says so.
+func TestNoNamespace(t *testing.T) {
+	c := clustertest.Start(t)
+	a := newApplier(t, c)
+	rg := parse(t, c, "web", threeLevels)
+	rg.Namespace = c.Unique("nowhere")
+	_, err := a.Apply(t.Context(), rg, options(nil))
+	want := "inventory of " + rg.Namespace + "/web: namespace " + rg.Namespace + " doesn't exist"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
