@@ -38,6 +38,19 @@ func (in *Instance) Place(p *Platform, namespace string) Problems {
 	return ps
 }
 
+// GraphOf gives the namespace and the name of the instance's graph without asking
+// its platform; namespace is for instances that name none. An instance with a
+// graphNamespace is taken for one of a cluster-scoped kind.
+func (in *Instance) GraphOf(namespace string) (graphNamespace, name string) {
+	if in.graphNamespace != "" {
+		return in.graphNamespace, v1alpha1.GraphName(in.Group(), in.Kind, in.Namespace, in.Name)
+	}
+	if in.Namespace != "" {
+		namespace = in.Namespace
+	}
+	return namespace, v1alpha1.GraphName(in.Group(), in.Kind, namespace, in.Name)
+}
+
 // valueAt gives the value at a path, or nil.
 func valueAt(e ast.Expr, parts []string) ast.Expr {
 	for _, part := range parts {

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/render"
+)
+
+type applyOptions struct {
+	renderFlags
+	clusterFlags
+	runFlags
+	prune, allowEmpty, force bool
+}
+
+func newApply(s streams) *cobra.Command {
+	o := &applyOptions{}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILENAME",
+		Short: "Execute ResourceGraphs, or the graphs of instances, in a cluster",
+		Long: `Execute graphs in a cluster: apply each object by server-side apply when everything
+that it needs is ready, wait until all are ready, and then remove what an earlier
+run applied and the graph no longer lists.
+
+Documents that are ResourceGraphs are executed as they are; all others are taken
+for instances and rendered. The graphs are executed at the same time. A graph lies
+in metadata.namespace, else in that of --namespace, and what it owns is recorded
+there, in a ConfigMap named pequod-inventory-GRAPH. A run that is stopped is
+finished by the next.
+
+An object that exists and belongs to no graph isn't touched unless the graph
+lists it in spec.adopt. Fields that another manager holds are a conflict, which
+fails the node, unless its conflictPolicy or --force-conflicts says to take them.
+
+Progress goes to stderr, outputs of the graph to stdout. With -o json stdout gets
+events instead, one JSON object a line: of type "node" or "object" (time, graph,
+node, object, wave, phase, op, reason, message, blockedBy, taken, attempts,
+nextAttempt) for each change, "warning" (message), and at the end of each graph
+"result" (phase, ready, error, elapsed, counts, nodes, outputs, unknown).
+
+The exit code is 0 if everything is ready; 1 if a node failed, isn't ready in time,
+or the input is wrong; 2 if the cluster couldn't be asked, another run took over,
+or this one was interrupted. An interrupt lets requests under way finish and
+records them; a second one ends at once.`,
+		Example: `  # An instance, rendered on the way
+  pequod apply -f app.yaml -p platforms/ -n shop
+
+  # Graphs that were rendered before
+  pequod apply -f graphs/ --timeout 10m`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+	}
+	o.renderFlags.add(cmd)
+	o.clusterFlags.add(cmd)
+	o.runFlags.add(cmd, "wait until everything is ready and what left the graph is gone; otherwise end when everything is applied")
+	fl := cmd.Flags()
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
+	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
+	fl.BoolVar(&o.prune, "prune", true, "remove what the graph no longer lists, when everything is ready")
+	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "let a graph without nodes remove everything that it owns")
+	fl.BoolVar(&o.force, "force-conflicts", false, "take fields that other managers hold")
+	return cmd
+}
+
+func (o *applyOptions) run(ctx context.Context, s streams) error {
+	if err := o.runFlags.validate(); err != nil {
+		return err
+	}
+	if o.allowEmpty && !o.prune {
+		return errors.New("--allow-empty goes with --prune")
+	}
+	graphs, err := o.graphs(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := refuseSuspended(graphs); err != nil {
+		return err
+	}
+	owners := make([]inventory.Owner, len(graphs))
+	shown := make([]progress.Graph, len(graphs))
+	for i, g := range graphs {
+		owners[i] = inventory.Owner{Namespace: g.Namespace, Name: g.Name}
+		shown[i] = shownGraph(g.ResourceGraph)
+	}
+	var sink progress.Sink
+	a, err := o.connect(func(text string) { sink.Warn(text) })
+	if err != nil {
+		return err
+	}
+	sink = o.sink(s, shown) // before the first request
+	ends := runEach(ctx, sink, progress.Apply, owners,
+		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
+			opts := o.options()
+			opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
+			opts.ReportDrift = graphs[i].Spec.DriftPolicy == v1alpha1.DriftReport
+			opts.Report = report
+			return a.Apply(ctx, graphs[i].ResourceGraph, opts)
+		})
+	return o.finish(s, sink, ends)
+}
+
+// refuseSuspended holds back graphs whose spec says that they aren't executed.
+func refuseSuspended(graphs []givenGraph) error {
+	var ps render.Problems
+	for _, g := range graphs {
+		if g.Spec.Suspend {
+			ps = append(ps, render.Problem{
+				Pos: g.pos, Path: "spec.suspend", Rule: render.RuleGraph,
+				Message: "graph " + g.Namespace + "/" + g.Name + " is suspended",
+			})
+		}
+	}
+	if len(ps) > 0 {
+		return ps
+	}
+	return nil
+}
+
+// shownGraph is a graph as progress shows it before it is begun.
+func shownGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
+	shown := progress.Graph{Owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}}
+	if ref := rg.Spec.SourceRef; ref.Kind != "" {
+		name := ref.Name
+		if ref.Namespace != "" {
+			name = ref.Namespace + "/" + name
+		}
+		shown.Source = ref.Kind + " " + name
+	}
+	g := graph.Read(rg)
+	waves, err := g.Waves()
+	if err != nil {
+		return shown // a cycle was found when the graph was read
+	}
+	of := map[string]int{}
+	for wave, ids := range waves {
+		for _, id := range ids {
+			of[id] = wave
+		}
+	}
+	for _, n := range g.Nodes {
+		shown.Nodes = append(shown.Nodes, progress.Node{ID: n.ID, Wave: of[n.ID], Key: inventory.Key{
+			Group: n.GroupKind().Group, Kind: n.Object.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name,
+		}})
+	}
+	return shown
+}

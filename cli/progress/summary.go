@@ -1,0 +1,167 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+)
+
+// operations are all that can be done to an object, in the order of a summary.
+var operations = []engine.Operation{
+	engine.Created, engine.Configured, engine.Recreated, engine.Corrected, engine.Adopted, engine.Unchanged,
+	engine.Observed, engine.Deleted, engine.Released,
+}
+
+// counts are how many nodes and objects are in which state.
+type counts struct {
+	// ops counts what was done, waited by deletions that are only asked for.
+	ops                            map[engine.Operation]int
+	nodes, ready, failed, blocked  int
+	leaving, deleting, gone, other int
+}
+
+func (e End) count() counts {
+	c := counts{ops: map[engine.Operation]int{}}
+	if e.Result == nil {
+		return c
+	}
+	for _, s := range e.Result.Statuses {
+		if s.Op != "" && s.Phase != v1alpha1.NodeDeleting {
+			c.ops[s.Op]++
+		}
+		if s.ID == "" {
+			c.leaving++
+		} else {
+			c.nodes++
+		}
+		switch s.Phase {
+		case v1alpha1.NodeReady:
+			c.ready++
+		case v1alpha1.NodeFailed:
+			c.failed++
+		case v1alpha1.NodeBlocked:
+			c.blocked++
+		case v1alpha1.NodeDeleting:
+			c.deleting++
+		case v1alpha1.NodeGone:
+			c.gone++
+		default:
+			c.other++
+		}
+	}
+	return c
+}
+
+// opsText is "3 created, 1 unchanged".
+func (c counts) opsText() string {
+	var parts []string
+	for _, op := range operations {
+		if n := c.ops[op]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, op))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing done"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Summary prints, for a graph that has ended, a line for each object that isn't
+// as it should be, a line for each output that isn't known, and one line that
+// sums up. An error that isn't about the graph's objects is left to the caller.
+func Summary(w io.Writer, e End, color bool) {
+	if e.Result == nil {
+		return
+	}
+	for _, s := range e.Result.Statuses {
+		if !settled(s) && !(e.Ready() && s.Phase != v1alpha1.NodeFailed) {
+			fmt.Fprintf(w, "%s: %s\n", subject(s), stateText(s))
+		}
+	}
+	for _, name := range sortedKeys(e.Result.Unknown) {
+		fmt.Fprintf(w, "output %s: not known: %s\n", name, oneLine(e.Result.Unknown[name].Error()))
+	}
+	p := painter{color}
+	style := green
+	if !e.Ready() {
+		style = red
+	}
+	fmt.Fprintf(w, "%s: %s\n", e.Graph, p.paint(style, e.verdict())+": "+e.figures())
+}
+
+func settled(s engine.Status) bool {
+	return s.Phase == v1alpha1.NodeReady || s.Phase == v1alpha1.NodeGone
+}
+
+// verdict says how it ended, and after how long.
+func (e End) verdict() string {
+	done, not := "ready", "not ready"
+	if e.Verb == Delete {
+		done, not = "deleted", "not deleted"
+	}
+	in, after := " in "+elapsed(e.Elapsed), " after "+elapsed(e.Elapsed)
+	switch {
+	case errors.Is(e.Err, applier.ErrTimeout):
+		return not + after + " (--timeout)"
+	case errors.Is(e.Err, context.Canceled):
+		return "interrupted" + after
+	case e.Err != nil:
+		return "ended" + after
+	case e.Result.Phase == engine.Stuck:
+		return "failed" + after
+	case e.Result.Phase == engine.Completed:
+		return done + in
+	case e.Verb == Delete:
+		return "deletion begun" + in
+	case !e.Ready():
+		return "failed" + after
+	}
+	return "applied" + in
+}
+
+// figures are how much was done, and how much is left.
+func (e End) figures() string {
+	c := e.count()
+	if e.Verb == Delete && c.leaving == 0 {
+		return "nothing was there"
+	}
+	text := c.opsText()
+	if e.Err == nil && e.Result.Phase == engine.Completed {
+		return text
+	}
+	var left []string
+	if c.ready < c.nodes {
+		left = append(left, fmt.Sprintf("%d of %s ready", c.ready, plural(c.nodes, "node")))
+	}
+	for _, x := range []struct {
+		n    int
+		word string
+	}{{c.failed, "failed"}, {c.blocked, "blocked"}, {c.deleting, "being deleted"}} {
+		if x.n > 0 {
+			left = append(left, fmt.Sprintf("%d %s", x.n, x.word))
+		}
+	}
+	if e.Verb == Delete && c.other > 0 {
+		left = append(left, fmt.Sprintf("%d left", c.other))
+	}
+	if len(left) == 0 {
+		return text
+	}
+	return text + "; " + strings.Join(left, ", ")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
