@@ -19,6 +19,7 @@ type applyOptions struct {
 	clusterFlags
 	runFlags
 	prune, allowEmpty, force bool
+	dryRun                   string
 }
 
 func newApply(s streams) *cobra.Command {
@@ -46,6 +47,9 @@ node, object, wave, phase, op, reason, message, blockedBy, taken, attempts,
 nextAttempt) for each change, "warning" (message), and at the end of each graph
 "result" (phase, ready, error, elapsed, counts, nodes, outputs, unknown).
 
+With --dry-run nothing is written: stdout says of each object what would become of
+it, and the exit code is 0, or 1 if the API server would refuse something.
+
 The exit code is 0 if everything is ready; 1 if a node failed, isn't ready in time,
 or the input is wrong; 2 if the cluster couldn't be asked, another run took over,
 or this one was interrupted. An interrupt lets requests under way finish and
@@ -67,6 +71,8 @@ records them; a second one ends at once.`,
 	fl.BoolVar(&o.prune, "prune", true, "remove what the graph no longer lists, when everything is ready")
 	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "let a graph without nodes remove everything that it owns")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take fields that other managers hold")
+	fl.StringVar(&o.dryRun, "dry-run", "none", "say what would be done, and do nothing: server (the API server checks every object) or client (it is only asked what exists)")
+	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(dryRunModes, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -77,12 +83,21 @@ func (o *applyOptions) run(ctx context.Context, s streams) error {
 	if o.allowEmpty && !o.prune {
 		return errors.New("--allow-empty goes with --prune")
 	}
+	if err := oneOf("--dry-run", o.dryRun, dryRunModes); err != nil {
+		return err
+	}
+	if o.dryRun != "none" && o.output != "text" {
+		return errors.New("--dry-run prints text; for JSON see pequod diff")
+	}
 	graphs, err := o.graphs(ctx, s)
 	if err != nil {
 		return err
 	}
 	if err := refuseSuspended(graphs); err != nil {
 		return err
+	}
+	if o.dryRun != "none" {
+		return o.runDry(ctx, s, graphs)
 	}
 	owners := make([]inventory.Owner, len(graphs))
 	shown := make([]progress.Graph, len(graphs))
@@ -105,6 +120,17 @@ func (o *applyOptions) run(ctx context.Context, s streams) error {
 			return a.Apply(ctx, graphs[i].ResourceGraph, opts)
 		})
 	return o.finish(s, sink, ends)
+}
+
+// runDry says what would be done.
+func (o *applyOptions) runDry(ctx context.Context, s streams, graphs []givenGraph) error {
+	a, err := o.connect(warnTo(s.err))
+	if err != nil {
+		return err
+	}
+	var opts applier.PlanOptions
+	opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
+	return dryRun(ctx, s, a, graphs, o.dryRun, opts)
 }
 
 // refuseSuspended holds back graphs whose spec says that they aren't executed.

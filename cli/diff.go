@@ -26,49 +26,72 @@ const commentSize = 60_000
 
 type diffOptions struct {
 	renderFlags
-	output  string
-	maxSize int
-	impact  bool
-	against []string
+	clusterFlags
+	output                   string
+	maxSize                  int
+	impact                   bool
+	against                  []string
+	prune, allowEmpty, force bool
 }
 
 func newDiff(s streams) *cobra.Command {
 	o := &diffOptions{}
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW",
-		Short: "Compare two sets of objects, or what two modules make of instances",
-		Long: `Compare two sets of objects, offline: which are added, changed and removed, field
-by field, with a warning of what can't be changed in place and what is lost.
+		Use:   "diff {-f FILENAME | OLD NEW}",
+		Short: "Compare graphs with a cluster, two sets of objects, or what two modules make of instances",
+		Long: `Compare graphs with a cluster, or two sets of objects offline: which are added,
+changed and removed, field by field, with a warning of what can't be changed in
+place and what is lost. Values of Secrets are shown as ***.
+
+With -f, ResourceGraphs and instances are compared with the cluster: what an apply
+would change, by a server-side dry run of every object. A field that somebody else
+changed since the graph was applied says who; what the graph changes says nothing.
+Values that are known after the apply are left open, and so are objects whose
+definition or namespace comes with the graph. What the apply would fail of is a
+warning of its object, which counts as refused.
 
 OLD and NEW are files, directories, or REV:PATH for either in a git revision.
 They hold manifests, ResourceGraphs, or both. A ResourceGraph stands for the
 objects of its nodes and for its own settings; what changes nothing in the
 cluster, such as the digest of its module, makes no difference. Objects are
-compared by group, kind, namespace and name. Values of Secrets are shown as ***.
+compared by group, kind, namespace and name.
 
 With --impact, instances are rendered with the platforms of --against and with
 those of -p, and compared: which instances a change of a module touches and how,
 and which no longer validate. Instances that change alike are shown once.
 
-The exit code is 1 if there are differences.`,
-		Example: `  # What a pull request changes
+The exit code is 0 without differences, 1 with, and 2 if an object couldn't be
+compared.`,
+		Example: `  # What an apply would change, and what others changed since the last
+  pequod diff -f app.yaml -p platforms/
+
+  # What a pull request changes
   pequod diff main:manifests manifests
   pequod diff main:manifests manifests -o markdown > comment.md
 
   # What a new version of a module does to everybody
   pequod diff --impact -p ./webservice --against ../main/webservice -f apps/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.validate(args); err != nil {
+			// What pequod.yaml gives for -f doesn't contradict two arguments.
+			if err := o.validate(args, cmd.Flags().Changed("filename")); err != nil {
 				return err
 			}
-			if o.impact {
+			switch {
+			case o.impact:
 				return o.runImpact(cmd.Context(), s)
+			case len(args) == 0:
+				return o.runLive(cmd.Context(), s)
 			}
 			return o.run(cmd.Context(), s, args[0], args[1])
 		},
 	}
 	o.renderFlags.add(cmd)
+	o.clusterFlags.add(cmd)
 	fl := cmd.Flags()
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances to compare with a cluster: a YAML or JSON file, a directory, or - for stdin; repeatable"
+	fl.BoolVar(&o.prune, "prune", true, "with -f, show what the graph no longer lists as removed")
+	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "with -f, let a graph without nodes remove everything that it owns")
+	fl.BoolVar(&o.force, "force-conflicts", false, "with -f, take fields that other managers hold")
 	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(diffFormats, ", "))
 	fl.IntVar(&o.maxSize, "max-size", commentSize, "cut markdown to this many characters; 0 means never")
 	fl.BoolVar(&o.impact, "impact", false, "compare what the platforms of -p and --against make of the instances of -f")
@@ -78,7 +101,7 @@ The exit code is 1 if there are differences.`,
 	return cmd
 }
 
-func (o *diffOptions) validate(args []string) error {
+func (o *diffOptions) validate(args []string, named bool) error {
 	if err := oneOf("--output", o.output, diffFormats); err != nil {
 		return err
 	}
@@ -91,7 +114,11 @@ func (o *diffOptions) validate(args []string) error {
 		return errors.New("diff --impact compares platforms: name the new with -p and the old with --against")
 	case !o.impact && len(o.against) > 0:
 		return errors.New("--against goes with --impact")
-	case !o.impact && len(args) != 2:
+	case !o.impact && len(args) == 0 && len(o.filenames) == 0:
+		return errors.New("diff takes two arguments, OLD and NEW, or -f to compare with a cluster")
+	case !o.impact && len(args) > 0 && named:
+		return errors.New("diff compares OLD with NEW, or -f with a cluster, not both")
+	case !o.impact && len(args) > 0 && len(args) != 2:
 		return fmt.Errorf("diff takes two arguments, OLD and NEW, not %d", len(args))
 	}
 	return nil

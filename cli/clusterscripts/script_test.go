@@ -1,0 +1,81 @@
+// Package clusterscripts_test runs the specification of the commands that talk to
+// a cluster: testdata holds one file for each behaviour, with its input, its
+// commands and what they print. Each has a namespace of its own, $NAMESPACE.
+package clusterscripts_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/cli"
+	"github.com/pequod-io/pequod/clustertest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"pequod": func() { os.Exit(cli.Main()) }})
+}
+
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			c := clustertest.Start(t)
+			testscript.Run(t, testscript.Params{
+				Files:               []string{file},
+				RequireExplicitExec: true,
+				RequireUniqueNames:  true,
+				Setup: func(env *testscript.Env) error {
+					env.Setenv("NO_COLOR", "1")
+					env.Setenv("OUT", os.Getenv("CLIB_OUT"))
+					env.Setenv("KUBECONFIG", c.Kubeconfig)
+					env.Setenv("NAMESPACE", c.Namespace)
+					env.Setenv("PEQUOD_NAMESPACE", c.Namespace)
+					return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
+				},
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"exits": exits,
+					// create FILE: what others made.
+					"create": func(ts *testscript.TestScript, _ bool, args []string) { c.Apply(t, ts.ReadFile(args[0])) },
+					// patch MANAGER APIVERSION KIND NAME PATCH: what others changed.
+					"patch": func(ts *testscript.TestScript, _ bool, args []string) {
+						client, err := c.Resource(args[1], args[2], "")
+						ts.Check(err)
+						_, err = client.Patch(t.Context(), args[3], types.MergePatchType, []byte(args[4]), metav1.PatchOptions{FieldManager: args[0]})
+						ts.Check(err)
+					},
+				},
+			})
+		})
+	}
+}
+
+// exits runs a command that must end with the given exit code: exits 2 pequod …
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG ...]")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d; want %s", code, args[0])
+	}
+}
