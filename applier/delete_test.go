@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/clustertest"
@@ -169,8 +170,14 @@ func TestDeleteOrphan(t *testing.T) {
 	}
 	o := options(nil)
 	o.Orphan = true
-	if result, err := a.Delete(t.Context(), owner, o); err != nil || result.Phase != engine.Completed {
+	result, err := a.Delete(t.Context(), owner, o)
+	if err != nil || result.Phase != engine.Completed {
 		t.Fatal(result, err)
+	}
+	for _, s := range result.Statuses {
+		if s.Op != engine.Released || s.Phase != v1alpha1.NodeGone {
+			t.Errorf("%s: %s, %s", s.Key, s.Phase, s.Op)
+		}
 	}
 	want := map[string]string{"a": "", "b": "", "c": "", "kept": ""}
 	if diff := cmp.Diff(want, configMaps(t, c)); diff != "" {

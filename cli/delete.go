@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,9 @@ type deleteOptions struct {
 	cascade string
 	orphan  bool
 }
+
+// pollGone is how often an object that is being deleted is looked for.
+const pollGone = 2 * time.Second
 
 // cascades are the values of --cascade.
 var cascades = []string{"foreground", "background", "orphan"}
@@ -92,7 +96,7 @@ func (o *deleteOptions) run(ctx context.Context, s streams, names []string) erro
 	ends := runEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.options()
-			opts.Orphan, opts.Report = o.orphan, report
+			opts.Orphan, opts.Report, opts.Poll = o.orphan, report, pollGone
 			return a.Delete(ctx, owners[i], opts)
 		})
 	return o.finish(s, sink, ends)

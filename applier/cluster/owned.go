@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 )
 
 // Owned finds every object that carries certain labels, whatever its kind and
@@ -49,19 +51,38 @@ func (c *Client) ownedOf(ctx context.Context, gvk schema.GroupVersionKind, selec
 	if err != nil {
 		return nil, err
 	}
-	var s *surveyor
-	list := func(namespace string) error {
-		return Retry(ctx, func() error {
-			s = &surveyor{c: c, kind: kind, gvk: gvk, namespace: namespace, seen: map[string]bool{}}
-			return s.list(ctx, selector)
-		})
-	}
-	err = list("")
+	objects, err := c.listAll(ctx, kind, gvk, "", selector)
 	if apierrors.IsForbidden(err) && kind.Namespaced {
-		err = list(namespace)
+		objects, err = c.listAll(ctx, kind, gvk, namespace, selector)
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil, nil // there is none that this identity could remove
 	}
-	return s.found, err
+	return objects, err
+}
+
+// listAll lists objects page by page, without the server's warnings: of kinds
+// that are deprecated, nobody is to be told who doesn't use them.
+func (c *Client) listAll(ctx context.Context, kind Kind, gvk schema.GroupVersionKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
+	var found []*unstructured.Unstructured
+	at := path(address{gvk: gvk, kind: kind, namespace: namespace})
+	for next := ""; ; {
+		var list unstructured.UnstructuredList
+		err := Retry(ctx, func() error {
+			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+			defer cancel()
+			return c.rest.Get().AbsPath(at[:len(at)-1]...).WarningHandler(rest.NoWarnings{}).
+				Param("labelSelector", selector).Param("limit", strconv.Itoa(page)).Param("continue", next).
+				Do(ctx).Into(&list)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			found = append(found, &list.Items[i])
+		}
+		if next = list.GetContinue(); next == "" {
+			return found, nil
+		}
+	}
 }

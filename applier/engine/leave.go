@@ -25,7 +25,7 @@ func (l *leaver) asked(v Verb) {
 		l.deleted = true
 		l.status.Op = Deleted
 	case Release:
-		l.status.Op = Released
+		l.status.Op, l.status.Phase = Released, v1alpha1.NodeGone
 		l.gone = true
 	}
 }

@@ -3,6 +3,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -75,9 +76,13 @@ func news(was said, s engine.Status) (is said, lines []string) {
 	case v1alpha1.NodePending, v1alpha1.NodeBlocked:
 		// Who waits for others is named at the end, if it still does.
 		return is, lines
-	case v1alpha1.NodeApplying, v1alpha1.NodeDeleting:
-		if _, detail := state(s); detail == "" {
+	case v1alpha1.NodeApplying:
+		if s.Message == "" {
 			return is, lines // it lasts for a request
+		}
+	case v1alpha1.NodeDeleting:
+		if !strings.Contains(s.Message, "held by") {
+			return is, lines // that it is gone will be said
 		}
 	case v1alpha1.NodeGone, v1alpha1.NodeWaiting, v1alpha1.NodeProgressing, v1alpha1.NodeFailed:
 	}

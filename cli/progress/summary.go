@@ -81,12 +81,19 @@ func Summary(w io.Writer, e End, color bool) {
 		return
 	}
 	for _, s := range e.Result.Statuses {
-		if !settled(s) && !(e.Ready() && s.Phase != v1alpha1.NodeFailed) {
+		if !settled(s) && !(e.Ready() && s.Phase != v1alpha1.NodeFailed) && e.concerns(s) {
 			fmt.Fprintf(w, "%s: %s\n", subject(s), stateText(s))
 		}
 	}
 	for _, name := range sortedKeys(e.Result.Unknown) {
+		if !e.Ready() {
+			break // nobody expects them
+		}
 		fmt.Fprintf(w, "output %s: not known: %s\n", name, oneLine(e.Result.Unknown[name].Error()))
+	}
+	if e.Err == nil && e.Verb == Delete && len(e.Result.Statuses) == 0 {
+		fmt.Fprintf(w, "%s: nothing to delete\n", e.Graph)
+		return
 	}
 	p := painter{color}
 	style := green
@@ -94,6 +101,20 @@ func Summary(w io.Writer, e End, color bool) {
 		style = red
 	}
 	fmt.Fprintf(w, "%s: %s\n", e.Graph, p.paint(style, e.verdict())+": "+e.figures())
+}
+
+// concerns says whether a state that isn't as it should be is worth a line. What
+// wasn't begun isn't, unless there was all the time for it; and where an error
+// ended everything, what waits is none of the news.
+func (e End) concerns(s engine.Status) bool {
+	switch s.Phase {
+	case v1alpha1.NodePending:
+		return errors.Is(e.Err, applier.ErrTimeout)
+	case v1alpha1.NodeBlocked:
+		return e.Err == nil || errors.Is(e.Err, applier.ErrTimeout) || errors.Is(e.Err, context.Canceled)
+	default:
+		return true
+	}
 }
 
 func settled(s engine.Status) bool {
@@ -129,9 +150,6 @@ func (e End) verdict() string {
 // figures are how much was done, and how much is left.
 func (e End) figures() string {
 	c := e.count()
-	if e.Verb == Delete && c.leaving == 0 {
-		return "nothing was there"
-	}
 	text := c.opsText()
 	if e.Err == nil && e.Result.Phase == engine.Completed {
 		return text
