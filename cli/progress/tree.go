@@ -110,9 +110,9 @@ func stateStyle(phase v1alpha1.NodePhase) (symbol, style string) {
 // frame is the tree in a window: whole if it fits, else without what is at rest,
 // else cut. A height of 0 means no bound.
 func (t *tree) frame(now time.Time, width, height int) []line {
-	lines := t.lines(now, false)
+	lines := t.lines(now, width, false)
 	if height > 0 && len(lines) > height {
-		lines = t.lines(now, true)
+		lines = t.lines(now, width, true)
 	}
 	if height > 0 && len(lines) > height {
 		more := len(lines) - (height - 1)
@@ -124,14 +124,14 @@ func (t *tree) frame(now time.Time, width, height int) []line {
 	return lines
 }
 
-func (t *tree) lines(now time.Time, short bool) []line {
+func (t *tree) lines(now time.Time, width int, short bool) []line {
 	var lines []line
 	for _, b := range t.graphs {
 		lines = append(lines, b.title(now))
 		if short && b.end != nil && b.end.Ready() {
 			continue
 		}
-		lines = append(lines, b.lines(now, short)...)
+		lines = append(lines, b.lines(now, width, short)...)
 	}
 	return lines
 }
@@ -157,12 +157,8 @@ func (b *branch) title(now time.Time) line {
 
 // lines are the rows under a heading for each wave; short leaves out those at
 // rest, and says how many they are.
-func (b *branch) lines(now time.Time, short bool) []line {
-	ids, objects := 0, 0
-	for _, r := range b.rows {
-		ids, objects = max(ids, columns(r.status.ID)), max(objects, columns(b.object(r)))
-	}
-	ids, objects = min(ids, 30), min(objects, 50)
+func (b *branch) lines(now time.Time, width int, short bool) []line {
+	at := b.layout(width)
 	rows := slices.Clone(b.rows)
 	slices.SortStableFunc(rows, func(x, y *row) int { return cmp.Compare(x.heading(), y.heading()) })
 	var lines []line
@@ -182,7 +178,7 @@ func (b *branch) lines(now time.Time, short bool) []line {
 			}
 			lines = append(lines, line{{dim, text}})
 		}
-		lines = append(lines, b.row(r, now, ids, objects))
+		lines = append(lines, b.row(r, now, at))
 	}
 	if len(rest) > 0 {
 		text := "  …"
@@ -224,7 +220,27 @@ func (b *branch) object(r *row) string {
 	return name
 }
 
-func (b *branch) row(r *row, now time.Time, ids, objects int) line {
+// layout says how wide the columns are.
+type layout struct {
+	ids, objects int
+	// narrow windows have no room for the object beside the node's id.
+	narrow bool
+}
+
+// What a row has besides id and object, with some room for the reason.
+const restOfRow = 4 + 2 + 2 + 12 + 8 + 24
+
+func (b *branch) layout(width int) layout {
+	var at layout
+	for _, r := range b.rows {
+		at.ids, at.objects = max(at.ids, columns(r.status.ID)), max(at.objects, columns(b.object(r)))
+	}
+	at.ids, at.objects = min(at.ids, 30), min(at.objects, 50)
+	at.narrow = at.ids+at.objects+restOfRow > width
+	return at
+}
+
+func (b *branch) row(r *row, now time.Time, at layout) line {
 	symbol, style := stateStyle(r.status.Phase)
 	word, detail := state(r.status)
 	took := ""
@@ -236,11 +252,15 @@ func (b *branch) row(r *row, now time.Time, ids, objects int) line {
 		took = elapsed(end.Sub(r.began))
 	}
 	l := line{{style, "  " + symbol + " "}}
-	if ids > 0 {
-		l = append(l, span{"", pad(r.status.ID, ids) + "  "})
+	if at.narrow {
+		return append(l,
+			span{"", pad(cmp.Or(r.status.ID, b.object(r)), at.ids) + " "}, span{style, word}, span{dim, " " + took + " "}, span{"", detail})
+	}
+	if at.ids > 0 {
+		l = append(l, span{"", pad(r.status.ID, at.ids) + "  "})
 	}
 	return append(l,
-		span{dim, pad(b.object(r), objects) + "  "},
+		span{dim, pad(b.object(r), at.objects) + "  "},
 		span{style, pad(word, len("progressing")) + " "},
 		span{dim, fmt.Sprintf("%6s  ", took)},
 		span{"", detail})
