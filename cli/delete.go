@@ -27,7 +27,7 @@ type deleteOptions struct {
 }
 
 // pollGone is how often an object that is being deleted is looked for.
-const pollGone = 2 * time.Second
+const pollGone = time.Second
 
 // cascades are the values of --cascade.
 var cascades = []string{"foreground", "background", "orphan"}

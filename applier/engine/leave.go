@@ -13,6 +13,7 @@ type leaver struct {
 	look         failureState // of reading
 	entry        inventory.Entry
 	deleted      bool
+	released     bool
 	gone         bool
 	polled       time.Time
 	status       Status
@@ -25,8 +26,7 @@ func (l *leaver) asked(v Verb) {
 		l.deleted = true
 		l.status.Op = Deleted
 	case Release:
-		l.status.Op, l.status.Phase = Released, v1alpha1.NodeGone
-		l.gone = true
+		l.released = true
 	}
 }
 
@@ -142,6 +142,11 @@ func (e *Engine) decideLeaver(l *leaver, seen *observed) (fate, *inventory.Owner
 
 func (e *Engine) visitLeaver(l *leaver) {
 	if l.gone || l.flying {
+		return
+	}
+	if l.released {
+		l.gone = true
+		l.status.Phase, l.status.Op, l.status.Message = v1alpha1.NodeGone, Released, ""
 		return
 	}
 	seen := e.world[l.entry.Key]

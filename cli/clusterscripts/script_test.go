@@ -46,7 +46,11 @@ func TestScripts(t *testing.T) {
 					return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"exits": exits,
+					"exits":   exits,
+					"some":    func(ts *testscript.TestScript, neg bool, args []string) { some(t, c, ts, neg, args) },
+					"remove":  func(ts *testscript.TestScript, _ bool, args []string) { remove(t, c, ts, args) },
+					"appears": func(ts *testscript.TestScript, neg bool, args []string) { appears(t, c, ts, neg, args) },
+					"field":   func(ts *testscript.TestScript, neg bool, args []string) { field(t, c, ts, neg, args) },
 					// create FILE: what others made.
 					"create": func(ts *testscript.TestScript, _ bool, args []string) { c.Apply(t, ts.ReadFile(args[0])) },
 					// patch MANAGER APIVERSION KIND NAME PATCH: what others changed.

@@ -95,6 +95,9 @@ func Summary(w io.Writer, e End, color bool) {
 		fmt.Fprintf(w, "%s: nothing to delete\n", e.Graph)
 		return
 	}
+	if e.Err != nil && !e.timedOut() && len(e.count().ops) == 0 {
+		return // the error says it all
+	}
 	p := painter{color}
 	style := green
 	if !e.Ready() {
@@ -111,10 +114,15 @@ func (e End) concerns(s engine.Status) bool {
 	case v1alpha1.NodePending:
 		return errors.Is(e.Err, applier.ErrTimeout)
 	case v1alpha1.NodeBlocked:
-		return e.Err == nil || errors.Is(e.Err, applier.ErrTimeout) || errors.Is(e.Err, context.Canceled)
+		return e.Err == nil || e.timedOut()
 	default:
 		return true
 	}
+}
+
+// timedOut says that somebody's patience ended, and not the run by itself.
+func (e End) timedOut() bool {
+	return errors.Is(e.Err, applier.ErrTimeout) || errors.Is(e.Err, context.Canceled)
 }
 
 func settled(s engine.Status) bool {

@@ -1,0 +1,82 @@
+package clusterscripts_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/clustertest"
+)
+
+// read gives an object of the script's namespace, nil if there is none.
+func read(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, args []string) *unstructured.Unstructured {
+	client, err := c.Resource(args[0], args[1], "")
+	ts.Check(err)
+	obj, err := client.Get(t.Context(), args[2], metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	ts.Check(err)
+	return obj
+}
+
+// remove deletes an object: remove APIVERSION KIND NAME.
+func remove(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, args []string) {
+	client, err := c.Resource(args[0], args[1], "")
+	ts.Check(err)
+	ts.Check(client.Delete(t.Context(), args[2], metav1.DeleteOptions{}))
+}
+
+// appears waits for an object to be there, or with ! to be gone:
+// appears APIVERSION KIND NAME.
+func appears(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: appears APIVERSION KIND NAME")
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if there := read(t, c, ts, args) != nil; there != neg {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%s %s: still not so", args[1], args[2])
+		}
+	}
+}
+
+// some fails unless there are objects with certain labels, or with ! if there
+// are: some APIVERSION KIND SELECTOR.
+func some(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+	client, err := c.Resource(args[0], args[1], "")
+	ts.Check(err)
+	list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: args[2]})
+	ts.Check(err)
+	if len(list.Items) == 0 != neg {
+		ts.Fatalf("there are %d of %s with %s", len(list.Items), args[1], args[2])
+	}
+}
+
+// field holds a field of an object to a value, or with ! to anything else:
+// field APIVERSION KIND NAME PATH VALUE. Keys of the path are separated by ":".
+func field(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 5 {
+		ts.Fatalf("usage: field APIVERSION KIND NAME PATH VALUE")
+	}
+	obj := read(t, c, ts, args)
+	if obj == nil {
+		ts.Fatalf("%s %s doesn't exist", args[1], args[2])
+	}
+	var value any = obj.Object
+	for _, key := range strings.Split(args[3], ":") {
+		m, _ := value.(map[string]any)
+		value = m[key]
+	}
+	if got := fmt.Sprint(value); (got == args[4]) == neg {
+		ts.Fatalf("%s %s: %s is %s", args[1], args[2], args[3], got)
+	}
+}
