@@ -37,10 +37,11 @@ nodes:
   readyWhen: [{type: Exists}]
 `
 
-func options(report func(applier.Event)) applier.Options {
-	return applier.Options{
-		Options: engine.Options{Prune: true, Poll: time.Second}, Timeout: time.Minute, Wait: true, Report: report,
-	}
+// with are the options of a bench with a report.
+func (b *bench) with(report func(applier.Event)) applier.Options {
+	o := b.options
+	o.Poll, o.Report = time.Second, report
+	return o
 }
 
 // configMaps are the names of the ConfigMaps of the test's namespace that
@@ -62,7 +63,7 @@ func configMaps(t *testing.T, c *clustertest.Cluster) map[string]string {
 
 // What a graph owns goes in reverse order, whether its inventory is there or has
 // to be found again.
-func TestDelete(t *testing.T) {
+func TestDeleteInventories(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		lose   bool
@@ -72,11 +73,10 @@ func TestDelete(t *testing.T) {
 		{"without its inventory", true, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := clustertest.Start(t)
-			a := newApplier(t, c)
-			rg := parse(t, c, "web", threeLevels)
+			b := newBench(t)
+			c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 			owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-			if _, err := a.Apply(t.Context(), rg, options(nil)); err != nil {
+			if _, err := a.Apply(t.Context(), rg, b.with(nil)); err != nil {
 				t.Fatal(err)
 			}
 			// A copy of an object carries its labels, and isn't the graph's.
@@ -90,7 +90,7 @@ func TestDelete(t *testing.T) {
 				}
 			}
 			var gone []string
-			result, err := a.Delete(t.Context(), owner, options(func(e applier.Event) {
+			result, err := a.Delete(t.Context(), owner, b.with(func(e applier.Event) {
 				if e.Op == engine.Deleted && e.Phase == "Gone" {
 					gone = append(gone, e.Key.Name)
 				}
@@ -114,7 +114,7 @@ func TestDelete(t *testing.T) {
 			if err != nil || claim.Labels["pequod.io/graph"] != "" {
 				t.Errorf("volume: %v %v", claim.Labels, err)
 			}
-			again, err := a.Delete(t.Context(), owner, options(nil))
+			again, err := a.Delete(t.Context(), owner, b.with(nil))
 			if err != nil || again.Phase != engine.Completed || len(again.Statuses) > 0 {
 				t.Errorf("again: %v %v", again, err)
 			}
@@ -124,15 +124,14 @@ func TestDelete(t *testing.T) {
 
 // An object that somebody holds keeps the levels below it, unless nobody waits.
 func TestDeleteHeld(t *testing.T) {
-	c := clustertest.Start(t)
-	a := newApplier(t, c)
-	rg := parse(t, c, "web", threeLevels)
+	b := newBench(t)
+	c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-	if _, err := a.Apply(t.Context(), rg, options(nil)); err != nil {
+	if _, err := a.Apply(t.Context(), rg, b.with(nil)); err != nil {
 		t.Fatal(err)
 	}
 	c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, finalizers: [example.com/hold]}}`)
-	o := options(nil)
+	o := b.with(nil)
 	o.Wait = false
 	result, err := a.Delete(t.Context(), owner, o)
 	if err != nil || result.Phase != engine.Pruning {
@@ -151,7 +150,7 @@ func TestDeleteHeld(t *testing.T) {
 		t.Errorf("a was kept: %v", left)
 	}
 	c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, finalizers: []}}`)
-	if result, err := a.Delete(t.Context(), owner, options(nil)); err != nil || result.Phase != engine.Completed {
+	if result, err := a.Delete(t.Context(), owner, b.with(nil)); err != nil || result.Phase != engine.Completed {
 		t.Error(result, err)
 	}
 	if diff := cmp.Diff(map[string]string{"kept": ""}, configMaps(t, c)); diff != "" {
@@ -161,14 +160,13 @@ func TestDeleteHeld(t *testing.T) {
 
 // With Orphan everything stays, and nothing says any more whose it was.
 func TestDeleteOrphan(t *testing.T) {
-	c := clustertest.Start(t)
-	a := newApplier(t, c)
-	rg := parse(t, c, "web", threeLevels)
+	b := newBench(t)
+	c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-	if _, err := a.Apply(t.Context(), rg, options(nil)); err != nil {
+	if _, err := a.Apply(t.Context(), rg, b.with(nil)); err != nil {
 		t.Fatal(err)
 	}
-	o := options(nil)
+	o := b.with(nil)
 	o.Orphan = true
 	result, err := a.Delete(t.Context(), owner, o)
 	if err != nil || result.Phase != engine.Completed {
@@ -187,11 +185,10 @@ func TestDeleteOrphan(t *testing.T) {
 
 // A namespace that isn't there ends a run at once, and says so.
 func TestNoNamespace(t *testing.T) {
-	c := clustertest.Start(t)
-	a := newApplier(t, c)
-	rg := parse(t, c, "web", threeLevels)
+	b := newBench(t)
+	c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 	rg.Namespace = c.Unique("nowhere")
-	_, err := a.Apply(t.Context(), rg, options(nil))
+	_, err := a.Apply(t.Context(), rg, b.with(nil))
 	want := "inventory of " + rg.Namespace + "/web: namespace " + rg.Namespace + " doesn't exist"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)

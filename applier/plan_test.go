@@ -76,7 +76,7 @@ func applied(t *testing.T, a *applier.Applier, rg *v1alpha1.ResourceGraph) {
 	}
 }
 
-const webGraph = `
+const plannedGraph = `
 nodes:
 - id: config
   resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: b, c: d}}
@@ -103,7 +103,7 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	c := clustertest.Start(t)
 	a := newApplier(t, c)
-	rg := parse(t, c, "web", webGraph)
+	rg := parse(t, c, "web", plannedGraph)
 
 	plan, lines := planOf(t, a, rg, applier.PlanOptions{})
 	want := []string{
@@ -132,7 +132,7 @@ func TestPlan(t *testing.T) {
 		"port: 80", "port: 81",
 		"- id: config\n", "- id: other\n", "{name: web}, data: {a: b, c: d}", "{name: other}, data: {a: b}",
 		"dependencies: [config]", "dependencies: [other]",
-	).Replace(webGraph))
+	).Replace(plannedGraph))
 	plan, lines = planOf(t, a, changed, applier.PlanOptions{})
 	want = []string{"other: created", "deployment: unchanged", "service: configured", "late: configured", "ConfigMap web: deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
@@ -157,7 +157,7 @@ func TestPlanDrift(t *testing.T) {
 	t.Parallel()
 	c := clustertest.Start(t)
 	a := newApplier(t, c)
-	rg := parse(t, c, "web", webGraph)
+	rg := parse(t, c, "web", plannedGraph)
 	applied(t, a, rg)
 	edit := func(patch string) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestPlanDrift(t *testing.T) {
 		t.Errorf("the corrected object (-want +got):\n%s", diff)
 	}
 	// With another wish for the same field, it is a conflict.
-	_, lines = planOf(t, a, parse(t, c, "web", strings.Replace(webGraph, "a: b", "a: other", 1)), applier.PlanOptions{})
+	_, lines = planOf(t, a, parse(t, c, "web", strings.Replace(plannedGraph, "a: b", "a: other", 1)), applier.PlanOptions{})
 	if want = "config: ; Conflict: data.a is held by kubectl-edit"; lines[0] != want {
 		t.Errorf("got  %s\nwant %s", lines[0], want)
 	}
@@ -185,7 +185,7 @@ func TestPlanDrift(t *testing.T) {
 	}
 	o := applier.PlanOptions{}
 	o.ForceConflicts = true
-	_, lines = planOf(t, a, parse(t, c, "web", strings.Replace(webGraph, "a: b", "a: other", 1)), o)
+	_, lines = planOf(t, a, parse(t, c, "web", strings.Replace(plannedGraph, "a: b", "a: other", 1)), o)
 	if want = "config: configured takes data.a of kubectl-edit"; lines[0] != want {
 		t.Errorf("got  %s\nwant %s", lines[0], want)
 	}
@@ -295,7 +295,7 @@ func TestPlanAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rg := parse(t, c, "web", webGraph)
+	rg := parse(t, c, "web", plannedGraph)
 	rg.Spec.Adopt = &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit, Resources: []v1alpha1.ObjectRef{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}
 	plan, lines := planOf(t, a, rg, applier.PlanOptions{})
 	if lines[1] != "deployment: adopted" {
@@ -350,4 +350,15 @@ nodes:
 	if _, lines = planOf(t, a, only, applier.PlanOptions{}); !cmp.Equal(lines, []string{"a: unchanged"}) {
 		t.Errorf("what another graph took: %v", lines)
 	}
+}
+
+func newApplier(t testing.TB, c *clustertest.Cluster) *applier.Applier {
+	t.Helper()
+	return benchOn(t, c, c.Config).applier
+}
+
+// parse reads the YAML of a ResourceGraph's nodes and outputs.
+func parse(t testing.TB, c *clustertest.Cluster, name, text string) *v1alpha1.ResourceGraph {
+	t.Helper()
+	return (&bench{Cluster: c, t: t}).graph(name, text)
 }

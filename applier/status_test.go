@@ -47,7 +47,7 @@ func TestStatus(t *testing.T) {
 	c := clustertest.Start(t)
 	a := newApplier(t, c)
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
-	rg := parse(t, c, "web", webGraph)
+	rg := parse(t, c, "web", plannedGraph)
 	check := func(what string, want []string, state *applier.State, err error) {
 		t.Helper()
 		if diff := cmp.Diff(want, stateLines(t, state, err)); diff != "" {
@@ -80,7 +80,7 @@ func TestStatus(t *testing.T) {
 		[]byte(`{"data": {"a": "x"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
-	changed := parse(t, c, "web", strings.NewReplacer("port: 80", "port: 81").Replace(webGraph[:strings.Index(webGraph, "- id: late")]))
+	changed := parse(t, c, "web", strings.NewReplacer("port: 80", "port: 81").Replace(plannedGraph[:strings.Index(plannedGraph, "- id: late")]))
 	state, err = a.Status(t.Context(), changed)
 	check("drift and another graph", []string{
 		"not ready by given",
@@ -115,7 +115,7 @@ func TestStatusCause(t *testing.T) {
 	t.Parallel()
 	c := clustertest.Start(t)
 	a := newApplier(t, c)
-	rg := parse(t, c, "bad", strings.Replace(webGraph[:strings.Index(webGraph, "- id: service")], "image: nginx", "image: \"app:missing\"", 1))
+	rg := parse(t, c, "bad", strings.Replace(plannedGraph[:strings.Index(plannedGraph, "- id: service")], "image: nginx", "image: \"app:missing\"", 1))
 	if _, err := a.Apply(t.Context(), rg, applier.Options{Timeout: 20 * time.Second}); err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,9 @@ func (o *applyOptions) run(ctx context.Context, s streams) error {
 	}
 	owners := make([]inventory.Owner, len(graphs))
 	shown := make([]progress.Graph, len(graphs))
+	siblings := make([]*v1alpha1.ResourceGraph, len(graphs))
 	for i, g := range graphs {
+		siblings[i] = g.ResourceGraph
 		owners[i] = inventory.Owner{Namespace: g.Namespace, Name: g.Name}
 		shown[i] = shownGraph(g.ResourceGraph)
 	}
@@ -116,7 +118,7 @@ func (o *applyOptions) run(ctx context.Context, s streams) error {
 			opts := o.options()
 			opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
 			opts.ReportDrift = graphs[i].Spec.DriftPolicy == v1alpha1.DriftReport
-			opts.Report = report
+			opts.Siblings, opts.Report = siblings, report
 			return a.Apply(ctx, graphs[i].ResourceGraph, opts)
 		})
 	return o.finish(s, sink, ends)
