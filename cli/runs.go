@@ -162,10 +162,10 @@ func printRunErrors(w io.Writer, ends []progress.End) {
 			}
 			text := fmt.Sprintf("pequod: graph %s: %v", e.Graph, err)
 			switch plain := clusterError(err); {
-			case plain.Error() != err.Error():
-				text = "pequod: " + plain.Error()
 			case errors.Is(err, context.Canceled):
 				text = "pequod: interrupted"
+			case plain.Error() != err.Error():
+				text = "pequod: " + plain.Error()
 			case errors.Is(err, engine.ErrEmpty):
 				text += "; allow it with --allow-empty"
 			}

@@ -21,7 +21,7 @@ var operations = []engine.Operation{
 
 // counts are how many nodes and objects are in which state.
 type counts struct {
-	// ops counts what was done, waited by deletions that are only asked for.
+	// ops counts what was done; deletions only where the object is gone.
 	ops                            map[engine.Operation]int
 	nodes, ready, failed, blocked  int
 	leaving, deleting, gone, other int
@@ -33,7 +33,10 @@ func (e End) count() counts {
 		return c
 	}
 	for _, s := range e.Result.Statuses {
-		if s.Op != "" && s.Phase != v1alpha1.NodeDeleting {
+		switch {
+		case s.Op == "", s.Phase == v1alpha1.NodeDeleting:
+		case s.Op == engine.Observed && s.Phase != v1alpha1.NodeReady: // it may not even exist
+		default:
 			c.ops[s.Op]++
 		}
 		if s.ID == "" {
