@@ -63,6 +63,8 @@ type Planned struct {
 	Drift []engine.Conflict
 	// Taken are the fields that the apply would take from other managers.
 	Taken []engine.Conflict
+	// Adopts says that the object exists and would be taken over.
+	Adopts bool
 	// From is the graph that the object would be taken from.
 	From *inventory.Owner
 }

@@ -103,7 +103,7 @@ func (p *planner) liveOf(key inventory.Key) *unstructured.Unstructured {
 // apply asks what an apply would make of an object.
 func (p *planner) apply(ctx context.Context, a engine.Action) engine.Outcome {
 	want := a.Apply
-	found := Planned{Unknown: want.Unknown, Manager: want.Manager}
+	found := Planned{Unknown: want.Unknown, Manager: want.Manager, Adopts: want.TakeOver}
 	if want.TakeOver {
 		found.From = p.foreign(a.Key)
 	}

@@ -25,6 +25,8 @@ type State struct {
 	// Ready says that every node is as the graph says, and ready, and that
 	// nothing is left to be removed.
 	Ready bool
+	// Unfinished says that no run of what is recorded came to its end.
+	Unfinished bool
 	// Nodes are in the order of the graph, and then there are the objects that
 	// left it and are still there, without an ID.
 	Nodes []NodeState
@@ -189,6 +191,7 @@ func (a *Applier) recorded(ctx context.Context, stored *inventory.Inventory) (*S
 		n.ID, n.Wave = entry.Node, entry.Wave
 	}
 	state.Source = SourceInventory
+	state.Unfinished = !stored.Complete
 	state.Ready = state.Ready && stored.Complete
 	return state, nil
 }

@@ -50,7 +50,7 @@ that can't be reached, a module that had to be ended).`,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	module.AddCommand(newModuleInit(s), newModuleTest(s), newModuleVet(s))
-	cmd.AddCommand(crd, module, newRender(s), newValidate(s), newGraph(s), newDiff(s), newApply(s), newDelete(s),
+	cmd.AddCommand(crd, module, newRender(s), newValidate(s), newGraph(s), newDiff(s), newApply(s), newDelete(s), newStatus(s), newAdopt(s),
 		newVersion(s))
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return configure(cmd, s) }
 	return cmd

@@ -142,7 +142,7 @@ func refusal(n applier.Planned) string {
 	case n.Failure == nil:
 		return n.Waits
 	case n.Failure.Reason == engine.ReasonConflict:
-		return n.Failure.Message + "; --force-conflicts takes it"
+		return n.Failure.Message + "; apply takes it with --force-conflicts"
 	}
 	return n.Failure.Message
 }

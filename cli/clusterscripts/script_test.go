@@ -8,9 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +41,6 @@ func TestScripts(t *testing.T) {
 				RequireUniqueNames:  true,
 				Setup: func(env *testscript.Env) error {
 					env.Setenv("NO_COLOR", "1")
-					env.Setenv("OUT", os.Getenv("CLIB_OUT"))
 					env.Setenv("KUBECONFIG", c.Kubeconfig)
 					env.Setenv("NAMESPACE", c.Namespace)
 					env.Setenv("PEQUOD_NAMESPACE", c.Namespace)
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits":   exits,
+					"until":   until,
 					"some":    func(ts *testscript.TestScript, neg bool, args []string) { some(t, c, ts, neg, args) },
 					"remove":  func(ts *testscript.TestScript, _ bool, args []string) { remove(t, c, ts, args) },
 					"appears": func(ts *testscript.TestScript, neg bool, args []string) { appears(t, c, ts, neg, args) },
@@ -63,6 +65,24 @@ func TestScripts(t *testing.T) {
 				},
 			})
 		})
+	}
+}
+
+// until runs a command until its output matches: until PATTERN pequod …
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN COMMAND [ARG ...]")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		err := ts.Exec(args[1], args[2:]...)
+		switch {
+		case pattern.MatchString(ts.ReadFile("stdout")):
+			return
+		case time.Now().After(end):
+			ts.Fatalf("no match for %q, and in the end: %v", args[0], err)
+		}
 	}
 }
 

@@ -38,10 +38,18 @@ func signOf(a Action) byte {
 // WriteText prints a diff: a paragraph for each object, then the warnings, and in
 // the last line how many objects are added, changed and removed.
 func WriteText(w io.Writer, d Diff, color bool) error {
+	if err := WriteChanges(w, d, color); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, d.Plan())
+	return err
+}
+
+// WriteChanges prints a diff as [WriteText] does, without the last line.
+func WriteChanges(w io.Writer, d Diff, color bool) error {
 	b := bufio.NewWriter(w)
 	d.writeObjects(b, "", color)
 	d.writeWarnings(b, "", color)
-	fmt.Fprintln(b, d.Plan())
 	return b.Flush()
 }
 

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/objectdiff"
+)
+
+type adoptOptions struct {
+	renderFlags
+	clusterFlags
+	strategy string
+}
+
+func newAdopt(s streams) *cobra.Command {
+	o := &adoptOptions{}
+	strategies := []string{string(v1alpha1.AdoptTakeOwnership), string(v1alpha1.AdoptMirror)}
+	cmd := &cobra.Command{
+		Use:   "adopt -f FILENAME",
+		Short: "List the objects that a graph would have to adopt",
+		Long: `List the objects of graphs that exist in the cluster already and aren't the
+graphs' own: as spec.adopt of a ResourceGraph, to paste or to merge. Nothing is
+written to the cluster.
+
+Stderr says of each object who holds its fields, and what taking it over would
+change. An object that belongs to another graph is listed too, with a warning.
+
+The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
+		Example: `  pequod adopt -f graph.yaml > adopt.yaml`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("--strategy", o.strategy, strategies); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), s)
+		},
+	}
+	o.renderFlags.add(cmd)
+	o.clusterFlags.add(cmd)
+	fl := cmd.Flags()
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
+	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
+	fl.StringVar(&o.strategy, "strategy", strategies[0], "what becomes of the objects: TakeOwnership (they become the graph's own) or Mirror (they are only watched)")
+	must(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(strategies, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *adoptOptions) run(ctx context.Context, s streams) error {
+	graphs, err := o.graphs(ctx, s)
+	if err != nil {
+		return err
+	}
+	a, err := o.connect(warnTo(s.err))
+	if err != nil {
+		return err
+	}
+	asked := make([]givenGraph, len(graphs))
+	for i, g := range graphs {
+		asked[i] = givenGraph{adopting(g.ResourceGraph), g.pos}
+	}
+	plans, err := planEach(ctx, a, asked, applier.PlanOptions{})
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	var objects []objectdiff.Live
+	for _, plan := range plans {
+		found := slices.DeleteFunc(slices.Clone(plan.Nodes), func(n applier.Planned) bool { return !n.Adopts })
+		if len(found) == 0 {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("---\n")
+		}
+		if len(plans) > 1 {
+			fmt.Fprintf(&out, "# graph %s\n", plan.Owner)
+		}
+		if err := o.writeList(&out, plan, found); err != nil {
+			return err
+		}
+		for _, n := range found {
+			objects = append(objects, adopted(plan, n))
+		}
+	}
+	d, err := objectdiff.CompareLive(objects)
+	if err != nil {
+		return err
+	}
+	if err := objectdiff.WriteChanges(s.err, d, colored(s.err)); err != nil {
+		return outputError(err)
+	}
+	if _, err := s.out.Write(out.Bytes()); err != nil {
+		return outputError(err)
+	}
+	// What couldn't be asked may be an object to adopt; what else is in the way
+	// of a node isn't asked here.
+	code := printObstacles(s.err, plans, func(n applier.Planned) bool { return obstacle(n) == exitNoAnswer })
+	switch {
+	case code == exitNoAnswer:
+		return saidError{code}
+	case out.Len() == 0:
+		fmt.Fprintln(s.err, "pequod: nothing to adopt")
+		return saidError{exitNo}
+	}
+	return nil
+}
+
+// adopting is a graph that may adopt whatever its nodes name.
+func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
+	rg = rg.DeepCopy()
+	adopt := &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit, Strategy: v1alpha1.AdoptTakeOwnership}
+	for _, n := range rg.Spec.Graph.Nodes {
+		if n.Resource == nil {
+			continue
+		}
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON(n.Resource.Raw); err != nil {
+			continue // the plan says what is wrong with it
+		}
+		adopt.Resources = append(adopt.Resources, v1alpha1.ObjectRef{
+			APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(),
+		})
+	}
+	rg.Spec.Adopt = adopt
+	return rg
+}
+
+// adoptList is spec.adopt in the order in which people write it.
+type adoptList struct {
+	Adopt struct {
+		Mode      v1alpha1.AdoptMode `yaml:"mode"`
+		Strategy  string             `yaml:"strategy"`
+		Resources []adoptRef         `yaml:"resources"`
+	} `yaml:"adopt"`
+}
+
+type adoptRef struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Namespace  string `yaml:"namespace,omitempty"`
+	Name       string `yaml:"name"`
+}
+
+func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []applier.Planned) error {
+	var list adoptList
+	list.Adopt.Mode, list.Adopt.Strategy = v1alpha1.AdoptExplicit, o.strategy
+	for _, n := range found {
+		ref := adoptRef{
+			APIVersion: schema.GroupVersion{Group: n.Key.Group, Version: n.Version}.String(),
+			Kind:       n.Key.Kind, Name: n.Key.Name,
+		}
+		if n.Key.Namespace != plan.Owner.Namespace {
+			ref.Namespace = n.Key.Namespace
+		}
+		list.Adopt.Resources = append(list.Adopt.Resources, ref)
+	}
+	enc := yaml.NewEncoder(b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(list); err != nil {
+		return err
+	}
+	return enc.Close()
+}
+
+// adopted is what taking an object over would change, and from whom.
+func adopted(plan *applier.Plan, n applier.Planned) objectdiff.Live {
+	l := liveNode(plan, n)
+	l.Notes = nil
+	note := func(format string, args ...any) {
+		l.Notes = append(l.Notes, objectdiff.Warning{Rule: objectdiff.RuleTaken, Message: fmt.Sprintf(format, args...)})
+	}
+	var managers []string
+	for _, entry := range n.Live.GetManagedFields() {
+		if entry.Subresource == "" && !slices.Contains(managers, entry.Manager) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	if len(managers) > 0 {
+		note("its fields are held by %s", strings.Join(managers, ", "))
+	}
+	if n.From != nil {
+		note("it belongs to graph %s, which would lose it", n.From)
+	}
+	return l
+}

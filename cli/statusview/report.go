@@ -1,0 +1,89 @@
+package statusview
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/resolve"
+)
+
+// Report is the data of a status. Its shape only grows.
+type Report struct {
+	Graphs []Graph `json:"graphs"`
+}
+
+// Graph is one graph.
+type Graph struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Source says where the nodes are known from: given, cluster or inventory.
+	Source applier.Source `json:"source"`
+	Ready  bool           `json:"ready"`
+	// Unfinished says that no run of what is recorded came to its end.
+	Unfinished bool   `json:"unfinished,omitempty"`
+	Nodes      []Node `json:"nodes"`
+	// Outputs are those that can be told; UnknownOutputs says why the others can't.
+	Outputs        map[string]any    `json:"outputs,omitempty"`
+	UnknownOutputs map[string]string `json:"unknownOutputs,omitempty"`
+}
+
+// Node is one node, or without an id an object that left the graph.
+type Node struct {
+	ID string `json:"id,omitempty"`
+	// Wave counts from 1.
+	Wave       int                `json:"wave"`
+	APIVersion string             `json:"apiVersion"`
+	Kind       string             `json:"kind"`
+	Namespace  string             `json:"namespace,omitempty"`
+	Name       string             `json:"name"`
+	Phase      v1alpha1.NodePhase `json:"phase"`
+	Reason     string             `json:"reason,omitempty"`
+	Message    string             `json:"message,omitempty"`
+	BlockedBy  string             `json:"blockedBy,omitempty"`
+	Needs      []string           `json:"needs,omitempty"`
+}
+
+// reason is an error of an output without the output's name.
+func reason(err error) string {
+	var (
+		waits *resolve.WaitError
+		fails *resolve.EvalError
+	)
+	switch {
+	case errors.As(err, &waits):
+		return waits.Message
+	case errors.As(err, &fails):
+		return fails.Message
+	}
+	return err.Error()
+}
+
+// NewReport makes the report of states.
+func NewReport(states []*applier.State) Report {
+	r := Report{Graphs: []Graph{}}
+	for _, s := range states {
+		g := Graph{
+			Namespace: s.Owner.Namespace, Name: s.Owner.Name, Source: s.Source, Ready: s.Ready,
+			Unfinished: s.Unfinished, Nodes: []Node{}, Outputs: s.Outputs,
+		}
+		for name, err := range s.Unknown {
+			if g.UnknownOutputs == nil {
+				g.UnknownOutputs = map[string]string{}
+			}
+			g.UnknownOutputs[name] = reason(err)
+		}
+		for _, n := range s.Nodes {
+			g.Nodes = append(g.Nodes, Node{
+				ID: n.ID, Wave: n.Wave + 1,
+				APIVersion: schema.GroupVersion{Group: n.Key.Group, Version: n.Version}.String(),
+				Kind:       n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
+				Phase: n.Phase, Reason: n.Reason, Message: n.Message, BlockedBy: n.BlockedBy, Needs: n.Needs,
+			})
+		}
+		r.Graphs = append(r.Graphs, g)
+	}
+	return r
+}
