@@ -132,3 +132,40 @@ func TestStatusCause(t *testing.T) {
 		return fmt.Errorf("no cause in %q", stateLines(t, state, nil))
 	})
 }
+
+// TestStatusOfResourceGraph takes the spec from the cluster where it is there.
+func TestStatusOfResourceGraph(t *testing.T) {
+	t.Parallel()
+	c := clustertest.StartOwn(t) // with a definition that other tests do without
+	a := newApplier(t, c)
+	c.Apply(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: resourcegraphs.platform.pequod.io}
+spec:
+  group: platform.pequod.io
+  names: {kind: ResourceGraph, plural: resourcegraphs}
+  scope: Namespaced
+  versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+apiVersion: platform.pequod.io/v1alpha1
+kind: ResourceGraph
+metadata: {name: web}
+spec:
+  sourceRef: {apiVersion: pequod.io/v1alpha1, kind: Web, name: web}
+  platformRef: {module: web}
+  renderHash: x
+  graph:
+    nodes:
+    - id: config
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: b}}
+`)
+	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
+	state, err := a.StatusOf(t.Context(), owner)
+	if diff := cmp.Diff([]string{"not ready by cluster", "config: Pending; isn't applied"}, stateLines(t, state, err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := a.StatusOf(t.Context(), inventory.Owner{Namespace: c.Namespace, Name: "other"}); !errors.Is(err, applier.ErrNoGraph) {
+		t.Errorf("a graph that there isn't: %v", err)
+	}
+}

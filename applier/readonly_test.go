@@ -1,0 +1,128 @@
+package applier_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
+)
+
+// writes notes the requests that aren't reads: of a dry run "dry PATCH", of
+// another "PATCH".
+type writes struct {
+	mu   sync.Mutex
+	seen map[string]int
+	next http.RoundTripper
+}
+
+func (w *writes) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		text := r.Method
+		if r.URL.Query().Get("dryRun") == "All" || r.Method == http.MethodDelete && dryBody(r) {
+			text = "dry " + text
+		}
+		w.mu.Lock()
+		w.seen[text]++
+		w.mu.Unlock()
+	}
+	return w.next.RoundTrip(r)
+}
+
+// dryBody looks into the options of a DELETE, which stand in its body.
+func dryBody(r *http.Request) bool {
+	body, err := r.GetBody()
+	if err != nil {
+		return false
+	}
+	defer body.Close()
+	var b strings.Builder
+	buf := make([]byte, 1<<12)
+	n, _ := body.Read(buf)
+	b.Write(buf[:n])
+	return strings.Contains(b.String(), "All")
+}
+
+// TestNothingIsWritten holds plans and states to what they promise, over a graph
+// with all that a plan looks at: objects to make, to change, to correct, to make
+// anew, to adopt, to hand over and to remove.
+func TestNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	a := newApplier(t, c)
+	const before = `
+nodes:
+- id: changed
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: changed}, data: {a: b}}
+- id: fixed
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}, data: {a: b}, immutable: true}
+  applyPolicy: {recreate: OnImmutable}
+- id: gone
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: gone}}
+- id: left
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: left}}
+  applyPolicy: {deletionPolicy: Orphan}
+`
+	const after = `
+nodes:
+- id: new
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: new}}
+- id: changed
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: changed}, data: {a: c}}
+- id: fixed
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}, data: {a: c}, immutable: true}
+  applyPolicy: {recreate: OnImmutable}
+- id: found
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: found}, data: {a: b}}
+  applyPolicy: {mode: Adopt, conflictPolicy: Force}
+`
+	applied(t, a, parse(t, c, "all", before))
+	c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: found}, data: {a: x}}`)
+
+	log := &writes{seen: map[string]int{}}
+	config := rest.CopyConfig(c.Config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		log.next = next
+		return log
+	})
+	client, err := cluster.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
+	rg := parse(t, c, "all", after)
+
+	_, lines := planOf(t, watched, rg, applier.PlanOptions{})
+	want := []string{
+		"new: created", "changed: configured",
+		"fixed: recreated; the object that it replaces is still there; data: Forbidden: field is immutable when `immutable` is set",
+		"found: adopted takes data.a of clustertest",
+		"ConfigMap gone: deleted", "ConfigMap left: released",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("the plan (-want +got):\n%s", diff)
+	}
+	if log.seen["PATCH"]+log.seen["DELETE"]+log.seen["POST"]+log.seen["PUT"] > 0 || log.seen["dry PATCH"] == 0 || log.seen["dry DELETE"] == 0 {
+		t.Errorf("the requests of a plan: %v", log.seen)
+	}
+	clear(log.seen)
+	planOf(t, watched, rg, applier.PlanOptions{Offhand: true})
+	if _, err := watched.Status(t.Context(), rg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watched.StatusOf(t.Context(), inventory.Owner{Namespace: c.Namespace, Name: "all"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(log.seen) > 0 {
+		t.Errorf("the requests of a plan without dry runs, and of states: %v", log.seen)
+	}
+	applied(t, a, rg) // it is as it was: what was planned can be done
+}
