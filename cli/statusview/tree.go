@@ -2,13 +2,12 @@ package statusview
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
@@ -170,11 +169,7 @@ func (t Tree) outputs(b *strings.Builder, g Graph) {
 	values := map[string]string{}
 	for name, value := range g.Outputs {
 		names = append(names, name)
-		data, err := yaml.Marshal(value)
-		if err != nil {
-			data = []byte("(unreadable)")
-		}
-		values[name] = text(strings.TrimSpace(string(data)))
+		values[name] = text(outputText(value))
 	}
 	for name, why := range g.UnknownOutputs {
 		names = append(names, name)
@@ -192,6 +187,18 @@ func (t Tree) outputs(b *strings.Builder, g Graph) {
 		}
 		b.WriteString(branch + text(name) + ": " + values[name] + "\n")
 	}
+}
+
+// outputText is a text as it is, and any other value as JSON.
+func outputText(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value) // what CEL yields can be written
+	}
+	return string(data)
 }
 
 func (t Tree) paint(style, s string) string {

@@ -1,0 +1,148 @@
+package statusview_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/resolve"
+	"github.com/pequod-io/pequod/cli/statusview"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+func states() []*applier.State {
+	node := func(id, kind, namespace, name string, wave int, phase v1alpha1.NodePhase, message string, needs ...string) applier.NodeState {
+		key := inventory.Key{Kind: kind, Namespace: namespace, Name: name}
+		if kind == "Deployment" {
+			key.Group = "apps"
+		}
+		return applier.NodeState{
+			Status: engine.Status{ID: id, Key: key, Version: "v1", Wave: wave, Phase: phase, Message: message},
+			Needs:  needs,
+		}
+	}
+	return []*applier.State{{
+		Owner: inventory.Owner{Namespace: "shop", Name: "web"}, Source: applier.SourceGiven,
+		Nodes: []applier.NodeState{
+			// The order of the graph isn't that of the waves.
+			node("deployment", "Deployment", "shop", "web", 1, v1alpha1.NodeProgressing, "0 of 2 available: \x1b[31mno", "config"),
+			node("config", "ConfigMap", "shop", "web", 0, v1alpha1.NodeReady, ""),
+			node("space", "Namespace", "", "other", 0, v1alpha1.NodeReady, ""),
+			node("inside", "ConfigMap", "other", "x", 2, v1alpha1.NodeBlocked, "waits for deployment", "space", "deployment"),
+			node("", "Secret", "shop", "old", 0, v1alpha1.NodePending, "left the graph; the next apply removes it"),
+		},
+		Outputs: map[string]any{"url": "http://web", "ports": []any{int64(80)}},
+		Unknown: map[string]error{"ip": &resolve.WaitError{Path: "outputs.ip", Message: "waits for service.status"}, "odd": errors.New("is odd")},
+	}, {
+		Owner: inventory.Owner{Namespace: "shop", Name: "db"}, Source: applier.SourceInventory, Ready: true,
+		Nodes: []applier.NodeState{node("claim", "PersistentVolumeClaim", "shop", "db", 0, v1alpha1.NodeReady, "")},
+	}}
+}
+
+func TestWriteTree(t *testing.T) {
+	tests := map[string]struct {
+		tree statusview.Tree
+		want string
+	}{
+		"text": {statusview.Tree{}, `shop/web: not ready, 2 of 5 ready
+wave 1
+├── config      ConfigMap/web         ready
+└── space       Namespace/other       ready
+wave 2
+└── deployment  Deployment/web        progressing  0 of 2 available: \x1b[31mno
+wave 3
+└── inside      ConfigMap/x in other  blocked      waits for deployment
+left the graph
+└──             Secret/old            pending      left the graph; the next apply removes it
+
+shop/db: ready, 1 of 1 ready (by the record of what was applied)
+wave 1
+└── claim  PersistentVolumeClaim/db  ready
+`},
+		"wide": {statusview.Tree{Wide: true}, `shop/web: not ready, 2 of 5 ready
+wave 1
+├── config      v1 ConfigMap shop/web        ready
+└── space       v1 Namespace other           ready
+wave 2
+└── deployment  apps/v1 Deployment shop/web  progressing  ← config             0 of 2 available: \x1b[31mno
+wave 3
+└── inside      v1 ConfigMap other/x         blocked      ← space, deployment  waits for deployment
+left the graph
+└──             v1 Secret shop/old           pending                           left the graph; the next apply removes it
+outputs
+├── ip: (waits for service.status)
+├── odd: (is odd)
+├── ports: [80]
+└── url: http://web
+
+shop/db: ready, 1 of 1 ready (by the record of what was applied)
+wave 1
+└── claim  v1 PersistentVolumeClaim shop/db  ready
+`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := statusview.WriteTree(&b, statusview.NewReport(states()), test.tree); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWriteTreeColor(t *testing.T) {
+	var b bytes.Buffer
+	if err := statusview.WriteTree(&b, statusview.NewReport(states()[1:]), statusview.Tree{Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := "\x1b[1mshop/db\x1b[0m: \x1b[32mready\x1b[0m, 1 of 1 ready (by the record of what was applied)\n" +
+		"\x1b[2mwave 1\x1b[0m\n└── claim  PersistentVolumeClaim/db  \x1b[32mready\x1b[0m\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWriteDOT(t *testing.T) {
+	report := statusview.NewReport(states()[:1])
+	report.Graphs[0].Nodes = report.Graphs[0].Nodes[:2]
+	report.Graphs[0].Nodes[0].Message = `says "no\"`
+	var b bytes.Buffer
+	if err := statusview.WriteDOT(&b, report); err != nil {
+		t.Fatal(err)
+	}
+	want := `digraph pequod {
+  rankdir=TB;
+  node [shape=box, style=filled];
+  subgraph cluster_1 {
+    label="shop/web";
+    n1_1 [label="deployment\nDeployment/web\nprogressing\nsays \"no\\\"", fillcolor=khaki];
+    n1_2 [label="config\nConfigMap/web\nready", fillcolor=palegreen];
+    n1_2 -> n1_1;
+  }
+}
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReport(t *testing.T) {
+	got, err := json.Marshal(statusview.NewReport(states()[1:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"graphs":[{"namespace":"shop","name":"db","source":"inventory","ready":true,"nodes":[` +
+		`{"id":"claim","wave":1,"apiVersion":"v1","kind":"PersistentVolumeClaim","namespace":"shop","name":"db","phase":"Ready"}]}]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
