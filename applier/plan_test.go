@@ -335,10 +335,22 @@ nodes:
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	// When the other is on its way to take it, the first hands it over.
+	_, err := a.Apply(t.Context(), parse(t, c, "second", one+`
+- id: c
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
+`), applier.Options{Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := parse(t, c, "first", two[:strings.Index(two, "- id: b")])
+	if _, lines = planOf(t, a, only, applier.PlanOptions{}); !cmp.Equal(lines, []string{"a: unchanged", "ConfigMap b: released to second"}) {
+		t.Errorf("what another graph waits for: %v", lines)
+	}
 	second := parse(t, c, "second", one)
 	second.Spec.Adopt = &v1alpha1.Adopt{Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "ConfigMap", Name: "b"}}}
 	_, lines = planOf(t, a, second, applier.PlanOptions{})
-	want = []string{"b: adopted; from " + c.Namespace + "/first"}
+	want = []string{"b: adopted; from " + c.Namespace + "/first", "ConfigMap c: deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -346,7 +358,6 @@ nodes:
 	if _, err := a.Apply(t.Context(), second, applier.Options{Timeout: 20 * time.Second, Wait: true}); err != nil {
 		t.Fatal(err)
 	}
-	only := parse(t, c, "first", two[:strings.Index(two, "- id: b")])
 	if _, lines = planOf(t, a, only, applier.PlanOptions{}); !cmp.Equal(lines, []string{"a: unchanged"}) {
 		t.Errorf("what another graph took: %v", lines)
 	}

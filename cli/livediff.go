@@ -130,7 +130,7 @@ func liveNode(plan *applier.Plan, n applier.Planned) objectdiff.Live {
 	}
 	if n.Op != engine.Corrected {
 		for _, c := range n.Taken {
-			note(objectdiff.RuleTaken, c.Field, "is taken from %s", c.Manager)
+			note(objectdiff.RuleTaken, c.Field, "taken from %s", c.Manager)
 		}
 	}
 	return l
