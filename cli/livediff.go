@@ -60,6 +60,7 @@ func saidCode(code int) error {
 }
 
 // planEach plans graphs beside each other, and gives the plans in their order.
+// With ReportDrift, graphs whose policy says so leave drift as it is.
 func planEach(ctx context.Context, a *applier.Applier, graphs []givenGraph, o applier.PlanOptions) ([]*applier.Plan, error) {
 	plans := make([]*applier.Plan, len(graphs))
 	g, ctx := errgroup.WithContext(ctx)
@@ -67,7 +68,7 @@ func planEach(ctx context.Context, a *applier.Applier, graphs []givenGraph, o ap
 	for i, rg := range graphs {
 		g.Go(func() (err error) {
 			opts := o
-			opts.ReportDrift = false // it is what is asked for
+			opts.ReportDrift = o.ReportDrift && rg.Spec.DriftPolicy == v1alpha1.DriftReport
 			plans[i], err = a.Plan(ctx, rg.ResourceGraph, opts)
 			return graphError(rg.ResourceGraph, err)
 		})
@@ -215,9 +216,13 @@ var dryRunModes = []string{"none", "server", "client"}
 // dryRun prints what applying graphs would do, a line for each object as kubectl
 // does it.
 func dryRun(ctx context.Context, s streams, a *applier.Applier, graphs []givenGraph, mode string, o applier.PlanOptions) error {
-	o.Offhand = mode == "client"
+	o.Offhand, o.ReportDrift = mode == "client", true
 	plans, err := planEach(ctx, a, graphs, o)
-	if err != nil {
+	switch {
+	case errors.Is(err, engine.ErrEmpty):
+		printError(s.err, err)
+		return saidError{exitNo} // as the apply itself
+	case err != nil:
 		return err
 	}
 	var b strings.Builder
