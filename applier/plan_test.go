@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -151,6 +153,8 @@ func TestPlan(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Fatalf("offhand (-want +got):\n%s", diff)
 	}
+	applied(t, a, changed)
+	asPlanned(t, c, plan)
 }
 
 func TestPlanDrift(t *testing.T) {
@@ -189,6 +193,8 @@ func TestPlanDrift(t *testing.T) {
 	if want = "config: configured takes data.a of kubectl-edit"; lines[0] != want {
 		t.Errorf("got  %s\nwant %s", lines[0], want)
 	}
+	applied(t, a, rg)
+	asPlanned(t, c, plan)
 }
 
 func TestPlanFindings(t *testing.T) {
@@ -301,18 +307,80 @@ func TestPlanAdopt(t *testing.T) {
 	if lines[1] != "deployment: adopted" {
 		t.Fatal(lines)
 	}
-	predicted := plan.Nodes[1].Object.DeepCopy()
 	applied(t, a, rg)
-	got := c.Get(t, "apps/v1", "Deployment", "web")
-	for _, o := range []map[string]any{predicted.Object, got.Object} {
-		delete(o, "status")
-		m := o["metadata"].(map[string]any)
+	asPlanned(t, c, plan)
+}
+
+// asPlanned compares what a plan said that objects would be with what they are.
+func asPlanned(t *testing.T, c *clustertest.Cluster, plan *applier.Plan) {
+	t.Helper()
+	kept := func(obj *unstructured.Unstructured) map[string]any {
+		copied := obj.DeepCopy().Object
+		delete(copied, "status")
+		m := copied["metadata"].(map[string]any)
 		for _, k := range []string{"managedFields", "resourceVersion", "generation", "annotations"} {
 			delete(m, k)
 		}
+		return copied
 	}
-	if diff := cmp.Diff(got.Object, predicted.Object); diff != "" {
-		t.Errorf("the plan of an adoption isn't what comes of it (-real +planned):\n%s", diff)
+	for _, n := range plan.Nodes {
+		if n.Live == nil {
+			continue // of what is made anew, the API server adds to what is planned
+		}
+		planned := n.Object
+		if planned == nil {
+			planned = n.Live
+		}
+		gv := schema.GroupVersion{Group: n.Key.Group, Version: n.Version}
+		got := c.Get(t, gv.String(), n.Key.Kind, n.Key.Name)
+		if diff := cmp.Diff(kept(got), kept(planned)); diff != "" {
+			t.Errorf("%s isn't as planned (-real +planned):\n%s", n.ID, diff)
+		}
+	}
+}
+
+// TestPlanReplicas plans what becomes of replicas, which several want to set.
+func TestPlanReplicas(t *testing.T) {
+	t.Parallel()
+	deployment := webGraph[strings.Index(webGraph, "- id: deployment"):strings.Index(webGraph, "  dependencies: [config]")]
+	with := "nodes:\n" + deployment
+	without := strings.Replace(with, "      replicas: 2\n", "", 1)
+	tests := map[string]struct {
+		scale         bool
+		before, after string
+		op            engine.Operation
+	}{
+		"the graph wants them no more":    {before: with, after: without, op: engine.Unchanged},
+		"an autoscaler has them":          {before: with, after: strings.Replace(with, "image: nginx", "image: other", 1), scale: true, op: engine.Configured},
+		"an autoscaler has them no more":  {before: without, after: with, op: engine.Configured},
+		"they are left to others":         {before: with, after: strings.Replace(with, "replicas: 2", "replicas: 5", 1) + "  applyPolicy: {ignoreFields: [spec.replicas]}\n", op: engine.Unchanged},
+		"the graph wants others, and may": {before: with, after: strings.Replace(with, "replicas: 2", "replicas: 5", 1), op: engine.Configured},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := clustertest.Start(t)
+			a := newApplier(t, c)
+			applied(t, a, parse(t, c, "web", test.before))
+			if test.scale {
+				client, err := c.Resource("apps/v1", "Deployment", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = client.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`),
+					metav1.PatchOptions{FieldManager: "kube-controller-manager"}, "scale")
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			rg := parse(t, c, "web", test.after)
+			plan, lines := planOf(t, a, rg, applier.PlanOptions{})
+			if plan.Nodes[0].Op != test.op {
+				t.Errorf("planned: %s", lines)
+			}
+			applied(t, a, rg)
+			asPlanned(t, c, plan)
+		})
 	}
 }
 
