@@ -17,6 +17,8 @@ type PlanOptions struct {
 	// Offhand asks the API server for what there is and for nothing more: no dry
 	// run is sent, and what would change in an object isn't known.
 	Offhand bool
+	// Siblings are graphs that would be applied at the same time, as in [Options].
+	Siblings []*v1alpha1.ResourceGraph
 }
 
 // Plan is what an apply would do.
@@ -90,6 +92,17 @@ type Leaving struct {
 // would be. Whatever is wrong with one node is told of that node; the error says
 // that nothing can be told.
 func (a *Applier) Plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOptions) (*Plan, error) {
+	plan, err := a.plan(ctx, rg, o)
+	if err != nil {
+		return nil, err
+	}
+	if takes := a.handedOver(ctx, rg, plan, o.Siblings); takes != nil {
+		return a.plan(ctx, takes, o)
+	}
+	return plan, nil
+}
+
+func (a *Applier) plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOptions) (*Plan, error) {
 	stored, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
 	if err != nil {
 		return nil, err

@@ -342,7 +342,7 @@ func asPlanned(t *testing.T, c *clustertest.Cluster, plan *applier.Plan) {
 // TestPlanReplicas plans what becomes of replicas, which several want to set.
 func TestPlanReplicas(t *testing.T) {
 	t.Parallel()
-	deployment := webGraph[strings.Index(webGraph, "- id: deployment"):strings.Index(webGraph, "  dependencies: [config]")]
+	deployment := plannedGraph[strings.Index(plannedGraph, "- id: deployment"):strings.Index(plannedGraph, "  dependencies: [config]")]
 	with := "nodes:\n" + deployment
 	without := strings.Replace(with, "      replicas: 2\n", "", 1)
 	tests := map[string]struct {
@@ -403,7 +403,16 @@ nodes:
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// When the other is on its way to take it, the first hands it over.
+	// Unless both are applied together, and the first hands it over.
+	only := parse(t, c, "first", two[:strings.Index(two, "- id: b")])
+	together := applier.PlanOptions{Siblings: []*v1alpha1.ResourceGraph{only, parse(t, c, "second", one)}}
+	_, first := planOf(t, a, together.Siblings[0], together)
+	_, second := planOf(t, a, together.Siblings[1], together)
+	want = []string{"a: unchanged", "ConfigMap b: released to second", "b: adopted; from " + c.Namespace + "/first"}
+	if diff := cmp.Diff(want, append(first, second...)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// So it does when the other is on its way to take it.
 	_, err := a.Apply(t.Context(), parse(t, c, "second", one+`
 - id: c
   resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
@@ -411,19 +420,18 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	only := parse(t, c, "first", two[:strings.Index(two, "- id: b")])
 	if _, lines = planOf(t, a, only, applier.PlanOptions{}); !cmp.Equal(lines, []string{"a: unchanged", "ConfigMap b: released to second"}) {
 		t.Errorf("what another graph waits for: %v", lines)
 	}
-	second := parse(t, c, "second", one)
-	second.Spec.Adopt = &v1alpha1.Adopt{Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "ConfigMap", Name: "b"}}}
-	_, lines = planOf(t, a, second, applier.PlanOptions{})
+	taking := parse(t, c, "second", one)
+	taking.Spec.Adopt = &v1alpha1.Adopt{Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "ConfigMap", Name: "b"}}}
+	_, lines = planOf(t, a, taking, applier.PlanOptions{})
 	want = []string{"b: adopted; from " + c.Namespace + "/first", "ConfigMap c: deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// Then it is no longer the first's to remove.
-	if _, err := a.Apply(t.Context(), second, applier.Options{Timeout: 20 * time.Second, Wait: true}); err != nil {
+	if _, err := a.Apply(t.Context(), taking, applier.Options{Timeout: 20 * time.Second, Wait: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, lines = planOf(t, a, only, applier.PlanOptions{}); !cmp.Equal(lines, []string{"a: unchanged"}) {

@@ -23,8 +23,9 @@ import (
 // remembers what it was asked to do.
 type planner struct {
 	*Applier
-	engine  *engine.Engine
-	offhand bool
+	engine   *engine.Engine
+	offhand  bool
+	siblings []*v1alpha1.ResourceGraph
 	// brought are the kinds and namespaces that come with the graph.
 	kinds      map[schema.GroupKind]bool
 	namespaces map[string]bool
@@ -37,7 +38,7 @@ type planner struct {
 
 func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o PlanOptions) *planner {
 	p := &planner{
-		Applier: a, engine: e, offhand: o.Offhand,
+		Applier: a, engine: e, offhand: o.Offhand, siblings: o.Siblings,
 		kinds: map[schema.GroupKind]bool{}, namespaces: map[string]bool{},
 		live: map[inventory.Key]*unstructured.Unstructured{}, nodes: map[string]*Planned{},
 		leaving: map[inventory.Key]*Leaving{},
@@ -69,8 +70,8 @@ func (p *planner) do(ctx context.Context, a engine.Action) engine.Outcome {
 		p.see(o)
 		return o
 	case engine.Others:
-		list, err := p.Inventories.List(ctx, p.engine.Owner().Namespace)
-		return engine.Outcome{Claims: inventory.ClaimsOn(p.engine.Owner(), list), Err: err}
+		claims, err := p.claims(ctx, p.engine.Owner(), p.siblings)
+		return engine.Outcome{Claims: claims, Err: err}
 	case engine.Record:
 		inv := *a.Inventory
 		return engine.Outcome{Saved: &inv}

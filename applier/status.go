@@ -156,8 +156,8 @@ func (a *Applier) peek(e *engine.Engine) func(context.Context, engine.Action) en
 		case engine.Survey, engine.Read:
 			return a.Client.Do(ctx, e.Owner().Selector(), action)
 		case engine.Others:
-			list, err := a.Inventories.List(ctx, e.Owner().Namespace)
-			return engine.Outcome{Claims: inventory.ClaimsOn(e.Owner(), list), Err: err}
+			claims, err := a.claims(ctx, e.Owner(), nil)
+			return engine.Outcome{Claims: claims, Err: err}
 		case engine.Explain:
 			why, err := cause.Find(ctx, a.Client, action.Object)
 			return engine.Outcome{Message: why, Err: err}

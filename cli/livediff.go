@@ -63,6 +63,9 @@ func saidCode(code int) error {
 // With ReportDrift, graphs whose policy says so leave drift as it is.
 func planEach(ctx context.Context, a *applier.Applier, graphs []givenGraph, o applier.PlanOptions) ([]*applier.Plan, error) {
 	plans := make([]*applier.Plan, len(graphs))
+	for _, rg := range graphs {
+		o.Siblings = append(o.Siblings, rg.ResourceGraph)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(graphsAtOnce)
 	for i, rg := range graphs {
