@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/clustertest/faultproxy"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
@@ -125,4 +126,29 @@ nodes:
 		t.Errorf("the requests of a plan without dry runs, and of states: %v", log.seen)
 	}
 	applied(t, a, rg) // it is as it was: what was planned can be done
+}
+
+// TestPlanInsists plans while the API server has trouble.
+func TestPlanInsists(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	rg := parse(t, c, "web", plannedGraph)
+	proxy := c.Proxy(t, 3)
+	a := benchOn(t, c, proxy.Config(c.Config)).applier
+	trouble := []faultproxy.Fault{faultproxy.Status{Code: http.StatusInternalServerError}}
+	proxy.Inject(
+		faultproxy.Rule{Verbs: []string{"list"}, Times: 2, Faults: trouble},
+		faultproxy.Rule{Verbs: []string{"apply"}, Times: 3, Faults: trouble},
+	)
+	_, lines := planOf(t, a, rg, applier.PlanOptions{})
+	want := []string{
+		"config: created", "deployment: created", "service: created",
+		"late: created ?data.ip ?data.port; data.ip is known after the apply",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(proxy.Faults()) == 0 {
+		t.Error("nothing failed")
+	}
 }

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/safetext"
+)
+
+var dryRunModes = []string{"none", "server", "client"}
+
+func dryRun(ctx context.Context, s streams, a *applier.Applier, graphs []givenGraph, mode string, o applier.PlanOptions) error {
+	o.Offhand, o.ReportDrift = mode == "client", true
+	plans, err := planEach(ctx, a, graphs, o)
+	switch {
+	case errors.Is(err, engine.ErrEmpty):
+		printError(s.err, err)
+		return saidError{exitNo} // as the apply itself
+	case err != nil:
+		return err
+	}
+	var b strings.Builder
+	for _, plan := range plans {
+		writePlan(&b, plan, mode)
+	}
+	if _, err := io.WriteString(s.out, b.String()); err != nil {
+		return outputError(err)
+	}
+	return saidCode(printObstacles(s.err, plans, func(applier.Planned) bool { return true }))
+}
+
+func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
+	say := func(group, kind, namespace, name, what string) {
+		resource := strings.ToLower(kind)
+		if group != "" {
+			resource += "." + group
+		}
+		if namespace != "" && namespace != plan.Owner.Namespace {
+			name += " -n " + namespace
+		}
+		fmt.Fprintf(b, "%s/%s %s (%s dry run)\n", resource, name, what, mode)
+	}
+	nodes := slices.Clone(plan.Nodes)
+	slices.SortStableFunc(nodes, func(x, y applier.Planned) int { return cmp.Compare(x.Wave, y.Wave) })
+	for _, n := range nodes {
+		if n.Failure == nil && n.Waits == "" && n.Op != engine.Observed {
+			say(n.Key.Group, n.Key.Kind, n.Key.Namespace, n.Key.Name, string(n.Op))
+		}
+	}
+	for _, l := range plan.Leaving {
+		what := "pruned"
+		switch {
+		case l.Failure != nil:
+			what = "not pruned: " + safetext.Line(l.Failure.Message, "")
+		case l.To != nil:
+			what = "handed over to graph " + l.To.String()
+		case l.Op == engine.Released:
+			what = "released"
+		}
+		say(l.Key.Group, l.Key.Kind, l.Key.Namespace, l.Key.Name, what)
+	}
+}
