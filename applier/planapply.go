@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
+// apply asks what an apply would make of an object.
 func (p *planner) apply(ctx context.Context, a engine.Action) engine.Outcome {
 	want := a.Apply
 	found := Planned{Unknown: want.Unknown, Manager: want.Manager, Adopts: want.TakeOver}
@@ -66,6 +67,8 @@ func (p *planner) apply(ctx context.Context, a engine.Action) engine.Outcome {
 	return o
 }
 
+// withLabels is an object of which it isn't known how it would change, only that
+// it would be the graph's.
 func withLabels(live, wanted *unstructured.Unstructured) *unstructured.Unstructured {
 	live = live.DeepCopy()
 	labels := live.GetLabels()
@@ -81,6 +84,7 @@ func unknownText(want *engine.Application) string {
 	return fmt.Sprintf("%s is known after the apply", want.Unknown[0].Path)
 }
 
+// foreign is the graph that an object belongs to now.
 func (p *planner) foreign(key inventory.Key) *inventory.Owner {
 	live := p.liveOf(key)
 	if live == nil {
@@ -92,6 +96,7 @@ func (p *planner) foreign(key inventory.Key) *inventory.Owner {
 	return nil
 }
 
+// unchecked says why a dry run can't tell anything about an object.
 func (p *planner) unchecked(ctx context.Context, a engine.Action, live *unstructured.Unstructured) string {
 	if live != nil || p.offhand {
 		return ""
@@ -114,6 +119,7 @@ func (p *planner) unchecked(ctx context.Context, a engine.Action, live *unstruct
 	return ""
 }
 
+// drift is what others did to the fields of a graph since its last apply.
 func drift(applied, live *unstructured.Unstructured, manager string) []engine.Conflict {
 	lost, err := fields.Lost(applied, live, manager)
 	if err != nil {

@@ -97,11 +97,6 @@ func (p *planner) liveOf(key inventory.Key) *unstructured.Unstructured {
 	return p.live[key]
 }
 
-// apply asks what an apply would make of an object.
-// withLabels is an object of which it isn't known how it would change, only that
-// it would be the graph's.
-// foreign is the graph that an object belongs to now.
-// unchecked says why a dry run can't tell anything about an object.
 // remove asks whether an object could be deleted or released, and says that it is.
 func (p *planner) remove(ctx context.Context, a engine.Action) engine.Outcome {
 	var f *engine.Failure
@@ -127,7 +122,6 @@ func (p *planner) remove(ctx context.Context, a engine.Action) engine.Outcome {
 	return engine.Outcome{}
 }
 
-// drift is what others did to the fields of a graph since its last apply.
 // plan puts together what the engine decided and what was found out.
 func (p *planner) plan() *Plan {
 	plan := &Plan{Owner: p.engine.Owner()}

@@ -14,8 +14,11 @@ import (
 	"github.com/pequod-io/pequod/cli/safetext"
 )
 
+// dryRunModes are the values of --dry-run, in kubectl's words.
 var dryRunModes = []string{"none", "server", "client"}
 
+// dryRun prints what applying graphs would do, a line for each object as kubectl
+// does it.
 func dryRun(ctx context.Context, s streams, a *applier.Applier, graphs []givenGraph, mode string, o applier.PlanOptions) error {
 	o.Offhand, o.ReportDrift = mode == "client", true
 	plans, err := planEach(ctx, a, graphs, o)

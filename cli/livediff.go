@@ -209,7 +209,3 @@ func failureCode(f *engine.Failure) int {
 	}
 	return exitNo
 }
-
-// dryRunModes are the values of --dry-run, in kubectl's words.
-// dryRun prints what applying graphs would do, a line for each object as kubectl
-// does it.
