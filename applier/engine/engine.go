@@ -58,11 +58,16 @@ type Engine struct {
 	// managers are the field managers that nodes name.
 	managers map[string]bool
 
-	world   map[inventory.Key]*observed
-	entries map[inventory.Key]inventory.Entry
-	wanted  []inventory.Entry // the part of entries that the graph lists
-	leaving [][]*leaver       // nil until everything is ready
-	claims  *inventory.Claims // nil until asked
+	world      map[inventory.Key]*observed
+	entries    map[inventory.Key]inventory.Entry
+	wanted     []inventory.Entry // the part of entries that the graph lists
+	leaving    [][]*leaver       // nil until everything is ready
+	leavers    map[inventory.Key]*leaver
+	level      int               // of leaving, the first that isn't gone
+	pruning    bool              // everything was ready, once
+	handedOver bool              // what other graphs list
+	claims     *inventory.Claims // nil until asked
+	claimed    time.Time         // when that was answered
 
 	// lost says that there was no inventory: what carries the graph's labels
 	// makes a new one.
@@ -157,6 +162,18 @@ func (e *Engine) takeInventory(stored *inventory.Inventory) {
 	}
 	// An unchanged run finds its intent recorded.
 	e.intent = !e.lost && stored.Revision == e.revision && len(e.entries) == len(stored.Entries)
+	// What left has no node any more: other graphs are told so before it goes.
+	left := maps.Clone(e.entries)
+	for _, entry := range wanted {
+		delete(left, entry.Key)
+	}
+	for key, entry := range left {
+		if entry.Node != "" {
+			entry.Node = ""
+			e.entries[key] = entry
+			e.intent = false
+		}
+	}
 }
 
 // addNodes makes the nodes, in the order of the graph and in that of their waves.

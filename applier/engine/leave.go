@@ -12,22 +12,10 @@ type leaver struct {
 	failureState              // of removing
 	look         failureState // of reading
 	entry        inventory.Entry
-	deleted      bool
 	gone         bool
 	polled       time.Time
 	status       Status
-}
-
-func (l *leaver) asked(v Verb) {
-	l.succeeded()
-	switch v {
-	case Delete:
-		l.deleted = true
-		l.status.Op = Deleted
-	case Release:
-		l.status.Op = Released
-		l.gone = true
-	}
+	shown        Status // as the last step reported it
 }
 
 // prune removes what left the graph, level by level: Completed when all of it
@@ -36,68 +24,96 @@ func (e *Engine) prune() Phase {
 	if !e.opts.Prune {
 		return Completed
 	}
-	if e.leaving == nil {
+	if !e.pruning {
 		e.startPrune()
 	}
-	phase := Completed
-	var gone []inventory.Key
-	for _, level := range e.leaving {
+	for ; e.level < len(e.leaving); e.level++ {
 		left, stuck := 0, 0
-		for _, l := range level {
+		for _, l := range e.leaving[e.level] {
 			e.visitLeaver(l)
-			switch {
-			case l.gone:
-				gone = append(gone, l.entry.Key)
+			if l.gone {
 				continue
-			case !l.flying && l.failure != nil && l.failure.Terminal:
-				stuck++
 			}
 			left++
-		}
-		if left > 0 {
-			if phase = Pruning; left == stuck {
-				phase = Stuck
+			if l.status.hopeless() {
+				stuck++
 			}
-			break
+		}
+		switch {
+		case left == 0:
+		case left == stuck:
+			return Stuck
+		default:
+			return Pruning
 		}
 	}
-	// What is gone is so in the inventory too; what isn't stays.
-	e.keep(gone)
-	return phase
+	return Completed
 }
 
 // startPrune finds out what left, now that it is known which objects are which.
 func (e *Engine) startPrune() {
-	e.leaving = [][]*leaver{}
+	kept := inventory.Survivors(e.Inventory().Entries, e.wanted, nil)
+	e.entries = make(map[inventory.Key]inventory.Entry, len(kept))
+	for _, entry := range kept {
+		e.entries[entry.Key] = entry
+	}
+	e.findLeaving()
+	e.pruning = true
+}
+
+// findLeaving makes the levels of what leaves; what is known of it stays.
+func (e *Engine) findLeaving() {
+	known, gone := e.leavers, []*leaver{}
+	for _, level := range e.leaving {
+		for _, l := range level {
+			if l.gone {
+				gone = append(gone, l)
+			}
+		}
+	}
+	e.leaving, e.leavers = [][]*leaver{gone}, map[inventory.Key]*leaver{}
 	for _, level := range inventory.Leaving(e.Inventory().Entries, e.wanted) {
 		var leavers []*leaver
 		for _, entry := range level {
-			leavers = append(leavers, &leaver{entry: entry, status: Status{
-				Key: entry.Key, Version: entry.Version, Wave: entry.Wave, Phase: v1alpha1.NodePending,
-			}})
+			l := known[entry.Key]
+			if l == nil {
+				l = &leaver{status: Status{Key: entry.Key, Version: entry.Version, Wave: entry.Wave, Phase: v1alpha1.NodePending}}
+			}
+			l.entry = entry
+			leavers = append(leavers, l)
+			e.leavers[entry.Key] = l
 		}
 		e.leaving = append(e.leaving, leavers)
 	}
 }
 
-// keep is what the inventory holds when something is gone.
-func (e *Engine) keep(gone []inventory.Key) {
-	kept := inventory.Survivors(e.Inventory().Entries, e.wanted, gone)
-	e.entries = make(map[inventory.Key]inventory.Entry, len(kept))
-	for _, entry := range kept {
-		e.entries[entry.Key] = entry
+// handOver gives other graphs what they list, before everything of this one is
+// ready: two graphs that swap objects would wait for each other without end.
+func (e *Engine) handOver() {
+	if !e.opts.Prune || e.handedOver {
+		return
 	}
-}
-
-func (e *Engine) leaver(key inventory.Key) *leaver {
+	if e.leaving == nil {
+		e.findLeaving()
+	}
+	done := true
 	for _, level := range e.leaving {
 		for _, l := range level {
-			if l.entry.Key == key {
-				return l
+			seen := e.world[l.entry.Key]
+			if l.gone || seen == nil || seen.absent || !e.ours(l.entry.Key, seen) {
+				continue
+			}
+			if e.claims == nil {
+				e.claimsKnown()
+				return
+			}
+			if fate, _ := e.decideLeaver(l, seen); fate == fateHandOver {
+				e.visitLeaver(l)
+				done = false
 			}
 		}
 	}
-	return nil
+	e.handedOver = done
 }
 
 // fate is what becomes of an object that left the graph.
@@ -129,7 +145,8 @@ func (e *Engine) decideLeaver(l *leaver, seen *observed) (fate, *inventory.Owner
 			return fateHandOver, &other
 		}
 	}
-	if l.entry.Orphan || e.opts.Orphan {
+	// What the graph goes on to look at, or lists to be only mirrored, isn't unwanted.
+	if l.entry.Orphan || e.opts.Orphan || e.byKey[l.entry.Key] != nil {
 		return fateRelease, nil
 	}
 	return fateDelete, nil
@@ -141,64 +158,99 @@ func (e *Engine) visitLeaver(l *leaver) {
 	}
 	seen := e.world[l.entry.Key]
 	fate, to := e.decideLeaver(l, seen)
-	l.status.Message, l.status.Reason = "", ""
 	switch fate {
 	case fateRead:
 		e.readLeaver(l)
 		return
-	case fateGone, fateForeign:
-		l.gone = true
-		l.status.Phase = v1alpha1.NodeGone
-		if fate == fateForeign {
-			l.status.Op, l.status.Message = Released, "is no longer the graph's"
-		} else if l.status.Op == "" {
-			l.status.Op = Deleted
-		}
+	case fateGone:
+		e.left(l, Deleted, "")
+		return
+	case fateForeign:
+		e.left(l, Released, "is no longer the graph's")
 		return
 	case fateWait:
-		l.status.Phase, l.status.Message = v1alpha1.NodeDeleting, deletionText(seen)
+		l.succeeded()
+		l.show(v1alpha1.NodeDeleting, deletionText(seen))
 		l.status.Op = Deleted
 		e.poll(l.entry.Key, l.entry.Version, "", l.status.Phase, seen, &l.look, &l.polled)
 		return
 	}
 	if l.failure != nil && l.failure.Terminal || e.wait(&l.failureState) {
-		l.status.Phase, l.status.Message, l.status.Reason = v1alpha1.NodeFailed, l.failure.Message, l.failure.Reason
+		l.fail(&l.failureState, l.failure.Message)
 		return
 	}
-	key := Action{Key: l.entry.Key, Version: l.entry.Version}
+	action := Action{Key: l.entry.Key, Version: l.entry.Version}
 	switch fate {
 	case fateDelete:
-		key.Verb, key.UID = Delete, seen.uid
+		action.Verb = Delete
 	case fateRelease, fateHandOver:
-		key.Verb, key.UID, key.To = Release, seen.uid, to
+		action.Verb, action.To = Release, to
 	}
+	action.UID, action.ResourceVersion = seen.uid, seen.version
 	// Before anything is removed: does another graph list it?
-	if e.claims == nil && !e.askOthers() {
+	if !e.claimsKnown() {
+		if e.asked.failure != nil {
+			l.fail(&e.asked, "whether another graph lists it can't be told: "+e.asked.failure.Message)
+		}
 		return
 	}
-	if e.write(key) {
-		l.flying = true
-		l.status.Phase = v1alpha1.NodeDeleting
+	if !e.write(action) {
+		l.show(v1alpha1.NodePending, "")
+		return
 	}
+	l.flying = true
+	l.show(v1alpha1.NodeDeleting, "")
 }
 
 func (e *Engine) readLeaver(l *leaver) {
 	if l.look.flying {
 		return
 	}
-	if e.wait(&l.look) {
-		l.status.Phase, l.status.Message, l.status.Reason = v1alpha1.NodeFailed, l.look.failure.Message, l.look.failure.Reason
+	if terminal := l.look.failure != nil && l.look.failure.Terminal; terminal || e.wait(&l.look) {
+		l.fail(&l.look, l.look.failure.Message)
 		return
 	}
 	l.look.flying = true
-	e.actions = append(e.actions, Action{Verb: Read, Key: l.entry.Key, Version: l.entry.Version})
+	e.ask(Action{Verb: Read, Key: l.entry.Key, Version: l.entry.Version})
 }
 
-// askOthers asks once which objects other graphs list.
-func (e *Engine) askOthers() bool {
-	if !e.asked.flying && !e.wait(&e.asked) {
+func (l *leaver) show(phase v1alpha1.NodePhase, message string) {
+	l.status.Phase, l.status.Message, l.status.Reason = phase, message, ""
+	l.status.Attempts, l.status.NextAttempt = l.failures, noTime
+}
+
+func (l *leaver) fail(s *failureState, message string) {
+	l.show(v1alpha1.NodeFailed, message)
+	l.status.Reason, l.status.Attempts = s.failure.Reason, s.failures
+	if !s.failure.Terminal {
+		l.status.NextAttempt = s.retryAt
+	}
+}
+
+// left notes that an object is gone, or another's; from the inventory it goes too.
+func (e *Engine) left(l *leaver, op Operation, message string) {
+	l.gone = true
+	delete(e.entries, l.entry.Key)
+	l.show(v1alpha1.NodeGone, message)
+	if l.status.Op == "" {
+		l.status.Op = op
+	}
+}
+
+// fresh is how long it counts what other graphs list: they take on objects
+// while this one waits for others to go.
+const fresh = 5 * time.Second
+
+// claimsKnown says whether it is known which objects other graphs list, and
+// asks if it isn't.
+func (e *Engine) claimsKnown() bool {
+	if e.claims != nil && e.now.Sub(e.claimed) < fresh {
+		return true
+	}
+	terminal := e.asked.failure != nil && e.asked.failure.Terminal
+	if !e.asked.flying && !terminal && !e.wait(&e.asked) {
 		e.asked.flying = true
-		e.actions = append(e.actions, Action{Verb: Others})
+		e.ask(Action{Verb: Others})
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -24,6 +25,7 @@ type node struct {
 	version string
 	wave    int
 	needs   []*node
+	root    *node // of a blocked node: the one that isn't blocked itself, for which all wait
 	gate    *readiness.Gate
 	read    bool // expressions read its object
 
@@ -40,6 +42,8 @@ type node struct {
 	want   wanted
 	state  state
 	status Status
+	shown  Status // as the last step reported it
+	lost   bool   // it failed for good, or waits for one that has
 }
 
 // wanted is the object with its references resolved, as long as what they read
@@ -55,11 +59,13 @@ type wanted struct {
 type state struct {
 	failureState              // of writing
 	look         failureState // of reading
-	// digest is what was wanted when the last apply failed.
+	// digest is what was wanted by the last apply, and uid of which object.
 	digest      string
+	uid         types.UID
 	recreating  bool
 	corrections int
 	corrected   time.Time
+	correctable time.Time // when the next correction is made
 	explained   time.Time
 	polled      time.Time
 	cause       string
@@ -83,6 +89,7 @@ func (e *Engine) newNode(i int, rg *v1alpha1.ResourceGraph) (*node, error) {
 		orphan: spec.Orphaned(rg.Spec.DeletionPolicy),
 	}
 	n.status = Status{ID: spec.ID, Key: n.key, Version: gv.Version, Phase: v1alpha1.NodePending}
+	n.shown = n.status
 	p := spec.ApplyPolicy
 	if p == nil {
 		return n, nil

@@ -44,23 +44,55 @@ type observed struct {
 // Objects that are none of the graph's, and versions older than one that was
 // seen already, are passed over.
 func (e *Engine) Observe(obj *unstructured.Unstructured) {
-	key := keyOfObject(obj)
+	key := e.keyOfObject(obj)
 	if !e.knows(key) {
 		return
 	}
-	if old := e.world[key]; old != nil && !old.absent && old.uid == obj.GetUID() && older(obj.GetResourceVersion(), old.version) {
+	version := obj.GetResourceVersion()
+	if old := e.world[key]; old != nil && (older(version, old.version) || old.absent && version == old.version) {
 		return
 	}
 	e.world[key] = e.look(key, obj)
 }
 
 // ObserveGone tells the engine that an object was seen to go. It is passed over
-// if the object that is known is another one of that name.
+// if the object that is known is another one of that name. A watch by labels
+// says the same of an object that lost its labels, so a node's object that
+// wasn't about to go is looked for.
 func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
-	key := keyOfObject(obj)
-	if old := e.world[key]; old != nil && (old.uid == "" || old.uid == obj.GetUID()) {
-		e.world[key] = &observed{absent: true}
+	key := e.keyOfObject(obj)
+	old := e.world[key]
+	switch {
+	case old == nil || older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
+	case !old.absent && !old.deleting && e.byKey[key] != nil:
+		e.Forget(key)
+	default:
+		e.world[key] = e.nothing(obj.GetResourceVersion())
 	}
+}
+
+// nothing is the record of an object that isn't there. The version is that of
+// the last news of it: older ones that come late are about one that is gone.
+func (e *Engine) nothing(version string) *observed {
+	return &observed{absent: true, version: version, at: e.now}
+}
+
+// seeGone takes in the answer that there is no such object. Whatever came of
+// another object of the name since the question is newer, or may be: then it is
+// asked again.
+func (e *Engine) seeGone(key inventory.Key, was *observed) {
+	now := e.world[key]
+	switch {
+	case now == nil || now == was || now.absent:
+	case was == nil || now.uid != was.uid:
+		e.Forget(key)
+		return
+	}
+	version := ""
+	if now != nil {
+		version = now.version
+	}
+	e.world[key] = e.nothing(version)
 }
 
 // Forget tells the engine that nothing is known of an object any more; it will
@@ -75,9 +107,19 @@ func (e *Engine) knows(key inventory.Key) bool {
 	return ok
 }
 
-func keyOfObject(obj *unstructured.Unstructured) inventory.Key {
+// keyOfObject is the key by which the engine knows an object. One of a kind of
+// which nobody knew that it has no namespaces was given that of the graph.
+func (e *Engine) keyOfObject(obj *unstructured.Unstructured) inventory.Key {
 	gvk := obj.GroupVersionKind()
-	return inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	key := inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if key.Namespace == "" && !e.knows(key) {
+		guessed := key
+		guessed.Namespace = e.owner.Namespace
+		if e.knows(guessed) {
+			return guessed
+		}
+	}
+	return key
 }
 
 // older compares resource versions, which are numbers that grow in every

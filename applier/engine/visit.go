@@ -31,7 +31,11 @@ func (e *Engine) visit(n *node) {
 		e.read(n)
 		return
 	case seen.err != nil:
-		e.fail(n, &Failure{Reason: ReasonInvalid, Message: seen.err.Error(), Terminal: true})
+		var f *Failure
+		if !errors.As(seen.err, &f) {
+			f = &Failure{Reason: ReasonInvalid, Message: seen.err.Error(), Terminal: true}
+		}
+		e.fail(n, f)
 		return
 	case n.external || e.mirrored(n, seen):
 		e.observe(n, seen)
@@ -55,6 +59,7 @@ func (e *Engine) visit(n *node) {
 	d := e.decide(n, seen)
 	switch {
 	case d.unchanged:
+		e.own(n, seen)
 		e.settle(n, seen)
 	case blocker != nil:
 		e.blocked(n, blocker)
@@ -66,6 +71,15 @@ func (e *Engine) visit(n *node) {
 		e.apply(n, d.apply)
 	}
 	e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.look, &n.state.polled)
+}
+
+// own notes which object is the node's, where that wasn't known: one of mode
+// Create isn't applied again, and the answer to its creation may have been lost.
+func (e *Engine) own(n *node, seen *observed) {
+	if entry := e.entries[n.key]; entry.UID != seen.uid && e.ours(n.key, seen) {
+		entry.UID = seen.uid
+		e.entries[n.key] = entry
+	}
 }
 
 // poll reads an object that is waited for, every now and then: a watch may have
@@ -89,7 +103,7 @@ func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.Node
 	}
 	*polled = e.now
 	look.flying = true
-	e.actions = append(e.actions, Action{Verb: Read, Key: key, Version: version, Node: id})
+	e.ask(Action{Verb: Read, Key: key, Version: version, Node: id})
 }
 
 // blocker is the first of the nodes that a node needs which isn't ready.
@@ -112,26 +126,17 @@ func (e *Engine) set(n *node, phase v1alpha1.NodePhase, message string) {
 // blocked names the nearest node that a node waits for, and what that one has
 // failed of or waits for itself.
 func (e *Engine) blocked(n, by *node) {
-	message := "waits for " + by.ID
-	if by.status.Phase == v1alpha1.NodeFailed {
-		message += ", which failed"
-	} else if root := by.root(); root != by {
+	message, root := "waits for "+by.ID, by
+	if by.status.Phase == v1alpha1.NodeBlocked {
+		root = by.root
 		message += ", which waits for " + root.ID
 	}
-	e.set(n, v1alpha1.NodeBlocked, message)
-	n.status.BlockedBy = by.ID
-}
-
-// root follows blocked nodes to the one that isn't.
-func (n *node) root() *node {
-	for n.status.Phase == v1alpha1.NodeBlocked {
-		by := n.blocker()
-		if by == nil {
-			break
-		}
-		n = by
+	if root.status.Phase == v1alpha1.NodeFailed {
+		message += ", which failed"
 	}
-	return n
+	e.set(n, v1alpha1.NodeBlocked, message)
+	n.status.BlockedBy, n.root = by.ID, root
+	n.state.began = noTime
 }
 
 func (e *Engine) waitFor(n *node, message string) { e.set(n, v1alpha1.NodeWaiting, message) }
@@ -147,24 +152,26 @@ func (e *Engine) fail(n *node, f *Failure) {
 
 // read asks for an object that isn't known.
 func (e *Engine) read(n *node) {
-	if n.state.look.flying {
+	look := &n.state.look
+	if look.flying {
 		return
 	}
-	if e.wait(&n.state.look) {
-		e.fail(n, n.state.look.failure)
-		n.status.NextAttempt, n.status.Attempts = n.state.look.retryAt, n.state.look.failures
+	if e.wait(look) {
+		e.fail(n, look.failure)
+		n.status.NextAttempt, n.status.Attempts = look.retryAt, look.failures
 		return
 	}
-	n.state.look.flying = true
+	look.flying = true
 	if n.status.Phase != v1alpha1.NodeFailed {
 		e.set(n, v1alpha1.NodePending, "")
 	}
-	e.actions = append(e.actions, Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
+	e.ask(Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
 }
 
 // observe judges an object that is never written.
 func (e *Engine) observe(n *node, seen *observed) {
 	n.state.op = Observed
+	n.state.succeeded()
 	if seen.absent {
 		e.waitFor(n, n.key.String()+" doesn't exist")
 		e.expire(n)
@@ -314,5 +321,5 @@ func (e *Engine) explain(n *node, seen *observed) {
 	}
 	n.state.explained = e.now
 	e.wakeAt(e.now.Add(e.opts.Explain))
-	e.actions = append(e.actions, Action{Verb: Explain, Key: n.key, Version: n.version, Node: n.ID, Object: asObject(seen.object)})
+	e.ask(Action{Verb: Explain, Key: n.key, Version: n.version, Node: n.ID, Object: asObject(seen.object)})
 }
