@@ -92,6 +92,9 @@ func (e *Engine) apply(n *node, a *Application) {
 	}
 	e.set(n, v1alpha1.NodePending, "")
 	if !e.write(Action{Verb: Apply, Key: n.key, Version: n.version, Node: n.ID, Apply: a}) {
+		if e.record.failure != nil {
+			e.failOf(n, &e.record, "the inventory can't be written: ")
+		}
 		return
 	}
 	if a.Drift {

@@ -41,6 +41,9 @@ func (e *Engine) doneSurvey(a Action, o Outcome) {
 	e.survey.flying = false
 	if o.Err != nil {
 		e.failed(&e.survey, o.Err)
+		for _, n := range e.nodes {
+			e.failOf(n, &e.survey, "the objects can't be read: ")
+		}
 		if e.survey.failure.Terminal {
 			e.stop = o.Err
 		}

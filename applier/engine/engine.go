@@ -239,7 +239,7 @@ func (e *Engine) keyOf(ref v1alpha1.ObjectRef) inventory.Key {
 	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // the graph was checked
 	key := inventory.Key{Group: gv.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
-	cluster, known := graph.ClusterScoped(gk)
+	cluster, known := e.graph.ClusterScoped(gk)
 	if !known && e.opts.Namespaced != nil {
 		namespaced, ok := e.opts.Namespaced(gv.WithKind(ref.Kind))
 		cluster, known = !namespaced, ok

@@ -134,6 +134,9 @@ func (e *Engine) decideLeaver(l *leaver, seen *observed) (fate, *inventory.Owner
 	switch {
 	case seen == nil:
 		return fateRead, nil
+	case seen.absent && l.status.Op == "" && e.now.Sub(seen.at) > fresh:
+		// A run that was killed may have made it since.
+		return fateRead, nil
 	case seen.absent:
 		return fateGone, nil
 	case !e.ours(l.entry.Key, seen):
@@ -237,8 +240,8 @@ func (e *Engine) left(l *leaver, op Operation, message string) {
 	}
 }
 
-// fresh is how long it counts what other graphs list: they take on objects
-// while this one waits for others to go.
+// fresh is how long it counts what other graphs list, and that an object isn't
+// there: while this graph waits for something else, others do what they do.
 const fresh = 5 * time.Second
 
 // claimsKnown says whether it is known which objects other graphs list, and

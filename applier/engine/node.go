@@ -49,6 +49,7 @@ type node struct {
 // wanted is the object with its references resolved, as long as what they read
 // doesn't change.
 type wanted struct {
+	known  bool
 	seen   string // the versions of the objects that were read
 	object map[string]any
 	digest string

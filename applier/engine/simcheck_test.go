@@ -139,13 +139,12 @@ func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 	}
 }
 
-// noteGraph remembers what every object was when a graph listed it last.
+// noteGraph remembers what a graph may ever take.
 func (r *run) noteGraph() {
 	if r.removed {
 		return
 	}
 	for _, n := range r.running.nodes {
-		r.last[keyOf(n.name)] = lastPlanned{n, r.epoch}
 		if slices.Contains(r.running.adopt, n.name) || n.adopt {
 			r.everAdopted[keyOf(n.name)] = true
 		}
@@ -187,8 +186,14 @@ func (r *run) noteWrite(key inventory.Key) {
 	}
 }
 
-// noteListed remembers since when the inventory has what it has.
+// noteListed remembers since when the inventory has what it has, and as what
+// the graph listed it last.
 func (r *run) noteListed() {
+	if r.stored != nil && !r.removed && r.stored.Revision == r.rg.Spec.RenderHash {
+		for _, n := range r.running.nodes {
+			r.last[keyOf(n.name)] = lastPlanned{n, r.epoch}
+		}
+	}
 	listed := map[inventory.Key]time.Time{}
 	if r.stored != nil {
 		for _, e := range r.stored.Entries {

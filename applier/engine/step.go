@@ -85,7 +85,10 @@ func (e *Engine) lookAround() bool {
 	if e.surveyed || len(e.entries) == 0 && len(e.nodes) == 0 {
 		return true
 	}
-	if e.survey.flying || e.wait(&e.survey) {
+	if e.survey.flying {
+		return false
+	}
+	if e.wait(&e.survey) {
 		return false
 	}
 	e.survey.flying = true

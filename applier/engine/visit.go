@@ -150,6 +150,15 @@ func (e *Engine) fail(n *node, f *Failure) {
 	}
 }
 
+// failOf shows the failure of something else than the node's own writes.
+func (e *Engine) failOf(n *node, s *failureState, what string) {
+	e.fail(n, s.failure)
+	n.status.Message, n.status.Attempts = what+s.failure.Message, s.failures
+	if !s.failure.Terminal {
+		n.status.NextAttempt = s.retryAt
+	}
+}
+
 // read asks for an object that isn't known.
 func (e *Engine) read(n *node) {
 	look := &n.state.look
@@ -157,8 +166,7 @@ func (e *Engine) read(n *node) {
 		return
 	}
 	if e.wait(look) {
-		e.fail(n, look.failure)
-		n.status.NextAttempt, n.status.Attempts = look.retryAt, look.failures
+		e.failOf(n, look, "")
 		return
 	}
 	look.flying = true
@@ -183,10 +191,10 @@ func (e *Engine) observe(n *node, seen *observed) {
 // want resolves the references of a node, if what they read has changed.
 func (e *Engine) want(n *node) {
 	versions := e.versions(n)
-	if n.want.digest != "" && n.want.seen == versions {
+	if n.want.known && n.want.seen == versions {
 		return
 	}
-	n.want = wanted{seen: versions}
+	n.want = wanted{known: true, seen: versions}
 	object, err := e.resolver.Object(n.index, e.live)
 	if err != nil {
 		n.want.err = err
@@ -194,7 +202,16 @@ func (e *Engine) want(n *node) {
 	}
 	e.finish(n, object.Object)
 	n.want.object = object.Object
-	n.want.digest, n.want.err = fields.Digest(object.Object)
+	n.want.digest, n.want.err = n.digest(object.Object)
+}
+
+// digest is that of an object and of how it is applied: a policy that changed
+// isn't drift.
+func (n *node) digest(object map[string]any) (string, error) {
+	if n.manager == FieldManager && len(n.ignore) == 0 {
+		return fields.Digest(object)
+	}
+	return fields.Digest([]any{object, n.manager, n.ignore})
 }
 
 // referenceText is an error of a reference without the node, which the status names.
