@@ -17,6 +17,9 @@ func (e *Engine) Done(a Action, o Outcome) {
 	if a.Node == "" {
 		n = nil
 	}
+	if n != nil {
+		n.stale = true
+	}
 	switch a.Verb {
 	case Survey:
 		e.doneSurvey(a, o)
@@ -54,7 +57,7 @@ func (e *Engine) doneSurvey(a Action, o Outcome) {
 	for _, t := range a.Targets {
 		// What can't be told yet is read when its turn comes.
 		if _, unseen := o.Unseen[t.Key]; !unseen && e.world[t.Key] == nil {
-			e.world[t.Key] = e.nothing("")
+			e.learn(t.Key, e.nothing(""))
 		}
 	}
 	for _, obj := range o.Objects {
@@ -115,7 +118,7 @@ func (e *Engine) doneRead(a Action, n *node, o Outcome) {
 	if o.Err != nil {
 		e.failed(look, o.Err)
 		if n != nil && look.failure.Terminal && e.world[a.Key] == nil {
-			e.world[a.Key] = &observed{err: look.failure, at: e.now}
+			e.learn(a.Key, &observed{err: look.failure, at: e.now})
 		}
 		return
 	}
@@ -158,7 +161,7 @@ func (e *Engine) doneApply(a Action, n *node, o Outcome) {
 	n.state.op = operation(a, o, n.state.recreating)
 	n.state.recreating = false
 	n.state.began, n.state.cause = noTime, ""
-	n.status.Taken = o.Taken
+	n.status.Taken, n.touched = o.Taken, true
 	if o.Created || o.Changed {
 		n.status.AppliedAt = e.now
 	}
@@ -227,5 +230,8 @@ func (e *Engine) Rebase(stored *inventory.Inventory) {
 		if e.entries[entry.Key].UID == "" {
 			e.entries[entry.Key] = entry
 		}
+	}
+	for _, n := range e.nodes {
+		n.stale = true
 	}
 }

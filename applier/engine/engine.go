@@ -198,7 +198,9 @@ func (e *Engine) addNodes(rg *v1alpha1.ResourceGraph) error {
 	}
 	for _, edge := range e.graph.Edges() {
 		from := e.byID[edge.Node]
-		from.needs = append(from.needs, e.byID[edge.Needs])
+		needed := e.byID[edge.Needs]
+		from.needs = append(from.needs, needed)
+		needed.neededBy = append(needed.neededBy, from)
 	}
 	for wave, ids := range waves {
 		for _, id := range ids {

@@ -20,14 +20,15 @@ const FieldManager = "pequod"
 // node is one node of the graph with what the engine knows about it.
 type node struct {
 	*graph.Node
-	index   int
-	key     inventory.Key
-	version string
-	wave    int
-	needs   []*node
-	root    *node // of a blocked node: the one that isn't blocked itself, for which all wait
-	gate    *readiness.Gate
-	read    bool // expressions read its object
+	index    int
+	key      inventory.Key
+	version  string
+	wave     int
+	needs    []*node
+	neededBy []*node
+	root     *node // of a blocked node: the one that isn't blocked itself, for which all wait
+	gate     *readiness.Gate
+	read     bool // expressions read its object
 
 	external bool
 	mode     v1alpha1.ApplyMode
@@ -39,11 +40,15 @@ type node struct {
 	orphan   bool
 	listed   bool // for adoption, by name
 
-	want   wanted
-	state  state
-	status Status
-	shown  Status // as the last step reported it
-	lost   bool   // it failed for good, or waits for one that has
+	want    wanted
+	state   state
+	status  Status
+	shown   Status // as the last step reported it
+	touched bool   // the status may be another than shown
+	lost    bool   // it failed for good, or waits for one that has
+	// stale nodes are judged anew by the next step, others when it is time to.
+	stale bool
+	due   time.Time
 }
 
 // wanted is the object with its references resolved, as long as what they read
@@ -86,7 +91,7 @@ func (e *Engine) newNode(i int, rg *v1alpha1.ResourceGraph) (*node, error) {
 	}
 	n := &node{
 		Node: spec, index: i, key: e.keyOf(spec.Object), version: gv.Version, gate: gate,
-		external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
+		stale: true, external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
 		orphan: spec.Orphaned(rg.Spec.DeletionPolicy),
 	}
 	n.status = Status{ID: spec.ID, Key: n.key, Version: gv.Version, Phase: v1alpha1.NodePending}
@@ -131,5 +136,12 @@ func (n *node) entry() inventory.Entry {
 	return inventory.Entry{
 		Key: n.key, Version: n.version, Node: n.ID, Wave: n.wave, Orphan: n.orphan,
 		Create: n.mode == v1alpha1.ApplyModeCreate,
+	}
+}
+
+// touchDependents has the nodes judged anew that need this one.
+func (n *node) touchDependents() {
+	for _, m := range n.neededBy {
+		m.stale = true
 	}
 }

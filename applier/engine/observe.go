@@ -52,7 +52,7 @@ func (e *Engine) Observe(obj *unstructured.Unstructured) {
 	if old := e.world[key]; old != nil && (older(version, old.version) || old.absent && version == old.version) {
 		return
 	}
-	e.world[key] = e.look(key, obj)
+	e.learn(key, e.look(key, obj))
 }
 
 // ObserveGone tells the engine that an object was seen to go. It is passed over
@@ -67,7 +67,7 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 	case !old.absent && !old.deleting && e.byKey[key] != nil:
 		e.Forget(key)
 	default:
-		e.world[key] = e.nothing(obj.GetResourceVersion())
+		e.learn(key, e.nothing(obj.GetResourceVersion()))
 	}
 }
 
@@ -92,12 +92,29 @@ func (e *Engine) seeGone(key inventory.Key, was *observed) {
 	if now != nil {
 		version = now.version
 	}
-	e.world[key] = e.nothing(version)
+	e.learn(key, e.nothing(version))
 }
 
 // Forget tells the engine that nothing is known of an object any more; it will
 // ask for it.
-func (e *Engine) Forget(key inventory.Key) { delete(e.world, key) }
+func (e *Engine) Forget(key inventory.Key) { e.learn(key, nil) }
+
+// learn notes what is known of an object now, nil for nothing.
+func (e *Engine) learn(key inventory.Key, o *observed) {
+	if o == nil {
+		delete(e.world, key)
+	} else {
+		e.world[key] = o
+	}
+	n := e.byKey[key]
+	if n == nil {
+		return
+	}
+	n.stale = true
+	if n.read {
+		n.touchDependents()
+	}
+}
 
 func (e *Engine) knows(key inventory.Key) bool {
 	if _, ok := e.byKey[key]; ok {

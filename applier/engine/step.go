@@ -57,7 +57,7 @@ func (e *Engine) advance() Phase {
 	ready := true
 	e.complete = false
 	for _, n := range e.order {
-		e.visit(n)
+		e.revisit(n)
 		ready = ready && n.status.Phase == v1alpha1.NodeReady
 	}
 	if !ready {
@@ -78,6 +78,28 @@ func (e *Engine) advance() Phase {
 		return Pruning
 	}
 	return Executing
+}
+
+// revisit judges a node if anything changed that its state depends on: what is
+// known of its object, the answer to an action, a node that it needs, the time.
+func (e *Engine) revisit(n *node) {
+	if !n.stale && (n.due.IsZero() || e.now.Before(n.due)) {
+		if !n.due.IsZero() {
+			e.wakeAt(n.due)
+		}
+		return
+	}
+	phase, message, wake, held := n.status.Phase, n.status.Message, e.wake, e.held
+	e.wake, e.held = time.Time{}, false
+	e.visit(n)
+	n.due, n.stale = e.wake, e.held
+	e.wake, e.held = wake, held || e.held
+	if !n.due.IsZero() {
+		e.wakeAt(n.due)
+	}
+	if n.status.Phase != phase || n.status.Message != message {
+		n.touchDependents()
+	}
 }
 
 // lookAround asks once for everything that the graph and its inventory name.
@@ -175,7 +197,10 @@ func (e *Engine) changes() []Status {
 		}
 	}
 	for _, n := range e.order {
-		note(&n.shown, &n.status)
+		if n.touched {
+			note(&n.shown, &n.status)
+			n.touched = false
+		}
 	}
 	for _, level := range e.leaving {
 		for _, l := range level {

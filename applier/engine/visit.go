@@ -21,7 +21,7 @@ func (e *Engine) visit(n *node) {
 	case n.state.flying:
 		// What it was is shown until it is known what came of it.
 		if n.status.Phase != v1alpha1.NodeReady {
-			n.status.Phase = v1alpha1.NodeApplying
+			n.status.Phase, n.touched = v1alpha1.NodeApplying, true
 		}
 		return
 	case seen == nil && blocker != nil:
@@ -117,7 +117,7 @@ func (n *node) blocker() *node {
 }
 
 func (e *Engine) set(n *node, phase v1alpha1.NodePhase, message string) {
-	n.status.Phase, n.status.Message = phase, message
+	n.status.Phase, n.status.Message, n.touched = phase, message, true
 	n.status.Reason, n.status.BlockedBy, n.status.NextAttempt = "", "", noTime
 	n.status.Attempts = n.state.failures
 	n.status.Op = n.state.op
