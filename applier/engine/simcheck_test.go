@@ -170,6 +170,7 @@ func (r *run) noteGood() {
 		if !o.good() {
 			continue
 		}
+		n.reads = "" // what was read may have changed, and the engine not know it yet
 		if owner, _ := inventory.OwnerOf(o.labels()); !n.create && (owner != r.owner || n.holds(r.s.cluster, o) != nil) {
 			continue
 		}

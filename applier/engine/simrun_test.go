@@ -36,6 +36,7 @@ type run struct {
 	phase  engine.Phase
 	err    error
 	kicked bool
+	sent   []func() // requests under way
 	wakes  int
 
 	scopes map[string]bool // watches: kinds by label, keys by name
@@ -53,6 +54,7 @@ func (r *run) id() string { return "graph " + r.owner.Name }
 // start makes a new engine, as a program does that was just started.
 func (r *run) start() {
 	r.epoch++
+	r.sent = nil
 	r.flying, r.phase, r.err, r.scopes = 0, engine.Executing, nil, map[string]bool{}
 	r.running = r.graph.clone()
 	stored := r.load()
@@ -74,11 +76,18 @@ func (r *run) start() {
 	r.kick()
 }
 
-// crash throws the engine away. Requests that were sent may still arrive.
+// crash throws the engine away. Requests that were sent may still arrive, before
+// the next engine looks around.
 func (r *run) crash() {
 	r.s.logf("%s: crashes", r.id())
 	r.engine = nil
 	r.epoch++
+	for _, arrive := range r.sent {
+		if r.s.chance(0.5) {
+			arrive()
+		}
+	}
+	r.sent = nil
 }
 
 func (r *run) load() *inventory.Inventory {
@@ -168,12 +177,15 @@ func (r *run) send(a engine.Action) {
 	s, epoch := r.s, r.epoch
 	r.flying++
 	arrives, lost := !s.chaos || !s.chance(0.06), s.chaos && s.chance(0.06)
-	s.after(s.upTo(longest/4), func() {
+	arrived := false
+	arrive := func() {
+		if arrived {
+			return
+		}
+		arrived = true
 		alive := epoch == r.epoch && r.engine != nil
 		var o engine.Outcome
 		switch {
-		case !alive && s.chance(0.5):
-			return // the program died before it was sent
 		case !arrives:
 			o.Err = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "internal error"}
 			if s.chance(0.3) {
@@ -204,6 +216,12 @@ func (r *run) send(a engine.Action) {
 				r.kick()
 			}
 		})
+	}
+	r.sent = append(r.sent, arrive)
+	s.after(s.upTo(longest/4), func() {
+		if epoch == r.epoch {
+			arrive()
+		}
 	})
 }
 
