@@ -25,6 +25,7 @@ type sim struct {
 	runs    []*run
 	chaos   bool                        // requests fail, people meddle, programs crash
 	meddled map[inventory.Key]time.Time // when somebody else last changed an object
+	dropped map[inventory.Key]bool      // by the graph that it was just handed over to
 	trace   []string
 }
 
@@ -36,7 +37,7 @@ const longest = 2 * time.Second
 
 func newSim(seed uint64) *sim {
 	s := &sim{seed: seed, random: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), chaos: true,
-		meddled: map[inventory.Key]time.Time{}}
+		dropped: map[inventory.Key]bool{}, meddled: map[inventory.Key]time.Time{}}
 	s.cluster = newCluster(s)
 	return s
 }

@@ -238,7 +238,7 @@ func (s *sim) checkEnd() {
 	for key, o := range s.cluster.objects {
 		for _, r := range s.runs {
 			listed := !r.removed && r.running.index(key.Name) >= 0
-			if r.owner.Owns(o.labels()) && !listed && !r.lost && o.labels()["example.com/copy"] == "" {
+			if r.owner.Owns(o.labels()) && !listed && !r.lost && !s.dropped[key] && o.labels()["example.com/copy"] == "" {
 				s.fail("%s: %s is left over", r.id(), key)
 			}
 		}

@@ -135,6 +135,13 @@ func (c *cluster) release(r *run, o *object, to *inventory.Owner) {
 		}
 	}
 	if to != nil {
+		// A graph may drop an object in the moment between another's look at
+		// what it lists and the hand-over: then nobody looks after it.
+		for _, other := range r.s.runs {
+			if _, listed := other.listed[o.key]; other.owner == *to && (!listed || other.running.index(o.key.Name) < 0) {
+				r.s.dropped[o.key] = true
+			}
+		}
 		for name, v := range to.Labels() {
 			o.edit(releaser, "label:"+name, v)
 		}
