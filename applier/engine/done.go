@@ -194,8 +194,9 @@ func (e *Engine) doneRemoval(a Action, n *node, o Outcome) {
 	l := e.leavers[a.Key]
 	switch {
 	case o.Err != nil:
-		e.failed(state, o.Err)
-		e.Forget(a.Key)
+		if e.failed(state, o.Err); !state.failure.Terminal {
+			e.Forget(a.Key) // whether it was done isn't known
+		}
 		return
 	case a.Verb == Delete && o.Object != nil && o.Object.GetUID() == a.UID && o.Object.GetDeletionTimestamp() == nil:
 		e.failed(state, &Failure{Reason: ReasonDeleteFailed, Message: "is still there after it was deleted"})

@@ -29,7 +29,6 @@ type object struct {
 	// What its controller made of it.
 	seenGeneration int
 	ready, failed  bool
-	stripped       bool // somebody removed its labels
 }
 
 type fieldSet map[string]bool
