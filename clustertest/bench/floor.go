@@ -31,6 +31,15 @@ type call struct {
 	body []byte
 }
 
+// deleteOptions let an object go after its dependents, if it has any.
+func (c call) deleteOptions() []byte {
+	propagation := "Background"
+	if c.kind.awaited {
+		propagation = "Foreground"
+	}
+	return []byte(`{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"` + propagation + `"}`)
+}
+
 func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -104,7 +113,7 @@ func (f *floor) sendAll(ctx context.Context, calls []call, method, query string)
 			g.Go(func() error {
 				body := c.body
 				if method == http.MethodDelete {
-					body = []byte(`{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Foreground"}`)
+					body = c.deleteOptions()
 				}
 				return f.send(ctx, method, c.path+query, body)
 			})
