@@ -73,4 +73,3 @@ func (c *Client) propagation(gk schema.GroupKind) metav1.DeletionPropagation {
 	}
 	return metav1.DeletePropagationBackground
 }
-

@@ -123,6 +123,10 @@ func (e *Engine) doneRead(a Action, n *node, o Outcome) {
 		return
 	}
 	look.succeeded()
+	if o.Object != nil && e.world[a.Key] == nil {
+		e.learn(a.Key, e.look(a.Key, o.Object)) // however old it is
+		return
+	}
 	e.see(a, o.Object)
 }
 

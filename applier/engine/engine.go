@@ -59,6 +59,7 @@ type Engine struct {
 	managers map[string]bool
 
 	world      map[inventory.Key]*observed
+	listed     map[place]string // the version of the newest listing
 	entries    map[inventory.Key]inventory.Entry
 	wanted     []inventory.Entry // the part of entries that the graph lists
 	leaving    [][]*leaver       // nil until everything is ready
@@ -118,7 +119,7 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	e := &Engine{
 		owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},
 		opts:  opts, graph: g, resolver: resolver, revision: rg.Spec.RenderHash,
-		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{},
+		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},
 	}
 	if err := e.addNodes(rg); err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
 	opts.Prune, opts.AllowEmpty = true, true
 	e := &Engine{
 		owner: stored.Owner, opts: opts, revision: stored.Revision,
-		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{},
+		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},
 	}
 	e.takeInventory(stored)
 	return e

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -41,15 +42,18 @@ type observed struct {
 }
 
 // Observe tells the engine that an object was seen, by a watch for instance.
-// Objects that are none of the graph's, and versions older than one that was
-// seen already, are passed over.
+// Objects that are none of the graph's, and what is older than what is known
+// already, are passed over.
 func (e *Engine) Observe(obj *unstructured.Unstructured) {
 	key := e.keyOfObject(obj)
 	if !e.knows(key) {
 		return
 	}
 	version := obj.GetResourceVersion()
-	if old := e.world[key]; old != nil && (older(version, old.version) || old.absent && version == old.version) {
+	switch old := e.world[key]; {
+	case old == nil && older(version, e.listed[placeOf(key)]):
+		return // a newer listing was without it: whatever became of it is to be read
+	case old != nil && (older(version, old.version) || old.absent && version == old.version):
 		return
 	}
 	e.learn(key, e.look(key, obj))
@@ -69,6 +73,40 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 	default:
 		e.learn(key, e.nothing(obj.GetResourceVersion()))
 	}
+}
+
+// ObserveAll tells the engine which objects there are at a version of the
+// cluster: those of a kind and namespace that carry the graph's labels, or the
+// one of a name. Others that were seen before have gone, or lost their labels:
+// the engine will ask for them.
+func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string, objects []unstructured.Unstructured) {
+	here := place{gk, namespace}
+	listed := make(map[inventory.Key]bool, len(objects))
+	for i := range objects {
+		listed[e.keyOfObject(&objects[i])] = true
+		e.Observe(&objects[i])
+	}
+	for key, seen := range e.world {
+		if placeOf(key) != here || name != "" && key.Name != name || seen.absent || listed[key] {
+			continue
+		}
+		if (seen.mine || name != "") && !older(version, seen.version) {
+			e.Forget(key)
+		}
+	}
+	if name == "" {
+		e.listed[here] = version
+	}
+}
+
+// place is where objects of a kind are listed.
+type place struct {
+	schema.GroupKind
+	namespace string
+}
+
+func placeOf(key inventory.Key) place {
+	return place{schema.GroupKind{Group: key.Group, Kind: key.Kind}, key.Namespace}
 }
 
 // nothing is the record of an object that isn't there. The version is that of
