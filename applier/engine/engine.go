@@ -82,6 +82,9 @@ type Engine struct {
 	surveyed bool
 	stop     error
 
+	unexplained []*node // that a cause is to be looked for
+	explained   explanations
+
 	// Of the step under way.
 	now     time.Time
 	actions []Action

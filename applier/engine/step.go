@@ -60,6 +60,7 @@ func (e *Engine) advance() Phase {
 		e.revisit(n)
 		ready = ready && n.status.Phase == v1alpha1.NodeReady
 	}
+	e.explainSome()
 	if !ready {
 		e.handOver()
 	}

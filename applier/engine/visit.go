@@ -245,21 +245,3 @@ func (e *Engine) expire(n *node) {
 		Message: "not ready in " + n.timeout.String() + ": " + n.status.Message,
 	})
 }
-
-// explain asks why a node isn't ready, every now and then.
-func (e *Engine) explain(n *node, seen *observed) {
-	if e.opts.Explain <= 0 || seen.object == nil {
-		return
-	}
-	if n.state.explained.IsZero() {
-		n.state.explained = e.now.Add(-e.opts.Explain / 2) // give it a moment first
-	}
-	next := n.state.explained.Add(e.opts.Explain)
-	if e.now.Before(next) {
-		e.wakeAt(next)
-		return
-	}
-	n.state.explained = e.now
-	e.wakeAt(e.now.Add(e.opts.Explain))
-	e.ask(Action{Verb: Explain, Key: n.key, Version: n.version, Node: n.ID, Object: asObject(seen.object)})
-}
