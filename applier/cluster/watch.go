@@ -74,7 +74,8 @@ func (c *Client) watchOnce(ctx context.Context, s Scope, seen chan<- Event) {
 	if s.Name != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.Name).String()
 	}
-	items, version, err := c.listAll(ctx, kind, namespace, options)
+	// A list that is cancelled makes client-go complain on standard error.
+	items, version, err := c.listAll(context.WithoutCancel(ctx), kind, namespace, options)
 	if err != nil {
 		return
 	}
