@@ -30,18 +30,13 @@ func (c *Client) delete(ctx context.Context, a address, uid types.UID) (*unstruc
 	}
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	raw, err := c.rest.Delete().AbsPath(path(a)...).SetHeader("Content-Type", "application/json").Body(body).Do(bounded).Raw()
+	result := c.rest.Delete().AbsPath(path(a)...).SetHeader("Content-Type", "application/json").Body(body).Do(bounded)
+	left, err := answer(result)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, c.confirm(a, err)
 	case err != nil:
 		return nil, err
-	}
-	left := &unstructured.Unstructured{}
-	if err := left.UnmarshalJSON(raw); err != nil {
-		return nil, err
-	}
-	switch {
 	case c.DryRun:
 	case isGone(left, a.gvk.GroupKind()):
 		return nil, nil
@@ -55,12 +50,12 @@ func (c *Client) delete(ctx context.Context, a address, uid types.UID) (*unstruc
 // is a Status then, or of some kinds of Kubernetes' own the object as it was,
 // which nobody marked as being deleted (k8s.io/apiserver's registry, Store.Delete).
 // An object that is marked may be gone or not.
-func isGone(answer *unstructured.Unstructured, gk schema.GroupKind) bool {
-	if answer.GetKind() == "Status" && answer.GetAPIVersion() == "v1" {
+func isGone(left *unstructured.Unstructured, gk schema.GroupKind) bool {
+	if left.GetKind() == "Status" && left.GetAPIVersion() == "v1" {
 		return true
 	}
 	_, builtIn := graph.ClusterScoped(gk)
-	return builtIn && answer.GetDeletionTimestamp() == nil
+	return builtIn && left.GetDeletionTimestamp() == nil
 }
 
 func (c *Client) propagation(gk schema.GroupKind) metav1.DeletionPropagation {

@@ -251,7 +251,7 @@ func (r *run) answer(a engine.Action, o engine.Outcome) {
 
 // follow opens the watches that the engine asks for; they begin with what is there.
 func (r *run) follow() {
-	for _, t := range r.engine.Awaited() {
+	for t := range r.engine.Awaited() {
 		scope := t.Key.String()
 		if t.Ours {
 			scope = t.Key.Kind
