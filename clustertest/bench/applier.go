@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
@@ -87,7 +87,7 @@ func (l load) graph(namespace string) (*v1alpha1.ResourceGraph, error) {
 		}
 		before = awaited
 	}
-	digest, err := fields.Digest(rg.Spec.Graph)
-	rg.Spec.RenderHash = "sha256:" + digest
+	raw, err := json.Marshal(rg.Spec.Graph)
+	rg.Spec.RenderHash = graph.Hash(raw)
 	return rg, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"k8s.io/client-go/rest"
@@ -22,12 +21,7 @@ func (m *measurement) count(ctx context.Context, name string) error {
 		return err
 	}
 	defer proxy.Close()
-	dir, err := os.MkdirTemp("", "pequod-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	through := filepath.Join(dir, "kubeconfig")
+	through := filepath.Join(m.scratch, "kubeconfig")
 	if err := writeKubeconfig(through, proxy.Config(m.config)); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func main() {
 	flag.IntVar(&p.rounds, "rounds", 7, "`number` of rounds")
 	flag.StringVar(&p.cases, "cases", "pairs,stacks", "what to measure")
 	flag.DurationVar(&p.settle, "settle", time.Second, "`pause` between two runs, for the cluster to come to rest")
-	flag.StringVar(&p.pequod, "pequod", "", "measure this `program`, not the applier within this one")
+	flag.StringVar(&p.pequod, "pequod", "", "measure this `program`, as a whole process, not the applier within this one")
 	flag.StringVar(&p.profiles, "profiles", "", "`directory` for CPU profiles of the applier")
 	flag.StringVar(&r.who, "run", "", "do one run as floor or applier, and print what it took as JSON")
 	flag.StringVar(&r.load, "case", "", "of a run")
@@ -61,7 +61,12 @@ func parent(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
-	m, err := newMeasurement(s.Kubeconfig(), s.Pid(), p)
+	scratch, err := os.MkdirTemp("", "pequod-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	m, err := newMeasurement(s.Kubeconfig(), scratch, s.Pid(), p)
 	if err == nil {
 		err = m.all(ctx)
 	}
