@@ -13,6 +13,9 @@ RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/... ./cli/spool/...
 BENCH      ?= .
 BENCHFLAGS ?= -benchtime=1x -timeout=30m
 
+# Flags of the benchmark on a cluster: make bench-cluster BENCH_CLUSTER_FLAGS=-rounds=21
+BENCH_CLUSTER_FLAGS ?=
+
 # Flags of the test cluster: make cluster CLUSTER_FLAGS=-data-dir=/tmp/mine
 # keeps its data there; -nodes and -port are others.
 CLUSTER_FLAGS ?=
@@ -21,10 +24,10 @@ CLUSTER_FLAGS ?=
 GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint generate verify bench cluster testcluster parity
+.PHONY: help demo build test lint generate verify bench bench-cluster cluster testcluster parity
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Print a real CRD and a real ResourceGraph
 	$(GO) run ./cmd/pequod crd generate -p embedded:webservice
@@ -76,6 +79,9 @@ parity: ## Hold generated CRDs against CUE, form by form
 
 bench: ## Measure, in ratios to what is measured beside it
 	$(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHFLAGS) ./...
+
+bench-cluster: ## Measure the applier against a bare program, on one control plane
+	$(GO) run ./clustertest/bench $(BENCH_CLUSTER_FLAGS)
 
 cluster: ## Run a Kubernetes control plane until Ctrl-C; CLUSTER_FLAGS tune it
 	@binary=$$($(GO) run ./clustertest/cmd/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)

@@ -38,7 +38,8 @@ type Options struct {
 	// Timeout bounds the whole run; 0 means no bound.
 	Timeout time.Duration
 	// Wait says to wait until everything is ready and what left the graph is
-	// gone. Without it a run ends when every object is applied.
+	// gone. Without it a run ends when every object is applied, and if everything
+	// is ready by then, the deletion of what left has been asked for.
 	Wait bool
 	// Siblings are graphs that are applied at the same time: what they list, and
 	// this one doesn't any more, is handed over to them.
@@ -81,7 +82,7 @@ func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Optio
 	if err != nil {
 		return nil, err
 	}
-	o.Namespaced = a.namespaced(ctx)
+	o.Namespaced, o.Hurry = a.namespaced(ctx), !o.Wait
 	e, err := engine.New(rg, stored, o.Options)
 	if err != nil {
 		return nil, err

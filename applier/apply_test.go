@@ -2,12 +2,15 @@ package applier_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
 )
 
 const webGraph = `
@@ -145,7 +148,7 @@ nodes:
 - id: secret
   resource: {apiVersion: v1, kind: Secret, metadata: {name: t}, stringData: {one: "1", two: "2"}}
 outputs:
-  leak: {$from: secret.data.one}
+  leak: {$from: 'secret["da" + "ta"].one'}
 `
 	result := b.complete(b.graph("t", applied))
 	if len(result.Outputs) > 0 || result.Unknown["leak"] == nil {
@@ -153,4 +156,11 @@ outputs:
 	}
 	b.complete(b.graph("t", strings.Replace(applied, `, two: "2"`, "", 1)))
 	b.wantValue("v1", "Secret", "t", "data", map[string]any{"one": "MQ=="})
+
+	// Where the expression writes out that it reads a Secret, nothing is begun.
+	plain := strings.Replace(applied, `'secret["da" + "ta"].one'`, "secret.data.one", 1)
+	var invalid *engine.InvalidError
+	if _, err := b.applier.Apply(t.Context(), b.graph("u", plain), applier.Options{}); !errors.As(err, &invalid) {
+		t.Errorf("Apply: %v; want an InvalidError", err)
+	}
 }

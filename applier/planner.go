@@ -85,8 +85,7 @@ func (p *planner) see(o engine.Outcome) {
 	defer p.mu.Unlock()
 	for _, obj := range append(slices.Clone(o.Objects), o.Object) {
 		if obj != nil {
-			gvk := obj.GroupVersionKind()
-			p.live[inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}] = obj
+			p.live[engine.KeyOf(obj)] = obj
 		}
 	}
 }

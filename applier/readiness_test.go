@@ -94,7 +94,7 @@ nodes:
 	if s := status(result, "job"); s.Phase != v1alpha1.NodeFailed || s.Reason != engine.ReasonNotReady {
 		t.Errorf("job: %s %s %s", s.Phase, s.Reason, s.Message)
 	}
-	for id, want := range map[string]string{"behind": "waits for job, which failed", "far": "waits for behind, which waits for job"} {
+	for id, want := range map[string]string{"behind": "waits for job, which failed", "far": "waits for behind, which waits for job, which failed"} {
 		if s := status(result, id); s.Phase != v1alpha1.NodeBlocked || s.Message != want {
 			t.Errorf("%s: %s %q; want Blocked, %q", id, s.Phase, s.Message, want)
 		}

@@ -114,9 +114,13 @@ func (r *run) await(ctx context.Context, timer *time.Timer) error {
 }
 
 func (r *run) observe(ev cluster.Event) {
-	if ev.Gone {
+	switch {
+	case ev.All != nil:
+		s := ev.All.Scope
+		r.engine.ObserveAll(s.GVK.GroupKind(), s.Namespace, s.Name, ev.All.Version, ev.All.Objects)
+	case ev.Gone:
 		r.engine.ObserveGone(ev.Object)
-	} else {
+	default:
 		r.engine.Observe(ev.Object)
 	}
 }

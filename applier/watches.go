@@ -15,30 +15,33 @@ import (
 type watches struct {
 	ctx    context.Context
 	client *cluster.Client
-	owner  inventory.Owner
+	labels string // of the graph's objects
 	seen   chan<- cluster.Event
 	open   map[cluster.Scope]bool
 }
 
 func newWatches(ctx context.Context, client *cluster.Client, owner inventory.Owner, seen chan<- cluster.Event) *watches {
-	return &watches{ctx: ctx, client: client, owner: owner, seen: seen, open: map[cluster.Scope]bool{}}
+	return &watches{ctx: ctx, client: client, labels: owner.Selector(), seen: seen, open: map[cluster.Scope]bool{}}
 }
 
 // follow opens the watches that the engine's state asks for.
 func (w *watches) follow(e *engine.Engine) {
-	for _, a := range e.Awaited() {
+	var last cluster.Scope
+	for a := range e.Awaited() {
 		scope := cluster.Scope{
 			GVK:       schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind},
 			Namespace: a.Key.Namespace,
 		}
 		if a.Ours {
-			scope.Labels = w.owner.Selector()
+			scope.Labels = w.labels
 		} else {
 			scope.Name = a.Key.Name
 		}
-		if !w.open[scope] {
+		// Mostly many of one kind follow each other, at each step.
+		if scope != last && !w.open[scope] {
 			w.open[scope] = true
 			go w.client.Watch(w.ctx, scope, w.seen)
 		}
+		last = scope
 	}
 }

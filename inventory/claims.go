@@ -10,7 +10,9 @@ type Claims struct {
 }
 
 // ClaimsOn is what the inventories of graphs other than self list. Where
-// several list one object, the first of them is named.
+// several list one object, the first of them is named. What only waits there to
+// be removed, an entry without a node, isn't listed: two graphs that an object
+// left would hand it to each other, until nobody looks after it.
 func ClaimsOn(self Owner, inventories []*Inventory) Claims {
 	c := Claims{map[Key]Owner{}, map[types.UID]Owner{}}
 	for _, other := range inventories {
@@ -18,6 +20,9 @@ func ClaimsOn(self Owner, inventories []*Inventory) Claims {
 			continue
 		}
 		for _, e := range other.Entries {
+			if e.Node == "" {
+				continue
+			}
 			if _, listed := c.byKey[e.Key]; !listed {
 				c.byKey[e.Key] = other.Owner
 			}

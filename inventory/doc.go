@@ -57,7 +57,7 @@ type Entry struct {
 	Version string
 	// UID is empty until the object was applied: such an entry is an intent.
 	UID types.UID
-	// Node is the id of the object's node.
+	// Node is the id of the object's node, empty for an object that left the graph.
 	Node string
 	// Wave is the object's position in apply order, from 0; prune goes backwards.
 	Wave int

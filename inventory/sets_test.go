@@ -175,7 +175,7 @@ func TestClaims(t *testing.T) {
 	claims := ClaimsOn(self, []*Inventory{
 		{Owner: self, Entries: []Entry{made(web, "web", 0, "1")}},
 		{Owner: a, Entries: []Entry{intent(config, "config", 0), made(ingress, "gate", 0, "5")}},
-		{Owner: b, Entries: []Entry{made(config, "config", 0, "2")}},
+		{Owner: b, Entries: []Entry{made(config, "config", 0, "2"), made(space, "", 0, "9")}},
 	})
 	for _, test := range []struct {
 		name  string
@@ -186,6 +186,7 @@ func TestClaims(t *testing.T) {
 		{"two list it", made(config, "config", 0, "2"), a},
 		{"by UID", made(oldGate, "gate", 0, "5"), a},
 		{"no UID is none in common", intent(space, "space", 0), Owner{}},
+		{"left the other graph too", made(space, "space", 0, "9"), Owner{}},
 	} {
 		got, listed := claims.Of(test.entry)
 		if got != test.want || listed != (test.want != Owner{}) {

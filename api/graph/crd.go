@@ -66,15 +66,21 @@ func pluralName(gk schema.GroupKind) string {
 
 // completeNamespace gives the node's object the namespace that it will have.
 func (g *Graph) completeNamespace(n *Node) {
-	cluster, known := ClusterScoped(n.GroupKind())
-	if !known {
-		definition, here := g.crds[n.GroupKind()]
-		cluster, known = !definition.namespaced, here
-	}
+	cluster, known := g.ClusterScoped(n.GroupKind())
 	switch {
 	case known && cluster:
 		n.Object.Namespace = ""
 	case known && n.Object.Namespace == "":
 		n.Object.Namespace = g.source.Namespace
 	}
+}
+
+// ClusterScoped says whether a kind lies outside of namespaces: one that comes
+// with Kubernetes, or that a definition in the graph defines.
+func (g *Graph) ClusterScoped(gk schema.GroupKind) (cluster, known bool) {
+	if cluster, known = ClusterScoped(gk); known {
+		return cluster, true
+	}
+	definition, here := g.crds[gk]
+	return here && !definition.namespaced, here
 }

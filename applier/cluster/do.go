@@ -4,12 +4,6 @@ import (
 	"context"
 	"errors"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
@@ -35,9 +29,7 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 	case engine.Apply:
 		o = c.apply(ctx, at, a.Apply)
 	case engine.Delete:
-		if o.Err = c.delete(ctx, at, a.UID); o.Err == nil {
-			o.Object, o.Err = c.get(ctx, at)
-		}
+		o.Object, o.Err = c.delete(ctx, at, a.UID)
 	case engine.Release:
 		if o.Err = c.release(ctx, at, a.UID, a.To); o.Err == nil {
 			o.Object, o.Err = c.get(ctx, at)
@@ -56,34 +48,4 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 		}
 	}
 	return o
-}
-
-// delete removes an object if it still is the one that was looked at. That it
-// is gone already is success.
-func (c *Client) delete(ctx context.Context, a address, uid types.UID) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	options := metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &uid},
-		PropagationPolicy: new(c.propagation(a.gvk.GroupKind())),
-	}
-	if c.DryRun {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	err := c.resource(a.kind, a.namespace).Delete(ctx, a.name, options)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
-func (c *Client) propagation(gk schema.GroupKind) metav1.DeletionPropagation {
-	_, builtIn := graph.ClusterScoped(gk)
-	switch {
-	case c.Propagation != "":
-		return metav1.DeletionPropagation(c.Propagation)
-	case !builtIn, gk.Group == "apps", gk.Group == "batch":
-		return metav1.DeletePropagationForeground
-	}
-	return metav1.DeletePropagationBackground
 }

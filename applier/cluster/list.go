@@ -16,6 +16,20 @@ func (c *Client) list(ctx context.Context, kind Kind, namespace string, options 
 	return c.resource(kind, namespace).List(ctx, options)
 }
 
+// listAll lists page by page, and gives the version at which the list was true.
+func (c *Client) listAll(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (items []unstructured.Unstructured, version string, err error) {
+	for options.Limit = page; ; {
+		list, err := c.list(ctx, kind, namespace, options)
+		if err != nil {
+			return nil, "", err
+		}
+		items = append(items, list.Items...)
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return items, list.GetResourceVersion(), nil
+		}
+	}
+}
+
 // listMetadata lists names and no more than metadata, which is small and quick.
 func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, limit int) (*metav1.PartialObjectMetadataList, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

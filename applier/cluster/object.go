@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -97,12 +99,21 @@ func (c *Client) patch(ctx context.Context, a address, kind types.PatchType, bod
 		request.Param(name, value)
 	}
 	var status int
-	obj := &unstructured.Unstructured{}
-	result := request.Do(ctx).StatusCode(&status)
-	if err := result.Into(obj); err != nil {
-		return nil, false, err
+	obj, err := answer(request.Do(ctx).StatusCode(&status))
+	return obj, status == http.StatusCreated, err
+}
+
+// answer reads an object. (Result.Into reads it twice, to learn its kind first.)
+func answer(result rest.Result) (*unstructured.Unstructured, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
 	}
-	return obj, status == http.StatusCreated, nil
+	raw, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	obj := &unstructured.Unstructured{}
+	return obj, utiljson.Unmarshal(raw, &obj.Object)
 }
 
 func path(a address) []string {

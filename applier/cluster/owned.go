@@ -51,9 +51,9 @@ func (c *Client) ownedOf(ctx context.Context, gvk schema.GroupVersionKind, selec
 	if err != nil {
 		return nil, err
 	}
-	objects, err := c.listAll(ctx, kind, gvk, "", selector)
+	objects, err := c.listQuietly(ctx, kind, gvk, "", selector)
 	if apierrors.IsForbidden(err) && kind.Namespaced {
-		objects, err = c.listAll(ctx, kind, gvk, namespace, selector)
+		objects, err = c.listQuietly(ctx, kind, gvk, namespace, selector)
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil, nil // there is none that this identity could remove
@@ -61,9 +61,9 @@ func (c *Client) ownedOf(ctx context.Context, gvk schema.GroupVersionKind, selec
 	return objects, err
 }
 
-// listAll lists objects page by page, without the server's warnings: of kinds
+// listQuietly lists objects page by page, without the server's warnings: of kinds
 // that are deprecated, nobody is to be told who doesn't use them.
-func (c *Client) listAll(ctx context.Context, kind Kind, gvk schema.GroupVersionKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
+func (c *Client) listQuietly(ctx context.Context, kind Kind, gvk schema.GroupVersionKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	at := path(address{gvk: gvk, kind: kind, namespace: namespace})
 	for next := ""; ; {

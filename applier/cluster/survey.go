@@ -100,19 +100,11 @@ type surveyor struct {
 
 // list finds everything that carries the graph's labels.
 func (s *surveyor) list(ctx context.Context, selector string) error {
-	options := metav1.ListOptions{LabelSelector: selector, Limit: page}
-	for {
-		list, err := s.c.list(ctx, s.kind, s.namespace, options)
-		if err != nil {
-			return err
-		}
-		for i := range list.Items {
-			s.add(&list.Items[i])
-		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return nil
-		}
+	items, _, err := s.c.listAll(ctx, s.kind, s.namespace, metav1.ListOptions{LabelSelector: selector})
+	for i := range items {
+		s.add(&items[i])
 	}
+	return err
 }
 
 func (s *surveyor) add(obj *unstructured.Unstructured) {

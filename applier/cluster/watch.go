@@ -21,10 +21,19 @@ type Scope struct {
 	Name      string
 }
 
-// Event is an object that was seen, or seen to go.
+// Event is an object that was seen, or seen to go; or, when a watch was opened,
+// all objects of its scope.
 type Event struct {
 	Object *unstructured.Unstructured
 	Gone   bool
+	All    *Listing
+}
+
+// Listing is what a scope held at a version of the cluster.
+type Listing struct {
+	Scope   Scope
+	Version string
+	Objects []unstructured.Unstructured
 }
 
 const (
@@ -35,9 +44,8 @@ const (
 )
 
 // Watch sends what happens to the objects of a scope until the context ends. It
-// begins with what is there, and opens the watch again whenever it ends: what
-// went in between isn't told, so who waits for an object to go has to look for
-// himself every now and then.
+// begins with a listing of what is there, and opens the watch again, with a
+// listing, whenever it ends: what isn't listed any more went in between.
 func (c *Client) Watch(ctx context.Context, s Scope, seen chan<- Event) {
 	for pause := minPause; ctx.Err() == nil; {
 		began := time.Now()
@@ -62,10 +70,19 @@ func (c *Client) watchOnce(ctx context.Context, s Scope, seen chan<- Event) {
 	if !kind.Namespaced {
 		namespace = ""
 	}
-	options := metav1.ListOptions{LabelSelector: s.Labels, TimeoutSeconds: new(int64(watchFor / time.Second))}
+	options := metav1.ListOptions{LabelSelector: s.Labels}
 	if s.Name != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.Name).String()
 	}
+	// A list that is cancelled makes client-go complain on standard error.
+	items, version, err := c.listAll(context.WithoutCancel(ctx), kind, namespace, options)
+	if err != nil {
+		return
+	}
+	if !send(ctx, seen, Event{All: &Listing{s, version, items}}) {
+		return
+	}
+	options.ResourceVersion, options.TimeoutSeconds = version, new(int64(watchFor/time.Second))
 	w, err := c.resource(kind, namespace).Watch(ctx, options)
 	if err != nil {
 		return
@@ -76,10 +93,17 @@ func (c *Client) watchOnce(ctx context.Context, s Scope, seen chan<- Event) {
 		if !ok || event.Type == watch.Error {
 			return // the version is too old, or the server goes: begin anew
 		}
-		select {
-		case seen <- Event{obj, event.Type == watch.Deleted}:
-		case <-ctx.Done():
+		if !send(ctx, seen, Event{Object: obj, Gone: event.Type == watch.Deleted}) {
 			return
 		}
+	}
+}
+
+func send(ctx context.Context, seen chan<- Event, ev Event) bool {
+	select {
+	case seen <- ev:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

@@ -53,12 +53,17 @@ type Action struct {
 	Inventory *inventory.Inventory
 	// Apply says how to apply.
 	Apply *Application
-	// UID is the object to Delete or Release: another of the same name is left alone.
-	UID types.UID
+	// UID is the object to Delete or Release: another of the same name is left
+	// alone. ResourceVersion is that of the object as it was judged: one that
+	// was changed since may have become another graph's.
+	UID             types.UID
+	ResourceVersion string
 	// To is the graph that an object is released to, nil for nobody.
 	To *inventory.Owner
 	// Object is the live object to Explain.
 	Object *unstructured.Unstructured
+
+	was *observed // what was known of the object when the action was asked for
 }
 
 // Target is an object that a Survey looks for.
@@ -164,4 +169,5 @@ const (
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 	ReasonWebhookFailed        = "WebhookFailed"
 	ReasonApplyFailed          = "ApplyFailed"
+	ReasonDeleteFailed         = "DeleteFailed"
 )

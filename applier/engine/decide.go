@@ -85,8 +85,8 @@ func (e *Engine) apply(n *node, a *Application) {
 		return
 	}
 	if s := &n.state; s.failure != nil {
-		if s.digest != n.want.digest {
-			s.succeeded() // it is something else that is wanted now
+		if s.digest != n.want.digest || s.failure.Terminal && s.uid != a.UID {
+			s.succeeded() // something else is wanted now, or it is another object
 		} else if s.failure.Immutable && n.recreate && a.UID != "" {
 			e.replace(n)
 			return
@@ -97,18 +97,22 @@ func (e *Engine) apply(n *node, a *Application) {
 	}
 	if a.Drift && !e.mayCorrect(n) {
 		e.waitFor(n, fmt.Sprintf("was changed by others %d times; the next correction is at %s",
-			n.state.corrections, n.state.corrected.Add(e.correctionPause(n)).Format(time.TimeOnly)))
+			n.state.corrections, n.state.correctable.Format(time.TimeOnly)))
 		return
 	}
 	e.set(n, v1alpha1.NodePending, "")
 	if !e.write(Action{Verb: Apply, Key: n.key, Version: n.version, Node: n.ID, Apply: a}) {
+		if e.record.failure != nil {
+			e.failOf(n, &e.record, "the inventory can't be written: ")
+		}
 		return
 	}
 	if a.Drift {
 		n.state.corrections++
 		n.state.corrected = e.now
+		n.state.correctable = e.now.Add(e.opts.Backoff.After(n.state.corrections))
 	}
-	n.state.digest = n.want.digest
+	n.state.digest, n.state.uid = n.want.digest, a.UID
 	n.state.flying = true
 	e.set(n, v1alpha1.NodeApplying, "")
 }
@@ -135,7 +139,7 @@ func (e *Engine) differs(n *node, a *Application) {
 func (e *Engine) replace(n *node) {
 	seen := e.world[n.key]
 	e.set(n, v1alpha1.NodeApplying, "deleted to be made anew: "+n.state.failure.Message)
-	if e.write(Action{Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid}) {
+	if e.write(Action{Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid, ResourceVersion: seen.version}) {
 		n.state.flying, n.state.recreating = true, true
 	}
 }
@@ -153,16 +157,11 @@ func (e *Engine) mayCorrect(n *node) bool {
 	if n.state.corrections == 0 {
 		return true
 	}
-	next := n.state.corrected.Add(e.correctionPause(n))
-	if e.now.Before(next) {
-		e.wakeAt(next)
+	if e.now.Before(n.state.correctable) {
+		e.wakeAt(n.state.correctable)
 		return false
 	}
 	return true
-}
-
-func (e *Engine) correctionPause(n *node) time.Duration {
-	return e.opts.Backoff.After(n.state.corrections)
 }
 
 var noTime time.Time

@@ -6,11 +6,11 @@
 // command line and a controller drive the same engine, and a test needs no
 // cluster to see what the engine does when anything fails in any order.
 //
-// The engine is level-triggered. Each step judges every node anew from the
-// newest observation of its object: is it there, is it ours, does it hold what
-// was last applied, is it ready. What it remembers besides are the digests of
-// the inventory, and when a failed action may be tried again. An engine that is
-// thrown away at any moment loses nothing but time.
+// The engine is level-triggered. Each step judges every node anew of which
+// anything is new, from the newest observation of its object: is it there, is it
+// ours, does it hold what was last applied, is it ready. What it remembers
+// besides are the digests of the inventory, and when a failed action may be
+// tried again. An engine that is thrown away at any moment loses nothing but time.
 //
 // The rules it keeps:
 //   - A node is applied when everything it needs is ready; no node waits for a
@@ -19,5 +19,6 @@
 //   - Nothing is written or removed that isn't the graph's own: created by it,
 //     listed for adoption, or handed over by another graph.
 //   - What left the graph is removed after everything is ready, in reverse
-//     order, level by level.
+//     order, level by level. What another graph lists is handed over to it, and
+//     before that: the two may wait for objects of each other.
 package engine

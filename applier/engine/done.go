@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -16,6 +17,9 @@ func (e *Engine) Done(a Action, o Outcome) {
 	if a.Node == "" {
 		n = nil
 	}
+	if n != nil {
+		n.stale = true
+	}
 	switch a.Verb {
 	case Survey:
 		e.doneSurvey(a, o)
@@ -24,7 +28,7 @@ func (e *Engine) Done(a Action, o Outcome) {
 	case Others:
 		e.doneOthers(o)
 	case Explain:
-		if n != nil && o.Err == nil {
+		if n != nil && o.Err == nil && n.status.Phase != v1alpha1.NodeReady {
 			n.state.cause = o.Message
 		}
 	case Read:
@@ -40,6 +44,9 @@ func (e *Engine) doneSurvey(a Action, o Outcome) {
 	e.survey.flying = false
 	if o.Err != nil {
 		e.failed(&e.survey, o.Err)
+		for _, n := range e.nodes {
+			e.failOf(n, &e.survey, "the objects can't be read: ")
+		}
 		if e.survey.failure.Terminal {
 			e.stop = o.Err
 		}
@@ -49,12 +56,12 @@ func (e *Engine) doneSurvey(a Action, o Outcome) {
 	e.surveyed = true
 	for _, t := range a.Targets {
 		// What can't be told yet is read when its turn comes.
-		if _, unseen := o.Unseen[t.Key]; !unseen {
-			e.world[t.Key] = &observed{absent: true}
+		if _, unseen := o.Unseen[t.Key]; !unseen && e.world[t.Key] == nil {
+			e.learn(t.Key, e.nothing(""))
 		}
 	}
 	for _, obj := range o.Objects {
-		if key := keyOfObject(obj); !e.knows(key) && e.lost {
+		if key := e.keyOfObject(obj); !e.knows(key) && e.lost {
 			e.recover(key, obj)
 		}
 		e.Observe(obj)
@@ -83,7 +90,7 @@ func recovered(owner inventory.Owner, obj *unstructured.Unstructured, evident bo
 	}
 	gvk := obj.GroupVersionKind()
 	return inventory.Entry{
-		Key: keyOfObject(obj), Version: gvk.Version, UID: obj.GetUID(), Orphan: !Recreatable(gvk.GroupKind()),
+		Key: KeyOf(obj), Version: gvk.Version, UID: obj.GetUID(), Orphan: !Recreatable(gvk.GroupKind()),
 	}, true
 }
 
@@ -108,14 +115,14 @@ func (e *Engine) doneOthers(o Outcome) {
 		return
 	}
 	e.asked.succeeded()
-	e.claims = &o.Claims
+	e.claims, e.claimed = &o.Claims, e.now
 }
 
 func (e *Engine) doneRead(a Action, n *node, o Outcome) {
 	var look *failureState
 	if n != nil {
 		look = &n.state.look
-	} else if l := e.leaver(a.Key); l != nil {
+	} else if l := e.leavers[a.Key]; l != nil {
 		look = &l.look
 	} else {
 		return
@@ -123,15 +130,23 @@ func (e *Engine) doneRead(a Action, n *node, o Outcome) {
 	look.flying = false
 	if o.Err != nil {
 		e.failed(look, o.Err)
+		if n != nil && look.failure.Terminal && e.world[a.Key] == nil {
+			e.learn(a.Key, &observed{err: look.failure, at: e.now})
+		}
 		return
 	}
 	look.succeeded()
-	e.see(a.Key, o.Object)
+	if o.Object != nil && e.world[a.Key] == nil {
+		e.learn(a.Key, e.look(a.Key, o.Object)) // however old it is
+		return
+	}
+	e.see(a, o.Object)
 }
 
-func (e *Engine) see(key inventory.Key, obj *unstructured.Unstructured) {
+// see takes in the object that an action answered with.
+func (e *Engine) see(a Action, obj *unstructured.Unstructured) {
 	if obj == nil {
-		e.world[key] = &observed{absent: true}
+		e.seeGone(a.Key, a.was)
 		return
 	}
 	e.Observe(obj)
@@ -163,7 +178,7 @@ func (e *Engine) doneApply(a Action, n *node, o Outcome) {
 	n.state.op = operation(a, o, n.state.recreating)
 	n.state.recreating = false
 	n.state.began, n.state.cause = noTime, ""
-	n.status.Taken = o.Taken
+	n.status.Taken, n.touched = o.Taken, true
 	if o.Created || o.Changed {
 		n.status.AppliedAt = e.now
 	}
@@ -193,17 +208,24 @@ func (e *Engine) doneRemoval(a Action, n *node, o Outcome) {
 		return
 	}
 	state.flying = false
-	if o.Err != nil {
-		e.failed(state, o.Err)
-		e.Forget(a.Key)
+	l := e.leavers[a.Key]
+	switch {
+	case o.Err != nil:
+		if e.failed(state, o.Err); !state.failure.Terminal {
+			e.Forget(a.Key) // whether it was done isn't known
+		}
 		return
-	}
-	if n != nil {
+	case a.Verb == Delete && o.Object != nil && o.Object.GetUID() == a.UID && o.Object.GetDeletionTimestamp() == nil:
+		e.failed(state, &Failure{Reason: ReasonDeleteFailed, Message: "is still there after it was deleted"})
+	case n != nil:
 		n.state.succeeded()
-	} else {
-		e.leaver(a.Key).asked(a.Verb)
+	case a.Verb == Delete:
+		l.succeeded()
+		l.status.Op = Deleted
+	case a.Verb == Release:
+		e.left(l, Released, "")
 	}
-	e.see(a.Key, o.Object)
+	e.see(a, o.Object)
 }
 
 // stateOf finds the state of a node, or of an object that left the graph.
@@ -211,7 +233,7 @@ func (e *Engine) stateOf(key inventory.Key, n *node) *failureState {
 	if n != nil {
 		return &n.state.failureState
 	}
-	if l := e.leaver(key); l != nil {
+	if l := e.leavers[key]; l != nil {
 		return &l.failureState
 	}
 	return nil
@@ -222,12 +244,12 @@ func (e *Engine) stateOf(key inventory.Key, n *node) *failureState {
 func (e *Engine) Rebase(stored *inventory.Inventory) {
 	e.saved = stored
 	e.record.succeeded()
-	known := e.entries
-	e.entries = make(map[inventory.Key]inventory.Entry, len(known))
 	for _, entry := range inventory.Union(stored.Entries, e.wanted) {
-		if own, ok := known[entry.Key]; ok && own.UID != "" {
-			entry = own
+		if e.entries[entry.Key].UID == "" {
+			e.entries[entry.Key] = entry
 		}
-		e.entries[entry.Key] = entry
+	}
+	for _, n := range e.nodes {
+		n.stale = true
 	}
 }

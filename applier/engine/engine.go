@@ -69,11 +69,17 @@ type Engine struct {
 	// managers are the field managers that nodes name.
 	managers map[string]bool
 
-	world   map[inventory.Key]*observed
-	entries map[inventory.Key]inventory.Entry
-	wanted  []inventory.Entry // the part of entries that the graph lists
-	leaving [][]*leaver       // nil until everything is ready
-	claims  *inventory.Claims // nil until asked
+	world      map[inventory.Key]*observed
+	listed     map[place]string // the version of the newest listing
+	entries    map[inventory.Key]inventory.Entry
+	wanted     []inventory.Entry // the part of entries that the graph lists
+	leaving    [][]*leaver       // nil until everything is ready
+	leavers    map[inventory.Key]*leaver
+	level      int               // of leaving, the first that isn't gone
+	pruning    bool              // everything was ready, once
+	handedOver bool              // what other graphs list
+	claims     *inventory.Claims // nil until asked
+	claimed    time.Time         // when that was answered
 
 	// lost says that there was no inventory: what carries the graph's labels
 	// makes a new one.
@@ -86,6 +92,9 @@ type Engine struct {
 	survey   failureState
 	surveyed bool
 	stop     error
+
+	unexplained []*node // that a cause is to be looked for
+	explained   explanations
 
 	// Of the step under way.
 	now     time.Time
@@ -124,7 +133,7 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	e := &Engine{
 		owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},
 		opts:  opts, graph: g, resolver: resolver, revision: rg.Spec.RenderHash,
-		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{},
+		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},
 	}
 	if err := e.addNodes(rg); err != nil {
 		return nil, err
@@ -141,7 +150,7 @@ func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
 	opts.Prune, opts.AllowEmpty = true, true
 	e := &Engine{
 		owner: stored.Owner, opts: opts, revision: stored.Revision,
-		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{},
+		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},
 	}
 	e.takeInventory(stored)
 	return e
@@ -168,6 +177,18 @@ func (e *Engine) takeInventory(stored *inventory.Inventory) {
 	}
 	// An unchanged run finds its intent recorded.
 	e.intent = !e.lost && stored.Revision == e.revision && len(e.entries) == len(stored.Entries)
+	// What left has no node any more: other graphs are told so before it goes.
+	left := maps.Clone(e.entries)
+	for _, entry := range wanted {
+		delete(left, entry.Key)
+	}
+	for key, entry := range left {
+		if entry.Node != "" {
+			entry.Node = ""
+			e.entries[key] = entry
+			e.intent = false
+		}
+	}
 }
 
 // addNodes makes the nodes, in the order of the graph and in that of their waves.
@@ -192,7 +213,9 @@ func (e *Engine) addNodes(rg *v1alpha1.ResourceGraph) error {
 	}
 	for _, edge := range e.graph.Edges() {
 		from := e.byID[edge.Node]
-		from.needs = append(from.needs, e.byID[edge.Needs])
+		needed := e.byID[edge.Needs]
+		from.needs = append(from.needs, needed)
+		needed.neededBy = append(needed.neededBy, from)
 	}
 	for wave, ids := range waves {
 		for _, id := range ids {
@@ -233,7 +256,7 @@ func (e *Engine) keyOf(ref v1alpha1.ObjectRef) inventory.Key {
 	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // the graph was checked
 	key := inventory.Key{Group: gv.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
-	cluster, known := graph.ClusterScoped(gk)
+	cluster, known := e.graph.ClusterScoped(gk)
 	if !known && e.opts.Namespaced != nil {
 		namespaced, ok := e.opts.Namespaced(gv.WithKind(ref.Kind))
 		cluster, known = !namespaced, ok

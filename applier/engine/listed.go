@@ -11,7 +11,8 @@ import (
 // Listed are the objects that a graph is to own, as intents. Of a graph that
 // isn't sound they are those that can be told.
 func Listed(rg *v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) []inventory.Entry {
-	e := &Engine{owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, opts: Options{Namespaced: namespaced}}
+	g := graph.Read(rg)
+	e := &Engine{owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, opts: Options{Namespaced: namespaced}, graph: g}
 	mirrored := map[inventory.Key]bool{}
 	if a := rg.Spec.Adopt; a != nil && a.Strategy == v1alpha1.AdoptMirror {
 		for _, ref := range a.Resources {
@@ -19,7 +20,7 @@ func Listed(rg *v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind)
 		}
 	}
 	var listed []inventory.Entry
-	for _, n := range graph.Read(rg).Nodes {
+	for _, n := range g.Nodes {
 		key := e.keyOf(n.Object)
 		if n.ExternalRef == nil && n.Object.Kind != "" && n.Object.Name != "" && !mirrored[key] {
 			listed = append(listed, inventory.Entry{Key: key, Node: n.ID})

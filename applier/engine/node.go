@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -20,13 +21,15 @@ const FieldManager = "pequod"
 // node is one node of the graph with what the engine knows about it.
 type node struct {
 	*graph.Node
-	index   int
-	key     inventory.Key
-	version string
-	wave    int
-	needs   []*node
-	gate    *readiness.Gate
-	read    bool // expressions read its object
+	index    int
+	key      inventory.Key
+	version  string
+	wave     int
+	needs    []*node
+	neededBy []*node
+	root     *node // of a blocked node: the one that isn't blocked itself, for which all wait
+	gate     *readiness.Gate
+	read     bool // expressions read its object
 
 	external bool
 	mode     v1alpha1.ApplyMode
@@ -38,14 +41,21 @@ type node struct {
 	orphan   bool
 	listed   bool // for adoption, by name
 
-	want   wanted
-	state  state
-	status Status
+	want    wanted
+	state   state
+	status  Status
+	shown   Status // as the last step reported it
+	touched bool   // the status may be another than shown
+	lost    bool   // it failed for good, or waits for one that has
+	// stale nodes are judged anew by the next step, others when it is time to.
+	stale bool
+	due   time.Time
 }
 
 // wanted is the object with its references resolved, as long as what they read
 // doesn't change.
 type wanted struct {
+	known  bool
 	seen   string // the versions of the objects that were read
 	object map[string]any
 	// unknown is what a preview leaves out of object.
@@ -58,11 +68,13 @@ type wanted struct {
 type state struct {
 	failureState              // of writing
 	look         failureState // of reading
-	// digest is what was wanted when the last apply failed.
+	// digest is what was wanted by the last apply, and uid of which object.
 	digest      string
+	uid         types.UID
 	recreating  bool
 	corrections int
 	corrected   time.Time
+	correctable time.Time // when the next correction is made
 	explained   time.Time
 	polled      time.Time
 	cause       string
@@ -82,10 +94,11 @@ func (e *Engine) newNode(i int, rg *v1alpha1.ResourceGraph) (*node, error) {
 	}
 	n := &node{
 		Node: spec, index: i, key: e.keyOf(spec.Object), version: gv.Version, gate: gate,
-		external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
+		stale: true, external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
 		orphan: spec.Orphaned(rg.Spec.DeletionPolicy),
 	}
 	n.status = Status{ID: spec.ID, Key: n.key, Version: gv.Version, Phase: v1alpha1.NodePending}
+	n.shown = n.status
 	p := spec.ApplyPolicy
 	if p == nil {
 		return n, nil
@@ -126,5 +139,12 @@ func (n *node) entry() inventory.Entry {
 	return inventory.Entry{
 		Key: n.key, Version: n.version, Node: n.ID, Wave: n.wave, Orphan: n.orphan,
 		Create: n.mode == v1alpha1.ApplyModeCreate,
+	}
+}
+
+// touchDependents has the nodes judged anew that need this one.
+func (n *node) touchDependents() {
+	for _, m := range n.neededBy {
+		m.stale = true
 	}
 }

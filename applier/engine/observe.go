@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -41,31 +42,118 @@ type observed struct {
 }
 
 // Observe tells the engine that an object was seen, by a watch for instance.
-// Objects that are none of the graph's, and versions older than one that was
-// seen already, are passed over.
+// Objects that are none of the graph's, and what is older than what is known
+// already, are passed over.
 func (e *Engine) Observe(obj *unstructured.Unstructured) {
-	key := keyOfObject(obj)
+	key := e.keyOfObject(obj)
 	if !e.knows(key) {
 		return
 	}
-	if old := e.world[key]; old != nil && !old.absent && old.uid == obj.GetUID() && older(obj.GetResourceVersion(), old.version) {
+	version := obj.GetResourceVersion()
+	switch old := e.world[key]; {
+	case e.opts.Preview: // what a dry run answers with has no version of its own
+	case old == nil && older(version, e.listed[placeOf(key)]):
+		return // a newer listing was without it: whatever became of it is to be read
+	case old != nil && (older(version, old.version) || old.absent && version == old.version):
 		return
 	}
-	e.world[key] = e.look(key, obj)
+	e.learn(key, e.look(key, obj))
 }
 
 // ObserveGone tells the engine that an object was seen to go. It is passed over
-// if the object that is known is another one of that name.
+// if the object that is known is another one of that name. A watch by labels
+// says the same of an object that lost its labels, so a node's object that
+// wasn't about to go is looked for.
 func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
-	key := keyOfObject(obj)
-	if old := e.world[key]; old != nil && (old.uid == "" || old.uid == obj.GetUID()) {
-		e.world[key] = &observed{absent: true}
+	key := e.keyOfObject(obj)
+	old := e.world[key]
+	switch {
+	case old == nil || older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
+	case !old.absent && !old.deleting && e.byKey[key] != nil:
+		e.Forget(key)
+	default:
+		e.learn(key, e.nothing(obj.GetResourceVersion()))
 	}
+}
+
+// ObserveAll tells the engine which objects there are at a version of the
+// cluster: those of a kind and namespace that carry the graph's labels, or the
+// one of a name. Others that were seen before have gone, or lost their labels:
+// the engine will ask for them.
+func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string, objects []unstructured.Unstructured) {
+	here := place{gk, namespace}
+	listed := make(map[inventory.Key]bool, len(objects))
+	for i := range objects {
+		listed[e.keyOfObject(&objects[i])] = true
+		e.Observe(&objects[i])
+	}
+	for key, seen := range e.world {
+		if placeOf(key) != here || name != "" && key.Name != name || seen.absent || listed[key] {
+			continue
+		}
+		if (seen.mine || name != "") && !older(version, seen.version) {
+			e.Forget(key)
+		}
+	}
+	if name == "" {
+		e.listed[here] = version
+	}
+}
+
+// place is where objects of a kind are listed.
+type place struct {
+	schema.GroupKind
+	namespace string
+}
+
+func placeOf(key inventory.Key) place {
+	return place{schema.GroupKind{Group: key.Group, Kind: key.Kind}, key.Namespace}
+}
+
+// nothing is the record of an object that isn't there. The version is that of
+// the last news of it: older ones that come late are about one that is gone.
+func (e *Engine) nothing(version string) *observed {
+	return &observed{absent: true, version: version, at: e.now}
+}
+
+// seeGone takes in the answer that there is no such object. Whatever came of
+// another object of the name since the question is newer, or may be: then it is
+// asked again.
+func (e *Engine) seeGone(key inventory.Key, was *observed) {
+	now := e.world[key]
+	switch {
+	case now == nil || now == was || now.absent:
+	case was == nil || now.uid != was.uid:
+		e.Forget(key)
+		return
+	}
+	version := ""
+	if now != nil {
+		version = now.version
+	}
+	e.learn(key, e.nothing(version))
 }
 
 // Forget tells the engine that nothing is known of an object any more; it will
 // ask for it.
-func (e *Engine) Forget(key inventory.Key) { delete(e.world, key) }
+func (e *Engine) Forget(key inventory.Key) { e.learn(key, nil) }
+
+// learn notes what is known of an object now, nil for nothing.
+func (e *Engine) learn(key inventory.Key, o *observed) {
+	if o == nil {
+		delete(e.world, key)
+	} else {
+		e.world[key] = o
+	}
+	n := e.byKey[key]
+	if n == nil {
+		return
+	}
+	n.stale = true
+	if n.read {
+		n.touchDependents()
+	}
+}
 
 func (e *Engine) knows(key inventory.Key) bool {
 	if _, ok := e.byKey[key]; ok {
@@ -75,7 +163,22 @@ func (e *Engine) knows(key inventory.Key) bool {
 	return ok
 }
 
-func keyOfObject(obj *unstructured.Unstructured) inventory.Key {
+// keyOfObject is the key by which the engine knows an object. One of a kind of
+// which nobody knew that it has no namespaces was given that of the graph.
+func (e *Engine) keyOfObject(obj *unstructured.Unstructured) inventory.Key {
+	key := KeyOf(obj)
+	if key.Namespace == "" && !e.knows(key) {
+		guessed := key
+		guessed.Namespace = e.owner.Namespace
+		if e.knows(guessed) {
+			return guessed
+		}
+	}
+	return key
+}
+
+// KeyOf is the key of an object as it is in the cluster.
+func KeyOf(obj *unstructured.Unstructured) inventory.Key {
 	gvk := obj.GroupVersionKind()
 	return inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }

@@ -50,22 +50,16 @@ type Status struct {
 	NextAttempt time.Time
 }
 
-func (s Status) equal(t Status) bool {
-	taken := slices.Equal(s.Taken, t.Taken)
-	s.Taken, t.Taken = nil, nil
-	type comparable struct {
-		id, version, reason, message, blocked string
-		key                                   inventory.Key
-		phase                                 v1alpha1.NodePhase
-		op                                    Operation
-		applied, ready, next                  time.Time
-		attempts                              int
-	}
-	of := func(s Status) comparable {
-		return comparable{s.ID, s.Version, s.Reason, s.Message, s.BlockedBy, s.Key, s.Phase, s.Op,
-			s.AppliedAt, s.ReadyAt, s.NextAttempt, s.Attempts}
-	}
-	return taken && of(s) == of(t)
+// equal says whether nothing changed that is shown.
+func (s *Status) equal(t *Status) bool {
+	return s.Phase == t.Phase && s.Message == t.Message && s.Op == t.Op && s.Reason == t.Reason &&
+		s.BlockedBy == t.BlockedBy && s.Attempts == t.Attempts && s.NextAttempt.Equal(t.NextAttempt) &&
+		s.AppliedAt.Equal(t.AppliedAt) && s.ReadyAt.Equal(t.ReadyAt) && slices.Equal(s.Taken, t.Taken)
+}
+
+// hopeless says that something failed, and isn't tried again.
+func (s *Status) hopeless() bool {
+	return s.Phase == v1alpha1.NodeFailed && s.NextAttempt.IsZero()
 }
 
 // Statuses are the states of all nodes, in the order of the graph, and then
@@ -77,7 +71,9 @@ func (e *Engine) Statuses() []Status {
 	}
 	for _, level := range e.leaving {
 		for _, l := range level {
-			all = append(all, l.status)
+			if e.pruning || l.status.Phase != v1alpha1.NodePending {
+				all = append(all, l.status)
+			}
 		}
 	}
 	return all

@@ -37,7 +37,6 @@ type Step struct {
 // Step judges everything that is known and says what to do next.
 func (e *Engine) Step(now time.Time) Step {
 	e.now, e.actions, e.wake, e.held = now, nil, time.Time{}, false
-	before := e.Statuses()
 	phase := Executing
 	if e.stop == nil && e.lookAround() {
 		phase = e.advance()
@@ -45,7 +44,7 @@ func (e *Engine) Step(now time.Time) Step {
 	if e.stop != nil {
 		phase = Stuck
 	}
-	step := Step{Actions: e.actions, Wake: e.wake, Phase: phase, Changes: e.changes(before)}
+	step := Step{Actions: e.actions, Wake: e.wake, Phase: phase, Changes: e.changes()}
 	e.flying += len(e.actions)
 	return step
 }
@@ -56,25 +55,52 @@ func (e *Engine) Err() error { return e.stop }
 // advance goes through the nodes, and through what left when all are ready.
 func (e *Engine) advance() Phase {
 	ready := true
+	e.complete = false
 	for _, n := range e.order {
-		e.visit(n)
+		e.revisit(n)
 		ready = ready && (n.status.Phase == v1alpha1.NodeReady || e.opts.Preview && n.settled())
+	}
+	e.explainSome()
+	if !ready {
+		e.handOver()
 	}
 	phase := Executing
 	switch {
 	case ready:
 		phase = e.prune()
-		e.complete = phase == Completed && e.opts.Prune
+		e.complete = phase == Completed && len(e.entries) == len(e.wanted)
 	case e.hopeless():
 		phase = Stuck
 	}
 	if e.recordNext(phase) {
 		return phase
 	}
-	if phase == Completed {
+	if ready {
 		return Pruning
 	}
 	return Executing
+}
+
+// revisit judges a node if anything changed that its state depends on: what is
+// known of its object, the answer to an action, a node that it needs, the time.
+func (e *Engine) revisit(n *node) {
+	if !n.stale && (n.due.IsZero() || e.now.Before(n.due)) {
+		if !n.due.IsZero() {
+			e.wakeAt(n.due)
+		}
+		return
+	}
+	phase, message, wake, held := n.status.Phase, n.status.Message, e.wake, e.held
+	e.wake, e.held = time.Time{}, false
+	e.visit(n)
+	n.due, n.stale = e.wake, e.held
+	e.wake, e.held = wake, held || e.held
+	if !n.due.IsZero() {
+		e.wakeAt(n.due)
+	}
+	if n.status.Phase != phase || n.status.Message != message {
+		n.touchDependents()
+	}
 }
 
 // lookAround asks once for everything that the graph and its inventory name.
@@ -82,7 +108,10 @@ func (e *Engine) lookAround() bool {
 	if e.surveyed || len(e.entries) == 0 && len(e.nodes) == 0 {
 		return true
 	}
-	if e.survey.flying || e.wait(&e.survey) {
+	if e.survey.flying {
+		return false
+	}
+	if e.wait(&e.survey) {
 		return false
 	}
 	e.survey.flying = true
@@ -110,8 +139,14 @@ func (e *Engine) write(a Action) bool {
 		e.held = true
 		return false
 	}
-	e.actions = append(e.actions, a)
+	e.ask(a)
 	return true
+}
+
+// ask adds an action about an object.
+func (e *Engine) ask(a Action) {
+	a.was = e.world[a.Key]
+	e.actions = append(e.actions, a)
 }
 
 // recordNext sees to it that the inventory is recorded: the intent before the
@@ -123,8 +158,8 @@ func (e *Engine) recordNext(phase Phase) bool {
 		return true
 	}
 	inv := e.Inventory()
-	if final && e.intentOnly() {
-		return true
+	if final && e.saved.Revision == "" && len(e.entries) == 0 {
+		return true // nothing was ever written, nor is there anything to write down
 	}
 	if e.record.flying {
 		return false
@@ -140,52 +175,42 @@ func (e *Engine) recordNext(phase Phase) bool {
 	return false
 }
 
-// intentOnly says that nothing was ever written: then there is nothing to record.
-func (e *Engine) intentOnly() bool { return !e.intent && e.lost && len(e.entries) == 0 }
-
 // hopeless says that every node that isn't ready has failed for good, or waits
 // for one that has.
 func (e *Engine) hopeless() bool {
-	lost := make(map[*node]bool, len(e.order))
 	for _, n := range e.order {
-		switch n.status.Phase {
-		case v1alpha1.NodeReady:
-		case v1alpha1.NodeFailed:
-			if !n.status.NextAttempt.IsZero() {
-				return false
-			}
-			lost[n] = true
-		case v1alpha1.NodeBlocked:
-			if !slices.ContainsFunc(n.needs, func(m *node) bool { return lost[m] }) {
-				return false
-			}
-			lost[n] = true
-		default:
+		n.lost = n.status.hopeless()
+		if n.status.Phase == v1alpha1.NodeBlocked {
+			n.lost = slices.ContainsFunc(n.needs, func(m *node) bool { return m.lost })
+		}
+		if !n.lost && n.status.Phase != v1alpha1.NodeReady {
 			return false
 		}
 	}
 	return true
 }
 
-// changes are the states that differ from those before: a node's after those of
-// the nodes that it needs.
-func (e *Engine) changes(before []Status) []Status {
-	old := make(map[inventory.Key]Status, len(before))
-	for _, s := range before {
-		old[s.Key] = s
-	}
+// changes are the states that differ from those that were reported last: a
+// node's after those of the nodes that it needs.
+func (e *Engine) changes() []Status {
 	var changed []Status
-	note := func(s Status) {
-		if was, ok := old[s.Key]; !ok || !was.equal(s) {
-			changed = append(changed, s)
+	note := func(shown, status *Status) {
+		if !shown.equal(status) {
+			*shown = *status
+			changed = append(changed, *status)
 		}
 	}
 	for _, n := range e.order {
-		note(n.status)
+		if n.touched {
+			note(&n.shown, &n.status)
+			n.touched = false
+		}
 	}
 	for _, level := range e.leaving {
 		for _, l := range level {
-			note(l.status)
+			if e.pruning || l.status.Phase != v1alpha1.NodePending {
+				note(&l.shown, &l.status)
+			}
 		}
 	}
 	return changed

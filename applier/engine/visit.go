@@ -2,14 +2,9 @@ package engine
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/applier/resolve"
 	"github.com/pequod-io/pequod/inventory"
@@ -23,7 +18,7 @@ func (e *Engine) visit(n *node) {
 	case n.state.flying:
 		// What it was is shown until it is known what came of it.
 		if n.status.Phase != v1alpha1.NodeReady {
-			n.status.Phase = v1alpha1.NodeApplying
+			n.status.Phase, n.touched = v1alpha1.NodeApplying, true
 		}
 		return
 	case seen == nil && blocker != nil:
@@ -33,7 +28,11 @@ func (e *Engine) visit(n *node) {
 		e.read(n)
 		return
 	case seen.err != nil:
-		e.fail(n, &Failure{Reason: ReasonInvalid, Message: seen.err.Error(), Terminal: true})
+		var f *Failure
+		if !errors.As(seen.err, &f) {
+			f = &Failure{Reason: ReasonInvalid, Message: seen.err.Error(), Terminal: true}
+		}
+		e.fail(n, f)
 		return
 	case n.external || e.mirrored(n, seen):
 		e.observe(n, seen)
@@ -57,6 +56,7 @@ func (e *Engine) visit(n *node) {
 	d := e.decide(n, seen)
 	switch {
 	case d.unchanged:
+		e.own(n, seen)
 		e.settle(n, seen)
 	case blocker != nil && (seen.absent || !e.opts.ReadOnly):
 		e.blocked(n, blocker)
@@ -68,6 +68,15 @@ func (e *Engine) visit(n *node) {
 		e.apply(n, d.apply)
 	}
 	e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.look, &n.state.polled)
+}
+
+// own notes which object is the node's, where that wasn't known: one of mode
+// Create isn't applied again, and the answer to its creation may have been lost.
+func (e *Engine) own(n *node, seen *observed) {
+	if entry := e.entries[n.key]; entry.UID != seen.uid && e.ours(n.key, seen) {
+		entry.UID = seen.uid
+		e.entries[n.key] = entry
+	}
 }
 
 // poll reads an object that is waited for, every now and then: a watch may have
@@ -91,7 +100,7 @@ func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.Node
 	}
 	*polled = e.now
 	look.flying = true
-	e.actions = append(e.actions, Action{Verb: Read, Key: key, Version: version, Node: id})
+	e.ask(Action{Verb: Read, Key: key, Version: version, Node: id})
 }
 
 // blocker is the first of the nodes that a node needs which isn't ready.
@@ -114,7 +123,7 @@ func (n *node) settled() bool {
 }
 
 func (e *Engine) set(n *node, phase v1alpha1.NodePhase, message string) {
-	n.status.Phase, n.status.Message = phase, message
+	n.status.Phase, n.status.Message, n.touched = phase, message, true
 	n.status.Reason, n.status.BlockedBy, n.status.NextAttempt = "", "", noTime
 	n.status.Attempts = n.state.failures
 	n.status.Op = n.state.op
@@ -123,26 +132,17 @@ func (e *Engine) set(n *node, phase v1alpha1.NodePhase, message string) {
 // blocked names the nearest node that a node waits for, and what that one has
 // failed of or waits for itself.
 func (e *Engine) blocked(n, by *node) {
-	message := "waits for " + by.ID
-	if by.status.Phase == v1alpha1.NodeFailed {
-		message += ", which failed"
-	} else if root := e.root(by); root != by {
+	message, root := "waits for "+by.ID, by
+	if by.status.Phase == v1alpha1.NodeBlocked {
+		root = by.root
 		message += ", which waits for " + root.ID
 	}
-	e.set(n, v1alpha1.NodeBlocked, message)
-	n.status.BlockedBy = by.ID
-}
-
-// root follows blocked nodes to the one that isn't.
-func (e *Engine) root(n *node) *node {
-	for n.status.Phase == v1alpha1.NodeBlocked {
-		by := e.blocker(n)
-		if by == nil {
-			break
-		}
-		n = by
+	if root.status.Phase == v1alpha1.NodeFailed {
+		message += ", which failed"
 	}
-	return n
+	e.set(n, v1alpha1.NodeBlocked, message)
+	n.status.BlockedBy, n.root = by.ID, root
+	n.state.began = noTime
 }
 
 func (e *Engine) waitFor(n *node, message string) { e.set(n, v1alpha1.NodeWaiting, message) }
@@ -156,107 +156,42 @@ func (e *Engine) fail(n *node, f *Failure) {
 	}
 }
 
+// failOf shows the failure of something else than the node's own writes.
+func (e *Engine) failOf(n *node, s *failureState, what string) {
+	e.fail(n, s.failure)
+	n.status.Message, n.status.Attempts = what+s.failure.Message, s.failures
+	if !s.failure.Terminal {
+		n.status.NextAttempt = s.retryAt
+	}
+}
+
 // read asks for an object that isn't known.
 func (e *Engine) read(n *node) {
-	if n.state.look.flying {
+	look := &n.state.look
+	if look.flying {
 		return
 	}
-	if e.wait(&n.state.look) {
-		e.fail(n, n.state.look.failure)
-		n.status.NextAttempt, n.status.Attempts = n.state.look.retryAt, n.state.look.failures
+	if e.wait(look) {
+		e.failOf(n, look, "")
 		return
 	}
-	n.state.look.flying = true
+	look.flying = true
 	if n.status.Phase != v1alpha1.NodeFailed {
 		e.set(n, v1alpha1.NodePending, "")
 	}
-	e.actions = append(e.actions, Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
+	e.ask(Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
 }
 
 // observe judges an object that is never written.
 func (e *Engine) observe(n *node, seen *observed) {
 	n.state.op = Observed
+	n.state.succeeded()
 	if seen.absent {
 		e.waitFor(n, n.key.String()+" doesn't exist")
 		e.expire(n)
 		return
 	}
 	e.judge(n, seen)
-}
-
-// want resolves the references of a node, if what they read has changed.
-func (e *Engine) want(n *node) {
-	versions := e.versions(n)
-	// What a preview sees of an object before and after a change has one version.
-	if n.want.digest != "" && n.want.seen == versions && (!e.opts.Preview || versions == "") {
-		return
-	}
-	n.want = wanted{seen: versions}
-	object, err := e.resolveObject(n)
-	if err != nil {
-		n.want.err = err
-		return
-	}
-	e.finish(n, object.Object)
-	n.want.object = object.Object
-	n.want.digest, n.want.err = fields.Digest(object.Object)
-}
-
-func (e *Engine) resolveObject(n *node) (*unstructured.Unstructured, error) {
-	if !e.opts.Preview {
-		return e.resolver.Object(n.index, e.live)
-	}
-	p, err := e.resolver.Preview(n.index, e.live)
-	n.want.unknown = p.Unknown
-	return p.Object, err
-}
-
-// referenceText is an error of a reference without the node, which the status names.
-func referenceText(err error) string {
-	var failed *resolve.EvalError
-	if errors.As(err, &failed) {
-		return fmt.Sprintf("%s: %s (in %s)", failed.Path, failed.Message, failed.Expr)
-	}
-	return err.Error()
-}
-
-// versions tells states of the objects that a node reads apart.
-func (e *Engine) versions(n *node) string {
-	if len(n.References) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	for _, m := range n.needs {
-		if seen := e.world[m.key]; seen != nil && m.read {
-			b.WriteString(string(seen.uid) + "/" + seen.version + " ")
-		}
-	}
-	return b.String()
-}
-
-// finish gives an object what every object of the graph has.
-func (e *Engine) finish(n *node, object map[string]any) {
-	delete(object, "status")
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
-		object["metadata"] = metadata
-	}
-	delete(metadata, "creationTimestamp")
-	delete(metadata, "managedFields")
-	if n.key.Namespace == "" {
-		delete(metadata, "namespace")
-	} else {
-		metadata["namespace"] = n.key.Namespace
-	}
-	labels, ok := metadata["labels"].(map[string]any)
-	if !ok {
-		labels = map[string]any{}
-		metadata["labels"] = labels
-	}
-	for name, value := range e.owner.Labels() {
-		labels[name] = value
-	}
 }
 
 // settle judges an object that is as it is wanted.
@@ -322,22 +257,4 @@ func (e *Engine) expire(n *node) {
 		Reason: ReasonReadinessTimeout, Terminal: true,
 		Message: "not ready in " + n.timeout.String() + ": " + n.status.Message,
 	})
-}
-
-// explain asks why a node isn't ready, every now and then.
-func (e *Engine) explain(n *node, seen *observed) {
-	if e.opts.Explain <= 0 || seen.object == nil {
-		return
-	}
-	if n.state.explained.IsZero() {
-		n.state.explained = e.now.Add(-e.opts.Explain / 2) // give it a moment first
-	}
-	next := n.state.explained.Add(e.opts.Explain)
-	if e.now.Before(next) {
-		e.wakeAt(next)
-		return
-	}
-	n.state.explained = e.now
-	e.wakeAt(e.now.Add(e.opts.Explain))
-	e.actions = append(e.actions, Action{Verb: Explain, Key: n.key, Version: n.version, Node: n.ID, Object: asObject(seen.object)})
 }

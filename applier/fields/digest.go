@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,6 +27,7 @@ func Digest(v any) (string, error) {
 // manager applied nothing. A field that somebody changed belongs to them from
 // then on, so that a change of any of the fields is a change of the digest.
 func Live(obj *unstructured.Unstructured, manager string, ignore []Path) (string, error) {
+	var digests []string // one for each API version that it was applied with
 	for _, entry := range Entries(obj) {
 		if !entry.Applied(manager) {
 			continue
@@ -34,10 +36,21 @@ func Live(obj *unstructured.Unstructured, manager string, ignore []Path) (string
 		if len(ignore) > 0 {
 			set = runtime.DeepCopyJSON(set)
 			for _, path := range ignore {
-				remove(set, path)
+				remove(set, path, obj.Object)
 			}
 		}
-		return Digest(project(set, obj.Object))
+		digest, err := Digest(project(set, obj.Object))
+		if err != nil {
+			return "", err
+		}
+		digests = append(digests, digest)
 	}
-	return "", nil
+	switch len(digests) {
+	case 0:
+		return "", nil
+	case 1:
+		return digests[0], nil
+	}
+	slices.Sort(digests)
+	return Digest(digests)
 }

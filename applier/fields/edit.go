@@ -2,81 +2,82 @@ package fields
 
 import "slices"
 
-// Set puts a value at a path of a decoded object, making the maps on the way.
-// It reports whether it could: list items must exist.
+// Set puts a value at a path of a decoded object, making the maps on the way,
+// and the item of a list if the path ends at it and names it by its fields. It
+// reports whether it could: other list items must exist.
 func Set(object map[string]any, path Path, value any) bool {
-	var at any = object
-	for i, key := range path {
-		last := i == len(path)-1
-		m, isMap := at.(map[string]any)
-		name, isField := cutField(key)
-		if isMap && isField {
-			if last {
-				m[name] = value
-				return true
-			}
-			next, ok := m[name]
-			if !ok || next == nil {
-				next = map[string]any{}
-				m[name] = next
-			}
-			at = next
-			continue
-		}
-		list, _ := at.([]any)
-		j := slices.IndexFunc(list, func(v any) bool {
-			found, ok := item(key, []any{v})
-			return ok && found != nil
-		})
-		if len(key) > 2 && key[:2] == "i:" {
-			_, ok := item(key, at)
-			j = index(key, ok)
-		}
-		if j < 0 {
-			return false
-		}
-		if last {
-			list[j] = value
-			return true
-		}
-		at = list[j]
-	}
-	return false
+	_, ok := set(object, path, value)
+	return ok
 }
 
-// Unset removes a field of a decoded object, if it is there.
+// set returns what v is then.
+func set(v any, path Path, value any) (any, bool) {
+	if len(path) == 0 {
+		return value, true
+	}
+	key, rest := path[0], path[1:]
+	list, isList := v.([]any)
+	if name, isField := fieldOf(key, v); isField && !isList {
+		m, isMap := v.(map[string]any)
+		if v != nil && !isMap {
+			return v, false
+		}
+		below, ok := set(m[name], rest, value)
+		if !ok {
+			return v, false
+		}
+		if m == nil {
+			m = map[string]any{}
+		}
+		m[name] = below
+		return m, true
+	}
+	if v != nil && !isList {
+		return v, false
+	}
+	switch at := position(list, key); {
+	case at >= 0:
+		below, ok := set(list[at], rest, value)
+		if ok {
+			list[at] = below
+		}
+		return list, ok
+	case len(rest) == 0 && (kindOf(key) == "k" || kindOf(key) == "v"):
+		return append(list, value), true
+	}
+	return v, false
+}
+
+// Unset removes a field, or an item of a list, of a decoded object, if it is there.
 func Unset(object map[string]any, path Path) {
-	var at any = object
-	for i, key := range path {
-		if i == len(path)-1 {
-			if name, ok := cutField(key); ok {
-				if m, ok := at.(map[string]any); ok {
-					delete(m, name)
-				}
-			}
-			return
-		}
-		var ok bool
-		if at, ok = item(key, at); !ok {
-			return
-		}
+	if len(path) > 0 {
+		unset(object, path)
 	}
 }
 
-func cutField(key string) (string, bool) {
-	if len(key) > 2 && key[:2] == "f:" {
-		return key[2:], true
+// unset returns what v is then.
+func unset(v any, path Path) any {
+	key, rest := path[0], path[1:]
+	switch v := v.(type) {
+	case map[string]any:
+		name, isField := fieldOf(key, v)
+		below, ok := v[name]
+		switch {
+		case !isField || !ok:
+		case len(rest) == 0:
+			delete(v, name)
+		default:
+			v[name] = unset(below, rest)
+		}
+	case []any:
+		at := position(v, key)
+		switch {
+		case at < 0:
+		case len(rest) == 0:
+			return slices.Delete(v, at, at+1)
+		default:
+			v[at] = unset(v[at], rest)
+		}
 	}
-	return "", false
-}
-
-func index(key string, ok bool) int {
-	if !ok {
-		return -1
-	}
-	n := 0
-	for _, c := range key[2:] {
-		n = n*10 + int(c-'0')
-	}
-	return n
+	return v
 }

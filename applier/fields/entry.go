@@ -6,6 +6,8 @@ import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 type Entry struct {
 	Manager, Operation, Subresource string
 	Fields                          map[string]any
+
+	object map[string]any // whose fields these are
 }
 
 // Applied says whether the entry is what a manager applied to the object itself.
@@ -15,16 +17,18 @@ func (e Entry) Applied(manager string) bool {
 
 // Holds says whether the entry has the field at a path, as a whole or in part.
 func (e Entry) Holds(path Path) bool {
-	set := e.Fields
+	set, live := e.Fields, any(e.object)
 	for _, key := range path {
-		below, ok := lookup(set, key)
+		key, ok := match(set, key, live)
 		if !ok {
 			return false
 		}
+		below, _ := set[key].(map[string]any)
 		if len(below) == 0 {
 			return true // the set has the value above the path as a whole
 		}
 		set = below
+		live, _ = item(key, live)
 	}
 	return true
 }
@@ -41,7 +45,7 @@ func Entries(obj *unstructured.Unstructured) []Entry {
 		if !ok {
 			continue
 		}
-		e := Entry{Fields: set}
+		e := Entry{Fields: set, object: obj.Object}
 		e.Manager, _ = m["manager"].(string)
 		e.Operation, _ = m["operation"].(string)
 		e.Subresource, _ = m["subresource"].(string)

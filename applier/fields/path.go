@@ -55,7 +55,7 @@ func plain(name string) bool {
 // webhooks[0].clientConfig.caBundle; or a JSON pointer, /spec/replicas.
 func Parse(text string) (Path, error) {
 	if strings.HasPrefix(text, "/") {
-		return parsePointer(text), nil
+		return parsePointer(text)
 	}
 	var p Path
 	rest := strings.TrimPrefix(text, ".")
@@ -65,7 +65,10 @@ func Parse(text string) (Path, error) {
 			if err != nil {
 				return nil, fmt.Errorf("field %q: %w", text, err)
 			}
-			p, rest = append(p, key), strings.TrimPrefix(after, ".")
+			if p = append(p, key); after != "" && (after[0] != '.' && after[0] != '[' || after == ".") {
+				return nil, fmt.Errorf("field %q: a bracket is followed by %q", text, after)
+			}
+			rest = strings.TrimPrefix(after, ".")
 			continue
 		}
 		end := strings.IndexAny(rest, ".[")
@@ -99,14 +102,15 @@ func parseBracket(text string) (key, after string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("a bracket isn't closed")
 	}
-	if name, value, ok := strings.Cut(inside, "="); ok {
+	if name, value, ok := strings.Cut(inside, "="); ok && name != "" {
 		raw, err := json.Marshal(map[string]any{name: scalar(value)})
 		return "k:" + string(raw), after, err
 	}
-	if _, err := strconv.ParseUint(inside, 10, 31); err != nil {
+	i, err := strconv.ParseUint(inside, 10, 31)
+	if err != nil {
 		return "", "", fmt.Errorf("[%s] is neither an index nor name=value", inside)
 	}
-	return "i:" + inside, after, nil
+	return "i:" + strconv.FormatUint(i, 10), after, nil
 }
 
 func scalar(text string) any {
@@ -119,9 +123,12 @@ func scalar(text string) any {
 	return text
 }
 
-func parsePointer(text string) Path {
+func parsePointer(text string) (Path, error) {
 	var p Path
 	for _, token := range strings.Split(text[1:], "/") {
+		if token == "" {
+			return nil, fmt.Errorf("field %q: has an empty name", text)
+		}
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		if _, err := strconv.ParseUint(token, 10, 31); err == nil {
 			p = append(p, "i:"+token)
@@ -129,5 +136,5 @@ func parsePointer(text string) Path {
 			p = append(p, "f:"+token)
 		}
 	}
-	return p
+	return p, nil
 }

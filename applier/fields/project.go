@@ -2,6 +2,7 @@ package fields
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,46 +33,61 @@ func project(set map[string]any, live any) any {
 	return held
 }
 
-// item finds what one key of FieldsV1 names.
+// item finds what one key of a path or of FieldsV1 names.
 func item(key string, live any) (any, bool) {
-	kind, rest, ok := strings.Cut(key, ":")
-	if !ok {
-		return nil, false
-	}
-	switch kind {
-	case "f":
-		m, _ := live.(map[string]any)
-		v, ok := m[rest]
-		return v, ok
-	case "k":
-		return keyed(rest, live)
-	case "v":
-		return member(rest, live)
-	case "i":
-		list, _ := live.([]any)
-		i, err := strconv.Atoi(rest)
-		if err != nil || i < 0 || i >= len(list) {
-			return nil, false
+	switch live := live.(type) {
+	case map[string]any:
+		if name, ok := fieldOf(key, live); ok {
+			v, ok := live[name]
+			return v, ok
 		}
-		return list[i], true
+	case []any:
+		if at := position(live, key); at >= 0 {
+			return live[at], true
+		}
 	}
 	return nil, false
 }
 
-// keyed finds the item of an associative list whose keys have these values.
-func keyed(text string, live any) (any, bool) {
-	var keys map[string]any
-	if json.Unmarshal([]byte(text), &keys) != nil {
-		return nil, false
+func kindOf(key string) string {
+	kind, _, _ := strings.Cut(key, ":")
+	return kind
+}
+
+// fieldOf is the name of the field that a key names. A number of a JSON pointer
+// may be that of a field.
+func fieldOf(key string, live any) (string, bool) {
+	kind, name, ok := strings.Cut(key, ":")
+	if _, isMap := live.(map[string]any); kind == "i" && isMap {
+		return name, ok
 	}
-	list, _ := live.([]any)
-	for _, v := range list {
-		m, _ := v.(map[string]any)
-		if m != nil && matches(m, keys) {
-			return v, true
+	return name, ok && kind == "f"
+}
+
+// position is the index of what a key names in a list, -1 if there is none.
+func position(list []any, key string) int {
+	kind, text, _ := strings.Cut(key, ":")
+	switch kind {
+	case "i":
+		if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(list) {
+			return i
+		}
+	case "k":
+		var keys map[string]any
+		if json.Unmarshal([]byte(text), &keys) != nil {
+			return -1
+		}
+		return slices.IndexFunc(list, func(v any) bool {
+			m, _ := v.(map[string]any)
+			return m != nil && matches(m, keys)
+		})
+	case "v":
+		var want any
+		if json.Unmarshal([]byte(text), &want) == nil {
+			return slices.IndexFunc(list, func(v any) bool { return same(v, want) })
 		}
 	}
-	return nil, false
+	return -1
 }
 
 func matches(m, keys map[string]any) bool {
@@ -81,21 +97,6 @@ func matches(m, keys map[string]any) bool {
 		}
 	}
 	return true
-}
-
-// member finds a value of a set.
-func member(text string, live any) (any, bool) {
-	var want any
-	if json.Unmarshal([]byte(text), &want) != nil {
-		return nil, false
-	}
-	list, _ := live.([]any)
-	for _, v := range list {
-		if same(v, want) {
-			return v, true
-		}
-	}
-	return nil, false
 }
 
 // same compares scalars; numbers by their value, since one side was decoded as

@@ -94,6 +94,9 @@ func (s *Server) Kubeconfig() string { return s.current().kubeconfig }
 // Log is the path of the file that the control plane logs to.
 func (s *Server) Log() string { return filepath.Join(filepath.Dir(s.Kubeconfig()), "server.log") }
 
+// Pid is the id of the control plane's process.
+func (s *Server) Pid() int { return s.current().command.Process.Pid }
+
 // Done is closed when the server has ended.
 func (s *Server) Done() <-chan struct{} { return s.current().done }
 

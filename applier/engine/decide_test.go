@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/inventory"
+)
+
+const oneNode = `graph: {nodes: [{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}}]}`
+
+func withPolicy(policy string) string {
+	return strings.Replace(oneNode, "{id: a,", "{id: a, applyPolicy: {"+policy+"},", 1)
+}
+
+func (d decision) String() string {
+	switch {
+	case d.unchanged:
+		return "unchanged"
+	case d.wait != "":
+		return "wait: " + d.wait
+	case d.failure != nil:
+		return fmt.Sprintf("%s (terminal %t)", d.failure.Reason, d.failure.Terminal)
+	}
+	text := "apply"
+	if d.apply.UID == "" {
+		text = "create"
+	}
+	for name, is := range map[string]bool{"take over": d.apply.TakeOver, "drift": d.apply.Drift} {
+		if is {
+			text += ", " + name
+		}
+	}
+	if d.apply.Force {
+		text += ", force"
+	}
+	if d.apply.HandOver {
+		text += ", hand over"
+	}
+	return text
+}
+
+func TestDecide(t *testing.T) {
+	nobody := inventory.Owner{}
+	copied := configMap(t, self, "a", "u-a", 5, "1")
+	unstructured.RemoveNestedField(copied.Object, "metadata", "managedFields")
+	stripped := configMap(t, self, "a", "u-a", 5, "1")
+	stripped.SetLabels(nil)
+	deleting := live(t, self, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u-a, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [x/y, x/z]}}`)
+	const adopt = `, adopt: {resources: [{apiVersion: v1, kind: ConfigMap, name: a}]}`
+	const selector = `, adopt: {mode: LabelSelector, labelSelector: {matchLabels: {app: x}}}`
+	labelled := configMap(t, nobody, "a", "u-x", 5, "1")
+	labelled.SetLabels(map[string]string{"app": "x"})
+	theirs := configMap(t, other, "a", "u-x", 5, "1")
+	theirLabels := theirs.GetLabels()
+	theirLabels["app"] = "x"
+	theirs.SetLabels(theirLabels)
+	for _, test := range []struct {
+		name, policy, adopt string
+		opts                Options
+		fresh               bool // nothing was recorded
+		seen                *unstructured.Unstructured
+		want                string
+	}{
+		{"absent", "", "", Options{}, false, nil, "create"},
+		{"absent, in mode Create", "mode: Create", "", Options{}, true, nil, "create"},
+		{"deleting", "", "", Options{}, false, deleting, "wait: is being deleted, held by finalizer x/y, x/z"},
+		{"deleting, in mode Create", "mode: Create", "", Options{}, false, deleting, "wait: is being deleted, held by finalizer x/y, x/z"},
+		{"as applied", "", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "1"), "unchanged"},
+		{"not recorded", "", "", Options{}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply"},
+		{"made anew by a run that was killed", "", "", Options{}, false, configMap(t, self, "a", "u-new", 5, "1"), "apply"},
+		{"another is wanted", "fieldManager: x", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "1"), "apply"},
+		{"drift", "", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "2"), "apply, drift, force"},
+		{"drift, reported", "", "", Options{ReportDrift: true}, false, configMap(t, self, "a", "u-a", 5, "2"), "unchanged"},
+		{"labels removed", "", "", Options{}, false, stripped, "apply, drift, force"},
+		{"labels removed, reported", "", "", Options{ReportDrift: true}, false, stripped, "unchanged"},
+		{"labels removed, not recorded", "", "", Options{}, true, stripped, "AdoptionRequired (terminal true)"},
+		{"forced by the node", "conflictPolicy: Force", "", Options{}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply, force"},
+		{"forced by the user", "", "", Options{ForceConflicts: true}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply, force"},
+		{"in mode Create, changed", "mode: Create", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "2"), "unchanged"},
+		{"in mode Create, nobody's", "mode: Create", "", Options{}, true, configMap(t, nobody, "a", "u-x", 5, "2"), "unchanged"},
+		{"in mode Create, another graph's", "mode: Create", "", Options{}, true, theirs, "unchanged"},
+		{"nobody's", "", "", Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"nobody's, in the place of the graph's", "", "", Options{}, false, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"a copy with the labels", "", "", Options{}, true, copied, "AdoptionRequired (terminal true)"},
+		{"nobody's, to be adopted", "mode: Adopt", "", Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "apply, take over"},
+		{"nobody's, listed", "", adopt, Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "apply, take over"},
+		{"nobody's, another listed", "", strings.Replace(adopt, "name: a", "name: b", 1), Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"nobody's, selected", "", selector, Options{}, true, labelled, "apply, take over"},
+		{"nobody's, not selected", "", selector, Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"another graph's", "", "", Options{ForceConflicts: true}, true, theirs, "OwnedElsewhere (terminal true)"},
+		{"another graph's, to be adopted", "mode: Adopt", "", Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
+		{"another graph's, selected", "", selector, Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
+		{"another graph's, listed", "", adopt, Options{}, true, theirs, "apply, take over"},
+		{"taken by another graph", "", "", Options{}, false, configMap(t, other, "a", "u-a", 5, "1"), "OwnedElsewhere (terminal true)"},
+	} {
+		spec := oneNode
+		var stored *inventory.Inventory
+		if !test.fresh {
+			stored = newBench(t, oneNode, nil, Options{}).complete()
+		}
+		if test.policy != "" {
+			spec = withPolicy(test.policy)
+		}
+		b := newBench(t, "{"+spec+test.adopt+"}", stored, test.opts)
+		n, seen := b.byID["a"], b.nothing("")
+		if test.seen != nil {
+			seen = b.look(n.key, test.seen)
+		}
+		b.want(n)
+		if got := b.decide(n, seen).String(); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestDecideReplicas(t *testing.T) {
+	const spec = `graph: {nodes: [{id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {paused: true}}}]}`
+	for manager, want := range map[string]string{"pequod": "apply, hand over", "hpa": "apply"} {
+		b := newBench(t, spec, nil, Options{})
+		n := b.byID["a"]
+		b.want(n)
+		seen := b.look(n.key, live(t, self, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, uid: u-a, managedFields: [
+			{manager: pequod, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:pequod.io/graph": {}}}, "f:spec": {"f:paused": {}}}},
+			{manager: `+manager+`, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:pequod.io/graph": {}}}, "f:spec": {"f:replicas": {}}}}]}, spec: {replicas: 3}}`))
+		if got := b.decide(n, seen).String(); got != want {
+			t.Errorf("replicas of %s: %s, want %s", manager, got, want)
+		}
+	}
+}
+
+func TestDecideLeaver(t *testing.T) {
+	claims := inventory.ClaimsOn(self, []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{
+		{Key: inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "a"}, Node: "x"}}}})
+	none := inventory.ClaimsOn(self, nil)
+	copied := configMap(t, self, "a", "u-copy", 5, "1")
+	unstructured.RemoveNestedField(copied.Object, "metadata", "managedFields")
+	deleting := live(t, self, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u-a, deletionTimestamp: "2026-01-01T00:00:00Z"}}`)
+	names := map[fate]string{fateRead: "read", fateGone: "gone", fateForeign: "foreign", fateWait: "wait", fateDelete: "delete", fateRelease: "release", fateHandOver: "hand over"}
+	for _, test := range []struct {
+		name    string
+		spec    string
+		opts    Options
+		orphan  bool
+		claims  inventory.Claims
+		seen    *unstructured.Unstructured
+		unknown bool
+		want    string
+	}{
+		{"unknown", "", Options{}, false, none, nil, true, "read"},
+		{"absent", "", Options{}, false, none, nil, false, "gone"},
+		{"the graph's", "", Options{}, false, none, configMap(t, self, "a", "u-a", 5, "1"), false, "delete"},
+		{"the graph's, changed", "", Options{}, false, none, configMap(t, self, "a", "u-a", 6, "9"), false, "delete"},
+		{"the graph's, made anew", "", Options{}, false, none, configMap(t, self, "a", "u-new", 5, "1"), false, "delete"},
+		{"a copy in its place", "", Options{}, false, none, copied, false, "foreign"},
+		{"nobody's", "", Options{}, false, none, configMap(t, inventory.Owner{}, "a", "u-a", 5, "1"), false, "foreign"},
+		{"another graph's", "", Options{}, false, none, configMap(t, other, "a", "u-a", 5, "1"), false, "foreign"},
+		{"deleting", "", Options{}, false, none, deleting, false, "wait"},
+		{"listed by another", "", Options{}, false, claims, configMap(t, self, "a", "u-a", 5, "1"), false, "hand over"},
+		{"listed by another, to be orphaned", "", Options{}, true, claims, configMap(t, self, "a", "u-a", 5, "1"), false, "hand over"},
+		{"to be orphaned", "", Options{}, true, none, configMap(t, self, "a", "u-a", 5, "1"), false, "release"},
+		{"everything is to be orphaned", "", Options{Orphan: true}, false, none, configMap(t, self, "a", "u-a", 5, "1"), false, "release"},
+		{"the graph waits for it now", `graph: {nodes: [{id: a, externalRef: {apiVersion: v1, kind: ConfigMap, name: a}}]}`,
+			Options{}, false, none, configMap(t, self, "a", "u-a", 5, "1"), false, "release"},
+		{"the graph mirrors it now", "{" + oneNode + ", adopt: {strategy: Mirror, resources: [{apiVersion: v1, kind: ConfigMap, name: a}]}}",
+			Options{}, false, none, configMap(t, self, "a", "u-a", 5, "1"), false, "release"},
+	} {
+		stored := newBench(t, oneNode, nil, Options{}).complete()
+		spec := strings.ReplaceAll(oneNode, ": a", ": z")
+		if test.spec != "" {
+			spec = test.spec
+		}
+		b := newBench(t, spec, stored, test.opts)
+		key := inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "a"}
+		b.claims = &test.claims
+		l := &leaver{entry: b.entries[key]}
+		l.entry.Orphan = test.orphan
+		seen := b.nothing("")
+		switch {
+		case test.unknown:
+			seen = nil
+		case test.seen != nil:
+			seen = b.look(key, test.seen)
+		}
+		if got, to := b.decideLeaver(l, seen); names[got] != test.want || (to != nil) != (got == fateHandOver) {
+			t.Errorf("%s: %s to %v, want %s", test.name, names[got], to, test.want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+var (
+	self  = inventory.Owner{Namespace: "default", Name: "g"}
+	other = inventory.Owner{Namespace: "default", Name: "other"}
+)
+
+// bench is an engine whose actions the test answers.
+type bench struct {
+	*testing.T
+	*Engine
+	now  time.Time
+	todo []Action
+	last Step
+}
+
+// newBench makes an engine of a spec in YAML.
+func newBench(t *testing.T, spec string, stored *inventory.Inventory, opts Options) *bench {
+	t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	rg.Namespace, rg.Name = self.Namespace, self.Name
+	if err := yaml.UnmarshalStrict([]byte(spec), &rg.Spec); err != nil {
+		t.Fatal(err)
+	}
+	rg.Spec.RenderHash = "1"
+	e, err := New(rg, stored, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{T: t, Engine: e, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+// step steps, and says what is asked for: "Apply a, Record".
+func (b *bench) step() string {
+	b.last = b.Step(b.now)
+	b.todo = append(b.todo, b.last.Actions...)
+	var texts []string
+	for _, a := range b.last.Actions {
+		text := string(a.Verb)
+		if a.Key.Name != "" {
+			text += " " + a.Key.Name
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// answer answers the oldest action of a verb.
+func (b *bench) answer(verb Verb, o Outcome) Action {
+	b.Helper()
+	i := slices.IndexFunc(b.todo, func(a Action) bool { return a.Verb == verb })
+	if i < 0 {
+		b.Fatalf("%s wasn't asked for; these were: %v", verb, b.todo)
+	}
+	a := b.todo[i]
+	b.todo = slices.Delete(b.todo, i, i+1)
+	if verb == Record && o.Err == nil {
+		o.Saved = a.Inventory
+	}
+	b.Done(a, o)
+	return a
+}
+
+// survey takes the engine past its first look, at these objects.
+func (b *bench) survey(objects ...*unstructured.Unstructured) {
+	b.Helper()
+	b.step()
+	b.answer(Survey, Outcome{Objects: objects})
+}
+
+// expect holds what a step asks for.
+func (b *bench) expect(want string) {
+	b.Helper()
+	if got := b.step(); got != want {
+		b.Fatalf("the step asks for %q, want %q; statuses: %s", got, want, b.show())
+	}
+}
+
+// show gives the statuses in a line each: "a Failed Conflict: the message".
+func (b *bench) show() string {
+	var lines []string
+	for _, s := range b.Statuses() {
+		name := s.ID
+		if name == "" {
+			name = s.Key.Name
+		}
+		line := name + " " + string(s.Phase)
+		if s.Reason != "" {
+			line += " " + s.Reason
+		}
+		if s.Message != "" {
+			line += ": " + s.Message
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (b *bench) wantShow(want ...string) {
+	b.Helper()
+	if got := b.show(); got != strings.Join(want, "\n") {
+		b.Fatalf("statuses:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// live makes an object from YAML, of a name, a UID and a resourceVersion. With
+// an owner it is labelled, as applied by that graph.
+func live(t testing.TB, owner inventory.Owner, text string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = u.UnmarshalJSON(raw)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.GetNamespace() == "" {
+		u.SetNamespace("default")
+	}
+	if owner.Name == "" {
+		return u
+	}
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	set := map[string]any{}
+	for name, v := range owner.Labels() {
+		labels[name] = v
+		set["f:"+name] = map[string]any{}
+	}
+	u.SetLabels(labels)
+	data := map[string]any{}
+	for name := range u.Object {
+		if name == "data" {
+			for key := range u.Object["data"].(map[string]any) {
+				data["f:"+key] = map[string]any{}
+			}
+		}
+	}
+	metadata := u.Object["metadata"].(map[string]any)
+	if metadata["managedFields"] == nil {
+		metadata["managedFields"] = []any{map[string]any{
+			"manager": FieldManager, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+			"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": set}, "f:data": data},
+		}}
+	}
+	return u
+}
+
+// configMap is a ConfigMap with data a: value.
+func configMap(t testing.TB, owner inventory.Owner, name, uid string, version int, value string) *unstructured.Unstructured {
+	return live(t, owner, fmt.Sprintf(
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, uid: %s, resourceVersion: %q}, data: {a: %q}}", name, uid, fmt.Sprint(version), value))
+}
+
+// result is what an apply answers: the object as it was wanted.
+func result(t testing.TB, a Action, uid string, version int) Outcome {
+	t.Helper()
+	raw, err := json.Marshal(a.Apply.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := live(t, self, string(raw))
+	u.SetUID(types.UID(uid))
+	u.SetResourceVersion(fmt.Sprint(version))
+	return Outcome{Object: u, Created: a.Apply.UID == "", Changed: true}
+}
+
+// applyNext answers the oldest Apply as the API server does if nothing is wrong.
+func (b *bench) applyNext(uid string, version int) Action {
+	b.Helper()
+	i := slices.IndexFunc(b.todo, func(a Action) bool { return a.Verb == Apply })
+	if i < 0 {
+		b.Fatalf("nothing is to be applied; %v", b.todo)
+	}
+	return b.answer(Apply, result(b, b.todo[i], uid, version))
+}
+
+// complete makes everything that is asked for, and gives the inventory.
+func (b *bench) complete() *inventory.Inventory {
+	b.Helper()
+	for n := 1; n < 100; n++ {
+		b.step()
+		if b.last.Phase == Completed && len(b.todo) == 0 {
+			return b.Inventory()
+		}
+		for len(b.todo) > 0 {
+			if b.todo[0].Verb == Apply {
+				b.applyNext(fmt.Sprint("u-", b.todo[0].Key.Name), n)
+			} else {
+				b.answer(b.todo[0].Verb, Outcome{})
+			}
+		}
+	}
+	b.Fatalf("it doesn't complete: %s\n%s", b.last.Phase, b.show())
+	return nil
+}

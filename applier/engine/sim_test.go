@@ -1,0 +1,121 @@
+package engine_test
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// sim is a simulation: one cluster, two graphs with a driver each, and time that
+// passes when nothing is left to be done at a moment. Everything that happens
+// comes from a seed.
+type sim struct {
+	seed    uint64
+	random  *rand.Rand
+	now     time.Time
+	timers  timers
+	count   int
+	cluster *cluster
+	runs    []*run
+	chaos   bool                        // requests fail, people meddle, programs crash
+	meddled map[inventory.Key]time.Time // when somebody else last changed an object
+	dropped map[inventory.Key]bool      // by the graph that it was just handed over to
+	trace   []string
+}
+
+// broken is what a simulation panics with when an invariant doesn't hold.
+type broken string
+
+// longest is how late an event or an answer may come.
+const longest = 2 * time.Second
+
+func newSim(seed uint64) *sim {
+	s := &sim{seed: seed, random: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), chaos: true,
+		dropped: map[inventory.Key]bool{}, meddled: map[inventory.Key]time.Time{}}
+	s.cluster = newCluster(s)
+	return s
+}
+
+func (s *sim) chance(p float64) bool { return s.random.Float64() < p }
+
+func (s *sim) upTo(d time.Duration) time.Duration { return time.Duration(s.random.Int64N(int64(d))) }
+
+func (s *sim) pick(n int) int { return s.random.IntN(n) }
+
+func (s *sim) logf(format string, args ...any) {
+	s.trace = append(s.trace, fmt.Sprintf("%9.3f ", s.now.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (s *sim) fail(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
+
+type timer struct {
+	at time.Time
+	n  int
+	do func()
+}
+
+type timers []timer
+
+func (t timers) Len() int { return len(t) }
+func (t timers) Less(i, j int) bool {
+	return t[i].at.Before(t[j].at) || t[i].at.Equal(t[j].at) && t[i].n < t[j].n
+}
+func (t timers) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *timers) Push(x any)   { *t = append(*t, x.(timer)) }
+func (t *timers) Pop() any {
+	last := (*t)[len(*t)-1]
+	*t = (*t)[:len(*t)-1]
+	return last
+}
+
+func (s *sim) after(d time.Duration, do func()) {
+	s.count++
+	heap.Push(&s.timers, timer{s.now.Add(d), s.count, do})
+}
+
+// until lets time pass until a condition holds, or nothing happens any more. It
+// reports whether the condition holds in the end.
+func (s *sim) until(done func() bool, most time.Duration) bool {
+	end := s.now.Add(most)
+	for range 50_000 {
+		if done() {
+			return true
+		}
+		if len(s.timers) == 0 || s.timers[0].at.After(end) {
+			s.now = end
+			return done()
+		}
+		next := heap.Pop(&s.timers).(timer)
+		s.now = next.at
+		next.do()
+		for _, r := range s.runs {
+			r.noteGood()
+		}
+	}
+	s.fail("no end: 50,000 events")
+	return false
+}
+
+// tell tells the watches of a change: late, and sometimes twice.
+func (s *sim) tell(before, now *unstructured.Unstructured, gone bool) {
+	s.logf("  cluster: %s v%s%s", now.GetName(), now.GetResourceVersion(), map[bool]string{true: " gone"}[gone])
+	for _, r := range s.runs {
+		for ok := true; ok; ok = s.chaos && s.chance(0.1) {
+			r.watch(before, now, gone)
+		}
+	}
+}
+
+func (s *sim) report(what any) string {
+	trace := s.trace
+	if len(trace) > 3000 {
+		trace = trace[len(trace)-3000:]
+	}
+	return fmt.Sprintf("seed %d:\n%s\n%v", s.seed, strings.Join(trace, "\n"), what)
+}

@@ -1,0 +1,154 @@
+package engine_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+var errReplaced = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was replaced by another object of its name"}
+
+// do carries out an action on the simulated cluster, as package cluster does on
+// a real one.
+func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
+	o := c.objects[a.Key]
+	switch a.Verb {
+	case engine.Survey:
+		return c.survey(r, a.Targets)
+	case engine.Read:
+		return seen(o)
+	case engine.Apply:
+		return c.apply(r, a, alive)
+	case engine.Delete:
+		if o != nil && o.uid != a.UID {
+			return engine.Outcome{Err: errReplaced}
+		}
+		if o != nil && o.labels()[v1alpha1.LabelGraph] != r.owner.Name && a.Node == "" {
+			return engine.Outcome{Err: errReplaced} // it isn't as it was seen, nor the graph's
+		}
+		if o != nil {
+			r.checkRemoval(a, o, alive)
+			c.remove(o)
+		}
+		return seen(c.objects[a.Key])
+	case engine.Release:
+		if o == nil || o.uid != a.UID {
+			return engine.Outcome{Err: errReplaced}
+		}
+		c.release(r, o, a.To)
+		return seen(o)
+	case engine.Others:
+		var all []*inventory.Inventory
+		for _, other := range r.s.runs {
+			if other.stored != nil {
+				all = append(all, other.stored)
+			}
+		}
+		return engine.Outcome{Claims: inventory.ClaimsOn(r.owner, all)}
+	case engine.Explain:
+		return engine.Outcome{Message: "because"}
+	}
+	panic(a.Verb)
+}
+
+func seen(o *object) engine.Outcome {
+	if o == nil {
+		return engine.Outcome{}
+	}
+	return engine.Outcome{Object: o.unstructured()}
+}
+
+func (c *cluster) survey(r *run, targets []engine.Target) engine.Outcome {
+	out := engine.Outcome{Unseen: map[inventory.Key]error{}}
+	kinds, wanted := map[string]bool{}, map[inventory.Key]bool{}
+	for _, t := range targets {
+		kinds[t.Kind], wanted[t.Key] = true, true
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(c.objects), inventory.Key.Compare) {
+		o := c.objects[key]
+		if wanted[key] && r.s.chaos && r.s.chance(0.05) {
+			out.Unseen[key] = errors.New("couldn't be read")
+		} else if wanted[key] || kinds[key.Kind] && r.owner.Owns(o.labels()) {
+			out.Objects = append(out.Objects, o.unstructured())
+		}
+	}
+	return out
+}
+
+func (c *cluster) apply(r *run, a engine.Action, alive bool) engine.Outcome {
+	o, want := c.objects[a.Key], fieldsOf(a.Apply.Object)
+	switch {
+	case a.Apply.UID == "" && o != nil:
+		return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was created by somebody else at the same moment"}}
+	case a.Apply.UID != "" && (o == nil || o.uid != a.Apply.UID):
+		return engine.Outcome{Err: errReplaced}
+	}
+	created := o == nil
+	if created {
+		o = c.create(a.Key)
+	} else {
+		r.checkWrite(a, o, alive)
+		if was := o.fields["spec:fixed"]; was != "" && was != want["spec:fixed"] {
+			return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonImmutable, Message: "fixed is immutable", Terminal: true, Immutable: true}}
+		}
+	}
+	if a.Apply.TakeOver {
+		for f := range o.managers["kubectl"] {
+			if o.managers[a.Apply.Manager] == nil {
+				o.managers[a.Apply.Manager] = fieldSet{}
+			}
+			o.managers[a.Apply.Manager][f] = true
+		}
+		delete(o.managers, "kubectl")
+	}
+	before := maps.Clone(o.fields)
+	conflicts, changed := o.apply(a.Apply.Manager, want, a.Apply.Force)
+	if len(conflicts) > 0 && !a.Apply.Force {
+		return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonConflict, Message: "conflict on " + strings.Join(conflicts, ", "), Terminal: true}}
+	}
+	if changed || created {
+		r.noteWrite(a.Key)
+		c.changed(o, created || !maps.Equal(spec(before), spec(o.fields)))
+	}
+	return engine.Outcome{Object: o.unstructured(), Created: created, Changed: changed || created}
+}
+
+// spec is the fields whose change is a new generation.
+func spec(fields map[string]string) map[string]string {
+	fields = maps.Clone(fields)
+	maps.DeleteFunc(fields, func(f, _ string) bool { return !strings.HasPrefix(f, "spec:") })
+	return fields
+}
+
+func (c *cluster) release(r *run, o *object, to *inventory.Owner) {
+	if o.labels()[v1alpha1.LabelGraph] != r.owner.Name {
+		return
+	}
+	for f := range o.fields {
+		if strings.HasPrefix(f, "label:pequod.io/") {
+			o.edit(releaser, f, "")
+		}
+	}
+	if to != nil {
+		// A graph may drop an object in the moment between another's look at
+		// what it lists and the hand-over: then nobody looks after it.
+		for _, other := range r.s.runs {
+			if _, listed := other.listed[o.key]; other.owner == *to && (!listed || other.running.index(o.key.Name) < 0) {
+				r.s.dropped[o.key] = true
+			}
+		}
+		for name, v := range to.Labels() {
+			o.edit(releaser, "label:"+name, v)
+		}
+	} else {
+		delete(o.managers, engine.FieldManager)
+		delete(o.managers, releaser)
+	}
+	r.noteWrite(o.key)
+	c.changed(o, false)
+}

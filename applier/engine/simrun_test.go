@@ -1,0 +1,313 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// run drives one graph: engine after engine, as crashes and edits have it.
+type run struct {
+	s       *sim
+	owner   inventory.Owner
+	graph   plan // as people want it
+	running plan // as the engine has it
+	rg      *v1alpha1.ResourceGraph
+	// removed says that the graph is to be deleted.
+	removed bool
+	before  *plan // a graph to go back to
+	options engine.Options
+
+	stored  *inventory.Inventory
+	version int  // of what is stored
+	lost    bool // the inventory was, once
+
+	engine *engine.Engine
+	epoch  int // counts engines
+	flying int
+	phase  engine.Phase
+	err    error
+	kicked bool
+	sent   []func() // requests under way
+	wakes  int
+
+	scopes map[string]bool // watches: kinds by label, keys by name
+	good   map[inventory.Key]time.Time
+	listed map[inventory.Key]time.Time // since when the stored inventory has it
+	last   map[inventory.Key]lastPlanned
+
+	everAdopted map[inventory.Key]bool
+
+	writes, records int
+}
+
+func (r *run) id() string { return "graph " + r.owner.Name }
+
+// start makes a new engine, as a program does that was just started.
+func (r *run) start() {
+	r.epoch++
+	r.sent = nil
+	r.flying, r.phase, r.err, r.scopes = 0, engine.Executing, nil, map[string]bool{}
+	r.running = r.graph.clone()
+	stored := r.load()
+	if r.removed {
+		if stored == nil {
+			stored = &inventory.Inventory{Owner: r.owner}
+		}
+		r.engine = engine.NewDelete(stored, r.options)
+	} else {
+		r.rg = r.graph.build(r.owner)
+		e, err := engine.New(r.rg, stored, r.options)
+		if err != nil {
+			r.s.fail("%s: %v", r.id(), err)
+		}
+		r.engine = e
+	}
+	r.s.logf("%s: starts with %d entries: %s", r.id(), len(r.engine.Inventory().Entries), r.graph)
+	r.noteGraph()
+	r.kick()
+}
+
+// crash throws the engine away. Requests that were sent may still arrive, before
+// the next engine looks around.
+func (r *run) crash() {
+	r.s.logf("%s: crashes", r.id())
+	r.engine = nil
+	r.epoch++
+	for _, arrive := range r.sent {
+		if r.s.chance(0.5) {
+			arrive()
+		}
+	}
+	r.sent = nil
+}
+
+func (r *run) load() *inventory.Inventory {
+	if r.stored == nil {
+		return nil
+	}
+	inv := *r.stored
+	inv.Entries = slices.Clone(inv.Entries)
+	inv.Stored = r.version
+	return &inv
+}
+
+var errConflict = errors.New("the inventory was written by somebody else")
+
+// save is what an inventory's store does.
+func (r *run) save(inv *inventory.Inventory) error {
+	based, _ := inv.Stored.(int)
+	switch {
+	case r.stored != nil && inventory.Equal(r.stored, inv):
+	case based != r.version:
+		return errConflict
+	case len(inv.Entries) == 0 && inv.Complete:
+		r.stored, r.version = nil, 0
+		inv.Stored = 0
+		return nil
+	default:
+		saved := *inv
+		saved.Entries = slices.Clone(inv.Entries)
+		r.s.count++
+		r.stored, r.version = &saved, r.s.count
+	}
+	inv.Stored = r.version
+	r.noteListed()
+	return nil
+}
+
+// kick steps the engine soon: answers and events that come together are taken in together.
+func (r *run) kick() {
+	if r.kicked {
+		return
+	}
+	r.kicked = true
+	delay := time.Duration(0)
+	if r.s.chance(0.3) {
+		delay = r.s.upTo(20 * time.Millisecond)
+	}
+	r.s.after(delay, func() {
+		r.kicked = false
+		if r.engine != nil {
+			r.step()
+		}
+	})
+}
+
+func (r *run) step() {
+	step := r.engine.Step(r.s.now)
+	for _, change := range step.Changes {
+		name := change.ID
+		if name == "" {
+			name = change.Key.Name
+		}
+		r.s.logf("%s: %s %s %s %s", r.id(), name, change.Phase, change.Reason, change.Message)
+	}
+	if step.Phase != r.phase {
+		r.s.logf("%s: %s", r.id(), step.Phase)
+	}
+	r.phase, r.err = step.Phase, r.engine.Err()
+	for _, a := range step.Actions {
+		r.check(a)
+		r.send(a)
+	}
+	r.follow()
+	if !step.Wake.IsZero() {
+		r.wakes++
+		n := r.wakes
+		r.s.after(max(0, step.Wake.Sub(r.s.now)), func() {
+			if n == r.wakes {
+				r.kick()
+			}
+		})
+	}
+}
+
+// send carries out an action after a while, and answers after another. A
+// request may fail on its way, and so may the answer.
+func (r *run) send(a engine.Action) {
+	s, epoch := r.s, r.epoch
+	r.flying++
+	arrives, lost := !s.chaos || !s.chance(0.06), s.chaos && s.chance(0.06)
+	arrived := false
+	arrive := func() {
+		if arrived {
+			return
+		}
+		arrived = true
+		alive := epoch == r.epoch && r.engine != nil
+		var o engine.Outcome
+		switch {
+		case !arrives:
+			o.Err = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "internal error"}
+			if s.chance(0.3) {
+				o.Err = errors.New("connection reset")
+			}
+		case a.Verb == engine.Record:
+			inv := *a.Inventory
+			o.Err = r.save(&inv)
+			o.Saved = &inv
+			r.records++
+		default:
+			o = s.cluster.do(r, a, alive)
+			if a.Verb == engine.Apply || a.Verb == engine.Delete || a.Verb == engine.Release {
+				r.writes++
+			}
+		}
+		result := "done"
+		if lost && o.Err == nil {
+			o, result = engine.Outcome{Err: errors.New("timed out")}, "done, but the answer is lost"
+		} else if o.Err != nil {
+			result = o.Err.Error()
+		}
+		s.logf("%s: %s %s%s: %s", r.id(), a.Verb, a.Key.Name, appliedText(a), result)
+		s.after(s.upTo(longest/4), func() {
+			if epoch == r.epoch && r.engine != nil {
+				r.flying--
+				r.answer(a, o)
+				r.kick()
+			}
+		})
+	}
+	r.sent = append(r.sent, arrive)
+	s.after(s.upTo(longest/4), func() {
+		if epoch == r.epoch {
+			arrive()
+		}
+	})
+}
+
+func appliedText(a engine.Action) string {
+	if a.Apply == nil {
+		return ""
+	}
+	return fmt.Sprintf(" over %q", a.Apply.UID)
+}
+
+func (r *run) answer(a engine.Action, o engine.Outcome) {
+	if errors.Is(o.Err, errConflict) {
+		stored := r.load()
+		if stored == nil {
+			stored = &inventory.Inventory{Owner: r.owner}
+		}
+		if stored.Revision != a.Inventory.Revision && stored.Revision != "" {
+			r.s.logf("%s: superseded", r.id())
+			r.crash()
+			r.start()
+			return
+		}
+		r.engine.Rebase(stored)
+	}
+	r.engine.Done(a, o)
+}
+
+// follow opens the watches that the engine asks for; they begin with what is there.
+func (r *run) follow() {
+	for t := range r.engine.Awaited() {
+		scope := t.Key.String()
+		if t.Ours {
+			scope = t.Key.Kind
+		}
+		if r.scopes[scope] {
+			continue
+		}
+		r.scopes[scope] = true
+		for _, key := range slices.SortedFunc(maps.Keys(r.s.cluster.objects), inventory.Key.Compare) {
+			o := r.s.cluster.objects[key]
+			if key == t.Key || t.Ours && key.Kind == t.Key.Kind && r.owner.Owns(o.labels()) {
+				r.deliver(o.unstructured(), false)
+			}
+		}
+	}
+}
+
+// watch tells the engine of a change, if a watch of its sees it. What loses its
+// labels is gone for a watch by labels.
+func (r *run) watch(before, now *unstructured.Unstructured, gone bool) {
+	if r.engine == nil {
+		return
+	}
+	key := inventory.Key{Group: now.GroupVersionKind().Group, Kind: now.GetKind(), Namespace: now.GetNamespace(), Name: now.GetName()}
+	if r.scopes[key.String()] {
+		r.deliver(now, gone)
+	}
+	if !r.scopes[key.Kind] {
+		return
+	}
+	was := before != nil && r.owner.Owns(before.GetLabels())
+	is := r.owner.Owns(now.GetLabels()) && !gone
+	switch {
+	case is:
+		r.deliver(now, false)
+	case was:
+		last := before.DeepCopy()
+		last.SetResourceVersion(now.GetResourceVersion())
+		r.deliver(last, true)
+	}
+}
+
+func (r *run) deliver(obj *unstructured.Unstructured, gone bool) {
+	if r.s.chaos && r.s.chance(0.03) {
+		return // the watch was down
+	}
+	epoch := r.epoch
+	r.s.after(r.s.upTo(longest), func() {
+		if r.engine == nil || epoch != r.epoch {
+			return
+		}
+		if gone {
+			r.engine.ObserveGone(obj)
+		} else {
+			r.engine.Observe(obj)
+		}
+		r.kick()
+	})
+}

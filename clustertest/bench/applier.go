@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
+)
+
+// graphName is the name of every graph: each has a namespace of its own.
+const graphName = "bench"
+
+// applier runs the applier as the command line does.
+func (l load) applier(j job, config *rest.Config) (work, error) {
+	rg, err := l.graph(j.namespace)
+	if err != nil {
+		return nil, err
+	}
+	options := applier.Options{
+		Options: engine.Options{Prune: true, Explain: 2 * time.Second, Poll: 30 * time.Second},
+		Timeout: 5 * time.Minute, Wait: true,
+		Report: func(applier.Event) {},
+	}
+	return func(ctx context.Context) error {
+		client, err := cluster.New(config)
+		if err != nil {
+			return err
+		}
+		a := &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
+		var result *applier.Result
+		if j.verb == remove {
+			result, err = a.Delete(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, options)
+		} else {
+			result, err = a.Apply(ctx, rg, options)
+		}
+		if err != nil {
+			return err
+		}
+		return finished(result)
+	}, nil
+}
+
+func finished(result *applier.Result) error {
+	if result.Phase == engine.Completed {
+		return nil
+	}
+	for _, s := range result.Statuses {
+		if s.Phase == v1alpha1.NodeFailed {
+			return fmt.Errorf("%s: %s: %s", s.Key, s.Reason, s.Message)
+		}
+	}
+	return fmt.Errorf("phase %s", result.Phase)
+}
+
+// graph is a load as a graph: every node of a level needs what is waited for of
+// the level before it.
+func (l load) graph(namespace string) (*v1alpha1.ResourceGraph, error) {
+	rg := &v1alpha1.ResourceGraph{}
+	rg.APIVersion, rg.Kind = v1alpha1.Group+"/"+v1alpha1.Version, "ResourceGraph"
+	rg.Namespace, rg.Name = namespace, graphName
+	var before []string
+	for _, objects := range l.objects(namespace) {
+		var awaited []string
+		for _, o := range objects {
+			raw, err := json.Marshal(o.body)
+			if err != nil {
+				return nil, err
+			}
+			id := o.kind.resource + "-" + o.name
+			rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, v1alpha1.Node{
+				ID: id, Resource: &runtime.RawExtension{Raw: raw}, Dependencies: before,
+			})
+			if o.kind.awaited {
+				awaited = append(awaited, id)
+			}
+		}
+		before = awaited
+	}
+	raw, err := json.Marshal(rg.Spec.Graph)
+	rg.Spec.RenderHash = graph.Hash(raw)
+	return rg, err
+}

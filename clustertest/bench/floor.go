@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+)
+
+// atOnce is how many requests of the floor are under way at a time.
+const atOnce = 16
+
+// floor does what can't be left out, and no more.
+type floor struct {
+	client *http.Client
+	host   string
+	levels [][]call
+	kinds  map[kind]string // the path of each kind's objects
+}
+
+// call is an object as it is sent.
+type call struct {
+	object
+	path string
+	body []byte
+}
+
+// deleteOptions let an object go after its dependents, if it has any.
+func (c call) deleteOptions() []byte {
+	propagation := "Background"
+	if c.kind.awaited {
+		propagation = "Foreground"
+	}
+	return []byte(`{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"` + propagation + `"}`)
+}
+
+func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	f := &floor{client: client, host: config.Host, kinds: map[kind]string{}}
+	for _, objects := range levels {
+		var calls []call
+		for _, o := range objects {
+			prefix := "/apis/"
+			if !strings.Contains(o.kind.apiVersion, "/") {
+				prefix = "/api/"
+			}
+			all := prefix + o.kind.apiVersion + "/namespaces/" + namespace + "/" + o.kind.resource
+			f.kinds[o.kind] = all
+			body, err := json.Marshal(o.body)
+			if err != nil {
+				return nil, err
+			}
+			calls = append(calls, call{o, all + "/" + o.name, body})
+		}
+		f.levels = append(f.levels, calls)
+	}
+	return f, nil
+}
+
+// apply applies every level when the one before it is ready.
+func (f *floor) apply(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sights := make(chan sight, 256)
+	for k := range f.kinds {
+		if k.awaited {
+			if err := f.watch(ctx, k, sights); err != nil {
+				return err
+			}
+		}
+	}
+	ready := map[string]bool{}
+	for _, calls := range f.levels {
+		sent := f.sendAll(ctx, calls, http.MethodPatch, "?fieldManager=floor")
+		for _, c := range calls {
+			for c.kind.awaited && !ready[c.name] {
+				select {
+				case s := <-sights:
+					ready[s.Object.Metadata.Name] = s.Object.available()
+				case err := <-sent:
+					if err != nil {
+						return err
+					}
+					sent = nil
+				}
+			}
+		}
+		if sent != nil {
+			if err := <-sent; err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sendAll sends one request for each object, and tells when all are answered.
+func (f *floor) sendAll(ctx context.Context, calls []call, method, query string) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		var g errgroup.Group
+		g.SetLimit(atOnce)
+		for _, c := range calls {
+			g.Go(func() error {
+				body := c.body
+				if method == http.MethodDelete {
+					body = c.deleteOptions()
+				}
+				return f.send(ctx, method, c.path+query, body)
+			})
+		}
+		done <- g.Wait()
+	}()
+	return done
+}
+
+func (f *floor) send(ctx context.Context, method, path string, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, method, f.host+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/apply-patch+yaml")
+	}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s: %s: %s", method, path, response.Status, answer)
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// sight is an event of a watch, with what of it counts.
+type sight struct {
+	Type   string   `json:"type"`
+	Object snapshot `json:"object"`
+	kind   kind
+}
+
+type snapshot struct {
+	Metadata struct {
+		Name       string `json:"name"`
+		Generation int64  `json:"generation"`
+	} `json:"metadata"`
+	Spec struct {
+		Replicas int64 `json:"replicas"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration int64 `json:"observedGeneration"`
+		UpdatedReplicas    int64 `json:"updatedReplicas"`
+		AvailableReplicas  int64 `json:"availableReplicas"`
+		Conditions         []struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		} `json:"conditions"`
+	} `json:"status"`
+}
+
+// available says whether a Deployment's newest version is.
+func (s snapshot) available() bool {
+	if s.Status.ObservedGeneration < s.Metadata.Generation || s.Status.UpdatedReplicas < s.Spec.Replicas ||
+		s.Status.AvailableReplicas < s.Spec.Replicas {
+		return false
+	}
+	for _, c := range s.Status.Conditions {
+		if c.Type == "Available" {
+			return c.Status == "True"
+		}
+	}
+	return false
+}
+
+// watch opens a watch of a kind, which begins with what is there.
+func (f *floor) watch(ctx context.Context, k kind, sights chan<- sight) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.kinds[k]+"?watch=1", nil)
+	if err != nil {
+		return err
+	}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return fmt.Errorf("watch of %s: %s", k.resource, response.Status)
+	}
+	go func() {
+		defer response.Body.Close()
+		for d := json.NewDecoder(response.Body); ; {
+			s := sight{kind: k}
+			if d.Decode(&s) != nil {
+				return // it ends with the run
+			}
+			select {
+			case sights <- s:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// remove deletes every level, the last first, when the one after it is gone.
+func (f *floor) remove(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sights := make(chan sight, 256)
+	for k := range f.kinds {
+		if err := f.watch(ctx, k, sights); err != nil {
+			return err
+		}
+	}
+	gone := map[string]bool{}
+	for i := len(f.levels) - 1; i >= 0; i-- {
+		sent := f.sendAll(ctx, f.levels[i], http.MethodDelete, "")
+		for _, c := range f.levels[i] {
+			for !gone[c.kind.resource+"/"+c.name] {
+				select {
+				case s := <-sights:
+					if s.Type == "DELETED" {
+						gone[s.kind.resource+"/"+s.Object.Metadata.Name] = true
+					}
+				case err := <-sent:
+					if err != nil {
+						return err
+					}
+					sent = nil
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import "fmt"
+
+// load is a set of objects.
+type load struct {
+	// objects are those of a namespace, level by level: each level is applied
+	// when the one before it is ready.
+	objects func(namespace string) [][]object
+	count   int
+	// aims are the ratios of the design, by verb.
+	aims map[string]string
+}
+
+// object is one object of a load.
+type object struct {
+	kind kind
+	name string
+	body map[string]any
+}
+
+// kind is how a kind is reached, and whether its objects have to be waited for.
+type kind struct {
+	apiVersion, kind, resource string
+	awaited                    bool
+}
+
+var (
+	configMaps      = kind{"v1", "ConfigMap", "configmaps", false}
+	serviceAccounts = kind{"v1", "ServiceAccount", "serviceaccounts", false}
+	services        = kind{"v1", "Service", "services", false}
+	deployments     = kind{"apps/v1", "Deployment", "deployments", true}
+	ingresses       = kind{"networking.k8s.io/v1", "Ingress", "ingresses", false}
+)
+
+// loads are the cases: 60 pairs of ConfigMap and Deployment in 6 levels, and
+// 400 objects without any.
+var loads = map[string]load{
+	"pairs":  {objects: pairs, count: 120, aims: map[string]string{create: "1.2"}},
+	"stacks": {objects: stacks, count: 400, aims: map[string]string{create: "1.5", again: "0.5"}},
+}
+
+func pairs(namespace string) [][]object {
+	var levels [][]object
+	for level := range 6 {
+		var objects []object
+		for i := range 10 {
+			name := fmt.Sprintf("pair-%d-%d", level, i)
+			objects = append(objects,
+				newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"level": fmt.Sprint(level), "key": "value"}}),
+				deployment(namespace, name))
+		}
+		levels = append(levels, objects)
+	}
+	return levels
+}
+
+func stacks(namespace string) [][]object {
+	var objects []object
+	for i := range 100 {
+		name := fmt.Sprintf("app-%d", i)
+		objects = append(objects,
+			newObject(serviceAccounts, namespace, name, map[string]any{}),
+			newObject(services, namespace, name, map[string]any{"spec": map[string]any{
+				"selector": map[string]any{"app": name},
+				"ports":    []any{map[string]any{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}},
+			}}),
+			deployment(namespace, name),
+			ingress(namespace, name))
+	}
+	return [][]object{objects}
+}
+
+func newObject(k kind, namespace, name string, content map[string]any) object {
+	content["apiVersion"], content["kind"] = k.apiVersion, k.kind
+	content["metadata"] = map[string]any{
+		"name": name, "namespace": namespace, "labels": map[string]any{"app.kubernetes.io/name": name, "team": "bench"},
+	}
+	return object{k, name, content}
+}
+
+func deployment(namespace, name string) object {
+	labels := map[string]any{"app": name}
+	container := map[string]any{
+		"name": "web", "image": "registry.example.com/team/web:1.0",
+		"ports":     []any{map[string]any{"name": "http", "containerPort": 8080, "protocol": "TCP"}},
+		"env":       []any{map[string]any{"name": "LOG_LEVEL", "value": "info"}, map[string]any{"name": "REGION", "value": "eu"}},
+		"resources": map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "16Mi"}},
+	}
+	return newObject(deployments, namespace, name, map[string]any{"spec": map[string]any{
+		"replicas": 1,
+		"selector": map[string]any{"matchLabels": labels},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": labels},
+			"spec":     map[string]any{"containers": []any{container}},
+		},
+	}})
+}
+
+func ingress(namespace, name string) object {
+	backend := map[string]any{"service": map[string]any{"name": name, "port": map[string]any{"name": "http"}}}
+	return newObject(ingresses, namespace, name, map[string]any{"spec": map[string]any{
+		"rules": []any{map[string]any{
+			"host": name + ".example.com",
+			"http": map[string]any{"paths": []any{map[string]any{"path": "/", "pathType": "Prefix", "backend": backend}}},
+		}},
+	}})
+}
