@@ -31,7 +31,7 @@ for 'pequod module test', and in pequod.cue the schema of graphs for editors and
 	}
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	o.limitFlags.add(cmd)
-	cmd.Flags().StringVar(&o.dir, "dir", ".", "make the module in this directory")
+	cmd.Flags().StringVar(&o.dir, "dir", ".", "make the module in this directory, which is made where there is none")
 	must(cmd.MarkFlagDirname("dir"))
 	return cmd
 }

@@ -30,7 +30,8 @@ render to, or error.txt, the problems that they must have. The module's digest
 isn't part of graph.yaml, nor the place of a broken rule part of error.txt.
 
 With --coverage, nodes, branches of if and values of enumerations that no case
-reaches are listed: those that could be an error without any case noticing.`,
+reaches are listed: those that could be an error without any case noticing; and
+those if that hold in every case: which could as well not be there.`,
 		Example: `  pequod module test ./shop
   pequod module test ./shop --update
   pequod module test modules/* --coverage -o junit > cases.xml`,

@@ -30,10 +30,11 @@ func newModuleVet(s streams) *cobra.Command {
 		Short: "Check modules, and how they do with sample instances",
 		Long: `Check modules, as far as that is possible without an instance: that they load,
 that their names are good, and that their CRDs pass the API server's own
-validation; API versions that are gone, fields that a kind doesn't have, values
-of the wrong type, checks of readiness that can't pass, dependencies that nothing
-makes, names of the input that #Input doesn't have, and conditions that never
-hold. What a CRD can't say is listed.
+validation; API versions that are gone, fields that a kind doesn't have or lacks,
+values that it doesn't take, checks of readiness that can't pass, graphs that
+would be refused, nodes that are never made, names of the input that #Input
+doesn't have, and conditions that never hold. For that instances are made up from
+the schema. What a CRD can't say is listed.
 
 Samples, and the cases of modules in directories, are rendered, and what they
 render is checked in full. If their kind has several versions, samples are
@@ -153,7 +154,10 @@ func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, sch
 		found = append(found, render.Problem{Pos: render.Pos{File: p.From}, Rule: render.RuleModule, Message: err.Error()})
 	}
 	found = append(found, made.notes...)
-	static, err := guard(ctx, o.limits(), p.From, func() (render.Problems, error) { return vet.Module(p, schemas), nil })
+	static, err := vet.Module(p, schemas, func(run func()) error {
+		_, err := guard(ctx, o.limits(), p.From, func() (struct{}, error) { run(); return struct{}{}, nil })
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

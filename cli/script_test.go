@@ -2,8 +2,11 @@ package cli_test
 
 import (
 	"flag"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	cuecmd "cuelang.org/go/cmd/cue/cmd"
@@ -42,6 +45,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"tree":  tree,
 		},
 	})
 }
@@ -59,4 +63,25 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if code != args[0] {
 		ts.Fatalf("exit code %s; want %s", code, args[0])
 	}
+}
+
+// tree writes down what a directory holds, and when it was written: tree DIR FILE.
+func tree(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: tree DIR FILE")
+	}
+	dir := ts.MkAbs(args[0])
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			fmt.Fprintln(&b, path, info.Mode(), info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o600))
 }

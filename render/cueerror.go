@@ -36,11 +36,16 @@ func ModuleProblems(ref string, err error) Problems {
 
 // moduleErrors turns errors of CUE itself into problems at the author's lines.
 func moduleErrors(err error) Problems {
-	var ps Problems
-	for _, e := range cueErrors(err) {
+	ps, rest := choices(cueErrors(err))
+	for _, e := range rest {
 		p := Problem{Rule: RuleModule, Path: errPath(e), Message: errMessage(e)}
 		if at := cueerrors.Positions(e); len(at) > 0 {
 			p.Pos = posOf(at[0])
+		}
+		if c, ok := conflictOf(e); ok {
+			if at, ok := c.place(); ok {
+				p.Pos = at
+			}
 		}
 		ps = append(ps, p)
 	}

@@ -11,6 +11,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 
 	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/api/reference"
 )
 
 // decoder reads the output of a module, value by value, and gathers every
@@ -21,6 +22,8 @@ type decoder struct {
 	nodes      []*decodedNode
 	violations []finding
 	output     cue.Value
+	// unknown is where nothing is known, nil where everything has to be.
+	unknown *unknowns
 }
 
 // decodedNode is one node with the value that it was read from.
@@ -34,13 +37,17 @@ type decodedNode struct {
 
 func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...any) {
 	d.problems = append(d.problems, Problem{
-		Pos: posOf(v.Pos()), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
+		Pos: ValuePos(v), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
 	})
 }
 
 // wrong reports a value that is an error of CUE, at the place that the module's
 // author can mend.
 func (d *decoder) wrong(v cue.Value, path string, err error) {
+	if d.unknown != nil {
+		d.unknown.open[placeKey(path)] = true
+		return
+	}
 	for _, e := range cueErrors(err) {
 		p := Problem{Path: path, Rule: RuleModule, Message: errMessage(e)}
 		if path == "" {
@@ -61,11 +68,16 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 	v, _ = v.Default()
 	if err := v.Err(); err != nil && v.IncompleteKind() != cue.StructKind {
 		d.wrong(v, path, err)
-		return
+		if d.unknown == nil {
+			return
+		}
+	}
+	if d.unknown != nil && v.IncompleteKind() == cue.BottomKind {
+		d.unknown.open[placeKey(path)] = true // of a struct that is another's CUE gives no error
 	}
 	it, err := v.Fields()
 	if err != nil {
-		if v.IncompleteKind() != cue.StructKind {
+		if !d.may(v, cue.StructKind) {
 			d.problem(v, path, RuleGraph, "", "must be a struct, not %s", kindName(v))
 			return
 		}
@@ -73,6 +85,9 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 		return
 	}
 	for it.Next() {
+		if it.Selector().LabelType() != cue.StringLabel {
+			continue // an item of a list that isn't wholly known
+		}
 		name := it.Selector().Unquoted()
 		if names != nil && !contains(names, name) {
 			d.problem(it.Value(), joinPath(path, name), RuleUnknown, nearest.Hint(name, names), "unknown field")
@@ -87,7 +102,7 @@ func (d *decoder) list(v cue.Value, path string, visit func(path string, v cue.V
 	v, _ = v.Default()
 	it, err := v.List()
 	if err != nil {
-		if k := v.IncompleteKind(); k != cue.ListKind && k != cue.BottomKind {
+		if !d.may(v, cue.ListKind) {
 			d.problem(v, path, RuleGraph, "", "must be a list, not %s", kindName(v))
 			return
 		}
@@ -97,6 +112,16 @@ func (d *decoder) list(v cue.Value, path string, visit func(path string, v cue.V
 	for i := 0; it.Next(); i++ {
 		visit(path+"["+strconv.Itoa(i)+"]", it.Value())
 	}
+}
+
+// may says whether a value of which something is wrong is, for all that is
+// known, of a kind.
+func (d *decoder) may(v cue.Value, kind cue.Kind) bool {
+	k := v.IncompleteKind()
+	if d.unknown != nil {
+		return k == cue.BottomKind || k&kind != 0
+	}
+	return k == kind || k == cue.BottomKind && kind == cue.ListKind
 }
 
 // text reads a string.
@@ -142,6 +167,9 @@ func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
 		if err != nil {
 			d.wrong(v, path, err)
 		}
+		if d.unknown != nil && d.unknown.saysNothing(s) {
+			return d.unknown.guess(v, path)
+		}
 		return s
 	case cue.BytesKind:
 		b, err := v.Bytes()
@@ -156,11 +184,10 @@ func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
 		d.list(v, path, func(path string, v cue.Value) { list = append(list, d.any(v, path, late)) })
 		return list
 	case cue.StructKind:
-		m := map[string]any{}
-		d.fields(v, path, nil, func(name string, v cue.Value) {
-			m[name] = d.any(v, joinPath(path, name), late)
-		})
-		return m
+		return d.object(v, path, late)
+	}
+	if d.unknown != nil {
+		return d.partly(v, path, late)
 	}
 	if err := v.Err(); err != nil {
 		d.wrong(v, path, err)
@@ -168,6 +195,17 @@ func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
 	}
 	d.problem(v, path, RuleModule, "", "incomplete value %v", v)
 	return nil
+}
+
+func (d *decoder) object(v cue.Value, path string, late *lateFields) map[string]any {
+	m := map[string]any{}
+	d.fields(v, path, nil, func(name string, v cue.Value) {
+		m[name] = d.any(v, joinPath(path, name), late)
+	})
+	if d.unknown != nil {
+		d.unknown.reference(path, joinPath(path, reference.FromKey))
+	}
+	return m
 }
 
 func (d *decoder) number(v cue.Value, path string) any {

@@ -35,6 +35,9 @@ func (d *decoder) late(v cue.Value, path string) *lateFields {
 		}
 		full := joinShown(joinPath(path, base), showPath(p.Selectors()))
 		l.exprs[full] = d.text(v, at)
+		if d.unknown != nil {
+			d.unknown.reference(full, at)
+		}
 		l.order = append(l.order, full)
 	})
 	return l

@@ -119,7 +119,7 @@ func (d *decoder) place(id, path string) Pos {
 			v, names = n.value, n.names
 		}
 	}
-	at := posOf(v.Pos())
+	at := ValuePos(v)
 	for i, s := range splitPath(path) {
 		if old, ok := names[s]; ok && i == 0 {
 			s = old
@@ -132,7 +132,7 @@ func (d *decoder) place(id, path string) Pos {
 			break
 		}
 		v = next
-		if p := posOf(v.Pos()); p.File != "" {
+		if p := ValuePos(v); p.File != "" {
 			at = p
 		}
 	}

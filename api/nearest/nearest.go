@@ -4,13 +4,18 @@ package nearest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agext/levenshtein"
 )
 
+// minPrefix is how much of a name must be there for what is left out not to count.
+const minPrefix = 3
+
 // Name returns the name that got is probably a slip of, the first of equals,
 // or "" if none is near: at most one edit for every three letters, and at least
-// one. Two neighbours that changed places are one edit.
+// one. Two neighbours that changed places are one edit. Where none is near it is
+// the only name that begins with got: prod is short for production.
 func Name(got string, names []string) string {
 	best, least := "", 1+max(1, len(got)/3)
 	for _, name := range names {
@@ -22,7 +27,25 @@ func Name(got string, names []string) string {
 			best, least = name, d
 		}
 	}
+	if best == "" && len(got) >= minPrefix {
+		return only(got, names)
+	}
 	return best
+}
+
+// only returns the name that begins with a prefix, "" if several do.
+func only(prefix string, names []string) string {
+	var found string
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) || name == found {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = name
+	}
+	return found
 }
 
 // swapped says whether two strings differ in the order of two neighbours alone.

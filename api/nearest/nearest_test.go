@@ -3,7 +3,7 @@ package nearest
 import "testing"
 
 func TestHint(t *testing.T) {
-	names := []string{"db", "deployment", "service", "services"}
+	names := []string{"db", "deployment", "service", "services", "production"}
 	for _, test := range []struct{ got, want string }{
 		{"servce", `did you mean "service"?`},
 		{"service", `did you mean "service"?`},
@@ -11,6 +11,10 @@ func TestHint(t *testing.T) {
 		{"bd", `did you mean "db"?`},
 		{"sevrice", `did you mean "service"?`},
 		{"dba", `did you mean "db"?`},
+		{"prod", `did you mean "production"?`},
+		{"dep", `did you mean "deployment"?`},
+		{"pr", ""},
+		{"serv", ""}, // of two
 		{"x", ""},
 		{"", ""},
 		{"configmap", ""},

@@ -50,8 +50,9 @@ func kindName(name string) string {
 	return kind
 }
 
-// Init makes the module in a new directory of its name in dir, and gives that
-// directory. It appears whole or not at all.
+// Init makes the module in a new directory of its name in dir, which is made
+// where there is none, and gives the new directory. It appears whole or not at
+// all.
 func Init(ctx context.Context, dir, name string, o moduletest.Options) (string, error) {
 	target := filepath.Join(dir, name)
 	if err := CheckName(name); err != nil {
@@ -60,29 +61,59 @@ func Init(ctx context.Context, dir, name string, o moduletest.Options) (string, 
 	if _, err := os.Lstat(target); err == nil {
 		return target, fmt.Errorf("%s: exists already", target)
 	}
-	info, err := os.Stat(dir)
+	made, err := makeDir(dir)
+	if err == nil {
+		err = stage(ctx, dir, target, name, o)
+	}
 	if err != nil {
-		return target, cause(dir, err)
+		for _, d := range slices.Backward(made) {
+			// Others may have put something there; then it stays.
+			_ = os.Remove(d)
+		}
 	}
-	if !info.IsDir() {
-		return target, fmt.Errorf("%s: not a directory", dir)
+	return target, err
+}
+
+// makeDir makes a directory and those that it lies in, and gives those that it
+// made, the outermost first.
+func makeDir(dir string) ([]string, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && !info.IsDir():
+		return nil, fmt.Errorf("%s: not a directory", dir)
+	case err == nil:
+		return nil, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, cause(dir, err)
 	}
+	made, err := makeDir(filepath.Dir(dir))
+	if err != nil {
+		return made, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return made, cause(dir, err)
+	}
+	return append(made, dir), nil
+}
+
+// stage makes the module beside its place, and moves it there.
+func stage(ctx context.Context, dir, target, name string, o moduletest.Options) error {
 	staged, err := os.MkdirTemp(dir, "."+name+"-")
 	if err != nil {
-		return target, cause(dir, err)
+		return cause(dir, err)
 	}
 	defer os.RemoveAll(staged) // gone already where all went well
 	if err := write(filepath.Join(staged, name), name); err != nil {
-		return target, cause(target, err)
+		return cause(target, err)
 	}
 	if err := goldens(ctx, filepath.Join(staged, name), o); err != nil {
-		return target, err
+		return err
 	}
 	// Rename doesn't replace a directory that has something in it.
 	if err := os.Rename(filepath.Join(staged, name), target); err != nil {
-		return target, cause(target, err)
+		return cause(target, err)
 	}
-	return target, nil
+	return nil
 }
 
 // write fills the templates in.

@@ -17,11 +17,12 @@ type PointKind string
 const (
 	PointNode   PointKind = "node"
 	PointBranch PointKind = "branch"
+	PointElse   PointKind = "else"
 	PointValue  PointKind = "value"
 )
 
 // Point is a place in a module that some case should reach: a node, the branch
-// of an `if`, or a value of an enumeration.
+// of an `if`, what is without it, or a value of an enumeration.
 type Point struct {
 	Kind PointKind
 	// Text says which: the node's id, the condition, or the field and value.
@@ -34,7 +35,7 @@ type Point struct {
 }
 
 // edit replaces a part of a file. The edits of a point make its place an error,
-// so that whatever depends on it comes out differently.
+// or a condition true, so that whatever depends on it comes out differently.
 type edit struct {
 	file     string
 	from, to int
@@ -138,19 +139,7 @@ func (p *pointer) comprehension(c *ast.Comprehension, path []string) {
 	if !ok {
 		return
 	}
-	var conditions []string
-	conditional := false
-	for _, clause := range c.Clauses {
-		if _, ok := clause.(*ast.IfClause); ok {
-			conditional = true
-		}
-		conditions = append(conditions, nodeText(clause))
-	}
-	if conditional && s.Lbrace.IsValid() {
-		at := s.Lbrace.Offset() + 1
-		pt := p.add(PointBranch, strings.Join(conditions, " "), c.Pos(), edit{from: at, to: at, text: broken + ", "})
-		pt.edits = append(pt.edits, p.leaves(s))
-	}
+	p.branches(c, s)
 	for _, clause := range c.Clauses {
 		switch x := clause.(type) {
 		case *ast.ForClause:
@@ -160,6 +149,26 @@ func (p *pointer) comprehension(c *ast.Comprehension, path []string) {
 		}
 	}
 	p.decls(s.Elts, path)
+}
+
+// branches adds what stands below conditions, and what comes of the module where
+// they don't hold: it differs from what would come if they did.
+func (p *pointer) branches(c *ast.Comprehension, s *ast.StructLit) {
+	var texts []string
+	var always []edit
+	for _, clause := range c.Clauses {
+		texts = append(texts, nodeText(clause))
+		if x, ok := clause.(*ast.IfClause); ok {
+			always = append(always, edit{file: p.file, from: x.Condition.Pos().Offset(), to: x.Condition.End().Offset(), text: "true"})
+		}
+	}
+	if len(always) == 0 || !s.Lbrace.IsValid() {
+		return
+	}
+	text, at := strings.Join(texts, " "), s.Lbrace.Offset()+1
+	pt := p.add(PointBranch, text, c.Pos(), edit{from: at, to: at, text: broken + ", "})
+	pt.edits = append(pt.edits, p.leaves(s))
+	p.add(PointElse, text, c.Pos(), edit{}).edits = [][]edit{always}
 }
 
 // expr looks for points inside an expression.

@@ -77,6 +77,8 @@ func (p *Point) missed() string {
 		return "no case makes node " + p.Text
 	case PointValue:
 		return "no case has " + p.Text
+	case PointElse:
+		return "no case does without " + p.Text
 	case PointBranch:
 	}
 	return "no case gets to " + p.Text

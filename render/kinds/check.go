@@ -7,6 +7,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -74,6 +76,10 @@ func (w *walker) value(v any, t *Type) {
 			}
 			w.at(name, v[name], field)
 		}
+		given := slices.DeleteFunc(slices.Collect(maps.Keys(v)), func(name string) bool { return v[name] == nil })
+		for _, name := range t.Missing(given) {
+			w.problems = append(w.problems, Missing(append(slices.Clone(w.path), name)))
+		}
 	case []any:
 		for i, item := range v {
 			w.at(i, item, t.Elem())
@@ -91,6 +97,9 @@ func Unknown(path reference.Path, t *Type) Problem {
 	return Problem{Path: path, Message: "unknown field", Hint: nearest.Hint(name, t.Fields())}
 }
 
+// Missing is the problem of a field, the last of the path, that must be given.
+func Missing(path reference.Path) Problem { return Problem{Path: path, Message: "missing"} }
+
 // IsLate tells a value that is only known in the cluster.
 func IsLate(v any) bool {
 	m, ok := v.(map[string]any)
@@ -106,6 +115,11 @@ func IsLate(v any) bool {
 func (t *Type) Refuses(v any) string {
 	text, isText := v.(string)
 	switch t.kind {
+	case kindString:
+		// What is empty counts as not given.
+		if len(t.enum) > 0 && text != "" && !slices.Contains(t.enum, text) {
+			return fmt.Sprintf("%q is not one of %s", text, quoted(t.enum))
+		}
 	case kindInt32:
 		if n, ok := number(v); ok && (n < math.MinInt32 || n > math.MaxInt32) {
 			return fmt.Sprintf("%v doesn't fit into 32 bits", v)
@@ -122,6 +136,14 @@ func (t *Type) Refuses(v any) string {
 		}
 	}
 	return ""
+}
+
+func quoted(values []string) string {
+	var all []string
+	for _, v := range values {
+		all = append(all, strconv.Quote(v))
+	}
+	return strings.Join(all, ", ")
 }
 
 func number(v any) (float64, bool) {

@@ -1,6 +1,6 @@
 // Package kinds says what is wrong with Kubernetes objects before any cluster
-// sees them: API versions that are gone, fields that the kind doesn't have,
-// values of the wrong type, and checks of readiness that can never pass.
+// sees them: API versions that are gone, fields that the kind doesn't have or
+// lacks, values that they don't take, and checks of readiness that can never pass.
 //
 // [Catalog.Check] judges a whole object and [Ready] the checks of a node;
 // [Catalog.Lookup] gives a kind's [Type], for those who know an object only in

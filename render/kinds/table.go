@@ -29,8 +29,9 @@ type builtinKind struct {
 }
 
 // table reads the embedded table: lines of "kind APIVERSION KIND TYPE" or, for
-// what is gone, "kind APIVERSION KIND removed=RELEASE=APIVERSION,KIND"; and of
-// "type NAME FIELD:TYPE ...".
+// what is gone, "kind APIVERSION KIND removed=RELEASE=APIVERSION,KIND"; of "enum
+// NAME VALUE ..."; and of "type NAME FIELD:TYPE ...", with a ! behind fields that
+// must be given.
 var table = sync.OnceValue(func() *builtin {
 	b := &builtin{
 		kinds: map[schema.GroupVersionKind]builtinKind{}, versions: map[schema.GroupKind][]string{},
@@ -43,11 +44,17 @@ var table = sync.OnceValue(func() *builtin {
 			b.release = strings.TrimSuffix(words[len(words)-4], ".")
 		case "kind":
 			b.addKind(words[1], words[2], words[3])
+		case "enum":
+			b.named("=" + words[1]).enum = words[2:]
 		case "type":
 			t := b.named(words[1])
 			t.fields = map[string]*Type{}
 			for _, field := range words[2:] {
 				name, typ, _ := strings.Cut(field, ":")
+				name, required := strings.CutSuffix(name, "!")
+				if required {
+					t.required = append(t.required, name)
+				}
 				t.fields[name] = b.named(typ)
 			}
 		}
@@ -86,6 +93,8 @@ func (b *builtin) named(name string) *Type {
 		t.kind, t.elem = kindList, b.named(name[2:])
 	case strings.HasPrefix(name, "{}"):
 		t.kind, t.elem = kindMap, b.named(name[2:])
+	case strings.HasPrefix(name, "="):
+		t.kind = kindString
 	case strings.Contains(name, "/"):
 		t.kind = kindStruct
 	}

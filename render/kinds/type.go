@@ -3,6 +3,8 @@ package kinds
 import (
 	"maps"
 	"slices"
+
+	"github.com/pequod-io/pequod/api/nearest"
 )
 
 // Type is the type of a value in an object.
@@ -11,6 +13,10 @@ type Type struct {
 	// fields are those of a struct, elem is what a list or a map holds.
 	fields map[string]*Type
 	elem   *Type
+	// required are the fields of a struct that must be given, in order.
+	required []string
+	// enum lists what a string may be, where that is known.
+	enum []string
 	// open structs hold fields that they don't name.
 	open bool
 }
@@ -112,6 +118,24 @@ func (t *Type) Field(name string) *Type {
 
 // Fields lists the fields that a struct names.
 func (t *Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
+
+// Missing lists the fields of a struct that must be given and aren't among those
+// given, in order; without those that stand there under a slip of their name. Of
+// custom kinds none are: the API server's own code asks for them.
+func (t *Type) Missing(given []string) []string {
+	var missing, slips []string
+	for _, name := range given {
+		if t.Field(name) == nil {
+			slips = append(slips, nearest.Name(name, t.Fields()))
+		}
+	}
+	for _, name := range t.required {
+		if !slices.Contains(given, name) && !slices.Contains(slips, name) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
 
 // Elem gives the type of a list's elements, nil for other types.
 func (t *Type) Elem() *Type {

@@ -12,7 +12,13 @@ import (
 // condition tells a condition that never holds, whatever the instance says:
 // one that compares a field with what its schema doesn't allow.
 func (s *selectors) condition(c *ast.IfClause, in scope) {
-	for _, e := range conjuncts(c.Condition) {
+	for _, e := range operands(c.Condition, token.LAND) {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.FALSE {
+			s.never[c] = true
+			s.problems = append(s.problems, render.Problem{
+				Pos: posOf(l.Pos()), Rule: render.RuleModule, Level: s.level, Message: "never holds: false",
+			})
+		}
 		b, ok := e.(*ast.BinaryExpr)
 		if !ok {
 			continue
@@ -49,35 +55,8 @@ func (s *selectors) condition(c *ast.IfClause, in scope) {
 // quietly resolves without telling what isn't there.
 func (s *selectors) quietly(e ast.Expr, in scope) (schema, bool) {
 	quiet := *s
-	quiet.problems = nil
+	quiet.problems, quiet.quiet = nil, true
 	return (&quiet).resolve(e, in)
-}
-
-// conjuncts are the operands of a conjunction.
-func conjuncts(e ast.Expr) []ast.Expr {
-	switch x := e.(type) {
-	case *ast.BinaryExpr:
-		if x.Op == token.LAND {
-			return append(conjuncts(x.X), conjuncts(x.Y)...)
-		}
-	case *ast.ParenExpr:
-		return conjuncts(x.X)
-	}
-	return []ast.Expr{e}
-}
-
-func flipped(op token.Token) token.Token {
-	switch op {
-	case token.LSS:
-		return token.GTR
-	case token.LEQ:
-		return token.GEQ
-	case token.GTR:
-		return token.LSS
-	case token.GEQ:
-		return token.LEQ
-	}
-	return op
 }
 
 // possible says whether a value of a schema may compare so with a literal; of

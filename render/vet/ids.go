@@ -2,12 +2,12 @@ package vet
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
-	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/render"
@@ -149,28 +149,6 @@ func (w *idWalker) listed(s *ast.StructLit, path []string) {
 	w.dynamic = true
 }
 
-// labelName gives a label that is written out.
-func labelName(l ast.Label) (string, bool) {
-	if a, ok := l.(*ast.Alias); ok {
-		inner, ok := a.Expr.(ast.Label)
-		if !ok {
-			return "", false
-		}
-		l = inner
-	}
-	name, _, err := ast.LabelName(l)
-	return name, err == nil
-}
-
-func stringOf(e ast.Expr) (string, bool) {
-	l, ok := e.(*ast.BasicLit)
-	if !ok || l.Kind != token.STRING {
-		return "", false
-	}
-	s, err := literal.Unquote(l.Value)
-	return s, err == nil
-}
-
 // meet adds the ids of nodes that aren't written out where they are looked for,
 // such as those of a definition that #Render is made of.
 func (c *checker) meet(v cue.Value) {
@@ -204,4 +182,12 @@ func (c *checker) unmadeNodes() {
 			})
 		}
 	}
+}
+
+// lacksDead says whether a message is that a node isn't there which is never
+// made: that is told of the node.
+func (c *checker) lacksDead(message string) bool {
+	return slices.ContainsFunc(c.dead, func(d deadNode) bool {
+		return c.onlyDead(d.id) && message == "no node "+strconv.Quote(d.id)
+	})
 }

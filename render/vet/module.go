@@ -15,121 +15,106 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// Module says what is wrong with a platform's module, by place. While it runs
-// nobody else may use the module: it changes the module's syntax, and back.
-func Module(p *render.Platform, catalog *kinds.Catalog) render.Problems {
-	c := &checker{
-		platform: p, catalog: catalog, said: map[render.Problem]bool{},
-		services: map[render.Pos]*service{},
+// Module says what is wrong with a platform's module, by place. The guard runs each
+// evaluation and may end it; its error ends the check.
+func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) error) (render.Problems, error) {
+	c := &checker{platform: p, catalog: catalog, guard: guard, said: map[render.Problem]bool{}}
+	var s *selectors
+	c.bounded(func() {
+		c.build()
+		s = newSelectors(c.inst, "#Render", []cue.Value{c.input()})
+		s.check(c.inst)
+		c.idWalker = nodeIDs(c.inst, s.never)
+		for _, q := range slices.Concat(s.problems, openLists(c.inst)) {
+			c.tell(q)
+		}
+	})
+	for _, g := range c.graphs(s) {
+		c.bounded(func() { c.graph(g) })
 	}
-	inst := p.Module.Value().BuildInstance()
-	input := c.evaluate(inst).LookupPath(cue.ParsePath("input"))
-	s := newSelectors(inst, "#Render", []cue.Value{input})
-	s.check(inst)
-	for _, q := range s.problems {
-		c.tell(q)
-	}
-	c.idWalker = nodeIDs(inst, s.never)
-	graphs := []cue.Value{c.evaluate(inst)}
-	branches := branchesOf(inst)
-	all := slices.Concat(branches...)
-	for _, clauses := range append(branches, all) {
-		holding(clauses, func() { graphs = append(graphs, c.evaluate(inst)) })
-	}
-	for _, g := range graphs {
-		c.meet(g)
-	}
-	for _, g := range graphs {
-		c.nodes(g)
+	if c.err != nil {
+		return nil, c.err
 	}
 	c.unmadeNodes()
-	c.balancers()
 	slices.SortStableFunc(c.problems, func(a, b render.Problem) int {
 		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
 			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
-	return c.problems
+	return c.problems, nil
 }
 
-// checker gathers what is found, each thing once.
+// checker evaluates a module and gathers what is found, each thing once.
 type checker struct {
 	platform *render.Platform
 	catalog  *kinds.Catalog
+	inst     *build.Instance
+	ctx      *cue.Context
+	root     cue.Value
+	// metadata is what every sample begins with.
+	metadata []want
+
+	guard func(run func()) error
+	// err is the guard's; after it nothing is evaluated.
+	err error
+
 	problems render.Problems
 	said     map[render.Problem]bool
-	services map[render.Pos]*service
 	*idWalker
 }
 
+func (c *checker) bounded(run func()) {
+	if c.err == nil {
+		c.err = c.guard(run)
+	}
+}
+
+// build makes the module ready to be evaluated.
+func (c *checker) build() {
+	c.inst, c.ctx = c.platform.Module.Value().BuildInstance(), cuecontext.New()
+	c.root = c.ctx.BuildInstance(c.inst)
+	for _, field := range []string{"name", "namespace"} {
+		w := want{at: []step{{field: "metadata"}, {field: field}}, value: ast.NewString(sampleName)}
+		if c.evaluate(c.sample(w)).LookupPath(inputPath).Validate() == nil {
+			c.metadata = append(c.metadata, w)
+		}
+	}
+}
+
+var inputPath = cue.ParsePath("input")
+
+// input is the schema of the input.
+func (c *checker) input() cue.Value { return c.evaluate(&sample{}).LookupPath(inputPath) }
+
+// tell keeps a problem, unless one is known that says the same of the place.
 func (c *checker) tell(p render.Problem) {
 	if p.Rule == "" {
 		p.Rule = render.RuleModule
 	}
-	if !c.said[p] {
-		c.said[p] = true
+	same := p
+	same.Rule = ""
+	if same.Pos.File != "" {
+		same.Path = ""
+	}
+	if !c.said[same] {
+		c.said[same] = true
 		c.problems = append(c.problems, p)
 	}
 }
 
-// evaluate gives #Render with an input that is only its schema.
-func (c *checker) evaluate(inst *build.Instance) cue.Value {
-	ctx := cuecontext.New()
-	root := ctx.BuildInstance(inst)
-	if root.Err() != nil {
-		return root
+// evaluate gives #Render with an input that is its schema and a sample.
+func (c *checker) evaluate(s *sample) cue.Value {
+	if c.root.Err() != nil {
+		return c.root
 	}
 	schema, err := parser.ParseExpr("schema", string(c.platform.Schema(c.platform.Version)))
 	if err != nil {
-		return root // names of versions are checked when the platform is made
+		return c.root // names of versions are checked when the platform is made
 	}
-	input := ast.NewStruct("spec", schema)
-	return ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{
-		Expr: ast.NewBinExpr(token.AND, ast.NewIdent("#Render"), ast.NewStruct("input", input)),
-	}}}, cue.Scope(root))
-}
-
-// branchesOf lists, for each `if` of the module, the conditions that have to
-// hold for it.
-func branchesOf(inst *build.Instance) [][]*ast.IfClause {
-	var branches [][]*ast.IfClause
-	var outer []*ast.IfClause
-	var visit func(n ast.Node) bool
-	visit = func(n ast.Node) bool {
-		x, ok := n.(*ast.Comprehension)
-		if !ok {
-			return true
-		}
-		before := outer
-		outer = slices.Clone(outer)
-		for _, clause := range x.Clauses {
-			if c, ok := clause.(*ast.IfClause); ok {
-				outer = append(outer, c)
-			}
-		}
-		if len(outer) > len(before) {
-			branches = append(branches, outer)
-		}
-		ast.Walk(x.Value, visit, nil)
-		outer = before
-		return false
-	}
-	for _, f := range inst.Files {
-		ast.Walk(f, visit, nil)
-	}
-	return branches
-}
-
-// holding runs a function while conditions are true.
-func holding(clauses []*ast.IfClause, run func()) {
-	conditions := make([]ast.Expr, len(clauses))
-	for i, c := range clauses {
-		conditions[i] = c.Condition
-		defer func() { c.Condition = conditions[i] }()
-	}
-	for _, c := range clauses {
-		c.Condition = ast.NewBool(true)
-	}
-	run()
+	given := ast.NewStruct("input", ast.NewStruct("spec", schema))
+	given.Elts = append(given.Elts, &ast.Field{Label: ast.NewIdent("input"), Value: s.syntax()})
+	return c.ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{
+		Expr: ast.NewBinExpr(token.AND, ast.NewIdent("#Render"), given),
+	}}}, cue.Scope(c.root))
 }
 
 func posOf(p token.Pos) render.Pos {

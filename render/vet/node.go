@@ -15,24 +15,24 @@ import (
 )
 
 // nodes looks at the nodes of what is known of a graph.
-func (c *checker) nodes(v cue.Value) {
-	nodes := get(v, "output", "nodes")
+func (c *checker) nodes(g graph) {
+	nodes := get(g.value, "output", "nodes")
 	if nodes.IncompleteKind() == cue.ListKind {
 		for i, n := range elements(nodes) {
 			id, ok := text(get(n, "id"))
 			if !ok {
 				id = strconv.Itoa(i)
 			}
-			c.node(id, n)
+			c.node(id, n, g.refused())
 		}
 		return
 	}
 	for name, n := range fields(nodes) {
-		c.node(name, n)
+		c.node(name, n, g.refused())
 	}
 }
 
-func (c *checker) node(id string, v cue.Value) {
+func (c *checker) node(id string, v cue.Value, refused bool) {
 	n := &node{checker: c, path: reference.Path{"nodes", id}}
 	c.dependencies(n, first(v, "dependencies", "dependsOn"))
 	s := kinds.Subject{}
@@ -45,7 +45,9 @@ func (c *checker) node(id string, v cue.Value) {
 		if _, p := c.catalog.Lookup(s.APIVersion, s.Kind); p != nil {
 			n.problem(ref, reference.Path{"externalRef"}, *p)
 		}
-		c.ready(n, s, v, cue.Value{})
+		if !refused {
+			c.ready(n, s, v, cue.Value{})
+		}
 		return
 	}
 	resource := first(v, "resource", "object")
@@ -60,7 +62,9 @@ func (c *checker) node(id string, v cue.Value) {
 	} else {
 		n.value(resource, t, reference.Path{"resource"}, 0)
 	}
-	c.ready(n, s, v, resource)
+	if !refused {
+		c.ready(n, s, v, resource)
+	}
 }
 
 // node is one node that is looked at.
@@ -71,7 +75,7 @@ type node struct {
 
 func (n *node) problem(v cue.Value, base reference.Path, p kinds.Problem) {
 	n.tell(render.Problem{
-		Pos: posOf(v.Pos()), Path: slices.Concat(n.path, base, p.Path).String(),
+		Pos: render.ValuePos(v), Path: slices.Concat(n.path, base, p.Path).String(),
 		Message: p.Message, Hint: p.Hint, Rule: render.RuleSchema,
 		Level: map[kinds.Level]render.Level{
 			kinds.Error: render.Error, kinds.Warning: render.Warning, kinds.Note: render.Info,
@@ -85,6 +89,9 @@ const maxDepth = 100
 // value compares what is known of a value with its type.
 func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int) {
 	is := jsonOf(v.IncompleteKind())
+	if partly(v) {
+		is = kinds.Map
+	}
 	switch {
 	case is == 0 || depth > maxDepth || n.late(v, path):
 		return
@@ -98,17 +105,36 @@ func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int)
 				n.value(f, ft, below, depth+1)
 				continue
 			}
-			p := kinds.Unknown(reference.Path{name}, t)
-			n.problem(f, path, p)
+			n.problem(f, path, kinds.Unknown(reference.Path{name}, t))
 		}
+		n.required(v, t, path)
 	case is == kinds.List:
 		for i, e := range elements(v) {
 			n.value(e, t.Elem(), append(slices.Clone(path), i), depth+1)
 		}
 	case v.IsConcrete():
+		if s, ok := scalar(v).(string); ok && saysNothing(s) {
+			return
+		}
 		if message := t.Refuses(scalar(v)); message != "" {
 			n.problem(v, path, kinds.Problem{Message: message})
 		}
+	}
+}
+
+// required tells the fields that must be given, and aren't. What #Render spells
+// out is closed, since it is a definition; what isn't is free for whoever writes
+// the instance.
+func (n *node) required(v cue.Value, t *kinds.Type, path reference.Path) {
+	if mayHold(v) || v.Allows(cue.AnyString) {
+		return
+	}
+	var given []string
+	for name := range fields(v) {
+		given = append(given, name)
+	}
+	for _, name := range t.Missing(given) {
+		n.problem(v, path, kinds.Missing(reference.Path{name}))
 	}
 }
 
@@ -132,7 +158,7 @@ func (n *node) late(v cue.Value, path reference.Path) bool {
 	slices.Sort(ids)
 	_, issues := reference.NewScope(ids).Compile(expr)
 	for _, issue := range issues {
-		n.problem(from, path, kinds.Problem{Message: issue.Message, Hint: issue.Hint})
+		n.problem(v, path, kinds.Problem{Message: issue.Message, Hint: issue.Hint})
 	}
 	return true
 }
@@ -169,8 +195,8 @@ func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 		condition, _ := text(get(e, "conditionType"))
 		check := v1alpha1.ReadyCheck{Type: v1alpha1.ReadyType(typ), ConditionType: condition}
 		subject := s
-		if check.Type == v1alpha1.ReadyLoadBalancer && s.Kind == "Service" && s.APIVersion == "v1" && resource.Exists() {
-			subject.ServiceType = c.serviceType(n, i, get(e, "type"), get(resource, "spec", "type"))
+		if resource.Exists() {
+			subject.ServiceType = serviceType(resource)
 		}
 		for _, p := range c.catalog.Ready(subject, []v1alpha1.ReadyCheck{check}) {
 			p.Path[1] = i
@@ -180,45 +206,20 @@ func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 	}
 }
 
-// service is a Service that is waited for to get a load balancer.
-type service struct {
-	node  *node
-	index int
-	at    cue.Value
-	// typed says that the type was given, as far as could be seen.
-	typed bool
-}
-
-// serviceType gives the type of a Service where it can't be LoadBalancer.
-func (c *checker) serviceType(n *node, index int, at, typ cue.Value) string {
-	pos := posOf(at.Pos())
-	if c.services[pos] == nil {
-		c.services[pos] = &service{node: n, index: index, at: at}
-	}
+// serviceType gives the type of a Service, "" where it may be LoadBalancer.
+func serviceType(resource cue.Value) string {
+	typ := get(resource, "spec", "type")
 	if !typ.Exists() {
-		return ""
-	}
-	c.services[pos].typed = true
-	if typ.Unify(cuecontext.New().Encode("LoadBalancer")).Err() == nil {
-		return ""
+		if mayHold(resource) || mayHold(get(resource, "spec")) {
+			return ""
+		}
+		return "ClusterIP" // what the API server makes of nothing
 	}
 	if name, ok := text(typ); ok {
 		return name
 	}
-	return "other than LoadBalancer"
-}
-
-// balancers tells the Services that were never given a type.
-func (c *checker) balancers() {
-	for _, s := range c.services {
-		if s.typed {
-			continue
-		}
-		check := v1alpha1.ReadyCheck{Type: v1alpha1.ReadyLoadBalancer}
-		subject := kinds.Subject{APIVersion: "v1", Kind: "Service", ServiceType: "ClusterIP"}
-		for _, p := range c.catalog.Ready(subject, []v1alpha1.ReadyCheck{check}) {
-			p.Path[1] = s.index
-			s.node.problem(s.at, nil, p)
-		}
+	if typ.IncompleteKind() == cue.BottomKind || typ.Unify(cuecontext.New().Encode("LoadBalancer")).Err() == nil {
+		return ""
 	}
+	return "other than LoadBalancer"
 }

@@ -16,7 +16,8 @@ func Policy(policy *render.Policy, platforms []*render.Platform) render.Problems
 	var inputs []cue.Value
 	for _, p := range platforms {
 		c := &checker{platform: p}
-		inputs = append(inputs, c.evaluate(p.Module.Value().BuildInstance()).LookupPath(cue.ParsePath("input")))
+		c.build()
+		inputs = append(inputs, c.input())
 	}
 	inst := policy.Module.Value().BuildInstance()
 	s := newSelectors(inst, "#Policy", inputs)

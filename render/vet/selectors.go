@@ -1,18 +1,12 @@
 package vet
 
 import (
-	"fmt"
 	"maps"
-	"slices"
-	"strconv"
-	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
-	"cuelang.org/go/cue/format"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -33,20 +27,26 @@ type selectors struct {
 
 	problems render.Problems
 	never    map[*ast.IfClause]bool
+
+	// tried are the wants of inputs for which one `if` or `for` makes something,
+	// or doesn't; keys those of labels that depend on the input; and spared
+	// those of inputs that a violation doesn't refuse.
+	tried, spared []choice
+	keys          []want
+	// outer is what makes hold what stands around, refusing whether that is
+	// the list of violations.
+	outer    []choice
+	refusing bool
+	// quiet selectors resolve, and don't walk.
+	quiet bool
 }
 
 func newSelectors(inst *build.Instance, root string, inputs []cue.Value) *selectors {
-	return &selectors{root: root, inputs: inputs, made: madeNames(inst), never: map[*ast.IfClause]bool{}}
+	return &selectors{root: root, inputs: inputs, made: madeNames(inst), never: map[*ast.IfClause]bool{}, outer: anyhow}
 }
 
 // scope says what names stand for: values of the input's schema.
 type scope map[string]schema
-
-// schema is a part of the schemas that the input may have.
-type schema struct {
-	path   string
-	values []cue.Value
-}
 
 // check walks the files of a package.
 func (s *selectors) check(inst *build.Instance) {
@@ -59,7 +59,7 @@ func (s *selectors) check(inst *build.Instance) {
 			if name, _ := labelName(field.Label); name != s.root {
 				continue
 			}
-			s.expr(field.Value, scope{"input": {"", s.inputs}}, true)
+			s.expr(field.Value, scope{"input": {values: s.inputs}}, true)
 		}
 	}
 }
@@ -114,10 +114,13 @@ func (s *selectors) bind(name string, e ast.Expr, in scope) {
 		in[name] = found
 		return
 	}
-	delete(in, name)
+	in[name] = schema{expr: e, in: maps.Clone(in)}
 }
 
 func (s *selectors) decls(decls []ast.Decl, in scope, top bool) {
+	if s.refusing {
+		s.violation(decls)
+	}
 	for _, d := range decls {
 		switch x := d.(type) {
 		case *ast.Field:
@@ -125,6 +128,9 @@ func (s *selectors) decls(decls []ast.Decl, in scope, top bool) {
 				continue // the schema itself
 			}
 			s.expr(x.Label, in, false)
+			s.key(x.Label, in)
+			defer func(before bool) { s.refusing = before }(s.refusing)
+			s.refusing = s.refusing || isViolations(x.Label)
 			s.expr(x.Value, in, false)
 		case *ast.LetClause:
 			s.expr(x.Expr, in, false)
@@ -136,34 +142,6 @@ func (s *selectors) decls(decls []ast.Decl, in scope, top bool) {
 	}
 }
 
-func (s *selectors) comprehension(c *ast.Comprehension, in scope) {
-	in = maps.Clone(in)
-	for _, clause := range c.Clauses {
-		switch x := clause.(type) {
-		case *ast.ForClause:
-			s.expr(x.Source, in, false)
-			if x.Key != nil {
-				delete(in, x.Key.Name)
-			}
-			if x.Value != nil {
-				delete(in, x.Value.Name)
-				if of, ok := s.quietly(x.Source, in); ok {
-					if values := elems(of.values); len(values) > 0 {
-						in[x.Value.Name] = schema{of.path + "[]", values}
-					}
-				}
-			}
-		case *ast.LetClause:
-			s.expr(x.Expr, in, false)
-			s.bind(x.Ident.Name, x.Expr, in)
-		case *ast.IfClause:
-			s.expr(x.Condition, in, false)
-			s.condition(x, in)
-		}
-	}
-	s.expr(c.Value, in, false)
-}
-
 // resolve gives what an expression of selectors reads of the input, and tells
 // what isn't there.
 func (s *selectors) resolve(e ast.Expr, in scope) (schema, bool) {
@@ -172,7 +150,7 @@ func (s *selectors) resolve(e ast.Expr, in scope) (schema, bool) {
 		return s.resolve(x.X, in)
 	case *ast.Ident:
 		found, ok := in[x.Name]
-		return found, ok
+		return found, ok && found.expr == nil
 	case *ast.SelectorExpr:
 		of, ok := s.resolve(x.X, in)
 		name, named := labelName(x.Sel)
@@ -181,7 +159,9 @@ func (s *selectors) resolve(e ast.Expr, in scope) (schema, bool) {
 		}
 		return s.step(of, name, x.Sel)
 	case *ast.IndexExpr:
-		s.expr(x.Index, in, false)
+		if !s.quiet {
+			s.expr(x.Index, in, false)
+		}
 		of, ok := s.resolve(x.X, in)
 		if !ok {
 			return schema{}, false
@@ -189,121 +169,11 @@ func (s *selectors) resolve(e ast.Expr, in scope) (schema, bool) {
 		if name, ok := stringOf(x.Index); ok {
 			return s.step(of, name, x.Index)
 		}
-		return schema{of.path + "[]", elems(of.values)}, len(elems(of.values)) > 0
+		return of.element()
 	case *ast.StructLit, *ast.ListLit, *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr, *ast.Interpolation:
-		s.expr(x, in, false)
-	}
-	return schema{}, false
-}
-
-// step goes to a field, and tells one that no schema has.
-func (s *selectors) step(of schema, name string, at ast.Node) (schema, bool) {
-	to := schema{path: strings.TrimPrefix(of.path+"."+name, ".")}
-	known := map[string]bool{}
-	for _, v := range of.values {
-		for _, alt := range alternatives(v) {
-			if alt.IncompleteKind()&cue.StructKind == 0 || alt.IncompleteKind() == cue.TopKind {
-				return schema{}, false // nothing is known, or CUE tells
-			}
-			if f := fieldOf(alt, name); f.Exists() {
-				to.values = append(to.values, f)
-				continue
-			}
-			if alt.Allows(cue.Str(name)) {
-				return schema{}, false
-			}
-			it, err := alt.Fields(cue.Optional(true))
-			for err == nil && it.Next() {
-				known[it.Selector().Unquoted()] = true
-			}
+		if !s.quiet {
+			s.expr(x, in, false)
 		}
 	}
-	if len(to.values) > 0 {
-		return to, true
-	}
-	if s.made[name] {
-		return schema{}, false
-	}
-	message := "#Input has no " + strings.TrimPrefix(to.path, "spec.")
-	if !strings.HasPrefix(to.path, "spec.") {
-		message = "the input has no " + to.path
-	}
-	s.problems = append(s.problems, render.Problem{
-		Pos: posOf(at.Pos()), Path: "input." + to.path, Rule: render.RuleUnknown, Level: s.level,
-		Message: message + s.what, Hint: nearest.Hint(name, slices.Sorted(maps.Keys(known))),
-	})
 	return schema{}, false
-}
-
-// fieldOf gives a field, whether it has to be there or may be.
-func fieldOf(v cue.Value, name string) cue.Value {
-	if f := v.LookupPath(cue.MakePath(cue.Str(name))); f.Exists() {
-		return f
-	}
-	return v.LookupPath(cue.MakePath(cue.Str(name).Optional()))
-}
-
-// alternatives takes disjunctions apart.
-func alternatives(v cue.Value) []cue.Value {
-	op, args := v.Expr()
-	if op != cue.OrOp {
-		return []cue.Value{v}
-	}
-	var all []cue.Value
-	for _, a := range args {
-		all = append(all, alternatives(a)...)
-	}
-	return all
-}
-
-// elems gives what lists and maps hold.
-func elems(values []cue.Value) []cue.Value {
-	var all []cue.Value
-	for _, v := range values {
-		for _, alt := range alternatives(v) {
-			for _, sel := range []cue.Selector{cue.AnyIndex, cue.AnyString} {
-				if e := alt.LookupPath(cue.MakePath(sel)); e.Exists() {
-					all = append(all, e)
-				}
-			}
-			// The value of a struct's fields, or of a tuple's, is one of several.
-			if it, err := alt.Fields(cue.Optional(true)); err == nil && it.Next() {
-				return nil
-			}
-		}
-	}
-	return all
-}
-
-// madeNames are the names of fields that stand in comprehensions.
-func madeNames(inst *build.Instance) map[string]bool {
-	names := map[string]bool{}
-	for _, f := range inst.Files {
-		ast.Walk(f, func(n ast.Node) bool {
-			if c, ok := n.(*ast.Comprehension); ok {
-				ast.Walk(c.Value, func(n ast.Node) bool {
-					if f, ok := n.(*ast.Field); ok {
-						if name, ok := labelName(f.Label); ok {
-							names[name] = true
-						}
-					}
-					return true
-				}, nil)
-			}
-			return true
-		}, nil)
-	}
-	return names
-}
-
-func exprText(n ast.Node) string {
-	b, err := format.Node(n)
-	if err != nil {
-		return fmt.Sprint(n)
-	}
-	text := strings.Join(strings.Fields(string(b)), " ")
-	if len(text) > 120 {
-		return strconv.Quote(text[:120]) + "…"
-	}
-	return text
 }

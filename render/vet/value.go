@@ -35,12 +35,48 @@ func fields(v cue.Value) iter.Seq2[string, cue.Value] {
 			return
 		}
 		for it.Next() {
-			if !yield(it.Selector().Unquoted(), it.Value()) {
+			// A list that isn't wholly known has items here.
+			if sel := it.Selector(); sel.LabelType() == cue.StringLabel && !yield(sel.Unquoted(), it.Value()) {
 				return
 			}
 		}
 	}
 }
+
+// declared are the fields that a schema names, and whether they are optional.
+// Patterns aren't fields.
+func declared(v cue.Value) iter.Seq2[declaredField, cue.Value] {
+	return func(yield func(declaredField, cue.Value) bool) {
+		it, err := v.Fields(cue.Optional(true))
+		for err == nil && it.Next() {
+			sel := it.Selector()
+			if sel.LabelType() != cue.StringLabel || sel.ConstraintType() == cue.PatternConstraint {
+				continue
+			}
+			if !yield(declaredField{sel.Unquoted(), it.IsOptional()}, it.Value()) {
+				return
+			}
+		}
+	}
+}
+
+type declaredField struct {
+	name     string
+	optional bool
+}
+
+// partly tells structs that CUE calls an error because of what isn't known.
+func partly(v cue.Value) bool {
+	if v.IncompleteKind() != cue.BottomKind || v.Validate() != nil {
+		return false
+	}
+	it, err := v.Fields()
+	return err == nil && it.Next() && it.Selector().LabelType() == cue.StringLabel
+}
+
+// mayHold says whether a struct may hold fields that aren't known. Of a struct
+// that is another's CUE gives no error.
+func mayHold(v cue.Value) bool { return v.Err() != nil || v.IncompleteKind() == cue.BottomKind }
 
 // elements are the elements that are known of a list.
 func elements(v cue.Value) []cue.Value {
@@ -56,13 +92,13 @@ func elements(v cue.Value) []cue.Value {
 	return all
 }
 
-// text gives a string that depends on nothing, not even on a default.
+// text gives a string that is known.
 func text(v cue.Value) (string, bool) {
-	if !v.IsConcrete() {
+	s, err := v.String()
+	if err != nil || saysNothing(s) {
 		return "", false
 	}
-	s, err := v.String()
-	return s, err == nil
+	return s, true
 }
 
 // scalar decodes a concrete scalar.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sources reads what the Go types of the Kubernetes API say in their comments:
+// which fields may be left out, and which values a string may have.
+type sources struct {
+	dirs     map[string]string // of packages
+	packages map[string]*source
+}
+
+// source is one package.
+type source struct {
+	// fields holds the comments of fields by type and name, closed the types that
+	// have no other values than those in values.
+	fields map[string]map[string]string
+	closed map[string]bool
+	values map[string][]string
+}
+
+func newSources() (*sources, error) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}}\t{{.Dir}}",
+		"k8s.io/client-go/kubernetes/scheme", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	s := &sources{dirs: map[string]string{}, packages: map[string]*source{}}
+	for line := range strings.Lines(string(out)) {
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		s.dirs[path] = dir
+	}
+	return s, nil
+}
+
+// of gives the package of a type.
+func (s *sources) of(t reflect.Type) *source {
+	path := t.PkgPath()
+	if p := s.packages[path]; p != nil {
+		return p
+	}
+	p := &source{fields: map[string]map[string]string{}, closed: map[string]bool{}, values: map[string][]string{}}
+	s.packages[path] = p
+	files, err := filepath.Glob(filepath.Join(s.dirs[path], "*types*.go"))
+	if err != nil || s.dirs[path] == "" {
+		return p // a package of the standard library says nothing
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			panic(err)
+		}
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok {
+				p.declared(g)
+			}
+		}
+	}
+	return p
+}
+
+func (p *source) declared(g *ast.GenDecl) {
+	for _, spec := range g.Specs {
+		switch x := spec.(type) {
+		case *ast.TypeSpec:
+			if s, ok := x.Type.(*ast.StructType); ok {
+				p.fields[x.Name.Name] = comments(s)
+			}
+			doc := g.Doc.Text()
+			if x.Doc != nil {
+				doc = x.Doc.Text()
+			}
+			p.closed[x.Name.Name] = hasMarker(doc, "+enum")
+		case *ast.ValueSpec:
+			p.constant(x)
+		}
+	}
+}
+
+func comments(s *ast.StructType) map[string]string {
+	all := map[string]string{}
+	for _, f := range s.Fields.List {
+		for _, name := range f.Names {
+			all[name.Name] = f.Doc.Text()
+		}
+	}
+	return all
+}
+
+// constant adds a value to its type.
+func (p *source) constant(v *ast.ValueSpec) {
+	typ, ok := v.Type.(*ast.Ident)
+	if !ok || len(v.Values) != 1 {
+		return
+	}
+	if l, ok := v.Values[0].(*ast.BasicLit); ok && l.Kind == token.STRING {
+		if s, err := strconv.Unquote(l.Value); err == nil {
+			p.values[typ.Name] = append(p.values[typ.Name], s)
+		}
+	}
+}
+
+func hasMarker(doc, marker string) bool {
+	return slices.ContainsFunc(strings.Split(doc, "\n"), func(line string) bool {
+		line = strings.TrimSpace(line)
+		return line == marker || strings.HasPrefix(line, marker+"=")
+	})
+}

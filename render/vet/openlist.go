@@ -1,0 +1,113 @@
+package vet
+
+import (
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/render"
+)
+
+// openLists warns of lists of the schema whose items take any field, though they
+// don't look like it: CUE doesn't close a struct that is spelt out in a list with
+// a validator behind, as in [...{name: string}] & list.MaxItems(9).
+func openLists(inst *build.Instance) render.Problems {
+	var found render.Problems
+	for _, f := range inst.Files {
+		for _, d := range f.Decls {
+			field, ok := d.(*ast.Field)
+			if !ok || isRender(field.Label) {
+				continue
+			}
+			ast.Walk(field.Value, func(n ast.Node) bool {
+				b, ok := n.(*ast.BinaryExpr)
+				if !ok || b.Op != token.AND {
+					return true
+				}
+				if s := openItem(b); s != nil {
+					found = append(found, render.Problem{
+						Pos: posOf(s.Pos()), Rule: render.RuleModule, Level: render.Warning,
+						Message: "items may have fields that aren't named here: beside a validator of lists CUE doesn't close the struct",
+						Hint:    "name it, as in [...#Item] & list.MaxItems(9)",
+					})
+					return false
+				}
+				return true
+			}, nil)
+		}
+	}
+	return found
+}
+
+func isRender(l ast.Label) bool {
+	name, _ := labelName(l)
+	return name == "#Render"
+}
+
+// openItem gives the struct of a list that isn't closed, nil where there is none.
+func openItem(b *ast.BinaryExpr) ast.Expr {
+	var item ast.Expr
+	validated := false
+	for _, e := range operands(b, token.AND) {
+		switch x := e.(type) {
+		case *ast.ListLit:
+			for _, elt := range x.Elts {
+				if rest, ok := elt.(*ast.Ellipsis); ok && rest.Type != nil {
+					item = rest.Type
+				}
+			}
+		case *ast.CallExpr:
+			validated = validated || isOfList(x.Fun)
+		default:
+			validated = validated || isOfList(e)
+		}
+	}
+	if !validated || item == nil {
+		return nil
+	}
+	for _, e := range operands(item, token.OR) {
+		if s, ok := e.(*ast.StructLit); ok && closedByItself(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+// isOfList tells the validators of the package list.
+func isOfList(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := s.X.(*ast.Ident)
+	return ok && pkg.Name == "list"
+}
+
+// closedByItself tells structs that look closed: they aren't open, and there is no
+// definition in them that would close them.
+func closedByItself(s *ast.StructLit) bool {
+	for _, d := range s.Elts {
+		switch d.(type) {
+		case *ast.Ellipsis, *ast.EmbedDecl:
+			return false
+		}
+	}
+	return true
+}
+
+// operands takes an expression apart at an operator.
+func operands(e ast.Expr, op token.Token) []ast.Expr {
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		if x.Op == op {
+			return append(operands(x.X, op), operands(x.Y, op)...)
+		}
+	case *ast.UnaryExpr:
+		if x.Op == token.MUL {
+			return operands(x.X, op)
+		}
+	case *ast.ParenExpr:
+		return operands(x.X, op)
+	}
+	return []ast.Expr{e}
+}
