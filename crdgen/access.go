@@ -29,8 +29,9 @@ type guard struct {
 	value    bool
 	// nullable fields may be there and null, which CEL takes for absent.
 	nullable bool
-	// filled fields may have a value of their own under a condition.
-	filled bool
+	// filled fields may have a value of their own under a condition, which in
+	// those that clash may contradict the one that they have without.
+	filled, clashes bool
 	// variable, where it is set, stands for each item of the list or each key of
 	// the map that text is; the other guards then come with it.
 	variable string
@@ -64,7 +65,7 @@ func (t *translator) look(path []string) (access, bool) {
 		}
 		a.text, a.shape, a.conditional = at, f.shape, f.conditional
 		if !f.required {
-			a.guards = append(a.guards, guard{text: "has(" + at + ")", optional: f.optional, value: f.value != nil, nullable: isNullable(f.shape), filled: f.filled})
+			a.guards = append(a.guards, guard{text: "has(" + at + ")", optional: f.optional, value: f.value != nil, nullable: isNullable(f.shape), filled: f.filled, clashes: f.clashes})
 		}
 		o = nil
 		if i < len(path)-1 && len(f.shape) == 1 && f.shape[0].kind == cue.StructKind {
@@ -228,13 +229,13 @@ func (t *translator) reading(seen map[string]bool, q predicate) predicate {
 	}
 	t.needs = nil
 	for _, g := range slices.Backward(guards) {
-		if g.optional && !g.nullable {
+		if g.optional && !g.nullable && !t.blurred {
 			q = allOf(predicate{text: g.text, exact: true}, q)
 			continue
 		}
 		t.defaulted = true
 		q = implies(g.text, q)
-		q.exact = q.exact && g.value && !g.nullable
+		q.exact = q.exact && g.value && !g.nullable && !g.optional
 	}
 	return q
 }

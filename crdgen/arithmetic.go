@@ -1,6 +1,7 @@
 package crdgen
 
 import (
+	"math"
 	"math/big"
 	"strings"
 
@@ -24,13 +25,19 @@ func (t term) interval() (low, high *big.Rat) {
 	return low, high
 }
 
-// intervalOf is the range of the integers in s. It reports false where there is
-// no end, or anything but integers.
-func intervalOf(s shape) (low, high *big.Rat, ok bool) {
+// within64 is the range of the integers in s, of which an API server has no others
+// than those of 64 bits. It reports false for anything but integers.
+func within64(s shape) (low, high *big.Rat, ok bool) {
 	for _, t := range s {
 		l, h := t.interval()
-		if t.kind != cue.IntKind || l == nil || h == nil {
+		if t.kind != cue.IntKind {
 			return nil, nil, false
+		}
+		if l == nil || l.Cmp(least64()) < 0 {
+			l = least64()
+		}
+		if h == nil || h.Cmp(most64()) > 0 {
+			h = most64()
 		}
 		if low == nil || l.Cmp(low) < 0 {
 			low = l
@@ -42,30 +49,75 @@ func intervalOf(s shape) (low, high *big.Rat, ok bool) {
 	return low, high, low != nil
 }
 
-// arithmetic is a sum, a difference or a product of integers. CUE's integers have
-// no end and CEL's do, so the operands must have bounds that keep the result in
-// 64 bits.
+func least64() *big.Rat { return new(big.Rat).SetInt64(math.MinInt64) }
+func most64() *big.Rat  { return new(big.Rat).SetInt64(math.MaxInt64) }
+
+// arithmetic is a sum of strings, or a sum, a difference or a product of integers.
+// CUE's integers have no end and CEL's do.
 func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 	a, ok := t.value(x.X)
-	if !ok {
+	if !ok || a.isLimited() {
 		return operand{}, false
 	}
 	b, ok := t.value(x.Y)
+	if !ok || b.isLimited() {
+		return operand{}, false
+	}
+	if x.Op == token.ADD && kindsOf(a.shape) == cue.StringKind && kindsOf(b.shape) == cue.StringKind {
+		return operand{text: a.text + " + " + b.text, shape: ofKinds(cue.StringKind)}, true
+	}
+	al, ah, ok := within64(a.shape)
 	if !ok {
 		return operand{}, false
 	}
-	al, ah, ok := intervalOf(a.shape)
+	bl, bh, ok := within64(b.shape)
 	if !ok {
 		return operand{}, false
 	}
-	bl, bh, ok := intervalOf(b.shape)
+	low, high, ok := reach(x.Op, al, ah, bl, bh)
 	if !ok {
 		return operand{}, false
 	}
-	var ends []*big.Rat
+	out := operand{
+		text:  wrap(a.text) + " " + x.Op.String() + " " + wrap(b.text),
+		shape: shape{{kind: cue.IntKind, num: numbers{min: &limit{at: low}, max: &limit{at: high}}}},
+	}
+	above, below := high.Cmp(most64()) > 0, low.Cmp(least64()) < 0
+	if !above && !below {
+		return out, true
+	}
+	// With an operand that is never negative, whether the result has 64 bits can
+	// be asked in 64 bits.
+	if x.Op == token.ADD && bl.Sign() < 0 || x.Op == token.MUL && al.Cmp(ah) == 0 {
+		a, b, bl, bh = b, a, al, ah
+	}
+	switch {
+	case bl.Sign() < 0 || x.Op == token.MUL && bl.Cmp(bh) != 0:
+		return operand{}, false
+	case x.Op == token.ADD:
+		out.above = a.text + " > 9223372036854775807 - " + wrap(b.text)
+	case x.Op == token.SUB:
+		out.below = a.text + " < -9223372036854775808 + " + wrap(b.text)
+	case bl.Sign() == 0:
+		return operand{}, false // nothing is beyond
+	default:
+		out.above = a.text + " > 9223372036854775807 / " + wrap(b.text)
+		out.below = a.text + " < -9223372036854775808 / " + wrap(b.text)
+	}
+	if !above {
+		out.above = ""
+	}
+	if !below {
+		out.below = ""
+	}
+	return out, true
+}
+
+// reach is the range of what op makes of numbers in two ranges.
+func reach(op token.Token, al, ah, bl, bh *big.Rat) (low, high *big.Rat, ok bool) {
 	for _, p := range [][2]*big.Rat{{al, bl}, {al, bh}, {ah, bl}, {ah, bh}} {
 		end := new(big.Rat)
-		switch x.Op {
+		switch op {
 		case token.ADD:
 			end.Add(p[0], p[1])
 		case token.SUB:
@@ -73,23 +125,48 @@ func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 		case token.MUL:
 			end.Mul(p[0], p[1])
 		default:
-			return operand{}, false
+			return nil, nil, false
 		}
-		ends = append(ends, end)
-	}
-	out := term{kind: cue.IntKind, num: numbers{min: &limit{at: ends[0]}, max: &limit{at: ends[0]}}}
-	for _, end := range ends {
-		if !(&limit{at: end}).isSafe() {
-			return operand{}, false
+		if low == nil || end.Cmp(low) < 0 {
+			low = end
 		}
-		if end.Cmp(out.num.min.at) < 0 {
-			out.num.min = &limit{at: end}
-		}
-		if end.Cmp(out.num.max.at) > 0 {
-			out.num.max = &limit{at: end}
+		if high == nil || end.Cmp(high) > 0 {
+			high = end
 		}
 	}
-	return operand{text: wrap(a.text) + " " + x.Op.String() + " " + wrap(b.text), shape: shape{out}}, true
+	return low, high, true
+}
+
+// compareBeyond is the predicate that a op b, of which one may be beyond what CEL
+// can hold. Then it is beyond the other, too.
+func compareBeyond(a operand, op token.Token, b operand) predicate {
+	if kindsOf(a.shape) != cue.IntKind || kindsOf(b.shape) != cue.IntKind {
+		return unknown()
+	}
+	above, below := a.above, a.below
+	holdsAbove, holdsBelow := op == token.GTR || op == token.GEQ || op == token.NEQ, op == token.LSS || op == token.LEQ || op == token.NEQ
+	if b.isLimited() {
+		above, below = b.above, b.below
+		holdsAbove, holdsBelow = holdsBelow, holdsAbove
+		if op == token.NEQ {
+			holdsAbove, holdsBelow = true, true
+		}
+	}
+	a.above, a.below, b.above, b.below = "", "", "", ""
+	p := compareValues(a, op, b)
+	add := func(beyond string, holds bool) {
+		q := predicate{text: beyond, exact: true}
+		switch {
+		case beyond == "":
+		case holds:
+			p = anyOf(q, p)
+		default:
+			p = allOf(predicate{text: negated(beyond), exact: true}, p)
+		}
+	}
+	add(above, holdsAbove)
+	add(below, holdsBelow)
+	return p
 }
 
 // interpolation is a string made of strings and integers.
@@ -112,7 +189,7 @@ func (t *translator) interpolation(x *ast.Interpolation) (operand, bool) {
 			v, ok := t.value(e)
 			rest, nullable := withoutNull(v.shape)
 			switch kinds := kindsOf(rest); {
-			case !ok || nullable:
+			case !ok || nullable || v.isLimited():
 				return operand{}, false
 			case kinds == cue.StringKind:
 				parts = append(parts, v.text)

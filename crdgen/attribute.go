@@ -118,6 +118,13 @@ func (w writer) attributes(out *props, f field, p place) {
 			fail("listType is for lists")
 			return
 		}
+		if out.XListType != nil {
+			// The items were to be told apart by all that is in them.
+			out.Items.Schema.XMapType = nil
+			if a.listType == "atomic" {
+				w.notes.add(p.pos, p.path, "list.UniqueItems()")
+			}
+		}
 		out.XListType = &a.listType
 		for _, key := range a.listMapKeys {
 			if _, ok := out.Items.Schema.Properties[key]; !ok {

@@ -147,7 +147,7 @@ func (t *translator) test(x *ast.CallExpr) predicate {
 	}
 	a, okA := t.value(x.Args[0])
 	b, okB := t.value(x.Args[1])
-	if !okA || !okB {
+	if !okA || !okB || a.isLimited() || b.isLimited() {
 		return unknown()
 	}
 	if name == "list.Contains" && kindsOf(a.shape) == cue.ListKind {

@@ -135,6 +135,9 @@ func (t *translator) declaration(d ast.Decl, target []string) (q predicate, mess
 	default:
 		q = t.constraint(f.Value, at)
 	}
+	blurred := t.blurred
+	t.blurred = len(at.shape) > 1
+	defer func() { t.blurred = blurred }()
 	seen := map[string]bool{}
 	for _, g := range at.guards {
 		seen[g.text] = true
@@ -164,7 +167,7 @@ func (t *translator) declaration(d ast.Decl, target []string) (q predicate, mess
 			// The field's own default may not meet the condition.
 			t.defaulted = true
 			q = implies(g.text, q)
-			q.exact = q.exact && !isBound(f.Value)
+			q.exact = q.exact && !isBound(f.Value) && !g.clashes
 		case last && !t.supplies(f.Value):
 			q = allOf(predicate{text: g.text, exact: true}, q)
 		default:

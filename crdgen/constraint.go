@@ -81,25 +81,16 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape
 // comparableTo is what op can compare with the values of arg, a reference to
 // another field.
 func (r *reader) comparableTo(arg cue.Value, op cue.Op) shape {
+	if r.blurred {
+		return anything()
+	}
 	switch op {
 	case cue.NotEqualOp:
 		return anything()
 	case cue.RegexMatchOp, cue.NotRegexMatchOp:
 		return ofKinds(cue.StringKind | cue.BytesKind)
 	}
-	// Only a plain reference to a plain field has the kind that it will have:
-	// operations take the defaults of their operands.
-	if ref, _ := arg.Expr(); ref != cue.SelectorOp {
-		return anything()
-	}
-	parts, dropped := r.conjuncts(cue.Dereference(arg))
-	for _, p := range parts {
-		dropped = dropped || dependsOnInput(expression(p.Source()))
-	}
-	kinds := arg.IncompleteKind()
-	switch {
-	case dropped || kinds == cue.BottomKind:
-		return anything()
+	switch kinds := r.operandKind(arg); {
 	case kinds&^cue.NumberKind == 0:
 		return ofKinds(cue.NumberKind)
 	case kinds == cue.StringKind:
@@ -114,6 +105,12 @@ func (r *reader) call(v cue.Value, args []cue.Value, path string) shape {
 	for _, a := range args[1:] {
 		if dependsOnInput(expression(a.Source())) {
 			r.note(v.Pos(), path, "%s of other fields", name)
+			if r.blurred {
+				return anything()
+			}
+			if name == "len" {
+				return ofKinds(cue.IntKind)
+			}
 			if t, ok := validator(name, nil); ok {
 				return shape{t}
 			}
@@ -128,6 +125,13 @@ func (r *reader) call(v cue.Value, args []cue.Value, path string) shape {
 	}
 	if name == "list.UniqueItems" && len(args) == 1 {
 		return uniqueItems()
+	}
+	if name == "time.Format" && len(args) == 2 {
+		if l, ok := literalOf(args[1]); ok && l.string != nil {
+			if f, ok := layoutFormat(*l.string); ok {
+				return ofFormat(f, v.IncompleteKind())
+			}
+		}
 	}
 	if s, ok := r.match(v, name, args, path); ok {
 		return s

@@ -11,10 +11,11 @@
 // JSON values that a schema admits, as a union of terms of one kind each. What
 // fields demand of each other waits in the frame of their struct (frame.go)
 // until all of them are known, and is then translated from CUE's syntax to CEL
-// (resolve.go, translate.go, comprehension.go). Writing (write.go and the files
-// beside it) says a shape in the language of structural schemas, and in CEL what
-// that can't say (predicate.go): a predicate holds for every value of a shape,
-// and is exact if it holds for no other.
+// (resolve.go, translate.go, comprehension.go, fill.go). Writing (write.go and the
+// files beside it) says a shape in the language of structural schemas, and in CEL
+// what that can't say (predicate.go): a predicate holds for every value of a shape,
+// and is exact if it holds for no other. What an API server then refuses as too
+// costly is left out, and no more than that (refuse.go, cost.go).
 //
 // One rule governs every step: what the CRD rejects, CUE rejects. A shape is
 // therefore always at least as wide as the CUE value it was read from; wherever
@@ -22,8 +23,8 @@
 // neither a schema nor CEL can say it, or because the API server finds the rule
 // too costly, there is a [Note] with the position of what is left to rendering.
 // Defaults are written only where they don't depend on other input and nothing
-// is equal to their field, so that an instance renders the same before and after
-// the API server filled them in.
+// is equal to their field (share.go), so that an instance renders the same before
+// and after the API server filled them in.
 //
 // `make parity` measures the rule: for each form of schema in testdata/parity
 // it holds CUE's verdict on documents against that of the API server's own

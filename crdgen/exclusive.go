@@ -7,17 +7,42 @@ import (
 	"cuelang.org/go/cue"
 )
 
-// areExclusive says whether no struct contradicts all of the members but one.
-// CUE rejects what contradicts fewer, unless a default decides.
+// areExclusive says whether what is in one of the members contradicts all of the
+// others. CUE rejects what contradicts fewer, unless a default decides: what is in
+// the default may fit others, too.
 func areExclusive(s shape) bool {
 	for i, t := range s {
 		for _, u := range s[i+1:] {
-			if !excludes(t.object, u.object) || !excludes(u.object, t.object) {
+			if !decides(t.object, u.object) && !decides(u.object, t.object) && !(excludes(t.object, u.object) && excludes(u.object, t.object)) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// decides says whether o is the default and nothing is left to choose between o and
+// p: what is in o is meant to be, and what isn't contradicts o.
+func decides(o, p *object) bool {
+	return o.standing && (excludes(p, o) || !(shape{{kind: cue.StructKind, object: o}}).waits())
+}
+
+// waits says whether a value may be incomplete, which is not to contradict s.
+func (s shape) waits() bool {
+	return slices.ContainsFunc(s, func(t term) bool {
+		if len(t.checks) > 0 {
+			return true
+		}
+		switch o := t.object; t.kind {
+		case cue.ListKind:
+			return t.list.min != nil || t.list.rest.waits() || slices.ContainsFunc(t.list.prefix, shape.waits)
+		case cue.StructKind:
+			return len(o.rules) > 0 || o.min != nil || o.values.waits() ||
+				slices.ContainsFunc(o.patterns, func(p keyPattern) bool { return p.values.waits() }) ||
+				slices.ContainsFunc(o.fields, func(f field) bool { return f.required || f.conditional || f.shape.waits() })
+		}
+		return false
+	})
 }
 
 // excludes says whether o requires a field that p can't have, or can't have with
@@ -71,23 +96,40 @@ func differ(o, p *object) bool {
 	})
 }
 
-// relaxed is o where nothing need be there: a field that is missing is no
-// contradiction.
+// relaxed is o where nothing need be there, nor is by default: a field that is
+// missing is no contradiction.
 func (o *object) relaxed() *object {
 	out := *o
 	out.fields = slices.Clone(o.fields)
 	out.min = nil
 	for i := range out.fields {
 		f := &out.fields[i]
-		f.required = false
-		f.shape = slices.Clone(f.shape)
-		for j, t := range f.shape {
-			if t.kind == cue.StructKind {
-				f.shape[j].object = t.object.relaxed()
-			}
-		}
+		f.required, f.value = false, nil
+		f.shape = f.shape.relaxed()
+	}
+	if o.values != nil {
+		out.values = o.values.relaxed()
 	}
 	return &out
+}
+
+// relaxed is s where nothing need be there.
+func (s shape) relaxed() shape {
+	out := slices.Clone(s)
+	for i, t := range out {
+		switch t.kind {
+		case cue.StructKind:
+			out[i].object = t.object.relaxed()
+		case cue.ListKind:
+			l := *t.list
+			l.prefix, l.rest = slices.Clone(l.prefix), l.rest.relaxed()
+			for j := range l.prefix {
+				l.prefix[j] = l.prefix[j].relaxed()
+			}
+			out[i].list = &l
+		}
+	}
+	return out
 }
 
 // outline is a struct in few words, such as {type: "tcp", port, name?}.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cuelang.org/go/cue"
+	cuenet "cuelang.org/go/pkg/net"
 )
 
 // format is the name of a builtin that validates strings.
@@ -17,14 +18,17 @@ const (
 	formatIPv4     format = "net.IPv4"
 	formatIPv6     format = "net.IPv6"
 	formatCIDR     format = "net.IPCIDR"
+	formatFQDN     format = "net.FQDN"
 )
 
 func formatOf(name string) (format, bool) {
 	switch f := format(name); f {
-	case formatDuration, formatTime, formatIP, formatIPv4, formatIPv6, formatCIDR:
+	case formatDuration, formatTime, formatIP, formatIPv4, formatIPv6, formatCIDR, formatFQDN:
 		return f, true
+	default:
+		_, ok := f.layout()
+		return f, ok
 	}
-	return "", false
 }
 
 // ofFormat narrows the strings among the kinds of a validator.
@@ -52,6 +56,12 @@ func (f format) pattern() string {
 		return `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})$`
 	case formatCIDR:
 		return `^[0-9a-fA-F:.]+/[0-9]{1,3}$`
+	case formatFQDN:
+		// CUE takes two dots at the end for one.
+		return `^[0-9A-Za-z-]{1,63}(\.[0-9A-Za-z-]{1,63})*\.{0,2}$`
+	}
+	if layout, ok := f.layout(); ok {
+		return layoutPattern(layout)
 	}
 	return `^[0-9a-fA-F:.]+(%.+)?$`
 }
@@ -67,7 +77,13 @@ func (f format) admits(s string) bool {
 		_, err = time.Parse(time.RFC3339Nano, s)
 	case formatCIDR:
 		_, err = netip.ParsePrefix(s)
+	case formatFQDN:
+		return cuenet.FQDN(s)
 	default:
+		if layout, ok := f.layout(); ok {
+			_, err = time.Parse(layout, s)
+			return err == nil
+		}
 		addr, err = netip.ParseAddr(s)
 	}
 	return err == nil && (f != formatIPv4 || addr.Is4()) && (f != formatIPv6 || addr.Is6())
@@ -92,6 +108,8 @@ func (f format) holds(v string) predicate {
 		text = "isIP(" + v + ") && ip(" + v + ").family() == 6 || " + v + ".contains('%') || " + mapped
 	case formatCIDR:
 		text = "isCIDR(" + v + ") || " + mapped
+	default:
+		return f.holdsDate(v)
 	}
 	return predicate{text: text, fallible: f == formatTime}
 }
@@ -103,6 +121,14 @@ func (f format) rest() string {
 		return string(f) + " in the years 0 to 9 and 9999"
 	case formatIP, formatIPv6, formatCIDR:
 		return string(f) + " with zones or with IPv4 addresses in IPv6"
+	case formatFQDN:
+		return string(f) + ", where hyphens may stand and how long it may be,"
+	}
+	switch layout, ok := f.layout(); {
+	case layout == dateOnly:
+		return string(f) + " in the years 0 to 9 and 9999"
+	case ok:
+		return string(f) + ", which days there are and which times,"
 	}
 	return string(f)
 }

@@ -5,7 +5,6 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/token"
 )
 
 // frame is a struct that is being read. What its fields demand of each other
@@ -19,10 +18,9 @@ type frame struct {
 	object  *object
 	// allowed are the conditions under which fields may be there.
 	allowed map[string][]allowed
-	// shared are the fields, by their paths from the struct, that others are
-	// equal to. A default in the schema would be taken for the instance's word,
+	// shared are the fields that others are equal to. A default in the schema would be taken for the instance's word,
 	// and the others couldn't differ from it any more.
-	shared [][]string
+	shared []shared
 	// condition is what comprehensions may add to the struct.
 	condition *condition
 }
@@ -64,6 +62,8 @@ type pending struct {
 	steps  []step
 	// notes say what is left to rendering without the rule.
 	notes []Note
+	// blurred is what it was for the reader.
+	blurred bool
 }
 
 // push opens a frame.
@@ -77,84 +77,19 @@ func (r *reader) push(literals []ast.Node, c *condition) {
 func (r *reader) pop(o *object, c *condition) {
 	f := r.frames[len(r.frames)-1]
 	f.object = o
-	for _, path := range f.shared {
-		o.forget(path)
+	for _, s := range f.shared {
+		o.forget(s)
 	}
 	for _, p := range f.pending {
 		r.resolve(f, p)
 	}
+	for _, g := range o.fields {
+		if g.unless != nil {
+			f.give(r, o, c, g)
+		}
+	}
 	f.allow(o, c)
 	r.frames = r.frames[:len(r.frames)-1]
-}
-
-// share notes the fields that e is equal to, or a member of it.
-func (r *reader) share(e ast.Expr) {
-	switch x := expression(e).(type) {
-	case *ast.BinaryExpr:
-		if x.Op == token.AND || x.Op == token.OR {
-			r.share(x.X)
-			r.share(x.Y)
-		}
-	case *ast.UnaryExpr:
-		if x.Op == token.MUL {
-			r.share(x.X)
-		}
-	case *ast.StructLit:
-		for _, d := range x.Elts {
-			switch d := d.(type) {
-			case *ast.Field:
-				r.share(d.Value)
-			case *ast.EmbedDecl:
-				r.share(d.Expr)
-			case *ast.Comprehension:
-				r.shareBody(d)
-			}
-		}
-	case *ast.ListLit:
-		for _, e := range x.Elts {
-			if rest, ok := e.(*ast.Ellipsis); ok {
-				e = rest.Type
-			}
-			if e != nil {
-				r.share(e)
-			}
-		}
-	case *ast.Comprehension:
-		r.shareBody(x)
-	case *ast.Ident, *ast.SelectorExpr, *ast.IndexExpr:
-		for _, f := range r.frames {
-			t := translator{frame: f, frames: []*frame{f}, steps: r.steps}
-			if path, ok := t.path(x); ok {
-				f.shared = append(f.shared, path)
-			}
-		}
-	}
-}
-
-func (r *reader) shareBody(x *ast.Comprehension) {
-	r.share(x.Value)
-	if x.Fallback != nil {
-		r.share(x.Fallback.Body)
-	}
-}
-
-// forget drops the defaults of the field at path and of those in it.
-func (o *object) forget(path []string) {
-	if o == nil {
-		return
-	}
-	for i := range o.fields {
-		f := &o.fields[i]
-		if len(path) > 0 && f.name != path[0] {
-			continue
-		}
-		if len(path) < 2 {
-			f.value = nil
-		}
-		for _, t := range f.shape {
-			t.object.forget(path[min(1, len(path)):])
-		}
-	}
 }
 
 // in reads under one more step.
@@ -211,7 +146,7 @@ func (r *reader) wait(p pending, e ast.Node) bool {
 		}
 		p.target = append(p.target, name)
 	}
-	p.frames, p.steps = slices.Clone(r.frames), slices.Clone(r.steps)
+	p.frames, p.steps, p.blurred = slices.Clone(r.frames), slices.Clone(r.steps), r.blurred
 	f.pending = append(f.pending, p)
 	return true
 }

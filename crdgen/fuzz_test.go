@@ -3,10 +3,12 @@ package crdgen
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -82,6 +84,11 @@ func admitsWithout(module cue.Value, s server, notes []Note, doc []byte, err err
 	if yaml.Unmarshal(doc, &content) != nil {
 		return false
 	}
+	if rest, ok := withoutDisallowed(content, err); ok {
+		c := compare(module, s, rest)
+		_, ok := admits(notes, c.cue)
+		return c.cue != nil && ok
+	}
 	before := len(content)
 	for _, n := range notes {
 		fields := strings.FieldsFunc(n.Path, func(r rune) bool { return r == '.' || r == '[' })
@@ -102,6 +109,22 @@ func admitsWithout(module cue.Value, s server, notes []Note, doc []byte, err err
 	}
 	_, ok := admits(notes, c.cue)
 	return ok
+}
+
+// withoutDisallowed is a document without the fields that CUE doesn't allow. Where a
+// condition reads a field that is wrong, that is the error that CUE reports, and not
+// what is wrong.
+func withoutDisallowed(content map[string]any, err error) ([]byte, bool) {
+	rest := maps.Clone(content)
+	for _, e := range errors.Errors(err) {
+		path := e.Path()
+		if len(path) == 0 || !strings.Contains(e.Error(), "field not allowed") {
+			return nil, false
+		}
+		delete(rest, path[len(path)-1])
+	}
+	data, err := json.Marshal(rest)
+	return data, err == nil && len(rest) < len(content)
 }
 
 // compiled compiles a schema. CUE v0.17.1 panics over some disjunctions.
@@ -261,7 +284,7 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 	if depth == 0 {
 		return g.scalar()
 	}
-	switch g.next(30) {
+	switch g.next(36) {
 	case 0:
 		e, v := g.expr(depth-1, i)
 		return "[..." + e + "]", listsOf(v)
@@ -269,8 +292,8 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 		e, v := g.scalar()
 		return "[..." + e + "] & list." + g.pick("MinItems(1)", "MaxItems(1)", "UniqueItems()"), listsOf(v)
 	case 2:
-		e, v := g.scalar()
-		u, w := g.scalar()
+		e, v := g.expr(depth-1, i)
+		u, w := g.expr(depth-1, i)
 		return "[" + e + ", " + u + g.pick("", ", ...int", ", ...") + "]", []string{"[" + v[0] + ", " + w[0] + "]", "[" + v[1] + ", " + w[0] + "]", "[" + v[0] + "]", "[" + v[0] + ", " + w[1] + ", 1]"}
 	case 3:
 		e, v := g.expr(depth-1, i)
@@ -283,7 +306,7 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 	case 7:
 		a, v := g.structLit(depth, i)
 		b, w := g.structLit(depth, i)
-		return g.pick("", "*") + a + " | " + b, append(v, w...)
+		return g.pick("", "*") + a + " | " + b + g.pick("", "", " | *{x: 1}"), append(v, w...)
 	case 8:
 		return `{k: "p", x: int} | {k: "q", y: string} | {k: "r"}`, []string{"{k: p, x: 1}", "{k: q, x: 1}", "{k: q, y: a}", "{x: 1}", "{k: r}", "{k: r, x: 1}", "{}"}
 	case 9:
@@ -306,7 +329,7 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 	case 15:
 		return "*2 | int & >=" + g.number(), []string{"1", "0", "3", "a"}
 	case 16:
-		return g.ref(i), []string{"1", "0", "a", "true"}
+		return g.pick("", "", "*", "5 | ", "*1 | ", "*5 | int & >=") + g.ref(i) + g.pick("", "", " | "+g.ref(i), " | 5"), []string{"1", "0", "5", "a", "true"}
 	case 17:
 		a, v := g.scalar()
 		b, w := g.scalar()
@@ -334,6 +357,29 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 		return "{s: {t: " + g.pick("*1 | int", "int", "int | *null") + ", u?: <" + g.number() + "}}", []string{"{}", "{s: {t: 1}}", "{s: {t: 1, u: 0}}", "{s: {t: 2, u: 3}}", "{s: {}}"}
 	case 27:
 		return `"\(` + g.ref(i) + `)-x"`, []string{"1-x", "a-x", "x", "1"}
+	case 28:
+		a, v := g.structLit(depth, i)
+		b, w := g.structLit(depth, i)
+		return "(" + g.pick("", "*") + a + " | " + b + ") & struct." + g.pick("MinFields(1)", "MaxFields(1)", "MinFields(0)"), append(v, w...)
+	case 29:
+		a, v := g.scalar()
+		return "matchN(" + g.pick("1", ">=1") + ", [" + g.ref(i) + ", " + a + "])", append(v, "1", "a")
+	case 30:
+		return `*{k: "p"} | {k!: "q", x` + g.pick("", "?", "!") + ": " + g.pick("int", "*1 | int", g.ref(i)) + "} | {k: " + g.pick(`"r"`, `"p"`) + ", z?: int}", []string{"{}", "{k: p}", "{k: q}", "{k: q, x: 1}", "{k: r}", "{x: 1}", "{z: 1}", "{k: p, z: 1}", "{k: r, x: 1}"}
+	case 31:
+		e, v := g.structLit(depth, i)
+		return g.pick("", "", "*[{x: 1}] | ") + "[..." + e + "]" + g.pick("", " & list.MaxItems(2)", " & list.UniqueItems()"), listsOf(v)
+	case 32:
+		a, v := g.scalar()
+		return "{n: " + g.pick("int", "*1 | int", "1 | 2") + ", let m = n, o?: m, p?: m | " + a + "}", []string{"{}", "{n: 1}", "{n: 2, o: 2}", "{o: 1}", "{n: 1, o: 2}", "{n: 2, p: 2}", "{p: 2}", "{p: " + v[0] + "}"}
+	case 34:
+		return "{l: [...int" + g.pick("", " | string") + "], m?: " + g.pick("or(l) | 0", "or(l)", "len(l)", "*7 | or(l)", "int & <len(l)", "l[0]") + g.pick("", ", n: *1 | 2 | (len(l)+1)") + "}", []string{"{}", "{l: [1]}", "{l: [1], m: 1}", "{l: [1, 2], m: 2}", "{l: [], m: 0}", "{l: [5], m: 0}", "{l: [a], m: a}", "{l: [1], n: 2}", "{l: [1, 3], n: 3}"}
+	case 35:
+		n := g.number()
+		return g.pick("*1 | "+n, n+" | *1", n+" + 1", n+" * 2", "int & >("+n+"+1)", "int & <=(2*"+n+")", "int & !=("+n+"-1)"), []string{"1", "0", "2", "3", "5", "9223372036854775807", "a"}
+	case 33:
+		a, v := g.scalar()
+		return "{[string]: " + a + ", x" + g.pick("", "?", "!") + ": _}", append(mapsOf(v), "{x: "+v[0]+"}", "{x: "+v[1]+", k: "+v[0]+"}")
 	}
 	return g.scalar()
 }

@@ -100,6 +100,11 @@ func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error
 			again = refuse(v.refused, *crd.Spec.Versions[i].Schema.OpenAPIV3Schema, schemaField(i, len(versions)), problems) || again
 		}
 		if !again {
+			if again, err = refuseCostliest(versions, crd, problems); err != nil {
+				return nil, err
+			}
+		}
+		if !again {
 			return nil, problemsError(crd, problems)
 		}
 	}

@@ -56,7 +56,7 @@ func (r *reader) rest(o *object, v cue.Value, patterns []pattern, path string) {
 	}
 	for _, p := range some {
 		r.keyed(o, p, anything(), path)
-		o.values = either(o.values, o.patterns[len(o.patterns)-1].values)
+		o.values = merge(o.values, o.patterns[len(o.patterns)-1].values)
 		o.keysClosed = true
 	}
 }

@@ -1,6 +1,9 @@
 package crdgen
 
 import (
+	"maps"
+	"slices"
+
 	"cuelang.org/go/cue"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -40,9 +43,45 @@ func (w writer) mixed(out *props, s shape, p place) {
 	}
 	if own.AdditionalProperties != nil {
 		w.notes.add(p.pos, p.path+".*", "what the fields of a struct hold")
-	} else if own.XPreserveUnknownFields == nil {
+	} else if own.XPreserveUnknownFields == nil && !closeWithoutType(out) {
 		w.notes.add(p.pos, p.path, "that a struct has no other fields")
 	}
+}
+
+// maxOptional bounds what closeWithoutType spells out.
+const maxOptional = 3
+
+// closeWithoutType closes the structs among values without a type, which a schema
+// can do by no word: it counts. For each set of optional fields there may be as
+// many fields as are in it, if these are there. It reports false where that would
+// be too many sets.
+func closeWithoutType(out *props) bool {
+	var optional []string
+	for _, name := range slices.Sorted(maps.Keys(out.Properties)) {
+		if !slices.Contains(out.Required, name) {
+			optional = append(optional, name)
+		}
+	}
+	if len(optional) > maxOptional {
+		return false
+	}
+	var members []props
+	for set := range 1 << len(optional) {
+		var there []string
+		for i, name := range optional {
+			if set>>i&1 == 1 {
+				there = append(there, name)
+			}
+		}
+		most := int64(len(out.Required) + len(there))
+		members = append(members, props{Required: there, MaxProperties: &most})
+	}
+	if len(members) == 1 && out.MaxProperties == nil {
+		out.MaxProperties = members[0].MaxProperties
+		return true
+	}
+	conjoin(out, props{AnyOf: members})
+	return true
 }
 
 // jsonKinds are the kinds of values besides null.

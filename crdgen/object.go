@@ -1,11 +1,13 @@
 package crdgen
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
 )
 
@@ -16,20 +18,19 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 	it, err := v.Fields(cue.Optional(true), cue.Patterns(true))
 	if err != nil {
 		r.note(v.Pos(), path, "%s", sourceText(v))
-		return &object{open: true}
+		return &object{open: true, unread: true}
 	}
 	r.push(s.literals, c)
 	defer func() { r.pop(o, c) }()
 	for _, n := range s.notes {
 		if n.comprehension != nil {
-			r.shareBody(n.comprehension)
+			r.share(n.comprehension)
 		}
 		notes := r.capture(func() { r.note(n.pos, path, "%s", n.what) })
 		if n.comprehension == nil || !r.wait(pending{comprehension: n.comprehension, notes: notes}, n.comprehension) {
 			r.put(notes...)
 		}
 	}
-	declared := s.positions()
 	var patterns []pattern
 	for it.Next() {
 		if it.FieldType()&cue.PatternConstraint != 0 {
@@ -40,7 +41,7 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 			continue
 		}
 		before := r.at
-		if r.at = declared[it.Selector().Unquoted()]; !r.at.IsValid() {
+		if r.at = s.position(it.Selector().Unquoted()); !r.at.IsValid() {
 			r.at = it.Value().Pos()
 		}
 		if len(s.declarations(it.Selector().Unquoted())) > 0 || !r.onlyConditional(it, c) {
@@ -50,6 +51,7 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 	}
 	slices.SortFunc(o.fields, func(f, g field) int { return strings.Compare(f.name, g.name) })
 	o.open = c != nil && (c.open || c.deep)
+	o.unread = o.open
 	r.rest(o, v, patterns, path)
 	if !o.open && o.values == nil {
 		// What can't be there needs no mention among what is closed.
@@ -59,6 +61,9 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *obje
 		r.fail(errors.Newf(c.attributed, "%s: @%s: an attribute can't depend on a condition", path, attributeName))
 	}
 	for _, name := range c.names() {
+		if len(s.declarations(name)) > 0 && !o.open {
+			continue // it is among the fields, or can't be there
+		}
 		if o.lookup(name) != nil || strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#") {
 			continue
 		}
@@ -88,7 +93,10 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) f
 	v, name := it.Value(), it.Selector().Unquoted()
 	path += "." + name
 	f := field{name: name, description: description(v), pos: r.at, attributes: r.attributes(v, r.at, path)}
+	blurred := r.blurred
+	r.blurred = c != nil && slices.ContainsFunc(c.fields[name], func(e ast.Expr) bool { return len(membersOf(expression(e))) > 1 })
 	r.in(step{field: name}, func() { f.shape = r.shape(v, path, c.field(name)) })
+	r.blurred = blurred
 	mark := it.FieldType()
 	if c.touches(name) {
 		mark = s.markOf(name)
@@ -109,14 +117,13 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) f
 		return f
 	}
 	if c.touches(name) && (!c.onlyBounds(name) || !s.isBound(name)) {
-		if mark&cue.RequiredConstraint != 0 || v.Validate(cue.Concrete(true)) != nil {
-			r.note(f.pos, path, "that the field is given")
-		}
+		r.underConditions(&f, v, c, mark, path)
 		return f
 	}
-	var value, anyRef bool
+	var value, anyRef, choice bool
 	for _, src := range r.expressions(v) {
 		value = value || valueDependsOnInput(src)
+		choice = choice || valueDependsOnInput(src) && isOpenChoice(src)
 		anyRef = anyRef || anyDependsOnInput(src)
 	}
 	if mark&cue.RequiredConstraint != 0 {
@@ -125,17 +132,48 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) f
 	}
 	// A regular field that the instance leaves out is v itself. Unless other
 	// input completes it, CUE rejects the instance if v isn't concrete.
-	if v.Validate(cue.Concrete(true)) != nil {
+	complete := v.Validate(cue.Concrete(true)) == nil
+	if choice || !complete && value && f.shape.demands() {
+		r.note(f.pos, path, "that the field is given")
+	}
+	if !complete {
 		f.required = !value && !r.matching
-		if value && f.shape.demands() {
-			r.note(f.pos, path, "that the field is given")
-		}
 		return f
 	}
 	if !anyRef && !c.touches(name) {
 		f.value = defaultOf(v)
+		if !isSettled(v, f.value) {
+			f.value = nil
+		}
 	}
 	return f
+}
+
+// underConditions says when f, a field to which conditions add more than bounds, must
+// be given.
+func (r *reader) underConditions(f *field, v cue.Value, c *condition, mark cue.SelectorType, path string) {
+	ways, ok := r.ways(v, c, f.name)
+	f.clashes = !ok || slices.ContainsFunc(ways, isContradiction)
+	if mark&cue.RequiredConstraint == 0 && v.Validate(cue.Concrete(true)) == nil {
+		return
+	}
+	fills := fillsOf(ways)
+	f.required = fills == fillsNever && !r.matching
+	if !f.required {
+		f.unless = &unless{fills: fills, notes: r.capture(func() { r.note(f.pos, path, "that the field is given") })}
+	}
+}
+
+// isSettled says whether v is its default, in JSON, also where the instance gives
+// just that: other members of a disjunction may fit it, too.
+func isSettled(v cue.Value, value []byte) bool {
+	_, chosen := v.Default()
+	if !chosen || v.IncompleteKind()&(cue.StructKind|cue.ListKind) == 0 || value == nil {
+		return true
+	}
+	given := v.Unify(cuecontext.New().CompileBytes(value))
+	again, err := given.MarshalJSON()
+	return err == nil && given.Validate(cue.Concrete(true)) == nil && bytes.Equal(again, value)
 }
 
 // demands says whether a struct in s has a field that must be given.
@@ -211,7 +249,7 @@ func (r *reader) conditionalShape(exprs []ast.Expr, open bool) shape {
 		if !ok || len(s) == 0 {
 			return anything()
 		}
-		out = either(out, s)
+		out = merge(out, s)
 	}
 	if len(out) == 0 {
 		return anything()

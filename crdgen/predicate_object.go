@@ -118,7 +118,7 @@ func (o *object) holdsCount(declared *object, v string) predicate {
 	if o.min == nil && o.max == nil {
 		return always()
 	}
-	if o.open || o.values != nil {
+	if o.open || o.values != nil || o.unread {
 		return unknown()
 	}
 	filled := 0
@@ -127,6 +127,8 @@ func (o *object) holdsCount(declared *object, v string) predicate {
 		at, ok := celField(v, f.name)
 		switch g := o.lookup(f.name); {
 		case g == nil:
+		case g.conditional || g.filled:
+			return unknown()
 		case !g.optional:
 			filled++
 		case !ok || !isAccessible(f.shape):

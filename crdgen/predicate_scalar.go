@@ -58,11 +58,7 @@ func (t term) holdsNumber(float bool, v string) predicate {
 		add(operator, at)
 	}
 	for _, m := range t.num.multiples {
-		if text, ok := celNumber(m, false); ok && !float {
-			all = append(all, predicate{text: v + " % " + text + " == 0", exact: true})
-			continue
-		}
-		all = append(all, unknown())
+		all = append(all, isMultipleOf(v, m, float))
 	}
 	for _, l := range t.num.not {
 		if !float && !l.number.IsInt() {
@@ -71,6 +67,32 @@ func (t term) holdsNumber(float bool, v string) predicate {
 		add(" != ", l.number)
 	}
 	return allOf(all...)
+}
+
+// isMultipleOf is the predicate that the number v is a multiple of m. CEL has no
+// remainder of floats. But where a float is the one that is nearest to k times p/q,
+// with small integers p and q, it is what k·p/q rounds to.
+func isMultipleOf(v string, m *big.Rat, float bool) predicate {
+	p, q := m.Num(), m.Denom()
+	const small = 1 << 20
+	switch {
+	case !float && p.IsInt64():
+		// In lowest terms, an integer times q is a multiple of p if it is one itself.
+		return predicate{text: v + " % " + p.String() + " == 0", exact: true}
+	case !float || p.Cmp(big.NewInt(small)) > 0 || q.Cmp(big.NewInt(small)) > 0:
+		return unknown()
+	}
+	scaled := func(text string, up, down *big.Int) string {
+		if up.Cmp(big.NewInt(1)) != 0 {
+			text += " * " + up.String() + ".0"
+		}
+		if down.Cmp(big.NewInt(1)) != 0 {
+			text += " / " + down.String() + ".0"
+		}
+		return text
+	}
+	k := "double(int(" + scaled(v, q, p) + " + (" + v + " < 0.0 ? -0.5 : 0.5)))"
+	return predicate{text: v + " < -1e9 || " + v + " > 1e9 || " + scaled(k, p, q) + " == " + v}
 }
 
 // toInt is the nearest integer on the inside of a limit that isn't one.

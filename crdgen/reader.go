@@ -33,6 +33,10 @@ type reader struct {
 	// matching says that a shape is read to be matched against, so that what it
 	// leaves incomplete is not required.
 	matching bool
+	// blurred says that the field that is being read is unified with a
+	// disjunction. CUE v0.17.1 then forgets that another part of it was computed
+	// from what isn't there.
+	blurred bool
 	// input is the schema, in whose scope its expressions are compiled.
 	input cue.Value
 	// frames are the structs that are being read, steps what led to here.
@@ -88,22 +92,35 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 	if len(parts) > 1 && !dropped && v.IncompleteKind() == cue.BottomKind && !slices.ContainsFunc(parts, r.mayChange) {
 		return nil
 	}
-	s, wholeStruct, wholeList := anything(), false, false
+	blurred := r.blurred
+	defer func() { r.blurred = blurred }()
+	r.blurred = blurred || len(parts) > 1 && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.OrOp || isDisjunction(p.Value) })
+	s, wholeStruct, wholeList, depends := anything(), false, false, false
 	for _, p := range parts {
 		if e := expression(p.Source()); e != nil && dependsOnInput(e) {
+			depends = true
 			r.share(e)
 			if p.isStruct() && (p.op == cue.SelectorOp || p.op == cue.IndexOp) {
 				r.note(p.Pos(), path, "that the value equals that of another field")
 			}
 		}
 		switch {
+		// Without data, other members than structs may be no member at all.
+		case p.isStruct() && isDisjunction(p.Value) && dependsOnInput(expression(p.Source())):
+			r.note(p.Pos(), path, "that the value equals that of another field")
+			s = both(s, ofKinds(r.kindsAmong(expression(p.Source()))))
 		// Fields and items are read from the whole, not from its parts: only
 		// the whole knows which there are, which are required, and whether
 		// there can be others.
 		case p.isStruct() && !dropped:
 			if !wholeStruct {
 				wholeStruct = true
-				s = both(s, r.structure(v, path, c))
+				whole := r.structure(v, path, c)
+				if slices.ContainsFunc(parts, func(p conjunct) bool { return dependsOnInput(expression(p.Source())) }) {
+					// What another field is, it fills in here.
+					whole = whole.relaxed()
+				}
+				s = both(s, whole)
 			}
 		case p.isStruct():
 			s = both(s, r.structure(p.Value, path, c.opaque()))
@@ -121,6 +138,14 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 			r.closed = closed
 		default:
 			s = both(s, r.related(p, path, c))
+		}
+	}
+	for i, t := range s {
+		if t.kind == cue.StructKind && depends {
+			// What another field is may have fields of its own.
+			o := *t.object
+			o.unread = true
+			s[i].object = &o
 		}
 	}
 	return s
@@ -161,6 +186,14 @@ func (r *reader) conjuncts(v cue.Value) (parts []conjunct, dropped bool) {
 	whole := r.conjunctOf(v)
 	switch {
 	case whole.op == cue.AndOp:
+	case v.IncompleteKind() == cue.BottomKind && dependsOnInput(expression(v.Source())):
+		// CUE keeps the error alone of what fails for want of data.
+		return []conjunct{whole}, false
+	case whole.op == cue.NoOp && len(whole.args) == 1 && isDisjunction(v) && dependsOnInput(expression(whole.args[0].Source())):
+		// What is left covers the other members only until there is data.
+		return []conjunct{whole}, false
+	case whole.op == cue.NoOp && coveredList(v, len(whole.args)).Exists():
+		return []conjunct{whole}, false
 	case whole.op == cue.NoOp && len(whole.args) == 1 && whole.args[0] != v && literalMembers(expression(v.Source())) < 2:
 		// A disjunction of which one member is left beside its default.
 	default:
@@ -172,6 +205,12 @@ func (r *reader) conjuncts(v cue.Value) (parts []conjunct, dropped bool) {
 		dropped = dropped || d
 	}
 	return parts, dropped
+}
+
+// isDisjunction says whether the source of v is a disjunction.
+func isDisjunction(v cue.Value) bool {
+	x, ok := expression(v.Source()).(*ast.BinaryExpr)
+	return ok && x.Op == token.OR
 }
 
 // isStruct says whether v has fields, as opposed to a validator of structs. A
@@ -192,6 +231,9 @@ func (v conjunct) isStruct() bool {
 func (r *reader) leaf(v conjunct, path string, c *condition) shape {
 	switch v.op {
 	case cue.NoOp:
+		if coveredList(v.Value, len(v.args)).Exists() {
+			return r.alternatives(v, path, c)
+		}
 		return r.atom(v.Value, path, c)
 	case cue.OrOp:
 		return r.alternatives(v, path, c)
@@ -213,9 +255,9 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 	if lit, ok := expression(v.Source()).(*ast.ListLit); ok {
 		return r.list(v, lit, path)
 	}
-	if dependsOnInput(expression(v.Source())) {
+	if e := expression(v.Source()); dependsOnInput(e) {
 		r.note(v.Pos(), path, "what is computed from other fields")
-		return anything()
+		return ofKinds(r.kindsAmong(e))
 	}
 	switch kind := v.IncompleteKind(); kind {
 	case cue.ListKind:
@@ -285,7 +327,35 @@ func (r *reader) alternatives(v conjunct, path string, c *condition) shape {
 		r.in(step{barrier: true}, func() { members = append(members, r.shape(m, path, c)) })
 	}
 	if structs {
-		members = append(members, r.structure(v.Value, path, c))
+		s := r.structure(v.Value, path, c)
+		if dependsOnInput(expression(v.Source())) {
+			// What another field is, it fills in here.
+			s = s.relaxed()
+		}
+		members = append(members, s)
+	}
+	if d := coveredList(v.Value, len(v.args)); d.Exists() {
+		r.in(step{barrier: true}, func() { members = append(members, r.list(d, nil, path)) })
 	}
 	return either(members...)
+}
+
+// coveredList is the default of v if it is a list that CUE leaves out of v's so many
+// members because another covers it: the structs in it have values that those in
+// the other may wait for.
+func coveredList(v cue.Value, members int) cue.Value {
+	if !isDisjunction(v) || len(membersOf(expression(v.Source()))) <= members {
+		return cue.Value{}
+	}
+	d, ok := v.Default()
+	items, err := d.List()
+	if !ok || err != nil {
+		return cue.Value{}
+	}
+	for items.Next() {
+		if items.Value().IncompleteKind()&(cue.StructKind|cue.ListKind) != 0 {
+			return d
+		}
+	}
+	return cue.Value{}
 }

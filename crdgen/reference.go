@@ -23,14 +23,13 @@ func (r *reader) related(p conjunct, path string, c *condition) shape {
 		return r.leaf(p, path, c)
 	}
 	var s shape
-	notes := r.capture(func() {
-		s = r.leaf(p, path, c)
-		if callsAmong(e) {
-			// CUE leaves a call out of a disjunction that fails without input.
-			r.note(p.Pos(), path, "what is computed from other fields")
-			s = anything()
-		}
-	})
+	notes := r.capture(func() { s = r.leaf(p, path, c) })
+	if call, ok := e.(*ast.CallExpr); ok && isOr(call) || callsAmong(e) {
+		// CUE leaves out what fails without input: the call, or the member of a
+		// disjunction that it is.
+		s = ofKinds(r.kindsAmong(e))
+		notes = r.capture(func() { r.note(p.Pos(), path, "what is computed from other fields") })
+	}
 	if len(notes) > 0 && !r.wait(pending{expr: e, notes: notes}, e) {
 		r.put(notes...)
 	}
@@ -110,12 +109,26 @@ func (r *reader) computed(v cue.Value, op cue.Op, path string) shape {
 		}
 	}
 	r.note(v.Pos(), path, "what is computed from other fields")
+	if r.blurred {
+		return anything()
+	}
 	switch op {
 	case cue.InterpolationOp:
 		return ofKinds(cue.StringKind | cue.BytesKind)
 	case cue.EqualOp, cue.NotEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
 		cue.RegexMatchOp, cue.NotRegexMatchOp, cue.BooleanAndOp, cue.BooleanOrOp, cue.NotOp:
 		return ofKinds(cue.BoolKind)
+	case cue.AddOp, cue.SubtractOp, cue.MultiplyOp:
+		kinds := cue.BottomKind
+		for _, a := range r.conjunctOf(v).args {
+			kinds |= r.operandKind(a)
+		}
+		switch {
+		case kinds == cue.IntKind, kinds&^cue.NumberKind == 0:
+			return ofKinds(kinds)
+		case kinds == cue.StringKind && op == cue.AddOp:
+			return ofKinds(kinds)
+		}
 	}
 	return anything()
 }

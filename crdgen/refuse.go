@@ -16,14 +16,27 @@ func schemaField(i, n int) string {
 	return "spec.versions[" + itoa(int64(i)) + "].schema.openAPIV3Schema"
 }
 
+// contributed is how an API server's problem with all rules together begins, where
+// it is laid at the door of one of them.
+const contributed = "contributed to "
+
+// ofTotal says whether the problem is that all rules together cost too much.
+func ofTotal(e *fieldpath.Error) bool {
+	return strings.HasPrefix(e.Detail, contributed) || strings.Contains(e.Detail, "rule cost total")
+}
+
 // refuse adds the rules to refused that problems are about, in the schema that
-// they call name. It reports whether there were any.
+// they call name. It reports whether there were any. What is wrong with all rules
+// together may be right without those that are wrong by themselves.
 func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldpath.ErrorList) bool {
 	const rules = ".x-kubernetes-validations"
 	// A problem is about one rule of a schema, or about all of them.
 	one, all := map[string]bool{}, map[string]bool{}
 	var defaults []string
 	for _, e := range problems {
+		if ofTotal(e) {
+			continue
+		}
 		if at, _, isDefault := strings.Cut(e.Field, ".default"); isDefault && strings.HasPrefix(at, name+".") {
 			// Rules are tried on defaults before they are tried themselves.
 			defaults = append(defaults, strings.TrimPrefix(at, name))

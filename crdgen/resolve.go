@@ -10,7 +10,7 @@ import (
 // resolve makes a rule of what waited for f, whose fields are now known. Where
 // CEL can't say it, its notes say so.
 func (r *reader) resolve(f *frame, p pending) {
-	t := &translator{r: r, frame: f, frames: p.frames, steps: p.steps}
+	t := &translator{r: r, frame: f, frames: p.frames, steps: p.steps, blurred: p.blurred}
 	var rules []rule
 	var ok bool
 	if p.comprehension != nil {
@@ -68,7 +68,7 @@ func (t *translator) fieldRule(p pending) ([]rule, bool) {
 // makes a field that the instance may leave out.
 func (t *translator) ingredients(p pending, at access) []rule {
 	n := len(at.guards)
-	if n == 0 || at.guards[n-1].optional || at.guards[n-1].variable != "" || isBound(p.expr) {
+	if t.blurred || n == 0 || at.guards[n-1].optional || at.guards[n-1].variable != "" || isBound(p.expr) {
 		return nil
 	}
 	seen := map[string]bool{}

@@ -55,10 +55,16 @@ type object struct {
 	// names match; keysClosed says that each must match one of them.
 	patterns   []keyPattern
 	keysClosed bool
+	// unread says that rendering may fill in more fields than are listed.
+	unread bool
 	// rules are demands on several fields.
 	rules []rule
-	// preferred says that a default decides between o and other structs.
-	preferred bool
+	// preferred says that a default decides between o and other structs, standing
+	// that o is that default, and complete whatever the instance adds.
+	preferred, standing bool
+	// apart says that o and the other structs of its shape are for different
+	// places, so that nothing is left to choose.
+	apart bool
 }
 
 // keyPattern constrains the fields whose names are in key.
@@ -85,6 +91,11 @@ type field struct {
 	filled bool
 	// conditional fields are there only under a condition.
 	conditional bool
+	// clashes says that a field that the instance leaves out may contradict what
+	// conditions make of it.
+	clashes bool
+	// unless is set where the field must be given unless conditions fill it.
+	unless *unless
 	// attributes are what @k8s says of the field, or nil.
 	attributes *attributes
 	// value is the JSON default of the field, or nil.
@@ -128,6 +139,11 @@ func termKinds() []cue.Kind {
 	return []cue.Kind{cue.BoolKind, cue.StringKind, cue.ListKind, cue.StructKind, cue.NullKind}
 }
 
+// isAnything says whether s is anything().
+func (s shape) isAnything() bool {
+	return len(s) == 1 && s[0].kind == cue.TopKind && len(s[0].checks) == 0
+}
+
 // ofKinds admits every value of the kinds.
 func ofKinds(kinds cue.Kind) shape {
 	if kinds == cue.TopKind {
@@ -162,168 +178,6 @@ func ofKinds(kinds cue.Kind) shape {
 	return s
 }
 
-// either is the union of shapes, without terms that others cover.
-func either(shapes ...shape) shape {
-	var all, out shape
-	for _, s := range shapes {
-		all = append(all, s...)
-	}
-	for _, t := range all {
-		if t.kind == cue.TopKind && len(t.checks) == 0 {
-			return anything()
-		}
-		if !slices.ContainsFunc(out, t.equal) && !slices.ContainsFunc(all, t.within) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// within says whether u covers t: a literal in a range, or a struct in a map.
-// It may miss that, which costs no more than precision.
-func (t term) within(u term) bool {
-	switch {
-	case len(u.checks) > 0:
-		return false
-	case t.kind == cue.StructKind && u.kind == cue.StructKind:
-		return t.object.within(u.object)
-	case t.value == nil || u.value != nil:
-		return false
-	}
-	_, ok := t.meet(u)
-	return ok
-}
-
-func (o *object) within(m *object) bool {
-	if m.values == nil || len(m.fields) > 0 || m.min != nil || m.max != nil || len(m.patterns) > 0 || len(m.rules) > 0 || o.values != nil || o.open {
-		return false
-	}
-	return !slices.ContainsFunc(o.fields, func(f field) bool { return !f.shape.within(m.values) })
-}
-
-func (s shape) within(u shape) bool {
-	return !slices.ContainsFunc(s, func(t term) bool {
-		return !slices.ContainsFunc(u, func(v term) bool { return v.kind == cue.TopKind && len(v.checks) == 0 || t.equal(v) || t.within(v) })
-	})
-}
-
-// both is the intersection of two shapes, or a superset of it where the
-// intersection has no term of its own.
-func both(a, b shape) shape {
-	var out shape
-	for _, x := range a {
-		for _, y := range b {
-			if t, ok := x.meet(y); ok {
-				out = append(out, t)
-			}
-		}
-	}
-	return either(out)
-}
-
-// meet narrows t by u. It reports false if no value can satisfy the two.
-func (t term) meet(u term) (term, bool) {
-	checks := append(slices.Clone(t.checks), u.checks...)
-	switch {
-	case t.kind == cue.TopKind:
-		u.checks = checks
-		return u, true
-	case u.kind == cue.TopKind:
-		t.checks = checks
-		return t, true
-	case t.kind == cue.NumberKind && u.kind == cue.IntKind:
-		t.kind = cue.IntKind
-	case t.kind == cue.IntKind && u.kind == cue.NumberKind:
-	case t.kind != u.kind:
-		return term{}, false
-	}
-	switch {
-	case t.value != nil && u.value != nil && !t.value.equal(*u.value):
-		return term{}, false
-	case t.value == nil:
-		t.value = u.value
-	}
-	ok := true
-	t.checks = checks
-	switch t.kind {
-	case cue.IntKind, cue.NumberKind:
-		t.num, ok = t.num.meet(u.num)
-	case cue.StringKind:
-		t.str = t.str.meet(u.str)
-	case cue.ListKind:
-		l := t.list.meet(u.list)
-		t.list = &l
-	case cue.StructKind:
-		o := t.object.meet(u.object)
-		t.object = &o
-	}
-	if t.value != nil {
-		ok = ok && t.num.admits(*t.value) && t.str.admits(*t.value)
-		if t.kind == cue.IntKind && t.value.number != nil && !t.value.number.IsInt() {
-			return term{}, false
-		}
-		// The literal says it all.
-		t.num, t.str = numbers{}, text{}
-	}
-	return t, ok
-}
-
-func (l *list) meet(m *list) list {
-	out := list{min: larger(l.min, m.min), max: smaller(l.max, m.max), closed: l.closed || m.closed, unique: l.unique || m.unique}
-	at := func(l *list, i int) shape {
-		if i < len(l.prefix) {
-			return l.prefix[i]
-		}
-		return l.rest
-	}
-	for i := range max(len(l.prefix), len(m.prefix)) {
-		out.prefix = append(out.prefix, both(at(l, i), at(m, i)))
-	}
-	if !out.closed {
-		out.rest = both(l.rest, m.rest)
-	}
-	return out
-}
-
-// meet admits the fields of the two objects. Fields that one of them doesn't
-// list stay possible: whether a closed struct was unified or embedded, which
-// decides it, is not known here.
-func (o *object) meet(p *object) object {
-	out := object{open: o.open && p.open, min: larger(o.min, p.min), max: smaller(o.max, p.max), keysClosed: o.keysClosed || p.keysClosed}
-	out.patterns = append(slices.Clone(o.patterns), p.patterns...)
-	out.rules = append(slices.Clone(o.rules), p.rules...)
-	switch {
-	case o.values == nil:
-		out.values = p.values
-	case p.values == nil:
-		out.values = o.values
-	default:
-		out.values = both(o.values, p.values)
-	}
-	out.fields = slices.Clone(o.fields)
-	for _, f := range p.fields {
-		i, found := slices.BinarySearchFunc(out.fields, f.name, byName)
-		if !found {
-			out.fields = slices.Insert(out.fields, i, f)
-			continue
-		}
-		g := &out.fields[i]
-		g.shape = both(g.shape, f.shape)
-		g.required = g.required || f.required
-		g.optional = g.optional && f.optional
-		if string(g.value) != string(f.value) {
-			g.value = nil
-		}
-		if g.description == "" {
-			g.description = f.description
-		}
-		if g.attributes == nil {
-			g.attributes = f.attributes
-		}
-	}
-	return out
-}
-
 func byName(f field, name string) int { return strings.Compare(f.name, name) }
 
 // lookup is the field of that name, or nil.
@@ -333,18 +187,4 @@ func (o *object) lookup(name string) *field {
 		return nil
 	}
 	return &o.fields[i]
-}
-
-func larger(a, b *int64) *int64 {
-	if a == nil || b != nil && *b > *a {
-		return b
-	}
-	return a
-}
-
-func smaller(a, b *int64) *int64 {
-	if a == nil || b != nil && *b < *a {
-		return b
-	}
-	return a
 }

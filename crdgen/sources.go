@@ -12,6 +12,8 @@ import (
 // sources is what a struct is made of.
 type sources struct {
 	literals []ast.Node
+	// declared are the literals' fields by name, once all literals are known.
+	declared map[string][]*ast.Field
 	// calls are the validators that all values must pass, memberCalls those in
 	// members of disjunctions.
 	calls, memberCalls []cue.Value
@@ -19,53 +21,48 @@ type sources struct {
 	notes              []conditionNote
 	// ways is in how many ways the disjunctions can be resolved.
 	ways int
+	// dropped are the disjunctions of which CUE leaves a default out because
+	// another member covers it: with fields that the default has a value for, and
+	// that member waits for.
+	dropped []ast.Expr
 	// counting asks for how many of the ways are without a contradiction, which
 	// takes a unification: CUE v0.17.1 overflows the stack over some bounds by
 	// other fields.
 	counting bool
 }
 
-// positions are where the literals declare their fields.
-func (s *sources) positions() map[string]token.Pos {
-	out := map[string]token.Pos{}
-	for _, n := range s.literals {
-		lit, ok := n.(*ast.StructLit)
-		if !ok {
-			continue
-		}
-		for _, d := range lit.Elts {
-			f, ok := d.(*ast.Field)
+// declarations are the literals' own declarations of a field, without those of
+// comprehensions. They are listed once: a struct may have hundreds of fields.
+func (s *sources) declarations(name string) []*ast.Field {
+	if s.declared == nil {
+		s.declared = map[string][]*ast.Field{}
+		for _, n := range s.literals {
+			lit, ok := n.(*ast.StructLit)
 			if !ok {
 				continue
 			}
-			if name, ok := staticName(f.Label); ok && !out[name].IsValid() {
-				out[name] = f.Pos()
+			for _, d := range lit.Elts {
+				f, ok := d.(*ast.Field)
+				if !ok {
+					continue
+				}
+				if declared, ok := staticName(f.Label); ok {
+					s.declared[declared] = append(s.declared[declared], f)
+				}
 			}
 		}
 	}
-	return out
+	return s.declared[name]
 }
 
-// declarations are the literals' own declarations of a field, without those of
-// comprehensions.
-func (s *sources) declarations(name string) []*ast.Field {
-	var out []*ast.Field
-	for _, n := range s.literals {
-		lit, ok := n.(*ast.StructLit)
-		if !ok {
-			continue
-		}
-		for _, d := range lit.Elts {
-			f, ok := d.(*ast.Field)
-			if !ok {
-				continue
-			}
-			if declared, ok := staticName(f.Label); ok && declared == name {
-				out = append(out, f)
-			}
+// position is where the literals first declare a field.
+func (s *sources) position(name string) token.Pos {
+	for _, f := range s.declarations(name) {
+		if p := f.Pos(); p.IsValid() {
+			return p
 		}
 	}
-	return out
+	return token.NoPos
 }
 
 // markOf is whether a field is optional, required or neither without
@@ -128,6 +125,7 @@ func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int)
 		}
 		return ways, alive
 	case cue.OrOp:
+		s.compare(v, len(part.args))
 		for _, a := range part.args {
 			if !r.conjunctOf(a).isStruct() {
 				continue
@@ -141,7 +139,9 @@ func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int)
 		return max(ways, 1), max(alive, 1)
 	case cue.NoOp:
 		if len(part.args) == 1 && part.args[0] != v {
-			return next(part.args[0], member)
+			s.compare(v, 1)
+			ways, alive = next(part.args[0], member)
+			return max(ways, literalMembers(expression(v.Source()))), alive
 		}
 	case cue.SpreadOp:
 		return next(part.args[0], member)
@@ -160,6 +160,22 @@ func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int)
 		}
 	}
 	return 1, 1
+}
+
+// compare notes the source of v if it is a disjunction of more members than that.
+func (s *sources) compare(v cue.Value, members int) {
+	e := expression(v.Source())
+	if len(membersOf(e)) > members && !slices.Contains(s.dropped, e) {
+		s.dropped = append(s.dropped, e)
+	}
+}
+
+// membersOf are the members of the disjunction e, or e itself.
+func membersOf(e ast.Expr) []ast.Expr {
+	if x, ok := e.(*ast.BinaryExpr); ok && x.Op == token.OR {
+		return append(membersOf(x.X), membersOf(x.Y)...)
+	}
+	return []ast.Expr{e}
 }
 
 // scan looks for declarations of a struct literal that hold only for some input.

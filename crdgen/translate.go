@@ -1,6 +1,8 @@
 package crdgen
 
 import (
+	"math"
+	"math/big"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -15,6 +17,8 @@ type translator struct {
 	frame  *frame
 	frames []*frame
 	steps  []step
+	// blurred says that CUE doesn't reject what reads an absent field.
+	blurred bool
 	// needs are the fields that the last expression reads.
 	needs []access
 	// fields are those of self that were looked at.
@@ -28,7 +32,13 @@ type translator struct {
 type operand struct {
 	text  string
 	shape shape
+	// above and below hold where the value is beyond what CEL can hold, so that
+	// text fails. Only comparisons ask for them.
+	above, below string
 }
+
+// isLimited says whether the value may be beyond what CEL can hold.
+func (o operand) isLimited() bool { return o.above != "" || o.below != "" }
 
 // constant is the value of an expression that names no field.
 func (t *translator) constant(e ast.Expr) (operand, bool) {
@@ -74,7 +84,14 @@ func (t *translator) value(e ast.Expr) (operand, bool) {
 			rest, nullable := withoutNull(arg.shape)
 			kinds := kindsOf(rest)
 			sized := kinds == cue.ListKind || kinds == cue.StructKind && len(rest) == 1 && rest[0].object.isMap()
-			return operand{text: "size(" + arg.text + ")", shape: ofKinds(cue.IntKind)}, ok && !nullable && sized
+			if arg.isLimited() {
+				return operand{}, false
+			}
+			if kinds == cue.StringKind && !nullable {
+				// CUE counts bytes here, not characters.
+				return operand{text: "size(bytes(" + arg.text + "))", shape: sizes()}, ok
+			}
+			return operand{text: "size(" + arg.text + ")", shape: sizes()}, ok && !nullable && sized
 		}
 		return operand{}, false
 	}
@@ -88,6 +105,11 @@ func (t *translator) value(e ast.Expr) (operand, bool) {
 	}
 	t.needs = append(t.needs, a)
 	return operand{text: a.text, shape: a.shape}, true
+}
+
+// sizes is what lengths are, in what an API server takes.
+func sizes() shape {
+	return shape{{kind: cue.IntKind, num: numbers{min: &limit{at: new(big.Rat)}, max: &limit{at: big.NewRat(math.MaxInt32, 1)}}}}
 }
 
 // areComparable says whether CEL compares a with b as CUE does.
@@ -126,8 +148,11 @@ func operator(op token.Token) (string, bool) {
 // compareValues is the predicate that a op b.
 func compareValues(a operand, op token.Token, b operand) predicate {
 	sign, ok := operator(op)
-	if !ok || !areComparable(a.shape, b.shape) {
+	if !ok || !areComparable(a.shape, b.shape) || a.isLimited() && b.isLimited() {
 		return unknown()
+	}
+	if a.isLimited() || b.isLimited() {
+		return compareBeyond(a, op, b)
 	}
 	if kindsOf(a.shape) != kindsOf(b.shape) && (op == token.EQL || op == token.NEQ) {
 		return predicate{text: "double(" + a.text + ")" + sign + "double(" + b.text + ")", exact: true}
@@ -138,6 +163,10 @@ func compareValues(a operand, op token.Token, b operand) predicate {
 // constraint is the predicate that the field at is what e says.
 func (t *translator) constraint(e ast.Expr, at access) predicate {
 	self := operand{text: at.text, shape: at.shape}
+	if x, ok := e.(*ast.UnaryExpr); ok && x.Op == token.MUL {
+		// A default alone is an error, says CUE.
+		return t.constraint(x.X, at)
+	}
 	if !anyFieldRefers(e) {
 		return t.static(e, at)
 	}
@@ -153,8 +182,6 @@ func (t *translator) constraint(e ast.Expr, at access) predicate {
 		}
 	case *ast.UnaryExpr:
 		switch x.Op {
-		case token.MUL:
-			return t.constraint(x.X, at)
 		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.NEQ:
 			if b, ok := t.value(x.X); ok {
 				return compareValues(self, x.Op, b)
@@ -233,7 +260,7 @@ func (t *translator) call(x *ast.CallExpr, self operand) predicate {
 	}
 	rest, nullable := withoutNull(self.shape)
 	kinds := kindsOf(rest)
-	size := operand{text: "size(" + self.text + ")", shape: ofKinds(cue.IntKind)}
+	size := operand{text: "size(" + self.text + ")", shape: sizes()}
 	switch {
 	case nullable || len(rest) == 0:
 	case name == "strings.MinRunes" && kinds == cue.StringKind, name == "list.MinItems" && kinds == cue.ListKind:

@@ -1,6 +1,7 @@
 package crdgen
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -18,11 +19,7 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 		return anything()
 	}
 	defer leave()
-	members := structMembers(v)
-	s.ways = max(s.ways, literalMembers(expression(v.Source())))
-	if len(members) < s.ways {
-		members = r.survivors(v, s)
-	}
+	members := r.members(v, s)
 	if len(members) != 1 {
 		for _, n := range s.notes {
 			r.note(n.pos, path, "%s", n.what)
@@ -30,8 +27,14 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 		s.notes = nil
 	}
 	if members == nil {
+		for _, lit := range s.literals {
+			r.share(lit)
+		}
+		for _, e := range r.expressions(v) {
+			r.share(e)
+		}
 		r.note(v.Pos(), path, "the choice between structs")
-		return ofKinds(cue.StructKind)
+		return shape{{kind: cue.StructKind, object: &object{open: true, unread: true}}}
 	}
 	// CUE v0.17 doesn't close a struct that is unified with matchN, nor what is
 	// in it.
@@ -50,8 +53,9 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 	}
 	r.loose = loose
 	if d, preferred := v.Default(); preferred {
-		for _, t := range out {
-			t.object.preferred = true
+		chosen := standing(members, d)
+		for i, t := range out {
+			t.object.preferred, t.object.standing = true, i == chosen
 		}
 		if len(out) < s.ways && d.Validate(cue.Concrete(true)) != nil {
 			// CUE takes the default although another member would do.
@@ -68,6 +72,61 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 		}
 	}
 	return out
+}
+
+// members are the structs that v may be, or nil if they can't be told.
+func (r *reader) members(v cue.Value, s *sources) []cue.Value {
+	members := structMembers(v)
+	s.ways = max(s.ways, literalMembers(expression(v.Source())))
+	switch {
+	case len(s.dropped) > 0:
+		return r.withDefault(v, members, s)
+	case len(members) < s.ways:
+		return r.survivors(v, s)
+	}
+	return members
+}
+
+// withDefault are the members of v's disjunction and the default that CUE left out.
+// It is nil where that can't be told.
+func (r *reader) withDefault(v cue.Value, members []cue.Value, s *sources) []cue.Value {
+	d, ok := v.Default()
+	all := membersOf(s.dropped[0])
+	if !ok || len(s.dropped) > 1 || d.IncompleteKind() != cue.StructKind || len(members) != len(all)-1 || anyFieldRefers(s.dropped[0]) {
+		return nil
+	}
+	for _, m := range all {
+		marked, ok := m.(*ast.UnaryExpr)
+		if !ok || marked.Op != token.MUL {
+			continue
+		}
+		lit, ok := marked.X.(*ast.StructLit)
+		if !ok {
+			return nil
+		}
+		r.scan(lit, lit.Elts, s)
+	}
+	return append([]cue.Value{d}, members...)
+}
+
+// standing is which of the members the default d is, if it has a value that no
+// instance can make incomplete: it is -1 where that isn't known.
+func standing(members []cue.Value, d cue.Value) int {
+	want, err := d.MarshalJSON()
+	if err != nil {
+		return -1
+	}
+	found := -1
+	for i, m := range members {
+		if own, err := m.MarshalJSON(); err != nil || !bytes.Equal(own, want) {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
 }
 
 // literalMembers is how many structs the disjunction e lists. CUE leaves out those

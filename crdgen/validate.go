@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -45,11 +46,20 @@ func problemsError(crd *apiextensionsv1.CustomResourceDefinition, problems field
 
 // problemsOf is what an API server has against crd.
 func problemsOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (fieldpath.ErrorList, error) {
+	internal, err := internalOf(crd)
+	if err != nil {
+		return nil, err
+	}
+	return validation.ValidateCustomResourceDefinition(ctx, internal), nil
+}
+
+// internalOf is crd in the API server's own type, with its defaults.
+func internalOf(crd *apiextensionsv1.CustomResourceDefinition) (*apiextensions.CustomResourceDefinition, error) {
 	scheme, err := crdScheme()
 	if err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
 	}
-	defaulted := crd.DeepCopy()
+	defaulted := copyOf(crd)
 	scheme.Default(defaulted)
 	// The API server sets the stored versions before it validates.
 	defaulted.Status.StoredVersions = nil
@@ -62,5 +72,20 @@ func problemsOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefiniti
 	if err := scheme.Convert(defaulted, &internal, nil); err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
 	}
-	return validation.ValidateCustomResourceDefinition(ctx, &internal), nil
+	return &internal, nil
+}
+
+// copyOf is a copy of crd to set defaults in. It shares the schemas, which are
+// most of it: they take no defaults, and validation only reads them.
+func copyOf(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	bare := *crd
+	bare.Spec.Versions = slices.Clone(crd.Spec.Versions)
+	for i := range bare.Spec.Versions {
+		bare.Spec.Versions[i].Schema = nil
+	}
+	out := bare.DeepCopy()
+	for i := range out.Spec.Versions {
+		out.Spec.Versions[i].Schema = crd.Spec.Versions[i].Schema
+	}
+	return out
 }

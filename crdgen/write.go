@@ -65,7 +65,7 @@ func (p place) in(name string, pos token.Pos) place {
 // field writes a field with its description and default.
 func (w writer) field(f field, p place) props {
 	out := w.schema(f.shape, p)
-	out.Description = f.description
+	out.Description = f.described(out)
 	w.attributes(&out, f, p)
 	if p.defaults && f.value != nil {
 		out.Default = &apiextensionsv1.JSON{Raw: f.value}
@@ -149,6 +149,9 @@ func (w writer) typed(s shape, p place) props {
 func restOf(unsaid string) string {
 	if f, ok := formatOf(unsaid); ok {
 		return f.rest()
+	}
+	if strings.HasPrefix(unsaid, "math.MultipleOf(") {
+		return unsaid + " beyond 1e9 and in more digits than a float has"
 	}
 	return unsaid
 }

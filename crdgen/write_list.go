@@ -22,7 +22,7 @@ func sumOfLists(s shape) listSum {
 		if len(out.items) > 0 && !out.items.equal(item) {
 			out.alike = false
 		}
-		out.items = either(out.items, item)
+		out.items = merge(out.items, item)
 	}
 	for i, t := range s {
 		for _, item := range t.list.prefix {
@@ -60,8 +60,11 @@ func (w writer) list(out *props, s shape, p place) {
 
 	set := len(s) == 1 && s[0].list.unique && !p.bare && isSetItem(sum.items)
 	if set {
-		kind := "set"
+		kind, whole := "set", "atomic"
 		out.XListType = &kind
+		if schema.Type == "object" {
+			out.Items.Schema.XMapType = &whole
+		}
 	}
 	if len(s) == 1 && sum.alike && (set || !s[0].list.unique) {
 		return
@@ -69,17 +72,7 @@ func (w writer) list(out *props, s shape, p place) {
 	if w.alternatives(out, s, sum) {
 		return
 	}
-	q := unknown()
-	if !p.bare && isAccessible(s) {
-		var members []predicate
-		for _, t := range s {
-			l := *t.list
-			l.unique = l.unique && !set
-			members = append(members, l.holds(sum, "self"))
-		}
-		q = anyOf(members...)
-	}
-	if w.rule(out, p, q, listMessage(s)) {
+	if w.listRules(out, s, sum, set, p) {
 		return
 	}
 	switch {
@@ -91,6 +84,31 @@ func (w writer) list(out *props, s shape, p place) {
 	if len(s) == 1 && s[0].list.unique && !set {
 		w.notes.add(p.pos, p.path, "list.UniqueItems()")
 	}
+}
+
+// listRules writes what only CEL can say. What one list demands becomes several
+// rules, so that an API server that finds one too costly takes the others.
+func (w writer) listRules(out *props, s shape, sum listSum, set bool, p place) bool {
+	if p.bare || !isAccessible(s) {
+		return false
+	}
+	var members []predicate
+	for _, t := range s {
+		l := *t.list
+		l.unique = l.unique && !set
+		if len(s) > 1 {
+			members = append(members, l.holds(sum, "self"))
+			continue
+		}
+		all := l.demands(sum, "self")
+		cheap := allOf(all[:min(len(l.prefix), len(all))]...)
+		ok := w.rule(out, p, cheap, listMessage(s))
+		for _, q := range all[min(len(l.prefix), len(all)):] {
+			ok = w.rule(out, p, q, listMessage(s)) && ok
+		}
+		return ok
+	}
+	return w.rule(out, p, anyOf(members...), listMessage(s))
 }
 
 // alternatives writes a choice between lists whose items are scalars, all alike
@@ -142,6 +160,8 @@ func isSetItem(s shape) bool {
 	switch kindsOf(s) {
 	case cue.StringKind, cue.IntKind, cue.BoolKind:
 		return true
+	case cue.StructKind:
+		return len(s) == 1 && hasExactEquality(s)
 	}
 	return false
 }

@@ -15,7 +15,12 @@ func isEmpty(p props) bool { return reflect.DeepEqual(p, props{}) }
 // structs writes structs.
 func (w writer) structs(out *props, s shape, p place) {
 	if len(s) == 1 {
-		w.object(out, s[0].object, p)
+		o := s[0].object
+		if sum, ok := o.mapValues(); ok && len(o.fields) > 0 && !p.bare {
+			w.asMap(out, o, sum, p)
+			return
+		}
+		w.object(out, o, p)
 		return
 	}
 	w.choice(out, s, p)
@@ -24,7 +29,7 @@ func (w writer) structs(out *props, s shape, p place) {
 // object writes one struct.
 func (w writer) object(out *props, o *object, p place) {
 	out.Type = "object"
-	filled := false
+	filled := o.unread
 	for _, f := range o.fields {
 		if out.Properties == nil {
 			out.Properties = map[string]props{}
@@ -33,7 +38,7 @@ func (w writer) object(out *props, o *object, p place) {
 		if f.required {
 			out.Required = append(out.Required, f.name)
 		}
-		filled = filled || !f.required && !f.optional
+		filled = filled || !f.required && !f.optional || f.filled || f.conditional
 	}
 	w.others(out, o, p)
 	out.MaxProperties = o.max
@@ -140,6 +145,7 @@ func (w writer) choice(out *props, s shape, p place) {
 	switch {
 	case !exact:
 		w.notes.add(p.pos, p.path, "the choice between %d structs", len(s))
+	case slices.ContainsFunc(s, func(t term) bool { return t.object.apart }):
 	case !areExclusive(s) && (p.bare || !w.rule(out, p, oneAlone(s, declared, "self"), "must be like one alone of "+outlines(s))):
 		w.notes.add(p.pos, p.path, "that one of %d structs alone is meant", len(s))
 	}
@@ -155,7 +161,7 @@ func sumOf(s shape) (*object, bool) {
 	for _, t := range s {
 		o := t.object
 		sum.open = sum.open || o.open
-		sum.values = either(sum.values, o.values)
+		sum.values = merge(sum.values, o.values)
 		alike = alike && len(o.rules) == 0 && len(o.patterns) == 0 && o.open == first.open && o.values.equal(first.values) && o.min == nil && o.max == nil
 		for _, f := range o.fields {
 			if i, found := slices.BinarySearchFunc(sum.fields, f.name, byName); !found {
@@ -169,7 +175,7 @@ func sumOf(s shape) (*object, bool) {
 			f := t.object.lookup(g.name)
 			switch {
 			case f != nil:
-				g.shape = either(g.shape, f.shape)
+				g.shape = merge(g.shape, f.shape)
 				g.required = g.required && f.required
 				g.optional = g.optional && (f.optional || f.required)
 				if g.description == "" {
@@ -182,7 +188,7 @@ func sumOf(s shape) (*object, bool) {
 			case t.object.open:
 				g.shape = anything()
 			default:
-				g.shape = either(g.shape, t.object.values)
+				g.shape = merge(g.shape, t.object.values)
 			}
 			g.required = false
 		}

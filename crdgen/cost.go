@@ -1,0 +1,99 @@
+package crdgen
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// ruleCost is what an API server estimates a rule to cost.
+type ruleCost struct {
+	ruleKey
+	cost uint64
+}
+
+// costliest are the rules of a schema to do without for the rest to be within the
+// budget for all: the costliest first, and those of equal cost in a fixed order.
+// The API server's own list of them has four at most, and their order varies.
+func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
+	var all []ruleCost
+	costs(schema, "", validation.RootCELContext(schema), &all)
+	slices.SortFunc(all, func(a, b ruleCost) int {
+		return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(a.schema, b.schema), cmp.Compare(a.text, b.text))
+	})
+	var total uint64
+	var out []ruleKey
+	for _, r := range slices.Backward(all) {
+		sum, carry := bits.Add64(total, r.cost, 0)
+		if carry != 0 || sum > validation.StaticEstimatedCRDCostLimit {
+			out = append(out, r.ruleKey)
+			continue
+		}
+		total = sum
+	}
+	return out
+}
+
+// costs adds those of the rules of a schema, which is at at, and of the schemas
+// in it.
+func costs(s *apiextensions.JSONSchemaProps, at string, c *validation.CELSchemaContext, out *[]ruleCost) {
+	if info, err := c.TypeInfo(); err == nil && info != nil && len(s.XValidations) > 0 {
+		env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+		rules, err := cel.Compile(info.Schema, info.DeclType, celconfig.PerCallLimit, env, cel.NewExpressionsEnvLoader())
+		for i, r := range rules {
+			if err != nil {
+				break // the API server has said so already
+			}
+			times := r.MaxCardinality
+			if c.MaxCardinality != nil {
+				times = *c.MaxCardinality
+			}
+			over, cost := bits.Mul64(r.MaxCost, times)
+			if over != 0 {
+				cost = ^uint64(0)
+			}
+			*out = append(*out, ruleCost{ruleKey{at, s.XValidations[i].Rule}, cost})
+		}
+	}
+	for name, child := range s.Properties {
+		costs(&child, at+".properties["+name+"]", c.ChildPropertyContext(&child, name), out)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		costs(s.Items.Schema, at+".items", c.ChildItemsContext(s.Items.Schema), out)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		costs(s.AdditionalProperties.Schema, at+".additionalProperties", c.ChildAdditionalPropertiesContext(s.AdditionalProperties.Schema), out)
+	}
+}
+
+// refuseCostliest refuses the rules of versions whose rules cost too much
+// together. It reports whether there were any.
+func refuseCostliest(versions []*version, crd *apiextensionsv1.CustomResourceDefinition, problems fieldpath.ErrorList) (bool, error) {
+	if !slices.ContainsFunc(problems, ofTotal) {
+		return false, nil
+	}
+	internal, err := internalOf(crd)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	for i, v := range versions {
+		schema, err := apiextensions.GetSchemaForVersion(internal, crd.Spec.Versions[i].Name)
+		if err != nil {
+			return false, err
+		}
+		for _, k := range costliest(schema.OpenAPIV3Schema) {
+			v.refused[k] = true
+			found = true
+		}
+	}
+	return found, nil
+}
