@@ -19,7 +19,7 @@ import (
 // before; a chain is the deepest of them.
 func layered(n, width int) *v1alpha1.ResourceGraph {
 	rg := &v1alpha1.ResourceGraph{}
-	rg.Namespace, rg.Name, rg.Spec.RenderHash = "default", "big", "1"
+	rg.Namespace, rg.Name = "default", "big"
 	for i := range n {
 		node := v1alpha1.Node{
 			ID: fmt.Sprint("n", i),

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -130,9 +132,14 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	if err != nil {
 		return nil, err
 	}
+	// Of a graph that was edited by hand, renderHash says what it was.
+	data, err := json.Marshal(rg.Spec.Graph)
+	if err != nil {
+		return nil, err
+	}
 	e := &Engine{
 		owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},
-		opts:  opts, graph: g, resolver: resolver, revision: rg.Spec.RenderHash,
+		opts:  opts, graph: g, resolver: resolver, revision: graph.Hash(data),
 		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},
 	}
 	if err := e.addNodes(rg); err != nil {
@@ -145,11 +152,14 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	return e, nil
 }
 
+// unknownRevision is that of a graph whose inventory was lost, and which is deleted.
+const unknownRevision = "unknown"
+
 // NewDelete returns the engine that removes everything in an inventory.
 func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
 	opts.Prune, opts.AllowEmpty = true, true
 	e := &Engine{
-		owner: stored.Owner, opts: opts, revision: stored.Revision,
+		owner: stored.Owner, opts: opts, revision: cmp.Or(stored.Revision, unknownRevision),
 		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},
 	}
 	e.takeInventory(stored)

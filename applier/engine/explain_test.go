@@ -21,7 +21,7 @@ import (
 func TestExplainTakesTurns(t *testing.T) {
 	const nodes = 25
 	rg := &v1alpha1.ResourceGraph{}
-	rg.Name, rg.Namespace, rg.Spec.RenderHash = "g", "ns", "sha256:1"
+	rg.Name, rg.Namespace = "g", "ns"
 	for i := range nodes {
 		raw, err := json.Marshal(map[string]any{
 			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": fmt.Sprintf("d%02d", i)},

@@ -38,7 +38,6 @@ func newBench(t *testing.T, spec string, stored *inventory.Inventory, opts Optio
 	if err := yaml.UnmarshalStrict([]byte(spec), &rg.Spec); err != nil {
 		t.Fatal(err)
 	}
-	rg.Spec.RenderHash = "1"
 	e, err := New(rg, stored, opts)
 	if err != nil {
 		t.Fatal(err)

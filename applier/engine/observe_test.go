@@ -159,7 +159,7 @@ func TestRebase(t *testing.T) {
 	b.answer(Record, Outcome{})
 	b.step()
 	b.applyNext("u-a", 1)
-	stored := &inventory.Inventory{Owner: self, Revision: "1", Stored: "newer", Entries: []inventory.Entry{
+	stored := &inventory.Inventory{Owner: self, Revision: b.revision, Stored: "newer", Entries: []inventory.Entry{
 		{Key: keyA, Node: "a", UID: "u-stale", Version: "v1"},
 		{Key: inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "b"}, Node: "b", UID: "u-b", Version: "v1"},
 		{Key: inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "left"}, UID: "u-left", Version: "v1"},
@@ -172,7 +172,7 @@ func TestRebase(t *testing.T) {
 	if len(got) != 3 || got["a"] != "u-a" || got["b"] != "u-b" || got["left"] != "u-left" || b.Inventory().Stored != "newer" {
 		t.Errorf("entries %v of %v", got, b.Inventory().Stored)
 	}
-	if inv, unsaved := b.Unsaved(); !unsaved || inv.Revision != "1" {
+	if inv, unsaved := b.Unsaved(); !unsaved || inv.Revision != b.revision {
 		t.Errorf("unsaved %t: %+v", unsaved, inv)
 	}
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -143,7 +143,7 @@ func (p plan) build(owner inventory.Owner) *v1alpha1.ResourceGraph {
 	if err != nil {
 		panic(err)
 	}
-	rg.Spec.RenderHash = fmt.Sprintf("%x", sha256.Sum256(raw))
+	rg.Spec.RenderHash = graph.Hash(raw)
 	return rg
 }
 

@@ -31,7 +31,7 @@ func TestOrderAndIntent(t *testing.T) {
 	}
 	b.expect("")
 	intent := b.answer(Record, Outcome{}).Inventory
-	if len(intent.Entries) != 3 || intent.Complete || intent.Revision != "1" {
+	if len(intent.Entries) != 3 || intent.Complete || intent.Revision != b.revision {
 		t.Errorf("intent %+v", intent)
 	}
 	b.expect("Apply a, Apply c")
