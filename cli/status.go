@@ -23,7 +23,8 @@ var statusFormats = []string{"text", "wide", "json", "yaml", "dot"}
 type statusOptions struct {
 	renderFlags
 	clusterFlags
-	output string
+	output        string
+	allNamespaces bool
 }
 
 func newStatus(s streams) *cobra.Command {
@@ -37,16 +38,21 @@ aren't. Nothing is written: a node that an apply would change says so.
 With -f, the graphs are ResourceGraphs and the graphs of instances. With names,
 they are those of the namespace: as the ResourceGraph in the cluster says, or where
 there is none, by the record of what was applied, which knows each object but not
-how it should be. With neither, the graphs that were applied from here are listed.
+how it should be. With neither, the graphs that were applied from here are listed:
+those of the namespace, or with -A those of all.
 
 The exit code is 0 if everything is ready, 1 if not, and 2 if the cluster couldn't
 be asked or has no such graph.`,
 		Example: `  pequod status -f app.yaml -p platforms/
   pequod status web-1b2c3d4e -n shop
-  pequod status -n shop`,
+  pequod status -n shop
+  pequod status -A`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.Flags().Changed("filename") {
 				return errors.New("status takes names or -f, not both")
+			}
+			if o.allNamespaces && (len(args) > 0 || cmd.Flags().Changed("filename") || cmd.Flags().Changed("namespace")) {
+				return errors.New("-A lists the graphs of all namespaces: it goes without names, -f and -n")
 			}
 			return o.run(cmd.Context(), s, args)
 		},
@@ -57,6 +63,7 @@ be asked or has no such graph.`,
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
 	fl.Lookup("namespace").Usage = "namespace of the graphs that are named, and of graphs and instances that name none"
 	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(statusFormats, ", "))
+	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(statusFormats, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -147,7 +154,11 @@ func (o *statusOptions) list(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	inventories, failed := a.Inventories.List(ctx, o.namespace)
+	namespace := o.namespace
+	if o.allNamespaces {
+		namespace = ""
+	}
+	inventories, failed := a.Inventories.List(ctx, namespace)
 	if failed != nil && len(inventories) == 0 {
 		return clusterError(failed)
 	}
@@ -183,11 +194,18 @@ func (o *statusOptions) writeList(s streams, listed []listedGraph) error {
 		return err
 	}
 	if len(listed) == 0 {
-		fmt.Fprintf(s.err, "pequod: no graphs in namespace %s\n", o.namespace)
+		where := "namespace " + o.namespace
+		if o.allNamespaces {
+			where = "any namespace"
+		}
+		fmt.Fprintf(s.err, "pequod: no graphs in %s\n", where)
 		return nil
 	}
 	w := tabwriter.NewWriter(s.out, 0, 8, 3, ' ', 0)
 	head := "NAME\tOBJECTS\tLAST RUN"
+	if o.allNamespaces {
+		head = "NAMESPACE\t" + head
+	}
 	if o.output == "wide" {
 		head += "\tREVISION"
 	}
@@ -196,6 +214,9 @@ func (o *statusOptions) writeList(s streams, listed []listedGraph) error {
 		state := "complete"
 		if !g.Complete {
 			state = "incomplete"
+		}
+		if o.allNamespaces {
+			fmt.Fprintf(w, "%s\t", g.Namespace)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s", g.Name, g.Objects, state)
 		if o.output == "wide" {

@@ -1,6 +1,7 @@
 package configmap
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,11 +42,14 @@ func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inv
 	return &inventory.Inventory{Owner: owner}, nil
 }
 
-// List reads all inventories of a namespace, in one request, sorted by their
-// owners' names. With an error about some of them it returns the others.
+// List reads all inventories of a namespace, or of all namespaces if it is empty,
+// in one request, sorted by their owners. With an error about some of them it returns the others.
 func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
 	items, err := s.list(ctx, namespace, v1alpha1.LabelInventory)
 	if err != nil {
+		if namespace == "" {
+			return nil, fmt.Errorf("inventories of all namespaces: reading their ConfigMaps: %w", err)
+		}
 		return nil, fmt.Errorf("inventories of namespace %s: reading their ConfigMaps: %w", namespace, err)
 	}
 	var inventories []*inventory.Inventory
@@ -56,7 +60,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 			continue
 		}
 		inv, err := read(&item, parts[item.UID])
-		if err == nil && item.Name != headName(inv.Owner) {
+		if err == nil && (item.Name != headName(inv.Owner) || item.Namespace != inv.Owner.Namespace) {
 			err = fmt.Errorf("%s: it is a copy of the inventory of %s: remove it, or its label %s", nameOf(&item), inv.Owner, v1alpha1.LabelInventory)
 		}
 		if err != nil {
@@ -65,7 +69,9 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 		}
 		inventories = append(inventories, inv)
 	}
-	slices.SortFunc(inventories, func(a, b *inventory.Inventory) int { return strings.Compare(a.Owner.Name, b.Owner.Name) })
+	slices.SortFunc(inventories, func(a, b *inventory.Inventory) int {
+		return cmp.Or(strings.Compare(a.Owner.Namespace, b.Owner.Namespace), strings.Compare(a.Owner.Name, b.Owner.Name))
+	})
 	return inventories, errors.Join(problems...)
 }
 

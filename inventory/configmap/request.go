@@ -15,7 +15,13 @@ import (
 // The requests are JSON by hand: a generated client's tables of types cost more
 // at the start of a command than all that it does here.
 
-func path(namespace string) string { return "/api/v1/namespaces/" + namespace + "/configmaps" }
+// path is that of the ConfigMaps of a namespace, or of all where it is empty.
+func path(namespace string) string {
+	if namespace == "" {
+		return "/api/v1/configmaps"
+	}
+	return "/api/v1/namespaces/" + namespace + "/configmaps"
+}
 
 func (s *Store) list(ctx context.Context, namespace, selector string) ([]corev1.ConfigMap, error) {
 	var list corev1.ConfigMapList
