@@ -26,9 +26,10 @@ type moduleVetOptions struct {
 func newModuleVet(s streams) *cobra.Command {
 	o := &moduleVetOptions{}
 	cmd := &cobra.Command{
-		Use:   "vet -p PLATFORM [-f SAMPLES]",
+		Use:   "vet [DIR ...] [-p PLATFORM] [-f SAMPLES]",
 		Short: "Check modules, and how they do with sample instances",
-		Long: `Check modules, as far as that is possible without an instance: that they load,
+		Long: `Check modules: those in the directories given and those of -p, or with neither
+the one in the working directory; as far as that is possible without an instance: that they load,
 that their names are good, and that their CRDs pass the API server's own
 validation; API versions that are gone, fields that a kind doesn't have or lacks,
 values that it doesn't take, checks of readiness that can't pass, graphs that
@@ -39,10 +40,12 @@ the schema. What a CRD can't say is listed.
 Samples, and the cases of modules in directories, are rendered, and what they
 render is checked in full. If their kind has several versions, samples are
 converted to the others and back, and what is lost on the way is an error.`,
-		Example: `  pequod module vet -p ./shop
-  pequod module vet -p ./shop -f samples/ --crd crds/ -o sarif`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+		Example: `  pequod module vet ./shop
+  pequod module vet -p transforms/ -f samples/ --crd crds/ -o sarif`,
+		RunE: func(cmd *cobra.Command, dirs []string) error { return o.run(cmd.Context(), s, dirs) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 	}
 	o.renderFlags.add(cmd)
 	o.schemaFlags.add(cmd)
@@ -51,12 +54,22 @@ converted to the others and back, and what is lost on the way is an error.`,
 	return cmd
 }
 
-func (o *moduleVetOptions) run(ctx context.Context, s streams) error {
+func (o *moduleVetOptions) run(ctx context.Context, s streams, dirs []string) error {
 	if err := oneOf("--output", o.output, report.Formats()); err != nil {
 		return err
 	}
+	if found, _ := filepath.Glob("*.cue"); len(dirs) == 0 && len(o.platforms) == 0 && len(found) > 0 {
+		dirs = []string{"."}
+	}
+	for _, dir := range dirs {
+		// A reference without a slash could be one of another kind.
+		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, ".") {
+			dir = "./" + dir
+		}
+		o.platforms = append(o.platforms, dir)
+	}
 	if len(o.platforms) == 0 {
-		return errors.New("no platforms given; name Transforms or modules with -p, such as -p ./shop")
+		return errors.New("no module here; name directories of modules, such as ./shop, or platforms with -p")
 	}
 	schemas, err := o.schemaFlags.catalog()
 	if err != nil {
