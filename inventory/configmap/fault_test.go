@@ -249,6 +249,35 @@ func TestTakenBack(t *testing.T) {
 	same(t, inv, load(t, direct, owner))
 }
 
+// A removal whose answer was lost, and which is then refused by a server that
+// claims a conflict, has succeeded: the inventory is gone. (The conflict was
+// taken for somebody else's change once.)
+func TestRemovedWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	proxy := c.Proxy(t, 1)
+	user := c.ServiceAccount(t, c.Namespace, "admin")
+	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
+	direct, s := connect(t, c.Config), connect(t, proxy.Config(user))
+	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
+	save(t, direct, holding(c.Namespace, 1))
+	inv := load(t, s, owner)
+	removal := []string{"delete"}
+	proxy.Inject(
+		faultproxy.Rule{Verbs: removal, Times: 1, Faults: []faultproxy.Fault{faultproxy.Cut{}}},
+		faultproxy.Rule{Verbs: removal, Times: 1, Faults: []faultproxy.Fault{faultproxy.Status{Code: 409}}},
+	)
+	if err := s.Remove(t.Context(), inv); err == nil || isConflict(err) {
+		t.Fatalf("removed with an answer: %v", err)
+	}
+	if err := s.Remove(t.Context(), inv); err != nil {
+		t.Errorf("removed already: %v", err)
+	}
+	same(t, &inventory.Inventory{Owner: owner}, load(t, direct, owner))
+	inv.Revision = "again"
+	save(t, s, inv)
+}
+
 // However the API server answers, and whichever answers are lost, who tries
 // again gets there, without a conflict with itself and without losing a part.
 func TestFaults(t *testing.T) {

@@ -2,6 +2,7 @@ package configmap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -48,7 +49,10 @@ func (w *writer) saveHead(ctx context.Context, data map[string]string) error {
 			break
 		}
 		live, err := w.look(ctx)
-		if err != nil {
+		switch {
+		case errors.Is(err, errGone):
+			return &ConflictError{w.owner}
+		case err != nil:
 			return err
 		}
 		if live != nil && markOf(live) == markOf(head) {
@@ -90,6 +94,9 @@ func (w *writer) conflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || w.held.exists() && apierrors.IsNotFound(err)
 }
 
+// errGone says that a head that was stored isn't any more.
+var errGone = errors.New("its ConfigMap is gone")
+
 // look finds out what a conflict was about, and returns the head if there is
 // one. It may be as it was, or as an earlier request made it whose answer was
 // lost; then what was refused can be sent again. Otherwise somebody else was
@@ -100,7 +107,7 @@ func (w *writer) look(ctx context.Context) (*corev1.ConfigMap, error) {
 	case apierrors.IsNotFound(err) && !w.held.exists():
 		return nil, nil
 	case apierrors.IsNotFound(err):
-		return nil, &ConflictError{w.owner}
+		return nil, errGone
 	case err != nil:
 		return nil, fmt.Errorf("inventory of %s: reading its ConfigMap: %w", w.owner, err)
 	case live.Labels[v1alpha1.LabelInventory] != isHead:

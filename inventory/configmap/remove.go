@@ -2,6 +2,7 @@ package configmap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,8 +36,14 @@ func (w *writer) remove(ctx context.Context) error {
 		if !apierrors.IsConflict(err) {
 			break
 		}
-		if _, err := w.look(ctx); err != nil {
+		live, err := w.look(ctx)
+		switch {
+		case errors.Is(err, errGone):
+			return nil // by a request of ours whose answer was lost, or by somebody else
+		case err != nil:
 			return err
+		case live == nil:
+			return nil
 		}
 	}
 	return fmt.Errorf("inventory of %s: removing its ConfigMap: %w", w.owner, err)
