@@ -1,9 +1,11 @@
 package cause
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,11 +16,11 @@ import (
 // maxLine bounds a line, which holds what controllers and kubelets wrote.
 const maxLine = 300
 
-// Explain says why a live object isn't ready, given its Pods and Events of it
-// or of one of its Pods. If Events would tell more, ask is the UID of the
-// object whose Events.
-func Explain(object *unstructured.Unstructured, pods, events []unstructured.Unstructured) (line string, ask types.UID) {
-	e := explainer{object: object, events: eventsOf(events)}
+// explain says why a live object isn't ready, given its Pods, what the newest
+// of them carry, and Events of it or of one of its Pods. If Events would tell
+// more, ask is the UID of the object whose Events.
+func explain(object *unstructured.Unstructured, newest revision, pods, events []unstructured.Unstructured) (line string, ask types.UID) {
+	e := explainer{object: object, revision: newest, events: eventsOf(events)}
 	for i := range pods {
 		var pod corev1.Pod
 		if convert(&pods[i], &pod) && e.owns(&pod) {
@@ -33,10 +35,11 @@ func Explain(object *unstructured.Unstructured, pods, events []unstructured.Unst
 }
 
 type explainer struct {
-	object *unstructured.Unstructured
-	pods   []corev1.Pod
-	events []corev1.Event
-	ask    types.UID
+	object   *unstructured.Unstructured
+	revision revision
+	pods     []corev1.Pod
+	events   []corev1.Event
+	ask      types.UID
 }
 
 func (e *explainer) explain() string {
@@ -84,24 +87,35 @@ func (e *explainer) workload() string {
 	return worst.line(alike, e.detail(worst))
 }
 
-// current leaves out the Pods that are being deleted and, of a Deployment,
-// those of older revisions, unless there are no others.
+// current leaves out the Pods that are being deleted and those of older
+// revisions. The Pods of an older revision of a StatefulSet count where the new
+// ones are in order: they are replaced one by one, each when the others are ready.
 func (e *explainer) current() []corev1.Pod {
-	const hash = "pod-template-hash"
-	var newest *corev1.Pod
-	for i := range e.pods {
-		pod := &e.pods[i]
-		if pod.DeletionTimestamp == nil && (newest == nil || newest.CreationTimestamp.Before(&pod.CreationTimestamp)) {
-			newest = pod
-		}
+	alive := slices.DeleteFunc(slices.Clone(e.pods), func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+	newest := e.revision
+	if !newest.known() && e.object.GetKind() == "Deployment" {
+		newest = newestOf(alive)
 	}
-	var current []corev1.Pod
-	for _, pod := range e.pods {
-		if pod.DeletionTimestamp == nil && pod.Labels[hash] == newest.Labels[hash] {
-			current = append(current, pod)
-		}
+	if !newest.known() {
+		return alive
+	}
+	current := slices.DeleteFunc(slices.Clone(alive), func(pod corev1.Pod) bool { return !newest.of(&pod) })
+	if worst, _ := worstOf(current); worst.rank == none && e.object.GetKind() == "StatefulSet" {
+		return alive
 	}
 	return current
+}
+
+// newestOf is the revision of the Pod that was made last.
+func newestOf(pods []corev1.Pod) revision {
+	r := revision{label: labelTemplateHash}
+	var made metav1.Time
+	for i := range pods {
+		if at := pods[i].CreationTimestamp; r.value == "" || made.Before(&at) {
+			made, r.value = at, pods[i].Labels[labelTemplateHash]
+		}
+	}
+	return r
 }
 
 // owns says whether a Pod that the workload selects is its own: selectors of

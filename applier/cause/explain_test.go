@@ -87,6 +87,7 @@ func TestExplain(t *testing.T) {
 	)
 	for _, test := range []struct {
 		name, object, pods, events string
+		revision                   revision
 		want, ask                  string
 	}{
 		{name: "image", object: deployment, pods: pod("a", waiting("ErrImagePull", `rpc error: not found`)),
@@ -137,6 +138,16 @@ func TestExplain(t *testing.T) {
 		{name: "Pods of an older revision", object: deployment,
 			pods: strings.NewReplacer("7f", "3c", "2026", "2025").Replace(pod("old", missing)) + pod("a", running), ask: "uid-a",
 			want: "pod web-7f-a: container app runs, but isn't ready"},
+		{name: "Pods of an older revision that were made at the same time", object: deployment, revision: revision{labelTemplateHash, "7f"},
+			pods: strings.ReplaceAll(pod("old", missing), "7f", "3c") + pod("a", running), ask: "uid-a",
+			want: "pod web-7f-a: container app runs, but isn't ready"},
+		{name: "Pods of an older revision only", object: deployment, revision: revision{labelTemplateHash, "9d"}, pods: pod("a", missing), ask: "web"},
+		{name: "stateful set, the new Pods", object: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, uid: rs}}", revision: revision{labelTemplateHash, "7f"},
+			pods: strings.Replace(pod("old", missing), "pod-template-hash: 7f", "pod-template-hash: 3c", 1) + pod("a", crashing),
+			want: "pod web-7f-a: container app is in a crash loop: it exited with 3"},
+		{name: "stateful set, an old Pod", object: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, uid: rs}}", revision: revision{labelTemplateHash, "7f"},
+			pods: strings.Replace(pod("old", crashing), "pod-template-hash: 7f", "pod-template-hash: 3c", 1) + pod("a", healthy),
+			want: "pod web-7f-old: container app is in a crash loop: it exited with 3"},
 		{name: "Pods that go", object: deployment, pods: strings.Replace(pod("a", missing), "uid:", "deletionTimestamp: \"2026-01-01T00:00:00Z\"\n  uid:", 1), ask: "web"},
 		{name: "Pods of others", object: deployment, pods: strings.Replace(pod("a", missing), "name: web-7f, uid", "name: web-api-7f, uid", 1), ask: "web"},
 		{name: "paused", object: strings.Replace(deployment, "spec: {", "spec: {paused: true, ", 1), pods: pod("a", running), want: "is paused"},
@@ -170,7 +181,7 @@ func TestExplain(t *testing.T) {
 			want: "is being deleted: Some content in the namespace has finalizers remaining: x.io/a in 1 resource instances; Some resources are remaining: pods. has 1 resource instances"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, ask := Explain(&objects(t, test.object)[0], objects(t, test.pods), objects(t, test.events))
+			got, ask := explain(&objects(t, test.object)[0], test.revision, objects(t, test.pods), objects(t, test.events))
 			if got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}

@@ -19,14 +19,16 @@ type Reader interface {
 // Find says why a live object isn't ready, or "" if nothing tells.
 func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured) (string, error) {
 	var pods []unstructured.Unstructured
+	var newest revision
 	if selector := podSelector(object); selector != "" {
 		var err error
 		pods, err = reader.List(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, object.GetNamespace(), selector, "")
 		if err != nil {
 			return "", fmt.Errorf("pods of %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
+		newest = revisionOf(ctx, reader, object, selector, pods)
 	}
-	line, ask := Explain(object, pods, nil)
+	line, ask := explain(object, newest, pods, nil)
 	if ask == "" {
 		return line, nil
 	}
@@ -42,7 +44,7 @@ func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured)
 	case err != nil:
 		return "", fmt.Errorf("events of %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	line, _ = Explain(object, pods, events)
+	line, _ = explain(object, newest, pods, events)
 	return line, nil
 }
 

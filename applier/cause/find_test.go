@@ -2,11 +2,15 @@ package cause_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -152,6 +156,62 @@ func expect(t *testing.T, c *clustertest.Cluster, apiVersion, kind, name, want s
 			return fmt.Errorf("%d lists", r.lists)
 		}
 		return nil
+	})
+}
+
+// The Pods of the revision that is wanted tell, not those that were made last: a
+// Deployment replaces Pods of its old revision while the new one isn't ready.
+func TestFindNewestRevision(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	deployment := func(image string) string {
+		return `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: "` + image + `"}]}
+`
+	}
+	c.Apply(t, deployment("example.com/old:never-ready"))
+	expect(t, c, "apps/v1", "Deployment", "web", `pod web-\w+-\w+: container app runs, but isn't ready; 2 pods alike`)
+	c.Apply(t, deployment("example.com/new:missing"))
+	wanted := regexp.MustCompile(`^pod web-\w+-\w+: image example.com/new:missing can't be pulled`)
+	find := func(ctx context.Context) error {
+		got, err := cause.Find(ctx, &reader{cluster: c}, c.Get(t, "apps/v1", "Deployment", "web"))
+		if err == nil && !wanted.MatchString(got) {
+			err = fmt.Errorf("got %q", got)
+		}
+		return err
+	}
+	clustertest.Eventually(t, patience, find)
+	pods, err := c.Client.CoreV1().Pods(c.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods.Items {
+		if strings.Contains(pod.Spec.Containers[0].Image, "old") {
+			if err := c.Client.CoreV1().Pods(c.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	clustertest.Eventually(t, patience, func(ctx context.Context) error {
+		now, err := c.Client.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, pod := range now.Items {
+			replaced := !slices.ContainsFunc(pods.Items, func(old corev1.Pod) bool { return old.UID == pod.UID })
+			if replaced && strings.Contains(pod.Spec.Containers[0].Image, "old") && pod.Status.Phase == corev1.PodRunning {
+				return find(ctx)
+			}
+		}
+		return errors.New("no Pod of the old revision was made anew")
 	})
 }
 
