@@ -177,7 +177,7 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.Applica
 // stepBack undoes the apply to an object that somebody made at the same
 // moment: it was meant to be created.
 func (c *Client) stepBack(ctx context.Context, a address, want *engine.Application, live *unstructured.Unstructured) error {
-	if err := c.release(ctx, a, live.GetUID(), nil); err != nil && !errors.Is(err, errChanged) {
+	if err := c.release(ctx, a, claim{uid: live.GetUID()}, nil); err != nil && !errors.Is(err, errChanged) {
 		return err
 	}
 	return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was created by somebody else at the same moment"}

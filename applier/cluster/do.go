@@ -7,7 +7,8 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// Do carries out one action on an object. Record and Others are about
+// Do carries out one action on an object. Owner selects the labels of the graph:
+// what is to be deleted or released must still have them. Record and Others are about
 // inventories, which are their store's; Explain is that of package cause.
 func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.Outcome {
 	if a.Verb == engine.Survey {
@@ -23,15 +24,16 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 		return engine.Outcome{Err: failure(err)}
 	}
 	var o engine.Outcome
+	was := claim{a.UID, a.ResourceVersion, owner}
 	switch a.Verb {
 	case engine.Read:
 		o.Object, o.Err = c.get(ctx, at)
 	case engine.Apply:
 		o = c.apply(ctx, at, a.Apply)
 	case engine.Delete:
-		o.Object, o.Err = c.delete(ctx, at, a.UID)
+		o.Object, o.Err = c.delete(ctx, at, was)
 	case engine.Release:
-		if o.Err = c.release(ctx, at, a.UID, a.To); o.Err == nil {
+		if o.Err = c.release(ctx, at, was, a.To); o.Err == nil {
 			o.Object, o.Err = c.get(ctx, at)
 		}
 	}

@@ -89,7 +89,7 @@ func (k *Kinds) ask(ctx context.Context, gv schema.GroupVersion) (map[string]Kin
 	if gv.Group == "" {
 		path = "/api/" + gv.Version
 	}
-	raw, err := k.rest.Get().AbsPath(path).Do(ctx).Raw()
+	raw, err := rawOf(k.rest.Get().AbsPath(path).Do(ctx))
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -121,7 +121,7 @@ func (k *Kinds) All(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	var groups metav1.APIGroupList
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	raw, err := k.rest.Get().AbsPath("/apis").Do(ctx).Raw()
+	raw, err := rawOf(k.rest.Get().AbsPath("/apis").Do(ctx))
 	if err == nil {
 		err = json.Unmarshal(raw, &groups)
 	}

@@ -105,15 +105,21 @@ func (c *Client) patch(ctx context.Context, a address, kind types.PatchType, bod
 
 // answer reads an object. (Result.Into reads it twice, to learn its kind first.)
 func answer(result rest.Result) (*unstructured.Unstructured, error) {
-	if err := result.Error(); err != nil {
-		return nil, err
-	}
-	raw, err := result.Raw()
+	raw, err := rawOf(result)
 	if err != nil {
 		return nil, err
 	}
 	obj := &unstructured.Unstructured{}
 	return obj, utiljson.Unmarshal(raw, &obj.Object)
+}
+
+// rawOf is the body of an answer. The error is what the API server says, which
+// Result.Raw doesn't read.
+func rawOf(result rest.Result) ([]byte, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
 
 func path(a address) []string {

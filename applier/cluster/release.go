@@ -24,13 +24,13 @@ type operation struct {
 // release leaves an object to another graph, by its labels, or to nobody: then
 // its fields are given up too, so that no later apply of the graph's manager
 // removes them.
-func (c *Client) release(ctx context.Context, a address, uid types.UID, to *inventory.Owner) error {
+func (c *Client) release(ctx context.Context, a address, was claim, to *inventory.Owner) error {
 	live, err := c.get(ctx, a)
 	if err != nil {
 		return err
 	}
-	if live == nil || live.GetUID() != uid {
-		return errChanged
+	if err := was.holds(live); err != nil {
+		return err
 	}
 	metadata := []operation{{"replace", "/metadata/labels", releasedLabels(live, to)}}
 	if to == nil {
