@@ -183,6 +183,9 @@ func nameProblems(doc render.Document, g *v1alpha1.ResourceGraph) render.Problem
 // placed gives a problem of a graph its place in the document.
 func placed(doc render.Document, g *v1alpha1.ResourceGraph, p graph.Problem) render.Problem {
 	path, at := p.Path, "spec.graph."+p.Path
+	if strings.HasPrefix(p.Path, "spec.") {
+		at = p.Path
+	}
 	if p.Node != "" {
 		path = strings.TrimSuffix("nodes."+p.Node+"."+p.Path, ".")
 		i := slices.IndexFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool { return n.ID == p.Node })

@@ -24,7 +24,7 @@ const (
 func Check(rg *v1alpha1.ResourceGraph) []Problem { return Read(rg).Problems() }
 
 // Problems returns everything that is wrong with the graph: node by node in
-// their order, then cycles, outputs and violations.
+// their order, then its policies, cycles, outputs and violations.
 func (g *Graph) Problems() []Problem {
 	var problems []Problem
 	add := func(node, path, message, hint string) {
@@ -52,6 +52,7 @@ func (g *Graph) Problems() []Problem {
 		n.checkApplyPolicy(add)
 		g.checkObject(n, objects, add)
 	}
+	g.checkPolicies(add)
 	problems = append(problems, g.cycleProblems()...)
 	problems = append(problems, g.outputs...)
 	problems = append(problems, g.outputSecrets()...)

@@ -282,3 +282,43 @@ func TestCheckReadsObjects(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+func TestCheckPolicies(t *testing.T) {
+	for _, test := range []struct {
+		name, spec string
+		want       []string
+	}{
+		{"sound", "{deletionPolicy: Orphan, driftPolicy: Report, adopt: {mode: LabelSelector, strategy: Mirror, labelSelector: {matchLabels: {a: b}}}}", nil},
+		{"defaults", "{adopt: {resources: [{apiVersion: v1, kind: Secret, name: a}]}}", nil},
+		{"unknown words", "{deletionPolicy: delete, driftPolicy: Ignore, adopt: {mode: explicit, strategy: Take}}", []string{
+			`spec.deletionPolicy: unknown policy "delete" (one of Delete, Orphan)`,
+			`spec.driftPolicy: unknown policy "Ignore" (one of Correct, Report)`,
+			`spec.adopt.mode: unknown mode "explicit" (one of Explicit, LabelSelector)`,
+			`spec.adopt.strategy: unknown strategy "Take" (one of TakeOwnership, Mirror)`,
+		}},
+		{"objects", "{adopt: {resources: [{}, {apiVersion: a/b/c, kind: K, name: n}]}}", []string{
+			"spec.adopt.resources[0].apiVersion: is missing", "spec.adopt.resources[0].kind: is missing", "spec.adopt.resources[0].name: is missing",
+			`spec.adopt.resources[1].apiVersion: "a/b/c" is not an apiVersion (such as v1 or apps/v1)`,
+		}},
+		{"a selector that isn't read", "{adopt: {labelSelector: {matchLabels: {a: b}}}}", []string{"spec.adopt.labelSelector: is only for mode LabelSelector"}},
+		{"no selector", "{adopt: {mode: LabelSelector}}", []string{"spec.adopt.labelSelector: is missing (mode LabelSelector takes the objects that it selects)"}},
+		{"a selector of everything", "{adopt: {mode: LabelSelector, labelSelector: {}}}", []string{"spec.adopt.labelSelector: selects everything (name labels that the objects have)"}},
+		{"a wrong selector", "{adopt: {mode: LabelSelector, labelSelector: {matchExpressions: [{key: a, operator: Is}]}}}", []string{
+			`spec.adopt.labelSelector: "Is" is not a valid label selector operator`,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rg := parse(t, sound)
+			if err := yaml.UnmarshalStrict([]byte(test.spec), &rg.Spec); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range Check(rg) {
+				got = append(got, p.String())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

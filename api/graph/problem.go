@@ -8,7 +8,7 @@ type Problem struct {
 	Node string
 	// Path is where in the node, such as dependencies[1] or resource.spec.ip;
 	// where Node is "" it begins at the graph, as in outputs.endpoint or, for a
-	// node without id, nodes[3].
+	// node without id, nodes[3]; or at the object, as in spec.adopt.mode.
 	Path    string
 	Message string
 	// Hint says how to mend it, where that is known.

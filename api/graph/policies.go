@@ -1,0 +1,55 @@
+package graph
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// checkPolicies looks at what a graph says beside its nodes. Their paths begin
+// with spec.
+func (g *Graph) checkPolicies(add addFunc) {
+	spec := &g.source.Spec
+	checkOneOf(add, "", "spec.deletionPolicy", "policy", spec.DeletionPolicy, v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan)
+	checkOneOf(add, "", "spec.driftPolicy", "policy", spec.DriftPolicy, v1alpha1.DriftCorrect, v1alpha1.DriftReport)
+	if spec.Adopt != nil {
+		checkAdopt(spec.Adopt, add)
+	}
+}
+
+// checkAdopt refuses what would be read as another thing than was meant: an
+// object that is taken by mistake isn't given back.
+func checkAdopt(adopt *v1alpha1.Adopt, add addFunc) {
+	checkOneOf(add, "", "spec.adopt.mode", "mode", adopt.Mode, v1alpha1.AdoptExplicit, v1alpha1.AdoptLabelSelector)
+	checkOneOf(add, "", "spec.adopt.strategy", "strategy", adopt.Strategy, v1alpha1.AdoptTakeOwnership, v1alpha1.AdoptMirror)
+	for i, ref := range adopt.Resources {
+		path := fmt.Sprintf("spec.adopt.resources[%d].", i)
+		if ref.APIVersion == "" {
+			add("", path+"apiVersion", "is missing", "")
+		} else if _, err := schema.ParseGroupVersion(ref.APIVersion); err != nil {
+			add("", path+"apiVersion", fmt.Sprintf("%q is not an apiVersion", ref.APIVersion), "such as v1 or apps/v1")
+		}
+		if ref.Kind == "" {
+			add("", path+"kind", "is missing", "")
+		}
+		if ref.Name == "" {
+			add("", path+"name", "is missing", "")
+		}
+	}
+	const path = "spec.adopt.labelSelector"
+	selector, err := metav1.LabelSelectorAsSelector(adopt.LabelSelector)
+	switch {
+	case err != nil:
+		add("", path, err.Error(), "")
+	case adopt.LabelSelector == nil && adopt.Mode == v1alpha1.AdoptLabelSelector:
+		add("", path, "is missing", "mode LabelSelector takes the objects that it selects")
+	case adopt.LabelSelector == nil:
+	case adopt.Mode == v1alpha1.AdoptExplicit || adopt.Mode == "":
+		add("", path, "is only for mode LabelSelector", "")
+	case selector.Empty():
+		add("", path, "selects everything", "name labels that the objects have")
+	}
+}
