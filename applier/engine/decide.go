@@ -10,9 +10,11 @@ import (
 	"github.com/pequod-io/pequod/applier/readiness"
 )
 
-// decision is what is to be done about one object: exactly one field is set.
+// decision is what is to be done about one object: exactly one field is set,
+// but that an object may be left as it is although it drifted.
 type decision struct {
 	unchanged bool
+	drifted   bool
 	wait      string
 	failure   *Failure
 	apply     *Application
@@ -46,7 +48,7 @@ func (e *Engine) decide(n *node, seen *observed) decision {
 		}
 		want.Drift = asApplied
 		if want.Drift && e.opts.ReportDrift {
-			return decision{unchanged: true}
+			return decision{unchanged: true, drifted: true}
 		}
 	case seen.owned && !seen.mine && !n.listed:
 		return decision{failure: &Failure{

@@ -40,6 +40,8 @@ type Status struct {
 	BlockedBy string
 	// Op is what was done to the object, "" if nothing was yet.
 	Op Operation
+	// Drifted says that others changed the object, and that it is left so.
+	Drifted bool
 	// Taken are the fields that the last apply took from other managers.
 	Taken     []Conflict
 	AppliedAt time.Time
@@ -53,7 +55,7 @@ type Status struct {
 // equal says whether nothing changed that is shown.
 func (s *Status) equal(t *Status) bool {
 	return s.Phase == t.Phase && s.Message == t.Message && s.Op == t.Op && s.Reason == t.Reason &&
-		s.BlockedBy == t.BlockedBy && s.Attempts == t.Attempts && s.NextAttempt.Equal(t.NextAttempt) &&
+		s.BlockedBy == t.BlockedBy && s.Drifted == t.Drifted && s.Attempts == t.Attempts && s.NextAttempt.Equal(t.NextAttempt) &&
 		s.AppliedAt.Equal(t.AppliedAt) && s.ReadyAt.Equal(t.ReadyAt) && slices.Equal(s.Taken, t.Taken)
 }
 

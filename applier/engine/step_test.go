@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -211,8 +212,16 @@ func TestReportDrift(t *testing.T) {
 	b.complete()
 	b.Observe(configMap(t, self, "a", "u-a", 20, "9"))
 	b.expect("")
-	if b.last.Phase != Completed {
-		t.Errorf("phase %s", b.last.Phase)
+	if s := b.Statuses()[0]; b.last.Phase != Completed || s.Phase != v1alpha1.NodeReady || !s.Drifted {
+		t.Errorf("phase %s, status %+v", b.last.Phase, s)
+	}
+	if len(b.last.Changes) != 1 || !b.last.Changes[0].Drifted {
+		t.Errorf("changes %+v", b.last.Changes)
+	}
+	b.Observe(configMap(t, self, "a", "u-a", 21, "1"))
+	b.expect("")
+	if s := b.Statuses()[0]; s.Drifted {
+		t.Errorf("changed back: %+v", s)
 	}
 }
 

@@ -54,6 +54,9 @@ func (e *Engine) visit(n *node) {
 		return
 	}
 	d := e.decide(n, seen)
+	if n.status.Drifted != d.drifted {
+		n.status.Drifted, n.touched = d.drifted, true
+	}
 	switch {
 	case d.unchanged:
 		e.own(n, seen)
