@@ -3,8 +3,8 @@ package cluster
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,12 +34,12 @@ func (c *Client) apply(ctx context.Context, a address, want *engine.Application)
 		// The API server refuses to apply to another object of that name.
 		object["metadata"].(map[string]any)["uid"] = string(want.UID)
 	}
+	if want.UID == "" && !c.DryRun {
+		return c.create(ctx, a, want, object)
+	}
 	live, created, taken, err := c.applyPatch(ctx, a, want, object)
 	if err != nil {
 		return engine.Outcome{Err: err}
-	}
-	if want.UID == "" && !created && !c.DryRun {
-		return engine.Outcome{Err: c.stepBack(ctx, a, want, live), Object: nil}
 	}
 	changed := created || before == "" || before != live.GetResourceVersion()
 	return engine.Outcome{Object: live, Created: created, Changed: changed, Taken: taken}
@@ -174,11 +174,22 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.Applica
 	return live, created, taken, err
 }
 
-// stepBack undoes the apply to an object that somebody made at the same
-// moment: it was meant to be created.
-func (c *Client) stepBack(ctx context.Context, a address, want *engine.Application, live *unstructured.Unstructured) error {
-	if err := c.release(ctx, a, claim{uid: live.GetUID()}, nil); err != nil && !errors.Is(err, errChanged) {
-		return err
+// noVersion is a resourceVersion that no object has: etcd counts from 1, and the
+// first write makes it 2. An apply that carries it creates an object, and is a
+// conflict where there is one.
+const noVersion = "1"
+
+// create applies an object that must not exist: one that does isn't touched.
+func (c *Client) create(ctx context.Context, a address, want *engine.Application, object map[string]any) engine.Outcome {
+	metadata := object["metadata"].(map[string]any)
+	metadata["resourceVersion"] = noVersion
+	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}
+	live, created, err := c.patch(ctx, a, types.ApplyPatchType, object, options)
+	switch {
+	case apierrors.IsConflict(err), err == nil && !created:
+		return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonExists, Message: "exists already"}}
+	case err != nil:
+		return engine.Outcome{Err: err}
 	}
-	return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was created by somebody else at the same moment"}
+	return engine.Outcome{Object: live, Created: true, Changed: true}
 }

@@ -168,6 +168,8 @@ const (
 	ReasonQuotaExceeded        = "QuotaExceeded"
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 	ReasonWebhookFailed        = "WebhookFailed"
-	ReasonApplyFailed          = "ApplyFailed"
-	ReasonDeleteFailed         = "DeleteFailed"
+	// ReasonExists is of an apply that was to create an object.
+	ReasonExists       = "AlreadyExists"
+	ReasonApplyFailed  = "ApplyFailed"
+	ReasonDeleteFailed = "DeleteFailed"
 )

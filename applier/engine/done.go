@@ -160,6 +160,9 @@ func (e *Engine) doneApply(a Action, n *node, o Outcome) {
 		if !errors.As(o.Err, &f) || !f.Terminal {
 			e.Forget(n.key) // whether it was written isn't known
 		}
+		if f != nil && f.Reason == ReasonExists && n.state.failures == 1 {
+			n.state.retryAt = e.now // what it is decides what is done, and that is to be read only
+		}
 		if o.Object != nil {
 			e.Observe(o.Object)
 		}
