@@ -64,6 +64,9 @@ type Result struct {
 	// Outputs are those that could be told; Unknown says why the others couldn't.
 	Outputs map[string]any
 	Unknown map[string]error
+	// Trouble is what kept the run from asking the cluster when it ended, nil if
+	// nothing did.
+	Trouble error
 }
 
 // Errors that end a run before it is complete. The result says where it stood.

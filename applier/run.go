@@ -23,6 +23,7 @@ type run struct {
 	done    chan answer
 	seen    chan cluster.Event
 	watched *watches
+	guard   guard
 	flying  int
 }
 
@@ -46,15 +47,31 @@ func (a *Applier) run(ctx context.Context, e *engine.Engine, o Options) (*Result
 		slots: make(chan struct{}, concurrency), done: make(chan answer, concurrency),
 		seen: make(chan cluster.Event, 64),
 	}
+	r.guard.revision, r.guard.checked = e.Inventory().Revision, r.now()
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	r.watched = newWatches(watching, a.Client, e.Owner(), r.seen)
 	phase, err := r.loop(ctx)
 	if err != nil {
-		err = errors.Join(err, r.wrapUp(ctx))
+		err = errors.Join(err, r.wrapUp(ctx, errors.Is(err, ErrSuperseded)))
 	}
 	outputs, unknown := e.Outputs()
-	return &Result{Phase: phase, Statuses: e.Statuses(), Outputs: outputs, Unknown: unknown}, err
+	return &Result{
+		Phase: phase, Statuses: e.Statuses(), Outputs: outputs, Unknown: unknown, Trouble: r.trouble(ctx, err),
+	}, err
+}
+
+// trouble is what keeps a run that ran out of time from asking the cluster. One
+// that only waited for watches doesn't know that nobody answers any more.
+func (r *run) trouble(ctx context.Context, err error) error {
+	trouble := r.engine.Trouble()
+	if trouble != nil || !errors.Is(err, ErrTimeout) {
+		return trouble
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	_, trouble = r.Inventories.Load(end, r.engine.Owner())
+	return trouble
 }
 
 func (r *run) loop(ctx context.Context) (engine.Phase, error) {
@@ -72,7 +89,7 @@ func (r *run) loop(ctx context.Context) (engine.Phase, error) {
 			return step.Phase, r.engine.Err()
 		}
 		if !r.options.Wait && r.flying == 0 && r.applied() {
-			return step.Phase, r.wrapUp(ctx)
+			return step.Phase, r.wrapUp(ctx, false)
 		}
 		r.watched.follow(r.engine)
 		if !step.Wake.IsZero() {
@@ -129,6 +146,9 @@ func (r *run) observe(ev cluster.Event) {
 // meanwhile ends the run, unless they apply the same.
 func (r *run) answer(a answer) error {
 	r.flying--
+	if errors.Is(a.outcome.Err, ErrSuperseded) {
+		return fmt.Errorf("graph %s: %w", r.engine.Owner(), ErrSuperseded)
+	}
 	var conflict *configmap.ConflictError
 	if a.action.Verb == engine.Record && errors.As(a.outcome.Err, &conflict) {
 		stored, err := r.load(context.Background(), r.engine.Owner())
@@ -171,6 +191,10 @@ func (r *run) start(ctx, working context.Context, a engine.Action) {
 
 func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
 	switch a.Verb {
+	case engine.Apply, engine.Delete, engine.Release:
+		if err := r.mayWrite(ctx); err != nil {
+			return engine.Outcome{Err: err}
+		}
 	case engine.Record:
 		inv := *a.Inventory
 		var err error
@@ -178,6 +202,9 @@ func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
 			err = r.Inventories.Remove(ctx, &inv)
 		} else {
 			err = r.Inventories.Save(ctx, &inv)
+		}
+		if err == nil {
+			r.guard.believe(r.now())
 		}
 		return engine.Outcome{Saved: &inv, Err: recordError(&inv, err)}
 	case engine.Others:
@@ -220,8 +247,9 @@ func (r *run) applied() bool {
 // farewell bounds how long a run that is stopped takes to write down what it did.
 const farewell = 10 * time.Second
 
-// wrapUp waits for the requests under way and records what came of them.
-func (r *run) wrapUp(ctx context.Context) error {
+// wrapUp waits for the requests under way and records what came of them, in the
+// inventory of another run if one took over.
+func (r *run) wrapUp(ctx context.Context, superseded bool) error {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
 	for r.flying > 0 {
@@ -233,6 +261,12 @@ func (r *run) wrapUp(ctx context.Context) error {
 		case <-end.Done():
 			return fmt.Errorf("graph %s: %d requests weren't answered; the next run will see what came of them", r.engine.Owner(), r.flying)
 		}
+	}
+	if superseded {
+		if err := r.bequeath(end); err != nil {
+			return fmt.Errorf("graph %s: recording what was done: %w", r.engine.Owner(), err)
+		}
+		return nil
 	}
 	if inv, changed := r.engine.Unsaved(); changed {
 		if err := r.Inventories.Save(end, inv); err != nil {

@@ -123,6 +123,7 @@ const (
 func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored *inventory.Inventory) (*State, error) {
 	e, err := engine.New(rg, stored, engine.Options{
 		ReadOnly: true, Prune: true, AllowEmpty: true, Explain: explain, Namespaced: a.namespaced(ctx),
+		ReportDrift: rg.Spec.DriftPolicy == v1alpha1.DriftReport,
 	})
 	if err != nil {
 		return nil, err

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -135,30 +132,11 @@ func kubeconfigError(err error) error {
 // error of the way to it, without the names of Go's packages. Other errors stay
 // as they are.
 func clusterError(err error) error {
-	var sent *url.Error
 	if apierrors.IsUnauthorized(err) {
 		return errors.New("the cluster doesn't accept these credentials (Unauthorized)")
 	}
-	if !errors.As(err, &sent) {
-		return err
+	if way := cluster.Unreachable(err); way != nil {
+		return way
 	}
-	host := sent.URL
-	if u, err := url.Parse(sent.URL); err == nil && u.Host != "" {
-		host = u.Scheme + "://" + u.Host
-	}
-	return fmt.Errorf("cluster %s can't be reached: %s", host, networkCause(sent.Err))
-}
-
-func networkCause(err error) string {
-	var (
-		errno syscall.Errno
-		dns   *net.DNSError
-	)
-	switch {
-	case errors.As(err, &dns):
-		return dns.Err + ": " + dns.Name
-	case errors.As(err, &errno):
-		return errno.Error()
-	}
-	return err.Error()
+	return err
 }

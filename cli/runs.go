@@ -51,9 +51,9 @@ const (
 	graphsAtOnce = 8
 	// explainEvery is how often it is looked up why an object isn't ready.
 	explainEvery = 2 * time.Second
-	// pollEvery is how often objects that are waited for are read: watches may
-	// be forbidden, and miss what happens while they are opened.
-	pollEvery = 5 * time.Second
+	// pollEvery is how often objects that are waited for are read: it may be
+	// forbidden to watch them.
+	pollEvery = 30 * time.Second
 	// Failed requests are tried again after these times.
 	firstRetry, lastRetry = 500 * time.Millisecond, 15 * time.Second
 )
@@ -145,10 +145,17 @@ func endCode(e progress.End) int {
 	switch {
 	case e.Ready():
 		return exitYes
-	case e.Err == nil, errors.Is(e.Err, applier.ErrTimeout), errors.Is(e.Err, engine.ErrEmpty), errors.As(e.Err, &invalid):
+	case e.Result != nil && e.Result.Trouble != nil:
+		return exitNoAnswer // how the objects are isn't known
+	case e.Err == nil, timedOut(e.Err), errors.Is(e.Err, engine.ErrEmpty), errors.As(e.Err, &invalid):
 		return exitNo
 	}
 	return exitNoAnswer
+}
+
+// timedOut says that an error is that the time was up, and nothing else.
+func timedOut(err error) bool {
+	return !slices.ContainsFunc(allErrors(err), func(err error) bool { return !errors.Is(err, applier.ErrTimeout) })
 }
 
 // printRunErrors prints what ended runs, beyond what their summaries say. What
@@ -156,7 +163,11 @@ func endCode(e progress.End) int {
 func printRunErrors(w io.Writer, ends []progress.End) {
 	var said []string
 	for _, e := range ends {
-		for _, err := range allErrors(e.Err) {
+		errs := allErrors(e.Err)
+		if e.Result != nil && e.Result.Trouble != nil && !e.Ready() {
+			errs = append(errs, e.Result.Trouble)
+		}
+		for _, err := range errs {
 			if errors.Is(err, applier.ErrTimeout) || e.Result != nil && errors.Is(err, context.Canceled) {
 				continue
 			}
@@ -169,7 +180,10 @@ func printRunErrors(w io.Writer, ends []progress.End) {
 			case errors.Is(err, engine.ErrEmpty):
 				text += "; allow it with --allow-empty"
 			}
-			if text = strings.ReplaceAll(text, "\n", " "); !slices.Contains(said, text) {
+			text = strings.ReplaceAll(text, "\n", " ")
+			// Where the way to the cluster is broken, everything ends with that.
+			known := func(line string) bool { return strings.HasSuffix(text, strings.TrimPrefix(line, "pequod: ")) }
+			if !slices.ContainsFunc(said, known) {
 				said = append(said, text)
 				fmt.Fprintln(w, text)
 			}

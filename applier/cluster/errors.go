@@ -39,6 +39,9 @@ func failure(err error) *engine.Failure {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		// The way to the server, not the server.
+		if way := Unreachable(err); way != nil {
+			err = way
+		}
 		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: oneline.Of(err.Error(), maxMessage)}
 	}
 	return classify(err, status.Status())

@@ -59,6 +59,8 @@ type change struct {
 	BlockedBy string `json:"blockedBy,omitempty"`
 	// Taken are fields that were taken from other managers.
 	Taken []taken `json:"taken,omitempty"`
+	// Drifted says that others changed the object, and that the graph leaves it so.
+	Drifted bool `json:"drifted,omitempty"`
 	// Attempts counts the tries that failed in a row.
 	Attempts    int        `json:"attempts,omitempty"`
 	NextAttempt *time.Time `json:"nextAttempt,omitempty"`
@@ -85,6 +87,8 @@ type result struct {
 	Ready bool `json:"ready"`
 	// Error is what ended it before it was through.
 	Error string `json:"error,omitempty"`
+	// Trouble is what kept the run from asking the cluster when it ended.
+	Trouble string `json:"trouble,omitempty"`
 	// Elapsed is in seconds.
 	Elapsed float64 `json:"elapsed"`
 	// Counts are by op.
@@ -105,6 +109,8 @@ type nodeCounts struct {
 	Ready   int `json:"ready"`
 	Failed  int `json:"failed"`
 	Blocked int `json:"blocked"`
+	// Drifted nodes are ready, and were changed by others since they were applied.
+	Drifted int `json:"drifted,omitempty"`
 }
 
 func (j *JSON) write(e any) {
@@ -131,7 +137,7 @@ func (j *JSON) Change(graph inventory.Owner, e applier.Event) {
 	c := change{
 		header: header{e.Time.UTC(), kind, graph.String()},
 		Node:   e.ID, Wave: e.Wave + 1, Phase: e.Phase, Op: e.Op, Reason: e.Reason,
-		Message: e.Message, BlockedBy: e.BlockedBy, Attempts: e.Attempts,
+		Message: e.Message, BlockedBy: e.BlockedBy, Drifted: e.Drifted, Attempts: e.Attempts,
 		Object: objectRef{apiVersion(e.Status), e.Key.Kind, e.Key.Namespace, e.Key.Name},
 	}
 	for _, t := range e.Taken {
@@ -161,12 +167,15 @@ func (j *JSON) End(e End) {
 	r := result{
 		header: header{j.now().UTC(), "result", e.Graph.String()},
 		Ready:  e.Ready(), Elapsed: float64(e.Elapsed.Milliseconds()) / 1000, Counts: c.ops,
-		Nodes: nodeCounts{c.nodes, c.ready, c.failed, c.blocked},
+		Nodes: nodeCounts{c.nodes, c.ready, c.failed, c.blocked, c.drifted},
 	}
 	if e.Err != nil {
 		r.Error = oneLine(e.Err.Error())
 	}
 	if e.Result != nil {
+		if e.Result.Trouble != nil && !r.Ready {
+			r.Trouble = oneLine(e.Result.Trouble.Error())
+		}
 		r.Phase, r.Outputs = e.Result.Phase, e.Result.Outputs
 		for name, why := range e.Result.Unknown {
 			if r.Unknown == nil {

@@ -65,13 +65,17 @@ func news(was said, s engine.Status) (is said, lines []string) {
 	text := stateText(s)
 	switch s.Phase {
 	case v1alpha1.NodeReady:
+		ready := "ready"
+		if s.Drifted {
+			ready += ", " + driftText
+		}
 		switch {
 		case len(lines) > 0:
-			lines[0] += ", ready"
-		case was.state != "" && was.state != "ready":
-			lines = append(lines, "ready")
+			lines[0] += ", " + ready
+		case was.state != ready && (was.state != "" || s.Drifted):
+			lines = append(lines, ready)
 		}
-		is.state = "ready"
+		is.state = ready
 		return is, lines
 	case v1alpha1.NodePending, v1alpha1.NodeBlocked:
 		// Who waits for others is named at the end, if it still does.

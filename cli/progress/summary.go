@@ -22,9 +22,9 @@ var operations = []engine.Operation{
 // counts are how many nodes and objects are in which state.
 type counts struct {
 	// ops counts what was done; deletions only where the object is gone.
-	ops                            map[engine.Operation]int
-	nodes, ready, failed, blocked  int
-	leaving, deleting, gone, other int
+	ops                                    map[engine.Operation]int
+	nodes, ready, failed, blocked, drifted int
+	leaving, deleting, gone, other         int
 }
 
 func (e End) count() counts {
@@ -47,6 +47,9 @@ func (e End) count() counts {
 		switch s.Phase {
 		case v1alpha1.NodeReady:
 			c.ready++
+			if s.Drifted {
+				c.drifted++
+			}
 		case v1alpha1.NodeFailed:
 			c.failed++
 		case v1alpha1.NodeBlocked:
@@ -116,6 +119,8 @@ func (e End) concerns(s engine.Status) bool {
 	switch s.Phase {
 	case v1alpha1.NodePending:
 		return errors.Is(e.Err, applier.ErrTimeout)
+	case v1alpha1.NodeApplying:
+		return !errors.Is(e.Err, applier.ErrSuperseded)
 	case v1alpha1.NodeBlocked:
 		return e.Err == nil || e.timedOut()
 	default:
@@ -162,6 +167,9 @@ func (e End) verdict() string {
 func (e End) figures() string {
 	c := e.count()
 	text := c.opsText()
+	if c.drifted > 0 {
+		text += fmt.Sprintf("; %d changed by others", c.drifted)
+	}
 	if e.Err == nil && e.Result.Phase == engine.Completed {
 		return text
 	}

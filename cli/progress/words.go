@@ -19,6 +19,8 @@ func subject(s engine.Status) string {
 	return s.ID + " (" + s.Key.String() + ")"
 }
 
+const driftText = "but changed by others since it was applied"
+
 // state gives the word for a state and what there is to say about it.
 func state(s engine.Status) (word, detail string) {
 	word, detail = strings.ToLower(string(cmp.Or(s.Phase, v1alpha1.NodePending))), safetext.Line(s.Message, "")
@@ -29,6 +31,9 @@ func state(s engine.Status) (word, detail string) {
 		}
 	case v1alpha1.NodeReady:
 		detail = string(s.Op)
+		if s.Drifted {
+			detail += ", " + driftText
+		}
 	case v1alpha1.NodeDeleting:
 		detail = strings.TrimPrefix(strings.TrimPrefix(detail, "is being deleted"), ", ")
 	case v1alpha1.NodeGone:

@@ -43,7 +43,9 @@ type Node struct {
 	Reason     string             `json:"reason,omitempty"`
 	Message    string             `json:"message,omitempty"`
 	BlockedBy  string             `json:"blockedBy,omitempty"`
-	Needs      []string           `json:"needs,omitempty"`
+	// Drifted says that others changed the object, and that the graph leaves it so.
+	Drifted bool     `json:"drifted,omitempty"`
+	Needs   []string `json:"needs,omitempty"`
 }
 
 // reason is an error of an output without the output's name.
@@ -80,7 +82,7 @@ func NewReport(states []*applier.State) Report {
 				ID: n.ID, Wave: n.Wave + 1,
 				APIVersion: schema.GroupVersion{Group: n.Key.Group, Version: n.Version}.String(),
 				Kind:       n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
-				Phase: n.Phase, Reason: n.Reason, Message: n.Message, BlockedBy: n.BlockedBy, Needs: n.Needs,
+				Phase: n.Phase, Reason: n.Reason, Message: n.Message, BlockedBy: n.BlockedBy, Drifted: n.Drifted, Needs: n.Needs,
 			})
 		}
 		r.Graphs = append(r.Graphs, g)

@@ -139,6 +139,9 @@ func (t Tree) row(b *strings.Builder, branch string, n Node, cells []string, wid
 		line += padded + "  "
 	}
 	line += text(n.Message)
+	if n.Drifted {
+		line += "was changed by others since it was applied, and is left so"
+	}
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 

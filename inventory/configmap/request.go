@@ -25,13 +25,13 @@ func path(namespace string) string {
 
 func (s *Store) list(ctx context.Context, namespace, selector string) ([]corev1.ConfigMap, error) {
 	var list corev1.ConfigMapList
-	err := do(ctx, s.client.Get().AbsPath(path(namespace)).Param("labelSelector", selector), nil, &list)
+	err := s.do(ctx, s.client.Get().AbsPath(path(namespace)).Param("labelSelector", selector), nil, &list)
 	return list.Items, err
 }
 
 func (s *Store) get(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	object := &corev1.ConfigMap{}
-	return object, do(ctx, s.client.Get().AbsPath(path(namespace), name), nil, object)
+	return object, s.do(ctx, s.client.Get().AbsPath(path(namespace), name), nil, object)
 }
 
 func (s *Store) create(ctx context.Context, object *corev1.ConfigMap) (*corev1.ConfigMap, error) {
@@ -39,25 +39,27 @@ func (s *Store) create(ctx context.Context, object *corev1.ConfigMap) (*corev1.C
 	stored := &corev1.ConfigMap{}
 	request := s.client.Post().AbsPath(path(object.Namespace)).Param("fieldManager", fieldManager).
 		SetHeader("Content-Type", "application/json")
-	return stored, do(ctx, request, object, stored)
+	return stored, s.do(ctx, request, object, stored)
 }
 
 // patch merges patch into an object.
 func (s *Store) patch(ctx context.Context, namespace, name string, patch headPatch) (*corev1.ConfigMap, error) {
 	stored := &corev1.ConfigMap{}
 	request := s.client.Patch(types.MergePatchType).AbsPath(path(namespace), name).Param("fieldManager", fieldManager)
-	return stored, do(ctx, request, patch, stored)
+	return stored, s.do(ctx, request, patch, stored)
 }
 
 func (s *Store) remove(ctx context.Context, namespace, name string, options metav1.DeleteOptions) error {
 	options.APIVersion, options.Kind = "v1", "DeleteOptions"
 	request := s.client.Delete().AbsPath(path(namespace), name).SetHeader("Content-Type", "application/json")
-	return do(ctx, request, options, nil)
+	return s.do(ctx, request, options, nil)
 }
 
 // do sends a request with body, unless that is nil, and reads what is answered
 // into answer, unless that is nil.
-func do(ctx context.Context, request *rest.Request, body, answer any) error {
+func (s *Store) do(ctx context.Context, request *rest.Request, body, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
 	request.SetHeader("Accept", "application/json")
 	if body != nil {
 		text, err := json.Marshal(body)

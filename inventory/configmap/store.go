@@ -17,6 +17,7 @@ package configmap
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -48,15 +49,22 @@ const annotationWrite = "pequod.io/inventory-write"
 // requests up to 1.5 MiB, the API server ConfigMaps up to 1 MiB.
 const partLimit = 700 << 10
 
+// requestTimeout bounds how long a server that doesn't answer is waited for.
+const requestTimeout = 30 * time.Second
+
 // Store keeps inventories. It is safe for concurrent use.
 type Store struct {
 	client rest.Interface
 	limit  int
+	// timeout bounds each request.
+	timeout time.Duration
 }
 
 // NewStore is a store that makes its requests through client, whichever API
 // group and encoding that was made for.
-func NewStore(client rest.Interface) *Store { return &Store{client: client, limit: partLimit} }
+func NewStore(client rest.Interface) *Store {
+	return &Store{client: client, limit: partLimit, timeout: requestTimeout}
+}
 
 // ConflictError says that an inventory was saved or removed by somebody else
 // since it was read. Read it again, and decide again.
