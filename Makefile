@@ -24,7 +24,7 @@ CLUSTER_FLAGS ?=
 GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint generate verify bench bench-cluster cluster testcluster parity
+.PHONY: help demo build test soak lint generate verify bench bench-cluster cluster testcluster parity
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,12 @@ test: ## Run every test, and the race detector where a C compiler is at hand
 	else \
 		echo 'no C compiler: the race detector was left out'; \
 	fi
+
+# SOAK is how often pequod apply, and the library beneath it, are killed.
+SOAK ?= 200
+
+soak: ## Kill pequod apply again and again in upgrades under faults, and look what comes of it
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=2h -run '^TestKilled$$' ./cli/clusterscripts ./applier
 
 lint: ## Run go vet and staticcheck
 	$(GO) vet ./...

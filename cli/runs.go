@@ -171,7 +171,8 @@ func printRunErrors(w io.Writer, ends []progress.End) {
 			if errors.Is(err, applier.ErrTimeout) || e.Result != nil && errors.Is(err, context.Canceled) {
 				continue
 			}
-			text := fmt.Sprintf("pequod: graph %s: %v", e.Graph, err)
+			about := fmt.Sprintf("graph %s: ", e.Graph)
+			text := "pequod: " + about + strings.TrimPrefix(err.Error(), about)
 			switch plain := clusterError(err); {
 			case errors.Is(err, context.Canceled):
 				text = "pequod: interrupted"

@@ -7,6 +7,9 @@ import "fmt"
 // an object. It is what keeps a run from getting on when the cluster goes away.
 // Nil if there is none; what stopped the engine for good is [Engine.Err].
 func (e *Engine) Trouble() error {
+	if e.stop != nil {
+		return nil
+	}
 	for _, part := range []struct {
 		what  string
 		state *failureState

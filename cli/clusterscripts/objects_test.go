@@ -1,6 +1,8 @@
 package clusterscripts_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/clustertest/faultproxy"
 )
 
 // read gives an object of the script's namespace, nil if there is none.
@@ -78,5 +81,30 @@ func field(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg 
 	}
 	if got := fmt.Sprint(value); (got == args[4]) == neg {
 		ts.Fatalf("%s %s: %s is %s", args[1], args[2], args[3], got)
+	}
+}
+
+// server makes the API server of $PROXY go and come back, or leave the writers of
+// inventories without an answer, until it answers again; asked waits until one
+// has asked: server down|up|hangs|asked|answers.
+func server(t *testing.T, proxy *faultproxy.Proxy, ts *testscript.TestScript, args []string) {
+	switch strings.Join(args, " ") {
+	case "down":
+		ts.Check(proxy.Down())
+	case "up":
+		ts.Check(proxy.Up())
+	case "hangs":
+		proxy.Inject(faultproxy.Rule{Verbs: []string{"patch"}, Resources: []string{"configmaps"}, Faults: []faultproxy.Fault{faultproxy.Hang{}}})
+	case "asked":
+		clustertest.Eventually(t, time.Minute, func(context.Context) error {
+			if len(proxy.Faults()) == 0 {
+				return errors.New("nobody has asked")
+			}
+			return nil
+		})
+	case "answers":
+		proxy.Inject()
+	default:
+		ts.Fatalf("usage: server down|up|hangs|asked|answers")
 	}
 }

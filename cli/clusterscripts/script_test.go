@@ -1,6 +1,8 @@
 // Package clusterscripts_test runs the specification of the commands that talk to
 // a cluster: testdata holds one file for each behaviour, with its input, its
-// commands and what they print. Each has a namespace of its own, $NAMESPACE.
+// commands and what they print. Each has a namespace of its own, $NAMESPACE, and
+// besides the cluster's kubeconfig, $KUBECONFIG, one of a way to the cluster that
+// the script can break, $PROXY.
 package clusterscripts_test
 
 import (
@@ -35,6 +37,7 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			c := clustertest.Start(t)
+			proxy := c.Proxy(t, 1)
 			testscript.Run(t, testscript.Params{
 				Files:               []string{file},
 				RequireExplicitExec: true,
@@ -44,6 +47,7 @@ func TestScripts(t *testing.T) {
 					env.Setenv("KUBECONFIG", c.Kubeconfig)
 					env.Setenv("NAMESPACE", c.Namespace)
 					env.Setenv("PEQUOD_NAMESPACE", c.Namespace)
+					env.Setenv("PROXY", c.WriteKubeconfig(t, proxy.Config(c.Config)))
 					return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -53,6 +57,7 @@ func TestScripts(t *testing.T) {
 					"remove":  func(ts *testscript.TestScript, _ bool, args []string) { remove(t, c, ts, args) },
 					"appears": func(ts *testscript.TestScript, neg bool, args []string) { appears(t, c, ts, neg, args) },
 					"field":   func(ts *testscript.TestScript, neg bool, args []string) { field(t, c, ts, neg, args) },
+					"server":  func(ts *testscript.TestScript, _ bool, args []string) { server(t, proxy, ts, args) },
 					// create FILE: what others made.
 					"create": func(ts *testscript.TestScript, _ bool, args []string) { c.Apply(t, ts.ReadFile(args[0])) },
 					// patch MANAGER APIVERSION KIND NAME PATCH: what others changed.
