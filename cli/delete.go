@@ -65,7 +65,7 @@ isn't gone in time or can't be removed, 2 if the cluster couldn't be asked.`,
 	fl.StringVar(&o.cascade, "cascade", "foreground", "what becomes of dependents such as Pods: foreground, background or orphan")
 	fl.BoolVar(&o.orphan, "orphan", false, "leave all objects in the cluster and release them")
 	must(cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions(cascades, cobra.ShellCompDirectiveNoFileComp)))
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.ValidArgsFunction = completeGraphs(s, &o.clusterFlags, &o.namespace)
 	return cmd
 }
 

@@ -64,6 +64,7 @@ be asked or has no such graph.`,
 	fl.Lookup("namespace").Usage = "namespace of the graphs that are named, and of graphs and instances that name none"
 	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(statusFormats, ", "))
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
+	cmd.ValidArgsFunction = completeGraphs(s, &o.clusterFlags, &o.namespace)
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(statusFormats, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
