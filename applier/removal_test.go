@@ -84,3 +84,27 @@ func TestKindsRefused(t *testing.T) {
 		t.Errorf("error %v; want the server's own", err)
 	}
 }
+
+// A name that leads elsewhere is refused before any request: it may stand in an
+// inventory that somebody edited.
+func TestNamesThatLeadElsewhere(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	proxy := c.Proxy(t, 1)
+	b := benchOn(t, c, proxy.Config(c.Config))
+	b.Cluster.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {name: s}}`)
+	uid := b.Get(t, "v1", "Secret", "s").GetUID()
+	for _, verb := range []engine.Verb{engine.Read, engine.Delete, engine.Release, engine.Apply} {
+		o := b.applier.Client.Do(t.Context(), "", engine.Action{
+			Verb: verb, Key: inventory.Key{Kind: "ConfigMap", Namespace: b.Namespace, Name: "../secrets/s"}, Version: "v1", UID: uid,
+			Apply: &engine.Application{Object: map[string]any{}},
+		})
+		var f *engine.Failure
+		if !errors.As(o.Err, &f) || !f.Terminal || f.Reason != engine.ReasonInvalid {
+			t.Errorf("%s: %v", verb, o.Err)
+		}
+	}
+	if n := len(proxy.Requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -320,5 +321,29 @@ func TestCheckPolicies(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Names become parts of the paths of requests.
+func TestCheckNames(t *testing.T) {
+	rg := parse(t, `
+nodes:
+- {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ../secrets/x}}}
+- {id: b, resource: {apiVersion: v1, kind: Config/Map, metadata: {name: b, namespace: a/b}}}
+- {id: c, externalRef: {apiVersion: ../v1, kind: ConfigMap, name: ..}}
+- {id: d, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "system:node"}}}
+- {id: e, resource: {apiVersion: apps/v1.., kind: Deployment, metadata: {name: "100%"}}}
+`)
+	var got []string
+	for _, p := range Check(rg) {
+		path, _, _ := strings.Cut(p.String(), ": \"")
+		got = append(got, path)
+	}
+	want := []string{
+		"node a: resource.metadata.name", "node b: resource.kind", "node b: resource.metadata.namespace",
+		"node c: externalRef.apiVersion", "node c: externalRef.name", "node e: resource.apiVersion", "node e: resource.metadata.name",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

@@ -38,6 +38,9 @@ func checkAdopt(adopt *v1alpha1.Adopt, add addFunc) {
 		if ref.Name == "" {
 			add("", path+"name", "is missing", "")
 		}
+		for field, wrong := range wrongNames(ref) {
+			add("", path+field, wrong, "")
+		}
 	}
 	const path = "spec.adopt.labelSelector"
 	selector, err := metav1.LabelSelectorAsSelector(adopt.LabelSelector)

@@ -92,7 +92,7 @@ func message(s metav1.Status) string {
 	var causes []string
 	for _, c := range s.Details.Causes {
 		text := bulky.ReplaceAllString(c.Message, "Invalid value: ")
-		if c.Field != "" && c.Field != "<nil>" {
+		if c.Field != "" && c.Field != "<nil>" && c.Field != "[]" {
 			text = c.Field + ": " + text
 		}
 		causes = append(causes, text)

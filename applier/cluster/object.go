@@ -3,9 +3,11 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	segments "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -27,6 +30,13 @@ type address struct {
 
 // find turns a key into an address.
 func (c *Client) find(ctx context.Context, key inventory.Key, version string) (address, error) {
+	for _, name := range []string{key.Namespace, key.Name} {
+		// It would lead to another object. A graph is checked for it; what an
+		// inventory holds may have been edited.
+		if wrong := segments.IsValidPathSegmentName(name); len(wrong) > 0 {
+			return address{}, &engine.Failure{Reason: engine.ReasonInvalid, Terminal: true, Message: fmt.Sprintf("%q is not a name: %s", name, wrong[0])}
+		}
+	}
 	gvk := schema.GroupVersionKind{Group: key.Group, Version: version, Kind: key.Kind}
 	kind, err := c.kinds.Find(ctx, gvk)
 	if err != nil {
