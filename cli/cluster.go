@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -81,6 +82,19 @@ func (f *clusterFlags) config(warn func(string)) (*rest.Config, error) {
 	config.UserAgent = "pequod/" + programVersion()
 	config.WarningHandler = &warnings{warn: warn, said: map[string]bool{}}
 	return config, nil
+}
+
+// validNames refuses names of a namespace and of graphs in it that can't be any.
+func validNames(namespace string, graphs []string) error {
+	if len(validation.IsDNS1123Label(namespace)) > 0 {
+		return fmt.Errorf("--namespace %q: is not a namespace's name", namespace)
+	}
+	for _, name := range graphs {
+		if len(validation.IsDNS1123Subdomain(name)) > 0 {
+			return fmt.Errorf("%q is not the name of a graph", name)
+		}
+	}
+	return nil
 }
 
 // connect makes an applier for the cluster that the flags choose; the first

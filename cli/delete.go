@@ -110,6 +110,9 @@ func (o *deleteOptions) owners(s streams, names []string) ([]inventory.Owner, er
 	case len(names) == 0 && len(o.filenames) == 0:
 		return nil, errors.New("no graph given; name it, or give its file or its instance's with -f")
 	}
+	if err := validNames(o.namespace, names); err != nil {
+		return nil, err
+	}
 	var owners []inventory.Owner
 	add := func(owner inventory.Owner) {
 		if !slices.Contains(owners, owner) {

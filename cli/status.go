@@ -73,6 +73,9 @@ func (o *statusOptions) run(ctx context.Context, s streams, names []string) erro
 	if err := oneOf("--output", o.output, statusFormats); err != nil {
 		return err
 	}
+	if err := validNames(o.namespace, names); err != nil {
+		return err
+	}
 	if len(names) == 0 && len(o.filenames) == 0 {
 		return o.list(ctx, s)
 	}

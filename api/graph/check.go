@@ -45,7 +45,7 @@ func (g *Graph) Problems() []Problem {
 		}
 		n.checkShape(add)
 		problems = append(problems, n.problems...)
-		n.checkNames(add)
+		g.checkNames(n, add)
 		g.checkSelf(n, add)
 		g.checkSecrets(n, add)
 		g.checkDependencies(n, add)

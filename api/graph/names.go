@@ -17,7 +17,7 @@ var kindPattern = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // checkNames refuses what can't be part of the path of a request: a name such as
 // ../secrets/x would lead to another object.
-func (n *Node) checkNames(add addFunc) {
+func (g *Graph) checkNames(n *Node, add addFunc) {
 	at := func(field string) string { return "externalRef." + field }
 	if n.ExternalRef == nil {
 		at = func(field string) string {
@@ -27,7 +27,11 @@ func (n *Node) checkNames(add addFunc) {
 			return "resource." + field
 		}
 	}
-	for field, wrong := range wrongNames(n.Object) {
+	object := n.Object
+	if object.Namespace == g.source.Namespace {
+		object.Namespace = "" // mostly it isn't the node's own
+	}
+	for field, wrong := range wrongNames(object) {
 		add(n.ID, at(field), wrong, "")
 	}
 }
@@ -36,22 +40,16 @@ func (n *Node) checkNames(add addFunc) {
 // are missing are told elsewhere.
 func wrongNames(o v1alpha1.ObjectRef) func(yield func(field, wrong string) bool) {
 	return func(yield func(field, wrong string) bool) {
-		tell := func(field, value string, wrong []string) bool {
-			return value == "" || len(wrong) == 0 || yield(field, fmt.Sprintf("%q: %s", value, strings.Join(wrong, ", ")))
+		tell := func(field, value string, right bool, wrong string) bool {
+			return value == "" || right || yield(field, fmt.Sprintf("%q %s", value, wrong))
 		}
-		var wrongKind []string
-		if !kindPattern.MatchString(o.Kind) {
-			wrongKind = []string{"is not a kind"}
-		}
-		var wrongVersion []string
-		if gv, err := schema.ParseGroupVersion(o.APIVersion); err == nil {
-			if gv.Group != "" {
-				wrongVersion = validation.IsDNS1123Subdomain(gv.Group)
-			}
-			wrongVersion = append(wrongVersion, validation.IsDNS1123Label(gv.Version)...)
-		}
-		_ = tell("apiVersion", o.APIVersion, wrongVersion) && tell("kind", o.Kind, wrongKind) &&
-			tell("namespace", o.Namespace, validation.IsDNS1123Label(o.Namespace)) &&
-			tell("name", o.Name, path.IsValidPathSegmentName(o.Name))
+		gv, err := schema.ParseGroupVersion(o.APIVersion)
+		version := err != nil || // which is told elsewhere
+			(gv.Group == "" || len(validation.IsDNS1123Subdomain(gv.Group)) == 0) && len(validation.IsDNS1123Label(gv.Version)) == 0
+		name := path.IsValidPathSegmentName(o.Name)
+		_ = tell("apiVersion", o.APIVersion, version, "is not an apiVersion") &&
+			tell("kind", o.Kind, kindPattern.MatchString(o.Kind), "is not a kind") &&
+			tell("namespace", o.Namespace, len(validation.IsDNS1123Label(o.Namespace)) == 0, "is not a namespace's name") &&
+			tell("name", o.Name, len(name) == 0, strings.Join(name, ", "))
 	}
 }
