@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -107,4 +109,35 @@ func server(t *testing.T, proxy *faultproxy.Proxy, ts *testscript.TestScript, ar
 	default:
 		ts.Fatalf("usage: server down|up|hangs|asked|answers")
 	}
+}
+
+// graph writes a ResourceGraph of ConfigMaps of a size in levels of a hundred:
+// graph NAME COUNT BYTES FILE.
+func graph(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 4 {
+		ts.Fatalf("usage: graph NAME COUNT BYTES FILE")
+	}
+	count, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	size, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	var b strings.Builder
+	fmt.Fprintf(&b, `apiVersion: platform.pequod.io/v1alpha1
+kind: ResourceGraph
+metadata: {name: %s}
+spec:
+  sourceRef: {apiVersion: pequod.io/v1alpha1, kind: WebService, name: web}
+  platformRef: {module: webservice}
+  renderHash: ""
+  graph:
+    nodes:
+`, args[0])
+	for i := range count {
+		fmt.Fprintf(&b, "    - {id: n%d, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: %s-%d}, data: {a: %s}}", i, args[0], i, strings.Repeat("x", size))
+		if i >= 100 {
+			fmt.Fprintf(&b, ", dependencies: [n%d]", i-100)
+		}
+		b.WriteString("}\n")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(b.String()), 0o600))
 }

@@ -2,7 +2,7 @@
 // a cluster: testdata holds one file for each behaviour, with its input, its
 // commands and what they print. Each has a namespace of its own, $NAMESPACE, and
 // besides the cluster's kubeconfig, $KUBECONFIG, one of a way to the cluster that
-// the script can break, $PROXY.
+// the script can break, $PROXY, and one whose token nobody knows, $STRANGER.
 package clusterscripts_test
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/cli"
 	"github.com/pequod-io/pequod/clustertest"
@@ -47,6 +48,9 @@ func TestScripts(t *testing.T) {
 					env.Setenv("KUBECONFIG", c.Kubeconfig)
 					env.Setenv("NAMESPACE", c.Namespace)
 					env.Setenv("PEQUOD_NAMESPACE", c.Namespace)
+					stranger := rest.CopyConfig(c.Config)
+					stranger.BearerToken = "nobody's"
+					env.Setenv("STRANGER", c.WriteKubeconfig(t, stranger))
 					env.Setenv("PROXY", c.WriteKubeconfig(t, proxy.Config(c.Config)))
 					return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 				},
@@ -58,6 +62,7 @@ func TestScripts(t *testing.T) {
 					"appears": func(ts *testscript.TestScript, neg bool, args []string) { appears(t, c, ts, neg, args) },
 					"field":   func(ts *testscript.TestScript, neg bool, args []string) { field(t, c, ts, neg, args) },
 					"server":  func(ts *testscript.TestScript, _ bool, args []string) { server(t, proxy, ts, args) },
+					"graph":   graph,
 					// create FILE: what others made.
 					"create": func(ts *testscript.TestScript, _ bool, args []string) { c.Apply(t, ts.ReadFile(args[0])) },
 					// patch MANAGER APIVERSION KIND NAME PATCH: what others changed.
