@@ -86,6 +86,9 @@ func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Optio
 		return nil, err
 	}
 	o.Namespaced, o.Hurry = a.namespaced(ctx), !o.Wait
+	if o.Prune {
+		o.Yields = yields(rg, o.Siblings, o.Namespaced)
+	}
 	e, err := engine.New(rg, stored, o.Options)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,26 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 	return inventory.ClaimsOn(owner, inventories), nil
 }
 
+// yields tells which objects the graphs that are applied beside one hand over: of
+// their own, those that they no longer list.
+func yields(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) func(inventory.Key, inventory.Owner) bool {
+	listed := map[inventory.Owner]map[inventory.Key]bool{}
+	for _, other := range siblings {
+		if other.Namespace == rg.Namespace && other.Name == rg.Name {
+			continue
+		}
+		keys := map[inventory.Key]bool{}
+		for _, entry := range engine.Listed(other, namespaced) {
+			keys[entry.Key] = true
+		}
+		listed[inventory.Owner{Namespace: other.Namespace, Name: v1alpha1.LabelValue(other.Name)}] = keys
+	}
+	return func(key inventory.Key, owner inventory.Owner) bool {
+		keys, beside := listed[owner]
+		return beside && !keys[key]
+	}
+}
+
 // storedGraphs are the ResourceGraphs of a namespace, none where the cluster
 // doesn't know the kind.
 func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {

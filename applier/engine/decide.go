@@ -50,6 +50,8 @@ func (e *Engine) decide(n *node, seen *observed) decision {
 		if want.Drift && e.opts.ReportDrift {
 			return decision{unchanged: true, drifted: true}
 		}
+	case seen.owned && !seen.mine && !n.listed && e.opts.Yields != nil && e.opts.Yields(n.key, seen.owner):
+		return decision{wait: fmt.Sprintf("is handed over by graph %s", seen.owner)}
 	case seen.owned && !seen.mine && !n.listed:
 		return decision{failure: &Failure{
 			Reason: ReasonOwnedElsewhere, Terminal: true,

@@ -92,6 +92,8 @@ func TestDecide(t *testing.T) {
 		{"nobody's, selected", "", selector, Options{}, true, labelled, "apply, take over"},
 		{"nobody's, not selected", "", selector, Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
 		{"another graph's", "", "", Options{ForceConflicts: true}, true, theirs, "OwnedElsewhere (terminal true)"},
+		{"another graph's, handed over", "", "", Options{Yields: func(key inventory.Key, owner inventory.Owner) bool { return key.Name == "a" && owner == other }}, true, theirs, "wait: is handed over by graph default/other"},
+		{"another graph's, kept", "", "", Options{Yields: func(inventory.Key, inventory.Owner) bool { return false }}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, to be adopted", "mode: Adopt", "", Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, selected", "", selector, Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, listed", "", adopt, Options{}, true, theirs, "apply, take over"},

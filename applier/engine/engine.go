@@ -49,6 +49,9 @@ type Options struct {
 	Poll time.Duration
 	// Backoff is the time between tries.
 	Backoff Backoff
+	// Yields says whether another graph that is executed at the same time hands an
+	// object of its own over: then it is waited for. Nil says that none does.
+	Yields func(key inventory.Key, owner inventory.Owner) bool
 	// Namespaced says whether a kind has namespaces, for kinds that neither
 	// Kubernetes nor the graph defines.
 	Namespaced func(schema.GroupVersionKind) (namespaced, known bool)

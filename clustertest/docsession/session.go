@@ -1,0 +1,205 @@
+// Package docsession runs the commands that a document shows, and compares what
+// they print. [Run] is the entry point.
+//
+// A document has two kinds of fenced blocks:
+//
+//   - console: lines that begin with "$ " are commands for a shell, run one
+//     after the other in one directory, and what follows each is what it prints,
+//     stdout and stderr. "…" stands for something left out: for one or more lines
+//     where it is a line of its own, else for part of a line. A command that fails
+//     must be followed by one that shows its exit code: $ echo $?
+//   - any other: a file, named by the last `code` in the line before the block,
+//     and written when the block is reached.
+package docsession
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Session is a document and where its commands are run.
+type Session struct {
+	// Doc is the document's file.
+	Doc string
+	// Dir is where its files are written and its commands run; ReadOnly says
+	// that nothing may be written there. Checkout is where make is run.
+	Dir, Checkout string
+	ReadOnly      bool
+	// Env is the environment of the commands; make has none beside it, others
+	// MoreEnv.
+	Env, MoreEnv []string
+	// NotRun are commands that aren't run, and why.
+	NotRun map[string]string
+	// Must are commands that the document has to show.
+	Must []string
+}
+
+// Run runs a session.
+func Run(t testing.TB, s Session) {
+	t.Helper()
+	text, err := os.ReadFile(s.Doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := parse(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", s.Doc, err)
+	}
+	sh := &shell{Session: s}
+	var seen []string
+	for _, b := range blocks {
+		if b.file != "" && s.ReadOnly {
+			t.Fatalf("%s: a session that may write nothing writes %s", s.Doc, b.file)
+		}
+		if b.file != "" {
+			sh.write(t, b)
+			continue
+		}
+		for i, c := range b.commands {
+			seen = append(seen, c.text)
+			if s.NotRun[c.text] != "" {
+				continue
+			}
+			got, code := sh.run(t, c.text)
+			if !outputMatches(c.output, got) {
+				t.Errorf("%s:%d: $ %s (-want +got):\n%s", s.Doc, c.line, c.text, cmp.Diff(c.output, got))
+			}
+			shown := i+1 < len(b.commands) && b.commands[i+1].text == "echo $?"
+			if code != 0 && !shown {
+				t.Errorf("%s:%d: $ %s ends with %d, which isn't shown", s.Doc, c.line, c.text, code)
+			}
+		}
+	}
+	if n := len(regexp.MustCompile(`(?m)^\s*\$ `).FindAllString(string(text), -1)); n != len(seen) || n == 0 {
+		t.Errorf("%s has %d lines that look like commands, of which %d are in console blocks", s.Doc, n, len(seen))
+	}
+	for command := range s.NotRun {
+		if !slices.Contains(seen, command) {
+			t.Errorf("%s doesn't have the command %q", s.Doc, command)
+		}
+	}
+	for _, command := range s.Must {
+		if !slices.Contains(seen, command) {
+			t.Errorf("%s doesn't have the command %s", s.Doc, command)
+		}
+	}
+}
+
+// shell runs commands in one directory, each knowing the exit code of the last.
+type shell struct {
+	Session
+	code int
+}
+
+func (s *shell) write(t testing.TB, b block) {
+	t.Helper()
+	file := filepath.Join(s.Dir, filepath.FromSlash(b.file))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(b.lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *shell) run(t testing.TB, command string) (lines []string, code int) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", fmt.Sprintf("(exit %d)\n%s", s.code, command))
+	cmd.Dir, cmd.Env = s.Dir, s.Env
+	if strings.HasPrefix(command, "make ") {
+		cmd.Dir = s.Checkout
+	} else {
+		cmd.Env = slices.Concat(s.Env, s.MoreEnv)
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("$ %s: %v", command, err)
+	}
+	s.code = cmd.ProcessState.ExitCode()
+	if len(out) == 0 {
+		return nil, s.code
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), s.code
+}
+
+// block is a fenced block: a file, or commands.
+type block struct {
+	file     string
+	lines    []string
+	commands []command
+}
+
+// command is one command of a console block and what it prints.
+type command struct {
+	line   int
+	text   string
+	output []string
+}
+
+var codeSpan = regexp.MustCompile("`([^`]+)`")
+
+func parse(text string) ([]block, error) {
+	var blocks []block
+	var info, before string
+	inside := false
+	var b block
+	for i, line := range strings.Split(text, "\n") {
+		fence, fenced := strings.CutPrefix(line, "```")
+		switch {
+		case fenced && inside:
+			if info != "console" {
+				spans := codeSpan.FindAllStringSubmatch(before, -1)
+				if len(spans) == 0 {
+					return nil, fmt.Errorf("line %d: a block that is no console session and no line before it names a file", i+1)
+				}
+				b.file = spans[len(spans)-1][1]
+			}
+			blocks = append(blocks, b)
+			inside = false
+		case fenced:
+			inside, info, b = true, fence, block{}
+		case !inside && line != "":
+			before = line
+		case inside && info != "console":
+			b.lines = append(b.lines, line)
+		case inside && strings.HasPrefix(line, "$ "):
+			b.commands = append(b.commands, command{line: i + 1, text: line[2:]})
+		case inside && len(b.commands) == 0:
+			return nil, fmt.Errorf("line %d: a console block begins with a command", i+1)
+		case inside:
+			last := &b.commands[len(b.commands)-1]
+			last.output = append(last.output, line)
+		}
+	}
+	if inside {
+		return nil, errors.New("a block doesn't end")
+	}
+	return blocks, nil
+}
+
+// outputMatches compares line by line; "…" in want stands for what is left out.
+func outputMatches(want, got []string) bool {
+	var pattern strings.Builder
+	for _, line := range want {
+		if line == "…" {
+			pattern.WriteString(`(?:.*\n)+`)
+			continue
+		}
+		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + `\n`)
+	}
+	var text strings.Builder
+	for _, line := range got {
+		text.WriteString(line + "\n")
+	}
+	return regexp.MustCompile(`^` + pattern.String() + `$`).MatchString(text.String())
+}
