@@ -43,9 +43,9 @@ fails the node, unless its conflictPolicy or --force-conflicts says to take them
 
 Progress goes to stderr, outputs of the graph to stdout. With -o json stdout gets
 events instead, one JSON object a line: of type "node" or "object" (time, graph,
-node, object, wave, phase, op, reason, message, blockedBy, taken, attempts,
+node, object, wave, phase, op, reason, message, blockedBy, taken, drifted, attempts,
 nextAttempt) for each change, "warning" (message), and at the end of each graph
-"result" (phase, ready, error, elapsed, counts, nodes, outputs, unknown).
+"result" (phase, ready, error, trouble, elapsed, counts, nodes, outputs, unknown).
 
 With --dry-run nothing is written: stdout says of each object what would become of
 it, and the exit code is 0, or 1 if the API server would refuse something.
