@@ -21,7 +21,7 @@ BENCH_CLUSTER_FLAGS ?=
 CLUSTER_FLAGS ?=
 
 # What `make generate` writes, and nothing else does.
-GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt
+GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test soak lint generate verify bench bench-cluster cluster testcluster parity
@@ -62,8 +62,9 @@ lint: ## Run go vet and staticcheck
 	$(GO) tool staticcheck ./...
 	cd testcluster && CGO_ENABLED=0 $(GO) vet ./...
 
-generate: ## Write the command reference, the deep copies and the table of kinds anew
+generate: ## Write the command reference, the deep copies, the CRDs and the table of kinds anew
 	$(GO) tool controller-gen object paths=./api/...
+	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
 	$(GO) run ./render/kinds/gen render/kinds/builtin.txt
 	$(GO) run ./cli/docgen docs/cmd
 

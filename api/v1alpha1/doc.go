@@ -9,6 +9,7 @@
 // cluster.
 //
 // +kubebuilder:object:generate=true
+// +groupName=platform.pequod.io
 package v1alpha1
 
 import "k8s.io/apimachinery/pkg/runtime/schema"

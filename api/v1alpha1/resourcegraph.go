@@ -9,6 +9,12 @@ import (
 // order among them, and when each of them counts as ready.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=rg,categories=pequod
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ResourceGraph struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -28,16 +34,25 @@ type ResourceGraphSpec struct {
 	// RenderHash is "sha256:" and the hex digest of the canonical JSON of
 	// Graph alone, so that a new module that renders the same changes nothing
 	// in the cluster.
+	//
+	// +kubebuilder:validation:MaxLength=128
 	RenderHash string `json:"renderHash"`
 
 	// ServiceAccountName is the account of the graph's namespace that the
 	// applier impersonates.
+	//
+	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string         `json:"serviceAccountName,omitempty"`
 	DeletionPolicy     DeletionPolicy `json:"deletionPolicy,omitempty"`
 	DriftPolicy        DriftPolicy    `json:"driftPolicy,omitempty"`
-	Suspend            bool           `json:"suspend,omitempty"`
-	Adopt              *Adopt         `json:"adopt,omitempty"`
+	// Suspend stops the applier from touching the graph's objects. A graph that
+	// is deleted while it is suspended leaves them where they are.
+	Suspend bool   `json:"suspend,omitempty"`
+	Adopt   *Adopt `json:"adopt,omitempty"`
 
+	// Graph is one value to field managers: whoever applies it owns all of it.
+	//
+	// +structType=atomic
 	Graph Graph `json:"graph"`
 }
 
@@ -63,6 +78,10 @@ type ObjectRef struct {
 type Graph struct {
 	Nodes []Node `json:"nodes"`
 	// Outputs maps a name to a literal, or to {"$from": "CEL"}.
+	//
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs    map[string]runtime.RawExtension `json:"outputs,omitempty"`
 	Violations []Violation                     `json:"violations,omitempty"`
 }
@@ -73,6 +92,8 @@ type Node struct {
 	ID string `json:"id"`
 	// Resource is the object to apply. Anywhere but in apiVersion, kind and
 	// metadata.name and namespace a value may be {"$from": "CEL"}.
+	//
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
 	// ExternalRef is an object that is read and waited for, never written.
 	ExternalRef *ObjectRef `json:"externalRef,omitempty"`
@@ -96,6 +117,8 @@ type ReadyCheck struct {
 }
 
 // ReadyType names a way to tell that an object is ready.
+//
+// +kubebuilder:validation:Enum=Exists;DeploymentAvailable;ConditionMatch;ServiceLoadBalancerReady;JobComplete;Expression
 type ReadyType string
 
 // The ways to tell that an object is ready.
@@ -155,6 +178,8 @@ func (p ApplyPolicy) Normalize() *ApplyPolicy {
 }
 
 // ApplyMode says whether an object is kept as rendered, created once, or taken over.
+//
+// +kubebuilder:validation:Enum=Apply;Create;Adopt
 type ApplyMode string
 
 // The apply modes.
@@ -168,6 +193,8 @@ const (
 )
 
 // ConflictPolicy says what happens when another field manager owns a field.
+//
+// +kubebuilder:validation:Enum=Error;Force
 type ConflictPolicy string
 
 // The conflict policies.
@@ -177,6 +204,8 @@ const (
 )
 
 // RecreatePolicy says whether an object may be deleted and made anew.
+//
+// +kubebuilder:validation:Enum=Never;OnImmutable
 type RecreatePolicy string
 
 // The recreate policies.
@@ -186,6 +215,8 @@ const (
 )
 
 // DeletionPolicy says what becomes of objects that a graph no longer lists.
+//
+// +kubebuilder:validation:Enum=Delete;Orphan
 type DeletionPolicy string
 
 // The deletion policies.
@@ -195,6 +226,8 @@ const (
 )
 
 // DriftPolicy says what is done about changes made by others.
+//
+// +kubebuilder:validation:Enum=Correct;Report
 type DriftPolicy string
 
 // The drift policies.
@@ -224,6 +257,8 @@ type Violation struct {
 }
 
 // Severity ranks a violation: only Error stops a graph.
+//
+// +kubebuilder:validation:Enum=Error;Warning;Info
 type Severity string
 
 // The severities.
@@ -232,27 +267,6 @@ const (
 	SeverityWarning Severity = "Warning"
 	SeverityInfo    Severity = "Info"
 )
-
-// ResourceGraphStatus is what the applier found and did. Every list in it is bounded.
-type ResourceGraphStatus struct {
-	// Phase is Pending, Executing, Completed or Failed.
-	Phase              string                          `json:"phase,omitempty"`
-	ObservedGeneration int64                           `json:"observedGeneration,omitempty"`
-	NodeStates         map[string]NodeState            `json:"nodeStates,omitempty"`
-	Outputs            map[string]runtime.RawExtension `json:"outputs,omitempty"`
-	Conditions         []metav1.Condition              `json:"conditions,omitempty"`
-}
-
-// NodeState is the state of one node.
-type NodeState struct {
-	Phase NodePhase `json:"phase,omitempty"`
-	// Message names the cause and, when the node is blocked, the node that
-	// blocks it.
-	Message   string       `json:"message,omitempty"`
-	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
-	ReadyAt   *metav1.Time `json:"readyAt,omitempty"`
-	Adopted   bool         `json:"adopted,omitempty"`
-}
 
 // NodePhase says how far a node is.
 type NodePhase string
@@ -278,6 +292,8 @@ const (
 )
 
 // AdoptMode says how the objects that a graph may take are chosen.
+//
+// +kubebuilder:validation:Enum=Explicit;LabelSelector
 type AdoptMode string
 
 // The adoption modes.
@@ -287,6 +303,8 @@ const (
 )
 
 // AdoptStrategy says what becomes of objects that a graph may take.
+//
+// +kubebuilder:validation:Enum=TakeOwnership;Mirror
 type AdoptStrategy string
 
 // The adoption strategies.
