@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 )
 
 // requestTimeout bounds every request but a watch.
@@ -13,6 +14,8 @@ const requestTimeout = 30 * time.Second
 
 // Client talks to one cluster as one identity. Any number of goroutines may use it.
 type Client struct {
+	config  *rest.Config
+	http    *http.Client
 	rest    rest.Interface
 	objects dynamic.Interface
 	kinds   *Kinds
@@ -49,13 +52,28 @@ func New(config *rest.Config) (*Client, error) {
 }
 
 func newForClient(config *rest.Config, client *http.Client) (*Client, error) {
+	config = rest.CopyConfig(config)
 	// As dynamic.NewForConfigAndClient: paths are written out.
 	config.GroupVersion, config.APIPath = nil, "/"
 	r, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{rest: r, objects: dynamic.New(r), kinds: NewKinds(r)}, nil
+	return &Client{config: config, http: client, rest: r, objects: dynamic.New(r), kinds: NewKinds(r)}, nil
+}
+
+// As returns a client that acts as somebody else, whom this one may
+// impersonate. It shares connections and the knowledge of kinds: any number of
+// identities cost no more than one.
+func (c *Client) As(user string) (*Client, error) {
+	other := *c.http
+	other.Transport = transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{UserName: user}, c.http.Transport)
+	as, err := newForClient(c.config, &other)
+	if err != nil {
+		return nil, err
+	}
+	as.kinds, as.DryRun, as.Propagation = c.kinds, c.DryRun, c.Propagation
+	return as, nil
 }
 
 // REST is the client's way to send any other request.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -49,7 +50,8 @@ const (
 func (c *Client) Watch(ctx context.Context, s Scope, seen chan<- Event) {
 	for pause := minPause; ctx.Err() == nil; {
 		began := time.Now()
-		c.watchOnce(ctx, s, seen)
+		// What went wrong is what the next try will tell by what it lists.
+		_ = c.Follow(ctx, s, func(ev Event) bool { return send(ctx, seen, ev) })
 		if time.Since(began) > maxPause {
 			pause = minPause
 		}
@@ -61,42 +63,96 @@ func (c *Client) Watch(ctx context.Context, s Scope, seen chan<- Event) {
 	}
 }
 
-func (c *Client) watchOnce(ctx context.Context, s Scope, seen chan<- Event) {
+// Follow lists the objects of a scope and watches them until the watch ends,
+// which the server sees to every now and then, or until nobody wants to see
+// more. The error says that there was no listing, or no watch; a
+// [*NoKindError] that the cluster doesn't serve the kind.
+func (c *Client) Follow(ctx context.Context, s Scope, see func(Event) bool) error {
+	listing, err := c.Look(ctx, s)
+	if err != nil {
+		return err
+	}
+	if !see(Event{All: listing}) {
+		return nil
+	}
 	kind, err := c.kinds.Find(ctx, s.GVK)
 	if err != nil {
-		return
+		return err
 	}
-	namespace := s.Namespace
+	options := s.options()
+	options.ResourceVersion, options.TimeoutSeconds = listing.Version, new(int64(watchFor/time.Second))
+	options.AllowWatchBookmarks = true
+	for {
+		version, err := c.followOnce(ctx, kind, s, options, see)
+		if err != nil || version == "" {
+			return err
+		}
+		options.ResourceVersion = version
+	}
+}
+
+// followOnce watches from a version on. It gives the version at which the
+// server ended the watch in time, "" if it ended otherwise.
+func (c *Client) followOnce(ctx context.Context, kind Kind, s Scope, options metav1.ListOptions, see func(Event) bool) (string, error) {
+	began := time.Now()
+	w, err := c.resource(kind, s.namespaceOf(kind)).Watch(ctx, options)
+	if err != nil {
+		return "", c.kindGone(s.GVK, err)
+	}
+	defer w.Stop()
+	version := options.ResourceVersion
+	for event := range w.ResultChan() {
+		obj, ok := event.Object.(*unstructured.Unstructured)
+		if !ok || event.Type == watch.Error {
+			return "", nil // the version is too old, or the server goes: begin anew
+		}
+		version = obj.GetResourceVersion()
+		if event.Type != watch.Bookmark && !see(Event{Object: obj, Gone: event.Type == watch.Deleted}) {
+			return "", nil
+		}
+	}
+	if ctx.Err() != nil || time.Since(began) < watchFor-time.Minute {
+		return "", nil
+	}
+	return version, nil
+}
+
+// Look lists the objects of a scope.
+func (c *Client) Look(ctx context.Context, s Scope) (*Listing, error) {
+	kind, err := c.kinds.Find(ctx, s.GVK)
+	if err != nil {
+		return nil, err
+	}
+	// A list that is cancelled makes client-go complain on standard error.
+	items, version, err := c.listAll(context.WithoutCancel(ctx), kind, s.namespaceOf(kind), s.options())
+	if err != nil {
+		return nil, c.kindGone(s.GVK, err)
+	}
+	return &Listing{s, version, items}, nil
+}
+
+func (s Scope) namespaceOf(kind Kind) string {
 	if !kind.Namespaced {
-		namespace = ""
+		return ""
 	}
+	return s.Namespace
+}
+
+func (s Scope) options() metav1.ListOptions {
 	options := metav1.ListOptions{LabelSelector: s.Labels}
 	if s.Name != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.Name).String()
 	}
-	// A list that is cancelled makes client-go complain on standard error.
-	items, version, err := c.listAll(context.WithoutCancel(ctx), kind, namespace, options)
-	if err != nil {
-		return
+	return options
+}
+
+// kindGone tells that the cluster doesn't serve a kind any more.
+func (c *Client) kindGone(gvk schema.GroupVersionKind, err error) error {
+	if apierrors.IsNotFound(err) && isKindGone(err) {
+		c.kinds.Forget(gvk.GroupVersion())
+		return &NoKindError{gvk}
 	}
-	if !send(ctx, seen, Event{All: &Listing{s, version, items}}) {
-		return
-	}
-	options.ResourceVersion, options.TimeoutSeconds = version, new(int64(watchFor/time.Second))
-	w, err := c.resource(kind, namespace).Watch(ctx, options)
-	if err != nil {
-		return
-	}
-	defer w.Stop()
-	for event := range w.ResultChan() {
-		obj, ok := event.Object.(*unstructured.Unstructured)
-		if !ok || event.Type == watch.Error {
-			return // the version is too old, or the server goes: begin anew
-		}
-		if !send(ctx, seen, Event{Object: obj, Gone: event.Type == watch.Deleted}) {
-			return
-		}
-	}
+	return err
 }
 
 func send(ctx context.Context, seen chan<- Event, ev Event) bool {

@@ -26,6 +26,24 @@ func (e *Engine) Awaited() iter.Seq[Target] {
 	}
 }
 
+// Held are all objects that the engine looks after: those of its nodes, and
+// those that left the graph and aren't gone. Ours says that the object carries
+// the graph's labels, or will.
+func (e *Engine) Held() []Target {
+	var held []Target
+	for _, n := range e.nodes {
+		seen := e.world[n.key]
+		ours := !n.external && !(e.mirror && n.listed) && (seen == nil || seen.absent || seen.mine)
+		held = append(held, Target{n.key, n.version, ours})
+	}
+	for key, entry := range e.entries {
+		if e.byKey[key] == nil {
+			held = append(held, Target{key, entry.Version, true})
+		}
+	}
+	return held
+}
+
 func (e *Engine) awaited(n *node) (Target, bool) {
 	switch n.status.Phase {
 	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeFailed:

@@ -52,6 +52,10 @@ type Options struct {
 	// Yields says whether another graph that is executed at the same time hands an
 	// object of its own over: then it is waited for. Nil says that none does.
 	Yields func(key inventory.Key, owner inventory.Owner) bool
+	// Fresh says that the graph was never executed: its objects are taken for
+	// absent without a survey, unless they may be adopted. One that exists
+	// nevertheless is read when the apply that was to create it is refused.
+	Fresh bool
 	// Namespaced says whether a kind has namespaces, for kinds that neither
 	// Kubernetes nor the graph defines.
 	Namespaced func(schema.GroupVersionKind) (namespaced, known bool)

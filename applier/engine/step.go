@@ -108,6 +108,10 @@ func (e *Engine) lookAround() bool {
 	if e.surveyed || len(e.entries) == 0 && len(e.nodes) == 0 {
 		return true
 	}
+	if e.opts.Fresh && e.lost {
+		e.assumeFresh()
+		return true
+	}
 	if e.survey.flying {
 		return false
 	}
@@ -127,6 +131,17 @@ func (e *Engine) lookAround() bool {
 	}
 	e.actions = append(e.actions, Action{Verb: Survey, Targets: targets})
 	return false
+}
+
+// assumeFresh takes the objects for absent that a graph makes which was never
+// executed; those that somebody else makes are read one by one.
+func (e *Engine) assumeFresh() {
+	e.surveyed, e.lost = true, false
+	for _, n := range e.nodes {
+		if !n.external && !n.listed && n.mode != v1alpha1.ApplyModeAdopt && e.selector == nil && e.world[n.key] == nil {
+			e.learn(n.key, e.nothing(""))
+		}
+	}
 }
 
 // write adds an action that changes the cluster, unless the intent has to be

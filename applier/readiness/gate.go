@@ -44,7 +44,12 @@ func failed(format string, args ...any) Verdict {
 type Gate struct {
 	checks []check
 	exists bool // there is no check but Exists
+	heavy  bool // there is a program among the checks
 }
+
+// Heavy says that the gate holds compiled expressions, which take many times
+// the space of anything else that is known of an object.
+func (g *Gate) Heavy() bool { return g.heavy }
 
 // check judges an object that exists, isn't being deleted, and whose status is
 // of its present generation.
@@ -71,6 +76,7 @@ func Compile(n *graph.Node) (*Gate, error) {
 				return nil, fmt.Errorf("node %s: readyWhen[%d].expr: doesn't compile", n.ID, k)
 			}
 			var err error
+			g.heavy = true
 			if made, err = expression(n.Ready[k]); err != nil {
 				return nil, fmt.Errorf("node %s: readyWhen[%d].expr: %w", n.ID, k, err)
 			}
