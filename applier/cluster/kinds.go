@@ -75,6 +75,20 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 	return Kind{}, &NoKindError{gvk}
 }
 
+// Known is what is known of a kind without asking the cluster.
+func (k *Kinds) Known(gvk schema.GroupVersionKind) (Kind, bool) {
+	k.mu.Lock()
+	s := k.versions[gvk.GroupVersion()]
+	k.mu.Unlock()
+	if s == nil {
+		return Kind{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind, ok := s.kinds[gvk.Kind]
+	return kind, ok
+}
+
 // Forget makes the next look at a group version a new one.
 func (k *Kinds) Forget(gv schema.GroupVersion) {
 	k.mu.Lock()

@@ -30,6 +30,8 @@ type Step struct {
 	// until something does.
 	Wake  time.Time
 	Phase Phase
+	// Outlook is the phase as it will be when what is to be recorded is.
+	Outlook Phase
 	// Changes are the states that changed since the step before.
 	Changes []Status
 }
@@ -37,14 +39,14 @@ type Step struct {
 // Step judges everything that is known and says what to do next.
 func (e *Engine) Step(now time.Time) Step {
 	e.now, e.actions, e.wake, e.held = now, nil, time.Time{}, false
-	phase := Executing
+	phase, outlook := Executing, Executing
 	if e.stop == nil && e.lookAround() {
-		phase = e.advance()
+		phase, outlook = e.advance()
 	}
 	if e.stop != nil {
-		phase = Stuck
+		phase, outlook = Stuck, Stuck
 	}
-	step := Step{Actions: e.actions, Wake: e.wake, Phase: phase, Changes: e.changes()}
+	step := Step{Actions: e.actions, Wake: e.wake, Phase: phase, Outlook: outlook, Changes: e.changes()}
 	e.flying += len(e.actions)
 	return step
 }
@@ -53,7 +55,7 @@ func (e *Engine) Step(now time.Time) Step {
 func (e *Engine) Err() error { return e.stop }
 
 // advance goes through the nodes, and through what left when all are ready.
-func (e *Engine) advance() Phase {
+func (e *Engine) advance() (phase, outlook Phase) {
 	ready := true
 	e.complete = false
 	for _, n := range e.order {
@@ -64,7 +66,7 @@ func (e *Engine) advance() Phase {
 	if !ready {
 		e.handOver()
 	}
-	phase := Executing
+	phase = Executing
 	switch {
 	case ready:
 		phase = e.prune()
@@ -73,12 +75,12 @@ func (e *Engine) advance() Phase {
 		phase = Stuck
 	}
 	if e.recordNext(phase) {
-		return phase
+		return phase, phase
 	}
 	if ready {
-		return Pruning
+		return Pruning, phase
 	}
-	return Executing
+	return Executing, phase
 }
 
 // revisit judges a node if anything changed that its state depends on: what is

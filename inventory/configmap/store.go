@@ -110,7 +110,10 @@ func (h held) exists() bool { return h.uid != "" }
 
 // headName is the name of a graph's head. Names that are over 63 characters are
 // cut as they are for labels.
-func headName(owner inventory.Owner) string {
+func headName(owner inventory.Owner) string { return Name(owner) }
+
+// Name is the name of the ConfigMap that is the head of an inventory.
+func Name(owner inventory.Owner) string {
 	return "pequod-inventory-" + v1alpha1.LabelValue(owner.Name)
 }
 

@@ -1,0 +1,370 @@
+package controller_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller"
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// bench is what a test works with: a namespace, in which an applier executes
+// graphs as an account that may do anything there.
+type bench struct {
+	*clustertest.Cluster
+	t       testing.TB
+	options controller.Options
+	stop    func()
+}
+
+// definitions installs the kinds once for all tests.
+var definitions sync.Once
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	b := idle(t, clustertest.Start(t))
+	b.start(b.Config)
+	return b
+}
+
+// idle is a bench without an applier.
+func idle(t testing.TB, c *clustertest.Cluster) *bench {
+	t.Helper()
+	b := &bench{Cluster: c, t: t, stop: func() {}}
+	b.options = controller.Options{DefaultServiceAccount: "pequod", Namespace: c.Namespace}
+	b.install()
+	b.account("pequod", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	return b
+}
+
+func (b *bench) install() {
+	b.t.Helper()
+	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
+	if err != nil || len(files) == 0 {
+		b.t.Fatalf("no definitions: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		definitions.Do(func() {})
+		b.Apply(b.t, string(text))
+	}
+}
+
+// account makes a service account that may do something in the namespace.
+func (b *bench) account(name string, rules ...rbacv1.PolicyRule) {
+	b.t.Helper()
+	b.ServiceAccount(b.t, b.Namespace, name)
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
+	if _, err := b.Client.RbacV1().Roles(b.Namespace).Create(b.t.Context(), role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		b.t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: b.Namespace}},
+	}
+	if _, err := b.Client.RbacV1().RoleBindings(b.Namespace).Create(b.t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		b.t.Fatal(err)
+	}
+}
+
+// start runs an applier until stop is called or the test ends.
+func (b *bench) start(config *rest.Config) {
+	b.t.Helper()
+	mgr, err := manager.New(config, manager.Options{Metrics: server.Options{BindAddress: "0"}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := controller.Setup(mgr, b.options); err != nil {
+		b.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	b.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.t.Errorf("manager: %v", err)
+		}
+	})
+	b.t.Cleanup(func() { b.stop() })
+}
+
+func (b *bench) graphs() dynamic.ResourceInterface {
+	return b.Dynamic.Resource(v1alpha1.GroupVersion.WithResource("resourcegraphs")).Namespace(b.Namespace)
+}
+
+// rendered is a graph as pequod renders it, of the YAML of its nodes and outputs.
+// In it, TEST-NS stands for the test's namespace. Edits change the spec.
+func (b *bench) rendered(name, text string, edits ...func(*v1alpha1.ResourceGraphSpec)) *v1alpha1.ResourceGraph {
+	b.t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	rg.APIVersion, rg.Kind = v1alpha1.GroupVersion.String(), "ResourceGraph"
+	rg.Name, rg.Namespace = name, b.Namespace
+	rg.Spec.SourceRef = v1alpha1.ObjectRef{APIVersion: "pequod.io/v1alpha1", Kind: "WebService", Name: name}
+	rg.Spec.PlatformRef = v1alpha1.PlatformRef{Module: "example.com/webservice"}
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "TEST-NS", b.Namespace)), &rg.Spec.Graph); err != nil {
+		b.t.Fatal(err)
+	}
+	data, err := json.Marshal(rg.Spec.Graph)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	rg.Spec.RenderHash = graph.Hash(data)
+	for _, edit := range edits {
+		edit(&rg.Spec)
+	}
+	return rg
+}
+
+// apply applies a graph as kubectl apply --server-side does.
+func (b *bench) apply(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
+	b.t.Helper()
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(rg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	delete(object, "status")
+	delete(object["metadata"].(map[string]any), "creationTimestamp")
+	stored, err := b.graphs().Apply(b.t.Context(), rg.Name, &unstructured.Unstructured{Object: object}, metav1.ApplyOptions{FieldManager: "ci", Force: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.decode(stored)
+}
+
+func (b *bench) decode(obj *unstructured.Unstructured) *v1alpha1.ResourceGraph {
+	b.t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	raw, err := json.Marshal(obj.Object)
+	if err == nil {
+		err = json.Unmarshal(raw, rg)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return rg
+}
+
+func (b *bench) get(ctx context.Context, name string) (*v1alpha1.ResourceGraph, error) {
+	obj, err := b.graphs().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return b.decode(obj), nil
+}
+
+// until waits for a graph to be as a check wants it.
+func (b *bench) until(name string, check func(*v1alpha1.ResourceGraph) error) *v1alpha1.ResourceGraph {
+	b.t.Helper()
+	var found *v1alpha1.ResourceGraph
+	clustertest.Eventually(b.t, 40*time.Second, func(ctx context.Context) error {
+		rg, err := b.get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := check(rg); err != nil {
+			status, _ := yaml.Marshal(rg.Status)
+			return fmt.Errorf("%w:\n%s", err, status)
+		}
+		found = rg
+		return nil
+	})
+	return found
+}
+
+// condition wants a condition of the generation that is stored.
+func condition(kind string, status metav1.ConditionStatus, reason, message string) func(*v1alpha1.ResourceGraph) error {
+	return func(rg *v1alpha1.ResourceGraph) error {
+		c := meta.FindStatusCondition(rg.Status.Conditions, kind)
+		switch {
+		case rg.Status.ObservedGeneration != rg.Generation:
+			return fmt.Errorf("generation %d isn't observed", rg.Generation)
+		case c == nil:
+			return fmt.Errorf("no condition %s", kind)
+		case c.Status != status || reason != "" && c.Reason != reason || !strings.Contains(c.Message, message):
+			return fmt.Errorf("condition %s is %s %s: %s; want %s %s: %s", kind, c.Status, c.Reason, c.Message, status, reason, message)
+		}
+		return nil
+	}
+}
+
+var isReady = condition("Ready", "True", "", "")
+
+func (b *bench) ready(name string) *v1alpha1.ResourceGraph {
+	b.t.Helper()
+	return b.until(name, isReady)
+}
+
+func (b *bench) resource(apiVersion, kind string) dynamic.ResourceInterface {
+	b.t.Helper()
+	r, err := b.Resource(apiVersion, kind, b.Namespace)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func (b *bench) exists(ctx context.Context, apiVersion, kind, name string) bool {
+	b.t.Helper()
+	_, err := b.resource(apiVersion, kind).Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		b.t.Fatal(err)
+	}
+	return err == nil
+}
+
+func (b *bench) wantExists(want bool, apiVersion, kind string, names ...string) {
+	b.t.Helper()
+	for _, name := range names {
+		if got := b.exists(b.t.Context(), apiVersion, kind, name); got != want {
+			b.t.Errorf("%s %s exists: %t; want %t", kind, name, got, want)
+		}
+	}
+}
+
+func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
+	b.t.Helper()
+	clustertest.Eventually(b.t, 40*time.Second, func(ctx context.Context) error {
+		if !ok(ctx) {
+			return fmt.Errorf("not yet: %s", what)
+		}
+		return nil
+	})
+}
+
+// gone waits for a graph to be gone.
+func (b *bench) gone(name string) {
+	b.t.Helper()
+	clustertest.Eventually(b.t, 40*time.Second, func(ctx context.Context) error {
+		rg, err := b.get(ctx, name)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		status, _ := yaml.Marshal(rg.Status)
+		return fmt.Errorf("still there: %v\n%s", rg.Finalizers, status)
+	})
+}
+
+func (b *bench) remove(name string) {
+	b.t.Helper()
+	if err := b.graphs().Delete(b.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// patch changes an object as somebody else would.
+func (b *bench) patch(apiVersion, kind, name, manager, patch string) {
+	b.t.Helper()
+	_, err := b.resource(apiVersion, kind).Patch(b.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) data(ctx context.Context, name string) string {
+	cm, err := b.Client.CoreV1().ConfigMaps(b.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	return cm.Data["a"]
+}
+
+// event waits for an Event of a graph.
+func (b *bench) event(graph, reason, note string) {
+	b.t.Helper()
+	clustertest.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
+		events, err := b.Client.EventsV1().Events(b.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		var seen []string
+		for _, e := range events.Items {
+			if e.Regarding.Name != graph || e.Regarding.Kind != "ResourceGraph" {
+				continue
+			}
+			seen = append(seen, e.Reason+": "+e.Note)
+			if e.Reason == reason && strings.Contains(e.Note, note) {
+				return nil
+			}
+		}
+		return fmt.Errorf("no Event %s: %s; but %s", reason, note, strings.Join(seen, "\n"))
+	})
+}
+
+var _ = eventsv1.Event{}
+
+// owned lists what the status says that a graph owns.
+func owned(rg *v1alpha1.ResourceGraph) string {
+	if rg.Status.Inventory == nil {
+		return ""
+	}
+	var names []string
+	for _, e := range inventory.OfStatus(inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, rg.Status.Inventory).Entries {
+		text := e.Kind + " " + e.Name
+		if e.UID == "" {
+			text += " (intent)"
+		}
+		names = append(names, text)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func phases(rg *v1alpha1.ResourceGraph) string {
+	var text []string
+	for _, id := range slices.Sorted(maps.Keys(rg.Status.NodeStates)) {
+		text = append(text, id+" "+string(rg.Status.NodeStates[id].Phase))
+	}
+	return strings.Join(text, ", ")
+}
+
+func configMap(id, name, data string, needs ...string) string {
+	raw, _ := json.Marshal(map[string]any{
+		"id": id, "dependencies": needs,
+		"resource": map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}, "data": map[string]any{"a": data},
+		},
+	})
+	return string(raw)
+}
+
+func nodes(list ...string) string { return "nodes: [" + strings.Join(list, ", ") + "]" }

@@ -1,0 +1,75 @@
+package controller
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// identities are the service accounts that graphs are executed as. They share
+// one connection to the API server.
+type identities struct {
+	own *cluster.Client
+
+	mu    sync.Mutex
+	known map[account]*identity
+}
+
+// account names a service account.
+type account struct{ namespace, name string }
+
+// user is the account as the API server knows it.
+func (a account) user() string { return "system:serviceaccount:" + a.namespace + ":" + a.name }
+
+type identity struct {
+	mu     sync.Mutex
+	client *cluster.Client
+	seen   time.Time // when the account was last known to exist
+}
+
+// trusted is how long an account counts as existing after it was seen.
+const trusted = time.Minute
+
+func newIdentities(own *cluster.Client) *identities {
+	return &identities{own: own, known: map[account]*identity{}}
+}
+
+// as gives the client of an account, nil if there is no such account. Surely
+// says to ask, whatever is remembered.
+func (i *identities) as(ctx context.Context, a account, surely bool) (*cluster.Client, error) {
+	i.mu.Lock()
+	known := i.known[a]
+	if known == nil {
+		known = &identity{}
+		i.known[a] = known
+	}
+	i.mu.Unlock()
+
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if known.client == nil {
+		client, err := i.own.As(a.user())
+		if err != nil {
+			return nil, err
+		}
+		known.client = client
+	}
+	if !surely && time.Since(known.seen) < trusted {
+		return known.client, nil
+	}
+	obj, err := i.own.Get(ctx, inventory.Key{Kind: "ServiceAccount", Namespace: a.namespace, Name: a.name}, "v1")
+	if err != nil {
+		return nil, err
+	}
+	if obj == nil || obj.GetDeletionTimestamp() != nil {
+		i.mu.Lock()
+		delete(i.known, a)
+		i.mu.Unlock()
+		return nil, nil
+	}
+	known.seen = time.Now()
+	return known.client, nil
+}

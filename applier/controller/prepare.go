@@ -1,0 +1,163 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
+)
+
+// inventories is where inventories are that don't fit in a status, and those of
+// graphs that were executed from outside.
+type inventories = *configmap.Store
+
+// prepared is what a run needs before it begins.
+type prepared struct {
+	graph   *v1alpha1.ResourceGraph
+	version string
+	client  *cluster.Client
+	account string
+	stored  *inventory.Inventory
+	fresh   bool
+	// stalled says why the run can't begin before somebody changes something.
+	reason, message string
+	gone            bool // there is no such account
+}
+
+// accountMissing is the reason of graphs whose account doesn't exist.
+const accountMissing = "ServiceAccountMissing"
+
+// prepare reads what isn't known and puts the finalizer there.
+func (r *run) prepare() {
+	graph := r.d.graph
+	r.job(func() func() {
+		p, err := r.d.c.prepare(context.Background(), r.d, r.goal.verb, graph)
+		return func() { r.prepared(p, err) }
+	})
+}
+
+func (c *controller) prepare(ctx context.Context, d *driver, v verb, graph *v1alpha1.ResourceGraph) (*prepared, error) {
+	p := &prepared{graph: graph}
+	if graph == nil {
+		read, err := c.read(ctx, d.key)
+		if err != nil {
+			return nil, err
+		}
+		p.graph = read
+	}
+	p.version = p.graph.ResourceVersion
+	if v == halt {
+		return p, nil
+	}
+	if err := c.resolveAccount(ctx, p, v != execute); err != nil || p.reason != "" {
+		return p, err
+	}
+	known := headOf(p.graph).finalizer
+	if v == execute && !known {
+		version, err := c.finalize(ctx, p.graph, true)
+		if err != nil {
+			return nil, err
+		}
+		p.version = version
+	}
+	if err := c.loadInventory(ctx, p); err != nil {
+		return nil, err
+	}
+	p.fresh = !known && p.stored.Revision == ""
+	return p, nil
+}
+
+func (c *controller) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.ResourceGraph, error) {
+	rg := &v1alpha1.ResourceGraph{}
+	err := c.graphs.Get().Resource("resourcegraphs").Namespace(key.Namespace).Name(key.Name).Do(ctx).Into(rg)
+	rg.ManagedFields = nil
+	return rg, err
+}
+
+// resolveAccount finds the client of the graph's account.
+func (c *controller) resolveAccount(ctx context.Context, p *prepared, surely bool) error {
+	a := account{p.graph.Namespace, p.graph.Spec.ServiceAccountName}
+	if a.name == "" {
+		a.name = c.DefaultServiceAccount
+	}
+	if a.name == "" {
+		p.reason, p.message = "NoServiceAccount", "spec.serviceAccountName is empty, and the applier has no default (--default-service-account)"
+		p.gone = true
+		return nil
+	}
+	client, err := c.identities.as(ctx, a, surely)
+	if err != nil {
+		return err
+	}
+	if p.account = a.name; client == nil {
+		p.reason, p.message = accountMissing, fmt.Sprintf("service account %s of namespace %s doesn't exist", a.name, a.namespace)
+		p.gone = true
+		return nil
+	}
+	p.client = client
+	return nil
+}
+
+// loadInventory takes the inventory from the status. Where the status has none,
+// the graph may have been executed from outside, by an inventory in a ConfigMap.
+func (c *controller) loadInventory(ctx context.Context, p *prepared) error {
+	owner := inventory.Owner{Namespace: p.graph.Namespace, Name: p.graph.Name}
+	in := p.graph.Status.Inventory
+	if in != nil && in.ConfigMap == "" {
+		p.stored = inventory.OfStatus(owner, in)
+		return nil
+	}
+	stored, err := configmap.NewStore(p.client.REST()).Load(ctx, owner)
+	if apierrors.IsForbidden(err) && in == nil {
+		// An account that may not read ConfigMaps has never kept one here.
+		stored, err = &inventory.Inventory{Owner: owner}, nil
+	}
+	p.stored = stored
+	return err
+}
+
+// finalize adds the finalizer to a graph, or takes it away. It returns the new
+// version of the graph.
+func (c *controller) finalize(ctx context.Context, rg *v1alpha1.ResourceGraph, add bool) (string, error) {
+	kept := []string{}
+	for _, f := range rg.Finalizers {
+		if f != finalizer {
+			kept = append(kept, f)
+		}
+	}
+	if add {
+		kept = append(kept, finalizer)
+	}
+	patch := map[string]any{"metadata": map[string]any{
+		"uid": rg.UID, "resourceVersion": rg.ResourceVersion, "finalizers": kept,
+	}}
+	return c.patch(ctx, rg.Namespace, rg.Name, patch)
+}
+
+// patch merges a patch into a graph or its status. The answer is only metadata:
+// a graph may be large.
+func (c *controller) patch(ctx context.Context, namespace, name string, patch any, subresource ...string) (string, error) {
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return "", err
+	}
+	raw, err := c.own.REST().Patch("application/merge-patch+json").
+		AbsPath("/apis/"+v1alpha1.GroupVersion.String(), "namespaces", namespace, "resourcegraphs", name).Suffix(subresource...).
+		Param("fieldManager", "pequod-applier").
+		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
+		Body(body).Do(ctx).Raw()
+	if err != nil {
+		return "", err
+	}
+	var answer metav1.PartialObjectMetadata
+	err = json.Unmarshal(raw, &answer)
+	return answer.ResourceVersion, err
+}

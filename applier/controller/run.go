@@ -1,0 +1,193 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// run is one execution of a graph, or its removal: from the moment that there is
+// reason for it until nothing is left to be done.
+type run struct {
+	d     *driver
+	goal  goal
+	head  head
+	began time.Time
+	// over runs ask for nothing any more; what is under way is waited for.
+	over   bool
+	flying int
+
+	graph     *v1alpha1.ResourceGraph
+	preparing bool
+	client    *cluster.Client // of the graph's account
+	stored    *inventory.Inventory
+	maps      inventories
+	fresh     bool // the graph was never executed
+	engine    *engine.Engine
+
+	status    v1alpha1.ResourceGraphStatus // as it is stored
+	writing   bool
+	wrote     time.Time
+	dirty     bool // something changed since the status was written
+	recording *engine.Action
+	outlook   engine.Phase
+	revision  *v1alpha1.Revision // how it ended
+
+	took    map[string]time.Duration // by node: the request that applied it
+	applied int
+	pruned  int
+	failed  map[string]string // by node: the failure that was told last
+	explore time.Time
+}
+
+// backoff is that of everything that a run tries again.
+var backoff = engine.Backoff{Jitter: rand.Float64}
+
+// How often it is asked why something isn't ready.
+const explainEvery = 10 * time.Second
+
+// job has something done in the pool, and then what follows by the worker.
+func (r *run) job(do func() (then func())) {
+	r.flying++
+	r.d.c.pool.do(func() {
+		then := do()
+		r.d.post(func() {
+			r.flying--
+			then()
+		})
+	})
+}
+
+// advance does what can be done now. It returns when to be called again.
+func (r *run) advance(now time.Time) time.Time {
+	switch {
+	case r.over:
+		return time.Time{}
+	case r.engine == nil && r.flying > 0:
+		return time.Time{}
+	case r.engine == nil && !r.preparing:
+		r.preparing = true
+		r.prepare()
+		return time.Time{}
+	case r.engine == nil:
+		if !r.build(now) {
+			return r.d.retryAt
+		}
+	}
+	step := r.engine.Step(now)
+	r.outlook = step.Outlook
+	r.note(step.Changes, now)
+	if len(step.Changes) > 0 {
+		r.watch()
+	}
+	for i := range step.Actions {
+		r.start(&step.Actions[i])
+	}
+	if r.flying == 0 {
+		switch step.Phase {
+		case engine.Completed, engine.Stuck:
+			return r.finish(step.Phase, now)
+		}
+	}
+	return earliest(step.Wake, earliest(r.publish(now), r.d.poll(now)))
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// build makes the engine of a run that is prepared. A graph that can't be
+// executed is told so.
+func (r *run) build(now time.Time) bool {
+	options := engine.Options{
+		Prune: true, AllowEmpty: true, Explain: explainEvery, Backoff: backoff, Fresh: r.fresh,
+		ReportDrift: r.graph != nil && r.graph.Spec.DriftPolicy == v1alpha1.DriftReport,
+		Namespaced:  r.namespaced, Orphan: r.goal.verb == abandon,
+	}
+	if r.goal.verb != execute {
+		r.engine = engine.NewDelete(r.stored, options)
+	} else {
+		e, err := engine.New(r.graph, r.stored, options)
+		if err != nil {
+			r.stall("Invalid", err.Error(), now)
+			return false
+		}
+		if foreign := r.foreign(e); foreign != "" {
+			r.stall("CrossNamespace", foreign, now)
+			return false
+		}
+		r.engine = e
+		if r.d.rest != nil && e.Resume(r.d.rest) {
+			r.resumed()
+		}
+	}
+	r.d.rest = nil
+	r.watch()
+	for _, s := range r.d.early {
+		r.d.sight(s)
+	}
+	r.d.early = nil
+	return true
+}
+
+// resumed says that nothing is known to have changed but what was seen.
+func (r *run) resumed() { r.fresh = false }
+
+// foreign names an object in another namespace, where that isn't allowed.
+func (r *run) foreign(e *engine.Engine) string {
+	if !r.d.c.NoCrossNamespace {
+		return ""
+	}
+	for _, s := range e.Statuses() {
+		if s.ID != "" && s.Key.Namespace != "" && s.Key.Namespace != r.d.key.Namespace {
+			return "node " + s.ID + ": " + s.Key.String() + " is in another namespace than its graph, which the applier doesn't allow (--no-cross-namespace)"
+		}
+	}
+	return ""
+}
+
+// namespaced asks what is known of a kind, and the cluster if it isn't.
+func (r *run) namespaced(gvk schema.GroupVersionKind) (bool, bool) {
+	kind, known := r.d.c.own.Kinds().Known(gvk)
+	return kind.Namespaced, known
+}
+
+// watch follows the objects of the run, from before they are read for the first
+// time: nothing that happens to them is missed.
+func (r *run) watch() {
+	held := r.engine.Held()
+	r.d.places = map[schema.GroupVersionKind][]string{}
+	for _, t := range held {
+		gvk := schema.GroupVersionKind{Group: t.Group, Version: t.Version, Kind: t.Kind}
+		r.d.places[gvk] = appendNew(r.d.places[gvk], t.Namespace)
+	}
+	r.d.polled = r.d.c.hub.follow(r.d, held, r.client)
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// retry ends a run that couldn't begin, to begin another a while later.
+func (r *run) retry(after time.Duration, now time.Time) {
+	r.over = true
+	r.d.attempts++
+	r.d.failing = true
+	r.d.retryAt = now.Add(max(after, backoff.After(r.d.attempts)))
+	r.d.restart()
+	r.d.wake()
+}

@@ -1,0 +1,148 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Options are those of the controller. The zero value works, for graphs that
+// name their service account.
+type Options struct {
+	// Concurrent is how many graphs are stepped at once; 0 means 4. Eight times
+	// as many requests are under way at once.
+	Concurrent int
+	// Resync is how often graphs that failed for good are tried again, and
+	// objects are read that can't be watched; 0 means 5 minutes.
+	Resync time.Duration
+	// DefaultServiceAccount is the account of a graph that names none. If it is
+	// empty, such a graph isn't executed.
+	DefaultServiceAccount string
+	// NoCrossNamespace refuses objects in other namespaces than their graph's.
+	NoCrossNamespace bool
+	// Namespace is the only one whose graphs are executed; empty means all.
+	Namespace string
+	// Metrics is told what happens, nil for nobody.
+	Metrics Recorder
+}
+
+// Setup adds the controller to a manager. It knows no cache: of the manager it
+// uses the configuration, the scheme, the recorder of Events and the leader.
+func Setup(mgr manager.Manager, o Options) error {
+	if o.Concurrent <= 0 {
+		o.Concurrent = 4
+	}
+	if o.Resync <= 0 {
+		o.Resync = 5 * time.Minute
+	}
+	if o.Metrics == nil {
+		o.Metrics = nobody{}
+	}
+	if err := v1alpha1.AddToScheme(mgr.GetScheme()); err != nil {
+		return err
+	}
+	client, err := cluster.New(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	graphs, err := graphClient(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	c := &controller{
+		Options: o, own: client, graphs: graphs, pool: newPool(8 * o.Concurrent), log: mgr.GetLogger().WithName("resourcegraph"),
+		events: mgr.GetEventRecorder("pequod-applier"), drivers: map[types.NamespacedName]*driver{}, now: time.Now,
+		identities: newIdentities(client),
+	}
+	c.hub = newHub(c.own, o.Resync)
+	made, err := ctrl.New("resourcegraph", mgr, ctrl.Options{
+		MaxConcurrentReconciles: o.Concurrent, Reconciler: c, SkipNameValidation: new(true),
+	})
+	if err != nil {
+		return err
+	}
+	if err := made.Watch(source.Func(c.start)); err != nil {
+		return err
+	}
+	return mgr.Add(manager.RunnableFunc(c.farewell))
+}
+
+// start is called when this process has become the leader.
+func (c *controller) start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	c.queue = queue
+	c.hub.start(ctx)
+	go c.follow(ctx)
+	return nil
+}
+
+// farewell lets the requests under way come to their end when the process is
+// to: what they did is then seen by whoever leads next, as it would be anyway.
+func (c *controller) farewell(ctx context.Context) error {
+	<-ctx.Done()
+	c.pool.drain(10 * time.Second)
+	return nil
+}
+
+func (c *controller) find(key types.NamespacedName) *driver {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.drivers[key]
+}
+
+// driver is the one of a graph, made if there is none.
+func (c *controller) driver(key types.NamespacedName) *driver {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.drivers[key]
+	if d == nil {
+		d = &driver{c: c, key: key, owner: inventory.Owner{Namespace: key.Namespace, Name: key.Name}}
+		c.drivers[key] = d
+	}
+	return d
+}
+
+// forget ends a driver, unless there is news of a graph of that name.
+func (c *controller) forget(d *driver) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.gone && len(d.news) == 0 {
+		delete(c.drivers, d.key)
+	}
+}
+
+// Reconcile steps one graph.
+func (c *controller) Reconcile(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
+	d := c.find(request.NamespacedName)
+	if d == nil {
+		return reconcile.Result{}, nil
+	}
+	began := c.now()
+	wake := d.step(began)
+	now := c.now()
+	result := "success"
+	if d.failing {
+		result = "error"
+	}
+	c.Metrics.Reconciled(d.key.Namespace, d.key.Name, result, now.Sub(began))
+	if d.over {
+		c.Metrics.Forget(d.key.Namespace, d.key.Name)
+		c.forget(d)
+		return reconcile.Result{}, nil
+	}
+	if wake.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{RequeueAfter: max(wake.Sub(now), time.Millisecond)}, nil
+}

@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+)
+
+// warn records an Event of the graph.
+func (r *run) warn(reason, action, format string, args ...any) {
+	r.d.c.events.Eventf(r.graph, nil, corev1.EventTypeWarning, reason, action, "%s", short(fmt.Sprintf(format, args...)))
+}
+
+func (r *run) tell(reason, action, format string, args ...any) {
+	r.d.c.events.Eventf(r.graph, nil, corev1.EventTypeNormal, reason, action, "%s", short(fmt.Sprintf(format, args...)))
+}
+
+// short cuts a text to what an Event may hold.
+func short(text string) string {
+	const most = 1000
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return text
+}
+
+// tellApplied tells of what was done to an object beyond what the graph asks for.
+func (r *run) tellApplied(s *engine.Status) {
+	switch s.Op {
+	case engine.Corrected:
+		r.tellDrift(s, "DriftCorrected", "was changed by others and is as the graph says again")
+	case engine.Adopted:
+		r.tell("Adopted", "Apply", "node %s: %s is the graph's now", s.ID, s.Key)
+		r.d.c.Metrics.AdoptionDone(r.d.key.Namespace, r.d.key.Name, r.adoption(), nil)
+	case engine.Created:
+		// What a completed graph lacks, somebody removed.
+		if in := r.stored; in != nil && in.Complete && in.Revision == r.engine.Inventory().Revision {
+			r.tellDrift(s, "DriftCorrected", "was deleted by others and is made anew")
+		}
+	}
+}
+
+func (r *run) tellDrift(s *engine.Status, reason, what string) {
+	r.d.c.Metrics.Drift(r.d.key.Namespace, r.d.key.Name, s.ID)
+	var fields []string
+	for _, t := range s.Taken {
+		fields = append(fields, t.Field+" by "+t.Manager)
+	}
+	text := fmt.Sprintf("node %s: %s %s", s.ID, s.Key, what)
+	if len(fields) > 0 {
+		text += ": " + strings.Join(fields, ", ")
+	}
+	r.tell(reason, "Apply", "%s", text)
+}
+
+// adoption is how the graph says what it takes over.
+func (r *run) adoption() string {
+	if a := r.graph.Spec.Adopt; a != nil && a.Mode != "" {
+		return string(a.Mode)
+	}
+	return string(v1alpha1.AdoptExplicit)
+}
+
+// tellFailure tells of a failure once, however often it is tried again.
+func (r *run) tellFailure(s *engine.Status) {
+	if s.Phase != v1alpha1.NodeFailed {
+		delete(r.failed, s.ID)
+		return
+	}
+	if r.failed == nil {
+		r.failed = map[string]string{}
+	}
+	ns, name, m := r.d.key.Namespace, r.d.key.Name, r.d.c.Metrics
+	what := s.Reason + s.Message
+	if s.Reason != engine.ReasonReadinessTimeout {
+		m.NodeApplyFailed(ns, name, s.ID, s.Reason)
+	}
+	if r.failed[s.ID] == what {
+		return
+	}
+	r.failed[s.ID] = what
+	switch s.Reason {
+	case engine.ReasonReadinessTimeout:
+		m.ReadinessTimeout(ns, name, s.ID)
+		r.warn("ReadinessTimeout", "Wait", "node %s: %s: %s", s.ID, s.Key, s.Message)
+	case engine.ReasonAdoptionRequired, engine.ReasonOwnedElsewhere:
+		m.AdoptionDone(ns, name, r.adoption(), errors.New(s.Message))
+		r.warn("AdoptionFailed", "Adopt", "node %s: %s: %s", s.ID, s.Key, s.Message)
+	default:
+		r.warn("ApplyFailed", "Apply", "node %s: %s: %s", s.ID, s.Key, s.Message)
+	}
+}
+
+// release takes the finalizer away.
+func (c *controller) release(ctx context.Context, rg *v1alpha1.ResourceGraph) (string, error) {
+	var version string
+	var err error
+	for range 5 {
+		var live *v1alpha1.ResourceGraph
+		if live, err = c.read(ctx, keyOf(rg)); err != nil || live.UID != rg.UID {
+			return "", err
+		}
+		if version, err = c.finalize(ctx, live, false); !apierrors.IsConflict(err) {
+			return version, err
+		}
+	}
+	return version, err
+}
+
+// hashOf is the revision of a graph as the engine counts it.
+func hashOf(rg *v1alpha1.ResourceGraph) string {
+	data, err := json.Marshal(rg.Spec.Graph)
+	if err != nil {
+		return ""
+	}
+	return graph.Hash(data)
+}

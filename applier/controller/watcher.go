@@ -1,0 +1,136 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/applier/cluster"
+)
+
+// watcher is one watch with those who are told what it sees. What isn't of the
+// watch alone is guarded by the hub.
+type watcher struct {
+	hub    *hub
+	scope  scope
+	client *cluster.Client
+	cancel context.CancelFunc
+
+	drivers map[*driver]bool
+	refused bool // by the API server
+	// owners are whose objects were when they were seen last: one that changes
+	// hands is news for both.
+	owners map[types.UID]*driver
+
+	missing bool // the cluster doesn't serve the kind
+}
+
+// The pause before a watch that ended at once is opened again.
+const minPause, maxPause = 200 * time.Millisecond, 30 * time.Second
+
+// run watches until nobody needs it any more. Whenever a watch is opened again
+// it begins with a listing: what happened in between isn't missed.
+func (w *watcher) run(ctx context.Context) {
+	for pause := minPause; ctx.Err() == nil; {
+		began := time.Now()
+		wait := pause/2 + rand.N(pause)
+		var noKind *cluster.NoKindError
+		err := w.client.Follow(ctx, w.scope.seen(), w.see)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err):
+			w.refuse()
+			wait = w.hub.retry
+		case errors.As(err, &noKind) && !w.missing:
+			// Its objects went with it.
+			w.missing = true
+			w.list(&cluster.Listing{Scope: w.scope.seen()})
+		}
+		if time.Since(began) > maxPause {
+			pause = minPause
+		}
+		pause = min(2*pause, maxPause)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s scope) seen() cluster.Scope {
+	seen := cluster.Scope{GVK: s.gvk, Namespace: s.namespace, Name: s.name}
+	if s.name == "" {
+		seen.Labels = managed
+	}
+	return seen
+}
+
+// refuse notes that the watch isn't allowed: its drivers look for another way.
+func (w *watcher) refuse() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if w.refused {
+		return
+	}
+	w.refused = true
+	for d := range w.drivers {
+		d.post(d.refollow)
+	}
+}
+
+// see passes on what the watch sees.
+func (w *watcher) see(ev cluster.Event) bool {
+	if ev.All != nil {
+		w.allowed()
+		w.list(ev.All)
+		return true
+	}
+	for _, d := range w.concerned(ev.Object, ev.Gone) {
+		d.post(func() { d.observe(ev.Object, ev.Gone) })
+	}
+	return true
+}
+
+func (w *watcher) allowed() {
+	w.missing = false
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if !w.refused {
+		return
+	}
+	w.refused = false
+	for d := range w.drivers {
+		d.post(d.refollow)
+	}
+}
+
+// list passes on a listing, to each driver its own part of it.
+func (w *watcher) list(all *cluster.Listing) {
+	parts := map[*driver][]unstructured.Unstructured{}
+	w.hub.mu.Lock()
+	clear(w.owners)
+	for d := range w.drivers {
+		parts[d] = nil
+		if w.scope.name != "" {
+			parts[d] = all.Objects
+		}
+	}
+	if w.scope.name == "" {
+		for _, obj := range all.Objects {
+			if d := w.ownerOf(&obj); d != nil {
+				w.owners[obj.GetUID()] = d
+				parts[d] = append(parts[d], obj)
+			}
+		}
+	}
+	w.hub.mu.Unlock()
+	for d, part := range parts {
+		d.post(func() { d.observeAll(w.scope, all.Version, part) })
+	}
+}

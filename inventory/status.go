@@ -1,0 +1,30 @@
+package inventory
+
+import "github.com/pequod-io/pequod/api/v1alpha1"
+
+// Status is an inventory as the status of a ResourceGraph holds it.
+func Status(inv *Inventory) *v1alpha1.Inventory {
+	s := &v1alpha1.Inventory{Revision: inv.Revision, Complete: inv.Complete, Count: len(inv.Entries)}
+	for _, e := range inv.Entries {
+		s.Entries = append(s.Entries, v1alpha1.InventoryEntry{
+			Group: e.Group, Version: e.Version, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name,
+			Node: e.Node, Wave: e.Wave, Orphan: e.Orphan, Create: e.Create,
+			UID: e.UID, Desired: e.Desired, Live: e.Live,
+		})
+	}
+	return s
+}
+
+// OfStatus is the inventory that the status of a ResourceGraph holds.
+func OfStatus(owner Owner, s *v1alpha1.Inventory) *Inventory {
+	inv := &Inventory{Owner: owner, Revision: s.Revision, Complete: s.Complete}
+	for _, e := range s.Entries {
+		inv.Entries = append(inv.Entries, Entry{
+			Key:     Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name},
+			Version: e.Version, Node: e.Node, Wave: e.Wave, Orphan: e.Orphan, Create: e.Create,
+			UID: e.UID, Desired: e.Desired, Live: e.Live,
+		})
+	}
+	Sort(inv.Entries)
+	return inv
+}
