@@ -125,7 +125,7 @@ func (r *run) note(changes []engine.Status, now time.Time) {
 			m.NodeReady(ns, name, s.ID, s.ReadyAt.Sub(s.AppliedAt))
 		}
 		if s.Drifted {
-			r.tellDrift(s, "DriftDetected", "was changed by others; spec.driftPolicy leaves it so")
+			r.tellDrift(s, "DriftDetected", " was changed by others; spec.driftPolicy leaves it so")
 		}
 		r.tellFailure(s)
 	}

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -145,7 +146,7 @@ func (r *run) orphan(message string, now time.Time) {
 		count = in.Count
 	}
 	if count > 0 {
-		r.warn("Orphaned", "Delete", "%s: %d objects are left where they are", message, count)
+		r.warn("Orphaned", "Delete", nil, fmt.Sprintf("%s: %d objects are left where they are", message, count))
 	}
 	r.stored = nil
 	r.release(now)

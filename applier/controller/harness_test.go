@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,9 +50,6 @@ type bench struct {
 	stop    func()
 }
 
-// definitions installs the kinds once for all tests.
-var definitions sync.Once
-
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := idle(t, clustertest.Start(t))
@@ -81,7 +78,6 @@ func (b *bench) install() {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		definitions.Do(func() {})
 		b.Apply(b.t, string(text))
 	}
 }
@@ -101,6 +97,26 @@ func (b *bench) account(name string, rules ...rbacv1.PolicyRule) {
 	if _, err := b.Client.RbacV1().RoleBindings(b.Namespace).Create(b.t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		b.t.Fatal(err)
 	}
+}
+
+type ctx = context.Context
+
+// clusterAdmin lets a service account of the namespace do anything anywhere.
+func (b *bench) clusterAdmin(name string) {
+	b.t.Helper()
+	bindings := b.Client.RbacV1().ClusterRoleBindings()
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: b.Unique(name)}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: b.Namespace}},
+	}
+	if _, err := bindings.Create(b.t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		if err := bindings.Delete(context.Background(), binding.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			b.t.Log(err)
+		}
+	})
 }
 
 // start runs an applier until stop is called or the test ends.
@@ -330,8 +346,6 @@ func (b *bench) event(graph, reason, note string) {
 	})
 }
 
-var _ = eventsv1.Event{}
-
 // owned lists what the status says that a graph owns.
 func owned(rg *v1alpha1.ResourceGraph) string {
 	if rg.Status.Inventory == nil {
@@ -368,3 +382,5 @@ func configMap(id, name, data string, needs ...string) string {
 }
 
 func nodes(list ...string) string { return "nodes: [" + strings.Join(list, ", ") + "]" }
+
+var errNotYet = errors.New("not yet")

@@ -9,19 +9,37 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// warn records an Event of the graph.
-func (r *run) warn(reason, action, format string, args ...any) {
-	r.d.c.events.Eventf(r.graph, nil, corev1.EventTypeWarning, reason, action, "%s", short(fmt.Sprintf(format, args...)))
+// warn records an Event of the graph, about an object of it or about all.
+func (r *run) warn(reason, action string, about *engine.Status, text string) {
+	r.happened(corev1.EventTypeWarning, reason, action, about, text)
 }
 
-func (r *run) tell(reason, action, format string, args ...any) {
-	r.d.c.events.Eventf(r.graph, nil, corev1.EventTypeNormal, reason, action, "%s", short(fmt.Sprintf(format, args...)))
+func (r *run) tell(reason, action string, about *engine.Status, text string) {
+	r.happened(corev1.EventTypeNormal, reason, action, about, text)
+}
+
+func (r *run) happened(kind, reason, action string, about *engine.Status, text string) {
+	// Events that are about the same two objects count as one that is repeated,
+	// and the text of the first stays.
+	var related runtime.Object
+	if about != nil {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: about.Key.Group, Version: about.Version, Kind: about.Key.Kind})
+		obj.SetNamespace(about.Key.Namespace)
+		obj.SetName(about.Key.Name)
+		related = obj
+		text = fmt.Sprintf("node %s: %s%s", about.ID, about.Key, text)
+	}
+	r.d.c.events.Eventf(r.graph, related, kind, reason, action, "%s", short(text))
 }
 
 // short cuts a text to what an Event may hold.
@@ -37,14 +55,14 @@ func short(text string) string {
 func (r *run) tellApplied(s *engine.Status) {
 	switch s.Op {
 	case engine.Corrected:
-		r.tellDrift(s, "DriftCorrected", "was changed by others and is as the graph says again")
+		r.tellDrift(s, "DriftCorrected", " was changed by others and is as the graph says again")
 	case engine.Adopted:
-		r.tell("Adopted", "Apply", "node %s: %s is the graph's now", s.ID, s.Key)
+		r.tell("Adopted", "Apply", s, " is the graph's now")
 		r.d.c.Metrics.AdoptionDone(r.d.key.Namespace, r.d.key.Name, r.adoption(), nil)
 	case engine.Created:
 		// What a completed graph lacks, somebody removed.
 		if in := r.stored; in != nil && in.Complete && in.Revision == r.engine.Inventory().Revision {
-			r.tellDrift(s, "DriftCorrected", "was deleted by others and is made anew")
+			r.tellDrift(s, "DriftCorrected", " was deleted by others and is made anew")
 		}
 	}
 }
@@ -55,11 +73,10 @@ func (r *run) tellDrift(s *engine.Status, reason, what string) {
 	for _, t := range s.Taken {
 		fields = append(fields, t.Field+" by "+t.Manager)
 	}
-	text := fmt.Sprintf("node %s: %s %s", s.ID, s.Key, what)
 	if len(fields) > 0 {
-		text += ": " + strings.Join(fields, ", ")
+		what += ": " + strings.Join(fields, ", ")
 	}
-	r.tell(reason, "Apply", "%s", text)
+	r.tell(reason, "Apply", s, what)
 }
 
 // adoption is how the graph says what it takes over.
@@ -91,12 +108,12 @@ func (r *run) tellFailure(s *engine.Status) {
 	switch s.Reason {
 	case engine.ReasonReadinessTimeout:
 		m.ReadinessTimeout(ns, name, s.ID)
-		r.warn("ReadinessTimeout", "Wait", "node %s: %s: %s", s.ID, s.Key, s.Message)
+		r.warn("ReadinessTimeout", "Wait", s, ": "+s.Message)
 	case engine.ReasonAdoptionRequired, engine.ReasonOwnedElsewhere:
 		m.AdoptionDone(ns, name, r.adoption(), errors.New(s.Message))
-		r.warn("AdoptionFailed", "Adopt", "node %s: %s: %s", s.ID, s.Key, s.Message)
+		r.warn("AdoptionFailed", "Adopt", s, ": "+s.Message)
 	default:
-		r.warn("ApplyFailed", "Apply", "node %s: %s: %s", s.ID, s.Key, s.Message)
+		r.warn("ApplyFailed", "Apply", s, ": "+s.Message)
 	}
 }
 

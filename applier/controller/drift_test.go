@@ -1,0 +1,95 @@
+package controller_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+func TestDriftIsCorrected(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.apply(b.rendered("web", webService))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
+	b.event("web", "DriftCorrected", "node config: ConfigMap "+b.Namespace+"/web was changed by others and is as the graph says again: data.a by somebody")
+	b.ready("web")
+
+	if err := b.resource("v1", "Service").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("made anew", func(ctx ctx) bool { return b.exists(ctx, "v1", "Service", "web") })
+	b.event("web", "DriftCorrected", "node service: Service "+b.Namespace+"/web was deleted by others and is made anew")
+	rg := b.ready("web")
+	if len(rg.Status.History) != 1 {
+		t.Errorf("corrections are no revisions: %+v", rg.Status.History)
+	}
+
+	// What was taken from the graph is its own again: labels, too.
+	b.patch("v1", "ConfigMap", "web", "somebody", `{"metadata":{"labels":{"pequod.io/managed":null,"pequod.io/graph":null}}}`)
+	b.eventually("labelled again", func(ctx ctx) bool {
+		obj, err := b.resource("v1", "ConfigMap").Get(ctx, "web", metav1.GetOptions{})
+		return err == nil && obj.GetLabels()["pequod.io/graph"] == "web" && obj.GetLabels()["pequod.io/managed"] == "true"
+	})
+	// The label of another graph doesn't give an object away.
+	b.patch("v1", "ConfigMap", "address", "somebody", `{"metadata":{"labels":{"pequod.io/graph":"other"}}}`)
+	b.eventually("seen", func(ctx ctx) bool {
+		rg, err := b.get(ctx, "web")
+		return err == nil && rg.Status.NodeStates["address"].Phase != v1alpha1.NodeReady || b.label(ctx, "address") == "web"
+	})
+}
+
+func (b *bench) label(ctx ctx, name string) string {
+	obj, err := b.resource("v1", "ConfigMap").Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	return obj.GetLabels()["pequod.io/graph"]
+}
+
+func TestDriftIsReported(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "one")), func(s *v1alpha1.ResourceGraphSpec) { s.DriftPolicy = v1alpha1.DriftReport }))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
+	b.event("web", "DriftDetected", "node a")
+	b.until("web", func(rg *v1alpha1.ResourceGraph) error {
+		if rg.Status.NodeStates["a"].Message == "" {
+			return errNotYet
+		}
+		return isReady(rg)
+	})
+	if got := b.data(t.Context(), "a"); got != "other" {
+		t.Errorf("data is %q; the policy says to leave it", got)
+	}
+	// Another policy is another thing to do.
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "one"))))
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "a") == "one" })
+	b.ready("web")
+}
+
+func TestStatusFollowsReadiness(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.apply(b.rendered("web", webService))
+	b.ready("web")
+	// A new image that nobody can pull, brought by somebody who may: ignored
+	// drift would hide it, so it is corrected; what breaks by itself is told.
+	pods, err := b.Client.CoreV1().Pods(b.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) != 2 {
+		t.Fatalf("%d Pods: %v", len(pods.Items), err)
+	}
+	start := time.Now()
+	for _, p := range pods.Items {
+		if err := b.Client.CoreV1().Pods(b.Namespace).Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.ready("web")
+	t.Logf("ready again after %v", time.Since(start))
+}

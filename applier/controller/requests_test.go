@@ -1,0 +1,90 @@
+package controller_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/clustertest/faultproxy"
+)
+
+// proxied is an applier behind a proxy that counts what it asks for.
+func proxied(t *testing.T) (*bench, *faultproxy.Proxy) {
+	b := idle(t, clustertest.Start(t))
+	proxy := b.Proxy(t, 1)
+	b.ServiceAccount(t, b.Namespace, "applier")
+	b.start(proxy.Config(b.applierConfig()))
+	return b, proxy
+}
+
+// applierConfig is the access of an applier that may do anything.
+func (b *bench) applierConfig() *rest.Config {
+	b.t.Helper()
+	config := b.ServiceAccount(b.t, b.Namespace, "applier")
+	config.QPS = -1
+	b.clusterAdmin("applier")
+	return config
+}
+
+func mine(r faultproxy.Request) bool {
+	return !r.Discovery() && r.Verb != "watch" && !strings.HasPrefix(r.Resource, "events") && !strings.HasPrefix(r.Resource, "/")
+}
+
+func shown(requests []faultproxy.Request) string {
+	var text []string
+	for _, r := range requests {
+		text = append(text, fmt.Sprintf("%s %s %s", r.Verb, r.Resource, r.Name))
+	}
+	return strings.Join(text, "\n")
+}
+
+func TestRequestsOfACreatedGraph(t *testing.T) {
+	t.Parallel()
+	b, proxy := proxied(t)
+	// The watches are there, and the account is known.
+	b.apply(b.rendered("first", nodes(configMap("a", "first-a", "1"))))
+	b.ready("first")
+	proxy.Reset()
+	b.apply(b.rendered("second", nodes(configMap("a", "a", "1"), configMap("b", "b", "1", "a"), configMap("c", "c", "1"), configMap("d", "d", "1"))))
+	b.ready("second")
+	requests := slices.DeleteFunc(proxy.Requests(), func(r faultproxy.Request) bool { return !mine(r) })
+	if len(requests) > 4+4 {
+		t.Errorf("%d requests for 4 objects:\n%s", len(requests), shown(requests))
+	}
+}
+
+func TestNothingChangedCostsNothing(t *testing.T) {
+	t.Parallel()
+	b := idle(t, clustertest.Start(t))
+	proxy := b.Proxy(t, 1)
+	b.options.Resync = 200 * time.Millisecond
+	b.start(proxy.Config(b.applierConfig()))
+	b.apply(b.rendered("web", webService))
+	b.ready("web")
+	b.quiet(proxy)
+	before := len(proxy.Requests())
+	time.Sleep(3 * time.Second) // many resyncs
+	if requests := proxy.Requests()[before:]; len(requests) > 0 {
+		t.Errorf("requests at rest:\n%s", shown(requests))
+	}
+	// It is at rest, not dead.
+	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
+}
+
+// quiet waits until an applier asks for nothing for a while.
+func (b *bench) quiet(proxy *faultproxy.Proxy) {
+	b.t.Helper()
+	last, since := -1, time.Now()
+	b.eventually("quiet", func(ctx) bool {
+		if n := len(proxy.Requests()); n != last {
+			last, since = n, time.Now()
+		}
+		return time.Since(since) > time.Second
+	})
+}
