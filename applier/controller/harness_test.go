@@ -48,6 +48,8 @@ type bench struct {
 	t       testing.TB
 	options controller.Options
 	stop    func()
+	// patience is how long a test waits for what is to come.
+	patience time.Duration
 }
 
 func newBench(t testing.TB) *bench {
@@ -60,7 +62,7 @@ func newBench(t testing.TB) *bench {
 // idle is a bench without an applier.
 func idle(t testing.TB, c *clustertest.Cluster) *bench {
 	t.Helper()
-	b := &bench{Cluster: c, t: t, stop: func() {}}
+	b := &bench{Cluster: c, t: t, stop: func() {}, patience: 40 * time.Second}
 	b.options = controller.Options{DefaultServiceAccount: "pequod", Namespace: c.Namespace}
 	b.install()
 	b.account("pequod", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
@@ -101,19 +103,23 @@ func (b *bench) account(name string, rules ...rbacv1.PolicyRule) {
 
 type ctx = context.Context
 
+func (b *bench) background() ctx { return context.WithoutCancel(b.t.Context()) }
+
 // clusterAdmin lets a service account of the namespace do anything anywhere.
-func (b *bench) clusterAdmin(name string) {
+func (b *bench) clusterAdmin(name string) { b.bindCluster(name, "cluster-admin") }
+
+func (b *bench) bindCluster(name, role string) {
 	b.t.Helper()
 	bindings := b.Client.RbacV1().ClusterRoleBindings()
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: b.Unique(name)}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "cluster-admin"},
+		ObjectMeta: metav1.ObjectMeta{Name: b.Unique(name)}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: role},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: b.Namespace}},
 	}
 	if _, err := bindings.Create(b.t.Context(), binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() {
-		if err := bindings.Delete(context.Background(), binding.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := bindings.Delete(b.background(), binding.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			b.t.Log(err)
 		}
 	})
@@ -209,7 +215,7 @@ func (b *bench) get(ctx context.Context, name string) (*v1alpha1.ResourceGraph, 
 func (b *bench) until(name string, check func(*v1alpha1.ResourceGraph) error) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	var found *v1alpha1.ResourceGraph
-	clustertest.Eventually(b.t, 40*time.Second, func(ctx context.Context) error {
+	clustertest.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		rg, err := b.get(ctx, name)
 		if err != nil {
 			return err
@@ -276,7 +282,7 @@ func (b *bench) wantExists(want bool, apiVersion, kind string, names ...string) 
 
 func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
 	b.t.Helper()
-	clustertest.Eventually(b.t, 40*time.Second, func(ctx context.Context) error {
+	clustertest.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		if !ok(ctx) {
 			return fmt.Errorf("not yet: %s", what)
 		}
@@ -287,7 +293,7 @@ func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
 // gone waits for a graph to be gone.
 func (b *bench) gone(name string) {
 	b.t.Helper()
-	clustertest.Eventually(b.t, 40*time.Second, func(ctx context.Context) error {
+	clustertest.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		rg, err := b.get(ctx, name)
 		if apierrors.IsNotFound(err) {
 			return nil

@@ -98,6 +98,13 @@ func (d *driver) refollow() {
 	}
 }
 
+// tryAgain begins anew what failed for want of a kind.
+func (d *driver) tryAgain() {
+	if d.run != nil && d.run.engine != nil {
+		d.restart()
+	}
+}
+
 // pollEvery is how often objects are read that can't be watched, while they are
 // waited for.
 const pollEvery = 5 * time.Second

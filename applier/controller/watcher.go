@@ -30,8 +30,12 @@ type watcher struct {
 	missing bool // the cluster doesn't serve the kind
 }
 
-// The pause before a watch that ended at once is opened again.
-const minPause, maxPause = 200 * time.Millisecond, 30 * time.Second
+// The pause before a watch that ended at once is opened again, and the longest
+// half of one for a kind that the cluster doesn't serve.
+const (
+	minPause, maxPause = 200 * time.Millisecond, 30 * time.Second
+	maxMissing         = 3 * time.Second
+)
 
 // run watches until nobody needs it any more. Whenever a watch is opened again
 // it begins with a listing: what happened in between isn't missed.
@@ -47,10 +51,11 @@ func (w *watcher) run(ctx context.Context) {
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err):
 			w.refuse()
 			wait = w.hub.retry
-		case errors.As(err, &noKind) && !w.missing:
+		case errors.As(err, &noKind):
 			// Its objects went with it.
 			w.missing = true
 			w.list(&cluster.Listing{Scope: w.scope.seen()})
+			pause = min(pause, maxMissing)
 		}
 		if time.Since(began) > maxPause {
 			pause = minPause
@@ -97,10 +102,16 @@ func (w *watcher) see(ev cluster.Event) bool {
 	return true
 }
 
+// allowed notes that the watch is open.
 func (w *watcher) allowed() {
-	w.missing = false
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	if w.missing {
+		w.missing = false
+		for d := range w.drivers {
+			d.post(d.tryAgain)
+		}
+	}
 	if !w.refused {
 		return
 	}

@@ -1,0 +1,145 @@
+package controller_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/clustertest"
+)
+
+func as(account string) func(*v1alpha1.ResourceGraphSpec) {
+	return func(s *v1alpha1.ResourceGraphSpec) { s.ServiceAccountName = account }
+}
+
+func TestAccountMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1")), as("later")))
+	b.until("web", condition("Stalled", "True", "ServiceAccountMissing", "service account later of namespace "+b.Namespace+" doesn't exist"))
+	b.wantExists(false, "v1", "ConfigMap", "a")
+	b.account("later", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}})
+	rg := b.ready("web")
+	if owned(rg) != "ConfigMap a" {
+		t.Errorf("inventory: %s", owned(rg))
+	}
+	// The account goes, and the graph after it: its objects stay.
+	if err := b.Client.CoreV1().ServiceAccounts(b.Namespace).Delete(t.Context(), "later", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.remove("web")
+	b.gone("web")
+	b.wantExists(true, "v1", "ConfigMap", "a")
+	b.event("web", "Orphaned", "service account later of namespace "+b.Namespace+" doesn't exist: 1 objects are left where they are")
+}
+
+func TestNoAccount(t *testing.T) {
+	t.Parallel()
+	b := idle(t, clustertest.Start(t))
+	b.options.DefaultServiceAccount = ""
+	b.start(b.Config)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.until("web", condition("Stalled", "True", "NoServiceAccount", "--default-service-account"))
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1")), as("pequod")))
+	b.ready("web")
+}
+
+// The account's rights are the limit, whatever the applier may do itself.
+func TestImpersonationLimits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.account("weak", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "patch", "create", "delete"}})
+	b.apply(b.rendered("web", nodes(
+		configMap("a", "a", "1"),
+		`{id: service, resource: {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}}`,
+	), as("weak")))
+	rg := b.until("web", condition("Stalled", "True", "Forbidden", `User "system:serviceaccount:`+b.Namespace+`:weak" cannot patch resource "services"`))
+	if got := phases(rg); got != "a Ready, service Failed" {
+		t.Errorf("nodes %s", got)
+	}
+	b.event("web", "ApplyFailed", "node service: Service "+b.Namespace+"/web")
+
+	// What it may not read feeds no reference, though the applier could read it.
+	b.Apply(t, "{apiVersion: v1, kind: Secret, metadata: {name: theirs}, stringData: {password: hunter2}}")
+	b.apply(b.rendered("thief", nodes(
+		`{id: theirs, externalRef: {apiVersion: v1, kind: Secret, name: theirs}}`,
+		`{id: copy, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {a: {$from: theirs.metadata.uid}}}}`,
+	), as("weak")))
+	b.until("thief", condition("Ready", "False", "Forbidden", "cannot"))
+	b.wantExists(false, "v1", "ConfigMap", "copy")
+	b.remove("thief")
+	b.gone("thief")
+}
+
+func TestNoCrossNamespace(t *testing.T) {
+	t.Parallel()
+	b := idle(t, clustertest.Start(t))
+	b.options.NoCrossNamespace = true
+	b.start(b.Config)
+	b.apply(b.rendered("web", nodes(`{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}}`)))
+	b.until("web", condition("Stalled", "True", "CrossNamespace", "node a: ConfigMap default/a is in another namespace"))
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.ready("web")
+}
+
+// An applier that may watch nothing sees by the eyes of the graphs' accounts.
+func TestWithoutRightsToWatch(t *testing.T) {
+	t.Parallel()
+	b := idle(t, clustertest.Start(t))
+	config := b.ServiceAccount(t, b.Namespace, "applier")
+	config.QPS = -1
+	roles := b.Client.RbacV1().ClusterRoles()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: b.Unique("narrow")}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"get", "impersonate"}},
+		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+	}}
+	if _, err := roles.Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = roles.Delete(b.background(), role.Name, metav1.DeleteOptions{}) })
+	b.bindCluster("applier", role.Name)
+	b.options.Resync = 2e9
+	b.start(config)
+	b.apply(b.rendered("web", webService))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
+	b.remove("web")
+	b.gone("web")
+	b.wantExists(false, "v1", "ConfigMap", "web", "address")
+}
+
+func TestObjectsOfOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.apply(b.rendered("web", nodes(
+		`{id: theirs, externalRef: {apiVersion: v1, kind: ConfigMap, name: theirs}, readyWhen: [{type: Expression, expr: "object.data.ready == 'yes'"}]}`,
+		`{id: copy, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {a: {$from: theirs.data.value}}}}`,
+	)))
+	b.until("web", condition("Ready", "Unknown", "Progressing", "doesn't exist"))
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Data: map[string]string{"ready": "no", "value": "1"}}
+	if _, err := b.Client.CoreV1().ConfigMaps(b.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.until("web", func(rg *v1alpha1.ResourceGraph) error {
+		if m := rg.Status.NodeStates["theirs"].Message; !strings.Contains(m, "is false") {
+			return fmt.Errorf("theirs: %s", m)
+		}
+		return nil
+	})
+	b.patch("v1", "ConfigMap", "theirs", "somebody", `{"data":{"ready":"yes"}}`)
+	b.ready("web")
+	// Even at rest, what is read is followed.
+	b.patch("v1", "ConfigMap", "theirs", "somebody", `{"data":{"value":"2"}}`)
+	b.eventually("followed", func(ctx ctx) bool { return b.data(ctx, "copy") == "2" })
+	b.remove("web")
+	b.gone("web")
+	b.wantExists(true, "v1", "ConfigMap", "theirs")
+	b.wantExists(false, "v1", "ConfigMap", "copy")
+}
