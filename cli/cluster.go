@@ -19,7 +19,7 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/safetext"
-	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // clusterFlags choose a cluster and who talks to it, as kubectl's flags do.
@@ -108,7 +108,7 @@ func (f *clusterFlags) connect(warn func(string)) (*applier.Applier, error) {
 	if err != nil {
 		return nil, kubeconfigError(err)
 	}
-	return &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}, nil
+	return &applier.Applier{Client: client, Inventories: stored.New(client.REST())}, nil
 }
 
 // warnTo prints warnings of the API server.

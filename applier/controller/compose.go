@@ -17,7 +17,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
-	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // compose is the status that tells the truth about a run; inv is nil where the
@@ -26,7 +26,7 @@ func (r *run) compose(phase engine.Phase, inv *inventory.Inventory, now time.Tim
 	next := r.status.DeepCopy()
 	r.observed(next)
 	if inv != nil {
-		next.Inventory = r.view(inv)
+		next.Inventory = stored.View(inv)
 	}
 	statuses := r.engine.Statuses()
 	if r.goal.verb == execute {
@@ -70,15 +70,6 @@ func objects(n int) string {
 func (r *run) observed(next *v1alpha1.ResourceGraphStatus) {
 	next.ObservedGeneration = r.graph.Generation
 	next.ReconcileRequestedAt = r.head.requested
-}
-
-// view is an inventory as the status shows it.
-func (r *run) view(inv *inventory.Inventory) *v1alpha1.Inventory {
-	s := inventory.Status(inv)
-	if !fits(inv) {
-		s.Entries, s.ConfigMap = nil, configmap.Name(inv.Owner)
-	}
-	return s
 }
 
 // conditions sets Ready, and one of the two others or neither.

@@ -155,10 +155,14 @@ func (r *run) orphan(message string, now time.Time) {
 // release removes the finalizer of a graph of which nothing is left.
 func (r *run) release(now time.Time) {
 	ctx := context.Background()
+	inv := r.stored
+	if r.engine != nil {
+		inv = r.engine.Inventory()
+	}
 	r.job(func() func() {
 		var err error
-		if r.stored != nil && r.stored.Stored != nil {
-			err = configmap.NewStore(r.client.REST()).Remove(ctx, r.stored)
+		if inv != nil && inv.Stored != nil {
+			err = configmap.NewStore(r.client.REST()).Remove(ctx, inv)
 		}
 		if err == nil {
 			r.graph.ResourceVersion = "" // whatever it is by now

@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // errSuperseded says that somebody else wrote the inventory: it is to be read
@@ -86,7 +87,7 @@ func (r *run) write(next *v1alpha1.ResourceGraphStatus, then func(error)) {
 
 func (r *run) writeWith(next *v1alpha1.ResourceGraphStatus, inv *inventory.Inventory, then func(error)) {
 	r.writing, r.dirty = true, false
-	c, last := r.d.c, stored{r.d.version, r.status}
+	c, last := r.d.c, written{r.d.version, r.status}
 	ctx := context.Background()
 	r.job(func() func() {
 		err := r.keep(ctx, inv)
@@ -111,15 +112,15 @@ func (r *run) writeWith(next *v1alpha1.ResourceGraphStatus, inv *inventory.Inven
 	})
 }
 
-// stored is a status as it is known to be in the cluster.
-type stored struct {
+// written is a status as it is known to be in the cluster.
+type written struct {
 	version string
 	status  v1alpha1.ResourceGraphStatus
 }
 
 // write changes a status from what is stored to what is to be. If the graph was
 // changed meanwhile, that is fine unless its inventory was.
-func (c *controller) write(ctx context.Context, rg *v1alpha1.ResourceGraph, last stored, next *v1alpha1.ResourceGraphStatus) (string, error) {
+func (c *controller) write(ctx context.Context, rg *v1alpha1.ResourceGraph, last written, next *v1alpha1.ResourceGraphStatus) (string, error) {
 	for range 5 {
 		patch, err := difference(&last.status, next)
 		if err != nil {
@@ -139,7 +140,7 @@ func (c *controller) write(ctx context.Context, rg *v1alpha1.ResourceGraph, last
 		if live.UID != rg.UID || !sameJSON(live.Status.Inventory, last.status.Inventory) && !sameJSON(live.Status.Inventory, next.Inventory) {
 			return "", errSuperseded
 		}
-		last = stored{live.ResourceVersion, live.Status}
+		last = written{live.ResourceVersion, live.Status}
 	}
 	return "", errors.New("the graph changes faster than its status can be written")
 }
@@ -165,12 +166,9 @@ func sameJSON(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// fits says whether an inventory is kept in the status.
-func fits(inv *inventory.Inventory) bool { return len(inv.Entries) <= v1alpha1.MaxInventory }
-
 // keep writes an inventory that doesn't fit in the status to ConfigMaps.
 func (r *run) keep(ctx context.Context, inv *inventory.Inventory) error {
-	if inv == nil || fits(inv) {
+	if inv == nil || stored.Fits(inv) {
 		return nil
 	}
 	return configmap.NewStore(r.client.REST()).Save(ctx, inv)
@@ -178,7 +176,7 @@ func (r *run) keep(ctx context.Context, inv *inventory.Inventory) error {
 
 // tidy removes the ConfigMaps of an inventory that is in the status now.
 func (r *run) tidy(ctx context.Context, inv *inventory.Inventory) error {
-	if inv == nil || !fits(inv) || inv.Stored == nil {
+	if inv == nil || !stored.Fits(inv) || inv.Stored == nil {
 		return nil
 	}
 	return configmap.NewStore(r.client.REST()).Remove(ctx, inv)

@@ -1,0 +1,254 @@
+// Package stored keeps inventories where whoever executes a graph finds them:
+// in the status of the ResourceGraph if there is one in the cluster, and in
+// ConfigMaps (package configmap) if there is none, or if the inventory doesn't
+// fit. So the command line and the applier in the cluster take over from each
+// other, and nothing that a graph owned is lost.
+//
+// [New] makes a [Store]; Load, Save, Remove and List are what it does, as those
+// of package configmap. It writes nothing of a status but the inventory.
+package stored
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
+)
+
+// Store keeps inventories. It is safe for concurrent use.
+type Store struct {
+	client rest.Interface
+	maps   *configmap.Store
+}
+
+// New is a store that makes its requests through client, whichever API group
+// and encoding that was made for.
+func New(client rest.Interface) *Store {
+	return &Store{client: client, maps: configmap.NewStore(client)}
+}
+
+// Fits says whether an inventory is kept in a status.
+func Fits(inv *inventory.Inventory) bool { return len(inv.Entries) <= v1alpha1.MaxInventory }
+
+// View is an inventory as a status shows it: only counted if it doesn't fit.
+func View(inv *inventory.Inventory) *v1alpha1.Inventory {
+	s := inventory.Status(inv)
+	if !Fits(inv) {
+		s.Entries, s.ConfigMap = nil, configmap.Name(inv.Owner)
+	}
+	return s
+}
+
+// held is what the store held of an inventory when it was loaded or saved; it
+// is the inventory's Stored, and never changed.
+type held struct {
+	uid     types.UID // of the graph, "" if there is none
+	version string
+	view    *v1alpha1.Inventory
+	maps    any // what package configmap holds of it
+}
+
+func heldOf(inv *inventory.Inventory) held {
+	h, _ := inv.Stored.(held)
+	return h
+}
+
+// graph is what the store reads of a ResourceGraph.
+type graph struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Inventory *v1alpha1.Inventory `json:"inventory"`
+	} `json:"status"`
+}
+
+// Load reads a graph's inventory. Where there is none, it is empty and has no
+// revision.
+func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
+	rg, err := s.graph(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	h := held{}
+	if rg != nil {
+		h = held{uid: rg.UID, version: rg.ResourceVersion, view: rg.Status.Inventory}
+		if in := rg.Status.Inventory; in != nil && in.ConfigMap == "" {
+			inv := inventory.OfStatus(owner, in)
+			inv.Stored = h
+			return inv, nil
+		}
+	}
+	inv, err := s.maps.Load(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	h.maps = inv.Stored
+	inv.Stored = h
+	return inv, nil
+}
+
+// graph reads a ResourceGraph, nil if there is none that this identity may see.
+func (s *Store) graph(ctx context.Context, owner inventory.Owner) (*graph, error) {
+	raw, err := s.client.Get().AbsPath(path(owner.Namespace), owner.Name).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("inventory of %s: reading the ResourceGraph: %w", owner, err)
+	}
+	rg := &graph{}
+	if err := json.Unmarshal(raw, rg); err != nil {
+		return nil, fmt.Errorf("inventory of %s: reading the ResourceGraph: %w", owner, err)
+	}
+	return rg, nil
+}
+
+func path(namespace string) string {
+	return "/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/" + namespace + "/resourcegraphs"
+}
+
+// Save writes an inventory that was loaded or saved by this store, or that is
+// new. If somebody else saved it in between, that is a
+// [*configmap.ConflictError]. After any other error nobody knows whether it was
+// saved: call Save again.
+func (s *Store) Save(ctx context.Context, inv *inventory.Inventory) error {
+	h := heldOf(inv)
+	if h.uid == "" || !Fits(inv) {
+		if err := s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Save(ctx, inv) }); err != nil {
+			return err
+		}
+	}
+	if h.uid == "" {
+		return nil
+	}
+	if err := s.inStatus(ctx, inv, &h, View(inv)); err != nil {
+		return err
+	}
+	if Fits(inv) && h.maps != nil {
+		return s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Remove(ctx, inv) })
+	}
+	return nil
+}
+
+// Remove removes an inventory that was loaded or saved by this store.
+func (s *Store) Remove(ctx context.Context, inv *inventory.Inventory) error {
+	h := heldOf(inv)
+	if h.uid != "" && h.view != nil {
+		if err := s.inStatus(ctx, inv, &h, nil); err != nil {
+			return err
+		}
+	}
+	return s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Remove(ctx, inv) })
+}
+
+// inMaps has package configmap do something with what it knows of an inventory.
+func (s *Store) inMaps(inv *inventory.Inventory, h *held, do func(*inventory.Inventory) error) error {
+	theirs := *inv
+	theirs.Stored = h.maps
+	err := do(&theirs)
+	h.maps = theirs.Stored
+	inv.Stored = *h
+	return err
+}
+
+// inStatus writes the inventory of a status, unless somebody else did. Other
+// changes of the graph don't matter.
+func (s *Store) inStatus(ctx context.Context, inv *inventory.Inventory, h *held, view *v1alpha1.Inventory) error {
+	if same(h.view, view) {
+		return nil
+	}
+	for range 5 {
+		live, err := s.patch(ctx, inv.Owner, h, view)
+		if err == nil {
+			h.version, h.view = live.ResourceVersion, view
+			inv.Stored = *h
+			return nil
+		}
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("inventory of %s: writing the status of its ResourceGraph: %w", inv.Owner, err)
+		}
+		live, err = s.graph(ctx, inv.Owner)
+		switch {
+		case err != nil:
+			return err
+		case live == nil || live.UID != h.uid || !same(live.Status.Inventory, h.view) && !same(live.Status.Inventory, view):
+			return &configmap.ConflictError{Owner: inv.Owner}
+		}
+		h.version = live.ResourceVersion
+	}
+	return errors.New("inventory of " + inv.Owner.String() + ": its ResourceGraph changes faster than it can be written")
+}
+
+func (s *Store) patch(ctx context.Context, owner inventory.Owner, h *held, view *v1alpha1.Inventory) (*graph, error) {
+	metadata := map[string]any{"uid": h.uid, "resourceVersion": h.version}
+	// A merge patch leaves fields that it doesn't name: all are named.
+	body, err := json.Marshal(map[string]any{"metadata": metadata, "status": map[string]any{"inventory": whole(view)}})
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.client.Patch(types.MergePatchType).AbsPath(path(owner.Namespace), owner.Name, "status").
+		Param("fieldManager", "pequod").SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
+		Body(body).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	live := &graph{}
+	return live, json.Unmarshal(raw, live)
+}
+
+func whole(view *v1alpha1.Inventory) any {
+	if view == nil {
+		return nil
+	}
+	w := map[string]any{"revision": nil, "complete": nil, "count": view.Count, "configMap": nil, "entries": nil}
+	if view.Revision != "" {
+		w["revision"] = view.Revision
+	}
+	if view.Complete {
+		w["complete"] = true
+	}
+	if view.ConfigMap != "" {
+		w["configMap"] = view.ConfigMap
+	}
+	if len(view.Entries) > 0 {
+		w["entries"] = view.Entries
+	}
+	return w
+}
+
+func same(a, b *v1alpha1.Inventory) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// List reads all inventories of a namespace. With an error about some of them
+// it returns the others.
+func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
+	inventories, problems := s.maps.List(ctx, namespace)
+	raw, err := s.client.Get().AbsPath(path(namespace)).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return inventories, problems
+	case err != nil:
+		return inventories, errors.Join(problems, fmt.Errorf("inventories of namespace %s: reading the ResourceGraphs: %w", namespace, err))
+	}
+	var list struct{ Items []graph }
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return inventories, errors.Join(problems, err)
+	}
+	for _, rg := range list.Items {
+		if in := rg.Status.Inventory; in != nil && in.ConfigMap == "" {
+			inventories = append(inventories, inventory.OfStatus(inventory.Owner{Namespace: namespace, Name: rg.Name}, in))
+		}
+	}
+	return inventories, problems
+}
