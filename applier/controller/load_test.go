@@ -1,0 +1,78 @@
+package controller_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pequod-io/pequod/clustertest"
+)
+
+// heap is what is in use once everything that can go has gone.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestLoad executes many graphs at once. PEQUOD_LOAD says how many; it logs how
+// long that takes, how many requests and how much memory.
+func TestLoad(t *testing.T) {
+	graphs, err := strconv.Atoi(os.Getenv("PEQUOD_LOAD"))
+	if err != nil {
+		graphs = 25
+	}
+	b := idle(t, clustertest.Start(t))
+	b.patience = 10 * time.Minute
+	proxy := b.Proxy(t, 1)
+	config := b.applierConfig()
+	b.start(proxy.Config(config))
+	b.apply(b.rendered("first", webService))
+	b.ready("first")
+	b.quiet(proxy)
+	proxy.Reset()
+	empty, began := heap(), time.Now()
+	work := make(chan int)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range work {
+				name := fmt.Sprintf("g%d", i)
+				b.apply(b.rendered(name, nodes(configMap("a", name+"-a", "1"), configMap("b", name+"-b", "1", "a"), configMap("c", name+"-c", "1"), configMap("d", name+"-d", "1"))))
+			}
+		})
+	}
+	for i := range graphs {
+		work <- i
+	}
+	close(work)
+	wg.Wait()
+	created := time.Since(began)
+	for i := range graphs {
+		b.ready(fmt.Sprintf("g%d", i))
+	}
+	took := time.Since(began)
+	count := proxy.Count(mine)
+	b.quiet(proxy)
+	proxy.Reset()
+	full := heap()
+	t.Logf("%d graphs of 4 objects: created in %v, ready after %v, %.1f requests each, %d bytes of heap per object",
+		graphs, created, took, float64(count)/float64(graphs), (int64(full)-int64(empty))/int64(4*graphs))
+	if most := 9 * graphs; count > most {
+		t.Errorf("%d requests for %d graphs of 4 objects", count, graphs)
+	}
+	b.stop()
+	proxy.Reset()
+	began = time.Now()
+	b.start(proxy.Config(config))
+	b.patch("v1", "ConfigMap", "g0-a", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "g0-a") == "1" })
+	b.quiet(proxy)
+	t.Logf("restarted: %v, %d requests", time.Since(began), proxy.Count(mine))
+}
