@@ -16,7 +16,8 @@ import (
 
 // FuzzParity makes a schema and documents of a small grammar and holds CUE's
 // verdicts against those of the generated CRD. What it finds is kept in
-// testdata/parity.
+// testdata/parity. A child process examines each first: what CUE can't evaluate
+// may end it.
 func FuzzParity(f *testing.F) {
 	for seed := range 40 {
 		data := make([]byte, 120)
@@ -28,13 +29,39 @@ func FuzzParity(f *testing.F) {
 		f.Add(data)
 	}
 	names := testNames()
-	f.Fuzz(func(t *testing.T, data []byte) { fuzzOnce(t, names, data) })
+	x := &examiner{}
+	f.Cleanup(x.stop)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 400 {
+			return
+		}
+		found, err := x.examine(data)
+		switch {
+		case err != nil:
+			t.Fatalf("%v\n%s", err, (&grammar{data: data, bounded: map[string]bool{}}).schema())
+		case found.Problem != "":
+			t.Fatal(found.Problem)
+		case found.Generates:
+			// Once more where the fuzzer sees what the generator runs through.
+			g := &grammar{data: data, bounded: map[string]bool{}}
+			if _, input, ok := compiled(g.schema()); ok {
+				_, _ = Generate(input, names)
+			}
+		}
+	})
 }
 
-func fuzzOnce(t *testing.T, names v1alpha1.Names, data []byte) {
-	if len(data) > 400 {
-		return
-	}
+// finding is what came of a schema and its documents.
+type finding struct {
+	// Problem says where CUE and the CRD disagree.
+	Problem string
+	// Generates says that CUE could evaluate the schema, for which there may be a CRD.
+	Generates bool
+}
+
+// examine holds CUE against the CRD for the schema and the documents that the
+// grammar makes of data.
+func examine(names v1alpha1.Names, data []byte) (found finding) {
 	defer func() {
 		if r := recover(); r != nil && !fromCUE() {
 			panic(r)
@@ -44,33 +71,43 @@ func fuzzOnce(t *testing.T, names v1alpha1.Names, data []byte) {
 	source := g.schema()
 	module, input, ok := compiled(source)
 	if !ok {
-		return
+		return finding{}
 	}
 	result, err := Generate(input, names)
+	found.Generates = true
 	if err != nil {
 		if strings.Contains(err.Error(), "CustomResourceDefinition ") {
-			t.Errorf("the API server doesn't take the CRD of\n%s\n%v", source, err)
+			found.Problem = fmt.Sprintf("the API server doesn't take the CRD of\n%s\n%v", source, err)
 		}
-		return
+		return found
 	}
-	server := newServer(t, result.CRD)
+	server, err := serverOf(result.CRD)
+	if err != nil {
+		found.Problem = err.Error()
+		return found
+	}
 	for range 12 {
 		doc := []byte(g.document())
-		c := compare(module, server, doc)
-		switch {
-		case c.falselyRejected():
-			t.Errorf("CUE accepts what the CRD rejects:\n%s\n%s\n%v", source, doc, c.crd)
-		case c.changed != "":
-			t.Errorf("storing changes what is rendered:\n%s\n%s\n%s", source, doc, c.changed)
-		case c.letThrough():
-			if !admitsWithout(module, server, result.Notes, doc, c.cue) {
-				t.Errorf("the CRD accepts what CUE rejects, and no note says so:\n%s\n%s\n%v\nnotes: %v", source, doc, c.cue, result.Notes)
-			}
-		}
-		if t.Failed() {
-			return
+		if found.Problem = disagreement(module, server, result.Notes, source, doc); found.Problem != "" {
+			return found
 		}
 	}
+	return found
+}
+
+// disagreement says how CUE's verdict on a document differs from that of the
+// CRD, which may let through what its notes admit.
+func disagreement(module cue.Value, s server, notes []Note, source string, doc []byte) string {
+	c := compare(module, s, doc)
+	switch {
+	case c.falselyRejected():
+		return fmt.Sprintf("CUE accepts what the CRD rejects:\n%s\n%s\n%v", source, doc, c.crd)
+	case c.changed != "":
+		return fmt.Sprintf("storing changes what is rendered:\n%s\n%s\n%s", source, doc, c.changed)
+	case c.letThrough() && !admitsWithout(module, s, notes, doc, c.cue):
+		return fmt.Sprintf("the CRD accepts what CUE rejects, and no note says so:\n%s\n%s\n%v\nnotes: %v", source, doc, c.cue, notes)
+	}
+	return ""
 }
 
 // admitsWithout says whether the notes admit that the CRD lets doc through: by a

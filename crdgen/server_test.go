@@ -52,27 +52,35 @@ type server struct {
 
 func newServer(t testing.TB, crd *crdType) server {
 	t.Helper()
-	scheme, err := crdScheme()
+	s, err := serverOf(crd)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return s
+}
+
+func serverOf(crd *crdType) (server, error) {
+	scheme, err := crdScheme()
+	if err != nil {
+		return server{}, err
 	}
 	var internal apiextensions.CustomResourceDefinition
 	if err := scheme.Convert(crd.DeepCopy(), &internal, nil); err != nil {
-		t.Fatal(err)
+		return server{}, err
 	}
 	v, err := apiextensions.GetSchemaForVersion(&internal, crd.Spec.Versions[0].Name)
 	if err != nil {
-		t.Fatal(err)
+		return server{}, err
 	}
 	structural, err := structuralschema.NewStructural(v.OpenAPIV3Schema)
 	if err != nil {
-		t.Fatal(err)
+		return server{}, err
 	}
 	validator, _, err := validation.NewSchemaValidator(v.OpenAPIV3Schema)
 	if err != nil {
-		t.Fatal(err)
+		return server{}, err
 	}
-	return server{structural: structural, validator: validator, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}
+	return server{structural: structural, validator: validator, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
 }
 
 // create returns the spec as it is stored. Unknown fields are errors, as with
