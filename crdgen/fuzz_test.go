@@ -35,20 +35,35 @@ func FuzzParity(f *testing.F) {
 		if len(data) > 400 {
 			return
 		}
-		found, err := x.examine(data)
+		it := specimenOf(data)
+		found, err := x.examine(it)
 		switch {
 		case err != nil:
-			t.Fatalf("%v\n%s", err, (&grammar{data: data, bounded: map[string]bool{}}).schema())
+			t.Fatalf("%v\n%s", err, it.Schema)
 		case found.Problem != "":
 			t.Fatal(found.Problem)
 		case found.Generates:
 			// Once more where the fuzzer sees what the generator runs through.
-			g := &grammar{data: data, bounded: map[string]bool{}}
-			if _, input, ok := compiled(g.schema()); ok {
+			if _, input, ok := compiled(it.Schema); ok {
 				_, _ = Generate(input, names)
 			}
 		}
 	})
+}
+
+// specimen is a schema and documents for it.
+type specimen struct {
+	Schema    string
+	Documents []string
+}
+
+func specimenOf(data []byte) specimen {
+	g := &grammar{data: data, bounded: map[string]bool{}}
+	it := specimen{Schema: g.schema()}
+	for range 12 {
+		it.Documents = append(it.Documents, g.document())
+	}
+	return it
 }
 
 // finding is what came of a schema and its documents.
@@ -59,25 +74,33 @@ type finding struct {
 	Generates bool
 }
 
-// examine holds CUE against the CRD for the schema and the documents that the
-// grammar makes of data.
-func examine(names v1alpha1.Names, data []byte) (found finding) {
+// stage is what is being done with a schema.
+type stage int
+
+const (
+	evaluating stage = iota // CUE alone
+	generating              // the CRD
+	comparing               // the documents
+)
+
+// examine holds CUE against the CRD. It says when it enters a stage.
+func examine(names v1alpha1.Names, it specimen, enter func(stage)) (found finding) {
 	defer func() {
 		if r := recover(); r != nil && !fromCUE() {
 			panic(r)
 		}
 	}()
-	g := &grammar{data: data, bounded: map[string]bool{}}
-	source := g.schema()
-	module, input, ok := compiled(source)
+	module, input, ok := compiled(it.Schema)
 	if !ok {
 		return finding{}
 	}
+	enter(generating)
 	result, err := Generate(input, names)
+	enter(comparing)
 	found.Generates = true
 	if err != nil {
 		if strings.Contains(err.Error(), "CustomResourceDefinition ") {
-			found.Problem = fmt.Sprintf("the API server doesn't take the CRD of\n%s\n%v", source, err)
+			found.Problem = fmt.Sprintf("the API server doesn't take the CRD of\n%s\n%v", it.Schema, err)
 		}
 		return found
 	}
@@ -86,9 +109,8 @@ func examine(names v1alpha1.Names, data []byte) (found finding) {
 		found.Problem = err.Error()
 		return found
 	}
-	for range 12 {
-		doc := []byte(g.document())
-		if found.Problem = disagreement(module, server, result.Notes, source, doc); found.Problem != "" {
+	for _, doc := range it.Documents {
+		if found.Problem = disagreement(module, server, result.Notes, it.Schema, []byte(doc)); found.Problem != "" {
 			return found
 		}
 	}
@@ -172,6 +194,7 @@ func compiled(source string) (module, input cue.Value, ok bool) {
 		}
 	}()
 	module, input = moduleOf([]byte(source))
+	_ = input.Validate() // as loading a module does
 	return module, input, module.Err() == nil
 }
 
@@ -181,11 +204,11 @@ type grammar struct {
 	i    int
 	// fields are those of the schema, for documents to use.
 	fields []sample
-	// numbers are the fields that bounds may name: CUE v0.17.1 overflows the
-	// stack over some bounds that are no numbers.
+	// numbers are the fields that bounds name, but for a few: CUE v0.17.1
+	// overflows the stack over many bounds that are no numbers.
 	numbers []string
-	// bounded are the fields with bounds, to which conditions add nothing, for
-	// the same reason.
+	// bounded are the fields with bounds, to which few conditions add anything,
+	// for the same reason.
 	bounded map[string]bool
 }
 
@@ -240,7 +263,11 @@ func (g *grammar) schema() string {
 
 // number names a field for a bound.
 func (g *grammar) number() string {
-	if len(g.numbers) == 0 {
+	any := g.next(16) == 0
+	switch {
+	case any:
+		return string(fieldNames[g.next(len(fieldNames))])
+	case len(g.numbers) == 0:
 		return "1"
 	}
 	return g.numbers[g.next(len(g.numbers))]
@@ -253,15 +280,21 @@ func (g *grammar) ref(n int) string {
 	return string(fieldNames[g.next(n)])
 }
 
-// condition writes an if over the fields, whose body adds to a later one: CUE
-// v0.17.1 overflows the stack over some cycles.
+// condition writes an if over the fields, whose body mostly adds to a later one:
+// CUE v0.17.1 overflows the stack over some cycles.
 func (g *grammar) condition(b *strings.Builder, n int) {
 	i := g.next(n)
 	a := string(fieldNames[i])
 	test := g.pick(a+" != _|_", a+" == _|_", a+" == 1", a+` == "a"`, a, a+" > 1", "!"+a, a+" != _|_ if "+a+" == 1", "len("+a+") > 1")
 	name := string(fieldNames[i+1+g.next(len(fieldNames)-i-1)])
-	if g.bounded[name] {
-		name = "f"
+	switch g.next(16) {
+	case 0:
+		name = string(fieldNames[g.next(len(fieldNames))])
+	case 1: // bounded or not
+	default:
+		if g.bounded[name] {
+			name = "f"
+		}
 	}
 	expr, values := g.scalar()
 	fmt.Fprintf(b, "\tif %s {\n\t\t%s%s: %s\n\t}\n", test, name, g.pick("", "?", "!"), expr)
