@@ -95,12 +95,17 @@ func (r *reader) withDefault(v cue.Value, members []cue.Value, s *sources) []cue
 	if !ok || len(s.dropped) > 1 || d.IncompleteKind() != cue.StructKind || len(members) != len(all)-1 || anyFieldRefers(s.dropped[0]) {
 		return nil
 	}
+	var marked []*ast.UnaryExpr
 	for _, m := range all {
-		marked, ok := m.(*ast.UnaryExpr)
-		if !ok || marked.Op != token.MUL {
-			continue
+		if x, ok := m.(*ast.UnaryExpr); ok && x.Op == token.MUL {
+			marked = append(marked, x)
 		}
-		lit, ok := marked.X.(*ast.StructLit)
+	}
+	if len(marked) > 1 {
+		return nil // the default may be any of them, or what they have in common
+	}
+	for _, x := range marked {
+		lit, ok := x.X.(*ast.StructLit)
 		if !ok {
 			return nil
 		}
