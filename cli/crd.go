@@ -83,7 +83,7 @@ type generatedCRD struct {
 // generate makes the CRDs of platforms on all processors, under the limits of
 // evaluation.
 func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.Platform) ([]generatedCRD, error) {
-	return render.Map(ctx, o.limits(), platforms, func(p *render.Platform) string { return p.From }, o.generateOne)
+	return render.Map(ctx, o.limits(), platforms, (*render.Platform).Subject, o.generateOne)
 }
 
 func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, error) {

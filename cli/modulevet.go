@@ -124,7 +124,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds
 		}
 	}
 	for _, ref := range o.policies {
-		policy, err := guard(ctx, o.limits(), ref, func() (*render.Policy, error) { return openPolicy(ref) })
+		policy, err := guard(ctx, o.limits(), moduleSubject(ref), func() (*render.Policy, error) { return openPolicy(ref) })
 		if err != nil {
 			return sum, err
 		}
@@ -133,7 +133,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds
 		}
 	}
 	for _, policy := range order {
-		ps, err := guard(ctx, o.limits(), policy.Module.Ref, func() (render.Problems, error) {
+		ps, err := guard(ctx, o.limits(), render.Subject{Name: policy.Module.Ref, Files: policy.Module.Files}, func() (render.Problems, error) {
 			return vet.Policy(policy, policies[policy]), nil
 		})
 		if err != nil {
@@ -155,7 +155,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds
 func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (render.Problems, error) {
 	var found render.Problems
 	crd := &crdGenerateOptions{platformFlags: o.platformFlags, outputFlags: outputFlags{output: "yaml"}}
-	made, err := guard(ctx, o.limits(), p.From, func() (generatedCRD, error) { return crd.generateOne(p) })
+	made, err := guard(ctx, o.limits(), p.Subject(), func() (generatedCRD, error) { return crd.generateOne(p) })
 	var limit *render.LimitError
 	var broken render.Problems
 	switch {
@@ -168,7 +168,7 @@ func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, sch
 	}
 	found = append(found, made.notes...)
 	static, err := vet.Module(p, schemas, func(run func()) error {
-		_, err := guard(ctx, o.limits(), p.From, func() (struct{}, error) { run(); return struct{}{}, nil })
+		_, err := guard(ctx, o.limits(), p.Subject(), func() (struct{}, error) { run(); return struct{}{}, nil })
 		return err
 	})
 	if err != nil {
@@ -201,7 +201,7 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 	opts := render.Options{AllowSecrets: true, Check: checkNode(schemas)}
 	jobs := func(yield func(render.Job[render.Problems]) bool) {
 		for _, file := range files {
-			job := render.Job[render.Problems]{Subject: file, Run: func(r *render.Renderer) render.Problems {
+			job := render.Job[render.Problems]{Subject: render.Subject{Name: file, Files: p.Subject().Files}, Run: func(r *render.Renderer) render.Problems {
 				return objectProblems(r, p, file)
 			}}
 			if !yield(job) {

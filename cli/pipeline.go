@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"cuelang.org/go/cue/ast"
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -69,7 +70,7 @@ func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input
 		return sum, err
 	}
 	opts := render.Options{AllowSecrets: f.allowSecrets, Check: f.check}
-	opts.Policies, err = render.Map(ctx, f.limits(), f.policies, func(ref string) string { return ref }, openPolicy)
+	opts.Policies, err = render.Map(ctx, f.limits(), f.policies, moduleSubject, openPolicy)
 	if err != nil {
 		return sum, err
 	}
@@ -100,9 +101,16 @@ func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input
 }
 
 func job[T any](in input, c *catalog, namespace string, value func(render.Result) (T, render.Problems)) render.Job[rendered[T]] {
-	subject := in.file
+	subject := render.Named(in.file)
 	if in.instance != nil {
-		subject = in.instance.Pos().String() + ": " + in.instance.String()
+		subject.Name = in.instance.Pos().String() + ": " + in.instance.String()
+		subject.Files = func() []*ast.File {
+			p, err := c.find(in.instance)
+			if err != nil {
+				return nil // then nothing was evaluated
+			}
+			return p.Subject().Files()
+		}
 	}
 	return render.Job[rendered[T]]{Subject: subject, Run: func(r *render.Renderer) rendered[T] {
 		out := rendered[T]{file: in.file, instance: in.instance, problems: in.problems}
@@ -152,6 +160,17 @@ func duplicate(in *render.Instance, first map[string]render.Pos) render.Problems
 	}
 	first[key] = in.Pos()
 	return nil
+}
+
+// moduleSubject is the module that a reference names as the subject of an evaluation.
+func moduleSubject(arg string) render.Subject {
+	return render.Subject{Name: arg, Files: func() []*ast.File {
+		ref, err := modules.ParseRef(arg)
+		if err != nil {
+			return nil
+		}
+		return moduleFiles(ref, "")
+	}}
 }
 
 func openPolicy(arg string) (*render.Policy, error) {

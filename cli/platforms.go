@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"cuelang.org/go/cue/ast"
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -85,7 +86,7 @@ func (f *platformFlags) open(ctx context.Context) (*catalog, error) {
 		}
 		all = append(all, ts...)
 	}
-	platforms, err := render.Map(ctx, f.limits(), all, func(t transform) string { return t.from }, transform.load)
+	platforms, err := render.Map(ctx, f.limits(), all, transform.subject, transform.load)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +100,8 @@ func (f *platformFlags) open(ctx context.Context) (*catalog, error) {
 }
 
 // guard runs one function under the limits of evaluation.
-func guard[T any](ctx context.Context, limits render.Limits, subject string, run func() (T, error)) (T, error) {
-	all, err := render.Map(ctx, limits, []string{subject}, func(s string) string { return s }, func(string) (T, error) { return run() })
+func guard[T any](ctx context.Context, limits render.Limits, subject render.Subject, run func() (T, error)) (T, error) {
+	all, err := render.Map(ctx, limits, []render.Subject{subject}, func(s render.Subject) render.Subject { return s }, func(render.Subject) (T, error) { return run() })
 	if err != nil {
 		var none T
 		return none, err
@@ -312,16 +313,42 @@ func (t transform) load() (*render.Platform, error) {
 	return p, nil
 }
 
+// subject is the Transform as the subject of an evaluation.
+func (t transform) subject() render.Subject {
+	return render.Subject{Name: t.from, Files: func() []*ast.File {
+		files := moduleFiles(t.spec.CueRef, t.base)
+		for _, ref := range t.spec.Policies {
+			files = append(files, moduleFiles(ref, t.base)...)
+		}
+		return files
+	}}
+}
+
 func loadModule(ref v1alpha1.CueRef, base string) (*render.Module, string, error) {
 	files, err := modules.Open(ref, base)
 	if err != nil {
 		return nil, "", err
 	}
-	m, err := render.Load(render.Source{FS: files.FS, Dir: files.Dir, Show: files.Show, Ref: files.Ref, Version: files.Version})
+	m, err := render.Load(sourceOf(files))
 	if cerr := files.Close(); err == nil {
 		err = cerr
 	}
 	return m, files.Name, err
+}
+
+// moduleFiles are the files of a module that may not be fit to be evaluated.
+func moduleFiles(ref v1alpha1.CueRef, base string) []*ast.File {
+	files, err := modules.Open(ref, base)
+	if err != nil {
+		return nil // it is there no more
+	}
+	parsed := sourceOf(files).Files()
+	_ = files.Close() // it was only read
+	return parsed
+}
+
+func sourceOf(f *modules.Files) render.Source {
+	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version}
 }
 
 func loadPolicy(ref v1alpha1.CueRef, base string) (*render.Policy, error) {

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"sync/atomic"
 	"time"
+
+	"cuelang.org/go/cue/ast"
 )
 
 // Limits bound the evaluation of one instance. CUE can't be interrupted, so an
@@ -30,13 +29,19 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return e.Subject + ": " + e.Reason }
 
-// how often limits are looked at.
-const watchInterval = 10 * time.Millisecond
+// Subject is what an evaluation is of: what it is called, and the files of the
+// modules in it, for those who ask; nil where there are none.
+type Subject struct {
+	Name  string
+	Files func() []*ast.File
+}
 
-// Job is one evaluation: what it is called, and what to do with a worker's own
-// Renderer.
+// Named is a subject of which only the name is known.
+func Named(name string) Subject { return Subject{Name: name} }
+
+// Job is one evaluation: of what, and what to do with a worker's own Renderer.
 type Job[T any] struct {
-	Subject string
+	Subject Subject
 	Run     func(*Renderer) T
 }
 
@@ -80,6 +85,7 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 		w := newWatch(limits)
 		defer w.stop()
 		for t := range order {
+			w.excess = 0
 			for {
 				select {
 				case <-t.done:
@@ -97,7 +103,7 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 				break
 			}
 			if t.panicked != nil {
-				yield(none, &LimitError{t.job.Subject, fmt.Sprintf("evaluation panicked: %v", t.panicked)})
+				yield(none, &LimitError{t.job.Subject.Name, fmt.Sprintf("evaluation panicked: %v", t.panicked)})
 				return
 			}
 			if !yield(t.result, nil) {
@@ -131,7 +137,7 @@ func (t *task[T]) run(r *Renderer) {
 
 // Map runs a function over items on all processors, under limits, and gives the
 // results in the order of the items. It stops at the first error.
-func Map[In, Out any](ctx context.Context, limits Limits, items []In, subject func(In) string, run func(In) (Out, error)) ([]Out, error) {
+func Map[In, Out any](ctx context.Context, limits Limits, items []In, subject func(In) Subject, run func(In) (Out, error)) ([]Out, error) {
 	type result struct {
 		out Out
 		err error
@@ -158,90 +164,4 @@ func Map[In, Out any](ctx context.Context, limits Limits, items []In, subject fu
 		all = append(all, r.out)
 	}
 	return all, nil
-}
-
-// maxGarbage is how much garbage may pile up before it is collected, in bytes:
-// the share that a collector's percentage allows grows with what lives, and so
-// would the memory of a long run.
-const maxGarbage = 64 << 20
-
-// watch looks at the clock and the heap.
-type watch struct {
-	limits  Limits
-	tick    *time.Ticker
-	sample  []metrics.Sample
-	limit   int64 // the process's own memory limit, to be put back
-	stack   int   // its bound on stacks, likewise
-	percent int   // the collector's percentage, likewise
-	now     int   // the percentage in force
-	gaveUp  bool  // an evaluation over its limit still runs
-}
-
-func newWatch(limits Limits) *watch {
-	w := &watch{limits: limits, tick: time.NewTicker(watchInterval), limit: -1}
-	w.sample = []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/memory/classes/heap/stacks:bytes"},
-		{Name: "/gc/heap/live:bytes"},
-		{Name: "/gc/gogc:percent"},
-	}
-	if limits.Memory > 0 {
-		// The collector works harder before the bound, so that garbage alone
-		// never reaches it.
-		w.limit = debug.SetMemoryLimit(int64(limits.Memory / 4 * 3))
-		// A stack over its own bound ends the process with a trace that no user
-		// can read. The bound on memory, which counts stacks, comes first.
-		w.stack = debug.SetMaxStack(int(min(4*limits.Memory, math.MaxInt)))
-	}
-	metrics.Read(w.sample)
-	w.percent = int(w.sample[3].Value.Uint64())
-	w.now = w.percent
-	return w
-}
-
-// stop puts back what was set, unless an evaluation was given up: that one goes
-// on, and with the usual bound its stack would end the process before the
-// program has said why it stops.
-func (w *watch) stop() {
-	w.tick.Stop()
-	if w.gaveUp {
-		return
-	}
-	if w.limit >= 0 {
-		debug.SetMemoryLimit(w.limit)
-		debug.SetMaxStack(w.stack)
-	}
-	if w.now != w.percent {
-		debug.SetGCPercent(w.percent)
-	}
-}
-
-// collect keeps garbage under maxGarbage.
-func (w *watch) collect(live uint64) {
-	if live == 0 || w.percent <= 0 {
-		return
-	}
-	percent := min(w.percent, max(20, int(maxGarbage*100/live)))
-	if percent/10 != w.now/10 {
-		debug.SetGCPercent(percent)
-		w.now = percent
-	}
-}
-
-// check judges the evaluation that is waited for; those behind it have their
-// turn.
-func (w *watch) check(subject string, started int64) error {
-	if w.limits.Timeout > 0 && started > 0 {
-		if time.Since(time.Unix(0, started)) > w.limits.Timeout {
-			w.gaveUp = true
-			return &LimitError{subject, fmt.Sprintf("evaluation took longer than %v", w.limits.Timeout)}
-		}
-	}
-	metrics.Read(w.sample)
-	w.collect(w.sample[2].Value.Uint64())
-	if used := w.sample[0].Value.Uint64() + w.sample[1].Value.Uint64(); w.limits.Memory > 0 && used > w.limits.Memory {
-		w.gaveUp = true
-		return &LimitError{subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20)}
-	}
-	return nil
 }

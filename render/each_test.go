@@ -21,12 +21,13 @@ func TestLimits(t *testing.T) {
 	}{
 		"time":   {Limits{Timeout: 50 * time.Millisecond}, forever, "evaluation took longer than 50ms"},
 		"heap":   {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB"},
-		"stack":  {Limits{Memory: 256 << 20}, func() int { return deeper([128]int{}) }, "evaluation used more than 256 MiB"},
+		"stack":  {Limits{Memory: 1 << 30}, func() int { return deeper([128]int{}) }, "evaluation recursed without end"},
+		"depth":  {Limits{}, func() int { return deeper([128]int{}) }, "evaluation recursed without end"},
 		"panics": {Limits{}, func() int { panic("oops") }, "evaluation panicked: oops"},
 	}
 	if name := os.Getenv("PEQUOD_TEST_LIMIT"); name != "" {
 		j := jobs[name]
-		_, err := Map(context.Background(), j.limits, []string{"job"}, func(s string) string { return s },
+		_, err := Map(context.Background(), j.limits, []string{"job"}, Named,
 			func(string) (int, error) { return j.run(), nil })
 		var limit *LimitError
 		if !errors.As(err, &limit) || limit.Subject != "job" || limit.Reason != j.want {

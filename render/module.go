@@ -59,13 +59,7 @@ type built struct {
 // Its errors are [Problems].
 func Load(src Source) (*Module, error) {
 	read := &recorder{FS: src.FS, files: map[string][]byte{}}
-	insts := load.Instances([]string{"."}, &load.Config{
-		FS:         read,
-		Dir:        path.Join("/", src.Dir),
-		Env:        []string{},
-		Registry:   offline{},
-		FromFSPath: src.Show,
-	})
+	insts := src.parse(read)
 	if len(insts) != 1 {
 		return nil, moduleProblem(src, "names %d packages; one is expected", len(insts))
 	}
@@ -101,6 +95,37 @@ func Load(src Source) (*Module, error) {
 	}
 	m.spare.Store(b)
 	return m, nil
+}
+
+func (src Source) parse(files fs.FS) []*build.Instance {
+	return load.Instances([]string{"."}, &load.Config{
+		FS:         files,
+		Dir:        path.Join("/", src.Dir),
+		Env:        []string{},
+		Registry:   offline{},
+		FromFSPath: src.Show,
+	})
+}
+
+// Files gives the files of a module and of what it imports, parsed and not
+// evaluated, as far as they can be read.
+func (src Source) Files() []*ast.File {
+	var files []*ast.File
+	for _, inst := range src.parse(src.FS) {
+		files = append(files, filesOf(inst)...)
+	}
+	return files
+}
+
+// Files gives the module's files and those of what it imports.
+func (m *Module) Files() []*ast.File { return filesOf(m.inst) }
+
+func filesOf(inst *build.Instance) []*ast.File {
+	files := slices.Clone(inst.Files)
+	for _, d := range inst.Dependencies() {
+		files = append(files, d.Files...)
+	}
+	return files
 }
 
 // errList keeps a nil errors.Error from becoming a non-nil error.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/nearest"
@@ -213,6 +214,18 @@ func plural(singular string) string {
 		return strings.TrimSuffix(singular, "y") + "ies"
 	}
 	return singular + "s"
+}
+
+// Subject is the platform as the subject of an evaluation.
+func (p *Platform) Subject() Subject { return Subject{Name: p.From, Files: p.files} }
+
+// files are those of the module and of its policies.
+func (p *Platform) files() []*ast.File {
+	files := p.Module.Files()
+	for _, policy := range p.Policies {
+		files = append(files, policy.Module.Files()...)
+	}
+	return files
 }
 
 // GroupKind is what instances are matched by.

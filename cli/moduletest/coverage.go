@@ -44,7 +44,7 @@ func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Cov
 	type looked struct{ reached bool }
 	jobs := func(yield func(render.Job[looked]) bool) {
 		for _, p := range points {
-			subject := p.File + ": " + p.Text
+			subject := render.Subject{Name: p.File + ": " + p.Text, Files: m.platform.Subject().Files}
 			if !yield(render.Job[looked]{Subject: subject, Run: func(*render.Renderer) looked {
 				return looked{m.reaches(results, p, sources, o)}
 			}}) {

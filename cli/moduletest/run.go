@@ -36,7 +36,8 @@ func Run(ctx context.Context, mods []*Module, o Options) ([]Result, error) {
 		for _, m := range mods {
 			for i := range m.Cases {
 				c := &m.Cases[i]
-				job := render.Job[Result]{Subject: m.pathOf(c, instanceFile), Run: func(r *render.Renderer) Result {
+				subject := render.Subject{Name: m.pathOf(c, instanceFile), Files: m.platform.Subject().Files}
+				job := render.Job[Result]{Subject: subject, Run: func(r *render.Renderer) Result {
 					return m.run(r, c)
 				}}
 				if !yield(job) {

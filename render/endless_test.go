@@ -1,0 +1,45 @@
+package render
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEndless looks for the places where CUE v0.17.1 recurses without end. It
+// did over each schema here that has one; see recursion.txtar of the command line.
+func TestEndless(t *testing.T) {
+	const bound, itself = "where a bound meets a struct whose fields hang on a condition", "where a bound names the value that it stands in"
+	at := func(line, column int, form string) *endless {
+		return &endless{Pos{File: "m.cue", Line: line, Column: column}, form}
+	}
+	for source, want := range map[string]*endless{
+		"a?: {x!: 1, if x == 1 {w: int}} & <5":                     at(3, 35, bound),
+		"x: int\na: >=5 & {if x == 1 {w: int}}":                    at(4, 4, bound),
+		"x: int\na: {for i in [1] if x == i {w: int}}\na: <5":      at(5, 4, bound),
+		"x: int\na: {[string]: int, if x == 1 {w: 1}} & <5":        at(4, 40, bound),
+		"b: {x!: 1, if x == 1 {w: int}}\nc!: b | 5\nc?: int & <5":  at(5, 11, bound),
+		"#b: {x?: 1, if x == 1 {w: int}}\nc?: *(#b) | int\nc?: <5": at(5, 5, bound),
+		"a: x: int & !=a":                          at(3, 13, itself),
+		"a?: [...{m?: int & !=(a)}]":               at(3, 20, itself),
+		"a: [string]: m: int & >=a":                at(3, 23, itself),
+		"a: {x: int, if x == 1 {w: int}} & <5":     nil,
+		"a: {x!: 1, if x == 1 {w: int}} & =~\"a\"": nil,
+		"a: {x!: int} & <5":                        nil,
+		"a: {x: int, y: <x}":                       nil,
+		"a: {x: int, y: <a.x}":                     nil,
+		"a: x: int\nb: y: <a":                      nil,
+		"a: <5\nb: {x!: 1, if x == 1 {w: int}}":    nil,
+	} {
+		files := Source{FS: fstest.MapFS{"m.cue": {Data: []byte("package m\n\n" + source + "\n")}}}.Files()
+		var got *endless
+		if found, ok := endlessIn(files); ok {
+			found.pos.File = "m.cue"
+			got = &found
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(endless{})); diff != "" {
+			t.Errorf("%s\n(-want +got)\n%s", source, diff)
+		}
+	}
+}
