@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/token"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -150,6 +153,17 @@ func mendAt(e ast.Expr, path []string) bool {
 	return false
 }
 
+// moduleWith loads a module with packages of its own, and gives it and its #Input.
+func moduleWith(t *testing.T, files fstest.MapFS) (module, input cue.Value) {
+	t.Helper()
+	insts := load.Instances([]string{"."}, &load.Config{FS: files, Dir: "/", Env: []string{}})
+	if err := insts[0].Err; err != nil {
+		t.Fatal(err)
+	}
+	module = cuecontext.New().BuildInstance(insts[0])
+	return module, module.LookupPath(cue.ParsePath("#Input"))
+}
+
 func splitDocs(docs []byte) [][]byte {
 	var out [][]byte
 	for _, doc := range bytes.Split(docs, []byte("---\n")) {
@@ -205,15 +219,23 @@ func TestParity(t *testing.T) {
 				t.Fatal(err)
 			}
 			var source, docs []byte
+			packages := fstest.MapFS{}
 			for _, f := range archive.Files {
 				switch f.Name {
 				case "schema.cue":
 					source = f.Data
 				case "docs.yaml":
 					docs = f.Data
+				default:
+					packages[f.Name] = &fstest.MapFile{Data: f.Data}
 				}
 			}
-			n, through := parityOf(t, source, docs)
+			module, input := moduleOf(source)
+			if len(packages) > 0 {
+				packages["schema.cue"] = &fstest.MapFile{Data: source}
+				module, input = moduleWith(t, packages)
+			}
+			n, through := parityOf(t, module, input, docs)
 			sum.add(n)
 			out.WriteString(n.row(form))
 			for _, line := range through {
@@ -242,8 +264,7 @@ func TestParity(t *testing.T) {
 }
 
 // parityOf compares the documents of one form.
-func parityOf(t *testing.T, source, docs []byte) (tally, []string) {
-	module, input := moduleOf(source)
+func parityOf(t *testing.T, module, input cue.Value, docs []byte) (tally, []string) {
 	result, err := Generate(input, testNames())
 	if err != nil {
 		if len(docs) == 0 {
