@@ -112,6 +112,19 @@ func (x *examiner) examine(it specimen) (found finding, err error) {
 	return finding{}, nil
 }
 
+// judge is examine for a test, which fails where something was found.
+func (x *examiner) judge(t *testing.T, it specimen) finding {
+	t.Helper()
+	found, err := x.examine(it)
+	switch {
+	case err != nil:
+		t.Fatalf("%v\n%s\n%s", err, it.Schema, it.Changed)
+	case found.Problem != "":
+		t.Fatal(found.Problem)
+	}
+	return found
+}
+
 func (x *examiner) stop() {
 	if x.child == nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/crdgen/compat"
 )
 
 // FuzzParity makes a schema and documents of a small grammar and holds CUE's
@@ -20,13 +22,7 @@ import (
 // may end it.
 func FuzzParity(f *testing.F) {
 	for seed := range 40 {
-		data := make([]byte, 120)
-		state := uint32(seed*2654435761 + 1)
-		for i := range data {
-			state = state*1664525 + 1013904223
-			data[i] = byte(state >> 24)
-		}
-		f.Add(data)
+		f.Add(randomBytes(seed))
 	}
 	names := testNames()
 	x := &examiner{}
@@ -36,25 +32,54 @@ func FuzzParity(f *testing.F) {
 			return
 		}
 		it := specimenOf(data)
-		found, err := x.examine(it)
-		switch {
-		case err != nil:
-			t.Fatalf("%v\n%s", err, it.Schema)
-		case found.Problem != "":
-			t.Fatal(found.Problem)
-		case found.Generates:
-			// Once more where the fuzzer sees what the generator runs through.
-			if _, input, ok := compiled(it.Schema); ok {
-				_, _ = Generate(input, names)
-			}
+		if !x.judge(t, it).Generates {
+			return
+		}
+		// Once more where the fuzzer sees what the generator runs through.
+		if _, input, ok := compiled(it.Schema); ok {
+			_, _ = Generate(input, names)
 		}
 	})
 }
 
-// specimen is a schema and documents for it.
+// FuzzCompatible changes a byte or a few of what a schema is made of, and holds
+// what compat says of the two CRDs against what an API server makes of documents.
+func FuzzCompatible(f *testing.F) {
+	for seed := range 40 {
+		f.Add(randomBytes(seed), byte(7*seed), byte(11*seed+1), byte(seed%3))
+	}
+	x := &examiner{}
+	f.Cleanup(x.stop)
+	f.Fuzz(func(t *testing.T, data []byte, at, with, more byte) {
+		if len(data) == 0 || len(data) > 400 {
+			return
+		}
+		it := specimenOf(data)
+		changed := slices.Clone(data)
+		for i := range int(more%4) + 1 {
+			changed[(int(at)+5*i)%len(data)] += with
+		}
+		other := specimenOf(changed)
+		it.Changed, it.Documents = other.Schema, append(it.Documents, other.Documents...)
+		x.judge(t, it)
+	})
+}
+
+func randomBytes(seed int) []byte {
+	data := make([]byte, 120)
+	state := uint32(seed*2654435761 + 1)
+	for i := range data {
+		state = state*1664525 + 1013904223
+		data[i] = byte(state >> 24)
+	}
+	return data
+}
+
+// specimen is a schema and documents for it. With a changed schema the two are
+// held against each other, and without against CUE.
 type specimen struct {
-	Schema    string
-	Documents []string
+	Schema, Changed string
+	Documents       []string
 }
 
 func specimenOf(data []byte) specimen {
@@ -109,12 +134,46 @@ func examine(names v1alpha1.Names, it specimen, enter func(stage)) (found findin
 		found.Problem = err.Error()
 		return found
 	}
+	if it.Changed != "" {
+		found.Problem = incompatibility(names, it, result.CRD, server)
+		return found
+	}
 	for _, doc := range it.Documents {
 		if found.Problem = disagreement(module, server, result.Notes, it.Schema, []byte(doc)); found.Problem != "" {
 			return found
 		}
 	}
 	return found
+}
+
+// incompatibility says which document the changed schema's CRD rejects that the
+// other accepts, though nothing between them is called breaking.
+func incompatibility(names v1alpha1.Names, it specimen, old *crdType, before server) string {
+	_, input, ok := compiled(it.Changed)
+	if !ok {
+		return ""
+	}
+	result, err := Generate(input, names)
+	if err != nil {
+		return ""
+	}
+	changes := compat.Check(old, result.CRD)
+	if len(changes) == 0 || slices.ContainsFunc(changes, func(c compat.Change) bool { return c.Breaking }) {
+		return ""
+	}
+	after, err := serverOf(result.CRD)
+	if err != nil {
+		return err.Error()
+	}
+	for _, doc := range it.Documents {
+		if _, err := before.create([]byte(doc)); err != nil {
+			continue
+		}
+		if _, err := after.create([]byte(doc)); err != nil {
+			return fmt.Sprintf("safe changes reject a document:\n%s\n%s\n%s\n%v\n%+v", it.Schema, it.Changed, doc, err, changes)
+		}
+	}
+	return ""
 }
 
 // disagreement says how CUE's verdict on a document differs from that of the
