@@ -50,14 +50,17 @@ func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 	c := &checker{crd: old.Name}
 	c.names(old, new)
 	for _, ov := range old.Spec.Versions {
-		if !ov.Served {
-			continue
-		}
 		i := slices.IndexFunc(new.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 			return v.Name == ov.Name
 		})
 		c.version = ov.Name
 		c.at = []string{"spec", "versions"}
+		if !ov.Served {
+			if ov.Storage && i < 0 {
+				c.breaking("", RuleVersion, "version %s is gone, in which objects are stored", ov.Name)
+			}
+			continue
+		}
 		if i < 0 || !new.Spec.Versions[i].Served {
 			c.breaking("", RuleVersion, "version %s is no longer served", ov.Name)
 			continue

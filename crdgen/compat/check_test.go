@@ -64,6 +64,10 @@ func TestCheckSchema(t *testing.T) {
 			"safe bound spec: minimum 1 is gone\nsafe bound spec: maximum 9 → 10\n"},
 		{"exclusive", `{type: number, minimum: 1}`, `{type: number, minimum: 1, exclusiveMinimum: true}`,
 			"breaking bound spec: minimum 1 itself is no longer allowed\n"},
+		{"exclusive, and new", `type: integer`, `{type: integer, minimum: 0, exclusiveMinimum: true}`,
+			"breaking bound spec: exclusive minimum 0 is new\n"},
+		{"exclusive, and gone", `{type: number, maximum: 9, exclusiveMaximum: true}`, `type: number`,
+			"safe bound spec: exclusive maximum 9 is gone\n"},
 		{"exclusive, further out", `{type: number, minimum: 1}`, `{type: number, minimum: 0, exclusiveMinimum: true}`,
 			"safe bound spec: minimum 1 → 0\n"},
 		{"pattern", `{type: string, pattern: a}`, `{type: string, pattern: b}`, "breaking pattern spec: must match b, not a\n"},
@@ -115,7 +119,10 @@ func TestCheckSchema(t *testing.T) {
 func TestCheckDefinition(t *testing.T) {
 	old := definition(t, `type: string`)
 	old.Spec.Names.ShortNames = []string{"th"}
-	old.Spec.Versions = append(old.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1alpha1", Served: true})
+	old.Spec.Versions = append(old.Spec.Versions,
+		apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1alpha1", Served: true},
+		apiextensionsv1.CustomResourceDefinitionVersion{Name: "v0", Storage: true},
+		apiextensionsv1.CustomResourceDefinitionVersion{Name: "v0alpha1"})
 	changed := old.DeepCopy()
 	changed.Spec.Scope = apiextensionsv1.ClusterScoped
 	changed.Spec.Names.Plural = "thingies"
@@ -125,6 +132,7 @@ func TestCheckDefinition(t *testing.T) {
 breaking names : plural things → thingies
 breaking names : short name th is gone
 breaking version : version v1alpha1 is no longer served
+breaking version : version v0 is gone, in which objects are stored
 safe names : short name tg is new
 safe version : version v2 is new
 `

@@ -133,9 +133,17 @@ func bound[T int64 | float64](c *checker, path, what string, old, new *T, wider 
 	}
 }
 
+// boundName names a bound that comes or goes by what it excludes, too.
+func boundName(what string, old *float64, oldExclusive bool, new *float64, newExclusive bool) string {
+	if old == nil && newExclusive || new == nil && oldExclusive {
+		return "exclusive " + what
+	}
+	return what
+}
+
 func (c *checker) numbers(path string, old, new *props) {
-	lower(c, path, "minimum", old.Minimum, new.Minimum)
-	upper(c, path, "maximum", old.Maximum, new.Maximum)
+	lower(c, path, boundName("minimum", old.Minimum, old.ExclusiveMinimum, new.Minimum, new.ExclusiveMinimum), old.Minimum, new.Minimum)
+	upper(c, path, boundName("maximum", old.Maximum, old.ExclusiveMaximum, new.Maximum, new.ExclusiveMaximum), old.Maximum, new.Maximum)
 	for _, e := range []struct {
 		what     string
 		old, new bool
