@@ -25,6 +25,9 @@ type sources struct {
 	// another member covers it: with fields that the default has a value for, and
 	// that member waits for.
 	dropped []ast.Expr
+	// other says that a condition may make the struct something else, as in
+	// {if x {3}}.
+	other bool
 	// counting asks for how many of the ways are without a contradiction, which
 	// takes a unification: CUE v0.17.1 overflows the stack over some bounds by
 	// other fields.
@@ -226,11 +229,42 @@ func (r *reader) scanComprehension(x *ast.Comprehension, s *sources) {
 		added := s.condition.clone()
 		added.addComprehension(x)
 		s.condition = added
+		s.other = s.other || r.embedsOther(x)
 		return
 	}
 	if body, ok := x.Value.(*ast.StructLit); ok {
 		r.scan(body, body.Elts, s)
 	}
+}
+
+// embedsOther says whether a comprehension embeds what may be no struct, and what it
+// is in with it.
+func (r *reader) embedsOther(x *ast.Comprehension) bool {
+	bodies := []ast.Expr{x.Value}
+	if x.Fallback != nil {
+		bodies = append(bodies, x.Fallback.Body)
+	}
+	return slices.ContainsFunc(bodies, func(body ast.Expr) bool {
+		lit, ok := body.(*ast.StructLit)
+		return !ok || slices.ContainsFunc(lit.Elts, r.isOther)
+	})
+}
+
+func (r *reader) isOther(d ast.Decl) bool {
+	switch x := d.(type) {
+	case *ast.Comprehension:
+		return r.embedsOther(x)
+	case *ast.EmbedDecl:
+		switch e := x.Expr.(type) {
+		case *ast.Comprehension:
+			return r.embedsOther(e)
+		case *ast.StructLit:
+			return slices.ContainsFunc(e.Elts, r.isOther)
+		default:
+			return !isBottom(e) && r.kindsAmong(e) != cue.StructKind
+		}
+	}
+	return false
 }
 
 // conditional marks n, so that what it says is left out.

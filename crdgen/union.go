@@ -19,6 +19,15 @@ func (r *reader) structure(v cue.Value, path string, c *condition) shape {
 		return anything()
 	}
 	defer leave()
+	if s.other {
+		for _, lit := range s.literals {
+			r.share(lit)
+		}
+		for _, n := range s.notes {
+			r.note(n.pos, path, "%s", n.what)
+		}
+		return anything()
+	}
 	members := r.members(v, s)
 	if len(members) != 1 {
 		for _, n := range s.notes {
