@@ -413,7 +413,7 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 	if depth == 0 {
 		return g.scalar()
 	}
-	switch g.next(36) {
+	switch g.next(37) {
 	case 0:
 		e, v := g.expr(depth-1, i)
 		return "[..." + e + "]", listsOf(v)
@@ -506,6 +506,11 @@ func (g *grammar) expr(depth, i int) (string, []string) {
 	case 35:
 		n := g.number()
 		return g.pick("*1 | "+n, n+" | *1", n+" + 1", n+" * 2", "int & >("+n+"+1)", "int & <=(2*"+n+")", "int & !=("+n+"-1)"), []string{"1", "0", "2", "3", "5", "9223372036854775807", "a"}
+	case 36:
+		a, v := g.scalar()
+		b, w := g.scalar()
+		n := g.number()
+		return "{if " + n + " == 1 {" + a + "}" + g.pick("", ", if "+n+" != 1 {"+b+"}") + "}", append(v, w...)
 	case 33:
 		a, v := g.scalar()
 		return "{[string]: " + a + ", x" + g.pick("", "?", "!") + ": _}", append(mapsOf(v), "{x: "+v[0]+"}", "{x: "+v[1]+", k: "+v[0]+"}")

@@ -140,7 +140,8 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) f
 		f.required = !value && !r.matching
 		return f
 	}
-	if !anyRef && !c.touches(name) {
+	_, chosen := v.Default()
+	if !anyRef && !c.touches(name) && (chosen || !f.shape.isAnything()) {
 		f.value = defaultOf(v)
 		if !isSettled(v, f.value) {
 			f.value = nil

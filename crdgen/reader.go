@@ -277,6 +277,10 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 		if l, ok := literalOf(v); ok {
 			return shape{{kind: kindOf(v.Kind()), value: &l}}
 		}
+		if _, braces := expression(v.Source()).(*ast.StructLit); braces && kind == cue.TopKind && r.closed {
+			// CUE v0.17.1 closes {_}, whatever it is unified with.
+			r.note(v.Pos(), path, "what it holds")
+		}
 		if isBasicType(v) {
 			return ofKinds(kind)
 		}
