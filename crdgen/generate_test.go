@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
@@ -298,20 +299,29 @@ func manyFields(n int) []byte {
 }
 
 // BenchmarkGenerate makes the CRDs of schemas of that many fields, of which every
-// fifth has a rule; "read" leaves the API server's validation out.
+// fifth has a rule; "read" leaves the API server's validation out. Besides the time,
+// for which the aim is 50 ms for 500 fields, it says how often CUE compiles and
+// validates the same schema in it, which travels between machines.
 func BenchmarkGenerate(b *testing.B) {
 	for _, n := range []int{100, 500} {
 		source := manyFields(n)
 		bench := func(name string, generate func(cue.Value) error) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				var cueAlone time.Duration
 				for b.Loop() {
 					b.StopTimer()
+					start := time.Now()
 					input := inputOf(b, source)
+					if err := input.Validate(); err != nil {
+						b.Fatal(err)
+					}
+					cueAlone += time.Since(start)
 					b.StartTimer()
 					if err := generate(input); err != nil {
 						b.Fatal(err)
 					}
 				}
+				b.ReportMetric(float64(b.Elapsed())/float64(cueAlone), "times-cue")
 			})
 		}
 		bench("read", func(input cue.Value) error {
