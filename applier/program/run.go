@@ -1,0 +1,75 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// shutdown is shorter than the 30 seconds that Kubernetes gives a Pod to end.
+const shutdown = 20 * time.Second
+
+// Run runs the program until ctx is done, and then until everything has come to
+// its end and the lease is released. An error says that it couldn't go on;
+// the process is to end after either, because others may be leader by then.
+func Run(ctx context.Context, config *rest.Config, o Options) error {
+	// The libraries have one log for a process.
+	log.SetLogger(o.Log)
+	klog.SetLoggerWithOptions(o.Log, klog.ContextualLogger(true))
+	config = rest.CopyConfig(config)
+	config.UserAgent = o.Name + "/" + o.Version
+	config.QPS = -1 // the API server says itself when it has too much to do
+	m, err := manager.New(config, o.manager())
+	if err != nil {
+		return err
+	}
+	if err := addProbes(m, config); err != nil {
+		return err
+	}
+	for _, kind := range o.Kinds {
+		if _, err := m.GetCache().GetInformer(ctx, kind); err != nil {
+			return fmt.Errorf("watching %T: %w", kind, err)
+		}
+	}
+	if err := o.Setup(m); err != nil {
+		return err
+	}
+	o.Log.Info("starting", "program", o.Name, "version", o.Version, "server", config.Host)
+	if err := m.Start(ctx); err != nil {
+		return err
+	}
+	o.Log.Info("ended")
+	return nil
+}
+
+func (o Options) manager() manager.Options {
+	metrics := metricsserver.Options{
+		BindAddress: o.Metrics.Address, SecureServing: o.Metrics.Secure,
+		CertDir: o.Metrics.CertDir, CertName: o.Metrics.CertName, KeyName: o.Metrics.KeyName,
+		// HTTP/2 has let clients make a server work for nothing (CVE-2023-44487),
+		// and who scrapes metrics gains nothing by it.
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
+	}
+	if o.Metrics.Secure {
+		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return manager.Options{
+		Scheme: o.Scheme, Cache: o.Cache, Logger: o.Log,
+		Metrics:                       metrics,
+		HealthProbeBindAddress:        o.Probes,
+		LeaderElection:                o.Election.Enabled,
+		LeaderElectionID:              o.Name,
+		LeaderElectionNamespace:       o.Election.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       new(cmp.Or(o.Shutdown, shutdown)),
+	}
+}
