@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+type installOptions struct {
+	clusterFlags
+	runFlags
+	image                   string
+	crdsOnly, export, force bool
+	dryRun                  string
+}
+
+func newInstall(s streams) *cobra.Command {
+	o := &installOptions{}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Install pequod-applier in a cluster",
+		Long: `Install the applier, or upgrade it: the definition of ResourceGraphs, the namespace
+` + installNamespace + `, the program, and the roles that it needs. It takes an administrator
+of the cluster. The result is that of 'kubectl apply -k config/applier', and what
+that made is taken over; --export prints it, for kustomize or to be read.
+
+The namespace is always ` + installNamespace + `; for another one put a kustomization around
+what --export prints.
+
+With --dry-run nothing is written, and stdout says what would be done.
+
+The exit code is 0 if everything is ready; 1 if something failed or isn't ready in
+time; 2 if the cluster couldn't be asked.`,
+		Example: `  pequod install
+  pequod install --image registry.example.com/pequod-applier:v0.1.0
+
+  # For GitOps
+  pequod install --export > clusters/production/pequod-applier.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+	}
+	o.clusterFlags.add(cmd)
+	o.runFlags.add(cmd, "wait until the applier is ready; otherwise end when everything is applied")
+	fl := cmd.Flags()
+	fl.StringVar(&o.image, "image", "", "image of the applier; by default that of this version")
+	fl.BoolVar(&o.crdsOnly, "crds-only", false, "only the definitions, as for an applier that runs elsewhere")
+	fl.BoolVar(&o.export, "export", false, "print what would be applied as YAML, and ask no cluster")
+	fl.BoolVar(&o.force, "force-conflicts", false, "take fields that other managers hold, such as an image that was set by hand")
+	fl.StringVar(&o.dryRun, "dry-run", "none", "say what would be done, and do nothing: server (the API server checks every object) or client (it is only asked what exists)")
+	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(dryRunModes, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("image", cobra.NoFileCompletions))
+	return cmd
+}
+
+func (o *installOptions) run(ctx context.Context, s streams) error {
+	if err := o.runFlags.validate(); err != nil {
+		return err
+	}
+	if err := oneOf("--dry-run", o.dryRun, dryRunModes); err != nil {
+		return err
+	}
+	switch {
+	case o.export && o.dryRun != "none":
+		return errors.New("install takes --export or --dry-run, not both")
+	case o.dryRun != "none" && o.output != "text":
+		return errors.New("--dry-run prints text")
+	}
+	m, err := applierManifests(o.image, o.crdsOnly)
+	if err != nil {
+		return err
+	}
+	if o.export {
+		_, err := s.out.Write(m.text)
+		return outputError(err)
+	}
+	return o.apply(ctx, s, m)
+}
+
+func (o *installOptions) apply(ctx context.Context, s streams, m *installation) error {
+	rg, err := m.graph()
+	if err != nil {
+		return err
+	}
+	warn := warnTo(s.err)
+	a, err := o.connect(func(text string) { warn(text) })
+	if err != nil {
+		return err
+	}
+	a.Inventories = unrecorded{}
+	if o.dryRun != "none" {
+		var opts applier.PlanOptions
+		opts.ForceConflicts = o.force
+		return dryRun(ctx, s, a, []givenGraph{{ResourceGraph: rg}}, o.dryRun, opts)
+	}
+	sink := o.sink(s, []progress.Graph{shownGraph(rg)})
+	warn = sink.Warn
+	owners := []inventory.Owner{{Namespace: rg.Namespace, Name: rg.Name}}
+	ends := runEach(ctx, sink, progress.Apply, owners,
+		func(ctx context.Context, _ int, report func(applier.Event)) (*applier.Result, error) {
+			opts := o.options()
+			opts.ForceConflicts, opts.Report = o.force, report
+			return a.Apply(ctx, rg, opts)
+		})
+	return o.finish(s, sink, ends)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0 // the program was asked to end
+	exitFailed = 2 // it couldn't begin, or couldn't go on
+)
+
+// version is set by the linker.
+var version string
+
+func run(args []string, stdout, stderr io.Writer) int {
+	s, fs, err := parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprintf(stdout, "Execute ResourceGraphs in the cluster.\n\nUsage:\n  %s [flags]\n\nFlags:\n%s", name, fs.FlagUsages())
+		return exitDone
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %s; see '%s --help'\n", name, strings.ReplaceAll(err.Error(), "\n", " "), name)
+		return exitFailed
+	case s.version:
+		fmt.Fprintln(stdout, name, programVersion())
+		return exitDone
+	}
+	s.log.DestWriter = stderr
+	log := zap.New(zap.UseFlagOptions(&s.log))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks to end; the next one ends the process.
+	context.AfterFunc(ctx, stop)
+	if err := start(ctx, log, s); err != nil {
+		log.Error(err, "ended")
+		return exitFailed
+	}
+	return exitDone
+}
+
+func start(ctx context.Context, log logr.Logger, s *settings) error {
+	config, err := s.config()
+	if err != nil {
+		return err
+	}
+	return serve(ctx, config, log, s)
+}
+
+// config is the way to the cluster: the file that is named, else the Pod's
+// account, else what kubectl would use.
+func (s *settings) config() (*rest.Config, error) {
+	if s.kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if !errors.Is(err, rest.ErrNotInCluster) {
+			return config, err
+		}
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = s.kubeconfig
+	rules.WarnIfAllMissing = false
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("no cluster: not in a Pod, and no kubeconfig; name one with --kubeconfig")
+	}
+	return config, err
+}
+
+// programVersion is the linker's version, or for a build by go install the
+// module's.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}

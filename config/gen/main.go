@@ -1,0 +1,39 @@
+// Command gen writes what a kustomization comes to.
+//
+//	go run ./config/gen config/applier config/applier.yaml
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+const header = "# Written by `make manifests` from %s.\n"
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: gen KUSTOMIZATION FILE")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func write(dir, file string) error {
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy // as kubectl does it: what others need comes before them
+	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return err
+	}
+	text, err := resources.AsYaml()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(fmt.Appendf(nil, header, dir), text...), 0o644)
+}
