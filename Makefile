@@ -3,7 +3,8 @@
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X github.com/pequod-io/pequod/cli.version=$(VERSION)
+# The programs that run in a cluster have their version in package main.
+LDFLAGS := -s -w -X github.com/pequod-io/pequod/cli.version=$(VERSION) -X main.version=$(VERSION)
 
 # Packages whose code runs concurrently or shares files between processes: the
 # race detector makes CUE five to ten times slower, so it isn't run on all.
@@ -21,19 +22,42 @@ BENCH_CLUSTER_FLAGS ?=
 CLUSTER_FLAGS ?=
 
 # What `make generate` writes, and nothing else does.
-GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml'
+GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test soak lint generate verify bench bench-cluster cluster testcluster parity
+.PHONY: help manifests install run deploy undeploy demo build test soak lint generate verify bench bench-cluster cluster testcluster parity
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+manifests: ## Write what is installed in clusters anew: the CRDs, config/applier.yaml and the samples
+	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
+	$(GO) run ./config/gen config/applier config/applier.yaml
+	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml > config/samples/resourcegraph.yaml
+
+# These four use the cluster of the current kubeconfig. DEPLOY_FLAGS are those of
+# pequod install: make deploy DEPLOY_FLAGS=--image=registry.example.com/applier:v1
+DEPLOY_FLAGS ?=
+# Flags of the applier: make run RUN_FLAGS=--zap-log-level=debug
+RUN_FLAGS ?=
+
+install: ## Install the CRDs in the cluster
+	$(GO) run ./cmd/pequod install --crds-only
+
+run: ## Run the applier here, for the cluster
+	$(GO) run ./cmd/pequod-applier --zap-encoder=console $(RUN_FLAGS)
+
+deploy: ## Install the applier and all that it needs in the cluster
+	$(GO) run ./cmd/pequod install $(DEPLOY_FLAGS)
+
+undeploy: ## Remove the applier from the cluster, and nothing that it manages
+	$(GO) run ./cmd/pequod uninstall --yes
 
 demo: ## Print a real CRD and a real ResourceGraph
 	$(GO) run ./cmd/pequod crd generate -p embedded:webservice
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml
 
-build: ## Build bin/pequod
+build: ## Build bin/pequod and bin/pequod-applier
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # Packages whose tests talk to the test cluster. Its build runs beside the other
@@ -64,7 +88,7 @@ lint: ## Run go vet and staticcheck
 
 generate: ## Write the command reference, the deep copies, the CRDs and the table of kinds anew
 	$(GO) tool controller-gen object paths=./api/...
-	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
+	@$(MAKE) --no-print-directory manifests
 	$(GO) run ./render/kinds/gen render/kinds/builtin.txt
 	$(GO) run ./cli/docgen docs/cmd
 

@@ -85,7 +85,7 @@ func ours(dirs ...string) []string {
 // a directory that is renamed would otherwise leave its rules behind.
 var tree = map[string]bool{
 	"api": true, "cli": true, "cmd": true, "crdgen": true, "modules": true, "render": true,
-	"clustertest": true, "inventory": true, "applier": true, "operator": false,
+	"clustertest": true, "config": true, "inventory": true, "applier": true, "operator": false,
 }
 
 func TestImportRules(t *testing.T) {

@@ -4,11 +4,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // Options are those of one program.
@@ -18,12 +17,12 @@ type Options struct {
 	// Version is told in the log and to the API server.
 	Version string
 	Scheme  *runtime.Scheme
-	// Cache says how what is watched is kept.
+	// Cache says how what controllers watch through the manager is kept.
 	Cache cache.Options
-	// Kinds are watched from the start, also by a replica that isn't the leader:
-	// the program is ready when they are known, and takes over at once.
-	Kinds []client.Object
-	// Setup adds the controllers.
+	// Needs are the resources that the program can't do without: it is ready when
+	// they are served and it may list them.
+	Needs []schema.GroupVersionResource
+	// Setup adds the controllers, and what else they need to be ready.
 	Setup   func(manager.Manager) error
 	Metrics Metrics
 	// Probes is the address of /healthz and /readyz; "0" means none.

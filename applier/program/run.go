@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -32,13 +31,8 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addProbes(m, config); err != nil {
+	if err := addProbes(m, config, o.Needs); err != nil {
 		return err
-	}
-	for _, kind := range o.Kinds {
-		if _, err := m.GetCache().GetInformer(ctx, kind); err != nil {
-			return fmt.Errorf("watching %T: %w", kind, err)
-		}
 	}
 	if err := o.Setup(m); err != nil {
 		return err

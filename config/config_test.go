@@ -1,0 +1,96 @@
+package config_test
+
+import (
+	"bytes"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/pequod-io/pequod/config"
+)
+
+// TestApplier holds that pequod installs what kubectl apply -k does.
+func TestApplier(t *testing.T) {
+	want := build(t, "applier")
+	_, got, _ := bytes.Cut(config.Applier, []byte("\n")) // where it comes from
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("applier.yaml isn't what config/applier comes to; run make manifests (-kustomize +file):\n%s", diff)
+	}
+}
+
+// TestOverlays holds that every kustomization can be built, and what the overlay
+// for a single tenant adds.
+func TestOverlays(t *testing.T) {
+	for _, dir := range []string{"crd", "samples"} {
+		build(t, dir)
+	}
+	base, single := build(t, "applier"), build(t, filepath.Join("applier", "overlays", "single-tenant"))
+	count := func(text []byte) int { return bytes.Count(text, []byte("\nkind: ")) }
+	if got := count(single) - count(base); got != 3 {
+		t.Errorf("single-tenant adds %d objects, want 3", got)
+	}
+	for _, line := range []string{"  name: cluster-admin\n", "    pequod.io/aggregate-to-applier: \"true\"\n  name: pequod-applier-watch-everything\n"} {
+		if !bytes.Contains(single, []byte(line)) || bytes.Contains(base, []byte(line)) {
+			t.Errorf("%q isn't what single-tenant adds", line)
+		}
+	}
+}
+
+// TestNamespace holds that a kustomization around it moves all of it.
+func TestNamespace(t *testing.T) {
+	moved := buildIn(t, "applier", "namespace: operators\n")
+	if bytes.Contains(moved, []byte("pequod-system")) {
+		t.Errorf("something is left in pequod-system:\n%s", moved)
+	}
+	want := bytes.Count(build(t, "applier"), []byte("pequod-system"))
+	if got := bytes.Count(moved, []byte(": operators\n")); got != want {
+		t.Errorf("%d places name the namespace, want %d", got, want)
+	}
+}
+
+func build(t *testing.T, dir string) []byte {
+	t.Helper()
+	return run(t, filesys.MakeFsOnDisk(), dir)
+}
+
+// buildIn builds a kustomization that has another as its resource, beside it.
+func buildIn(t *testing.T, dir, text string) []byte {
+	t.Helper()
+	disk, memory := filesys.MakeFsOnDisk(), filesys.MakeFsInMemory()
+	err := disk.Walk(".", func(path string, info fs.FileInfo, err error) error {
+		if err != nil || info.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		data, err := disk.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return memory.WriteFile("/config/"+filepath.ToSlash(path), data)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := memory.WriteFile("/config/mine/kustomization.yaml", []byte(text+"resources: [../"+dir+"]\n")); err != nil {
+		t.Fatal(err)
+	}
+	return run(t, memory, "/config/mine")
+}
+
+func run(t *testing.T, files filesys.FileSystem, dir string) []byte {
+	t.Helper()
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy // as kubectl does it
+	resources, err := krusty.MakeKustomizer(options).Run(files, dir)
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	text, err := resources.AsYaml()
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	return text
+}
