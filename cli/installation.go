@@ -45,9 +45,6 @@ var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-z
 // one is given, or its definitions only.
 func applierManifests(image string, crdsOnly bool) (*installation, error) {
 	text := config.Applier
-	for bytes.HasPrefix(text, []byte("#")) { // where the file comes from
-		_, text, _ = bytes.Cut(text, []byte("\n"))
-	}
 	if image != "" {
 		if !imageName.MatchString(image) {
 			return nil, fmt.Errorf("--image: %q is not the name of an image", image)

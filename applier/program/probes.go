@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"path"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,16 +24,12 @@ func addProbes(m manager.Manager, config *rest.Config, needs []schema.GroupVersi
 	if err != nil {
 		return err
 	}
-	// ask sends a request for its answer's code.
-	ask := func(at string, parameters ...string) healthz.Checker {
+	// answered sends a request for its answer's code.
+	answered := func(request func() *rest.Request) healthz.Checker {
 		return func(r *http.Request) error {
 			ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 			defer cancel()
-			request := client.RESTClient().Get().AbsPath(at)
-			for i := 0; i < len(parameters); i += 2 {
-				request.Param(parameters[i], parameters[i+1])
-			}
-			return request.Do(ctx).Error()
+			return request().Do(ctx).Error()
 		}
 	}
 	synced := func(r *http.Request) error {
@@ -48,13 +43,15 @@ func addProbes(m manager.Manager, config *rest.Config, needs []schema.GroupVersi
 	errs := []error{
 		m.AddHealthzCheck("ping", healthz.Ping),
 		// Everybody who is authenticated may ask for it.
-		m.AddReadyzCheck("api-server", ask("/livez")),
+		m.AddReadyzCheck("api-server", answered(func() *rest.Request { return client.RESTClient().Get().AbsPath("/livez") })),
 		m.AddReadyzCheck("caches", synced),
 	}
 	for _, need := range needs {
-		// Any version will do, so that the answer comes from the API server's cache.
-		list := ask(path.Join("/apis", need.Group, need.Version, need.Resource), "limit", "1", "resourceVersion", "0")
-		errs = append(errs, m.AddReadyzCheck(need.Resource, list))
+		errs = append(errs, m.AddReadyzCheck(need.Resource, answered(func() *rest.Request {
+			// The least that says whether it may be listed: the metadata of one.
+			return client.RESTClient().Get().AbsPath("/apis", need.Group, need.Version, need.Resource).Param("limit", "1").
+				SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+		})))
 	}
 	return errors.Join(errs...)
 }

@@ -11,8 +11,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-const header = "# Written by `make manifests` from %s.\n"
-
 func main() {
 	if len(os.Args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: gen KUSTOMIZATION FILE")
@@ -35,5 +33,5 @@ func write(dir, file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(fmt.Appendf(nil, header, dir), text...), 0o644)
+	return os.WriteFile(file, text, 0o644)
 }
