@@ -1,0 +1,323 @@
+package metrics
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metricsql"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	_ "sigs.k8s.io/controller-runtime/pkg/controller" // registers metrics of its own
+	runtimemetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/yaml"
+)
+
+// Where the alert rules and the dashboard are.
+const configDir = "../../config/prometheus"
+
+// TestNames holds what is registered against what is promised.
+func TestNames(t *testing.T) {
+	want := map[string][]string{
+		"pequod_reconcile_total":                     {"controller", "result"},
+		"pequod_reconcile_duration_seconds":          {"controller"},
+		"pequod_reconcile_errors_total":              {"controller", "error_type"},
+		"pequod_dag_nodes_total":                     {"resourcegraph"},
+		"pequod_dag_execution_duration_seconds":      {"resourcegraph", "result"},
+		"pequod_dag_node_execution_duration_seconds": {"node_id", "result"},
+		"pequod_apply_total":                         {"result", "mode", "gvk"},
+		"pequod_apply_duration_seconds":              {"mode", "gvk"},
+		"pequod_resources_managed":                   {"gvk", "namespace"},
+		"pequod_adoption_total":                      {"result"},
+		"pequod_adoption_duration_seconds":           nil,
+		"pequod_drift_total":                         {"resourcegraph"},
+	}
+	if diff := cmp.Diff(want, ownMetrics(t)); diff != "" {
+		t.Errorf("metrics and labels (-want +got):\n%s", diff)
+	}
+	types := map[string]dto.MetricType{}
+	reg := prometheus.NewPedanticRegistry()
+	m := New(reg)
+	tellAll(m, graphOf(t, web))
+	m.Reconciled("shop", "web", "success", time.Second)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		types[f.GetName()] = f.GetType()
+	}
+	for name := range want {
+		typ := dto.MetricType_COUNTER
+		switch {
+		case strings.HasSuffix(name, "_seconds"):
+			typ = dto.MetricType_HISTOGRAM
+		case name == "pequod_dag_nodes_total", name == "pequod_resources_managed":
+			typ = dto.MetricType_GAUGE
+		}
+		if types[name] != typ {
+			t.Errorf("%s is a %s; want a %s", name, types[name], typ)
+		}
+	}
+}
+
+var described = regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
+
+// labelsIn are the metrics of a collector with their labels.
+func labelsIn(c prometheus.Collector) map[string][]string {
+	descs := make(chan *prometheus.Desc)
+	go func() {
+		c.Describe(descs)
+		close(descs)
+	}()
+	found := map[string][]string{}
+	for d := range descs {
+		m := described.FindStringSubmatch(d.String())
+		found[m[1]] = strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' })
+		if len(found[m[1]]) == 0 {
+			found[m[1]] = nil
+		}
+	}
+	return found
+}
+
+func ownMetrics(t *testing.T) map[string][]string {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	New(reg)
+	return labelsIn(reg)
+}
+
+// ofRuntime are the metrics that the programs have from controller-runtime and
+// that expressions may use; up is Prometheus' own.
+var ofRuntime = []string{
+	"go_goroutines", "leader_election_master_status", "process_cpu_seconds_total", "process_resident_memory_bytes",
+	"rest_client_requests_total", "workqueue_depth",
+}
+
+// allMetrics are those that expressions may use, with the labels that they may use.
+func allMetrics(t *testing.T) map[string][]string {
+	t.Helper()
+	all := ownMetrics(t)
+	runtime := labelsIn(runtimemetrics.Registry.(prometheus.Collector))
+	for _, name := range ofRuntime {
+		labels, is := runtime[name]
+		if !is {
+			t.Errorf("controller-runtime has no metric %s", name)
+		}
+		all[name] = labels
+	}
+	all["up"] = nil
+	for name, labels := range all {
+		// What a scrape adds.
+		all[name] = append(slices.Clone(labels), "job", "pod", "instance")
+		if strings.HasSuffix(name, "_seconds") {
+			all[name+"_bucket"] = append(slices.Clone(all[name]), "le")
+			all[name+"_count"], all[name+"_sum"] = all[name], all[name]
+		}
+	}
+	for name := range all {
+		if strings.HasSuffix(name, "_seconds") {
+			delete(all, name) // a histogram has no value by its own name
+		}
+	}
+	return all
+}
+
+// The functions that expressions may use: PromQL's, of which the parser knows more.
+var functions = []string{
+	"absent", "count", "histogram_quantile", "increase", "max", "rate", "sum", "topk",
+}
+
+// values are those that labels with a closed set of values have.
+var values = map[string][]string{
+	"result":     {resultSuccess, resultFailure, resultTimeout, resultError},
+	"controller": {controllerName},
+	"error_type": {"ReadinessTimeout"},
+	"job":        {"pequod-applier"},
+}
+
+// problems says what is wrong with an expression.
+func problems(expr string, known map[string][]string) (found []string) {
+	parsed, err := metricsql.Parse(expr)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	labels := map[string]bool{}
+	metricsql.VisitAll(parsed, func(e metricsql.Expr) {
+		m, ok := e.(*metricsql.MetricExpr)
+		if !ok {
+			return
+		}
+		for _, filters := range m.LabelFilterss {
+			name := filters[0].Value
+			if filters[0].Label != "__name__" || known[name] == nil {
+				found = append(found, fmt.Sprintf("there is no metric %s", m.AppendString(nil)))
+				return
+			}
+			for _, l := range known[name] {
+				labels[l] = true
+			}
+			for _, f := range filters[1:] {
+				if !slices.Contains(known[name], f.Label) {
+					found = append(found, fmt.Sprintf("%s has no label %s", name, f.Label))
+				}
+				if closed := values[f.Label]; closed != nil && !slices.Contains(closed, f.Value) {
+					found = append(found, fmt.Sprintf("the label %s is never %q", f.Label, f.Value))
+				}
+			}
+		}
+	})
+	metricsql.VisitAll(parsed, func(e metricsql.Expr) {
+		var function string
+		switch x := e.(type) {
+		case *metricsql.FuncExpr:
+			function = x.Name
+		case *metricsql.AggrFuncExpr:
+			function = x.Name
+		case *metricsql.ModifierExpr:
+			for _, l := range x.Args {
+				if !labels[l] {
+					found = append(found, "no metric of it has the label "+l)
+				}
+			}
+		}
+		if function != "" && !slices.Contains(functions, function) {
+			found = append(found, "the function "+function+" isn't listed")
+		}
+	})
+	return found
+}
+
+func TestProblems(t *testing.T) {
+	known := allMetrics(t)
+	for expr, want := range map[string]string{
+		`rate(pequod_reconcile_total{result="error"}[5m]) > 0.1`:                  "",
+		`rate(pequod_reconcile_total{result="failed"}[5m])`:                       `the label result is never "failed"`,
+		`rate(pequod_reconcile_total{graph="x"}[5m])`:                             "pequod_reconcile_total has no label graph",
+		`sum by (gvk) (rate(pequod_reconcile_total[5m]))`:                         "no metric of it has the label gvk",
+		`pequod_cue_cache_hits_total`:                                             "there is no metric pequod_cue_cache_hits_total",
+		`pequod_reconcile_duration_seconds`:                                       "there is no metric pequod_reconcile_duration_seconds",
+		`{job="pequod-applier"}`:                                                  `there is no metric {job="pequod-applier"}`,
+		`median_over_time(pequod_dag_nodes_total[5m])`:                            "the function median_over_time isn't listed",
+		`histogram_quantile(0.99, rate(pequod_reconcile_duration_seconds_sum[5m]`: "unparsed",
+	} {
+		got := strings.Join(problems(expr, known), "; ")
+		if got != want && (want != "unparsed" || got == "") {
+			t.Errorf("%s: %q; want %q", expr, got, want)
+		}
+	}
+}
+
+func TestExpressions(t *testing.T) {
+	known := allMetrics(t)
+	used := map[string]bool{}
+	for where, expr := range expressions(t) {
+		for _, p := range problems(expr, known) {
+			t.Errorf("%s: %s: %s", where, expr, p)
+		}
+		for name := range known {
+			if regexp.MustCompile(`\b` + name + `\b`).MatchString(expr) {
+				used[strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_count"), "_sum")] = true
+			}
+		}
+	}
+	for name := range ownMetrics(t) {
+		if !used[name] {
+			t.Errorf("neither an alert nor the dashboard shows %s", name)
+		}
+	}
+}
+
+// expressions are those of the alert rules and of the dashboard, by where they stand.
+func expressions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	var rules struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct{ Alert, Expr string }
+			}
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(configDir, "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &rules); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range rules.Spec.Groups {
+		for _, rule := range group.Rules {
+			all["alert "+rule.Alert] = rule.Expr
+		}
+	}
+	alerts := len(all)
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if data, err = os.ReadFile(filepath.Join(configDir, "dashboard.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		for i, target := range panel.Targets {
+			all[fmt.Sprintf("panel %s, %d", panel.Title, i)] = target.Expr
+		}
+	}
+	if alerts < 10 || len(all)-alerts < 20 {
+		t.Fatalf("found %d alerts and %d expressions of panels", alerts, len(all)-alerts)
+	}
+	return all
+}
+
+// TestKustomization holds that every file of config/prometheus is part of it, and
+// that every file that is part of it is there.
+func TestKustomization(t *testing.T) {
+	var k struct {
+		Resources          []string
+		ConfigMapGenerator []struct{ Files []string }
+	}
+	data, err := os.ReadFile(filepath.Join(configDir, "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &k); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{"kustomization.yaml": true}
+	for _, r := range k.Resources {
+		listed[r] = true
+	}
+	for _, g := range k.ConfigMapGenerator {
+		for _, f := range g.Files {
+			_, file, _ := strings.Cut(f, "=")
+			listed[file] = true
+		}
+	}
+	entries, err := os.ReadDir(configDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there []string
+	for _, e := range entries {
+		there = append(there, e.Name())
+	}
+	slices.Sort(there)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(listed)), there); diff != "" {
+		t.Errorf("files (-listed +there):\n%s", diff)
+	}
+}
