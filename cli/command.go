@@ -51,7 +51,7 @@ that can't be reached, a module that had to be ended).`,
 	}
 	module.AddCommand(newModuleInit(s), newModuleTest(s), newModuleVet(s))
 	cmd.AddCommand(crd, module, newRender(s), newValidate(s), newGraph(s), newDiff(s), newApply(s), newDelete(s), newStatus(s), newAdopt(s),
-		newInstall(s), newUninstall(s), newVersion(s))
+		newRBAC(s), newInstall(s), newUninstall(s), newVersion(s))
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return configure(cmd, s) }
 	return cmd
 }

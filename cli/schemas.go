@@ -31,33 +31,46 @@ func (f *schemaFlags) add(cmd *cobra.Command) {
 // catalog reads the definitions.
 func (f *schemaFlags) catalog() (*kinds.Catalog, error) {
 	c := &kinds.Catalog{}
+	err := f.each(func(content []byte) error {
+		custom, err := kinds.ParseDefinition(content)
+		if err == nil {
+			err = c.Add(custom)
+		}
+		return err
+	})
+	return c, err
+}
+
+// each visits the definitions. What visit finds wrong is said with the place of
+// the definition.
+func (f *schemaFlags) each(visit func(content []byte) error) error {
 	for i, name := range f.crds {
 		if slices.Contains(f.crds[:i], name) {
 			continue
 		}
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, ioError(err)
+			return ioError(err)
 		}
 		files := []string{name}
 		if info.IsDir() {
 			if files, err = yamlFiles(name); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		found := 0
 		for _, file := range files {
-			n, err := addDefinitions(c, file)
+			n, err := visitDefinitions(file, visit)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			found += n
 		}
 		if found == 0 {
-			return nil, fmt.Errorf("%s: no CustomResourceDefinition in it", name)
+			return fmt.Errorf("%s: no CustomResourceDefinition in it", name)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // yamlFiles lists the YAML and JSON files below a directory.
@@ -75,9 +88,9 @@ func yamlFiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// addDefinitions adds the definitions of a file to the catalog, and gives how
-// many there are. Other documents are left alone.
-func addDefinitions(c *kinds.Catalog, file string) (int, error) {
+// visitDefinitions visits the definitions of a file, and gives how many there
+// are. Other documents are left alone.
+func visitDefinitions(file string, visit func(content []byte) error) (int, error) {
 	data, err := readFile(file)
 	if err != nil {
 		return 0, err
@@ -95,11 +108,7 @@ func addDefinitions(c *kinds.Catalog, file string) (int, error) {
 		if err := doc.Decode(&content); err != nil {
 			return 0, err
 		}
-		custom, err := kinds.ParseDefinition(content)
-		if err == nil {
-			err = c.Add(custom)
-		}
-		if err != nil {
+		if err := visit(content); err != nil {
 			return 0, doc.Problem(err)
 		}
 		n++
