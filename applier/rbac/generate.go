@@ -58,7 +58,7 @@ func Generate(graphs []*v1alpha1.ResourceGraph, o Options) (*Roles, error) {
 	if o.ServiceAccount == "" {
 		o.ServiceAccount = DefaultServiceAccount
 	}
-	g := &generator{options: o, resources: Resources{}, grants: map[account]*grants{}, unknown: map[schema.GroupKind]bool{}}
+	g := &generator{options: o, resources: Resources{}, grants: map[account]*grants{}, unknown: map[schema.GroupKind]bool{}, made: map[string]bool{}}
 	maps.Copy(g.resources, o.Resources)
 	for _, rg := range graphs {
 		g.resources.define(rg)
@@ -97,6 +97,7 @@ type generator struct {
 	notes     []string
 	problems  []error
 	unknown   map[schema.GroupKind]bool // that there is a problem of
+	made      map[string]bool           // namespaces that graphs make
 }
 
 func (g *generator) of(a account) *grants {
@@ -143,6 +144,9 @@ func (g *generator) node(to *grants, n *node) error {
 	// What isn't in a namespace is everybody's.
 	if n.readOnly() || g.options.ByName || namespace == "" {
 		at.name = n.Object.Name
+	}
+	if !n.readOnly() && gk == (schema.GroupKind{Kind: "Namespace"}) {
+		g.made[n.Object.Name] = true
 	}
 	p.allow(at, n.verbs()...)
 	switch {

@@ -47,11 +47,22 @@ func (n *node) verbs() []string {
 	if n.readOnly() {
 		return []string{"get", "list", "watch"}
 	}
-	recreated := n.ApplyPolicy != nil && n.ApplyPolicy.Recreate == v1alpha1.RecreateOnImmutable
-	if n.Orphaned(n.graph.Spec.DeletionPolicy) && !recreated {
+	if n.stays() && !n.recreated() {
 		return []string{"get", "create", "patch"}
 	}
 	return []string{"get", "create", "patch", "delete"}
+}
+
+// stays says whether the object is left alone when it leaves the graph: what was
+// created once is, unless the node says that it goes.
+func (n *node) stays() bool {
+	p := n.ApplyPolicy
+	return p != nil && p.Mode == v1alpha1.ApplyModeCreate && p.DeletionPolicy == "" || n.Orphaned(n.graph.Spec.DeletionPolicy)
+}
+
+// recreated says whether the object may be deleted to be made anew.
+func (n *node) recreated() bool {
+	return n.ApplyPolicy != nil && n.ApplyPolicy.Recreate == v1alpha1.RecreateOnImmutable && !graph.OrphanedByDefault(n.GroupKind())
 }
 
 // allowCauses allows to read what tells why an object isn't ready: Events, and of

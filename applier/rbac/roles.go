@@ -24,11 +24,13 @@ func (g *generator) roles() *Roles {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 	})
 	var watches []rbacv1.ClusterRole
+	awaited := map[string]bool{}
 	for _, a := range accounts {
 		of := g.grants[a]
 		for _, namespace := range slices.Sorted(maps.Keys(of.places)) {
 			if rules := of.places[namespace].rules(); len(rules) > 0 {
 				r.add(a, namespace, rules)
+				awaited[namespace] = g.made[namespace]
 			}
 		}
 		if len(of.watched) > 0 {
@@ -36,6 +38,11 @@ func (g *generator) roles() *Roles {
 		}
 	}
 	r.ClusterRoles = append(r.ClusterRoles, watches...)
+	for _, namespace := range slices.Sorted(maps.Keys(awaited)) {
+		if awaited[namespace] {
+			r.Notes = append(r.Notes, "namespace "+namespace+" is part of a graph: the Role in it can be applied when it is there")
+		}
+	}
 	return r
 }
 

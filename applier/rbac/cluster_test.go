@@ -1,0 +1,314 @@
+package rbac
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
+)
+
+// TestBuiltInKinds holds the resources of the kinds that Kubernetes has against
+// those that a cluster serves.
+func TestBuiltInKinds(t *testing.T) {
+	t.Parallel()
+	c := clustertest.Start(t)
+	_, lists, err := c.Client.Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.APIResources {
+			gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
+			if _, known := graph.ClusterScoped(gk); !known || strings.Contains(r.Name, "/") {
+				continue
+			}
+			seen++
+			got, err := Resources(nil).find(gk)
+			if want := (Resource{r.Name, r.Namespaced}); err != nil || got != want {
+				t.Errorf("%s: %+v, %v; want %+v", gk, got, err, want)
+			}
+		}
+	}
+	if seen < 60 {
+		t.Errorf("the cluster serves %d of the kinds that are known", seen)
+	}
+}
+
+// everything is a graph with what needs rules of its own. NAME is part of the
+// names of its objects, NS is the namespace, OTHER another.
+const everything = `
+nodes:
+- id: config
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {a: "1"}}
+- id: elsewhere
+  resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, namespace: OTHER}}
+- id: secret
+  resource: {apiVersion: v1, kind: Secret, metadata: {name: NAME}, stringData: {a: {$generate: {length: 8}}}}
+  applyPolicy: {mode: Create, deletionPolicy: Delete}
+- id: given
+  externalRef: {apiVersion: v1, kind: Service, name: given}
+- id: service
+  resource: {apiVersion: v1, kind: Service, metadata: {name: NAME, annotations: {given: {$from: given.spec.clusterIP}}}, spec: {ports: [{port: 80}]}}
+- id: stays
+  resource: {apiVersion: v1, kind: LimitRange, metadata: {name: NAME}, spec: {limits: []}}
+  applyPolicy: {deletionPolicy: Orphan}
+- id: role
+  resource:
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: Role
+    metadata: {name: NAME}
+    rules: [{apiGroups: [apps], resources: [statefulsets], verbs: [get]}]
+- id: binding
+  resource:
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: RoleBinding
+    metadata: {name: NAME}
+    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+    subjects: [{kind: ServiceAccount, name: default, namespace: NS}]
+- id: class
+  resource: {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: NAME}, value: 7}
+`
+
+// trial runs graphs as accounts that have the roles that Generate gives.
+type trial struct {
+	*clustertest.Cluster
+	other string
+}
+
+func newTrial(t *testing.T) *trial {
+	t.Helper()
+	c := clustertest.Start(t)
+	other := c.Unique("rbac-other")
+	c.Apply(t, fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, other))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = c.Client.CoreV1().Namespaces().Delete(ctx, other, metav1.DeleteOptions{})
+	})
+	c.Apply(t, `{apiVersion: v1, kind: Service, metadata: {name: given}, spec: {ports: [{port: 80}]}}`)
+	return &trial{c, other}
+}
+
+// graph is the graph of a name, whose account has that name too.
+func (tr *trial) graph(t *testing.T, name, text string) *v1alpha1.ResourceGraph {
+	t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	rg.Namespace, rg.Name, rg.Spec.ServiceAccountName = tr.Namespace, name, name
+	text = strings.NewReplacer("NAME", tr.Unique(name), "NS", tr.Namespace, "OTHER", tr.other).Replace(text)
+	if err := yaml.UnmarshalStrict([]byte(text), &rg.Spec.Graph); err != nil {
+		t.Fatal(err)
+	}
+	rg.Spec.RenderHash = "sha256:" + name
+	return rg
+}
+
+// grant makes the roles and waits until the API server knows them.
+func (tr *trial) grant(t *testing.T, roles *Roles) {
+	t.Helper()
+	ctx, api := t.Context(), tr.Client.RbacV1()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range roles.Roles {
+		r := &roles.Roles[i]
+		_, err := api.Roles(r.Namespace).Create(ctx, r, metav1.CreateOptions{})
+		check(err)
+		b := &roles.RoleBindings[i]
+		_, err = api.RoleBindings(r.Namespace).Create(ctx, b, metav1.CreateOptions{})
+		check(err)
+		tr.await(t, b.Subjects[0], r.Namespace, r.Rules)
+	}
+	for i := range roles.ClusterRoleBindings {
+		r, b := &roles.ClusterRoles[i], &roles.ClusterRoleBindings[i]
+		_, err := api.ClusterRoles().Create(ctx, r, metav1.CreateOptions{})
+		check(err)
+		_, err = api.ClusterRoleBindings().Create(ctx, b, metav1.CreateOptions{})
+		check(err)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			_ = api.ClusterRoles().Delete(ctx, r.Name, metav1.DeleteOptions{})
+			_ = api.ClusterRoleBindings().Delete(ctx, b.Name, metav1.DeleteOptions{})
+		})
+		tr.await(t, b.Subjects[0], "", r.Rules)
+	}
+}
+
+func (tr *trial) await(t *testing.T, who rbacv1.Subject, namespace string, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	if len(rules) == 0 {
+		return
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: userOf(who.Namespace, who.Name),
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: rules[0].Verbs[0], Group: rules[0].APIGroups[0], Resource: rules[0].Resources[0],
+		},
+	}}
+	if names := rules[0].ResourceNames; len(names) > 0 {
+		review.Spec.ResourceAttributes.Name = names[0]
+	}
+	clustertest.Eventually(t, 30*time.Second, func(ctx context.Context) error {
+		got, err := tr.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err == nil && !got.Status.Allowed {
+			err = fmt.Errorf("not allowed yet: %+v", review.Spec)
+		}
+		return err
+	})
+}
+
+func userOf(namespace, name string) string { return "system:serviceaccount:" + namespace + ":" + name }
+
+// run applies and deletes a graph as its account, and says what was in the way.
+// Inventories are kept by the account too, or by somebody else.
+func (tr *trial) run(t *testing.T, rg *v1alpha1.ResourceGraph, ownInventories bool) (denied []string) {
+	t.Helper()
+	config := rest.CopyConfig(tr.Config)
+	config.Impersonate.UserName = userOf(rg.Namespace, rg.Spec.ServiceAccountName)
+	client, err := cluster.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeper := client
+	if !ownInventories {
+		if keeper, err = cluster.New(tr.Config); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &applier.Applier{Client: client, Inventories: configmap.NewStore(keeper.REST())}
+	o := applier.Options{Options: engine.Options{
+		Prune: true, Poll: 200 * time.Millisecond, Backoff: engine.Backoff{Base: 50 * time.Millisecond, Max: time.Second},
+	}, Timeout: time.Minute, Wait: true}
+	refused := func(what string, result *applier.Result, err error) {
+		t.Helper()
+		if err != nil {
+			denied = append(denied, what+": "+err.Error())
+			return
+		}
+		for _, s := range result.Statuses {
+			if s.Phase == v1alpha1.NodeFailed {
+				denied = append(denied, fmt.Sprintf("%s: %s %s: %s", what, s.Key, s.Reason, s.Message))
+			}
+		}
+		if result.Phase != engine.Completed && len(denied) == 0 {
+			t.Errorf("%s: phase %s, and nothing failed", what, result.Phase)
+		}
+	}
+	result, err := a.Apply(t.Context(), rg, o)
+	refused("apply", result, err)
+	result, err = a.Delete(t.Context(), inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, o)
+	refused("delete", result, err)
+	return denied
+}
+
+func generate(t *testing.T, rg *v1alpha1.ResourceGraph, o Options) *Roles {
+	t.Helper()
+	roles, err := Generate([]*v1alpha1.ResourceGraph{rg}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return roles
+}
+
+// An account with the rules that are generated can execute and delete its graph.
+func TestRolesSuffice(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	for name, o := range map[string]Options{
+		"kinds": {NoCauses: true}, "names": {NoCauses: true, ByName: true},
+		"cli": {CLI: true}, "cli-names": {CLI: true, ByName: true},
+	} {
+		rg := tr.graph(t, name, everything)
+		tr.grant(t, generate(t, rg, o))
+		if denied := tr.run(t, rg, o.CLI); len(denied) > 0 {
+			t.Errorf("%s: %s", name, strings.Join(denied, "\n"))
+		}
+	}
+}
+
+// Without one of them it can't. What may be missing are list, where objects are
+// then read one by one, and watch, where they are polled.
+func TestRolesAreTheLeast(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	o := Options{NoCauses: true}
+	n := 0
+	for _, part := range []func(*Roles) []*[]rbacv1.PolicyRule{rulesOfRoles, rulesOfClusterRoles} {
+		whole := part(generate(t, tr.graph(t, "count", everything), o))
+		for i, rules := range whole {
+			for j, rule := range *rules {
+				for k, verb := range rule.Verbs {
+					if verb == "list" || verb == "watch" {
+						continue
+					}
+					n++
+					name := fmt.Sprintf("without-%d", n)
+					rg := tr.graph(t, name, everything)
+					roles := generate(t, rg, o)
+					cut := *part(roles)[i]
+					cut[j].Verbs = slices.Delete(slices.Clone(cut[j].Verbs), k, k+1)
+					if len(cut[j].Verbs) == 0 {
+						*part(roles)[i] = slices.Delete(cut, j, j+1)
+					}
+					t.Run(fmt.Sprintf("%s %s", verb, strings.Join(rule.Resources, ",")), func(t *testing.T) {
+						t.Parallel()
+						tr.grant(t, roles)
+						denied := tr.run(t, rg, false)
+						if len(denied) == 0 {
+							t.Errorf("nothing is denied without %s of %+v", verb, rule)
+						}
+						for _, d := range denied {
+							if !strings.Contains(d, "orbidden") && !strings.Contains(d, "attempting to grant") {
+								t.Errorf("failed for another reason: %s", d)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d verbs were taken away", n)
+	}
+}
+
+func rulesOfRoles(r *Roles) (all []*[]rbacv1.PolicyRule) {
+	for i := range r.Roles {
+		all = append(all, &r.Roles[i].Rules)
+	}
+	return all
+}
+
+// rulesOfClusterRoles leaves out the role for watches, which is bound to no account.
+func rulesOfClusterRoles(r *Roles) (all []*[]rbacv1.PolicyRule) {
+	for i := range r.ClusterRoleBindings {
+		all = append(all, &r.ClusterRoles[i].Rules)
+	}
+	return all
+}

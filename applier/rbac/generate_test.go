@@ -1,0 +1,300 @@
+package rbac
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+func graphOf(t *testing.T, text string) *v1alpha1.ResourceGraph {
+	t.Helper()
+	rg := &v1alpha1.ResourceGraph{}
+	if err := yaml.UnmarshalStrict([]byte(text), rg); err != nil {
+		t.Fatal(err)
+	}
+	return rg
+}
+
+// shown are roles as lines: role, place and rule. Roles for watches are left out.
+func shown(r *Roles) (lines []string) {
+	add := func(kind, namespace, name string, rules []rbacv1.PolicyRule) {
+		for _, rule := range rules {
+			text := strings.Join(rule.Resources, ",")
+			if rule.APIGroups[0] != "" {
+				text += "." + rule.APIGroups[0]
+			}
+			if len(rule.ResourceNames) > 0 {
+				text += " " + strings.Join(rule.ResourceNames, ",")
+			}
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s: %s: %s", kind, namespace, text, strings.Join(rule.Verbs, " "))))
+		}
+	}
+	for i := range r.ClusterRoleBindings {
+		add(r.ClusterRoleBindings[i].Subjects[0].Name, "-", "", r.ClusterRoles[i].Rules)
+	}
+	for i, role := range r.Roles {
+		add(r.RoleBindings[i].Subjects[0].Name, role.Namespace, "", role.Rules)
+	}
+	return lines
+}
+
+func nodesOf(t *testing.T, nodes string) *v1alpha1.ResourceGraph {
+	t.Helper()
+	return graphOf(t, "metadata: {name: web, namespace: shop}\nspec:\n  graph:\n    nodes:\n"+nodes)
+}
+
+func TestRules(t *testing.T) {
+	for _, test := range []struct {
+		name, nodes string
+		options     Options
+		want        []string
+	}{
+		{"none", "", Options{}, nil},
+		{"kinds together", `
+    - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}
+    - {id: b, resource: {apiVersion: v1, kind: ServiceAccount, metadata: {name: b}}}
+    - {id: c, resource: {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: c}}}`,
+			Options{NoCauses: true}, []string{
+				"pequod shop: configmaps,serviceaccounts: get list create patch delete",
+				"pequod shop: statefulsets.apps: get list create patch delete",
+			}},
+		{"names", `
+    - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}}
+    - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}`,
+			Options{ByName: true}, []string{"pequod shop: configmaps a,b: get create patch delete"}},
+		{"secrets aren't listed", `
+    - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}`,
+			Options{CLI: false}, []string{"pequod shop: secrets: get create patch delete"}},
+		{"of another namespace", `
+    - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}}`,
+			Options{ServiceAccount: "robot"}, []string{"robot other: configmaps: get list create patch delete"}},
+		{"of none", `
+    - {id: a, resource: {apiVersion: v1, kind: Namespace, metadata: {name: a, namespace: x}}}
+    - {id: b, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: b}}}`,
+			Options{}, []string{
+				"pequod -: namespaces a: get create patch",
+				"pequod -: clusterroles.rbac.authorization.k8s.io b: get create patch delete",
+			}},
+		{"read only", `
+    - {id: a, externalRef: {apiVersion: v1, kind: Secret, name: a}}
+    - {id: b, externalRef: {apiVersion: storage.k8s.io/v1, kind: StorageClass, name: b}}`,
+			Options{}, []string{
+				"pequod -: storageclasses.storage.k8s.io b: get list watch",
+				"pequod shop: secrets a: get list watch",
+			}},
+		{"read beside written", `
+    - {id: a, externalRef: {apiVersion: v1, kind: ConfigMap, name: a}}
+    - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}}`,
+			Options{}, []string{
+				"pequod shop: configmaps: get list create patch delete",
+				"pequod shop: configmaps a: watch",
+			}},
+		{"what stays isn't deleted", `
+    - {id: a, resource: {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}}}
+    - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}, applyPolicy: {mode: Create}}
+    - {id: c, resource: {apiVersion: v1, kind: Service, metadata: {name: c}}, applyPolicy: {deletionPolicy: Orphan, recreate: OnImmutable}}`,
+			Options{NoCauses: true}, []string{
+				"pequod shop: configmaps,persistentvolumeclaims: get list create patch",
+				"pequod shop: services: get list create patch delete",
+			}},
+		{"causes", `
+    - {id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}}`,
+			Options{}, []string{
+				"pequod shop: events,pods: list",
+				"pequod shop: deployments.apps: get list create patch delete",
+				"pequod shop: replicasets.apps: list",
+			}},
+		{"from the command line", `
+    - {id: a, resource: {apiVersion: v1, kind: Service, metadata: {name: a}}}`,
+			Options{CLI: true, NoCauses: true}, []string{
+				"pequod shop: configmaps: get list create patch delete",
+				"pequod shop: services: get list watch create patch delete",
+				"pequod shop: resourcegraphs.platform.pequod.io: list",
+			}},
+		{"roles and bindings", `
+    - id: a
+      resource:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: Role
+        metadata: {name: a}
+        rules: [{apiGroups: [""], resources: [pods], verbs: [get, deletecollection]}]
+    - id: b
+      resource:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRoleBinding
+        metadata: {name: b}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}`,
+			Options{}, []string{
+				"pequod -: clusterrolebindings.rbac.authorization.k8s.io b: get create patch delete",
+				"pequod -: clusterroles.rbac.authorization.k8s.io view: bind",
+				"pequod shop: roles.rbac.authorization.k8s.io: get list create patch delete",
+				"pequod shop: pods: get deletecollection",
+			}},
+		{"kinds that the graph defines", `
+    - id: crd
+      resource:
+        apiVersion: apiextensions.k8s.io/v1
+        kind: CustomResourceDefinition
+        metadata: {name: foes.example.com}
+        spec: {group: example.com, scope: Namespaced, names: {kind: Foo, plural: foes}}
+    - {id: foo, resource: {apiVersion: example.com/v1, kind: Foo, metadata: {name: a}}}`,
+			Options{NoCauses: true}, []string{
+				"pequod -: customresourcedefinitions.apiextensions.k8s.io foes.example.com: get create patch",
+				"pequod shop: foes.example.com: get list create patch delete",
+			}},
+		{"kinds that are told", `
+    - {id: foo, resource: {apiVersion: example.com/v1, kind: Foo, metadata: {name: a}}}
+    - {id: bar, resource: {apiVersion: example.com/v1, kind: Bar, metadata: {name: b}}}`,
+			Options{NoCauses: true, Resources: Resources{
+				{Group: "example.com", Kind: "Foo"}: {"fooses", true}, {Group: "example.com", Kind: "Bar"}: {"bars", false},
+			}}, []string{
+				"pequod -: bars.example.com b: get create patch delete",
+				"pequod shop: fooses.example.com: get list create patch delete",
+			}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			roles := generate(t, nodesOf(t, test.nodes), test.options)
+			if diff := cmp.Diff(test.want, shown(roles)); diff != "" {
+				t.Errorf("rules (-want +got):\n%s", diff)
+			}
+			if len(roles.Notes) > 0 {
+				t.Errorf("notes: %q", roles.Notes)
+			}
+		})
+	}
+}
+
+func TestMirrored(t *testing.T) {
+	rg := nodesOf(t, `
+    - {id: a, resource: {apiVersion: v1, kind: Service, metadata: {name: a}}}
+    - {id: b, resource: {apiVersion: v1, kind: Service, metadata: {name: a, namespace: other}}}`)
+	rg.Spec.Adopt = &v1alpha1.Adopt{
+		Strategy:  v1alpha1.AdoptMirror,
+		Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "Service", Name: "a"}},
+	}
+	want := []string{"pequod other: services: get list create patch delete", "pequod shop: services a: get list watch"}
+	if diff := cmp.Diff(want, shown(generate(t, rg, Options{NoCauses: true}))); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
+
+// Several graphs of an account are one role, those of several accounts several,
+// in whichever order they are given.
+func TestSeveralGraphs(t *testing.T) {
+	first := nodesOf(t, `
+    - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}`)
+	second := nodesOf(t, `
+    - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}}
+    - {id: b, resource: {apiVersion: v1, kind: Service, metadata: {name: b}}}`)
+	third := nodesOf(t, `
+    - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}`)
+	third.Spec.ServiceAccountName = "deployer"
+	o := Options{NoCauses: true}
+	want := []string{
+		"deployer shop: secrets: get create patch delete",
+		"pequod shop: configmaps,services: get list create patch delete",
+	}
+	all := []*v1alpha1.ResourceGraph{first, second, third}
+	var before string
+	for range 2 {
+		roles, err := Generate(all, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, shown(roles)); diff != "" {
+			t.Errorf("rules (-want +got):\n%s", diff)
+		}
+		data, err := yaml.Marshal(roles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before != "" && before != string(data) {
+			t.Error("the order of the graphs makes a difference")
+		}
+		before = string(data)
+		slices.Reverse(all)
+	}
+}
+
+func TestWatchRole(t *testing.T) {
+	rg := nodesOf(t, `
+    - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}
+    - {id: b, externalRef: {apiVersion: v1, kind: Service, name: b}}
+    - {id: c, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: c}}}`)
+	for _, test := range []struct {
+		options Options
+		want    string
+	}{
+		{Options{}, "services deployments"},
+		{Options{WatchSecrets: true}, "secrets services deployments"},
+	} {
+		roles := generate(t, rg, test.options)
+		role := roles.ClusterRoles[len(roles.ClusterRoles)-1]
+		if role.Labels["pequod.io/aggregate-to-applier"] != "true" || len(roles.ClusterRoleBindings) > 0 {
+			t.Errorf("the role for watches: %+v, bound: %v", role.ObjectMeta, roles.ClusterRoleBindings)
+		}
+		var got []string
+		for _, rule := range role.Rules {
+			got = append(got, rule.Resources...)
+			if diff := cmp.Diff([]string{"get", "list", "watch"}, rule.Verbs); diff != "" || len(rule.ResourceNames) > 0 {
+				t.Errorf("verbs of %v (-want +got):\n%s", rule, diff)
+			}
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("watched: %v; want %s", got, test.want)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	rg := nodesOf(t, `
+    - {id: a, resource: {apiVersion: example.com/v1, kind: Foo, metadata: {name: a}}}
+    - {id: b, resource: {apiVersion: example.com/v1, kind: Foo, metadata: {name: b}}}
+    - {id: c, externalRef: {apiVersion: example.com/v1, kind: Bar, name: c}}`)
+	_, err := Generate([]*v1alpha1.ResourceGraph{rg}, Options{})
+	want := "graph shop/web: node a: the resource of kind Foo.example.com isn't known\n" +
+		"graph shop/web: node c: the resource of kind Bar.example.com isn't known"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v; want %s", err, want)
+	}
+}
+
+func TestNotes(t *testing.T) {
+	rg := nodesOf(t, `
+    - {id: space, resource: {apiVersion: v1, kind: Namespace, metadata: {name: made}}}
+    - {id: config, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: made}}}
+    - id: late
+      resource:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: Role
+        metadata: {name: a}
+        rules: [{apiGroups: [""], resources: {$from: "[config.metadata.name]"}, verbs: [get]}]
+    - id: sum
+      resource:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata: {name: a}
+        aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}
+    - id: bind
+      resource:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: a}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {$from: config.metadata.name}}`)
+	want := []string{
+		"graph shop/web: node late: its rules aren't known before it is applied: grant the account what it needs for it",
+		"graph shop/web: node sum: its rules are those of other roles: grant the account what it needs for it",
+		"graph shop/web: node bind: the role that it binds isn't known before it is applied: grant the account what it needs for it",
+		"namespace made is part of a graph: the Role in it can be applied when it is there",
+	}
+	if diff := cmp.Diff(want, generate(t, rg, Options{}).Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
