@@ -51,7 +51,8 @@ rules of all graphs of an account are put together.
 In a namespace the account gets whole kinds, so that it can also remove what left
 its graph; with --by-name, the objects of the graphs alone. Outside of namespaces,
 and to objects that are only read, it always gets these objects alone. An object
-that left its graph is then removed only if the graph as it was is given too.
+that left its graph is then removed only if the graph as it was is given too, and
+objects that the applier may not watch aren't found to be changed.
 
 A ClusterRole for each account, labelled ` + rbac.LabelAggregate + `, lets
 the applier itself watch these kinds. Secrets are not among them unless

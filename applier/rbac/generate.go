@@ -136,8 +136,7 @@ func (g *generator) node(to *grants, n *node) error {
 	}
 	gk := n.GroupKind()
 	at := target{group: gk.Group, resource: r.Name}
-	isSecret := gk == schema.GroupKind{Kind: "Secret"}
-	if g.options.WatchSecrets || !isSecret {
+	if g.options.WatchSecrets || gk != (schema.GroupKind{Kind: "Secret"}) {
 		to.watched[schema.GroupResource{Group: at.group, Resource: at.resource}] = true
 	}
 	p := to.at(namespace)
@@ -149,14 +148,15 @@ func (g *generator) node(to *grants, n *node) error {
 		g.made[n.Object.Name] = true
 	}
 	p.allow(at, n.verbs()...)
-	switch {
-	case n.readOnly():
+	if n.readOnly() {
 		return nil
-	case at.name == "" && !isSecret:
-		// To find in one request what there is, where nobody's secrets are.
+	}
+	if at.name == "" {
+		// To find in one request what there is, and what changed of kinds that
+		// the applier may not watch.
 		p.allow(at, "list")
 	}
-	if g.options.CLI && at.name == "" && !isSecret {
+	if g.options.CLI && at.name == "" {
 		p.allow(at, "watch")
 	}
 	if !g.options.NoCauses && namespace != "" {

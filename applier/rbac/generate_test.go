@@ -69,9 +69,9 @@ func TestRules(t *testing.T) {
     - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}}
     - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}`,
 			Options{ByName: true}, []string{"pequod shop: configmaps a,b: get create patch delete"}},
-		{"secrets aren't listed", `
+		{"secrets", `
     - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}`,
-			Options{CLI: false}, []string{"pequod shop: secrets: get create patch delete"}},
+			Options{}, []string{"pequod shop: secrets: get list create patch delete"}},
 		{"of another namespace", `
     - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}}`,
 			Options{ServiceAccount: "robot"}, []string{"robot other: configmaps: get list create patch delete"}},
@@ -198,7 +198,7 @@ func TestSeveralGraphs(t *testing.T) {
 	third.Spec.ServiceAccountName = "deployer"
 	o := Options{NoCauses: true}
 	want := []string{
-		"deployer shop: secrets: get create patch delete",
+		"deployer shop: secrets: get list create patch delete",
 		"pequod shop: configmaps,services: get list create patch delete",
 	}
 	all := []*v1alpha1.ResourceGraph{first, second, third}
