@@ -107,13 +107,19 @@ func (g *generator) of(a account) *grants {
 	return g.grants[a]
 }
 
+// manyNodes is how many nodes a graph may have whose inventory is always part of
+// its status, which lists 500 objects: those of the graph and those that it had
+// before. Larger ones are kept in ConfigMaps, by the account.
+const manyNodes = 250
+
 // graph adds what one graph needs.
 func (g *generator) graph(rg *v1alpha1.ResourceGraph) {
 	to := g.of(account{rg.Namespace, cmp.Or(rg.Spec.ServiceAccountName, g.options.ServiceAccount)})
+	if g.options.CLI || len(rg.Spec.Graph.Nodes) > manyNodes {
+		to.at(rg.Namespace).allow(target{resource: "configmaps"}, "get", "list", "create", "patch", "delete")
+	}
 	if g.options.CLI {
-		p := to.at(rg.Namespace)
-		p.allow(target{resource: "configmaps"}, "get", "list", "create", "patch", "delete")
-		p.allow(target{group: v1alpha1.Group, resource: "resourcegraphs"}, "list")
+		to.at(rg.Namespace).allow(target{group: v1alpha1.Group, resource: "resourcegraphs"}, "list")
 	}
 	read := graph.Read(rg)
 	for i := range read.Nodes {

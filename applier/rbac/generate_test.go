@@ -223,6 +223,19 @@ func TestSeveralGraphs(t *testing.T) {
 	}
 }
 
+// The inventory of a large graph is kept in ConfigMaps.
+func TestLargeGraph(t *testing.T) {
+	rg := nodesOf(t, `
+    - {id: a, resource: {apiVersion: v1, kind: Service, metadata: {name: a}}}`)
+	for range manyNodes {
+		rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, rg.Spec.Graph.Nodes[0])
+	}
+	want := []string{"pequod shop: configmaps,services: get list create patch delete"}
+	if diff := cmp.Diff(want, shown(generate(t, rg, Options{NoCauses: true}))); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
+
 func TestWatchRole(t *testing.T) {
 	rg := nodesOf(t, `
     - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}
