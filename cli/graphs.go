@@ -42,7 +42,9 @@ func (f *renderFlags) graphs(ctx context.Context, s streams) ([]givenGraph, erro
 	if err := r.render(ctx, f); err != nil {
 		return nil, err
 	}
-	r.refuseDuplicates()
+	if !f.revisions {
+		r.refuseDuplicates()
+	}
 	if err := printProblems(s.err, r.sum); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,8 @@ type renderFlags struct {
 	inputFlags
 	policies     []string
 	allowSecrets bool
+	// revisions says that a graph may stand in the input in several revisions.
+	revisions bool
 	// check looks at every rendered node; see [render.Options].
 	check func(v1alpha1.Node, map[string]any) render.Problems
 }

@@ -36,6 +36,7 @@ type rbacOptions struct {
 
 func newRBACGenerate(s streams) *cobra.Command {
 	o := &rbacOptions{}
+	o.revisions = true
 	cmd := &cobra.Command{
 		Use:   "generate -f FILENAME",
 		Short: "Print the least that the accounts of graphs must be allowed",
@@ -50,9 +51,10 @@ rules of all graphs of an account are put together.
 
 In a namespace the account gets whole kinds, so that it can also remove what left
 its graph; with --by-name, the objects of the graphs alone. Outside of namespaces,
-and to objects that are only read, it always gets these objects alone. An object
-that left its graph is then removed only if the graph as it was is given too, and
-objects that the applier may not watch aren't found to be changed.
+and to objects that are only read, it always gets these objects alone. An object that
+left its graph is then removed only if the graph as it was is given too: a graph may
+be given in several revisions. And what others changed isn't seen of kinds that the
+applier may not watch.
 
 A ClusterRole for each account, labelled ` + rbac.LabelAggregate + `, lets
 the applier itself watch these kinds. Secrets are not among them unless
@@ -63,8 +65,8 @@ what --crd names. It is never guessed.`,
 		Example: `  # For what was rendered before
   pequod rbac generate -f graphs/ > rbac.yaml
 
-  # For instances, rendered on the way, and what they were on the main branch
-  pequod rbac generate -f apps/ -f graphs-on-main/ -p platforms/`,
+  # For instances, rendered on the way, and for the graphs as they were before
+  pequod rbac generate -f apps/ -f before/graphs/ -p platforms/`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
