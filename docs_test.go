@@ -41,6 +41,7 @@ var sessions = []session{
 	{doc: "docs/platform-engineer-guide.md"},
 	{doc: "docs/cue-modules.md"},
 	{doc: "docs/policy.md"},
+	{doc: "docs/gitops.md"},
 	{doc: "examples/irsa/README.md", inCheckout: true},
 }
 

@@ -63,10 +63,10 @@ the applier itself watch these kinds. Secrets are not among them unless
 The resource of a kind stands in its CustomResourceDefinition: in a graph, or in
 what --crd names. It is never guessed.`,
 		Example: `  # For what was rendered before
-  pequod rbac generate -f graphs/ > rbac.yaml
+  pequod rbac generate -f graphs/ -R > rbac.yaml
 
   # For instances, rendered on the way, and for the graphs as they were before
-  pequod rbac generate -f apps/ -f before/graphs/ -p platforms/`,
+  pequod rbac generate -f apps/ -f before/graphs/ -R -p platforms/`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
