@@ -95,6 +95,9 @@ func (r *remover) sayReleased(ctx context.Context, p *removal, stores graphStore
 	return nil
 }
 
+// finalizers begin so if they are an applier's.
+const finalizers = "pequod.io/"
+
 // forget removes a graph that holds nothing any more.
 func (r *remover) forget(ctx context.Context, g *unstructured.Unstructured) error {
 	err := cluster.Retry(ctx, func() error {
@@ -103,7 +106,7 @@ func (r *remover) forget(ctx context.Context, g *unstructured.Unstructured) erro
 			return err
 		}
 		kept := slices.DeleteFunc(slices.Clone(live.GetFinalizers()), func(name string) bool {
-			return strings.HasPrefix(name, v1alpha1.Group+"/")
+			return strings.HasPrefix(name, finalizers)
 		})
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "finalizers": kept,

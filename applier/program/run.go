@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	stdlog "log"
+	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -21,9 +24,7 @@ const shutdown = 20 * time.Second
 // its end and the lease is released. An error says that it couldn't go on;
 // the process is to end after either, because others may be leader by then.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
-	// The libraries have one log for a process.
-	log.SetLogger(o.Log)
-	klog.SetLoggerWithOptions(o.Log, klog.ContextualLogger(true))
+	setLog(o.Log)
 	config = rest.CopyConfig(config)
 	config.UserAgent = o.Name + "/" + o.Version
 	config.QPS = -1 // the API server says itself when it has too much to do
@@ -43,6 +44,22 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	}
 	o.Log.Info("ended")
 	return nil
+}
+
+// setLog sends what libraries log to one log. Each has one for the process.
+func setLog(to logr.Logger) {
+	log.SetLogger(to)
+	klog.SetLoggerWithOptions(to, klog.ContextualLogger(true))
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(lines{to})
+}
+
+// lines makes an entry of every line; net/http writes no others.
+type lines struct{ log logr.Logger }
+
+func (l lines) Write(p []byte) (int, error) {
+	l.log.Info(strings.TrimSpace(string(p)))
+	return len(p), nil
 }
 
 func (o Options) manager() manager.Options {

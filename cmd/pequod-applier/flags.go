@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	goflag "flag"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/pequod-io/pequod/applier/program"
@@ -94,6 +97,18 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--metrics-cert-path goes with --metrics-secure")
 	case s.election.Namespace != "" && !s.election.Enabled:
 		return fmt.Errorf("--leader-election-namespace goes with --leader-elect")
+	case s.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(s.defaultServiceAccount)) > 0:
+		return fmt.Errorf("--default-service-account: %q is not the name of a service account", s.defaultServiceAccount)
+	}
+	return errors.Join(checkAddress("--metrics-bind-address", s.metrics.Address), checkAddress("--health-probe-bind-address", s.probes))
+}
+
+func checkAddress(flag, address string) error {
+	if address == "0" {
+		return nil
+	}
+	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -46,19 +45,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	// The first signal asks to end; the next one ends the process.
 	context.AfterFunc(ctx, stop)
-	if err := start(ctx, log, s); err != nil {
+	config, err := s.config()
+	if err == nil {
+		err = serve(ctx, config, log, s)
+	}
+	if err != nil {
 		log.Error(err, "ended")
 		return exitFailed
 	}
 	return exitDone
-}
-
-func start(ctx context.Context, log logr.Logger, s *settings) error {
-	config, err := s.config()
-	if err != nil {
-		return err
-	}
-	return serve(ctx, config, log, s)
 }
 
 // config is the way to the cluster: the file that is named, else the Pod's

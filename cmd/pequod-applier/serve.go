@@ -4,9 +4,15 @@ import (
 	"context"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller"
+	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
 )
 
@@ -14,7 +20,15 @@ import (
 func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *settings) error {
 	return program.Run(ctx, config, program.Options{
 		Name: name, Version: programVersion(), Log: log,
+		Scheme:  runtime.NewScheme(),
+		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")},
 		Metrics: s.metrics, Probes: s.probes, Election: s.election,
-		Setup: func(m manager.Manager) error { return nil },
+		Setup: func(m manager.Manager) error {
+			return controller.Setup(m, controller.Options{
+				Concurrent: s.concurrent, Resync: s.resync,
+				DefaultServiceAccount: s.defaultServiceAccount, NoCrossNamespace: s.noCrossNamespace,
+				Metrics: appliermetrics.New(metrics.Registry),
+			})
+		},
 	})
 }

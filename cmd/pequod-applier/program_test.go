@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/clustertest/faultproxy"
+)
+
+var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
+// TestInstalled runs the program as the account that config/applier installs, so
+// that what it is allowed to do is what is tested.
+func TestInstalled(t *testing.T) {
+	t.Parallel()
+	c, account := install(t)
+	p := start(t, c, account)
+	p.ready(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *clustertest.Cluster, *process)
+	}{
+		{"samples", checkSamples},
+		{"least privilege", checkPrivilege},
+		{"metrics", checkMetrics},
+		{"lease", checkLease}, // ends the program
+	} {
+		if !t.Run(test.name, func(t *testing.T) { test.run(t, c, p) }) {
+			return
+		}
+	}
+	for _, line := range p.log.lines() {
+		var entry struct{ Level, Logger, Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Level == "" || entry.Msg == "" {
+			t.Errorf("not an entry of a structured log: %s", line)
+		} else if entry.Level == "error" && entry.Logger != "controller-runtime.metrics" { // it says who was refused
+			t.Errorf("an error in the log: %s", line)
+		}
+	}
+	if !strings.Contains(p.log.String(), `"msg":"starting","program":"pequod-applier","version":"v1.2.3-test"`) {
+		t.Error("the version isn't in the log")
+	}
+}
+
+// checkSamples executes config/samples, and removes them again.
+func checkSamples(t *testing.T, c *clustertest.Cluster, _ *process) {
+	for _, file := range []string{"account.yaml", "resourcegraph.yaml"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Apply(t, string(text))
+	}
+	graphs, err := c.Resource("platform.pequod.io/v1alpha1", "ResourceGraph", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var name string
+	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+		list, err := graphs.List(ctx, metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 {
+			return fmt.Errorf("%d graphs: %w", len(list.Items), err)
+		}
+		name = list.Items[0].GetName()
+		return isReady(&list.Items[0])
+	})
+	if _, err := c.Client.AppsV1().Deployments("default").Get(t.Context(), "my-app", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := graphs.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+		if _, err := graphs.Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the graph isn't gone"), err)
+		}
+		_, err := c.Client.AppsV1().Deployments("default").Get(ctx, "my-app", metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the Deployment isn't gone"), err)
+		}
+		return nil
+	})
+}
+
+// isReady judges a graph as kubectl wait --for=condition=Ready does.
+func isReady(graph *unstructured.Unstructured) error {
+	conditions, _, _ := unstructured.NestedSlice(graph.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if c, ok := condition.(map[string]any); ok && c["type"] == "Ready" && c["status"] == "True" {
+			return nil
+		}
+	}
+	return fmt.Errorf("not ready: %v", graph.Object["status"])
+}
+
+// checkPrivilege holds that a graph gets no further than its account: the applier
+// itself may not write what graphs hold.
+func checkPrivilege(t *testing.T, c *clustertest.Cluster, _ *process) {
+	c.Apply(t, `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: pequod}
+---
+apiVersion: platform.pequod.io/v1alpha1
+kind: ResourceGraph
+metadata: {name: forbidden}
+spec:
+  sourceRef: {apiVersion: pequod.io/v1alpha1, kind: WebService, name: forbidden}
+  platformRef: {module: webservice}
+  renderHash: ""
+  graph:
+    nodes:
+    - id: config
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: forbidden}}
+`)
+	want := `"system:serviceaccount:` + c.Namespace + `:pequod" cannot `
+	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+		graph := c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", "forbidden")
+		message, _, _ := unstructured.NestedString(graph.Object, "status", "nodeStates", "config", "message")
+		if !strings.Contains(message, want) {
+			return fmt.Errorf("%q isn't in %q", want, message)
+		}
+		return nil
+	})
+}
+
+// checkMetrics holds who may read the metrics, and by which protocol.
+func checkMetrics(t *testing.T, c *clustertest.Cluster, p *process) {
+	unknown := c.ServiceAccount(t, c.Namespace, "nobody").BearerToken
+	scraper := c.ServiceAccount(t, c.Namespace, "scraper").BearerToken
+	role := c.Unique("metrics-reader")
+	c.Apply(t, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s}
+rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{kind: ServiceAccount, name: scraper, namespace: %[2]s}]
+`, role, c.Namespace))
+	at := p.metrics + "/metrics"
+	for _, test := range []struct {
+		name, url, token string
+		want             int
+	}{
+		{"nobody", "https://" + at, "", http.StatusUnauthorized},
+		{"a wrong token", "https://" + at, "wrong", http.StatusInternalServerError}, // so says controller-runtime
+		{"an account without the role", "https://" + at, unknown, http.StatusForbidden},
+	} {
+		code, body, err := get(t.Context(), test.url, test.token)
+		if err != nil || code != test.want || strings.Contains(body, "# TYPE") {
+			t.Errorf("%s: %d %v, want %d: %s", test.name, code, err, test.want, body)
+		}
+	}
+	if code, _, err := get(t.Context(), "http://"+at, scraper); err == nil && code != http.StatusBadRequest {
+		t.Errorf("without TLS: %d", code)
+	}
+	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error { // roles take their time
+		code, body, err := get(ctx, "https://"+at, scraper)
+		for _, metric := range []string{"pequod_reconcile_total{", "pequod_apply_total{", "go_goroutines ", "rest_client_requests_total{"} {
+			if err == nil && !strings.Contains(body, "\n"+metric) {
+				err = fmt.Errorf("%d: no %s", code, metric)
+			}
+		}
+		return err
+	})
+}
+
+// checkLease holds that the lease is held while the program runs, and released
+// when it is asked to end.
+func checkLease(t *testing.T, c *clustertest.Cluster, p *process) {
+	holder := func() string {
+		lease, err := c.Client.CoordinationV1().Leases(namespace).Get(t.Context(), "pequod-applier", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lease.Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *lease.Spec.HolderIdentity
+	}
+	if holder() == "" {
+		t.Error("nobody holds the lease")
+	}
+	if code := p.stop(t); code != 0 {
+		t.Errorf("asked to end, it ended with exit code %d", code)
+	}
+	if by := holder(); by != "" {
+		t.Errorf("%s ended, and holds the lease", by)
+	}
+	if lines := p.log.lines(); !strings.Contains(lines[len(lines)-1], `"msg":"ended"`) {
+		t.Errorf("the last line of the log is %s", lines[len(lines)-1])
+	}
+}
+
+// TestProbes holds that a program which can't do its work isn't ready, though it
+// is alive, and is ready again when it can.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	c, account := install(t)
+	proxy := c.Proxy(t, 1)
+	p := start(t, c, proxy.Config(account))
+	p.ready(t)
+	probe := func(path string) (int, string) {
+		t.Helper()
+		code, body, err := get(t.Context(), "http://"+p.probes+path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code, body
+	}
+	notReady := func(check string) {
+		t.Helper()
+		if code, body := probe("/readyz"); code != http.StatusInternalServerError || !strings.Contains(body, "[-]"+check+" failed") {
+			t.Errorf("/readyz: %d, without a failure of %s: %s", code, check, body)
+		}
+		if code, body := probe("/healthz"); code != http.StatusOK {
+			t.Errorf("/healthz: %d: %s", code, body)
+		}
+	}
+	proxy.Inject(faultproxy.Rule{Resources: []string{"resourcegraphs.platform.pequod.io"}, Faults: []faultproxy.Fault{faultproxy.Status{Code: 404}}})
+	notReady("resourcegraphs")
+	proxy.Inject()
+	p.ready(t)
+	if err := proxy.Down(); err != nil {
+		t.Fatal(err)
+	}
+	notReady("api-server")
+	if err := proxy.Up(); err != nil {
+		t.Fatal(err)
+	}
+	p.ready(t)
+}
+
+// TestTakeover holds that a second replica is ready while the first one works,
+// and works when that has ended.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	c, account := install(t)
+	first := start(t, c, account)
+	first.ready(t)
+	second := start(t, c, account)
+	second.ready(t)
+	c.Apply(t, graphOf("before"))
+	ready := func(name string) {
+		t.Helper()
+		clustertest.Eventually(t, time.Minute, func(context.Context) error {
+			return isReady(c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", name))
+		})
+	}
+	ready("before")
+	if code := first.stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	c.Apply(t, graphOf("after"))
+	ready("after")
+	if code := second.stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// graphOf is a graph of one ConfigMap, with the account that may make it.
+func graphOf(name string) string {
+	return strings.ReplaceAll(`
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: pequod}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: pequod}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: pequod}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: pequod}
+subjects: [{kind: ServiceAccount, name: pequod}]
+---
+apiVersion: platform.pequod.io/v1alpha1
+kind: ResourceGraph
+metadata: {name: NAME}
+spec:
+  sourceRef: {apiVersion: pequod.io/v1alpha1, kind: WebService, name: NAME}
+  platformRef: {module: webservice}
+  renderHash: ""
+  graph:
+    nodes:
+    - id: config
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}}
+`, "NAME", name)
+}
