@@ -143,16 +143,7 @@ func (s graphStores) Load(ctx context.Context, owner inventory.Owner) (*inventor
 	if !here {
 		return s.Inventories.Load(ctx, owner)
 	}
-	inv := &inventory.Inventory{Owner: owner, Revision: kept.Revision, Complete: kept.Complete}
-	for _, e := range kept.Entries {
-		inv.Entries = append(inv.Entries, inventory.Entry{
-			Key:     inventory.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name},
-			Version: e.Version, UID: e.UID, Node: e.Node, Wave: e.Wave, Orphan: e.Orphan, Create: e.Create,
-			Desired: e.Desired, Live: e.Live,
-		})
-	}
-	inventory.Sort(inv.Entries)
-	return inv, nil
+	return inventory.OfStatus(owner, kept), nil
 }
 
 // Save records nothing in a status: it goes with its graph, and a run that was

@@ -25,26 +25,39 @@ import (
 
 const namespace = "pequod-system"
 
-// built is the program as it is shipped.
+// built is the directory of the programs as they are shipped.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "pequod-applier")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "pequod-applier")
-	out, err := exec.Command("go", "build", "-ldflags=-X main.version=v1.2.3-test", "-o", path, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-X main.version=v1.2.3-test", "-o", dir, ".", "../pequod").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return path, nil
+	return dir, nil
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := built(); err == nil {
-		os.RemoveAll(filepath.Dir(path)) // what can't be removed is in the temporary directory
+	if dir, err := built(); err == nil {
+		os.RemoveAll(dir) // what can't be removed is in the temporary directory
 	}
 	os.Exit(code)
+}
+
+// pequod runs the command line as the cluster's administrator.
+func pequod(t *testing.T, c *clustertest.Cluster, args ...string) {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "pequod"), append(args, "--kubeconfig="+c.Kubeconfig)...)
+	cmd.Dir = t.TempDir()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("pequod %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
 }
 
 // install gives a cluster with config/applier, and access as the account that it
@@ -67,12 +80,12 @@ type process struct {
 // start runs the applier with the arguments of config/applier, on ports of its own.
 func start(t *testing.T, c *clustertest.Cluster, as *rest.Config, args ...string) *process {
 	t.Helper()
-	path, err := built()
+	dir, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{log: &log{}, probes: freeAddress(t), metrics: freeAddress(t), done: make(chan error, 1)}
-	p.cmd = exec.Command(path, append([]string{
+	p.cmd = exec.Command(filepath.Join(dir, name), append([]string{
 		"--leader-elect", "--leader-election-namespace=" + namespace, "--kubeconfig=" + c.WriteKubeconfig(t, as),
 		"--metrics-bind-address=" + p.metrics, "--health-probe-bind-address=" + p.probes,
 	}, args...)...)

@@ -17,8 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/config"
 )
 
 var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -259,21 +261,73 @@ func TestTakeover(t *testing.T) {
 	second := start(t, c, account)
 	second.ready(t)
 	c.Apply(t, graphOf("before"))
-	ready := func(name string) {
-		t.Helper()
-		clustertest.Eventually(t, time.Minute, func(context.Context) error {
-			return isReady(c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", name))
-		})
-	}
-	ready("before")
+	awaitReady(t, c, "before")
 	if code := first.stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	c.Apply(t, graphOf("after"))
-	ready("after")
+	awaitReady(t, c, "after")
 	if code := second.stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// TestUninstall holds that what was executed in the cluster outlives the applier,
+// that another one takes it up again, and that it can be given up.
+func TestUninstall(t *testing.T) {
+	t.Parallel()
+	c, account := install(t)
+	p := start(t, c, account)
+	c.Apply(t, graphOf("kept"))
+	awaitReady(t, c, "kept")
+	p.stop(t)
+	pequod(t, c, "uninstall", "--yes")
+	if by := managedBy(t, c, "kept"); by != "kept" {
+		t.Errorf("without an applier the ConfigMap is that of graph %q", by)
+	}
+
+	c.Apply(t, string(config.Applier))
+	p = start(t, c, c.ServiceAccount(t, namespace, "pequod-applier"))
+	c.Apply(t, graphOf("new"))
+	awaitReady(t, c, "new")
+	// The one that was there before is looked after again.
+	if err := c.Client.CoreV1().ConfigMaps(c.Namespace).Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+		_, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Get(ctx, "kept", metav1.GetOptions{})
+		return err
+	})
+	awaitReady(t, c, "kept")
+	p.stop(t)
+	pequod(t, c, "uninstall", "--orphan-graphs", "--yes")
+	for _, name := range []string{"kept", "new"} {
+		if by := managedBy(t, c, name); by != "" {
+			t.Errorf("ConfigMap %s, which was given up, is that of graph %q", name, by)
+		}
+	}
+	for _, kind := range []string{"resourcegraphs", "transforms"} {
+		definitions, err := c.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := definitions.Get(t.Context(), kind+".platform.pequod.io", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the definition of %s: %v", kind, err)
+		}
+	}
+}
+
+// managedBy is the graph that a ConfigMap belongs to.
+func managedBy(t *testing.T, c *clustertest.Cluster, name string) string {
+	t.Helper()
+	return c.Get(t, "v1", "ConfigMap", name).GetLabels()[v1alpha1.LabelGraph]
+}
+
+func awaitReady(t *testing.T, c *clustertest.Cluster, graph string) {
+	t.Helper()
+	clustertest.Eventually(t, time.Minute, func(context.Context) error {
+		return isReady(c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", graph))
+	})
 }
 
 // graphOf is a graph of one ConfigMap, with the account that may make it.
