@@ -62,7 +62,7 @@ build: ## Build bin/pequod and bin/pequod-applier
 
 # Packages whose tests talk to the test cluster. Its build runs beside the other
 # tests, which don't wait for it.
-CLUSTER_PKGS := ./clustertest/... ./inventory/configmap/... ./applier ./applier/cause ./applier/controller ./cli/clusterscripts
+CLUSTER_PKGS := ./clustertest/... ./inventory/configmap/... ./applier ./applier/cause ./applier/controller ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts
 
 test: ## Run every test, and the race detector where a C compiler is at hand
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \

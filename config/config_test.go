@@ -3,7 +3,9 @@ package config_test
 import (
 	"bytes"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,6 +50,38 @@ func TestNamespace(t *testing.T) {
 	want := bytes.Count(build(t, "applier"), []byte("pequod-system"))
 	if got := bytes.Count(moved, []byte(": operators\n")); got != want {
 		t.Errorf("%d places name the namespace, want %d", got, want)
+	}
+}
+
+// TestDocumented holds what the kustomization in docs/operations.md does.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "to another namespace,\n`kustomization.yaml`:")
+	_, rest, fenced := strings.Cut(rest, "```yaml\n")
+	shown, _, ended := strings.Cut(rest, "```\n")
+	if !found || !fenced || !ended {
+		t.Fatal("docs/operations.md has no kustomization.yaml")
+	}
+	memory := filesys.MakeFsInMemory()
+	for file, data := range map[string][]byte{"kustomization.yaml": []byte(shown), "applier.yaml": config.Applier} {
+		if err := memory.WriteFile("/mine/"+file, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := string(run(t, memory, "/mine"))
+	for _, part := range []string{
+		"  replicas: 2\n", "- --leader-elect\n        - --concurrent=8\n", "            memory: 1Gi\n",
+		"image: ghcr.io/pequod-io/pequod-applier:", "kind: Namespace\nmetadata:\n  labels:\n",
+	} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q isn't in\n%s", part, got)
+		}
+	}
+	if strings.Contains(got, "pequod-system") {
+		t.Error("something is left in pequod-system")
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *settings) flagSet() *pflag.FlagSet {
 	fs.BoolVar(&s.election.Enabled, "leader-elect", false, "let one of several replicas work, the one that holds the lease "+name)
 	fs.StringVar(&s.election.Namespace, "leader-election-namespace", "", "namespace of the lease; by default that of the Pod")
 	fs.IntVar(&s.concurrent, "concurrent", 4, "how many graphs are looked at at the same time")
-	fs.DurationVar(&s.resync, "resync", 5*time.Minute, "how often every graph is looked at though nothing happened")
+	fs.DurationVar(&s.resync, "resync", 5*time.Minute, "how often what can't be watched is read, and what failed for good is tried again")
 	fs.StringVar(&s.defaultServiceAccount, "default-service-account", "pequod",
 		"service account of a graph's namespace that is impersonated for graphs that name none; empty for none, so that every graph must name one")
 	fs.BoolVar(&s.noCrossNamespace, "no-cross-namespace", false, "refuse graphs with objects outside their namespace")

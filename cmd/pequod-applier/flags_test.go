@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -40,6 +43,22 @@ func TestDefaults(t *testing.T) {
 	s, _, err := parse(nil)
 	if err != nil || s.resync != 5*time.Minute || !s.metrics.Secure {
 		t.Errorf("without flags: %+v, %v", s, err)
+	}
+}
+
+// TestFlagsDocumented holds that the documentation has every flag, with its default.
+func TestFlagsDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	new(settings).flagSet().VisitAll(func(f *pflag.Flag) { want[f.Name] = f.DefValue })
+	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| (?:`([^`]*)`)? *\\|").FindAllStringSubmatch(string(text), -1) {
+		got[row[1]] = row[2]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags (-program +docs/operations.md):\n%s", diff)
 	}
 }
 
