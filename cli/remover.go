@@ -41,10 +41,26 @@ var graphKind = v1alpha1.GroupVersion.WithKind("ResourceGraph")
 
 // refuse says why nothing can be removed.
 func (p *removal) refuse(orphan bool) error {
+	var ps render.Problems
+	for _, obj := range p.objects {
+		if obj.GetKind() != "ClusterRoleBinding" {
+			continue
+		}
+		subjects, _, _ := unstructured.NestedSlice(obj.Object, "subjects")
+		for _, subject := range subjects {
+			if s, ok := subject.(map[string]any); ok && s["namespace"] != installNamespace {
+				ps = append(ps, render.Problem{
+					Rule: render.RuleGraph,
+					Message: fmt.Sprintf("the applier is in namespace %v, as %s says, and not in %s: remove it by what installed it there",
+						s["namespace"], kubectlName(obj), installNamespace),
+				})
+				return ps
+			}
+		}
+	}
 	if orphan {
 		return nil
 	}
-	var ps render.Problems
 	for _, g := range p.graphs {
 		if g.GetDeletionTimestamp() != nil {
 			ps = append(ps, render.Problem{

@@ -108,6 +108,9 @@ func (o *uninstallOptions) uninstall(ctx context.Context, s streams, a *applier.
 		return err
 	}
 	if o.orphanGraphs {
+		if err := r.awaitNoLeader(ctx, p); err != nil {
+			return err
+		}
 		if err := r.releaseGraphs(ctx, p); err != nil {
 			return err
 		}

@@ -5,12 +5,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/config"
 )
@@ -50,6 +53,35 @@ func TestNamespace(t *testing.T) {
 	want := bytes.Count(build(t, "applier"), []byte("pequod-system"))
 	if got := bytes.Count(moved, []byte(": operators\n")); got != want {
 		t.Errorf("%d places name the namespace, want %d", got, want)
+	}
+}
+
+// TestNarrow holds that the applier writes, by its own right, only what is its own.
+func TestNarrow(t *testing.T) {
+	written := map[string]bool{
+		"resourcegraphs": true, "resourcegraphs/status": true, "events": true, "leases": true, "serviceaccounts": true,
+		"tokenreviews": true, "subjectaccessreviews": true,
+	}
+	roles := 0
+	for doc := range strings.SplitSeq(string(config.Applier), "\n---\n") {
+		var role rbacv1.ClusterRole
+		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
+			t.Fatal(err)
+		}
+		if role.Name != "pequod-applier" || role.Kind != "ClusterRole" && role.Kind != "Role" {
+			continue
+		}
+		roles++
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				if !written[resource] || slices.Contains(rule.Verbs, "*") {
+					t.Errorf("%s may %v %s", role.Kind, rule.Verbs, resource)
+				}
+			}
+		}
+	}
+	if roles != 2 {
+		t.Errorf("%d roles", roles)
 	}
 }
 

@@ -46,8 +46,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// pequod runs the command line as the cluster's administrator.
-func pequod(t *testing.T, c *clustertest.Cluster, args ...string) {
+// pequod runs the command line as the cluster's administrator, and gives what it
+// prints if its exit code is as wanted.
+func pequod(t *testing.T, c *clustertest.Cluster, want int, args ...string) string {
 	t.Helper()
 	dir, err := built()
 	if err != nil {
@@ -55,9 +56,11 @@ func pequod(t *testing.T, c *clustertest.Cluster, args ...string) {
 	}
 	cmd := exec.Command(filepath.Join(dir, "pequod"), append(args, "--kubeconfig="+c.Kubeconfig)...)
 	cmd.Dir = t.TempDir()
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != want {
 		t.Fatalf("pequod %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
+	return string(out)
 }
 
 // install gives a cluster with config/applier, and access as the account that it

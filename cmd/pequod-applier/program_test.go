@@ -281,13 +281,14 @@ func TestUninstall(t *testing.T) {
 	c.Apply(t, graphOf("kept"))
 	awaitReady(t, c, "kept")
 	p.stop(t)
-	pequod(t, c, "uninstall", "--yes")
+	pequod(t, c, 0, "uninstall", "--yes")
 	if by := managedBy(t, c, "kept"); by != "kept" {
 		t.Errorf("without an applier the ConfigMap is that of graph %q", by)
 	}
 
 	c.Apply(t, string(config.Applier))
-	p = start(t, c, c.ServiceAccount(t, namespace, "pequod-applier"))
+	// ConfigMaps may not be watched here: they are polled.
+	p = start(t, c, c.ServiceAccount(t, namespace, "pequod-applier"), "--resync=2s")
 	c.Apply(t, graphOf("new"))
 	awaitReady(t, c, "new")
 	// The one that was there before is looked after again.
@@ -299,8 +300,15 @@ func TestUninstall(t *testing.T) {
 		return err
 	})
 	awaitReady(t, c, "kept")
+	// While an applier runs somewhere, nothing is given up.
+	if out := pequod(t, c, 1, "uninstall", "--orphan-graphs", "--yes", "--timeout=5s"); !strings.Contains(out, "an applier still runs: ") {
+		t.Errorf("beside a running applier: %s", out)
+	}
+	if by := managedBy(t, c, "kept"); by != "kept" {
+		t.Errorf("beside a running applier the ConfigMap was given up, to %q", by)
+	}
 	p.stop(t)
-	pequod(t, c, "uninstall", "--orphan-graphs", "--yes")
+	pequod(t, c, 0, "uninstall", "--orphan-graphs", "--yes")
 	for _, name := range []string{"kept", "new"} {
 		if by := managedBy(t, c, name); by != "" {
 			t.Errorf("ConfigMap %s, which was given up, is that of graph %q", name, by)
