@@ -3,18 +3,16 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/progress"
@@ -25,30 +23,26 @@ import (
 // graphs. A graph of which something can't be released stays, with its finalizer,
 // and the definition with it.
 func (r *remover) releaseGraphs(ctx context.Context, p *removal) error {
-	stores := graphStores{Inventories: r.applier.Inventories, graphs: map[inventory.Owner]*v1alpha1.ResourceGraph{}}
+	if r.dryRun != "none" {
+		return r.sayReleased(ctx, p)
+	}
 	owners := make([]inventory.Owner, len(p.graphs))
 	shown := make([]progress.Graph, len(p.graphs))
 	for i, g := range p.graphs {
-		rg := &v1alpha1.ResourceGraph{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(g.Object, rg); err != nil {
-			return fmt.Errorf("graph %s/%s: %w", g.GetNamespace(), g.GetName(), err)
-		}
-		owners[i] = inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+		owners[i] = inventory.Owner{Namespace: g.GetNamespace(), Name: g.GetName()}
 		shown[i].Owner = owners[i]
-		stores.graphs[owners[i]] = rg
 	}
-	if r.dryRun != "none" {
-		return r.sayReleased(ctx, p, stores)
-	}
-	a := *r.applier
-	a.Inventories = stores
 	sink := progress.NewLines(r.err, shown)
-	flags := runFlags{wait: true} // the context ends it in time
+	flags := runFlags{wait: true}
+	if deadline, ok := ctx.Deadline(); ok {
+		// A moment before ctx, to say how far it came instead of being cut off.
+		flags.timeout = max(time.Until(deadline)-time.Second, time.Millisecond)
+	}
 	ends := runEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := flags.options()
 			opts.Orphan, opts.Report = true, report
-			return a.Delete(ctx, owners[i], opts)
+			return r.applier.Delete(ctx, owners[i], opts)
 		})
 	sink.Close()
 	for _, e := range ends {
@@ -73,9 +67,9 @@ func (r *remover) releaseGraphs(ctx context.Context, p *removal) error {
 }
 
 // sayReleased says what would become of graphs.
-func (r *remover) sayReleased(ctx context.Context, p *removal, stores graphStores) error {
+func (r *remover) sayReleased(ctx context.Context, p *removal) error {
 	for _, g := range p.graphs {
-		inv, err := stores.Load(ctx, inventory.Owner{Namespace: g.GetNamespace(), Name: g.GetName()})
+		inv, err := r.applier.Inventories.Load(ctx, inventory.Owner{Namespace: g.GetNamespace(), Name: g.GetName()})
 		if err != nil {
 			return err
 		}
@@ -128,45 +122,4 @@ func (r *remover) forget(ctx context.Context, g *unstructured.Unstructured) erro
 		return err
 	}
 	return r.remove(ctx, g)
-}
-
-// graphStores knows the inventories that are kept in the status of graphs, and
-// leaves the others to where they are kept.
-type graphStores struct {
-	applier.Inventories
-	graphs map[inventory.Owner]*v1alpha1.ResourceGraph
-}
-
-// Load reads what a graph owns.
-func (s graphStores) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
-	kept, here := s.inStatus(owner)
-	if !here {
-		return s.Inventories.Load(ctx, owner)
-	}
-	return inventory.OfStatus(owner, kept), nil
-}
-
-// Save records nothing in a status: it goes with its graph, and a run that was
-// interrupted finds out what was released already.
-func (s graphStores) Save(ctx context.Context, inv *inventory.Inventory) error {
-	if _, here := s.inStatus(inv.Owner); here {
-		return nil
-	}
-	return s.Inventories.Save(ctx, inv)
-}
-
-// Remove leaves a status to the removal of its graph.
-func (s graphStores) Remove(ctx context.Context, inv *inventory.Inventory) error {
-	if _, here := s.inStatus(inv.Owner); here {
-		return nil
-	}
-	return s.Inventories.Remove(ctx, inv)
-}
-
-func (s graphStores) inStatus(owner inventory.Owner) (*v1alpha1.Inventory, bool) {
-	rg := s.graphs[owner]
-	if rg == nil || rg.Status.Inventory == nil || rg.Status.Inventory.ConfigMap != "" {
-		return nil, false
-	}
-	return rg.Status.Inventory, true
 }
