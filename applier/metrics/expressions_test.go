@@ -10,12 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/VictoriaMetrics/metricsql"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	_ "sigs.k8s.io/controller-runtime/pkg/controller" // registers metrics of its own
 	runtimemetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
@@ -43,25 +41,14 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff(want, ownMetrics(t)); diff != "" {
 		t.Errorf("metrics and labels (-want +got):\n%s", diff)
 	}
-	types := map[string]dto.MetricType{}
-	reg := prometheus.NewPedanticRegistry()
-	m := New(reg)
-	tellAll(m, graphOf(t, web))
-	m.Reconciled("shop", "web", "success", time.Second)
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		types[f.GetName()] = f.GetType()
-	}
+	types := typesOf(t)
 	for name := range want {
-		typ := dto.MetricType_COUNTER
+		typ := "counter"
 		switch {
 		case strings.HasSuffix(name, "_seconds"):
-			typ = dto.MetricType_HISTOGRAM
+			typ = "histogram"
 		case name == "pequod_dag_nodes_total", name == "pequod_resources_managed":
-			typ = dto.MetricType_GAUGE
+			typ = "gauge"
 		}
 		if types[name] != typ {
 			t.Errorf("%s is a %s; want a %s", name, types[name], typ)

@@ -1,0 +1,81 @@
+package metrics
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const handbook = "../../docs/operations.md"
+
+var (
+	metricRow = regexp.MustCompile("(?m)^\\| `(pequod_\\w+)` \\| (\\w+) \\| ([\\w, ]*)\\|")
+	alertRow  = regexp.MustCompile("(?m)^\\| `(Pequod\\w+)` \\|")
+)
+
+// TestHandbook holds what the handbook says of metrics and alerts.
+func TestHandbook(t *testing.T) {
+	data, err := os.ReadFile(handbook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	want := map[string]string{}
+	types := typesOf(t)
+	for name, labels := range ownMetrics(t) {
+		want[name] = types[name] + ": " + strings.Join(labels, ", ")
+	}
+	got := map[string]string{}
+	for _, m := range metricRow.FindAllStringSubmatch(text, -1) {
+		got[m[1]] = m[2] + ": " + strings.TrimSpace(m[3])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics (-registered +handbook):\n%s", diff)
+	}
+
+	bounds := fmt.Sprintf("at most %d values of `node_id`, those of its nodes that were ready\nfirst, and all graphs together %d; of `gvk` it is %d and %d.",
+		nodeIDsPerGraph, nodeIDsInAll, kindsPerGraph, kindsInAll)
+	if !strings.Contains(text, bounds) {
+		t.Errorf("the handbook doesn't say %q", bounds)
+	}
+
+	var alerts, listed []string
+	for where := range maps.Keys(expressions(t)) {
+		if alert, is := strings.CutPrefix(where, "alert "); is {
+			alerts = append(alerts, alert)
+		}
+	}
+	for _, m := range alertRow.FindAllStringSubmatch(text, -1) {
+		listed = append(listed, m[1])
+	}
+	slices.Sort(alerts)
+	slices.Sort(listed)
+	if diff := cmp.Diff(alerts, listed); diff != "" {
+		t.Errorf("alerts (-rules +handbook):\n%s", diff)
+	}
+}
+
+// typesOf are the types of the metrics.
+func typesOf(t *testing.T) map[string]string {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	m := New(reg)
+	tellAll(m, graphOf(t, web))
+	m.Reconciled("shop", "web", "success", 0)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]string{}
+	for _, f := range families {
+		types[f.GetName()] = strings.ToLower(f.GetType().String())
+	}
+	return types
+}
