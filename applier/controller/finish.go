@@ -23,6 +23,7 @@ func (r *run) finish(phase engine.Phase, now time.Time) time.Time {
 		return time.Time{}
 	}
 	r.conclude(phase, now)
+	r.d.c.Metrics.Managed(r.d.key.Namespace, r.d.key.Name, r.engine.Inventory().Entries)
 	if next := r.compose(phase, r.engine.Inventory(), now); !same(&r.status, next) {
 		r.write(next, func(err error) {
 			if err != nil {
@@ -88,6 +89,7 @@ func (r *run) close() {
 // stall ends a run that can't begin, and says why.
 func (r *run) stall(reason, message string, now time.Time) {
 	r.d.failing = true
+	r.d.c.Metrics.ReconcileFailed(r.d.key.Namespace, r.d.key.Name, reason)
 	next := r.status.DeepCopy()
 	next.Phase = v1alpha1.GraphFailed
 	r.observed(next)
@@ -200,6 +202,7 @@ func (r *run) complain(err error, now time.Time) {
 		return
 	}
 	f := cluster.Failure(err)
+	r.d.c.Metrics.ReconcileFailed(r.d.key.Namespace, r.d.key.Name, f.Reason)
 	r.d.c.log.Info("graph is tried again", "namespace", r.d.key.Namespace, "name", r.d.key.Name, "reason", f.Message)
 	r.retry(f.After, now)
 }

@@ -126,6 +126,7 @@ func (r *run) build(now time.Time) bool {
 			return false
 		}
 		r.engine = e
+		r.d.c.Metrics.Declare(r.graph)
 		if r.d.rest != nil && e.Resume(r.d.rest) {
 			r.resumed()
 		}
