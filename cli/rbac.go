@@ -80,7 +80,7 @@ what --crd names. It is never guessed.`,
 	fl.StringArrayVar(&o.resources, "resource", nil,
 		"resource of a kind whose definition isn't at hand, as KIND.GROUP=PLURAL, or KIND.GROUP=PLURAL,cluster outside of namespaces; repeatable")
 	fl.BoolVar(&o.ByName, "by-name", false, "grant access to the objects of the graphs alone, by their names")
-	fl.BoolVar(&o.CLI, "for-cli", false, "add what an account needs that runs pequod apply and delete: ConfigMaps for inventories, the ResourceGraphs beside, watches")
+	fl.BoolVar(&o.CLI, "for-cli", false, "add what an account needs that runs pequod apply and delete: inventories in ConfigMaps and in ResourceGraphs, watches")
 	fl.BoolVar(&o.causes, "causes", true, "add what is only read to say why an object isn't ready: Pods, ReplicaSets and Events")
 	fl.BoolVar(&o.WatchSecrets, "watch-secrets", false, "let the applier watch the Secrets of all namespaces, if graphs have any")
 	fl.StringVarP(&o.output, "output", "o", "yaml", "output format: "+strings.Join(objectFormats, ", "))

@@ -3,6 +3,7 @@ package rbac
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
-	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // TestBuiltInKinds holds the resources of the kinds that Kubernetes has against
@@ -100,7 +101,11 @@ type trial struct {
 
 func newTrial(t *testing.T) *trial {
 	t.Helper()
-	c := clustertest.Start(t)
+	return trialOn(t, clustertest.Start(t))
+}
+
+func trialOn(t *testing.T, c *clustertest.Cluster) *trial {
+	t.Helper()
 	other := c.Unique("rbac-other")
 	c.Apply(t, fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, other))
 	t.Cleanup(func() {
@@ -201,7 +206,7 @@ func (tr *trial) run(t *testing.T, rg *v1alpha1.ResourceGraph, ownInventories bo
 			t.Fatal(err)
 		}
 	}
-	a := &applier.Applier{Client: client, Inventories: configmap.NewStore(keeper.REST())}
+	a := &applier.Applier{Client: client, Inventories: stored.New(keeper.REST())}
 	o := applier.Options{Options: engine.Options{
 		Prune: true, Poll: 200 * time.Millisecond, Backoff: engine.Backoff{Base: 50 * time.Millisecond, Max: time.Second},
 	}, Timeout: time.Minute, Wait: true}
@@ -249,6 +254,34 @@ func TestRolesSuffice(t *testing.T) {
 		if denied := tr.run(t, rg, o.CLI); len(denied) > 0 {
 			t.Errorf("%s: %s", name, strings.Join(denied, "\n"))
 		}
+	}
+}
+
+// An account of the command line also reads the ResourceGraphs in the cluster,
+// and keeps its inventory in the graph's status.
+func TestRolesSufficeForTheCommandLine(t *testing.T) {
+	t.Parallel()
+	c := clustertest.StartOwn(t)
+	definition, err := os.ReadFile("../../config/crd/platform.pequod.io_resourcegraphs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Apply(t, string(definition))
+	tr := trialOn(t, c)
+	rg := tr.graph(t, "web", everything)
+	rg.APIVersion, rg.Kind = v1alpha1.GroupVersion.String(), "ResourceGraph"
+	text, err := yaml.Marshal(rg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Apply(t, string(text))
+	tr.grant(t, generate(t, rg, Options{CLI: true}))
+	if denied := tr.run(t, rg, true); len(denied) > 0 {
+		t.Error(strings.Join(denied, "\n"))
+	}
+	kept, err := c.Client.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelInventory})
+	if err != nil || len(kept.Items) > 0 {
+		t.Errorf("inventories in ConfigMaps: %d, %v", len(kept.Items), err)
 	}
 }
 

@@ -29,8 +29,8 @@ type Options struct {
 	// be removed then, unless the graph as it was is among the graphs.
 	ByName bool
 	// CLI adds what an account needs that runs pequod apply and pequod delete:
-	// to keep inventories in ConfigMaps, to read the ResourceGraphs beside, and
-	// to watch.
+	// to keep inventories, in ConfigMaps or in the status of ResourceGraphs that
+	// are in the cluster, and to watch.
 	CLI bool
 	// NoCauses leaves out what is only read to say why an object isn't ready.
 	NoCauses bool
@@ -108,9 +108,9 @@ func (g *generator) of(a account) *grants {
 }
 
 // manyNodes is how many nodes a graph may have whose inventory is always part of
-// its status, which lists 500 objects: those of the graph and those that it had
-// before. Larger ones are kept in ConfigMaps, by the account.
-const manyNodes = 250
+// its status: it lists the objects of the graph, and those that it had before.
+// Larger ones are kept in ConfigMaps, by the account.
+const manyNodes = v1alpha1.MaxInventory / 2
 
 // graph adds what one graph needs.
 func (g *generator) graph(rg *v1alpha1.ResourceGraph) {
@@ -119,7 +119,9 @@ func (g *generator) graph(rg *v1alpha1.ResourceGraph) {
 		to.at(rg.Namespace).allow(target{resource: "configmaps"}, "get", "list", "create", "patch", "delete")
 	}
 	if g.options.CLI {
-		to.at(rg.Namespace).allow(target{group: v1alpha1.Group, resource: "resourcegraphs"}, "list")
+		p := to.at(rg.Namespace)
+		p.allow(target{group: v1alpha1.Group, resource: "resourcegraphs"}, "get", "list")
+		p.allow(target{group: v1alpha1.Group, resource: "resourcegraphs/status"}, "patch")
 	}
 	read := graph.Read(rg)
 	for i := range read.Nodes {

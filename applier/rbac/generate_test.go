@@ -116,7 +116,8 @@ func TestRules(t *testing.T) {
 			Options{CLI: true, NoCauses: true}, []string{
 				"pequod shop: configmaps: get list create patch delete",
 				"pequod shop: services: get list watch create patch delete",
-				"pequod shop: resourcegraphs.platform.pequod.io: list",
+				"pequod shop: resourcegraphs.platform.pequod.io: get list",
+				"pequod shop: resourcegraphs/status.platform.pequod.io: patch",
 			}},
 		{"roles and bindings", `
     - id: a
