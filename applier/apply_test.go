@@ -118,6 +118,20 @@ nodes:
 - {id: reader, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: reader}, data: {v: {$from: source.data.late}}}}
 `))
 	b.wantValue("v1", "ConfigMap", "reader", "data.v", "came")
+
+	// What changes while the run goes on is resolved again.
+	go func() {
+		b.eventually("object", func(context.Context) bool { return b.exists("v1", "ConfigMap", "again") })
+		b.patch("v1", "ConfigMap", "source", "somebody", `{"data":{"late":"changed"}}`)
+		b.eventually("the change", func(context.Context) bool { return b.value("v1", "ConfigMap", "again", "data.v") == "changed" })
+		b.Cluster.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: gate}}`)
+	}()
+	b.complete(b.graph("again", `
+nodes:
+- {id: source, externalRef: {apiVersion: v1, kind: ConfigMap, name: source}, readyWhen: [{type: Expression, expr: "object.data.late != ''"}]}
+- {id: again, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: again}, data: {v: {$from: source.data.late}}}}
+- {id: gate, externalRef: {apiVersion: v1, kind: ConfigMap, name: gate}}
+`))
 }
 
 func TestSecrets(t *testing.T) {

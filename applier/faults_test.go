@@ -208,6 +208,33 @@ func TestServerGoes(t *testing.T) {
 	}
 }
 
+// TestServerRestarts kills the control plane in the middle of a run, and starts it
+// again on its data.
+func TestServerRestarts(t *testing.T) {
+	t.Parallel()
+	c := clustertest.StartOwn(t)
+	b := benchOn(t, c, c.Config)
+	from, to := b.upgrade()
+	b.options.Timeout = 0 // the start takes what it takes
+	b.complete(from)
+	again := make(chan struct{})
+	report, killed := b.options.Report, false
+	b.options.Report = func(e applier.Event) {
+		report(e)
+		if e.Phase == v1alpha1.NodeApplying && !killed {
+			killed = true
+			go func() {
+				defer close(again)
+				c.Kill(t)
+				c.Restart(t)
+			}()
+		}
+	}
+	b.complete(to)
+	<-again
+	b.wantUpgraded()
+}
+
 // TestOthersGoOn has one node in each kind of trouble, and one that is fine.
 func TestOthersGoOn(t *testing.T) {
 	t.Parallel()

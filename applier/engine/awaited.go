@@ -47,6 +47,11 @@ func (e *Engine) Held() []Target {
 func (e *Engine) awaited(n *node) (Target, bool) {
 	switch n.status.Phase {
 	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeFailed:
+	case v1alpha1.NodeReady:
+		// What others read of it may change while something else is waited for.
+		if !n.read {
+			return Target{}, false
+		}
 	default:
 		return Target{}, false
 	}
