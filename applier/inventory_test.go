@@ -164,7 +164,10 @@ func TestTwoRuns(t *testing.T) {
 	errs := make(chan error)
 	for range 3 {
 		go func() {
-			_, err := b.applier.Apply(t.Context(), graph, options)
+			result, err := b.applier.Apply(t.Context(), graph, options)
+			if err == nil && result.Phase != engine.Completed {
+				err = fmt.Errorf("phase %s", result.Phase) // they took each other's objects for somebody else's once
+			}
 			errs <- err
 		}()
 	}
@@ -177,4 +180,7 @@ func TestTwoRuns(t *testing.T) {
 	if got := strings.Count(b.owned("g"), "ConfigMap"); got != 20 {
 		t.Errorf("%d entries in the inventory; want 20", got)
 	}
+	b.complete(b.graph("g", `nodes: [`+nodes[0]+`]`))
+	b.wantOwned("g", "ConfigMap n0")
+	b.wantExists("v1", "ConfigMap", false, "n1", "n19")
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/applier/engine"
 )
 
 // A run that waits while another revision is applied doesn't go on: it notices
@@ -58,36 +57,4 @@ func TestSuperseded(t *testing.T) {
 			b.wantOwned("g", "ConfigMap a")
 		})
 	}
-}
-
-// Two runs of the same revision at once both end with everything ready.
-func TestSameRunTwice(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	var nodes []string
-	for i := range 40 {
-		nodes = append(nodes, configMap(fmt.Sprint("n", i), fmt.Sprint("n", i), "1"))
-	}
-	rg := b.graph("g", `nodes: [`+strings.Join(nodes, ", ")+`]`)
-	options := b.options
-	options.Report = nil
-	const runs = 3
-	done := make(chan error, runs)
-	for range runs {
-		go func() {
-			result, err := b.applier.Apply(t.Context(), rg, options)
-			if err == nil && result.Phase != engine.Completed {
-				err = fmt.Errorf("phase %s", result.Phase)
-			}
-			done <- err
-		}()
-	}
-	for range runs {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	b.complete(b.graph("g", `nodes: [`+nodes[0]+`]`))
-	b.wantOwned("g", "ConfigMap n0")
-	b.wantExists("v1", "ConfigMap", false, "n1", "n39")
 }

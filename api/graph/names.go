@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -46,7 +46,7 @@ func wrongNames(o v1alpha1.ObjectRef) func(yield func(field, wrong string) bool)
 		gv, err := schema.ParseGroupVersion(o.APIVersion)
 		version := err != nil || // which is told elsewhere
 			(gv.Group == "" || len(validation.IsDNS1123Subdomain(gv.Group)) == 0) && len(validation.IsDNS1123Label(gv.Version)) == 0
-		name := path.IsValidPathSegmentName(o.Name)
+		name := content.IsPathSegmentName(o.Name)
 		_ = tell("apiVersion", o.APIVersion, version, "is not an apiVersion") &&
 			tell("kind", o.Kind, kindPattern.MatchString(o.Kind), "is not a kind") &&
 			tell("namespace", o.Namespace, len(validation.IsDNS1123Label(o.Namespace)) == 0, "is not a namespace's name") &&

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	segments "k8s.io/apimachinery/pkg/api/validation/path"
+	validate "k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,7 +33,7 @@ func (c *Client) find(ctx context.Context, key inventory.Key, version string) (a
 	for _, name := range []string{key.Namespace, key.Name} {
 		// It would lead to another object. A graph is checked for it; what an
 		// inventory holds may have been edited.
-		if wrong := segments.IsValidPathSegmentName(name); len(wrong) > 0 {
+		if wrong := validate.IsPathSegmentName(name); len(wrong) > 0 {
 			return address{}, &engine.Failure{Reason: engine.ReasonInvalid, Terminal: true, Message: fmt.Sprintf("%q is not a name: %s", name, wrong[0])}
 		}
 	}
