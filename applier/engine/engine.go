@@ -29,6 +29,9 @@ type Options struct {
 	ForceConflicts bool
 	// ReportDrift leaves what others changed as it is.
 	ReportDrift bool
+	// Yields says whether another graph that is executed at the same time hands an
+	// object of its own over: then it is waited for. Nil says that none does.
+	Yields func(key inventory.Key, owner inventory.Owner) bool
 	// Orphan releases everything that leaves instead of deleting it.
 	Orphan bool
 	// Preview is for a driver that answers writes with what would come of them.
@@ -49,9 +52,6 @@ type Options struct {
 	Poll time.Duration
 	// Backoff is the time between tries.
 	Backoff Backoff
-	// Yields says whether another graph that is executed at the same time hands an
-	// object of its own over: then it is waited for. Nil says that none does.
-	Yields func(key inventory.Key, owner inventory.Owner) bool
 	// Fresh says that the graph was never executed: its objects are taken for
 	// absent without a survey, unless they may be adopted. One that exists
 	// nevertheless is read when the apply that was to create it is refused.
