@@ -39,6 +39,8 @@ type Session struct {
 	Env, MoreEnv []string
 	// NotRun are commands that aren't run, and why.
 	NotRun map[string]string
+	// Before is called before each command that is run, nil for nothing.
+	Before func(command string)
 	// Must are commands that the document has to show.
 	Must []string
 }
@@ -68,6 +70,9 @@ func Run(t testing.TB, s Session) {
 			seen = append(seen, c.text)
 			if s.NotRun[c.text] != "" {
 				continue
+			}
+			if s.Before != nil {
+				s.Before(c.text)
 			}
 			got, code := sh.run(t, c.text)
 			if !outputMatches(c.output, got) {
