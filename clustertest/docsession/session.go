@@ -52,35 +52,35 @@ func Run(t testing.TB, s Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks, err := parse(string(text))
+	blocks, err := Parse(string(text))
 	if err != nil {
 		t.Fatalf("%s: %v", s.Doc, err)
 	}
 	sh := &shell{Session: s}
 	var seen []string
 	for _, b := range blocks {
-		if b.file != "" && s.ReadOnly {
-			t.Fatalf("%s: a session that may write nothing writes %s", s.Doc, b.file)
+		if b.File != "" && s.ReadOnly {
+			t.Fatalf("%s: a session that may write nothing writes %s", s.Doc, b.File)
 		}
-		if b.file != "" {
+		if b.File != "" {
 			sh.write(t, b)
 			continue
 		}
-		for i, c := range b.commands {
-			seen = append(seen, c.text)
-			if s.NotRun[c.text] != "" {
+		for i, c := range b.Commands {
+			seen = append(seen, c.Text)
+			if s.NotRun[c.Text] != "" {
 				continue
 			}
 			if s.Before != nil {
-				s.Before(c.text)
+				s.Before(c.Text)
 			}
-			got, code := sh.run(t, c.text)
-			if !outputMatches(c.output, got) {
-				t.Errorf("%s:%d: $ %s (-want +got):\n%s", s.Doc, c.line, c.text, cmp.Diff(c.output, got))
+			got, code := sh.run(t, c.Text)
+			if !outputMatches(c.Output, got) {
+				t.Errorf("%s:%d: $ %s (-want +got):\n%s", s.Doc, c.Line, c.Text, cmp.Diff(c.Output, got))
 			}
-			shown := i+1 < len(b.commands) && b.commands[i+1].text == "echo $?"
+			shown := i+1 < len(b.Commands) && b.Commands[i+1].Text == "echo $?"
 			if code != 0 && !shown {
-				t.Errorf("%s:%d: $ %s ends with %d, which isn't shown", s.Doc, c.line, c.text, code)
+				t.Errorf("%s:%d: $ %s ends with %d, which isn't shown", s.Doc, c.Line, c.Text, code)
 			}
 		}
 	}
@@ -105,13 +105,13 @@ type shell struct {
 	code int
 }
 
-func (s *shell) write(t testing.TB, b block) {
+func (s *shell) write(t testing.TB, b Block) {
 	t.Helper()
-	file := filepath.Join(s.Dir, filepath.FromSlash(b.file))
+	file := filepath.Join(s.Dir, filepath.FromSlash(b.File))
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(strings.Join(b.lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Join(b.Lines, "\n")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,27 +137,30 @@ func (s *shell) run(t testing.TB, command string) (lines []string, code int) {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), s.code
 }
 
-// block is a fenced block: a file, or commands.
-type block struct {
-	file     string
-	lines    []string
-	commands []command
+// Block is a fenced block: a file, or commands.
+type Block struct {
+	// File is the path of a file, "" for commands; Lines are its content.
+	File     string
+	Lines    []string
+	Commands []Command
 }
 
-// command is one command of a console block and what it prints.
-type command struct {
-	line   int
-	text   string
-	output []string
+// Command is one command of a console block and what it prints.
+type Command struct {
+	// Line is the one of the document that it stands in.
+	Line   int
+	Text   string
+	Output []string
 }
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
-func parse(text string) ([]block, error) {
-	var blocks []block
+// Parse takes a document apart into its blocks.
+func Parse(text string) ([]Block, error) {
+	var blocks []Block
 	var info, before string
 	inside := false
-	var b block
+	var b Block
 	for i, line := range strings.Split(text, "\n") {
 		fence, fenced := strings.CutPrefix(line, "```")
 		switch {
@@ -167,23 +170,23 @@ func parse(text string) ([]block, error) {
 				if len(spans) == 0 {
 					return nil, fmt.Errorf("line %d: a block that is no console session and no line before it names a file", i+1)
 				}
-				b.file = spans[len(spans)-1][1]
+				b.File = spans[len(spans)-1][1]
 			}
 			blocks = append(blocks, b)
 			inside = false
 		case fenced:
-			inside, info, b = true, fence, block{}
+			inside, info, b = true, fence, Block{}
 		case !inside && line != "":
 			before = line
 		case inside && info != "console":
-			b.lines = append(b.lines, line)
+			b.Lines = append(b.Lines, line)
 		case inside && strings.HasPrefix(line, "$ "):
-			b.commands = append(b.commands, command{line: i + 1, text: line[2:]})
-		case inside && len(b.commands) == 0:
+			b.Commands = append(b.Commands, Command{Line: i + 1, Text: line[2:]})
+		case inside && len(b.Commands) == 0:
 			return nil, fmt.Errorf("line %d: a console block begins with a command", i+1)
 		case inside:
-			last := &b.commands[len(b.commands)-1]
-			last.output = append(last.output, line)
+			last := &b.Commands[len(b.Commands)-1]
+			last.Output = append(last.Output, line)
 		}
 	}
 	if inside {

@@ -35,19 +35,19 @@ func TestConvention(t *testing.T) {
 			t.Errorf("outputMatches(%q, %q) = %t", test.want, test.got, got)
 		}
 	}
-	blocks, err := parse("Text, `x`, and `dir/a.yaml`:\n\n```yaml\na: 1\n\nb: 2\n```\n\n```console\n$ cat a\nout\n\n$ true\n```\n")
+	blocks, err := Parse("Text, `x`, and `dir/a.yaml`:\n\n```yaml\na: 1\n\nb: 2\n```\n\n```console\n$ cat a\nout\n\n$ true\n```\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []block{
-		{file: "dir/a.yaml", lines: []string{"a: 1", "", "b: 2"}},
-		{commands: []command{{line: 10, text: "cat a", output: []string{"out", ""}}, {line: 13, text: "true"}}},
+	want := []Block{
+		{File: "dir/a.yaml", Lines: []string{"a: 1", "", "b: 2"}},
+		{Commands: []Command{{Line: 10, Text: "cat a", Output: []string{"out", ""}}, {Line: 13, Text: "true"}}},
 	}
-	if diff := cmp.Diff(want, blocks, cmp.AllowUnexported(block{}, command{})); diff != "" {
+	if diff := cmp.Diff(want, blocks); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{"```yaml\na: 1\n```\n", "```console\nout\n```\n", "```console\n$ true\n"} {
-		if _, err := parse(bad); err == nil {
+		if _, err := Parse(bad); err == nil {
 			t.Errorf("no error for %q", bad)
 		}
 	}
