@@ -174,6 +174,25 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.Applica
 	return live, created, taken, err
 }
 
+// compare asks the API server which fields others hold with other values.
+func (c *Client) compare(ctx context.Context, a address, want *engine.Application) ([]engine.Conflict, error) {
+	dry, free := *c, *want
+	dry.DryRun, free.Force = true, false
+	object := runtime.DeepCopyJSON(want.Object)
+	if err := complete(object, want); err != nil {
+		return nil, err
+	}
+	object["metadata"].(map[string]any)["uid"] = string(want.UID)
+	_, _, _, err := dry.applyPatch(ctx, a, &free, object)
+	if err == nil {
+		return nil, nil
+	}
+	if f := failure(err); len(f.Conflicts) > 0 {
+		return f.Conflicts, nil
+	}
+	return nil, err
+}
+
 // noVersion is a resourceVersion that no object has: etcd counts from 1, and the
 // first write makes it 2. An apply that carries it creates an object, and is a
 // conflict where there is one.

@@ -30,6 +30,8 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 		o.Object, o.Err = c.get(ctx, at)
 	case engine.Apply:
 		o = c.apply(ctx, at, a.Apply)
+	case engine.Compare:
+		o.Taken, o.Err = c.compare(ctx, at, a.Apply)
 	case engine.Delete:
 		o.Object, o.Err = c.delete(ctx, at, was)
 	case engine.Release:

@@ -61,6 +61,8 @@ func classify(err error, s metav1.Status) *engine.Failure {
 		f.Reason = engine.ReasonQuotaExceeded // until somebody needs less
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
 		f.Reason = engine.ReasonNamespaceTerminating
+	case strings.Contains(s.Message, "custom resource definition is terminating"):
+		f.Reason = engine.ReasonUnknownKind // it goes, and may come again
 	case untypedText.MatchString(f.Message):
 		// The API server calls its own error what is the graph's.
 		f.Reason, f.Terminal = engine.ReasonInvalid, true

@@ -33,6 +33,9 @@ func (r *run) prepared(p *prepared, err error) {
 	r.status = p.graph.Status
 	r.d.account = p.account
 	r.client, r.stored, r.fresh = p.client, p.stored, p.fresh
+	for id, s := range r.status.NodeStates {
+		r.drifted[id] = s.Message
+	}
 	switch {
 	case r.goal.verb == halt:
 		r.halt(now)
@@ -124,7 +127,8 @@ func (r *run) note(changes []engine.Status, now time.Time) {
 		if s.Phase == v1alpha1.NodeReady && s.ReadyAt.Equal(now) && !s.AppliedAt.IsZero() {
 			m.NodeReady(ns, name, s.ID, s.ReadyAt.Sub(s.AppliedAt))
 		}
-		if s.Drifted {
+		if text := leftSo(s); s.Drifted && r.drifted[s.ID] != text {
+			r.drifted[s.ID] = text
 			r.tellDrift(s, "DriftDetected", " was changed by others; spec.driftPolicy leaves it so")
 		}
 		r.tellFailure(s)

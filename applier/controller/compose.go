@@ -108,7 +108,7 @@ func (r *run) nodeStates(statuses []engine.Status) map[string]v1alpha1.NodeState
 			AppliedAt: at(s.AppliedAt), ReadyAt: at(s.ReadyAt), Adopted: old.Adopted || s.Op == engine.Adopted,
 		}
 		if s.Drifted && state.Message == "" {
-			state.Message = "was changed by others"
+			state.Message = leftSo(&s)
 		}
 		if state.AppliedAt == nil {
 			state.AppliedAt = old.AppliedAt

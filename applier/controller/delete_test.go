@@ -61,7 +61,7 @@ func TestWhatLeavesIsPruned(t *testing.T) {
 func TestSpecChangesMidway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	slow := `{id: slow, resource: {apiVersion: v1, kind: Pod, metadata: {name: slow, annotations: {testcluster.pequod.io/never-ready: "true"}}, spec: {containers: [{name: a, image: a}]}}}`
+	slow := `{id: slow, resource: {apiVersion: v1, kind: Pod, metadata: {name: slow, annotations: {testcluster.pequod.io/ready-after: never}}, spec: {containers: [{name: a, image: a}]}}}`
 	b.apply(b.rendered("web", nodes(slow, configMap("a", "a", "1"), configMap("b", "b", "1", "slow"))))
 	b.eventually("applied", func(ctx ctx) bool { return b.exists(ctx, "v1", "ConfigMap", "a") && b.exists(ctx, "v1", "Pod", "slow") })
 	for i := range 5 {
@@ -165,7 +165,7 @@ func TestInvalidGraphStalls(t *testing.T) {
 func TestDeletedWhileItIsExecuted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	slow := `{id: slow, resource: {apiVersion: v1, kind: Pod, metadata: {name: slow, annotations: {testcluster.pequod.io/never-ready: "true"}}, spec: {containers: [{name: a, image: a}]}}}`
+	slow := `{id: slow, resource: {apiVersion: v1, kind: Pod, metadata: {name: slow, annotations: {testcluster.pequod.io/ready-after: never}}, spec: {containers: [{name: a, image: a}]}}}`
 	b.apply(b.rendered("web", nodes(slow, configMap("a", "a", "1"), configMap("b", "b", "1", "slow"))))
 	b.eventually("applied", func(ctx ctx) bool { return b.exists(ctx, "v1", "Pod", "slow") })
 	b.remove("web")

@@ -57,7 +57,7 @@ func TestDriftIsReported(t *testing.T) {
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "one")), func(s *v1alpha1.ResourceGraphSpec) { s.DriftPolicy = v1alpha1.DriftReport }))
 	b.ready("web")
 	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
-	b.event("web", "DriftDetected", "node a")
+	b.event("web", "DriftDetected", "node a: ConfigMap "+b.Namespace+"/a was changed by others; spec.driftPolicy leaves it so: data.a by somebody")
 	b.until("web", func(rg *v1alpha1.ResourceGraph) error {
 		if rg.Status.NodeStates["a"].Message == "" {
 			return errNotYet

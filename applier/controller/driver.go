@@ -177,7 +177,7 @@ func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
 		d.rest = nil // it rests no more on what was seen
 	}
 	d.woken = false
-	d.run = &run{d: d, goal: g, head: h, began: now, took: map[string]time.Duration{}}
+	d.run = &run{d: d, goal: g, head: h, began: now, took: map[string]time.Duration{}, drifted: map[string]string{}}
 	return time.Time{}, true
 }
 

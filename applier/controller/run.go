@@ -43,7 +43,7 @@ type run struct {
 	applied int
 	pruned  int
 	failed  map[string]string // by node: the failure that was told last
-	explore time.Time
+	drifted map[string]string // by node: what was told of it
 }
 
 // backoff is that of everything that a run tries again.
@@ -111,7 +111,7 @@ func (r *run) build(now time.Time) bool {
 	options := engine.Options{
 		Prune: true, AllowEmpty: true, Explain: explainEvery, Backoff: backoff, Fresh: r.fresh,
 		ReportDrift: r.graph != nil && r.graph.Spec.DriftPolicy == v1alpha1.DriftReport,
-		Namespaced:  r.namespaced, Orphan: r.goal.verb == abandon,
+		Namespaced:  r.namespaced, NameDrift: true, Orphan: r.goal.verb == abandon,
 	}
 	if r.goal.verb != execute {
 		r.engine = engine.NewDelete(r.stored, options)

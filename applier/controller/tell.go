@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/oneline"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 )
@@ -69,14 +70,32 @@ func (r *run) tellApplied(s *engine.Status) {
 
 func (r *run) tellDrift(s *engine.Status, reason, what string) {
 	r.d.c.Metrics.Drift(r.d.key.Namespace, r.d.key.Name, s.ID)
+	r.tell(reason, "Apply", s, what+taken(s))
+}
+
+// taken names the fields that others changed, and who did.
+func taken(s *engine.Status) string {
+	const most = 5
 	var fields []string
-	for _, t := range s.Taken {
+	for i, t := range s.Taken {
+		if i == most {
+			fields = append(fields, fmt.Sprintf("and %d more", len(s.Taken)-most))
+			break
+		}
 		fields = append(fields, t.Field+" by "+t.Manager)
 	}
-	if len(fields) > 0 {
-		what += ": " + strings.Join(fields, ", ")
+	if len(fields) == 0 {
+		return ""
 	}
-	r.tell(reason, "Apply", s, what)
+	return ": " + strings.Join(fields, ", ")
+}
+
+// leftSo says of an object that others changed it, and that it is left so.
+func leftSo(s *engine.Status) string {
+	if !s.Drifted {
+		return ""
+	}
+	return oneline.Of("was changed by others"+taken(s), v1alpha1.MaxMessage)
 }
 
 // adoption is how the graph says what it takes over.

@@ -33,6 +33,9 @@ const (
 	Release Verb = "Release"
 	// Others asks which objects other graphs list.
 	Others Verb = "Others"
+	// Compare asks which fields of an object differ from what is to be applied,
+	// and who holds them.
+	Compare Verb = "Compare"
 	// Explain asks why an object isn't ready.
 	Explain Verb = "Explain"
 )
@@ -111,7 +114,8 @@ type Outcome struct {
 	Object *unstructured.Unstructured
 	// Created and Changed say what an Apply did.
 	Created, Changed bool
-	// Taken are the fields that an Apply took from others.
+	// Taken are the fields that an Apply took from others, or would have: that is
+	// the answer to Compare.
 	Taken []Conflict
 	// Objects are what a Survey found; Unseen are the targets of which it
 	// couldn't tell, and why.

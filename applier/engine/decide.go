@@ -11,10 +11,11 @@ import (
 )
 
 // decision is what is to be done about one object: exactly one field is set,
-// but that an object may be left as it is although it drifted.
+// but that an object may be left as it is although it drifted, and would be
+// applied so.
 type decision struct {
 	unchanged bool
-	drifted   bool
+	drift     *Application
 	wait      string
 	failure   *Failure
 	apply     *Application
@@ -48,7 +49,7 @@ func (e *Engine) decide(n *node, seen *observed) decision {
 		}
 		want.Drift = asApplied
 		if want.Drift && e.opts.ReportDrift {
-			return decision{unchanged: true, drifted: true}
+			return decision{unchanged: true, drift: want}
 		}
 	case seen.owned && !seen.mine && !n.listed && e.opts.Yields != nil && e.opts.Yields(n.key, seen.owner):
 		return decision{wait: fmt.Sprintf("is handed over by graph %s", seen.owner)}

@@ -27,6 +27,10 @@ func (e *Engine) Done(a Action, o Outcome) {
 		e.doneRecord(o)
 	case Others:
 		e.doneOthers(o)
+	case Compare:
+		if n != nil && n.state.compared != "" {
+			n.status.Drifted, n.status.Taken, n.touched = true, o.Taken, true
+		}
 	case Explain:
 		if n != nil && o.Err == nil && n.status.Phase != v1alpha1.NodeReady {
 			n.state.cause = o.Message

@@ -32,6 +32,8 @@ type Options struct {
 	// Yields says whether another graph that is executed at the same time hands an
 	// object of its own over: then it is waited for. Nil says that none does.
 	Yields func(key inventory.Key, owner inventory.Owner) bool
+	// NameDrift has it asked, of drift that is left, which fields others changed.
+	NameDrift bool
 	// Orphan releases everything that leaves instead of deleting it.
 	Orphan bool
 	// Preview is for a driver that answers writes with what would come of them.

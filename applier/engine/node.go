@@ -78,6 +78,7 @@ type state struct {
 	explained   time.Time
 	polled      time.Time
 	cause       string
+	compared    string // the live digest of a drifted object of which it was asked what drifted
 	op          Operation
 	began       time.Time // of the wait for readiness
 }

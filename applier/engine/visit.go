@@ -54,9 +54,7 @@ func (e *Engine) visit(n *node) {
 		return
 	}
 	d := e.decide(n, seen)
-	if n.status.Drifted != d.drifted {
-		n.status.Drifted, n.touched = d.drifted, true
-	}
+	e.reportDrift(n, seen, d.drift)
 	switch {
 	case d.unchanged:
 		e.own(n, seen)
@@ -71,6 +69,22 @@ func (e *Engine) visit(n *node) {
 		e.apply(n, d.apply)
 	}
 	e.poll(n.key, n.version, n.ID, n.status.Phase, seen, &n.state.look, &n.state.polled)
+}
+
+// reportDrift shows that an object is left as others changed it, and asks which
+// fields those are if that is to be known.
+func (e *Engine) reportDrift(n *node, seen *observed, drift *Application) {
+	switch {
+	case drift == nil:
+		n.touched = n.touched || n.status.Drifted
+		n.status.Drifted, n.state.compared = false, ""
+	case !e.opts.NameDrift:
+		n.touched = n.touched || !n.status.Drifted
+		n.status.Drifted = true
+	case n.state.compared != seen.live:
+		n.state.compared = seen.live
+		e.ask(Action{Verb: Compare, Key: n.key, Version: n.version, Node: n.ID, Apply: drift})
+	}
 }
 
 // own notes which object is the node's, where that wasn't known: one of mode
