@@ -128,7 +128,11 @@ func (b *bench) bindCluster(name, role string) {
 // start runs an applier until stop is called or the test ends.
 func (b *bench) start(config *rest.Config) {
 	b.t.Helper()
-	mgr, err := manager.New(config, manager.Options{Metrics: server.Options{BindAddress: "0"}})
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		b.t.Fatal(err)
+	}
+	mgr, err := manager.New(config, manager.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -76,3 +76,41 @@ func TestLoad(t *testing.T) {
 	b.quiet(proxy)
 	t.Logf("restarted: %v, %d requests", time.Since(began), proxy.Count(mine))
 }
+
+// TestNothingStays has graphs come and go: neither memory nor goroutines grow.
+func TestNothingStays(t *testing.T) {
+	b := newBench(t)
+	cycle := func() {
+		for i := range 5 {
+			name := fmt.Sprintf("g%d", i)
+			b.apply(b.rendered(name, nodes(configMap("a", name+"-a", "1"),
+				`{id: s, resource: {apiVersion: v1, kind: Secret, metadata: {name: `+name+`}}}`,
+				`{id: x, externalRef: {apiVersion: v1, kind: ServiceAccount, name: pequod}}`)))
+		}
+		for i := range 5 {
+			b.ready(fmt.Sprintf("g%d", i))
+			b.remove(fmt.Sprintf("g%d", i))
+		}
+		for i := range 5 {
+			b.gone(fmt.Sprintf("g%d", i))
+		}
+	}
+	cycle()
+	// What it takes when nothing is there: its own connections and loops.
+	var goroutines int
+	b.eventually("calm", func(ctx) bool {
+		last := goroutines
+		goroutines = runtime.NumGoroutine()
+		time.Sleep(300 * time.Millisecond)
+		return last == goroutines
+	})
+	before := heap()
+	const cycles = 15
+	for range cycles {
+		cycle()
+	}
+	b.eventually("the goroutines end", func(ctx) bool { return runtime.NumGoroutine() <= goroutines+5 })
+	if grown := int64(heap()) - int64(before); grown > 3<<20 {
+		t.Errorf("%d cycles left %d bytes", cycles, grown)
+	}
+}

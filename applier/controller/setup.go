@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -36,8 +37,8 @@ type Options struct {
 	Metrics Recorder
 }
 
-// Setup adds the controller to a manager. It knows no cache: of the manager it
-// uses the configuration, the scheme, the recorder of Events and the leader.
+// Setup adds the controller to a manager, whose scheme must know ResourceGraphs.
+// Of the manager's cache it makes no use.
 func Setup(mgr manager.Manager, o Options) error {
 	if o.Concurrent <= 0 {
 		o.Concurrent = 4
@@ -48,8 +49,8 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = nobody{}
 	}
-	if err := v1alpha1.AddToScheme(mgr.GetScheme()); err != nil {
-		return err
+	if !mgr.GetScheme().Recognizes(v1alpha1.GroupVersion.WithKind("ResourceGraph")) {
+		return errors.New("the manager's scheme doesn't know ResourceGraphs: use v1alpha1.AddToScheme")
 	}
 	client, err := cluster.New(mgr.GetConfig())
 	if err != nil {
