@@ -21,8 +21,8 @@ func TestLimits(t *testing.T) {
 	}{
 		"time":   {Limits{Timeout: 50 * time.Millisecond}, forever, "evaluation took longer than 50ms"},
 		"heap":   {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB"},
-		"stack":  {Limits{Memory: 1 << 30}, func() int { return deeper([128]int{}) }, "evaluation recursed without end"},
-		"depth":  {Limits{}, func() int { return deeper([128]int{}) }, "evaluation recursed without end"},
+		"stack":  {Limits{Memory: 1 << 30}, func() int { return deeper([128]int{}) }, "evaluation recursed too deeply"},
+		"depth":  {Limits{}, func() int { return deeper([128]int{}) }, "evaluation recursed too deeply"},
 		"panics": {Limits{}, func() int { panic("oops") }, "evaluation panicked: oops"},
 	}
 	if name := os.Getenv("PEQUOD_TEST_LIMIT"); name != "" {

@@ -19,6 +19,13 @@ type endless struct {
 	form string
 }
 
+// What searches for it must not recurse deep, nor be long about it, itself.
+const (
+	maxSearched  = 256 << 10 // bytes of a file
+	maxAround    = 1000      // nodes around a node
+	maxConjuncts = 1000      // nodes that are looked at for one field
+)
+
 // endlessIn finds the first such place in a module.
 func endlessIn(files []*ast.File) (endless, bool) {
 	for _, f := range files {
@@ -38,7 +45,7 @@ type endlessWalk struct {
 }
 
 func (w *endlessWalk) enter(n ast.Node) bool {
-	if w.found != nil {
+	if w.found != nil || len(w.around) >= maxAround {
 		return false
 	}
 	switch x := n.(type) {
@@ -48,7 +55,7 @@ func (w *endlessWalk) enter(n ast.Node) bool {
 		}
 	case *ast.BinaryExpr:
 		if x.Op == token.AND {
-			w.meeting(conjuncts{}.with(x, 0))
+			w.meeting(conjuncts{}.with(x))
 		}
 	case *ast.StructLit:
 		w.fields(x.Elts)
@@ -76,7 +83,7 @@ func (w *endlessWalk) fields(decls []ast.Decl) {
 	for _, d := range decls {
 		if f, ok := d.(*ast.Field); ok {
 			if name := labelName(f.Label); name != "" {
-				byName[name] = byName[name].with(f.Value, 0)
+				byName[name] = byName[name].with(f.Value)
 			}
 		}
 	}
@@ -98,26 +105,24 @@ func (w *endlessWalk) meeting(c conjuncts) {
 type conjuncts struct {
 	bound       ast.Node
 	conditional bool
+	looked      int
 }
 
-// maxConjuncts is how deep references and operators are followed.
-const maxConjuncts = 20
-
-func (c conjuncts) with(e ast.Expr, depth int) conjuncts {
-	if depth > maxConjuncts {
+func (c conjuncts) with(e ast.Expr) conjuncts {
+	if c.looked++; c.looked > maxConjuncts {
 		return c
 	}
 	switch x := e.(type) {
 	case *ast.ParenExpr:
-		return c.with(x.X, depth+1)
+		return c.with(x.X)
 	case *ast.BinaryExpr:
 		if x.Op == token.AND || x.Op == token.OR {
-			return c.with(x.X, depth+1).with(x.Y, depth+1)
+			return c.with(x.X).with(x.Y)
 		}
 	case *ast.UnaryExpr:
 		switch x.Op {
 		case token.MUL:
-			return c.with(x.X, depth+1)
+			return c.with(x.X)
 		case token.LSS, token.LEQ, token.GTR, token.GEQ:
 			if c.bound == nil {
 				c.bound = x
@@ -127,7 +132,7 @@ func (c conjuncts) with(e ast.Expr, depth int) conjuncts {
 		c.conditional = c.conditional || isConditional(x)
 	case *ast.Ident:
 		if of, ok := x.Node.(ast.Expr); ok {
-			return c.with(of, depth+1)
+			return c.with(of)
 		}
 	}
 	return c

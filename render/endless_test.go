@@ -1,6 +1,8 @@
 package render
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -40,6 +42,29 @@ func TestEndless(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(endless{})); diff != "" {
 			t.Errorf("%s\n(-want +got)\n%s", source, diff)
+		}
+	}
+}
+
+// TestEndlessSearchEnds gives the search syntax that it could get lost in.
+func TestEndlessSearchEnds(t *testing.T) {
+	var doubling strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&doubling, "a%d: a%d & a%d\n", i, i+1, i+1)
+	}
+	for name, source := range map[string]string{
+		"doubling": doubling.String(),
+		"itself":   "a: b & c\nb: a & c\nc: a | b\n",
+		"nested":   "a: " + strings.Repeat("{a: ", 5000) + "1" + strings.Repeat("}", 5000),
+		"chained":  "a: " + strings.Repeat("1 & ", 50000) + "1",
+		"long":     "a: " + strings.Repeat("1 & ", 100000) + "1",
+	} {
+		files := Source{FS: fstest.MapFS{"m.cue": {Data: []byte("package m\n" + source + "\n")}}}.Files()
+		if (len(files) == 0) != (name == "long") {
+			t.Errorf("%s: %d files", name, len(files))
+		}
+		if found, ok := endlessIn(files); ok {
+			t.Errorf("%s: %v", name, found)
 		}
 	}
 }

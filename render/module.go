@@ -108,10 +108,11 @@ func (src Source) parse(files fs.FS) []*build.Instance {
 }
 
 // Files gives the files of a module and of what it imports, parsed and not
-// evaluated, as far as they can be read.
+// evaluated, as far as they can be read and are no larger than what people write.
 func (src Source) Files() []*ast.File {
 	var files []*ast.File
-	for _, inst := range src.parse(src.FS) {
+	read := &recorder{FS: src.FS, files: map[string][]byte{}}
+	for _, inst := range src.parse(short{read}) {
 		files = append(files, filesOf(inst)...)
 	}
 	return files

@@ -36,6 +36,17 @@ func (r *recorder) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat
 func (r *recorder) ReadLink(name string) (string, error)       { return fs.ReadLink(r.FS, name) }
 func (r *recorder) Glob(pattern string) ([]string, error)      { return fs.Glob(r.FS, pattern) }
 
+// short is without long files.
+type short struct{ *recorder }
+
+func (s short) ReadFile(name string) ([]byte, error) {
+	data, err := s.recorder.ReadFile(name)
+	if err == nil && len(data) > maxSearched {
+		return nil, fmt.Errorf("%s: is longer than %d bytes", name, maxSearched)
+	}
+	return data, err
+}
+
 // sourceFile is one file of a package: where it lies in the module, what its
 // reader calls it, what is in it, and the package that it belongs to.
 type sourceFile struct {

@@ -120,12 +120,12 @@ func (w *watch) giveUp(of Subject, reason string) error {
 // recursedReason names the place where CUE is known to recurse without end, if
 // there is one.
 func recursedReason(of Subject) string {
-	const reason = "evaluation recursed without end"
+	const reason = "evaluation recursed too deeply"
 	if of.Files == nil {
 		return reason
 	}
 	if at, ok := endlessIn(of.Files()); ok {
-		return fmt.Sprintf("%s, as CUE does %s: %v", reason, at.form, at.pos)
+		return fmt.Sprintf("%s, as CUE does without end %s: %v", reason, at.form, at.pos)
 	}
 	return reason
 }
