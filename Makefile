@@ -118,4 +118,4 @@ cluster: ## Run a Kubernetes control plane until Ctrl-C; CLUSTER_FLAGS tune it
 	@binary=$$($(GO) run ./clustertest/cmd/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)
 
 testcluster: ## Build that control plane, which takes minutes the first time
-	@$(GO) run ./clustertest/cmd/buildcluster
+	@$(GO) run ./clustertest/cmd/buildcluster -kubectl >/dev/null

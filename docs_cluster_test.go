@@ -9,31 +9,7 @@ import (
 	"github.com/pequod-io/pequod/clustertest"
 )
 
-// clusterSessions are documents whose commands talk to a cluster. They need
-// kubectl, which isn't made from this module: where there is none, they are left
-// out, and only the commands of pequod are known to be right.
-var clusterSessions = []session{
-	{doc: "docs/operations.md"},
-}
-
-func TestClusterDocs(t *testing.T) {
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("no kubectl on the path")
-	}
-	bin := t.TempDir()
-	buildAsMakeDoes(t, bin)
-	for _, s := range clusterSessions {
-		t.Run(s.doc, func(t *testing.T) {
-			c := clustertest.StartOwn(t)
-			s.env = []string{"KUBECONFIG=" + c.Kubeconfig}
-			install(t, bin, c)
-			s.runIn(t, bin)
-		})
-	}
-}
-
-// install puts the applier into a cluster, in which no container runs, and runs
-// it beside.
+// install puts the applier into a cluster, and runs it.
 func install(t *testing.T, bin string, c *clustertest.Cluster) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, "pequod"), "install")
@@ -41,12 +17,19 @@ func install(t *testing.T, bin string, c *clustertest.Cluster) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("pequod install: %v\n%s", err, out)
 	}
-	kubeconfig := c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-applier"))
+	runApplier(t, bin, c)
+}
+
+// runApplier runs the applier that is installed, beside the cluster: as its
+// account, until the test ends.
+func runApplier(t *testing.T, bin string, c *clustertest.Cluster) {
+	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	applier := exec.Command(filepath.Join(bin, "pequod-applier"), "--kubeconfig="+kubeconfig,
+	applier := exec.Command(filepath.Join(bin, "pequod-applier"),
+		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-applier")),
 		"--leader-elect", "--leader-election-namespace=pequod-system", "--metrics-bind-address=0", "--health-probe-bind-address=0")
 	applier.Stderr = log
 	if err := applier.Start(); err != nil {

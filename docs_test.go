@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/clustertest/docsession"
 )
 
@@ -29,6 +30,14 @@ type session struct {
 	inCheckout bool
 	// notRun are commands that the test doesn't run, and why.
 	notRun map[string]string
+	// cluster says that there are kubectl and a cluster, which is the session's
+	// own.
+	cluster bool
+	// namespace is one that is there, empty.
+	namespace string
+	// applierFrom is the command from which on the applier runs: no container
+	// does in the cluster, so it runs beside it.
+	applierFrom string
 }
 
 var sessions = []session{
@@ -42,14 +51,14 @@ var sessions = []session{
 	{doc: "docs/cue-modules.md"},
 	{doc: "docs/policy.md"},
 	{doc: "docs/gitops.md"},
+	{doc: "docs/applying.md", cluster: true, namespace: "shop"},
+	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop"},
 	{doc: "examples/irsa/README.md", inCheckout: true},
 }
 
 // noSession are the documents that aren't run, and why.
 var noSession = map[string]string{
-	"docs/design.md":     "it follows the code, and has a picture but no commands",
-	"docs/applying.md":   "it needs a cluster: package clusterscripts runs it",
-	"docs/operations.md": "it needs a cluster: package clusterscripts runs it",
+	"docs/design.md": "it follows the code, and has a picture but no commands",
 }
 
 const testVersion = "v0.0.0-docs"
@@ -168,6 +177,9 @@ func (s session) runIn(t *testing.T, bin string) {
 		// Locks and the like are not to be left in the home directory.
 		MoreEnv: []string{"XDG_CACHE_HOME=" + t.TempDir()},
 	}
+	if s.cluster {
+		s.withCluster(t, bin, &run)
+	}
 	if s.inCheckout {
 		run.Dir, run.ReadOnly = checkout, true
 	}
@@ -175,4 +187,20 @@ func (s session) runIn(t *testing.T, bin string) {
 		run.Must = []string{"make demo"}
 	}
 	docsession.Run(t, run)
+}
+
+func (s session) withCluster(t *testing.T, bin string, run *docsession.Session) {
+	own := clustertest.StartOwn(t)
+	if s.namespace != "" {
+		own.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+s.namespace+"}}")
+	}
+	tools := t.TempDir()
+	clustertest.Kubectl(t, tools)
+	run.Env = append(run.Env, "KUBECONFIG="+own.Kubeconfig,
+		"PATH="+strings.Join([]string{bin, tools, os.Getenv("PATH")}, string(os.PathListSeparator)))
+	run.Before = func(command string) {
+		if command == s.applierFrom {
+			runApplier(t, bin, own)
+		}
+	}
 }

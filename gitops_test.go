@@ -17,6 +17,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/pequod-io/pequod/clustertest/docsession"
 )
 
 const (
@@ -268,21 +270,21 @@ func TestGitOpsListings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks, err := parseBlocks(string(text))
+	blocks, err := docsession.Parse(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := map[string]bool{}
 	for _, b := range blocks {
-		listing := strings.Join(b.lines, "\n") + "\n"
-		if ext := filepath.Ext(b.file); ext == ".yaml" {
-			documentsOf(t, b.file, []byte(listing))
+		listing := strings.Join(b.Lines, "\n") + "\n"
+		if ext := filepath.Ext(b.File); ext == ".yaml" {
+			documentsOf(t, b.File, []byte(listing))
 		}
-		sample, is := sampleOf[b.file]
+		sample, is := sampleOf[b.File]
 		if !is {
 			continue
 		}
-		shown[b.file] = true
+		shown[b.File] = true
 		file, err := os.ReadFile(filepath.Join(samples, sample))
 		if err != nil {
 			t.Fatal(err)

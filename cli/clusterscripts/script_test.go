@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pequod": func() { os.Exit(cli.Main()) }, "kubectl": kubectl})
+	testscript.Main(m, map[string]func(){"pequod": func() { os.Exit(cli.Main()) }})
 }
 
 func TestScripts(t *testing.T) {

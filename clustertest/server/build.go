@@ -17,7 +17,19 @@ import (
 const (
 	module = "github.com/pequod-io/pequod"
 	source = "testcluster" // directory of the nested module
-	prefix = "testcluster-"
+)
+
+// program is one that is built from the nested module.
+type program struct {
+	name string
+	pkg  string
+	what string // for people
+	cost string // of the first build
+}
+
+var (
+	controlPlane = program{"testcluster", ".", "control plane", "3 to 8 minutes"}
+	kubectl      = program{"kubectl", "k8s.io/kubernetes/cmd/kubectl", "kubectl", "another minute"}
 )
 
 // Build returns the path of the control plane's binary, and builds it into
@@ -25,7 +37,13 @@ const (
 // all that goes into it. Compiling Kubernetes takes minutes, but only once,
 // since the go command caches it; log, if not nil, is told. Processes that
 // build at the same time wait for one of them.
-func Build(ctx context.Context, log io.Writer) (string, error) {
+func Build(ctx context.Context, log io.Writer) (string, error) { return controlPlane.find(ctx, log) }
+
+// Kubectl returns the path of kubectl of the control plane's version, and builds
+// it likewise. Its name in the file system isn't kubectl.
+func Kubectl(ctx context.Context, log io.Writer) (string, error) { return kubectl.find(ctx, log) }
+
+func (p program) find(ctx context.Context, log io.Writer) (string, error) {
 	if log == nil {
 		log = io.Discard
 	}
@@ -37,23 +55,23 @@ func Build(ctx context.Context, log io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return build(ctx, root, log)
+	return p.build(ctx, root, log)
 }
 
-func build(ctx context.Context, root string, log io.Writer) (string, error) {
+func (p program) build(ctx context.Context, root string, log io.Writer) (string, error) {
 	recipe, err := readRecipe(filepath.Join(root, source))
 	if err != nil {
 		return "", fmt.Errorf("test cluster: %w", err)
 	}
 	bin := filepath.Join(root, "bin")
-	binary := filepath.Join(bin, prefix+recipe.key)
+	binary := filepath.Join(bin, p.name+"-"+recipe.key)
 	if built(binary) {
 		return binary, nil
 	}
 	if err := os.MkdirAll(bin, 0o777); err != nil {
 		return "", err
 	}
-	stop := remind(log, "waiting for another process that builds the test cluster")
+	stop := remind(log, "waiting for another process that builds for the test cluster")
 	unlock, err := lockedfile.MutexAt(filepath.Join(bin, "testcluster.lock")).Lock()
 	stop()
 	if err != nil {
@@ -63,10 +81,10 @@ func build(ctx context.Context, root string, log io.Writer) (string, error) {
 	if built(binary) {
 		return binary, nil
 	}
-	if err := recipe.compile(ctx, binary, log); err != nil {
+	if err := recipe.compile(ctx, p, binary, log); err != nil {
 		return "", err
 	}
-	removeOthers(binary)
+	p.removeOthers(binary)
 	return binary, nil
 }
 
@@ -76,13 +94,13 @@ func built(binary string) bool {
 }
 
 // compile builds the binary beside its place and moves it there.
-func (r recipe) compile(ctx context.Context, binary string, log io.Writer) error {
-	fmt.Fprintf(log, "compiling a Kubernetes %s control plane from its Go modules; the first time this takes 3 to 8 minutes\n"+
-		"on two cores and 3 GB of the go command's cache, from then on seconds, and without changes nothing\n", r.kubernetes)
+func (r recipe) compile(ctx context.Context, p program, binary string, log io.Writer) error {
+	fmt.Fprintf(log, "compiling a Kubernetes %s %s from its Go modules; the first time this takes %s\n"+
+		"on two cores and 3 GB of the go command's cache, from then on seconds, and without changes nothing\n", r.kubernetes, p.what, p.cost)
 	begin := time.Now()
 	next := binary + ".next"
 	args := append([]string{"build", "-o", next}, r.flags()...)
-	build := exec.CommandContext(ctx, "go", append(args, ".")...)
+	build := exec.CommandContext(ctx, "go", append(args, p.pkg)...)
 	build.Dir, build.Env = r.dir, environment()
 	var output bytes.Buffer
 	build.Stdout, build.Stderr = &output, &output
@@ -114,8 +132,8 @@ func remind(log io.Writer, text string) (stop func()) {
 
 // removeOthers removes the binaries of other recipes, which would pile up. One
 // that runs goes on running.
-func removeOthers(binary string) {
-	others, err := filepath.Glob(filepath.Join(filepath.Dir(binary), prefix+"*"))
+func (p program) removeOthers(binary string) {
+	others, err := filepath.Glob(filepath.Join(filepath.Dir(binary), p.name+"-*"))
 	if err != nil {
 		return
 	}

@@ -39,7 +39,7 @@ func TestBuildOnce(t *testing.T) {
 	var logs [4]bytes.Buffer
 	for i := range paths {
 		building.Go(func() {
-			path, err := build(t.Context(), root, &logs[i])
+			path, err := controlPlane.build(t.Context(), root, &logs[i])
 			if err != nil {
 				t.Error(err)
 			}
@@ -60,11 +60,11 @@ func TestBuildOnce(t *testing.T) {
 
 	var log bytes.Buffer
 	put(t, root, "testcluster/text_test.go", "package main // changed\n")
-	if path, err := build(t.Context(), root, &log); err != nil || path != paths[0] || log.Len() > 0 {
+	if path, err := controlPlane.build(t.Context(), root, &log); err != nil || path != paths[0] || log.Len() > 0 {
 		t.Errorf("after a change to a test: %s, %v, log %q", path, err, log.String())
 	}
 	put(t, root, "testcluster/text.go", "package main\n\nconst text = `two`\n")
-	path, err := build(t.Context(), root, &log)
+	path, err := controlPlane.build(t.Context(), root, &log)
 	if err != nil || path == paths[0] {
 		t.Fatalf("after a change: %s, %v", path, err)
 	}
@@ -76,11 +76,11 @@ func TestBuildOnce(t *testing.T) {
 func TestBuildSaysWhatIsWrong(t *testing.T) {
 	root := fakeCheckout(t)
 	put(t, root, "testcluster/text.go", "package main\n\nconst text = 1 +\n")
-	path, err := build(t.Context(), root, &bytes.Buffer{})
+	path, err := controlPlane.build(t.Context(), root, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "text.go:") {
 		t.Errorf("%s, %v", path, err)
 	}
-	left, _ := filepath.Glob(filepath.Join(root, "bin", prefix+"*"))
+	left, _ := filepath.Glob(filepath.Join(root, "bin", controlPlane.name+"-"+"*"))
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
