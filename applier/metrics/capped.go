@@ -1,5 +1,7 @@
 package metrics
 
+import "slices"
+
 // other stands for the values of a label that are over its bound.
 const other = "other"
 
@@ -17,26 +19,23 @@ const (
 type capped struct {
 	perGraph, inAll int
 	users           map[string]int // how many graphs use a value
-	held            map[graphKey]map[string]bool
+	held            map[graphKey][]string
 }
 
 func newCapped(perGraph, inAll int) *capped {
-	return &capped{perGraph: perGraph, inAll: inAll, users: map[string]int{}, held: map[graphKey]map[string]bool{}}
+	return &capped{perGraph: perGraph, inAll: inAll, users: map[string]int{}, held: map[graphKey][]string{}}
 }
 
 // take gives the label's value for a value of a graph: itself, or other.
 func (c *capped) take(g graphKey, value string) string {
-	if c.held[g][value] {
+	if slices.Contains(c.held[g], value) {
 		return value
 	}
 	full := len(c.held[g]) >= c.perGraph || c.users[value] == 0 && len(c.users) >= c.inAll
 	if value == other || full {
 		return other
 	}
-	if c.held[g] == nil {
-		c.held[g] = map[string]bool{}
-	}
-	c.held[g][value] = true
+	c.held[g] = append(c.held[g], value)
 	c.users[value]++
 	return value
 }
@@ -44,16 +43,16 @@ func (c *capped) take(g graphKey, value string) string {
 // drop gives up the values of a graph but those to keep, and says which of them
 // no graph uses any more.
 func (c *capped) drop(g graphKey, keep func(string) bool) (unused []string) {
-	for value := range c.held[g] {
+	c.held[g] = slices.DeleteFunc(c.held[g], func(value string) bool {
 		if keep(value) {
-			continue
+			return false
 		}
-		delete(c.held[g], value)
 		if c.users[value]--; c.users[value] == 0 {
 			delete(c.users, value)
 			unused = append(unused, value)
 		}
-	}
+		return true
+	})
 	if len(c.held[g]) == 0 {
 		delete(c.held, g)
 	}

@@ -25,7 +25,11 @@ func (m *Metrics) NodeApplied(ns, graph, node string, op engine.Operation, took 
 	mode, gvk := m.labels(g, node)
 	m.applies.WithLabelValues(resultSuccess, mode, gvk).Inc()
 	m.applyDuration.WithLabelValues(mode, gvk).Observe(took.Seconds())
-	m.graph(g).applied[node] = m.now()
+	s := m.graph(g)
+	if s.applied == nil {
+		s.applied = map[string]time.Time{}
+	}
+	s.applied[node] = m.now()
 	if op == engine.Adopted {
 		m.adoptionDuration.Observe(took.Seconds())
 	}
@@ -42,9 +46,9 @@ func (m *Metrics) NodeApplyFailed(ns, graph, node, reason string) {
 
 // labels are the mode and the kind of a node.
 func (m *Metrics) labels(g graphKey, node string) (mode, gvk string) {
-	n, declared := m.graph(g).nodes[node]
-	if !declared {
-		n = undeclared
+	n := undeclared
+	if declared := m.graph(g).nodes[node]; declared != nil {
+		n = *declared
 	}
 	return n.mode, m.kinds.take(g, n.gvk)
 }
@@ -54,7 +58,10 @@ func (m *Metrics) NodeReady(ns, graph, node string, waited time.Duration) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.graph(g).applied, node)
+	s := m.graph(g)
+	if delete(s.applied, node); len(s.applied) == 0 {
+		s.applied = nil
+	}
 	m.nodeDuration.WithLabelValues(m.nodeIDs.take(g, node), resultSuccess).Observe(waited.Seconds())
 }
 

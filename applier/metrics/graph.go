@@ -3,6 +3,7 @@ package metrics
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,22 +20,29 @@ type graphKey struct{ namespace, name string }
 // label is the value of the label resourcegraph.
 func (g graphKey) label() string { return g.namespace + "/" + g.name }
 
-// graphState is what is known of a graph.
+// graphState is what is known of a graph. There may be thousands that rest, so it
+// is small.
 type graphState struct {
-	nodes   map[string]nodeState
-	objects map[place]int
+	nodes   map[string]*nodeState
+	objects []tally
 	// applied says when nodes were applied that aren't ready.
 	applied map[string]time.Time
 }
 
-// nodeState is what labels say of a node; gvk isn't capped yet.
+// nodeState is what labels say of nodes; gvk isn't capped yet.
 type nodeState struct{ mode, gvk string }
+
+// tally is how many objects of a place a graph has.
+type tally struct {
+	place
+	n int
+}
 
 // place is a series of resources_managed.
 type place struct{ gvk, namespace string }
 
 // undeclared is a node that Declare wasn't told of.
-var undeclared = nodeState{mode: string(v1alpha1.ApplyModeApply), gvk: "unknown"}
+var undeclared = nodeState{string(v1alpha1.ApplyModeApply), "unknown"}
 
 // gvkLabel is a kind as labels name it: apps/v1/Deployment, v1/ConfigMap.
 func gvkLabel(gvk schema.GroupVersionKind) string {
@@ -44,7 +52,7 @@ func gvkLabel(gvk schema.GroupVersionKind) string {
 func (m *Metrics) graph(g graphKey) *graphState {
 	s := m.graphs[g]
 	if s == nil {
-		s = &graphState{applied: map[string]time.Time{}}
+		s = &graphState{}
 		m.graphs[g] = s
 	}
 	return s
@@ -54,8 +62,8 @@ func (m *Metrics) graph(g graphKey) *graphState {
 // from here that their apply mode and kind are known. Nodes that it had and has
 // no longer are forgotten.
 func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
-	nodes := make(map[string]nodeState, len(rg.Spec.Graph.Nodes))
-	gvks := make(map[string]bool)
+	nodes := make(map[string]*nodeState, len(rg.Spec.Graph.Nodes))
+	gvks := map[string]bool{}
 	for _, n := range rg.Spec.Graph.Nodes {
 		state := undeclared
 		if n.ApplyPolicy != nil && n.ApplyPolicy.Mode != "" {
@@ -66,12 +74,15 @@ func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
 		if n.Resource != nil && json.Unmarshal(n.Resource.Raw, &object) == nil && object.Kind != "" {
 			state.gvk = gvkLabel(object.GroupVersionKind())
 		}
-		nodes[n.ID] = state
+		nodes[n.ID] = &state
 		gvks[state.gvk] = true
 	}
 	g := graphKey{rg.Namespace, rg.Name}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for id, state := range nodes {
+		nodes[id] = m.shared(*state)
+	}
 	s := m.graph(g)
 	s.nodes = nodes
 	maps.DeleteFunc(s.applied, func(id string, _ time.Time) bool { _, is := nodes[id]; return !is })
@@ -79,13 +90,24 @@ func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
 	m.dropKinds(g, func(gvk string) bool { return gvks[gvk] || s.manages(gvk) })
 }
 
-func (s *graphState) manages(gvk string) bool {
-	for p := range s.objects {
-		if p.gvk == gvk {
-			return true
+// shared gives the one copy of what many nodes have alike.
+func (m *Metrics) shared(state nodeState) *nodeState {
+	have := m.states[state]
+	if have == nil {
+		if len(m.states) > manyStates {
+			clear(m.states) // of graphs that are long gone, for the most part
 		}
+		have = &state
+		m.states[state] = have
 	}
-	return false
+	return have
+}
+
+// manyStates bounds what is kept to be shared.
+const manyStates = 10 * kindsInAll
+
+func (s *graphState) manages(gvk string) bool {
+	return slices.ContainsFunc(s.objects, func(t tally) bool { return t.gvk == gvk })
 }
 
 // Managed says what a graph's inventory holds.
@@ -107,14 +129,15 @@ func (m *Metrics) Managed(ns, graph string, entries []inventory.Entry) {
 
 // setManaged counts what a graph manages instead of what it did.
 func (m *Metrics) setManaged(s *graphState, objects map[place]int) {
-	change := maps.Clone(objects)
-	if change == nil {
-		change = map[place]int{}
+	change := map[place]int{}
+	for _, t := range s.objects {
+		change[t.place] -= t.n
 	}
-	for p, n := range s.objects {
-		change[p] -= n
+	s.objects = make([]tally, 0, len(objects))
+	for p, n := range objects {
+		change[p] += n
+		s.objects = append(s.objects, tally{p, n})
 	}
-	s.objects = objects
 	for p, n := range change {
 		m.objects[p] += n
 		if m.objects[p] == 0 {

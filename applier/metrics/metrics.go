@@ -40,6 +40,7 @@ type Metrics struct {
 	graphs  map[graphKey]*graphState
 	nodeIDs *capped
 	kinds   *capped
+	states  map[nodeState]*nodeState
 	objects map[place]int // by all graphs
 }
 
@@ -58,6 +59,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		graphs:  map[graphKey]*graphState{},
 		nodeIDs: newCapped(nodeIDsPerGraph, nodeIDsInAll),
 		kinds:   newCapped(kindsPerGraph, kindsInAll),
+		states:  map[nodeState]*nodeState{},
 		objects: map[place]int{},
 
 		reconciles: counters("reconcile_total",
