@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/applier/controller"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/inventory"
 )
 
 // notes is a recorder that writes down what it is told.
@@ -27,6 +28,11 @@ func (n *notes) note(format string, args ...any) {
 	defer n.mu.Unlock()
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
+
+// What these are told, TestMetrics holds.
+func (n *notes) Declare(*v1alpha1.ResourceGraph)          {}
+func (n *notes) Managed(_, _ string, _ []inventory.Entry) {}
+func (n *notes) ReconcileFailed(_, g, reason string)      { n.note("%s: can't be executed: %s", g, reason) }
 
 func (n *notes) NodeApplied(_, g, node string, op engine.Operation, took time.Duration) {
 	n.note("%s: %s %s, in time: %t", g, node, op, took > 0 && took < time.Minute)
@@ -103,9 +109,12 @@ func TestRecorder(t *testing.T) {
 	if !rg.Status.NodeStates["x"].Adopted {
 		t.Errorf("node x: %+v", rg.Status.NodeStates["x"])
 	}
+	b.apply(b.rendered("lost", nodes(configMap("y", "y", "1")), as("nobody")))
+	b.until("lost", condition("Stalled", "True", "ServiceAccountMissing", ""))
 	b.remove("web")
 	b.gone("web")
 
+	b.eventually("the reason is told", func(ctx) bool { return n.count("lost: can't be executed: ServiceAccountMissing") > 0 })
 	for line, want := range map[string]int{
 		"web: a created, in time: true":                        1,
 		"web: b created, in time: true":                        1,
