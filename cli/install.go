@@ -27,7 +27,8 @@ func newInstall(s streams) *cobra.Command {
 		Long: `Install the applier, or upgrade it: the definition of ResourceGraphs, the namespace
 ` + installNamespace + `, the program, and the roles that it needs. It takes an administrator
 of the cluster. The result is that of 'kubectl apply -k config/applier', and what
-that made is taken over; --export prints it, for kustomize or to be read.
+that made is taken over; --export prints it, for kustomize or to be read. What an
+earlier version installed by this command, and this one doesn't, is removed.
 
 The namespace is always ` + installNamespace + `; for another one put a kustomization around
 what --export prints.
@@ -94,7 +95,7 @@ func (o *installOptions) apply(ctx context.Context, s streams, m *installation) 
 	a.Inventories = unrecorded{}
 	if o.dryRun != "none" {
 		var opts applier.PlanOptions
-		opts.ForceConflicts = o.force
+		opts.ForceConflicts, opts.Prune = o.force, !o.crdsOnly
 		return dryRun(ctx, s, a, []givenGraph{{ResourceGraph: rg}}, o.dryRun, opts)
 	}
 	sink := o.sink(s, []progress.Graph{shownGraph(rg)})
@@ -103,7 +104,7 @@ func (o *installOptions) apply(ctx context.Context, s streams, m *installation) 
 	ends := runEach(ctx, sink, progress.Apply, owners,
 		func(ctx context.Context, _ int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.options()
-			opts.ForceConflicts, opts.Report = o.force, report
+			opts.ForceConflicts, opts.Report, opts.Prune = o.force, report, !o.crdsOnly
 			return a.Apply(ctx, rg, opts)
 		})
 	return o.finish(s, sink, ends)

@@ -99,14 +99,15 @@ func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 }
 
 // unrecorded keeps no inventory: the namespace that it would be in is part of what
-// is installed. What an earlier version installed is known by its labels.
+// is installed. What an earlier version installed is found by its labels.
 type unrecorded struct{}
 
 func (unrecorded) Load(_ context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
 	return &inventory.Inventory{Owner: owner}, nil
 }
+
 func (unrecorded) Save(context.Context, *inventory.Inventory) error   { return nil }
 func (unrecorded) Remove(context.Context, *inventory.Inventory) error { return nil }
-func (unrecorded) List(context.Context, string) ([]*inventory.Inventory, error) {
-	return nil, nil
-}
+
+// List knows of no other graph that would take what is installed.
+func (unrecorded) List(context.Context, string) ([]*inventory.Inventory, error) { return nil, nil }

@@ -31,9 +31,9 @@ func read(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, args 
 	return obj
 }
 
-// remove deletes an object: remove APIVERSION KIND NAME.
+// remove deletes an object: remove APIVERSION KIND NAME [NAMESPACE].
 func remove(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, args []string) {
-	client, err := c.Resource(args[0], args[1], "")
+	client, err := c.Resource(args[0], args[1], strings.Join(args[3:], ""))
 	ts.Check(err)
 	ts.Check(client.Delete(t.Context(), args[2], metav1.DeleteOptions{}))
 }

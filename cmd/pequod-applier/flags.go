@@ -1,10 +1,12 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	goflag "flag"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -100,7 +102,25 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 	case s.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(s.defaultServiceAccount)) > 0:
 		return fmt.Errorf("--default-service-account: %q is not the name of a service account", s.defaultServiceAccount)
 	}
-	return errors.Join(checkAddress("--metrics-bind-address", s.metrics.Address), checkAddress("--health-probe-bind-address", s.probes))
+	return cmp.Or(
+		checkAddress("--metrics-bind-address", s.metrics.Address),
+		checkAddress("--health-probe-bind-address", s.probes),
+		s.checkCertificate(),
+	)
+}
+
+// checkCertificate refuses files that aren't there: the metrics would be served
+// with a certificate that nobody expects.
+func (s *settings) checkCertificate() error {
+	if s.metrics.CertDir == "" {
+		return nil
+	}
+	for _, file := range []string{s.metrics.CertName, s.metrics.KeyName} {
+		if _, err := os.Stat(filepath.Join(s.metrics.CertDir, file)); err != nil {
+			return fmt.Errorf("--metrics-cert-path: %w", err)
+		}
+	}
+	return nil
 }
 
 func checkAddress(flag, address string) error {

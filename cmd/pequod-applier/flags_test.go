@@ -85,6 +85,7 @@ func TestRun(t *testing.T) {
 		{[]string{"--zap-encoder=xml"}, 2, "", `pequod-applier: invalid argument "xml" for "--zap-encoder" flag: invalid encoder value "xml"` + help},
 		{[]string{"--metrics-bind-address=8443"}, 2, "", "pequod-applier: --metrics-bind-address: address 8443: missing port in address" + help},
 		{[]string{"--health-probe-bind-address=:http0"}, 2, "", "pequod-applier: --health-probe-bind-address: lookup tcp/http0: unknown port" + help},
+		{[]string{"--metrics-cert-path=/none"}, 2, "", "pequod-applier: --metrics-cert-path: stat /none/tls.crt: no such file or directory" + help},
 		{[]string{"--metrics-cert-path=/c", "--metrics-secure=false"}, 2, "", "pequod-applier: --metrics-cert-path goes with --metrics-secure" + help},
 		{[]string{"--leader-election-namespace=x"}, 2, "", "pequod-applier: --leader-election-namespace goes with --leader-elect" + help},
 		{[]string{"--default-service-account=A b"}, 2, "", `pequod-applier: --default-service-account: "A b" is not the name of a service account` + help},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/cert"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/clustertest"
@@ -213,13 +215,22 @@ func checkLease(t *testing.T, c *clustertest.Cluster, p *process) {
 }
 
 // TestProbes holds that a program which can't do its work isn't ready, though it
-// is alive, and is ready again when it can.
+// is alive, and is ready again when it can; and that the metrics are served with
+// the certificate that is given.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	c, account := install(t)
 	proxy := c.Proxy(t, 1)
-	p := start(t, c, proxy.Config(account))
+	dir, trusted := certificate(t)
+	p := start(t, c, proxy.Config(account), "--metrics-cert-path="+dir)
 	p.ready(t)
+	clustertest.Eventually(t, time.Minute, func(context.Context) error {
+		connection, err := tls.Dial("tcp", p.metrics, &tls.Config{RootCAs: trusted, ServerName: "metrics.example.com"})
+		if err == nil {
+			err = connection.Close()
+		}
+		return err
+	})
 	probe := func(path string) (int, string) {
 		t.Helper()
 		code, body, err := get(t.Context(), "http://"+p.probes+path, "")
@@ -249,6 +260,26 @@ func TestProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.ready(t)
+}
+
+// certificate writes the files of one for metrics.example.com, and says whom to
+// trust for it.
+func certificate(t *testing.T) (dir string, trusted *x509.CertPool) {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("metrics.example.com", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, trusted = t.TempDir(), x509.NewCertPool()
+	for file, data := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !trusted.AppendCertsFromPEM(certificate) {
+		t.Fatal("not a certificate")
+	}
+	return dir, trusted
 }
 
 // TestTakeover holds that a second replica is ready while the first one works,
