@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// awaitNoLeader waits until no applier renews the lease: one that runs outside the
-// installation, or on a node that nobody hears of, would make again what is
-// released. By this machine's clock, not that of the lease.
-func (r *remover) awaitNoLeader(ctx context.Context, p *removal) error {
+// refuseLeader refuses to go on while an applier renews the lease, though the
+// installed one has ended: it would make again what is released. An applier that
+// ended without a word holds the lease until that runs out, by this machine's clock.
+func (r *remover) refuseLeader(ctx context.Context, p *removal) error {
 	var lease *unstructured.Unstructured
 	for _, obj := range p.objects {
 		if obj.GetKind() == "Lease" {
@@ -21,43 +21,46 @@ func (r *remover) awaitNoLeader(ctx context.Context, p *removal) error {
 	if lease == nil || r.dryRun != "none" {
 		return nil
 	}
-	var holder, renewed string
-	var since time.Time
-	for {
+	var first *leader
+	for since := time.Now(); ; {
 		live, err := r.get(ctx, lease)
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			now, lasts := leaderOf(live)
-			if now.holder == "" {
-				return nil
-			}
-			if now.renewed != renewed {
-				holder, renewed, since = now.holder, now.renewed, time.Now()
-			} else if time.Since(since) > lasts {
-				return nil // it ended without a word
-			}
+		now := leaderOf(live)
+		switch {
+		case now.holder == "":
+			return nil
+		case first == nil:
+			first = &now
+		case now != *first:
+			fmt.Fprintf(r.err, "an applier still runs: %s renews the lease %s/%s\n", now.holder, installNamespace, installName)
+			return saidError{exitNo}
+		case time.Since(since) > now.lasts:
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			fmt.Fprintf(r.err, "an applier still runs: %s renews the lease %s/%s\n", holder, installNamespace, installName)
 			return ctx.Err()
-		case <-time.After(pollGone):
+		case <-time.After(pollGone / 5):
 		}
 	}
 }
 
-// leader is what a lease says.
-type leader struct{ holder, renewed string }
+// leader is what a lease says: who holds it, when it was renewed last, and for how
+// long it is good without that.
+type leader struct {
+	holder, renewed string
+	lasts           time.Duration
+}
 
-// leaderOf reads a lease, nil for none, and how long its holder may be silent.
-func leaderOf(lease *unstructured.Unstructured) (leader, time.Duration) {
+// leaderOf reads a lease, nil for none.
+func leaderOf(lease *unstructured.Unstructured) leader {
 	if lease == nil {
-		return leader{}, 0
+		return leader{}
 	}
 	holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
 	renewed, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")
 	seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
-	return leader{holder, renewed}, time.Duration(seconds) * time.Second
+	return leader{holder, renewed, time.Duration(seconds) * time.Second}
 }

@@ -44,9 +44,9 @@ their definition. This can't be undone but by adopting the objects again.
 It asks before it begins; --yes says so beforehand, and must where stdin isn't a
 terminal. With --dry-run nothing is removed, and stdout says what would be.
 
-The exit code is 0 if everything is gone; 1 if something isn't gone in time, can't
-be released, or a graph is being deleted; 2 if the cluster couldn't be asked, or
-the answer was no.`,
+The exit code is 0 if everything is gone; 1 if something isn't gone in time or can't
+be released, if a graph is being deleted, or if an applier still runs elsewhere; 2 if
+the cluster couldn't be asked, or the answer was no.`,
 		Example: `  pequod uninstall
   pequod uninstall --orphan-graphs --dry-run=server`,
 		Args: cobra.NoArgs,
@@ -108,7 +108,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, s streams, a *applier.
 		return err
 	}
 	if o.orphanGraphs {
-		if err := r.awaitNoLeader(ctx, p); err != nil {
+		if err := r.refuseLeader(ctx, p); err != nil {
 			return err
 		}
 		if err := r.releaseGraphs(ctx, p); err != nil {
