@@ -45,8 +45,12 @@ func (r *run) wait(now time.Time) time.Time {
 	d := r.d
 	d.failing = true
 	switch {
-	case d.again.IsZero():
+	case d.again.IsZero() && r.goal.verb == execute:
 		d.again = now.Add(d.c.Resync)
+	case d.again.IsZero():
+		// Rights may go before their account does, as where the namespace goes.
+		d.attempts++
+		d.again = now.Add(min(backoff.After(d.attempts), d.c.Resync))
 	case !now.Before(d.again):
 		d.again, r.over = time.Time{}, true
 		d.restart()

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -90,9 +92,36 @@ func TestNoCrossNamespace(t *testing.T) {
 // An applier that may watch nothing sees by the eyes of the graphs' accounts.
 func TestWithoutRightsToWatch(t *testing.T) {
 	t.Parallel()
+	b := narrow(t)
+	b.options.Resync = 2 * time.Second
+	b.start(b.ServiceAccount(t, b.Namespace, "applier"))
+	b.apply(b.rendered("web", webService))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
+	b.remove("web")
+	b.gone("web")
+	b.wantExists(false, "v1", "ConfigMap", "web", "address")
+}
+
+// One that may watch a namespace watches that.
+func TestRightsToWatchANamespace(t *testing.T) {
+	t.Parallel()
+	b := narrow(t)
+	b.account("applier", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
+	b.options.Resync = time.Hour // nothing is polled in time
+	b.start(b.ServiceAccount(t, b.Namespace, "applier"))
+	b.apply(b.rendered("web", webService))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
+}
+
+// narrow is a bench with an account for the applier that may read and write
+// graphs and impersonate, and no more.
+func narrow(t *testing.T) *bench {
 	b := idle(t, clustertest.Start(t))
-	config := b.ServiceAccount(t, b.Namespace, "applier")
-	config.QPS = -1
+	b.ServiceAccount(t, b.Namespace, "applier")
 	roles := b.Client.RbacV1().ClusterRoles()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: b.Unique("narrow")}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"*"}, Verbs: []string{"*"}},
@@ -104,15 +133,25 @@ func TestWithoutRightsToWatch(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = roles.Delete(b.background(), role.Name, metav1.DeleteOptions{}) })
 	b.bindCluster("applier", role.Name)
-	b.options.Resync = 2e9
-	b.start(config)
+	return b
+}
+
+// A namespace that goes takes its graphs along, and the rights to remove what
+// they own elsewhere: that stays.
+func TestNamespaceGoes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
 	b.apply(b.rendered("web", webService))
 	b.ready("web")
-	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
-	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
-	b.remove("web")
+	if err := b.Client.CoreV1().Namespaces().Delete(t.Context(), b.Namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.patience = 2 * time.Minute
 	b.gone("web")
-	b.wantExists(false, "v1", "ConfigMap", "web", "address")
+	b.eventually("the namespace is gone", func(ctx ctx) bool {
+		_, err := b.Client.CoreV1().Namespaces().Get(ctx, b.Namespace, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 func TestObjectsOfOthers(t *testing.T) {

@@ -15,10 +15,6 @@ import (
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
-// inventories is where inventories are that don't fit in a status, and those of
-// graphs that were executed from outside.
-type inventories = *configmap.Store
-
 // prepared is what a run needs before it begins.
 type prepared struct {
 	graph   *v1alpha1.ResourceGraph

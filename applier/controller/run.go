@@ -27,7 +27,6 @@ type run struct {
 	preparing bool
 	client    *cluster.Client // of the graph's account
 	stored    *inventory.Inventory
-	maps      inventories
 	fresh     bool // the graph was never executed
 	engine    *engine.Engine
 
@@ -127,8 +126,9 @@ func (r *run) build(now time.Time) bool {
 		}
 		r.engine = e
 		r.d.c.Metrics.Declare(r.graph)
-		if r.d.rest != nil && e.Resume(r.d.rest) {
-			r.resumed()
+		if r.d.rest != nil {
+			// If it can't go on from there, it looks for itself.
+			_ = e.Resume(r.d.rest)
 		}
 	}
 	r.d.rest = nil
@@ -139,9 +139,6 @@ func (r *run) build(now time.Time) bool {
 	r.d.early = nil
 	return true
 }
-
-// resumed says that nothing is known to have changed but what was seen.
-func (r *run) resumed() { r.fresh = false }
 
 // foreign names an object in another namespace, where that isn't allowed.
 func (r *run) foreign(e *engine.Engine) string {
