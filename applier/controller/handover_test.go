@@ -154,7 +154,9 @@ func TestLargeGraph(t *testing.T) {
 	if in := rg.Status.Inventory; in.Count != 20 || in.ConfigMap != "" || len(in.Entries) != 20 {
 		t.Errorf("inventory: %d in %q, %d shown", in.Count, in.ConfigMap, len(in.Entries))
 	}
-	b.wantExists(false, "v1", "ConfigMap", "pequod-inventory-web", "n21", "n509")
+	b.wantExists(false, "v1", "ConfigMap", "n21", "n509")
+	// It goes after the status says where the inventory is.
+	b.eventually("the ConfigMap goes", func(ctx ctx) bool { return !b.exists(ctx, "v1", "ConfigMap", "pequod-inventory-web") })
 	b.apply(b.rendered("web", nodes(many...)))
 	b.ready("web")
 	b.remove("web")
