@@ -2,6 +2,7 @@ package applier_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 )
@@ -106,7 +108,6 @@ nodes:
 func TestRunOutOfTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.options.Timeout = 2 * time.Second
 	graph := b.graph("g", `
 nodes:
 - id: web
@@ -118,14 +119,26 @@ nodes:
       selector: {matchLabels: {app: web}}
       template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: "c:never-ready"}]}}
 `)
-	result, err := b.applier.Apply(t.Context(), graph, b.options)
-	if err == nil || !strings.Contains(err.Error(), "timed out") {
-		t.Fatalf("error %v; want timed out", err)
+	// Why it isn't ready is said while it is waited for.
+	ctx, said := context.WithCancel(t.Context())
+	defer said()
+	options := b.options
+	options.Report = func(e applier.Event) {
+		if e.Phase == v1alpha1.NodeProgressing && strings.Contains(e.Message, "0 of 1 replica available: pod web-") {
+			said()
+		}
 	}
-	if s := status(result, "web"); s.Phase != v1alpha1.NodeProgressing || !strings.Contains(s.Message, "0 of 1 replica available: pod web-") {
-		t.Errorf("web: %s %q", s.Phase, s.Message)
+	if _, err := b.applier.Apply(ctx, graph, options); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v; want that it was said", err)
 	}
 	b.wantOwned("g", "Deployment web") // what was done is recorded
+
+	b.options.Timeout = time.Second
+	result, err := b.applier.Apply(t.Context(), graph, b.options)
+	if !errors.Is(err, applier.ErrTimeout) || result.Phase != engine.Executing {
+		t.Fatalf("%s, error %v; want timed out", result.Phase, err)
+	}
+	b.options.Timeout = 0
 
 	b.options.Wait = false
 	b.wantOps(b.run(graph), "web unchanged")
