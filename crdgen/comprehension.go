@@ -37,6 +37,9 @@ func (t *translator) comprehension(p pending) ([]rule, bool) {
 	if p.comprehension.Fallback != nil || slices.Contains(p.target, eachItem) || slices.Contains(p.target, eachValue) {
 		return nil, false
 	}
+	if callsOnOwn(p.comprehension) {
+		return nil, false
+	}
 	var conditions, possible []predicate
 	var texts []string
 	for _, clause := range p.comprehension.Clauses {
@@ -101,6 +104,37 @@ func (t *translator) comprehension(p pending) ([]rule, bool) {
 		t.r.put(p.notes...)
 	}
 	return rules, true
+}
+
+// callsOnOwn says whether a condition of a comprehension calls a function on a field
+// that its body declares: where that field is a disjunction, CUE v0.17.1 may forget
+// the condition.
+func callsOnOwn(x *ast.Comprehension) bool {
+	body, ok := x.Value.(*ast.StructLit)
+	if !ok {
+		return false
+	}
+	own := map[string]bool{}
+	for _, d := range body.Elts {
+		if f, ok := d.(*ast.Field); ok {
+			if name, ok := staticName(f.Label); ok {
+				own[name] = true
+			}
+		}
+	}
+	found := false
+	for _, clause := range x.Clauses {
+		ast.Walk(clause, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				for _, a := range call.Args {
+					id, ok := a.(*ast.Ident)
+					found = found || ok && own[id.Name]
+				}
+			}
+			return !found
+		}, nil)
+	}
+	return found
 }
 
 // declaration is what a declaration in the body of a comprehension demands of

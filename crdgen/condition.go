@@ -1,6 +1,7 @@
 package crdgen
 
 import (
+	"maps"
 	"slices"
 
 	"cuelang.org/go/cue/ast"
@@ -14,6 +15,9 @@ import (
 type condition struct {
 	// fields are the expressions that may be added to a field.
 	fields map[string][]ast.Expr
+	// regular are the fields that it may make regular ones, which alone supplies
+	// a value.
+	regular map[string]bool
 	// open says that any field may be added.
 	open bool
 	// deep says that anything may be added at any depth.
@@ -31,7 +35,7 @@ func (c *condition) opaque() *condition {
 
 // clone is a copy of c to add to.
 func (c *condition) clone() *condition {
-	out := &condition{fields: map[string][]ast.Expr{}}
+	out := &condition{fields: map[string][]ast.Expr{}, regular: map[string]bool{}}
 	if c == nil {
 		return out
 	}
@@ -39,6 +43,7 @@ func (c *condition) clone() *condition {
 	for name, exprs := range c.fields {
 		out.fields[name] = slices.Clone(exprs)
 	}
+	maps.Copy(out.regular, c.regular)
 	return out
 }
 
@@ -138,6 +143,7 @@ func (c *condition) addDecl(d ast.Decl) {
 			return
 		}
 		c.fields[name] = append(c.fields[name], x.Value)
+		c.regular[name] = c.regular[name] || x.Constraint == token.ILLEGAL
 	case *ast.Comprehension:
 		c.addComprehension(x)
 	case *ast.EmbedDecl:

@@ -158,6 +158,10 @@ func (r *reader) underConditions(f *field, v cue.Value, c *condition, mark cue.S
 	if mark&cue.RequiredConstraint == 0 && v.Validate(cue.Concrete(true)) == nil {
 		return
 	}
+	if mark&cue.RequiredConstraint != 0 && !c.open && !c.deep && !c.regular[f.name] {
+		f.required = !r.matching
+		return
+	}
 	fills := fillsOf(ways)
 	f.required = fills == fillsNever && !r.matching
 	if !f.required {
