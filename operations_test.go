@@ -32,7 +32,7 @@ func TestReasons(t *testing.T) {
 	var listed []string
 	for _, row := range strings.Split(table, "\n") {
 		cell, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
-		for _, span := range codeSpan.FindAllStringSubmatch(cell, -1) {
+		for _, span := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
 			listed = append(listed, span[1])
 		}
 	}
