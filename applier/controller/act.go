@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -83,6 +84,7 @@ func (r *run) do(ctx context.Context, a *engine.Action) engine.Outcome {
 // them isn't deleted.
 func (r *run) claims(ctx context.Context) (inventory.Claims, error) {
 	var others []*inventory.Inventory
+	here := map[inventory.Owner]bool{}
 	list := &v1alpha1.ResourceGraphList{}
 	if err := r.d.c.graphs.Get().Resource("resourcegraphs").Namespace(r.d.key.Namespace).Do(ctx).Into(list); err != nil {
 		return inventory.Claims{}, err
@@ -96,6 +98,7 @@ func (r *run) claims(ctx context.Context) (inventory.Claims, error) {
 		others = append(others, &inventory.Inventory{Owner: owner, Entries: engine.Listed(rg, r.namespaced)})
 		if in := rg.Status.Inventory; in != nil {
 			others = append(others, inventory.OfStatus(owner, in))
+			here[owner] = in.ConfigMap == ""
 		}
 	}
 	// Graphs that are executed from outside keep theirs in ConfigMaps.
@@ -103,6 +106,8 @@ func (r *run) claims(ctx context.Context) (inventory.Claims, error) {
 	if err != nil && !apierrors.IsForbidden(err) {
 		return inventory.Claims{}, err
 	}
+	// A ConfigMap that was left beside an inventory in a status counts no more.
+	outside = slices.DeleteFunc(outside, func(inv *inventory.Inventory) bool { return here[inv.Owner] })
 	return inventory.ClaimsOn(r.d.owner, append(others, outside...)), nil
 }
 

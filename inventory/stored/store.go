@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -247,7 +248,10 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 	}
 	for _, rg := range list.Items {
 		if in := rg.Status.Inventory; in != nil && in.ConfigMap == "" {
-			inventories = append(inventories, inventory.OfStatus(inventory.Owner{Namespace: namespace, Name: rg.Name}, in))
+			inv := inventory.OfStatus(inventory.Owner{Namespace: namespace, Name: rg.Name}, in)
+			// A ConfigMap that was left beside it counts no more.
+			inventories = slices.DeleteFunc(inventories, func(old *inventory.Inventory) bool { return old.Owner == inv.Owner })
+			inventories = append(inventories, inv)
 		}
 	}
 	return inventories, problems
