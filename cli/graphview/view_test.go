@@ -43,7 +43,7 @@ spec:
       resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: worker}, spec: {paused: {$from: 'db.status.paused'}}}
       dependencies: [password]
     - id: worker_high
-      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'say "hi" <b>#1</b> \ & ` + "`x`" + `', namespace: other}}
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'say "hi" <b>#1<b> \ & ` + "`x`" + `', namespace: other}}
     - id: password
       resource: {apiVersion: v1, kind: Secret, metadata: {name: password}, stringData: {p: {$generate: {length: 20}}}}
       applyPolicy: {mode: Create}
