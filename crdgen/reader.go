@@ -105,6 +105,9 @@ func (r *reader) shape(v cue.Value, path string, c *condition) shape {
 			}
 		}
 		switch {
+		case r.turns(p.Source()):
+			// CUE has what it is by default alone.
+			r.note(p.Pos(), path, "what depends on other fields here")
 		// Without data, other members than structs may be no member at all.
 		case p.isStruct() && isDisjunction(p.Value) && dependsOnInput(expression(p.Source())):
 			r.note(p.Pos(), path, "that the value equals that of another field")

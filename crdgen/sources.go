@@ -250,6 +250,18 @@ func (r *reader) embedsOther(x *ast.Comprehension) bool {
 	})
 }
 
+// turns says whether a condition may make of a struct literal what is no struct.
+func (r *reader) turns(n ast.Node) bool {
+	lit, ok := expression(n).(*ast.StructLit)
+	return ok && slices.ContainsFunc(lit.Elts, func(d ast.Decl) bool {
+		x, ok := d.(*ast.Comprehension)
+		if e, isEmbed := d.(*ast.EmbedDecl); isEmbed {
+			x, ok = e.Expr.(*ast.Comprehension)
+		}
+		return ok && slices.ContainsFunc(x.Clauses, func(c ast.Clause) bool { return dependsOnInput(c) }) && r.embedsOther(x)
+	})
+}
+
 func (r *reader) isOther(d ast.Decl) bool {
 	switch x := d.(type) {
 	case *ast.Comprehension:
