@@ -22,7 +22,7 @@ BENCH_CLUSTER_FLAGS ?=
 CLUSTER_FLAGS ?=
 
 # What `make generate` writes, and nothing else does.
-GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml
+GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
 .PHONY: help manifests install run deploy undeploy demo build test soak lint generate verify bench bench-cluster cluster testcluster parity
@@ -34,6 +34,7 @@ manifests: ## Write what is installed in clusters anew: the CRDs, config/applier
 	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
 	$(GO) run ./config/gen config/applier config/applier.yaml
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml > config/samples/resourcegraph.yaml
+	$(GO) run ./cmd/pequod rbac generate -f config/samples/resourcegraph.yaml > config/samples/roles.yaml
 
 # These four use the cluster of the current kubeconfig. DEPLOY_FLAGS are those of
 # pequod install: make deploy DEPLOY_FLAGS=--image=registry.example.com/applier:v1
@@ -62,7 +63,7 @@ build: ## Build bin/pequod and bin/pequod-applier
 
 # Packages whose tests talk to the test cluster. Its build runs beside the other
 # tests, which don't wait for it.
-CLUSTER_PKGS := ./clustertest/... ./inventory/configmap/... ./applier ./applier/cause ./applier/controller ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts
+CLUSTER_PKGS := . ./clustertest/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/controller ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts
 
 test: ## Run every test, and the race detector where a C compiler is at hand
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \

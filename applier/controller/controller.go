@@ -2,6 +2,7 @@ package controller
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -26,6 +27,8 @@ type controller struct {
 	log        logr.Logger
 	now        func() time.Time
 	queue      workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+	leads, listed atomic.Bool // it works, and knows the graphs
 
 	mu      sync.Mutex
 	drivers map[types.NamespacedName]*driver

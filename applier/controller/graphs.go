@@ -100,6 +100,7 @@ func (n news) Replace(list []any, _ string) error {
 	for _, d := range lost {
 		d.vanished()
 	}
+	n.c.listed.Store(true)
 	return nil
 }
 

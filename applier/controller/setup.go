@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -75,12 +76,25 @@ func Setup(mgr manager.Manager, o Options) error {
 	if err := made.Watch(source.Func(c.start)); err != nil {
 		return err
 	}
+	if err := mgr.AddReadyzCheck("graphs", c.ready); err != nil {
+		return err
+	}
 	return mgr.Add(manager.RunnableFunc(c.farewell))
+}
+
+// ready says whether the controller does its work: a replica that isn't the
+// leader has none.
+func (c *controller) ready(*http.Request) error {
+	if c.leads.Load() && !c.listed.Load() {
+		return errors.New("the ResourceGraphs aren't listed yet")
+	}
+	return nil
 }
 
 // start is called when this process has become the leader.
 func (c *controller) start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	c.queue = queue
+	c.leads.Store(true)
 	c.hub.start(ctx)
 	go c.follow(ctx)
 	return nil

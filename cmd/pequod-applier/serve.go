@@ -18,9 +18,13 @@ import (
 
 // serve runs the applier until ctx is done.
 func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *settings) error {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return err
+	}
 	return program.Run(ctx, config, program.Options{
 		Name: name, Version: programVersion(), Log: log,
-		Scheme:  runtime.NewScheme(),
+		Scheme:  scheme,
 		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")},
 		Metrics: s.metrics, Probes: s.probes, Election: s.election,
 		Setup: func(m manager.Manager) error {
