@@ -93,7 +93,7 @@ type killer struct {
 // PEQUOD_SOAK says how often.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	kills := 6
+	kills := 10
 	if n, err := strconv.Atoi(os.Getenv("PEQUOD_SOAK")); err == nil {
 		kills = n
 	}
