@@ -33,6 +33,8 @@ type reader struct {
 	// matching says that a shape is read to be matched against, so that what it
 	// leaves incomplete is not required.
 	matching bool
+	// floats says that only floats were admitted somewhere.
+	floats bool
 	// blurred says that the field that is being read is unified with a
 	// disjunction. CUE v0.17.1 then forgets that another part of it was computed
 	// from what isn't there.
@@ -273,9 +275,12 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 		r.note(v.Pos(), path, "bytes, for which an instance has no notation but YAML's !!binary,")
 		return shape{{kind: cue.StringKind}}
 	default:
-		if r.matching && kind&cue.NumberKind == cue.FloatKind {
-			// An API server doesn't tell 1 from 1.0.
-			r.note(v.Pos(), path, "which numbers are floats")
+		if kind&cue.NumberKind == cue.FloatKind {
+			r.floats = true
+			if r.matching {
+				// An API server doesn't tell 1 from 1.0.
+				r.note(v.Pos(), path, "which numbers are floats")
+			}
 		}
 		if l, ok := literalOf(v); ok {
 			return shape{{kind: kindOf(v.Kind()), value: &l}}

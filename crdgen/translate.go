@@ -217,17 +217,26 @@ func (t *translator) member(e ast.Expr, at access) predicate {
 
 // static is the predicate for an expression that names no field.
 func (t *translator) static(e ast.Expr, at access) predicate {
+	before := t.r.floats
+	t.r.floats = false
 	s, ok := t.r.staticShape(e, false)
+	floats := t.r.floats
+	t.r.floats = before
 	if !ok {
 		return unknown()
 	}
+	if floats && kindsOf(s) == cue.NumberKind && kindsOf(at.shape) == cue.IntKind {
+		return never()
+	}
+	p := holds(s, at.shape, at.text)
 	if isNullable(at.shape) {
 		// CEL takes null for absent.
-		p := implies("has("+at.text+")", holdsUnlessNull(s, at.shape, at.text))
+		p = implies("has("+at.text+")", holdsUnlessNull(s, at.shape, at.text))
 		p.exact = p.exact && isNullable(s)
-		return p
 	}
-	return holds(s, at.shape, at.text)
+	// Only where a schema always wants a float does rendering make one of an int.
+	p.exact = p.exact && !floats
+	return p
 }
 
 // staticShape reads an expression that names no field of the instance.

@@ -49,16 +49,23 @@ func (d *diagnosis) mistyped(schema cue.Value, want cue.Kind, e ast.Expr, path s
 		d.oneOf(schema, plain, 0, e, path)
 		return
 	}
-	hint := ""
+	hint, wanted := "", kindWords(want)
 	s, isText := text(e)
 	switch {
+	case isInt(e) && want&cue.NumberKind == cue.FloatKind:
+		wanted, hint = strings.Replace(wanted, "a number", "a float", 1), "write "+written(e)+".0"
 	case isText && want&cue.NumberKind != 0 && number(s) != nil,
 		isText && want&cue.BoolKind != 0 && (s == "true" || s == "false"):
 		hint = "write it without quotes"
 	case !isText && want&cue.StringKind != 0 && isScalar(e):
 		hint = fmt.Sprintf("write %q", written(e))
 	}
-	d.add(path, RuleType, d.rulePos(schema), fmt.Sprintf("must be %s, not %s", kindWords(want), typeWords(e)), hint)
+	d.add(path, RuleType, d.rulePos(schema), fmt.Sprintf("must be %s, not %s", wanted, typeWords(e)), hint)
+}
+
+func isInt(e ast.Expr) bool {
+	x, ok := e.(*ast.BasicLit)
+	return ok && x.Kind == token.INT
 }
 
 // oneOf reports a value that an enumeration lacks; kinds are what else the
