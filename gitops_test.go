@@ -2,6 +2,7 @@ package pequod_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -37,7 +38,7 @@ var graphStates = []struct {
 	kstatus status.Status
 }{{
 	name:   "no status yet",
-	graph:  `metadata: {generation: 1}`,
+	graph:  `metadata: {generation: 1}`, // and the default of the definition
 	health: "Progressing", reason: "the applier hasn't seen it yet",
 	kstatus: status.InProgressStatus,
 }, {
@@ -168,7 +169,7 @@ func TestArgoHealth(t *testing.T) {
 	}
 	for _, test := range graphStates {
 		t.Run(test.name, func(t *testing.T) {
-			got, message, err := runHealth(script, objectOf(t, test.graph))
+			got, message, err := runHealth(script, stored(t, objectOf(t, test.graph)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,10 +187,7 @@ func TestKstatus(t *testing.T) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
-			object := objectOf(t, test.graph)
-			if object["status"] == nil {
-				object["status"] = map[string]any{"observedGeneration": int64(0)}
-			}
+			object := stored(t, objectOf(t, test.graph))
 			got, err := status.Compute(&unstructured.Unstructured{Object: object})
 			if err != nil {
 				t.Fatal(err)
@@ -199,6 +197,46 @@ func TestKstatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stored gives a graph as the API server stores it: without a status, it has the
+// default of its definition.
+func stored(t *testing.T, object map[string]any) map[string]any {
+	t.Helper()
+	if object["status"] != nil {
+		return object
+	}
+	data, err := os.ReadFile("config/crd/platform.pequod.io_resourcegraphs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = yaml.YAMLToJSON(data); err != nil {
+		t.Fatal(err)
+	}
+	var definition struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema struct {
+						Properties map[string]struct{ Default json.RawMessage }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &definition); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range definition.Spec.Versions {
+		if text := version.Schema.OpenAPIV3Schema.Properties["status"].Default; text != nil {
+			var status map[string]any
+			if err := utiljson.Unmarshal(text, &status); err != nil {
+				t.Fatal(err)
+			}
+			object["status"] = status
+		}
+	}
+	return object
 }
 
 func objectOf(t *testing.T, text string) map[string]any {

@@ -19,7 +19,11 @@ type ResourceGraph struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ResourceGraphSpec   `json:"spec"`
+	Spec ResourceGraphSpec `json:"spec"`
+	// Status is what the applier found and did. A graph that it hasn't seen has
+	// observedGeneration -1: kstatus would take one without a status for current.
+	//
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status ResourceGraphStatus `json:"status,omitzero"`
 }
 
