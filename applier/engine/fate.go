@@ -105,6 +105,12 @@ func (e *Engine) readLeaver(l *leaver) {
 	if l.look.flying {
 		return
 	}
+	if f := l.look.failure; f != nil && f.Reason == ReasonForbidden && l.entry.UID == "" {
+		// The graph listed it and never had it: who may not look at it can neither
+		// have made it nor remove it, and would hold the graph for ever.
+		e.left(l, Released, "was never applied, and can't be looked at: "+f.Message)
+		return
+	}
 	if terminal := l.look.failure != nil && l.look.failure.Terminal; terminal || e.wait(&l.look) {
 		l.fail(&l.look, l.look.failure.Message)
 		return

@@ -107,6 +107,38 @@ func TestPruneFails(t *testing.T) {
 	t.Errorf("c isn't in the inventory, and still there: %+v", b.saved.Entries)
 }
 
+// An object that a graph only meant to make, and that its account may not even
+// look at, holds neither the graph nor its inventory.
+func TestNeverAppliedAndForbidden(t *testing.T) {
+	stored := newBench(t, nodes("a", "b", "c"), nil, Options{}).complete()
+	for i, e := range stored.Entries {
+		if e.Name == "b" {
+			stored.Entries[i].UID, stored.Entries[i].Live = "", ""
+		}
+	}
+	b := newBench(t, nodes("a"), stored, Options{Prune: true})
+	b.step()
+	forbidden := &Failure{Reason: ReasonForbidden, Message: "may not get", Terminal: true}
+	key := func(name string) inventory.Key {
+		return inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: name}
+	}
+	b.answer(Survey, Outcome{
+		Objects: []*unstructured.Unstructured{configMap(t, self, "a", "u-a", 5, "1")},
+		Unseen:  map[inventory.Key]error{key("b"): forbidden, key("c"): forbidden},
+	})
+	b.expect("Read b, Read c")
+	b.answer(Read, Outcome{Err: forbidden})
+	b.answer(Read, Outcome{Err: forbidden})
+	b.expect("Record")
+	inv := b.answer(Record, Outcome{}).Inventory
+	b.expect("")
+	// c was there once: nobody forgets it.
+	b.wantShow("a Ready", "b Gone: was never applied, and can't be looked at: may not get", "c Failed Forbidden: may not get")
+	if len(inv.Entries) != 2 || b.last.Phase != Stuck {
+		t.Errorf("phase %s, %+v", b.last.Phase, inv.Entries)
+	}
+}
+
 // What another graph lists goes to it before everything is ready: it may hold
 // what this one waits for.
 func TestHandOverEarly(t *testing.T) {
