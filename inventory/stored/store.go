@@ -98,7 +98,7 @@ func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inv
 
 // graph reads a ResourceGraph, nil if there is none that this identity may see.
 func (s *Store) graph(ctx context.Context, owner inventory.Owner) (*graph, error) {
-	raw, err := s.client.Get().AbsPath(path(owner.Namespace), owner.Name).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	raw, err := answer(s.client.Get().AbsPath(path(owner.Namespace), owner.Name).SetHeader("Accept", "application/json").Do(ctx))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return nil, nil
@@ -110,6 +110,15 @@ func (s *Store) graph(ctx context.Context, owner inventory.Owner) (*graph, error
 		return nil, fmt.Errorf("inventory of %s: reading the ResourceGraph: %w", owner, err)
 	}
 	return rg, nil
+}
+
+// answer is the body of an answer, or the error that the API server told, which
+// Result.Raw doesn't read.
+func answer(result rest.Result) ([]byte, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
 
 func path(namespace string) string {
@@ -195,9 +204,9 @@ func (s *Store) patch(ctx context.Context, owner inventory.Owner, h *held, view 
 	if err != nil {
 		return nil, err
 	}
-	raw, err := s.client.Patch(types.MergePatchType).AbsPath(path(owner.Namespace), owner.Name, "status").
+	raw, err := answer(s.client.Patch(types.MergePatchType).AbsPath(path(owner.Namespace), owner.Name, "status").
 		Param("fieldManager", "pequod").SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
-		Body(body).Do(ctx).Raw()
+		Body(body).Do(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +244,7 @@ func same(a, b *v1alpha1.Inventory) bool {
 // it returns the others.
 func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
 	inventories, problems := s.maps.List(ctx, namespace)
-	raw, err := s.client.Get().AbsPath(path(namespace)).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	raw, err := answer(s.client.Get().AbsPath(path(namespace)).SetHeader("Accept", "application/json").Do(ctx))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return inventories, problems
