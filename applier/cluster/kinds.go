@@ -69,6 +69,9 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 		return Kind{}, err
 	}
 	s.kinds = kinds
+	if len(kinds) == 0 {
+		k.Forget(gvk.GroupVersion()) // there is no end of what isn't there
+	}
 	if kind, ok := kinds[gvk.Kind]; ok {
 		return kind, nil
 	}
