@@ -30,7 +30,7 @@ func (r *run) prepared(p *prepared, err error) {
 		r.d.restart()
 		return
 	}
-	r.graph, r.d.graph, r.d.version = p.graph, nil, p.version
+	r.graph, r.d.graph, r.d.version, r.d.bare = p.graph, nil, p.version, false
 	r.status = p.graph.Status
 	r.d.account = p.account
 	r.client, r.stored, r.fresh = p.client, p.stored, p.fresh

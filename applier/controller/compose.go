@@ -2,16 +2,13 @@ package controller
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/oneline"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -28,11 +25,11 @@ func (r *run) compose(phase engine.Phase, inv *inventory.Inventory, now time.Tim
 	if inv != nil {
 		next.Inventory = stored.View(inv)
 	}
-	statuses := r.engine.Statuses()
+	statuses, without := r.engine.Statuses(), ""
 	if r.goal.verb == execute {
 		next.NodeStates = r.nodeStates(statuses)
 		if phase == engine.Completed {
-			next.Outputs = r.outputs()
+			next.Outputs, without = r.outputs()
 		}
 	}
 	r.history(next)
@@ -46,7 +43,11 @@ func (r *run) compose(phase engine.Phase, inv *inventory.Inventory, now time.Tim
 		r.conditions(next, metav1.ConditionFalse, "Deleting", message, v1alpha1.ConditionReconciling)
 	case phase == engine.Completed:
 		next.Phase = v1alpha1.GraphCompleted
-		r.conditions(next, metav1.ConditionTrue, "Completed", fmt.Sprintf("%s ready", objects(len(next.NodeStates))), "")
+		text := objects(countNodes(statuses)) + " ready"
+		if without != "" {
+			text += "; " + without
+		}
+		r.conditions(next, metav1.ConditionTrue, "Completed", text, "")
 	case phase == engine.Stuck:
 		next.Phase = v1alpha1.GraphFailed
 		r.conditions(next, metav1.ConditionFalse, cmp.Or(reason, "Failed"), message, v1alpha1.ConditionStalled)
@@ -58,6 +59,10 @@ func (r *run) compose(phase engine.Phase, inv *inventory.Inventory, now time.Tim
 		r.conditions(next, metav1.ConditionUnknown, "Progressing", message, v1alpha1.ConditionReconciling)
 	}
 	return next
+}
+
+func countNodes(statuses []engine.Status) int {
+	return len(slices.DeleteFunc(slices.Clone(statuses), func(s engine.Status) bool { return s.ID == "" }))
 }
 
 func objects(n int) string {
@@ -100,15 +105,17 @@ func (r *run) nodeStates(statuses []engine.Status) map[string]v1alpha1.NodeState
 		})
 		nodes = nodes[:v1alpha1.MaxNodeStates]
 	}
+	messages := make([]string, len(nodes))
+	for i := range nodes {
+		messages[i] = cmp.Or(nodes[i].Message, leftSo(&nodes[i]))
+	}
+	limit := messageLimit(messages)
 	states := make(map[string]v1alpha1.NodeState, len(nodes))
-	for _, s := range nodes {
+	for i, s := range nodes {
 		old := r.status.NodeStates[s.ID]
 		state := v1alpha1.NodeState{
-			Phase: s.Phase, Message: oneline.Of(s.Message, v1alpha1.MaxMessage),
+			Phase: s.Phase, Message: oneline.Of(messages[i], limit),
 			AppliedAt: at(s.AppliedAt), ReadyAt: at(s.ReadyAt), Adopted: old.Adopted || s.Op == engine.Adopted,
-		}
-		if s.Drifted && state.Message == "" {
-			state.Message = leftSo(&s)
 		}
 		if state.AppliedAt == nil {
 			state.AppliedAt = old.AppliedAt
@@ -136,20 +143,6 @@ func at(t time.Time) *metav1.Time {
 		return nil
 	}
 	return &metav1.Time{Time: t.Truncate(time.Second)}
-}
-
-func (r *run) outputs() map[string]runtime.RawExtension {
-	values, _ := r.engine.Outputs() // what can't be told of a graph that is ready is a node's own problem
-	if len(values) == 0 {
-		return nil
-	}
-	outputs := make(map[string]runtime.RawExtension, len(values))
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if raw, err := json.Marshal(values[name]); err == nil && len(outputs) < v1alpha1.MaxOutputs {
-			outputs[name] = runtime.RawExtension{Raw: raw}
-		}
-	}
-	return outputs
 }
 
 // history adds how the run ended, if that is another revision or another end
@@ -207,11 +200,8 @@ func summary(statuses []engine.Status) (reason, message string) {
 	if nodes == 0 {
 		parts = nil
 	}
-	told := append(failed, waiting...)
-	const most = 3
-	parts = append(parts, told[:min(len(told), most)]...)
-	if more := len(told) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
+	if told := listed(append(failed, waiting...)); told != "" {
+		parts = append(parts, told)
 	}
 	return reason, strings.Join(parts, "; ")
 }

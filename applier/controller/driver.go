@@ -36,6 +36,7 @@ type driver struct {
 	run      *run
 	graph    *v1alpha1.ResourceGraph // while it is needed
 	version  string                  // the newest resourceVersion that is known of it
+	bare     bool                    // it was seen without our finalizer
 	account  string
 	settled  goal // what came to its end
 	attempts int  // in a row, of beginning
@@ -107,11 +108,17 @@ func (d *driver) step(now time.Time) time.Time {
 	for _, what := range news {
 		what()
 	}
-	d.failing = false
+	d.failing, d.over = false, false
 	if gone {
 		return d.end()
 	}
 	goal := d.goal(h)
+	if d.bare && d.run == nil && goal.verb == execute && d.settled == goal {
+		// Somebody took the finalizer away, without which the graph would go and
+		// leave its objects.
+		d.restart()
+		goal = d.goal(h)
+	}
 	if r := d.run; r != nil && (r.goal != goal || r.over) {
 		r.over = true
 		if r.flying > 0 {
@@ -135,7 +142,7 @@ func (d *driver) takeNews() (head, bool, []func()) {
 	if rg := d.latest; rg != nil && !d.gone {
 		d.latest = nil
 		if !older(rg.ResourceVersion, d.version) {
-			d.graph, d.version = rg, rg.ResourceVersion
+			d.graph, d.version, d.bare = rg, rg.ResourceVersion, !d.head.finalizer
 		} else if d.run == nil {
 			d.graph = nil // to be read
 		}

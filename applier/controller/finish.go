@@ -90,9 +90,10 @@ func (r *run) close() {
 	d.rest, d.again = r.engine.Rest(), time.Time{}
 }
 
-// stall ends a run that can't begin, and says why.
+// stall ends a run that can't go on before somebody changes something, and says
+// why.
 func (r *run) stall(reason, message string, now time.Time) {
-	r.d.failing = true
+	r.stalled, r.d.failing = true, true
 	r.d.c.Metrics.ReconcileFailed(r.d.key.Namespace, r.d.key.Name, reason)
 	next := r.status.DeepCopy()
 	next.Phase = v1alpha1.GraphFailed
@@ -101,8 +102,9 @@ func (r *run) stall(reason, message string, now time.Time) {
 	r.writeThen(next, func() {
 		d := r.d
 		d.run, d.graph, d.settled = nil, nil, r.goal
-		d.rest = nil
+		d.rest, d.polled = nil, nil
 		d.again = time.Time{}
+		d.c.hub.leave(d) // nobody judges what is seen
 		if reason == accountMissing {
 			d.attempts++
 			d.again = d.c.now().Add(min(backoff.After(d.attempts), d.c.Resync))
@@ -185,8 +187,13 @@ func (r *run) release(now time.Time) {
 	})
 }
 
-// unwritten begins anew when a status couldn't be written.
+// unwritten begins anew when a status couldn't be written. Of a graph that
+// leaves no room for it, it says that instead.
 func (r *run) unwritten(err error) {
+	if isTooLarge(err) && r.goal.verb == execute && !r.stalled {
+		r.stall("TooLarge", "the graph and its status are larger than the cluster can store; split the graph", r.d.c.now())
+		return
+	}
 	if errors.Is(err, errSuperseded) {
 		r.over = true
 		r.d.restart()
@@ -198,6 +205,9 @@ func (r *run) unwritten(err error) {
 
 // complain ends a run for an error that may pass.
 func (r *run) complain(err error, now time.Time) {
+	if r.over {
+		return // what comes next begins anew anyway
+	}
 	if apierrors.IsNotFound(err) {
 		// The graph went; the watch will tell.
 		r.over = true

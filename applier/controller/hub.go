@@ -37,6 +37,7 @@ type hub struct {
 	mu       sync.Mutex
 	ctx      context.Context
 	watchers map[scope]*watcher
+	missing  int                         // watchers of kinds that the cluster doesn't serve
 	drivers  map[inventory.Owner]*driver // by what their objects' labels say
 }
 
@@ -93,16 +94,11 @@ func (h *hub) follow(d *driver, held []engine.Target, client *cluster.Client) []
 	return slices.Collect(maps.Keys(polled))
 }
 
-// await has a driver told when its account is made.
+// await has a driver that follows nothing told when its account is made.
 func (h *hub) await(d *driver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := scope{gvk: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: d.key.Namespace, name: d.account}
-	for other := range d.watching {
-		if other != s {
-			h.part(other, d)
-		}
-	}
 	h.join(s, d, h.own)
 	d.watching = map[scope]bool{s: true}
 	d.awaiting = true
@@ -129,6 +125,10 @@ func (h *hub) part(s scope, d *driver) {
 	delete(w.drivers, d)
 	maps.DeleteFunc(w.owners, func(_ types.UID, owner *driver) bool { return owner == d })
 	if len(w.drivers) == 0 {
+		if w.missing {
+			w.missing = false
+			h.missing--
+		}
 		w.cancel()
 		delete(h.watchers, s)
 	}

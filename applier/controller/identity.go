@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -37,17 +38,33 @@ func newIdentities(own *cluster.Client) *identities {
 	return &identities{own: own, known: map[account]*identity{}}
 }
 
-// as gives the client of an account, nil if there is no such account. Surely
-// says to ask, whatever is remembered.
-func (i *identities) as(ctx context.Context, a account, surely bool) (*cluster.Client, error) {
+// of is what is known of an account. Whenever there is one more, those that
+// nobody asked for in a while are forgotten: namespaces come and go.
+func (i *identities) of(a account, now time.Time) *identity {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	known := i.known[a]
 	if known == nil {
+		maps.DeleteFunc(i.known, func(_ account, other *identity) bool { return other.unused(now) })
 		known = &identity{}
 		i.known[a] = known
 	}
-	i.mu.Unlock()
+	return known
+}
 
+// unused says whether an account would be asked for anyway.
+func (i *identity) unused(now time.Time) bool {
+	if !i.mu.TryLock() {
+		return false
+	}
+	defer i.mu.Unlock()
+	return now.Sub(i.seen) > trusted
+}
+
+// as gives the client of an account, nil if there is no such account. Surely
+// says to ask, whatever is remembered.
+func (i *identities) as(ctx context.Context, a account, surely bool) (*cluster.Client, error) {
+	known := i.of(a, time.Now())
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	if known.client == nil {

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,11 +59,9 @@ func (c *controller) prepare(ctx context.Context, d *driver, v verb, graph *v1al
 	}
 	known := headOf(p.graph).finalizer
 	if v == execute && !known {
-		version, err := c.finalize(ctx, p.graph, true)
-		if err != nil {
+		if err := c.hold(ctx, p); err != nil {
 			return nil, err
 		}
-		p.version = version
 	}
 	if err := c.loadInventory(ctx, p); err != nil {
 		return nil, err
@@ -70,6 +69,29 @@ func (c *controller) prepare(ctx context.Context, d *driver, v verb, graph *v1al
 	p.fresh = !known && p.stored.Revision == ""
 	return p, nil
 }
+
+// hold adds the finalizer to a graph. One that was changed since it was read is
+// read again.
+func (c *controller) hold(ctx context.Context, p *prepared) error {
+	for range 5 {
+		version, err := c.finalize(ctx, p.graph, true)
+		if !apierrors.IsConflict(err) {
+			p.version = version
+			return err
+		}
+		uid := p.graph.UID
+		if p.graph, err = c.read(ctx, keyOf(p.graph)); err != nil {
+			return err
+		}
+		if p.version = p.graph.ResourceVersion; p.graph.UID != uid || headOf(p.graph).finalizer {
+			return nil
+		}
+	}
+	return errBusy
+}
+
+// errBusy says that others leave no time to write.
+var errBusy = errors.New("the graph changes faster than it can be written")
 
 func (c *controller) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
@@ -145,11 +167,15 @@ func (c *controller) patch(ctx context.Context, namespace, name string, patch an
 	if err != nil {
 		return "", err
 	}
-	raw, err := c.own.REST().Patch("application/merge-patch+json").
+	result := c.own.REST().Patch("application/merge-patch+json").
 		AbsPath("/apis/"+v1alpha1.GroupVersion.String(), "namespaces", namespace, "resourcegraphs", name).Suffix(subresource...).
 		Param("fieldManager", "pequod-applier").
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
-		Body(body).Do(ctx).Raw()
+		Body(body).Do(ctx)
+	if err := result.Error(); err != nil { // of which Raw doesn't read what the API server says
+		return "", err
+	}
+	raw, err := result.Raw()
 	if err != nil {
 		return "", err
 	}

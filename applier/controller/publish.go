@@ -75,7 +75,7 @@ func (r *run) record() {
 func (r *run) recorded(a *engine.Action, err error) {
 	r.flying--
 	r.engine.Done(*a, engine.Outcome{Saved: a.Inventory, Err: err})
-	if errors.Is(err, errSuperseded) || apierrors.IsNotFound(err) {
+	if errors.Is(err, errSuperseded) || apierrors.IsNotFound(err) || isTooLarge(err) {
 		r.unwritten(err)
 	}
 }
@@ -142,7 +142,7 @@ func (c *controller) write(ctx context.Context, rg *v1alpha1.ResourceGraph, last
 		}
 		last = written{live.ResourceVersion, live.Status}
 	}
-	return "", errors.New("the graph changes faster than its status can be written")
+	return "", errBusy
 }
 
 // difference is a merge patch from one status to another.

@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,8 +22,10 @@ type run struct {
 	head  head
 	began time.Time
 	// over runs ask for nothing any more; what is under way is waited for.
-	over   bool
-	flying int
+	over bool
+	// stalled runs only write that they are.
+	stalled bool
+	flying  int
 
 	graph     *v1alpha1.ResourceGraph
 	preparing bool
@@ -55,7 +59,7 @@ const explainEvery = 10 * time.Second
 func (r *run) job(do func() (then func())) {
 	r.flying++
 	r.d.c.pool.do(func() {
-		then := do()
+		then := r.guarded(do)
 		r.d.post(func() {
 			r.flying--
 			then()
@@ -63,10 +67,23 @@ func (r *run) job(do func() (then func())) {
 	})
 }
 
+// guarded does something of which a panic is the trouble of one graph: the
+// others go on.
+func (r *run) guarded(do func() (then func())) (then func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			err := fmt.Errorf("panic: %v", p)
+			r.d.c.log.Error(err, "graph", "namespace", r.d.key.Namespace, "name", r.d.key.Name, "stack", string(debug.Stack()))
+			then = func() { r.complain(err, r.d.c.now()) }
+		}
+	}()
+	return do()
+}
+
 // advance does what can be done now. It returns when to be called again.
 func (r *run) advance(now time.Time) time.Time {
 	switch {
-	case r.over:
+	case r.over, r.stalled:
 		return time.Time{}
 	case r.engine == nil && r.flying > 0:
 		return time.Time{}

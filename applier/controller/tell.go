@@ -40,17 +40,11 @@ func (r *run) happened(kind, reason, action string, about *engine.Status, text s
 		related = obj
 		text = fmt.Sprintf("node %s: %s%s", about.ID, about.Key, text)
 	}
-	r.d.c.events.Eventf(r.graph, related, kind, reason, action, "%s", short(text))
+	r.d.c.events.Eventf(r.graph, related, kind, reason, action, "%s", oneline.Of(text, maxNote))
 }
 
-// short cuts a text to what an Event may hold.
-func short(text string) string {
-	const most = 1000
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return text
-}
+// maxNote is what an Event may hold, and a little less.
+const maxNote = 1000
 
 // tellApplied tells of what was done to an object beyond what the graph asks for.
 func (r *run) tellApplied(s *engine.Status) {

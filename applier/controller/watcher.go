@@ -23,26 +23,32 @@ type watcher struct {
 
 	drivers map[*driver]bool
 	refused bool // by the API server
+	missing bool // the cluster doesn't serve the kind
 	// owners are whose objects were when they were seen last: one that changes
 	// hands is news for both.
 	owners map[types.UID]*driver
-
-	missing bool // the cluster doesn't serve the kind
 }
 
 // The pause before a watch that ended at once is opened again, and the longest
-// half of one for a kind that the cluster doesn't serve.
+// one for a kind that the cluster doesn't serve, as long as those are few.
 const (
 	minPause, maxPause = 200 * time.Millisecond, 30 * time.Second
 	maxMissing         = 3 * time.Second
+	fewMissing         = 20
 )
+
+// missingPause is the pause of each of several watches of kinds that aren't
+// there: graphs may name any number of them, and are to cost no more for it.
+func missingPause(pause time.Duration, missing int) time.Duration {
+	return min(pause, maxMissing) * time.Duration(1+missing/fewMissing)
+}
 
 // run watches until nobody needs it any more. Whenever a watch is opened again
 // it begins with a listing: what happened in between isn't missed.
 func (w *watcher) run(ctx context.Context) {
 	for pause := minPause; ctx.Err() == nil; {
 		began := time.Now()
-		wait := pause/2 + rand.N(pause)
+		wait := pause
 		var noKind *cluster.NoKindError
 		err := w.client.Follow(ctx, w.scope.seen(), w.see)
 		switch {
@@ -53,9 +59,8 @@ func (w *watcher) run(ctx context.Context) {
 			wait = w.hub.retry
 		case errors.As(err, &noKind):
 			// Its objects went with it.
-			w.missing = true
+			wait = missingPause(pause, w.miss())
 			w.list(&cluster.Listing{Scope: w.scope.seen()})
-			pause = min(pause, maxMissing)
 		}
 		if time.Since(began) > maxPause {
 			pause = minPause
@@ -63,7 +68,7 @@ func (w *watcher) run(ctx context.Context) {
 		pause = min(2*pause, maxPause)
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait):
+		case <-time.After(wait/2 + rand.N(wait)):
 		}
 	}
 }
@@ -89,6 +94,18 @@ func (w *watcher) refuse() {
 	}
 }
 
+// miss notes that the cluster doesn't serve the kind. It returns of how many
+// watches that is so.
+func (w *watcher) miss() int {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if !w.missing && w.hub.watchers[w.scope] == w {
+		w.missing = true
+		w.hub.missing++
+	}
+	return w.hub.missing
+}
+
 // see passes on what the watch sees.
 func (w *watcher) see(ev cluster.Event) bool {
 	if ev.All != nil {
@@ -108,6 +125,7 @@ func (w *watcher) allowed() {
 	defer w.hub.mu.Unlock()
 	if w.missing {
 		w.missing = false
+		w.hub.missing--
 		for d := range w.drivers {
 			d.post(d.tryAgain)
 		}

@@ -1,0 +1,115 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// offline is a controller without a cluster.
+func offline() *controller {
+	return &controller{
+		Options: Options{Metrics: nobody{}, Resync: time.Hour}, hub: newHub(nil, time.Hour), pool: newPool(1), log: logr.Discard(),
+		drivers: map[types.NamespacedName]*driver{}, now: time.Now,
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()),
+	}
+}
+
+// A graph that is made anew while the one before it is forgotten isn't taken for
+// gone: it would be forgotten after each step, and never woken in time.
+func TestMadeAnewWhileForgotten(t *testing.T) {
+	c := offline()
+	key := types.NamespacedName{Namespace: "shop", Name: "web"}
+	graph := func(uid types.UID) *v1alpha1.ResourceGraph {
+		return &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, UID: uid, ResourceVersion: "1", DeletionTimestamp: &metav1.Time{Time: time.Now()},
+		}}
+	}
+	d := c.driver(key)
+	d.changed(graph("1"))
+	d.vanished()
+	d.step(time.Now())
+	if !d.over {
+		t.Fatal("the graph is gone, and its driver works on")
+	}
+	d.changed(graph("2"))
+	c.forget(d)
+	if c.find(key) != d {
+		t.Fatal("a driver with news was forgotten")
+	}
+	if d.step(time.Now()); d.over {
+		t.Error("the new graph is taken for gone")
+	}
+}
+
+// A panic over one graph is that graph's trouble, and is tried again later.
+func TestPanic(t *testing.T) {
+	c := offline()
+	d := c.driver(types.NamespacedName{Namespace: "shop", Name: "web"})
+	r := &run{d: d, goal: goal{verb: execute}}
+	d.run = r
+	r.job(func() func() { panic("no such field") })
+	if c.queue.Len() == 0 {
+		c.pool.drain(time.Minute)
+	}
+	before := time.Now()
+	for _, what := range d.news {
+		what()
+	}
+	if !r.over || r.flying != 0 || !d.retryAt.After(before) {
+		t.Errorf("over %t, %d under way, tried again at %v", r.over, r.flying, d.retryAt)
+	}
+}
+
+// Watches of kinds that aren't there ask for them seldom enough together, however
+// many they are; one of a few soon sees when its kind is there.
+func TestMissingKinds(t *testing.T) {
+	const most = 15 // requests a second of all
+	for _, missing := range []int{1, 19, 20, 100, 1000, 100_000} {
+		pause := missingPause(maxPause, missing)
+		if rate := float64(missing) / pause.Seconds(); rate > most {
+			t.Errorf("%d kinds, each asked for every %v: %.1f requests a second", missing, pause, rate)
+		}
+		if missing < fewMissing && pause > maxMissing {
+			t.Errorf("%d kinds are asked for every %v", missing, pause)
+		}
+	}
+	c := offline()
+	c.hub.start(t.Context())
+	w := &watcher{hub: c.hub, scope: scope{name: "x"}, cancel: func() {}, drivers: map[*driver]bool{}}
+	d := c.driver(types.NamespacedName{Name: "web"})
+	d.watching, w.drivers[d], c.hub.watchers[w.scope] = map[scope]bool{w.scope: true}, true, w
+	if first, again := w.miss(), w.miss(); first != 1 || again != 1 {
+		t.Errorf("one watch counts as %d, and then %d", first, again)
+	}
+	c.hub.leave(d)
+	if w.miss(); c.hub.missing != 0 {
+		t.Errorf("%d watches of kinds that aren't there, after the last ended", c.hub.missing)
+	}
+}
+
+// Accounts that nobody asks for any more are forgotten.
+func TestIdentitiesAreForgotten(t *testing.T) {
+	i := newIdentities(nil)
+	now := time.Now()
+	for _, namespace := range []string{"a", "b", "c"} {
+		i.of(account{namespace, "pequod"}, now).seen = now
+	}
+	i.known[account{"b", "pequod"}].seen = now.Add(trusted)
+	busy := i.known[account{"c", "pequod"}]
+	busy.mu.Lock()
+	defer busy.mu.Unlock()
+	i.of(account{"d", "pequod"}, now.Add(trusted+time.Second))
+	for namespace, want := range map[string]bool{"a": false, "b": true, "c": true, "d": true} {
+		if got := i.known[account{namespace, "pequod"}] != nil; got != want {
+			t.Errorf("account of namespace %s is known: %t; want %t", namespace, got, want)
+		}
+	}
+}
