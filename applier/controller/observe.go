@@ -129,7 +129,7 @@ func (d *driver) poll(now time.Time) time.Time {
 	d.pollAt = now.Add(every)
 	account := account{d.key.Namespace, d.account}
 	for _, s := range d.polled {
-		d.c.pool.do(func() { d.look(account, s) })
+		d.c.pool.do(d, func() { d.look(account, s) })
 	}
 	return d.pollAt
 }

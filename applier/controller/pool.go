@@ -1,60 +1,90 @@
 package controller
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
 
-// pool does jobs, a bounded number at once, in the order in which they come. Its
+// pool does the jobs of graphs, a bounded number at once. Graphs take turns, each
+// with its jobs in their order, and none has the whole pool: where the requests
+// of one hang, as at a webhook that doesn't answer, the others go on. Its
 // goroutines are there only while there is something to do.
 type pool struct {
-	limit int
+	limit int // at once
+	each  int // of one graph
 
 	mu      sync.Mutex
-	waiting []func()
+	waiting map[*driver][]func()
+	turns   []*driver // of those that wait, the next one first
+	busy    map[*driver]int
 	running int
 	idle    sync.Cond // signalled when nothing runs
 }
 
 func newPool(limit int) *pool {
-	p := &pool{limit: limit}
+	p := &pool{limit: limit, each: max(limit*3/4, 1), waiting: map[*driver][]func(){}, busy: map[*driver]int{}}
 	p.idle.L = &p.mu
 	return p
 }
 
-// do has a job done and doesn't wait for it.
-func (p *pool) do(job func()) {
+// do has a job of a graph done and doesn't wait for it.
+func (p *pool) do(of *driver, job func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running == p.limit {
-		p.waiting = append(p.waiting, job)
+	if len(p.waiting[of]) > 0 || !p.room(of) {
+		if len(p.waiting[of]) == 0 {
+			p.turns = append(p.turns, of)
+		}
+		p.waiting[of] = append(p.waiting[of], job)
 		return
 	}
-	p.running++
-	go p.work(job)
+	p.began(of)
+	go p.work(of, job)
 }
 
-func (p *pool) work(job func()) {
+func (p *pool) room(of *driver) bool { return p.running < p.limit && p.busy[of] < p.each }
+
+func (p *pool) began(of *driver) {
+	p.running++
+	p.busy[of]++
+}
+
+func (p *pool) work(of *driver, job func()) {
 	for job != nil {
 		job()
-		job = p.next()
+		of, job = p.next(of)
 	}
 }
 
-func (p *pool) next() func() {
+// next is the job that is done after one that has ended.
+func (p *pool) next(ended *driver) (*driver, func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
-		if p.running--; p.running == 0 {
-			p.waiting = nil // its array may have grown large
+	if p.running--; p.busy[ended] == 1 {
+		delete(p.busy, ended)
+	} else {
+		p.busy[ended]--
+	}
+	turn := slices.IndexFunc(p.turns, p.room)
+	if turn < 0 {
+		if p.running == 0 {
 			p.idle.Broadcast()
 		}
-		return nil
+		return nil, nil
 	}
-	job := p.waiting[0]
-	p.waiting[0] = nil
-	p.waiting = p.waiting[1:]
-	return job
+	of := p.turns[turn]
+	p.turns = slices.Delete(p.turns, turn, turn+1)
+	jobs := p.waiting[of]
+	job := jobs[0]
+	if jobs[0] = nil; len(jobs) > 1 {
+		p.waiting[of] = jobs[1:]
+		p.turns = append(p.turns, of)
+	} else {
+		delete(p.waiting, of)
+	}
+	p.began(of)
+	return of, job
 }
 
 // drain waits until nothing runs, for a time; what waits isn't begun any more.
@@ -64,7 +94,8 @@ func (p *pool) drain(most time.Duration) {
 	end := time.Now().Add(most)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waiting = nil
+	clear(p.waiting)
+	p.turns = nil
 	for p.running > 0 && time.Now().Before(end) {
 		p.idle.Wait()
 	}

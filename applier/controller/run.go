@@ -58,7 +58,7 @@ const explainEvery = 10 * time.Second
 // job has something done in the pool, and then what follows by the worker.
 func (r *run) job(do func() (then func())) {
 	r.flying++
-	r.d.c.pool.do(func() {
+	r.d.c.pool.do(r.d, func() {
 		then := r.guarded(do)
 		r.d.post(func() {
 			r.flying--

@@ -1,0 +1,62 @@
+package controller
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A graph whose requests hang leaves room for the others.
+func TestPoolLeavesRoom(t *testing.T) {
+	p := newPool(4)
+	hung, other := &driver{}, &driver{}
+	release := make(chan struct{})
+	for range 100 {
+		p.do(hung, func() { <-release })
+	}
+	for range 10 {
+		done := make(chan struct{})
+		p.do(other, func() { close(done) })
+		<-done // or the test hangs
+	}
+	if p.mu.Lock(); p.busy[hung] != 3 {
+		t.Errorf("%d requests of one graph are under way; want 3 of 4", p.busy[hung])
+	}
+	p.mu.Unlock()
+	close(release)
+	p.drain(time.Minute)
+	if p.running != 0 || len(p.busy) != 0 || len(p.waiting) != 0 {
+		t.Errorf("%d run, %d are busy, %d wait", p.running, len(p.busy), len(p.waiting))
+	}
+}
+
+// Graphs take turns, and the jobs of each keep their order.
+func TestPoolTakesTurns(t *testing.T) {
+	p := newPool(1)
+	var (
+		mu    sync.Mutex
+		order []string
+		all   sync.WaitGroup
+	)
+	begin := make(chan struct{})
+	p.do(&driver{}, func() { <-begin })
+	a, b, c := &driver{}, &driver{}, &driver{}
+	for _, job := range []struct {
+		of   *driver
+		name string
+	}{{a, "a1"}, {a, "a2"}, {a, "a3"}, {b, "b1"}, {c, "c1"}, {b, "b2"}} {
+		all.Add(1)
+		p.do(job.of, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, job.name)
+			all.Done()
+		})
+	}
+	close(begin)
+	all.Wait()
+	if want := []string{"a1", "b1", "c1", "a2", "b2", "a3"}; !slices.Equal(order, want) {
+		t.Errorf("done in order %v; want %v", order, want)
+	}
+}
