@@ -104,11 +104,12 @@ func (r *run) stall(reason, message string, now time.Time) {
 		d.run, d.graph, d.settled = nil, nil, r.goal
 		d.rest, d.polled = nil, nil
 		d.again = time.Time{}
-		d.c.hub.leave(d) // nobody judges what is seen
 		if reason == accountMissing {
 			d.attempts++
 			d.again = d.c.now().Add(min(backoff.After(d.attempts), d.c.Resync))
 			d.c.hub.await(d)
+		} else {
+			d.c.hub.leave(d) // nobody judges what is seen
 		}
 		d.wake()
 	})

@@ -94,11 +94,16 @@ func (h *hub) follow(d *driver, held []engine.Target, client *cluster.Client) []
 	return slices.Collect(maps.Keys(polled))
 }
 
-// await has a driver that follows nothing told when its account is made.
+// await has a driver told when its account is made, and of nothing else.
 func (h *hub) await(d *driver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := scope{gvk: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: d.key.Namespace, name: d.account}
+	for other := range d.watching {
+		if other != s {
+			h.part(other, d)
+		}
+	}
 	h.join(s, d, h.own)
 	d.watching = map[scope]bool{s: true}
 	d.awaiting = true

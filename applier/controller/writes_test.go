@@ -1,0 +1,94 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/clustertest/faultproxy"
+)
+
+// writes is how often graphs or their status were written.
+func writes(proxy *faultproxy.Proxy) int {
+	return proxy.Count(func(r faultproxy.Request) bool {
+		return r.Verb == "patch" && strings.HasPrefix(r.Resource, "resourcegraphs.")
+	})
+}
+
+// A graph that fails is tried again and again; as long as it fails in the same
+// way, there is nothing new to write.
+func TestFailingAgainWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := idle(t, clustertest.Start(t))
+	b.account("weak")
+	proxy := b.Proxy(t, 1)
+	b.options.Resync = 300 * time.Millisecond
+	b.start(proxy.Config(b.applierConfig()))
+	b.apply(b.rendered("weak", nodes(configMap("a", "a", "1"), configMap("b", "b", "1", "a")), as("weak")))
+	b.apply(b.rendered("lost", nodes(configMap("c", "c", "1")), as("nobody")))
+	b.until("weak", condition("Stalled", "True", "Forbidden", ""))
+	b.until("lost", condition("Stalled", "True", "ServiceAccountMissing", ""))
+	tries := func(n int) {
+		t.Helper()
+		tried := func() int {
+			return proxy.Count(func(r faultproxy.Request) bool { return r.Verb == "get" && r.Resource == "resourcegraphs.platform.pequod.io" && r.Name == "weak" })
+		}
+		first := tried()
+		b.eventually("tried again", func(ctx) bool { return tried() >= first+n })
+	}
+	tries(3) // it may fail in another way then: at reading what it made nothing of
+	before := writes(proxy)
+	tries(5)
+	if n := writes(proxy) - before; n > 0 {
+		t.Errorf("%d writes of graphs that fail as before:\n%s", n, shown(proxy.Requests()))
+	}
+}
+
+// What is written of a graph: the finalizer and the intent, the result; of one
+// that changes, the intent and the result; of drift that is corrected, one.
+func TestWritesOfAGraph(t *testing.T) {
+	t.Parallel()
+	b, proxy := proxied(t)
+	count := func(what string, want int, do func()) {
+		t.Helper()
+		b.quiet(proxy)
+		proxy.Reset()
+		do()
+		b.quiet(proxy)
+		if n := writes(proxy); n != want {
+			t.Errorf("%s: %d writes; want %d:\n%s", what, n, want, shown(proxy.Requests()))
+		}
+	}
+	text := nodes(configMap("a", "a", "1"), configMap("b", "b", "1", "a"), configMap("c", "c", "1"))
+	count("made", 3, func() {
+		b.apply(b.rendered("web", text))
+		b.ready("web")
+	})
+	count("corrected", 1, func() {
+		b.patch("v1", "ConfigMap", "b", "somebody", `{"data":{"a":"other"}}`)
+		b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "b") == "1" })
+	})
+	count("changed", 2, func() {
+		b.apply(b.rendered("web", nodes(configMap("a", "a", "2"), configMap("b", "b", "1", "a"))))
+		b.ready("web")
+	})
+	count("suspended", 1, func() {
+		b.merge("web", `{"spec":{"suspend":true}}`)
+		b.ready("web")
+	})
+	count("resumed", 1, func() {
+		b.merge("web", `{"spec":{"suspend":false}}`)
+		b.ready("web")
+	})
+	count("annotated by somebody", 0, func() { b.merge("web", `{"metadata":{"annotations":{"example.com/x":"y"}}}`) })
+	count("a hash that says nothing", 1, func() {
+		b.apply(b.rendered("web", nodes(configMap("a", "a", "2"), configMap("b", "b", "1", "a")), func(s *v1alpha1.ResourceGraphSpec) { s.PlatformRef.Version = "v2" }))
+		b.ready("web")
+	})
+	count("deleted", 2, func() { // that it goes, and the finalizer
+		b.remove("web")
+		b.gone("web")
+	})
+}
