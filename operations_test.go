@@ -36,9 +36,7 @@ func TestReasons(t *testing.T) {
 			listed = append(listed, span[1])
 		}
 	}
-	want := append(constants(t, "applier/engine/action.go", "Reason"), constants(t, "applier/controller/prepare.go", "accountMissing")...)
-	// Those for which the controller has no constant.
-	want = append(want, "NoServiceAccount", "CrossNamespace")
+	want := append(constants(t, "applier/engine/action.go", "Reason"), constants(t, "applier/controller/reasons.go", "reason")...)
 	slices.Sort(want)
 	slices.Sort(listed)
 	if diff := cmp.Diff(want, listed); diff != "" {

@@ -67,6 +67,12 @@ func TestDriftIsReported(t *testing.T) {
 	if got := b.data(t.Context(), "a"); got != "other" {
 		t.Errorf("data is %q; the policy says to leave it", got)
 	}
+	// What isn't there can't be left as it is.
+	if err := b.resource("v1", "ConfigMap").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("made anew", func(ctx ctx) bool { return b.data(ctx, "a") == "one" })
+	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
 	// Another policy is another thing to do.
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "one"))))
 	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "a") == "one" })

@@ -113,3 +113,18 @@ func TestIdentitiesAreForgotten(t *testing.T) {
 		}
 	}
 }
+
+// The history has a bound, and the newest first.
+func TestHistoryIsBounded(t *testing.T) {
+	r := &run{}
+	for i := range 3 * v1alpha1.MaxHistory {
+		next := r.status.DeepCopy()
+		r.revision = &v1alpha1.Revision{Revision: int64(i + 1), Hash: "h", Result: v1alpha1.GraphCompleted}
+		r.history(next)
+		r.history(next) // the same end of the same revision is told once
+		r.status = *next
+	}
+	if got := r.status.History; len(got) != v1alpha1.MaxHistory || got[0].Revision != 3*v1alpha1.MaxHistory {
+		t.Errorf("%d revisions, the first is %+v", len(got), got[0])
+	}
+}

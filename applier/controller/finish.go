@@ -104,7 +104,7 @@ func (r *run) stall(reason, message string, now time.Time) {
 		d.run, d.graph, d.settled = nil, nil, r.goal
 		d.rest, d.polled = nil, nil
 		d.again = time.Time{}
-		if reason == accountMissing {
+		if reason == reasonAccountMissing {
 			d.attempts++
 			d.again = d.c.now().Add(min(backoff.After(d.attempts), d.c.Resync))
 			d.c.hub.await(d)
@@ -192,7 +192,7 @@ func (r *run) release(now time.Time) {
 // leaves no room for it, it says that instead.
 func (r *run) unwritten(err error) {
 	if isTooLarge(err) && r.goal.verb == execute && !r.stalled {
-		r.stall("TooLarge", "the graph and its status are larger than the cluster can store; split the graph", r.d.c.now())
+		r.stall(reasonTooLarge, "the graph and its status are larger than the cluster can store; split the graph", r.d.c.now())
 		return
 	}
 	if errors.Is(err, errSuperseded) {

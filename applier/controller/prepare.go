@@ -29,9 +29,6 @@ type prepared struct {
 	gone            bool // there is no such account
 }
 
-// accountMissing is the reason of graphs whose account doesn't exist.
-const accountMissing = "ServiceAccountMissing"
-
 // prepare reads what isn't known and puts the finalizer there.
 func (r *run) prepare() {
 	graph := r.d.graph
@@ -107,7 +104,7 @@ func (c *controller) resolveAccount(ctx context.Context, p *prepared, surely boo
 		a.name = c.DefaultServiceAccount
 	}
 	if a.name == "" {
-		p.reason, p.message = "NoServiceAccount", "spec.serviceAccountName is empty, and the applier has no default (--default-service-account)"
+		p.reason, p.message = reasonNoAccount, "spec.serviceAccountName is empty, and the applier has no default (--default-service-account)"
 		p.gone = true
 		return nil
 	}
@@ -116,7 +113,7 @@ func (c *controller) resolveAccount(ctx context.Context, p *prepared, surely boo
 		return err
 	}
 	if p.account = a.name; client == nil {
-		p.reason, p.message = accountMissing, fmt.Sprintf("service account %s of namespace %s doesn't exist", a.name, a.namespace)
+		p.reason, p.message = reasonAccountMissing, fmt.Sprintf("service account %s of namespace %s doesn't exist", a.name, a.namespace)
 		p.gone = true
 		return nil
 	}

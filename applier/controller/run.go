@@ -134,11 +134,11 @@ func (r *run) build(now time.Time) bool {
 	} else {
 		e, err := engine.New(r.graph, r.stored, options)
 		if err != nil {
-			r.stall("Invalid", err.Error(), now)
+			r.stall(reasonInvalid, err.Error(), now)
 			return false
 		}
 		if foreign := r.foreign(e); foreign != "" {
-			r.stall("CrossNamespace", foreign, now)
+			r.stall(reasonCrossNamespace, foreign, now)
 			return false
 		}
 		r.engine = e

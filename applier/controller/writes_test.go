@@ -33,7 +33,9 @@ func TestFailingAgainWritesNothing(t *testing.T) {
 	tries := func(n int) {
 		t.Helper()
 		tried := func() int {
-			return proxy.Count(func(r faultproxy.Request) bool { return r.Verb == "get" && r.Resource == "resourcegraphs.platform.pequod.io" && r.Name == "weak" })
+			return proxy.Count(func(r faultproxy.Request) bool {
+				return r.Verb == "get" && r.Resource == "resourcegraphs.platform.pequod.io" && r.Name == "weak"
+			})
 		}
 		first := tried()
 		b.eventually("tried again", func(ctx) bool { return tried() >= first+n })
