@@ -180,8 +180,11 @@ func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
 			return time.Time{}, false
 		}
 	}
-	if d.rest != nil && d.settled != g {
+	if d.settled != g {
 		d.rest = nil // it rests no more on what was seen
+	}
+	if d.rest == nil {
+		d.early = nil // everything is read anew
 	}
 	d.woken = false
 	d.run = &run{d: d, goal: g, head: h, began: now, took: map[string]time.Duration{}, drifted: map[string]string{}}

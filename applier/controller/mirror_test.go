@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,10 +55,16 @@ func TestWaitingBlocksNobody(t *testing.T) {
 	b := idle(t, clustertest.Start(t))
 	b.options.Concurrent = 1
 	b.start(b.Config)
-	for _, name := range []string{"w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9"} { // more than its requests at once
+	waiting := []string{"w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9"} // more than its requests at once
+	for _, name := range waiting {
 		b.apply(b.rendered(name, nodes(`{id: slow, resource: {apiVersion: v1, kind: Pod, metadata: {name: `+name+`, annotations: {testcluster.pequod.io/ready-after: never}}, spec: {containers: [{name: a, image: a}]}}}`)))
-		b.until(name, condition("Reconciling", "True", "Progressing", "slow: "))
 	}
+	b.eventually("applied", func(ctx ctx) bool {
+		return !slices.ContainsFunc(waiting, func(name string) bool { return !b.exists(ctx, "v1", "Pod", name) })
+	})
 	b.apply(b.rendered("web", webService))
 	b.ready("web")
+	for _, name := range waiting {
+		b.until(name, condition("Reconciling", "True", "Progressing", ""))
+	}
 }
