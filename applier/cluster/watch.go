@@ -95,6 +95,9 @@ func (c *Client) Follow(ctx context.Context, s Scope, see func(Event) bool) erro
 // server ended the watch in time, "" if it ended otherwise.
 func (c *Client) followOnce(ctx context.Context, kind Kind, s Scope, options metav1.ListOptions, see func(Event) bool) (string, error) {
 	began := time.Now()
+	// A server that doesn't end the watch in time has forgotten it, or never answered.
+	ctx, cancel := context.WithTimeout(ctx, watchFor+time.Minute)
+	defer cancel()
 	w, err := c.resource(kind, s.namespaceOf(kind)).Watch(ctx, options)
 	if err != nil {
 		return "", c.kindGone(s.GVK, err)

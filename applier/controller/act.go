@@ -86,7 +86,9 @@ func (r *run) claims(ctx context.Context) (inventory.Claims, error) {
 	var others []*inventory.Inventory
 	here := map[inventory.Owner]bool{}
 	list := &v1alpha1.ResourceGraphList{}
-	if err := r.d.c.graphs.Get().Resource("resourcegraphs").Namespace(r.d.key.Namespace).Do(ctx).Into(list); err != nil {
+	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if err := r.d.c.graphs.Get().Resource("resourcegraphs").Namespace(r.d.key.Namespace).Do(bounded).Into(list); err != nil {
 		return inventory.Claims{}, err
 	}
 	for i := range list.Items {

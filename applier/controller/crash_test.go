@@ -2,12 +2,14 @@ package controller_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/clustertest/churn"
 	"github.com/pequod-io/pequod/clustertest/faultproxy"
 )
 
@@ -87,46 +89,96 @@ func TestRestartMidway(t *testing.T) {
 	b.wantExists(false, "v1", "ConfigMap", "g1-a", "g1-b", "g1-c2")
 }
 
+// TestFaults lets a fifth of the applier's requests fail while graphs are made,
+// changed and deleted, and then takes the API server away, for a minute if
+// PEQUOD_SOAK is set. It isn't elected leader, so that it goes on.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	b := idle(t, clustertest.Start(t))
-	b.patience = 4 * time.Minute
 	proxy := b.Proxy(t, 7)
 	b.start(proxy.Config(b.applierConfig()))
+	seed := uint64(time.Now().UnixNano())
+	changes := churn.New(t, b.Cluster, 10, seed)
+	changes.Patience = 4 * time.Minute
+	steps, away := 60, 15*time.Second
+	if os.Getenv("PEQUOD_SOAK") != "" {
+		steps, away = 2000, time.Minute
+	}
 	proxy.Inject(faultproxy.Rule{Rate: 0.2, Faults: []faultproxy.Fault{
-		faultproxy.Status{Code: 500}, faultproxy.Status{Code: 429}, faultproxy.Status{Code: 409}, faultproxy.Drop{}, faultproxy.Cut{},
+		faultproxy.Status{Code: 500}, faultproxy.Status{Code: 429}, faultproxy.Status{Code: 429, RetryAfter: time.Second},
+		faultproxy.Status{Code: 409}, faultproxy.Timeout{After: 100 * time.Millisecond}, faultproxy.Drop{}, faultproxy.Cut{}, faultproxy.Cut{After: 20},
 	}})
-	const graphs = 10
-	for i := range graphs {
-		name := fmt.Sprintf("g%d", i)
-		b.apply(b.rendered(name, nodes(configMap("a", name+"-a", "1"), configMap("b", name+"-b", "1", "a"), configMap("c", name+"-c", "1"))))
+	for range steps {
+		changes.Step()
+		time.Sleep(20 * time.Millisecond)
 	}
-	for i := range graphs {
-		b.ready(fmt.Sprintf("g%d", i))
-	}
-	for i := range graphs {
-		name := fmt.Sprintf("g%d", i)
-		b.apply(b.rendered(name, nodes(configMap("a", name+"-a", "2"), configMap("d", name+"-d", "1", "a"))))
+	changes.Settled()
+	for range 20 {
+		changes.Step()
 	}
 	if err := proxy.Down(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second)
+	for back := time.Now().Add(away); time.Now().Before(back); {
+		changes.Step()
+		time.Sleep(500 * time.Millisecond)
+	}
 	if err := proxy.Up(); err != nil {
 		t.Fatal(err)
 	}
-	for i := range graphs {
-		name := fmt.Sprintf("g%d", i)
-		rg := b.ready(name)
-		if got, want := owned(rg), fmt.Sprintf("ConfigMap %s-a, ConfigMap %s-d", name, name); got != want {
-			t.Errorf("inventory: %s; want %s", got, want)
+	changes.Settled()
+	changes.Drain()
+	faults := 0
+	for _, n := range proxy.Faults() {
+		faults += n
+	}
+	t.Logf("%d requests, of which %d failed; graphs and objects: %v", len(proxy.Requests()), faults, changes.Counts())
+}
+
+// TestHangs lets requests go unanswered: each is given up after a while, and made
+// again. PEQUOD_SOAK has more of them do so, one after the other.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	b := idle(t, clustertest.Start(t))
+	b.patience = 3 * time.Minute
+	proxy := b.Proxy(t, 7)
+	b.start(proxy.Config(b.applierConfig()))
+	const graphs = "resourcegraphs.platform.pequod.io"
+	hang := func(verb, resource string, names ...string) faultproxy.Rule {
+		return faultproxy.Rule{
+			Verbs: []string{verb}, Resources: []string{resource}, Names: names, Times: 1, Faults: []faultproxy.Fault{faultproxy.Hang{}},
 		}
-		b.wantExists(false, "v1", "ConfigMap", name+"-b", name+"-c")
+	}
+	proxy.Inject(
+		hang("patch", graphs, "finalizer"), hang("patch", graphs+"/status", "status"), hang("apply", "configmaps", "object-a"),
+	)
+	names := []string{"finalizer", "status", "object"}
+	for _, name := range names {
+		b.apply(b.rendered(name, nodes(configMap("a", name+"-a", "1"), configMap("b", name+"-b", "1", "a"))))
+	}
+	for _, name := range names {
+		b.ready(name)
+	}
+	if n := len(proxy.Faults()); n == 0 {
+		t.Error("no request went unanswered")
+	}
+	if os.Getenv("PEQUOD_SOAK") == "" {
+		return
+	}
+	proxy.Inject(hang("list", graphs), hang("delete", "configmaps"))
+	for _, name := range names {
+		b.apply(b.rendered(name, nodes(configMap("a", name+"-a", "2"))))
+	}
+	for _, name := range names {
+		b.ready(name)
+		b.wantExists(false, "v1", "ConfigMap", name+"-b")
+	}
+	proxy.Inject(hang("get", graphs), hang("patch", graphs), hang("get", "serviceaccounts"))
+	for _, name := range names {
 		b.remove(name)
 	}
-	for i := range graphs {
-		name := fmt.Sprintf("g%d", i)
+	for _, name := range names {
 		b.gone(name)
-		b.wantExists(false, "v1", "ConfigMap", name+"-a", name+"-d")
+		b.wantExists(false, "v1", "ConfigMap", name+"-a")
 	}
 }

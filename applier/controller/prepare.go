@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,7 +91,13 @@ func (c *controller) hold(ctx context.Context, p *prepared) error {
 // errBusy says that others leave no time to write.
 var errBusy = errors.New("the graph changes faster than it can be written")
 
+// requestTimeout bounds every request about a graph itself: what isn't answered
+// would otherwise be waited for as long as the connection lives.
+const requestTimeout = 30 * time.Second
+
 func (c *controller) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.ResourceGraph, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	rg := &v1alpha1.ResourceGraph{}
 	err := c.graphs.Get().Resource("resourcegraphs").Namespace(key.Namespace).Name(key.Name).Do(ctx).Into(rg)
 	rg.ManagedFields = nil
@@ -164,6 +171,8 @@ func (c *controller) patch(ctx context.Context, namespace, name string, patch an
 	if err != nil {
 		return "", err
 	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	result := c.own.REST().Patch("application/merge-patch+json").
 		AbsPath("/apis/"+v1alpha1.GroupVersion.String(), "namespaces", namespace, "resourcegraphs", name).Suffix(subresource...).
 		Param("fieldManager", "pequod-applier").

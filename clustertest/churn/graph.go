@@ -1,0 +1,149 @@
+package churn
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// graph is what a ResourceGraph says.
+type graph struct{ nodes map[string]*node }
+
+// node is a ConfigMap or a Deployment, both of which hold a value.
+type node struct {
+	kind  string
+	value string
+	needs string // the id of another, "" for none
+	reads bool   // from that other, its value
+}
+
+func (n *node) apiVersion() string {
+	if n.kind == "Deployment" {
+		return "apps/v1"
+	}
+	return "v1"
+}
+
+// most is how many ids there are for nodes: the fewer, the more often one comes
+// again that was there before.
+const most = 7
+
+func newGraph(random *rand.Rand, value int) *graph {
+	g := &graph{nodes: map[string]*node{}}
+	for range 2 + random.IntN(4) {
+		g.add(random, value)
+	}
+	return g
+}
+
+// add adds a node, or makes one of that id another. A node needs only those before
+// it, so that there is no cycle.
+func (g *graph) add(random *rand.Rand, value int) {
+	i := random.IntN(most)
+	id := fmt.Sprintf("n%d", i)
+	n := &node{kind: "ConfigMap", value: fmt.Sprint(value)}
+	if i == most-1 {
+		n.kind = "Deployment"
+	}
+	var before []string
+	for _, other := range slices.Sorted(maps.Keys(g.nodes)) {
+		if other < id {
+			before = append(before, other)
+		}
+	}
+	if len(before) > 0 && random.IntN(3) > 0 {
+		n.needs = before[random.IntN(len(before))]
+		n.reads = n.kind == "ConfigMap" && random.IntN(2) == 0
+	}
+	g.nodes[id] = n
+}
+
+// change adds, changes and removes nodes, one at least.
+func (g *graph) change(random *rand.Rand, value int) {
+	ids := slices.Sorted(maps.Keys(g.nodes))
+	g.nodes[ids[random.IntN(len(ids))]].value = fmt.Sprint(value)
+	for range random.IntN(3) {
+		g.add(random, value)
+	}
+	for range random.IntN(3) {
+		if len(g.nodes) < 2 {
+			return
+		}
+		g.remove(ids[random.IntN(len(ids))])
+	}
+}
+
+func (g *graph) remove(id string) {
+	delete(g.nodes, id)
+	for _, n := range g.nodes {
+		if n.needs == id {
+			n.needs, n.reads = "", false
+		}
+	}
+}
+
+// object is the graph as it is applied.
+func (g *graph) object(name string) *unstructured.Unstructured {
+	nodes := []any{}
+	for _, id := range slices.Sorted(maps.Keys(g.nodes)) {
+		n := g.nodes[id]
+		node := map[string]any{
+			"id": id, "resource": n.resource(name + "-" + id),
+			// Others may change a value when the graph changes it, too.
+			"applyPolicy": map[string]any{"conflictPolicy": "Force"},
+		}
+		if n.needs != "" {
+			node["dependencies"] = []any{n.needs}
+		}
+		nodes = append(nodes, node)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "ResourceGraph", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"sourceRef":   map[string]any{"apiVersion": "pequod.io/v1alpha1", "kind": "WebService", "name": name},
+			"platformRef": map[string]any{"module": "webservice"}, "renderHash": "", "graph": map[string]any{"nodes": nodes},
+		},
+	}}
+}
+
+func (n *node) resource(name string) map[string]any {
+	resource := map[string]any{
+		"apiVersion": n.apiVersion(), "kind": n.kind,
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"value": n.value}},
+	}
+	if n.kind == "Deployment" {
+		labels := map[string]any{"app": name}
+		resource["spec"] = map[string]any{
+			"replicas": int64(1), "selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": labels},
+				"spec":     map[string]any{"containers": []any{map[string]any{"name": "c", "image": "app:" + n.value}}},
+			},
+		}
+		return resource
+	}
+	data := map[string]any{"value": n.value}
+	if n.reads {
+		data["read"] = map[string]any{"$from": n.needs + ".metadata.labels.value"}
+	}
+	resource["data"] = data
+	return resource
+}
+
+// want is what must be found of each object of the graph, by its kind and name.
+func (g *graph) want(name string) map[string]string {
+	want := map[string]string{}
+	for id, n := range g.nodes {
+		text := "value " + n.value
+		if n.reads {
+			text += ", read " + g.nodes[n.needs].value
+		}
+		want[n.kind+" "+name+"-"+id] = text
+	}
+	return want
+}
