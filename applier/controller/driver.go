@@ -25,6 +25,8 @@ type driver struct {
 	latest *v1alpha1.ResourceGraph // since the last step
 	gone   bool
 	news   []func() // to be done by the worker
+	// forgotten drivers are told nothing any more.
+	forgotten bool
 
 	// The hub's.
 	watching map[scope]bool

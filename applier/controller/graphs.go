@@ -69,8 +69,7 @@ func (n news) Resync() error        { return nil }
 func (n news) Delete(obj any) error { return n.gone(obj.(*v1alpha1.ResourceGraph)) }
 
 func (n news) Update(obj any) error {
-	rg := obj.(*v1alpha1.ResourceGraph)
-	n.c.driver(keyOf(rg)).changed(rg)
+	n.c.changed(obj.(*v1alpha1.ResourceGraph))
 	return nil
 }
 
@@ -86,7 +85,7 @@ func (n news) Replace(list []any, _ string) error {
 	for i, obj := range list {
 		rg := obj.(*v1alpha1.ResourceGraph)
 		there[keyOf(rg)] = true
-		n.c.driver(keyOf(rg)).changed(rg)
+		n.c.changed(rg)
 		list[i] = nil
 	}
 	n.c.mu.Lock()
@@ -108,11 +107,23 @@ func keyOf(rg *v1alpha1.ResourceGraph) types.NamespacedName {
 	return types.NamespacedName{Namespace: rg.Namespace, Name: rg.Name}
 }
 
-// changed notes the newest state of the graph. Only if something changed that
-// the driver acts on, and not its own writes, it is stepped.
-func (d *driver) changed(rg *v1alpha1.ResourceGraph) {
+// changed tells the driver of a graph of its newest state. One that is forgotten
+// at this moment, because a graph of that name is gone, gives way to another.
+func (c *controller) changed(rg *v1alpha1.ResourceGraph) {
+	for !c.driver(keyOf(rg)).changed(rg) {
+	}
+}
+
+// changed notes the newest state of the graph, unless the driver is forgotten.
+// Only if something changed that the driver acts on, and not its own writes, it
+// is stepped.
+func (d *driver) changed(rg *v1alpha1.ResourceGraph) bool {
 	rg.ManagedFields = nil
 	d.mu.Lock()
+	if d.forgotten {
+		d.mu.Unlock()
+		return false
+	}
 	h := headOf(rg)
 	same := !d.gone && d.head == h
 	d.head, d.gone = h, false
@@ -123,6 +134,7 @@ func (d *driver) changed(rg *v1alpha1.ResourceGraph) {
 	if !same {
 		d.wake()
 	}
+	return true
 }
 
 func (d *driver) vanished() {

@@ -126,15 +126,18 @@ func (c *controller) driver(key types.NamespacedName) *driver {
 	return d
 }
 
-// forget ends a driver, unless there is news of a graph of that name.
+// forget ends a driver that is over, unless there is news by now of a graph of that
+// name: then it goes on with that one.
 func (c *controller) forget(d *driver) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.gone && len(d.news) == 0 {
+		d.forgotten = true
 		delete(c.drivers, d.key)
 	}
+	d.over = false
 }
 
 // Reconcile steps one graph.
