@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -57,7 +58,11 @@ func graphClient(config *rest.Config) (rest.Interface, error) {
 // driver at once, and isn't kept here.
 func (c *controller) follow(ctx context.Context) {
 	source := cache.NewListWatchFromClient(c.graphs, "resourcegraphs", c.Namespace, fields.Everything())
-	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, news{c}, cache.ReflectorOptions{Name: "resourcegraphs"})
+	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, news{c}, cache.ReflectorOptions{
+		Name: "resourcegraphs",
+		// By default it waits for up to a minute when the server was away.
+		Backoff: &wait.Backoff{Duration: minPause, Cap: maxPause, Factor: 2, Steps: 10, Jitter: 0.5},
+	})
 	r.RunWithContext(ctx)
 }
 

@@ -30,11 +30,14 @@ type watcher struct {
 }
 
 // The pause before a watch that ended at once is opened again, and the longest
-// one for a kind that the cluster doesn't serve, as long as those are few.
+// one for a kind that the cluster doesn't serve, as long as those are few. Who
+// waits for what is watched waits for that long, too: so it isn't long.
 const (
-	minPause, maxPause = 200 * time.Millisecond, 30 * time.Second
+	minPause, maxPause = 200 * time.Millisecond, 10 * time.Second
 	maxMissing         = 3 * time.Second
 	fewMissing         = 20
+	// A watch that was open for so long didn't end at once.
+	steady = 30 * time.Second
 )
 
 // missingPause is the pause of each of several watches of kinds that aren't
@@ -62,7 +65,7 @@ func (w *watcher) run(ctx context.Context) {
 			wait = missingPause(pause, w.miss())
 			w.list(&cluster.Listing{Scope: w.scope.seen()})
 		}
-		if time.Since(began) > maxPause {
+		if time.Since(began) > steady {
 			pause = minPause
 		}
 		pause = min(2*pause, maxPause)
