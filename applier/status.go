@@ -25,7 +25,7 @@ type State struct {
 	// Ready says that every node is as the graph says, and ready, and that
 	// nothing is left to be removed.
 	Ready bool
-	// Unfinished says that no run of what is recorded came to its end.
+	// Unfinished says that a run of the graph began that hasn't come to its end.
 	Unfinished bool
 	// Nodes are in the order of the graph, and then there are the objects that
 	// left it and are still there, without an ID.
@@ -33,6 +33,8 @@ type State struct {
 	// Outputs are those that can be told; Unknown says why the others can't.
 	Outputs map[string]any
 	Unknown map[string]error
+
+	held []engine.Target // where news come from
 }
 
 // NodeState is the state of one node.
@@ -135,7 +137,10 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 			return nil, err
 		}
 	}
-	state := &State{Owner: e.Owner(), Source: SourceGiven, Ready: phase == engine.Completed}
+	unfinished := e.Unrecorded()
+	state := &State{
+		Owner: e.Owner(), Source: SourceGiven, Ready: phase == engine.Completed && !unfinished, Unfinished: unfinished, held: e.Held(),
+	}
 	needs := e.Needs()
 	for _, s := range e.Statuses() {
 		if s.ID == "" && s.Phase == v1alpha1.NodeGone {
@@ -190,6 +195,9 @@ func (a *Applier) recorded(ctx context.Context, stored *inventory.Inventory) (*S
 		n := &state.Nodes[i]
 		entry := entries[n.ID]
 		n.ID, n.Wave = entry.Node, entry.Wave
+	}
+	for i := range state.held {
+		state.held[i].Ours = true
 	}
 	state.Source = SourceInventory
 	state.Unfinished = !stored.Complete

@@ -28,20 +28,33 @@ func newWatches(ctx context.Context, client *cluster.Client, owner inventory.Own
 func (w *watches) follow(e *engine.Engine) {
 	var last cluster.Scope
 	for a := range e.Awaited() {
-		scope := cluster.Scope{
-			GVK:       schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind},
-			Namespace: a.Key.Namespace,
-		}
-		if a.Ours {
-			scope.Labels = w.labels
-		} else {
-			scope.Name = a.Key.Name
-		}
 		// Mostly many of one kind follow each other, at each step.
-		if scope != last && !w.open[scope] {
-			w.open[scope] = true
-			go w.client.Watch(w.ctx, scope, w.seen)
+		if scope := w.scope(a); scope != last {
+			w.add(scope)
+			last = scope
 		}
-		last = scope
 	}
+}
+
+// scope is where an object is seen: with others of the graph, or by its name.
+func (w *watches) scope(a engine.Target) cluster.Scope {
+	scope := cluster.Scope{
+		GVK:       schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind},
+		Namespace: a.Key.Namespace,
+	}
+	if a.Ours {
+		scope.Labels = w.labels
+	} else {
+		scope.Name = a.Key.Name
+	}
+	return scope
+}
+
+// add opens a watch, once.
+func (w *watches) add(scope cluster.Scope) {
+	if w.open[scope] {
+		return
+	}
+	w.open[scope] = true
+	go w.client.Watch(w.ctx, scope, w.seen)
 }

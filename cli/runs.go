@@ -75,21 +75,28 @@ func (f *runFlags) sink(s streams, graphs []progress.Graph) progress.Sink {
 	if f.output == "json" {
 		return progress.NewJSON(s.out, time.Now)
 	}
-	if colored(s.err) {
-		if file, ok := s.err.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-			return progress.NewLive(progress.Terminal{
-				Writer: file, Color: true, Now: time.Now,
-				Size: func() (width, height int) {
-					width, height, err := term.GetSize(int(file.Fd()))
-					if err != nil {
-						return 0, 0
-					}
-					return width, height
-				},
-			}, graphs)
-		}
+	if t, ok := terminal(s.err); ok {
+		return progress.NewLive(t, graphs)
 	}
 	return progress.NewLines(s.err, graphs)
+}
+
+// terminal is the terminal that w is, if a tree may be drawn on it.
+func terminal(w io.Writer) (progress.Terminal, bool) {
+	file, ok := w.(*os.File)
+	if !ok || !colored(w) || !term.IsTerminal(int(file.Fd())) {
+		return progress.Terminal{}, false
+	}
+	return progress.Terminal{
+		Writer: file, Color: true, Now: time.Now,
+		Size: func() (width, height int) {
+			width, height, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 0, 0
+			}
+			return width, height
+		},
+	}, true
 }
 
 // runEach runs graphs beside each other, tells the sink, and gives how it ended

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -25,6 +26,8 @@ type statusOptions struct {
 	clusterFlags
 	output        string
 	allNamespaces bool
+	watch, wait   bool
+	timeout       time.Duration
 }
 
 func newStatus(s streams) *cobra.Command {
@@ -38,15 +41,24 @@ aren't. Nothing is written: a node that an apply would change says so.
 With -f, the graphs are ResourceGraphs and the graphs of instances. With names,
 they are those of the namespace: as the ResourceGraph in the cluster says, or where
 there is none, by the record of what was applied, which knows each object but not
-how it should be. With neither, the graphs that were applied from here are listed:
-those of the namespace, or with -A those of all.
+how it should be. With neither, the graphs are listed that were executed, from here
+or in the cluster: those of the namespace, or with -A those of all.
+
+With --watch, graphs are shown as they are and then whatever changes, until an
+interrupt: on a terminal as a tree that is drawn anew, elsewhere by a line for each
+change, with -o json by a JSON object for each state of a graph. With --wait that
+ends when everything is ready, or after --timeout. A node that was applied by a run
+which is under way counts as applied; the graph is ready when the run says so.
 
 The exit code is 0 if everything is ready, 1 if not, and 2 if the cluster couldn't
 be asked or has no such graph.`,
 		Example: `  pequod status -f app.yaml -p platforms/
   pequod status web-1b2c3d4e -n shop
   pequod status -n shop
-  pequod status -A`,
+  pequod status -A
+
+  # Look on while the applier executes a graph, until everything is ready
+  pequod status web-1b2c3d4e -n shop --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.Flags().Changed("filename") {
 				return errors.New("status takes names or -f, not both")
@@ -64,6 +76,9 @@ be asked or has no such graph.`,
 	fl.Lookup("namespace").Usage = "namespace of the graphs that are named, and of graphs and instances that name none"
 	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(statusFormats, ", "))
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
+	fl.BoolVarP(&o.watch, "watch", "w", false, "show what changes, until an interrupt")
+	fl.BoolVar(&o.wait, "wait", false, "show what changes, until everything is ready")
+	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long --wait waits; 0 means without end")
 	cmd.ValidArgsFunction = completeGraphs(s, &o.clusterFlags, &o.namespace)
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(statusFormats, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -75,6 +90,9 @@ func (o *statusOptions) run(ctx context.Context, s streams, names []string) erro
 	}
 	if err := validNames(o.namespace, names); err != nil {
 		return err
+	}
+	if o.watch || o.wait {
+		return o.follow(ctx, s, names)
 	}
 	if len(names) == 0 && len(o.filenames) == 0 {
 		return o.list(ctx, s)

@@ -15,10 +15,12 @@ import (
 // applied so.
 type decision struct {
 	unchanged bool
-	drift     *Application
-	wait      string
-	failure   *Failure
-	apply     *Application
+	// unrecorded says of an unchanged object that it isn't recorded so.
+	unrecorded bool
+	drift      *Application
+	wait       string
+	failure    *Failure
+	apply      *Application
 }
 
 // decide compares an object with what is wanted. It looks at nothing but what
@@ -47,6 +49,9 @@ func (e *Engine) decide(n *node, seen *observed) decision {
 		if asApplied && entry.Live == seen.live && seen.mine {
 			return decision{unchanged: true}
 		}
+		if e.opts.ReadOnly && !asApplied && seen.mine && e.underWay() && entry.Live != seen.live {
+			return decision{unchanged: true, unrecorded: true}
+		}
 		want.Drift = asApplied
 		if want.Drift && e.opts.ReportDrift {
 			return decision{unchanged: true, drift: want}
@@ -70,6 +75,10 @@ func (e *Engine) decide(n *node, seen *observed) decision {
 	want.HandOver = seen.replicas && !wantsReplicas(n.want.object)
 	return decision{apply: want}
 }
+
+// underWay says that somebody else executes the graph, or began to: the intent is
+// recorded, and what came of it isn't. What changed since is taken for their work.
+func (e *Engine) underWay() bool { return e.intent && !e.saved.Complete }
 
 // mirrored says whether an object is one that is only watched.
 func (e *Engine) mirrored(n *node, seen *observed) bool {

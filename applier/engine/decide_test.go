@@ -119,6 +119,46 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// Whoever only looks takes what changed since the intent was recorded for the work
+// of the run that recorded it.
+func TestDecideUnderWay(t *testing.T) {
+	begun := func(recorded *inventory.Inventory, policy string) *inventory.Inventory {
+		b := newBench(t, "{"+withPolicy(policy)+"}", recorded, Options{})
+		inv := b.Inventory()
+		inv.Complete = false
+		return inv
+	}
+	done := newBench(t, oneNode, nil, Options{}).complete()
+	const other = "fieldManager: pequod, timeout: 1m" // another revision of the same object
+	changed := strings.Replace(withPolicy(other), `data: {a: "1"}`, `data: {a: "2"}`, 1)
+	beganChange := newBench(t, "{"+changed+"}", done, Options{}).Inventory()
+	beganChange.Complete = false
+	for _, test := range []struct {
+		name, spec string
+		stored     *inventory.Inventory
+		readOnly   bool
+		value      string
+		want       string
+		unrecorded bool
+	}{
+		{"made by the run", withPolicy(other), begun(nil, other), true, "1", "unchanged", true},
+		{"made by a run of ours", withPolicy(other), begun(nil, other), false, "1", "apply", false},
+		{"made by a run that nobody recorded", withPolicy(other), nil, true, "1", "apply", false},
+		{"made by another revision", withPolicy(other), begun(nil, "mode: Apply"), true, "1", "apply", false},
+		{"not yet changed by the run", changed, beganChange, true, "1", "apply", false},
+		{"changed by the run", changed, beganChange, true, "2", "unchanged", true},
+		{"changed by others, and recorded", oneNode, done, true, "2", "apply, drift, force", false},
+	} {
+		b := newBench(t, "{"+test.spec+"}", test.stored, Options{ReadOnly: test.readOnly})
+		n := b.byID["a"]
+		b.want(n)
+		d := b.decide(n, b.look(n.key, configMap(t, self, "a", "u-a", 5, test.value)))
+		if got := d.String(); got != test.want || d.unrecorded != test.unrecorded {
+			t.Errorf("%s: %s, unrecorded %t; want %s, %t", test.name, got, d.unrecorded, test.want, test.unrecorded)
+		}
+	}
+}
+
 func TestDecideReplicas(t *testing.T) {
 	const spec = `graph: {nodes: [{id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {paused: true}}}]}`
 	for manager, want := range map[string]string{"pequod": "apply, hand over", "hpa": "apply"} {

@@ -47,6 +47,8 @@ type node struct {
 	shown   Status // as the last step reported it
 	touched bool   // the status may be another than shown
 	lost    bool   // it failed for good, or waits for one that has
+	// unrecorded nodes were applied by a run that hasn't recorded it yet.
+	unrecorded bool
 	// stale nodes are judged anew by the next step, others when it is time to.
 	stale bool
 	due   time.Time

@@ -81,6 +81,12 @@ func (e *Engine) Statuses() []Status {
 	return all
 }
 
+// Unrecorded says that an engine that is ReadOnly sees the work of a run that
+// hasn't come to its end.
+func (e *Engine) Unrecorded() bool {
+	return slices.ContainsFunc(e.nodes, func(n *node) bool { return n.unrecorded })
+}
+
 // Needs gives the ids of the nodes that each node waits for.
 func (e *Engine) Needs() map[string][]string {
 	needs := make(map[string][]string, len(e.nodes))

@@ -54,6 +54,7 @@ func (e *Engine) visit(n *node) {
 		return
 	}
 	d := e.decide(n, seen)
+	n.unrecorded = d.unrecorded
 	e.reportDrift(n, seen, d.drift)
 	switch {
 	case d.unchanged:

@@ -3,6 +3,9 @@
 // terminal up to date, and [JSON] writes a stream of events. [Summary] says at
 // the end how it went, and names each object that isn't as it should be.
 //
+// Graphs that somebody else runs are shown as they are, state after state: by
+// [Live] as well, and by [States] a line for each change.
+//
 // The package prints what the applier tells it. It decides nothing, and reads
 // neither the environment nor the terminal.
 package progress

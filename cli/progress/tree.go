@@ -22,7 +22,9 @@ type branch struct {
 	Graph
 	began time.Time
 	end   *End
-	rows  []*row
+	// seen is set where the graph isn't run but watched: how it was seen last.
+	seen *seen
+	rows []*row
 	index map[string]*row // by id, or by key for objects that left
 }
 
@@ -61,13 +63,20 @@ func (t *tree) change(graph inventory.Owner, e applier.Event) {
 	if b == nil {
 		return
 	}
-	key := cmp.Or(e.ID, "\x00"+e.Key.String())
+	key := rowKey(e.Status)
 	r := b.index[key]
 	if r == nil {
 		r = &row{}
 		b.rows = append(b.rows, r)
 		b.index[key] = r
 	}
+	r.change(e)
+}
+
+// rowKey tells rows of a graph apart.
+func rowKey(s engine.Status) string { return cmp.Or(s.ID, "\x00"+s.Key.String()) }
+
+func (r *row) change(e applier.Event) {
 	r.status = e.Status
 	switch e.Phase {
 	case v1alpha1.NodePending, v1alpha1.NodeBlocked:
@@ -128,7 +137,7 @@ func (t *tree) lines(now time.Time, width int, short bool) []line {
 	var lines []line
 	for _, b := range t.graphs {
 		lines = append(lines, b.title(now))
-		if short && b.end != nil && b.end.Ready() {
+		if short && b.ready() {
 			continue
 		}
 		lines = append(lines, b.lines(now, width, short)...)
@@ -136,11 +145,17 @@ func (t *tree) lines(now time.Time, width int, short bool) []line {
 	return lines
 }
 
-// title names the graph, and for how long it has been worked on.
+// ready says that there is nothing about a graph that anybody has to look at.
+func (b *branch) ready() bool { return b.seen != nil && b.seen.ready || b.end != nil && b.end.Ready() }
+
+// title names the graph, and how it is, or for how long it has been worked on.
 func (b *branch) title(now time.Time) line {
 	l := line{{bold, b.Owner.String()}}
 	if b.Source != "" {
 		l = append(l, span{"", " (" + oneLine(b.Source) + ")"})
+	}
+	if b.seen != nil {
+		return append(l, span{b.seen.style(), "  " + b.seen.text})
 	}
 	if b.end != nil {
 		style := green

@@ -32,7 +32,7 @@ func state(s engine.Status) (word, detail string) {
 	case v1alpha1.NodeReady:
 		detail = string(s.Op)
 		if s.Drifted {
-			detail += ", " + driftText
+			detail = strings.TrimPrefix(detail+", "+driftText, ", ")
 		}
 	case v1alpha1.NodeDeleting:
 		detail = strings.TrimPrefix(strings.TrimPrefix(detail, "is being deleted"), ", ")

@@ -22,7 +22,7 @@ type Graph struct {
 	// Source says where the nodes are known from: given, cluster or inventory.
 	Source applier.Source `json:"source"`
 	Ready  bool           `json:"ready"`
-	// Unfinished says that no run of what is recorded came to its end.
+	// Unfinished says that a run began that hasn't come to its end.
 	Unfinished bool   `json:"unfinished,omitempty"`
 	Nodes      []Node `json:"nodes"`
 	// Outputs are those that can be told; UnknownOutputs says why the others can't.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,6 +109,25 @@ func TestWriteTreeColor(t *testing.T) {
 		"\x1b[2mwave 1\x1b[0m\n└── claim  PersistentVolumeClaim/db  \x1b[32mready\x1b[0m\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Somebody executes the graph, or did until it was stopped.
+func TestUnfinished(t *testing.T) {
+	for source, want := range map[applier.Source]string{
+		applier.SourceCluster:   "(a run is under way, or wasn't finished)",
+		applier.SourceGiven:     "(a run is under way, or wasn't finished)",
+		applier.SourceInventory: "(by the record of a run that wasn't finished)",
+	} {
+		s := states()[1]
+		s.Ready, s.Unfinished, s.Source = false, true, source
+		var b bytes.Buffer
+		if err := statusview.WriteTree(&b, statusview.NewReport([]*applier.State{s}), statusview.Tree{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := strings.Cut(b.String(), "\n"); got != "shop/db: not ready, 1 of 1 ready "+want {
+			t.Errorf("%s: %s", source, got)
+		}
 	}
 }
 

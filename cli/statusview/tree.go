@@ -58,6 +58,8 @@ func (t Tree) graph(b *strings.Builder, g Graph) {
 	}
 	fmt.Fprintf(b, "%s: %s, %d of %d ready", t.paint(bold, text(g.Namespace+"/"+g.Name)), t.paint(style, verdict), ready, len(g.Nodes))
 	switch {
+	case g.Unfinished && g.Source != applier.SourceInventory:
+		b.WriteString(" (a run is under way, or wasn't finished)")
 	case g.Unfinished:
 		b.WriteString(" (by the record of a run that wasn't finished)")
 	case g.Source == applier.SourceInventory:
