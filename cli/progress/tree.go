@@ -23,8 +23,8 @@ type branch struct {
 	began time.Time
 	end   *End
 	// seen is set where the graph isn't run but watched: how it was seen last.
-	seen *seen
-	rows []*row
+	seen  *seen
+	rows  []*row
 	index map[string]*row // by id, or by key for objects that left
 }
 

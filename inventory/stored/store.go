@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -122,6 +123,9 @@ func answer(result rest.Result) ([]byte, error) {
 }
 
 func path(namespace string) string {
+	if namespace == "" { // all of them
+		return "/apis/" + v1alpha1.GroupVersion.String() + "/resourcegraphs"
+	}
 	return "/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/" + namespace + "/resourcegraphs"
 }
 
@@ -240,7 +244,8 @@ func same(a, b *v1alpha1.Inventory) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// List reads all inventories of a namespace. With an error about some of them
+// List reads all inventories of a namespace, "" for all namespaces, sorted by their
+// owners. With an error about some of them
 // it returns the others.
 func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
 	inventories, problems := s.maps.List(ctx, namespace)
@@ -257,11 +262,12 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 	}
 	for _, rg := range list.Items {
 		if in := rg.Status.Inventory; in != nil && in.ConfigMap == "" {
-			inv := inventory.OfStatus(inventory.Owner{Namespace: namespace, Name: rg.Name}, in)
+			inv := inventory.OfStatus(inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, in)
 			// A ConfigMap that was left beside it counts no more.
 			inventories = slices.DeleteFunc(inventories, func(old *inventory.Inventory) bool { return old.Owner == inv.Owner })
 			inventories = append(inventories, inv)
 		}
 	}
+	slices.SortFunc(inventories, func(a, b *inventory.Inventory) int { return strings.Compare(a.Owner.String(), b.Owner.String()) })
 	return inventories, problems
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,6 +107,10 @@ func TestStore(t *testing.T) {
 	list, err := s.List(t.Context(), c.Namespace)
 	if err != nil || len(list) != 1 || list[0].Owner != owner || len(list[0].Entries) != 1 {
 		t.Errorf("list: %v %v", list, err)
+	}
+	all, err := s.List(t.Context(), "")
+	if err != nil || !slices.ContainsFunc(all, func(inv *inventory.Inventory) bool { return inv.Owner == owner && inv.Revision == "r2" }) {
+		t.Errorf("list of all namespaces: %v %v", all, err)
 	}
 	if err := s.Remove(t.Context(), load()); err != nil {
 		t.Fatal(err)
