@@ -21,11 +21,14 @@ BENCH_CLUSTER_FLAGS ?=
 # keeps its data there; -nodes and -port are others.
 CLUSTER_FLAGS ?=
 
+# Flags of make demo-cluster: -keep leaves everything running until Ctrl-C.
+DEMO_FLAGS ?=
+
 # What `make generate` writes, and nothing else does.
 GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help manifests install run deploy undeploy demo build test soak lint generate verify bench bench-cluster cluster testcluster parity
+.PHONY: help manifests install run deploy undeploy demo build test soak lint generate verify bench bench-cluster cluster demo-cluster testcluster parity
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +120,9 @@ bench-cluster: ## Measure the applier against a bare program, on one control pla
 
 cluster: ## Run a Kubernetes control plane until Ctrl-C; CLUSTER_FLAGS tune it
 	@binary=$$($(GO) run ./clustertest/cmd/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)
+
+demo-cluster: ## Show it all on such a cluster, to a WebService that is ready; DEMO_FLAGS=-keep keeps it
+	@$(GO) build -o bin/demo-cluster ./clustertest/demo && exec bin/demo-cluster $(DEMO_FLAGS)
 
 testcluster: ## Build that control plane, which takes minutes the first time
 	@$(GO) run ./clustertest/cmd/buildcluster -kubectl >/dev/null

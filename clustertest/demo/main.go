@@ -1,0 +1,45 @@
+// Command demo shows Pequod from nothing to a WebService that is ready:
+// `make demo-cluster` runs it. It builds the programs and a Kubernetes control
+// plane, installs the applier, renders an instance, hands the graph to the
+// applier and shows how it gets ready. What it does are commands, which it
+// prints: whoever wants to can type them.
+//
+// No container runs in that control plane. So the applier runs beside it, as the
+// account that was installed, with the rights of that account and no others.
+//
+// It ends by itself and leaves nothing behind but what was compiled, in bin/;
+// with -keep everything goes on until an interrupt.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	d := demo{out: os.Stdout, err: os.Stderr}
+	flag.BoolVar(&d.keep, "keep", false, "keep everything running until an interrupt, to go on by hand")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "demo: unexpected argument %q\n", flag.Arg(0))
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks to stop; the next one ends the process, and the
+	// control plane with it.
+	context.AfterFunc(ctx, stop)
+	err := d.run(ctx)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		fmt.Fprintln(os.Stderr, "demo: interrupted")
+		os.Exit(130)
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
+		os.Exit(1)
+	}
+}
