@@ -3,6 +3,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,15 +15,18 @@ import (
 
 // seen is how a graph was seen last.
 type seen struct {
-	ready bool
-	text  string
+	ready, failed bool
+	text          string
 }
 
 func (s *seen) style() string {
-	if s.ready {
+	switch {
+	case s.ready:
 		return green
+	case s.failed:
+		return red
 	}
-	return red
+	return yellow
 }
 
 // goneText is all that there is to say of a graph that was deleted.
@@ -40,8 +44,8 @@ func verdict(s *applier.State) string {
 	switch {
 	case s.Ready:
 		return "ready, " + text
-	case s.Unfinished:
-		return "not ready, " + text + " (a run is under way, or wasn't finished)"
+	case s.Unfinished && ready == len(s.Nodes):
+		return "not ready, " + text + ", and the run isn't finished"
 	}
 	return "not ready, " + text
 }
@@ -143,7 +147,9 @@ func (l *Live) Show(s *applier.State) {
 		return
 	}
 	now, first, was := l.term.Now(), b.seen == nil, b.index
-	b.seen = &seen{s.Ready, verdict(s)}
+	b.seen = &seen{ready: s.Ready, text: verdict(s), failed: slices.ContainsFunc(s.Nodes, func(n applier.NodeState) bool {
+		return n.Phase == v1alpha1.NodeFailed
+	})}
 	b.rows, b.index = nil, map[string]*row{}
 	for _, n := range s.Nodes {
 		status := shownStatus(n)
