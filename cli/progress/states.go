@@ -57,7 +57,8 @@ func shownStatus(n applier.NodeState) engine.Status {
 	return s
 }
 
-// States prints how graphs are, and then a line for each change.
+// States prints how graphs are, and then a line for each change. Whether a graph
+// is ready is said after what made it so.
 type States struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -88,8 +89,7 @@ func (l *States) Show(s *applier.State) {
 	was := l.shown[s.Owner]
 	is := &shownGraph{ready: s.Ready, nodes: map[string]shownNode{}}
 	if was == nil {
-		fmt.Fprintf(l.w, "%s: %s\n", s.Owner, verdict(s))
-		was = &shownGraph{ready: s.Ready}
+		was = &shownGraph{ready: !s.Ready}
 	}
 	here := map[inventory.Key]bool{}
 	for _, n := range s.Nodes {

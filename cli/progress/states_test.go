@@ -33,6 +33,7 @@ func seenStates() (seconds []float64, states []*applier.State) {
 	add(3, false, true, config, progressing("1 of 2 replicas available"), blocked)
 	add(3, false, true, config, progressing("1 of 2 replicas available"), blocked)
 	ready := node("deployment", v1alpha1.NodeReady, engine.Unchanged, "")
+	add(3.8, false, true, config, ready)
 	add(4, true, false, config, ready)
 	drifted := config
 	drifted.Drifted = true
@@ -51,10 +52,10 @@ func TestStates(t *testing.T) {
 	}
 	l.Gone(shop)
 	l.Close()
-	want := `shop/web-1234abcd: not ready, 1 of 3 ready
-config (ConfigMap shop/web): ready
+	want := `config (ConfigMap shop/web): ready
 deployment (Deployment.apps shop/web): pending: isn't applied
 ingress (Ingress.networking.k8s.io shop/web): blocked: waits for deployment
+shop/web-1234abcd: not ready, 1 of 3 ready
 deployment (Deployment.apps shop/web): progressing: 0 of 2 replicas available
 deployment (Deployment.apps shop/web): progressing: 1 of 2 replicas available
 deployment (Deployment.apps shop/web): ready
@@ -72,9 +73,9 @@ shop/web-1234abcd: gone
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	b.Reset()
-	NewStates(&b, true).Show(states[4])
-	want = "shop/web-1234abcd: ready, 2 of 2 ready\nshop/web-1234abcd: config (ConfigMap shop/web): ready\n" +
-		"shop/web-1234abcd: deployment (Deployment.apps shop/web): ready\n"
+	NewStates(&b, true).Show(states[5])
+	want = "shop/web-1234abcd: config (ConfigMap shop/web): ready\n" +
+		"shop/web-1234abcd: deployment (Deployment.apps shop/web): ready\nshop/web-1234abcd: ready, 2 of 2 ready\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("of several (-want +got):\n%s", diff)
 	}
