@@ -35,6 +35,9 @@ type session struct {
 	cluster bool
 	// namespace is one that is there, empty.
 	namespace string
+	// clusterFrom is the command from which on the cluster can be reached: what
+	// stands before it needs none. Empty, it always can.
+	clusterFrom string
 	// applierFrom is the command from which on the applier runs: no container
 	// does in the cluster, so it runs beside it.
 	applierFrom string
@@ -46,7 +49,7 @@ var sessions = []session{
 		"make build":                   "the session is run with what it builds, made under another name",
 		`export PATH="$PWD/bin:$PATH"`: "the session has a path of its own",
 	}},
-	{doc: "docs/tutorial.md"},
+	{doc: "docs/tutorial.md", cluster: true, clusterFrom: "pequod install", applierFrom: "kubectl create serviceaccount pequod"},
 	{doc: "docs/platform-engineer-guide.md"},
 	{doc: "docs/cue-modules.md"},
 	{doc: "docs/policy.md"},
@@ -196,9 +199,21 @@ func (s session) withCluster(t *testing.T, bin string, run *docsession.Session) 
 	}
 	tools := t.TempDir()
 	clustertest.Kubectl(t, tools)
-	run.Env = append(run.Env, "KUBECONFIG="+own.Kubeconfig,
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	run.Env = append(run.Env, "KUBECONFIG="+kubeconfig,
 		"PATH="+strings.Join([]string{bin, tools, os.Getenv("PATH")}, string(os.PathListSeparator)))
+	reach := func() {
+		if err := os.Symlink(own.Kubeconfig, kubeconfig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.clusterFrom == "" {
+		reach()
+	}
 	run.Before = func(command string) {
+		if command == s.clusterFrom {
+			reach()
+		}
 		if command == s.applierFrom {
 			runApplier(t, bin, own)
 		}
