@@ -27,6 +27,9 @@ type State struct {
 	Ready bool
 	// Unfinished says that a run of the graph began that hasn't come to its end.
 	Unfinished bool
+	// Cause is what the applier in the cluster says of a graph that it executes, as
+	// far as it is about no single node: why nothing is done, for instance.
+	Cause string
 	// Nodes are in the order of the graph, and then there are the objects that
 	// left it and are still there, without an ID.
 	Nodes []NodeState
@@ -86,6 +89,7 @@ func (a *Applier) StatusOf(ctx context.Context, owner inventory.Owner) (*State, 
 		state, err := a.status(ctx, rg, stored)
 		if err == nil {
 			state.Source = SourceCluster
+			state.told(rg)
 		}
 		return state, err
 	case stored.Revision == "":

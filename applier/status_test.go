@@ -27,6 +27,9 @@ func stateLines(t *testing.T, state *applier.State, err error) []string {
 		lines[0] = "ready"
 	}
 	lines[0] += " by " + string(state.Source)
+	if state.Cause != "" {
+		lines[0] += ": " + state.Cause
+	}
 	for _, n := range state.Nodes {
 		line := n.ID + ": " + string(n.Phase)
 		if n.ID == "" {
@@ -133,6 +136,14 @@ func TestStatusCause(t *testing.T) {
 	})
 }
 
+func remove(t *testing.T, c *clustertest.Cluster) error {
+	client, err := c.Resource("platform.pequod.io/v1alpha1", "ResourceGraph", "")
+	if err != nil {
+		return err
+	}
+	return client.Delete(t.Context(), "web", metav1.DeleteOptions{})
+}
+
 // TestStatusOfResourceGraph takes the spec from the cluster where it is there.
 func TestStatusOfResourceGraph(t *testing.T) {
 	t.Parallel()
@@ -146,7 +157,12 @@ spec:
   group: platform.pequod.io
   names: {kind: ResourceGraph, plural: resourcegraphs}
   scope: Namespaced
-  versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 ---
 apiVersion: platform.pequod.io/v1alpha1
 kind: ResourceGraph
@@ -161,10 +177,47 @@ spec:
       resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: b}}
 `)
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
-	state, err := a.StatusOf(t.Context(), owner)
-	if diff := cmp.Diff([]string{"not ready by cluster", "config: Pending; isn't applied"}, stateLines(t, state, err)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	check := func(cause, config string) {
+		t.Helper()
+		state, err := a.StatusOf(t.Context(), owner)
+		if diff := cmp.Diff([]string{"not ready by cluster" + cause, "config: " + config}, stateLines(t, state, err)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
+	change := func(patch string, subresource ...string) {
+		t.Helper()
+		client, err := c.Resource("platform.pequod.io/v1alpha1", "ResourceGraph", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Patch(t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresource...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const absent = "Pending; isn't applied"
+	check(": no applier has seen it yet", absent)
+	// What the applier says is believed of the revision that it has seen.
+	generation := func() int64 { return c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", "web").GetGeneration() }
+	says := func(node string) string {
+		return fmt.Sprintf(`{"status": {"observedGeneration": %d, "nodeStates": %s, "conditions": [
+			{"type": "Stalled", "status": "True", "reason": "X", "message": "there is no account", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`, generation(), node)
+	}
+	change(says("{}"), "status")
+	check(": there is no account", absent)
+	change(says(`{"config": {"phase": "Failed", "message": "is forbidden"}}`), "status")
+	check("", "Failed; is forbidden")
+	change(`{"spec": {"deletionPolicy": "Delete"}}`)
+	check(": the applier hasn't seen this revision yet", absent)
+	change(`{"metadata": {"labels": {"pequod.io/paused": "true"}}}`)
+	check(": is paused", absent)
+	change(`{"spec": {"suspend": true}}`)
+	check(": is suspended", absent)
+	change(`{"metadata": {"finalizers": ["example.com/held"]}}`)
+	if err := remove(t, c); err != nil {
+		t.Fatal(err)
+	}
+	check(": is being deleted", absent)
+	change(`{"metadata": {"finalizers": null}}`)
 	if _, err := a.StatusOf(t.Context(), inventory.Owner{Namespace: c.Namespace, Name: "other"}); !errors.Is(err, applier.ErrNoGraph) {
 		t.Errorf("a graph that there isn't: %v", err)
 	}

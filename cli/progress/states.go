@@ -40,14 +40,18 @@ func verdict(s *applier.State) string {
 			ready++
 		}
 	}
-	text := fmt.Sprintf("%d of %d ready", ready, len(s.Nodes))
-	switch {
-	case s.Ready:
-		return "ready, " + text
-	case s.Unfinished && ready == len(s.Nodes):
-		return "not ready, " + text + ", and the run isn't finished"
+	text := "not ready"
+	if s.Ready {
+		text = "ready"
 	}
-	return "not ready, " + text
+	text += fmt.Sprintf(", %d of %d ready", ready, len(s.Nodes))
+	if s.Unfinished && ready == len(s.Nodes) {
+		text += ", and the run isn't finished"
+	}
+	if s.Cause != "" {
+		text += "; " + oneLine(s.Cause)
+	}
+	return text
 }
 
 // shownStatus is a node's state without what a run did to it: nobody saw that.
@@ -69,6 +73,7 @@ type States struct {
 // shownGraph is what was printed of a graph last.
 type shownGraph struct {
 	ready bool
+	cause string
 	nodes map[string]shownNode
 }
 
@@ -87,7 +92,7 @@ func (l *States) Show(s *applier.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.shown[s.Owner]
-	is := &shownGraph{ready: s.Ready, nodes: map[string]shownNode{}}
+	is := &shownGraph{ready: s.Ready, cause: s.Cause, nodes: map[string]shownNode{}}
 	if was == nil {
 		was = &shownGraph{ready: !s.Ready}
 	}
@@ -106,7 +111,7 @@ func (l *States) Show(s *applier.State) {
 			l.line(s.Owner, old.subject, goneText)
 		}
 	}
-	if was.ready != is.ready {
+	if was.ready != is.ready || was.cause != is.cause {
 		fmt.Fprintf(l.w, "%s: %s\n", s.Owner, verdict(s))
 	}
 	l.shown[s.Owner] = is

@@ -29,6 +29,7 @@ func seenStates() (seconds []float64, states []*applier.State) {
 		return node("deployment", v1alpha1.NodeProgressing, engine.Unchanged, message)
 	}
 	add(0, false, false, config, node("deployment", v1alpha1.NodePending, "", "isn't applied"), blocked)
+	states[0].Cause = "no applier has seen it yet"
 	add(1, false, true, config, progressing("0 of 2 replicas available"), blocked)
 	add(3, false, true, config, progressing("1 of 2 replicas available"), blocked)
 	add(3, false, true, config, progressing("1 of 2 replicas available"), blocked)
@@ -55,8 +56,9 @@ func TestStates(t *testing.T) {
 	want := `config (ConfigMap shop/web): ready
 deployment (Deployment.apps shop/web): pending: isn't applied
 ingress (Ingress.networking.k8s.io shop/web): blocked: waits for deployment
-shop/web-1234abcd: not ready, 1 of 3 ready
+shop/web-1234abcd: not ready, 1 of 3 ready; no applier has seen it yet
 deployment (Deployment.apps shop/web): progressing: 0 of 2 replicas available
+shop/web-1234abcd: not ready, 1 of 3 ready
 deployment (Deployment.apps shop/web): progressing: 1 of 2 replicas available
 deployment (Deployment.apps shop/web): ready
 ingress (Ingress.networking.k8s.io shop/web): gone

@@ -23,8 +23,10 @@ type Graph struct {
 	Source applier.Source `json:"source"`
 	Ready  bool           `json:"ready"`
 	// Unfinished says that a run began that hasn't come to its end.
-	Unfinished bool   `json:"unfinished,omitempty"`
-	Nodes      []Node `json:"nodes"`
+	Unfinished bool `json:"unfinished,omitempty"`
+	// Cause is what the applier in the cluster says of the graph as a whole.
+	Cause string `json:"cause,omitempty"`
+	Nodes []Node `json:"nodes"`
 	// Outputs are those that can be told; UnknownOutputs says why the others can't.
 	Outputs        map[string]any    `json:"outputs,omitempty"`
 	UnknownOutputs map[string]string `json:"unknownOutputs,omitempty"`
@@ -69,7 +71,7 @@ func NewReport(states []*applier.State) Report {
 	for _, s := range states {
 		g := Graph{
 			Namespace: s.Owner.Namespace, Name: s.Owner.Name, Source: s.Source, Ready: s.Ready,
-			Unfinished: s.Unfinished, Nodes: []Node{}, Outputs: s.Outputs,
+			Unfinished: s.Unfinished, Cause: s.Cause, Nodes: []Node{}, Outputs: s.Outputs,
 		}
 		for name, err := range s.Unknown {
 			if g.UnknownOutputs == nil {

@@ -120,12 +120,12 @@ func TestUnfinished(t *testing.T) {
 		applier.SourceInventory: "(by the record of a run that wasn't finished)",
 	} {
 		s := states()[1]
-		s.Ready, s.Unfinished, s.Source = false, true, source
+		s.Ready, s.Unfinished, s.Source, s.Cause = false, true, source, "no\nway"
 		var b bytes.Buffer
 		if err := statusview.WriteTree(&b, statusview.NewReport([]*applier.State{s}), statusview.Tree{}); err != nil {
 			t.Fatal(err)
 		}
-		if got, _, _ := strings.Cut(b.String(), "\n"); got != "shop/db: not ready, 1 of 1 ready "+want {
+		if got, _, _ := strings.Cut(b.String(), "\n"); got != "shop/db: not ready, 1 of 1 ready "+want+"; no\\nway" {
 			t.Errorf("%s: %s", source, got)
 		}
 	}

@@ -65,6 +65,9 @@ func (t Tree) graph(b *strings.Builder, g Graph) {
 	case g.Source == applier.SourceInventory:
 		b.WriteString(" (by the record of what was applied)")
 	}
+	if g.Cause != "" {
+		b.WriteString("; " + text(g.Cause))
+	}
 	b.WriteByte('\n')
 	nodes := slices.Clone(g.Nodes)
 	slices.SortStableFunc(nodes, func(x, y Node) int { return cmp.Compare(x.heading(), y.heading()) })
