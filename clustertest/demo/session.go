@@ -25,10 +25,21 @@ type session struct {
 // patience is what a program has to end when it is asked to.
 const patience = 10 * time.Second
 
-// build puts the programs into the session's bin.
+// build compiles the control plane, and puts programs into the session's bin.
 func (s *session) build(ctx context.Context) error {
-	s.say("The programs are built, which takes two minutes the first time.")
+	s.say("Everything is compiled from its sources, which takes minutes the first time and seconds later.")
 	if err := os.Mkdir(s.bin, 0o700); err != nil {
+		return err
+	}
+	// First the largest, of which kubectl has the rest.
+	if _, err := server.Build(ctx, s.err); err != nil {
+		return err
+	}
+	kubectl, err := server.Kubectl(ctx, s.err)
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(kubectl, filepath.Join(s.bin, "kubectl")); err != nil {
 		return err
 	}
 	const commands = "github.com/pequod-io/pequod/cmd/"
@@ -37,11 +48,7 @@ func (s *session) build(ctx context.Context) error {
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("%s: %w", build, err)
 	}
-	kubectl, err := server.Kubectl(ctx, s.err)
-	if err != nil {
-		return err
-	}
-	return os.Symlink(kubectl, filepath.Join(s.bin, "kubectl"))
+	return nil
 }
 
 // command prints a command and runs it.
