@@ -34,7 +34,7 @@ type call struct {
 // deleteOptions let an object go after its dependents, if it has any.
 func (c call) deleteOptions() []byte {
 	propagation := "Background"
-	if c.kind.awaited {
+	if c.kind == deployments {
 		propagation = "Foreground"
 	}
 	return []byte(`{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"` + propagation + `"}`)

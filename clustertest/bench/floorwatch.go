@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // sight is an event of a watch, with what of it counts.
@@ -12,6 +13,7 @@ type sight struct {
 	Type   string   `json:"type"`
 	Object snapshot `json:"object"`
 	kind   kind
+	at     time.Time
 }
 
 type snapshot struct {
@@ -22,6 +24,7 @@ type snapshot struct {
 	Spec struct {
 		Replicas int64 `json:"replicas"`
 	} `json:"spec"`
+	Data   map[string]string `json:"data"`
 	Status struct {
 		ObservedGeneration int64 `json:"observedGeneration"`
 		UpdatedReplicas    int64 `json:"updatedReplicas"`
@@ -33,14 +36,15 @@ type snapshot struct {
 	} `json:"status"`
 }
 
-// available says whether a Deployment's newest version is.
+// available says whether the newest version of a Deployment is, or whether a
+// ResourceGraph is ready.
 func (s snapshot) available() bool {
 	if s.Status.ObservedGeneration < s.Metadata.Generation || s.Status.UpdatedReplicas < s.Spec.Replicas ||
 		s.Status.AvailableReplicas < s.Spec.Replicas {
 		return false
 	}
 	for _, c := range s.Status.Conditions {
-		if c.Type == "Available" {
+		if c.Type == "Available" || c.Type == "Ready" {
 			return c.Status == "True"
 		}
 	}
@@ -68,6 +72,7 @@ func (f *floor) watch(ctx context.Context, k kind, sights chan<- sight) error {
 			if d.Decode(&s) != nil {
 				return // it ends with the run
 			}
+			s.at = time.Now()
 			select {
 			case sights <- s:
 			case <-ctx.Done():

@@ -20,16 +20,23 @@ const (
 
 // Who does a job.
 const (
-	byFloor   = "floor"
-	byApplier = "applier"
+	byFloor      = "floor"
+	byApplier    = "applier"
+	byController = "controller" // the applier in the cluster, within this process
 )
 
 // job is one run of what is measured.
 type job struct {
 	who, load, verb, namespace, kubeconfig string
+	graphs                                 int    // of the load that is many
+	metrics, probes                        string // of the applier within this process
 }
 
 func (j job) String() string { return j.who + " " + j.verb + " " + j.load }
+
+// many says whether the applier of the job is pequod-applier, which runs already:
+// the process of the job only makes the graphs.
+func (j job) many() bool { return j.load == many }
 
 // took is what a run says of itself.
 type took struct {
@@ -42,15 +49,7 @@ func (j job) do(ctx context.Context) (took, error) {
 	if err != nil {
 		return took{}, err
 	}
-	load, ok := loads[j.load]
-	if !ok {
-		return took{}, fmt.Errorf("unknown case %q", j.load)
-	}
-	run := load.applier
-	if j.who == byFloor {
-		run = load.floor
-	}
-	work, err := run(j, config)
+	work, err := j.prepare(config)
 	if err != nil {
 		return took{}, err
 	}
@@ -62,8 +61,25 @@ func (j job) do(ctx context.Context) (took, error) {
 // work is what is timed; what is prepared before it isn't.
 type work func(context.Context) error
 
-func (l load) floor(j job, config *rest.Config) (work, error) {
-	f, err := newFloor(config, l.objects(j.namespace), j.namespace)
+func (j job) prepare(config *rest.Config) (work, error) {
+	load, known := loads[j.load]
+	switch {
+	case j.many():
+		levels, err := j.levels()
+		if err != nil {
+			return nil, err
+		}
+		return j.floor(config, levels)
+	case !known:
+		return nil, fmt.Errorf("unknown case %q", j.load)
+	case j.who == byFloor:
+		return j.floor(config, load.objects(j.namespace))
+	}
+	return load.applier(j, config)
+}
+
+func (j job) floor(config *rest.Config, levels [][]object) (work, error) {
+	f, err := newFloor(config, levels, j.namespace)
 	if err != nil {
 		return nil, err
 	}

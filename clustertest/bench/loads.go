@@ -31,6 +31,7 @@ var (
 	services        = kind{"v1", "Service", "services", false}
 	deployments     = kind{"apps/v1", "Deployment", "deployments", true}
 	ingresses       = kind{"networking.k8s.io/v1", "Ingress", "ingresses", false}
+	resourceGraphs  = kind{"platform.pequod.io/v1alpha1", "ResourceGraph", "resourcegraphs", true}
 )
 
 // loads are the cases: 60 pairs of ConfigMap and Deployment in 6 levels, and
@@ -61,10 +62,7 @@ func stacks(namespace string) [][]object {
 		name := fmt.Sprintf("app-%d", i)
 		objects = append(objects,
 			newObject(serviceAccounts, namespace, name, map[string]any{}),
-			newObject(services, namespace, name, map[string]any{"spec": map[string]any{
-				"selector": map[string]any{"app": name},
-				"ports":    []any{map[string]any{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}},
-			}}),
+			service(namespace, name),
 			deployment(namespace, name),
 			ingress(namespace, name))
 	}
@@ -77,6 +75,13 @@ func newObject(k kind, namespace, name string, content map[string]any) object {
 		"name": name, "namespace": namespace, "labels": map[string]any{"app.kubernetes.io/name": name, "team": "bench"},
 	}
 	return object{k, name, content}
+}
+
+func service(namespace, name string) object {
+	return newObject(services, namespace, name, map[string]any{"spec": map[string]any{
+		"selector": map[string]any{"app": name},
+		"ports":    []any{map[string]any{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}},
+	}})
 }
 
 func deployment(namespace, name string) object {

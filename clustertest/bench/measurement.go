@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,11 +22,17 @@ import (
 
 // plan says what to measure.
 type plan struct {
-	rounds   int
-	cases    string
-	settle   time.Duration
-	pequod   string
-	profiles string
+	parts       string
+	rounds      int
+	cases       string
+	graphs      []int
+	graphRounds int
+	idle        time.Duration
+	samples     int
+	settle      time.Duration
+	pequod      string
+	controller  string
+	profiles    string
 }
 
 // measurement measures on one control plane.
@@ -37,11 +44,15 @@ type measurement struct {
 	server     int    // the process id of the control plane
 	scratch    string // a directory
 	namespaces int
+	profiled   int
+	as         *rest.Config // the access of pequod-applier
+	rows       []row
 	results    map[what][]pair
 	requests   map[what]map[string]int
+	figures    []figure
 }
 
-// what is a row of the table.
+// what is measured in pairs.
 type what struct{ load, verb string }
 
 // pair is what floor and applier took in the same round.
@@ -51,7 +62,7 @@ type pair struct{ floor, applier sample }
 type sample struct {
 	work, process, cpu time.Duration
 	server             time.Duration // of CPU
-	peakMiB            float64
+	peakMiB, heapMiB   float64
 }
 
 func newMeasurement(kubeconfig, scratch string, server int, p plan) (*measurement, error) {
@@ -67,8 +78,35 @@ func newMeasurement(kubeconfig, scratch string, server int, p plan) (*measuremen
 	}, err
 }
 
-// all warms up, measures in rounds, counts, and prints.
+// parts are what can be measured, in this order.
+var parts = []string{"cli", "graphs", "idle", "reconciles", "reactions"}
+
+// all measures part by part, and prints.
 func (m *measurement) all(ctx context.Context) error {
+	asked := map[string]bool{}
+	for _, part := range strings.Split(m.parts, ",") {
+		if !slices.Contains(parts, part) {
+			return fmt.Errorf("unknown part %q: there are %s", part, strings.Join(parts, ", "))
+		}
+		asked[part] = true
+	}
+	if asked["cli"] {
+		if err := m.cli(ctx); err != nil {
+			return err
+		}
+	}
+	delete(asked, "cli")
+	if len(asked) > 0 {
+		if err := m.inCluster(ctx, asked); err != nil {
+			return err
+		}
+	}
+	m.print(os.Stdout)
+	return nil
+}
+
+// cli warms up, measures in rounds, and counts.
+func (m *measurement) cli(ctx context.Context) error {
 	for _, name := range strings.Split(m.cases, ",") {
 		if _, ok := loads[name]; !ok {
 			return fmt.Errorf("unknown case %q", name)
@@ -88,8 +126,31 @@ func (m *measurement) all(ctx context.Context) error {
 		if err := m.count(ctx, name); err != nil {
 			return err
 		}
+		for _, verb := range []string{create, again, remove} {
+			m.rows = append(m.rows, row{what{name, verb}, loads[name].aims[verb], loads[name].count, "object"})
+		}
 	}
-	m.print(os.Stdout)
+	return nil
+}
+
+// inCluster measures what concerns pequod-applier.
+func (m *measurement) inCluster(ctx context.Context, asked map[string]bool) error {
+	if err := m.buildController(ctx); err != nil {
+		return err
+	}
+	as, err := m.install(ctx)
+	if err != nil {
+		return err
+	}
+	m.as = as
+	if asked["graphs"] {
+		if err := m.manyGraphs(ctx); err != nil {
+			return err
+		}
+	}
+	if asked["idle"] || asked["reconciles"] || asked["reactions"] {
+		return m.standing(ctx, asked)
+	}
 	return nil
 }
 
@@ -171,7 +232,7 @@ func (m *measurement) run(ctx context.Context, j job, round int) (sample, error)
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		s.peakMiB = float64(usage.Maxrss) / 1024
 	}
-	if m.pequod != "" {
+	if m.pequod != "" && !j.many() {
 		s.work = s.process // the program doesn't say what its start took
 		return s, nil
 	}
@@ -185,15 +246,15 @@ func (m *measurement) run(ctx context.Context, j job, round int) (sample, error)
 
 // command is this program again, or the one that is to be measured.
 func (m *measurement) command(ctx context.Context, j job, round int) (*exec.Cmd, error) {
-	if m.pequod != "" && j.who == byApplier {
+	if m.pequod != "" && j.who == byApplier && !j.many() {
 		return m.shipped(ctx, j)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-run", j.who, "-case", j.load, "-verb", j.verb, "-namespace", j.namespace, "-kubeconfig", j.kubeconfig}
-	if m.profiles != "" && j.who == byApplier {
+	args := []string{"-run", j.who, "-case", j.load, "-count", fmt.Sprint(j.graphs), "-verb", j.verb, "-namespace", j.namespace, "-kubeconfig", j.kubeconfig}
+	if m.profiles != "" && j.who == byApplier && !j.many() {
 		args = append(args, "-cpuprofile", filepath.Join(m.profiles, fmt.Sprintf("%s-%s-%d.prof", j.load, j.verb, round)))
 	}
 	return exec.CommandContext(ctx, self, args...), nil

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+
+	"github.com/go-logr/logr"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	applier "github.com/pequod-io/pequod/applier/controller"
+	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
+	"github.com/pequod-io/pequod/applier/program"
+)
+
+// within runs the applier as cmd/pequod-applier does, and writes a profile of its
+// CPU when it is asked to end, and one of what is in its memory beside that.
+func within(ctx context.Context, r job, profile string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", r.kubeconfig)
+	if err != nil {
+		return err
+	}
+	scheme := k8sruntime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	stop, err := startProfile(profile)
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, func() { writeHeap(strings.TrimSuffix(profile, ".prof") + ".heap") })
+	defer stop()
+	return program.Run(ctx, config, program.Options{
+		Name: account, Version: "bench", Log: logr.Discard(), Scheme: scheme,
+		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource(resourceGraphs.resource)},
+		Metrics: program.Metrics{Address: r.metrics}, Probes: r.probes,
+		Election: program.Election{Enabled: true, Namespace: system},
+		Setup: func(m manager.Manager) error {
+			return applier.Setup(m, applier.Options{DefaultServiceAccount: "pequod", Metrics: appliermetrics.New(metrics.Registry)})
+		},
+	})
+}
+
+func writeHeap(path string) {
+	file, err := os.Create(path)
+	if err != nil {
+		return // the profile of the CPU tells why
+	}
+	defer file.Close()
+	runtime.GC()
+	_ = pprof.WriteHeapProfile(file)
+}
