@@ -2,16 +2,11 @@ package controller
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/inventory"
-	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
 // prepared takes in what a run needs to begin.
@@ -55,6 +50,10 @@ func (r *run) start(a *engine.Action) {
 		r.record()
 		return
 	}
+	if a.Verb == engine.Others {
+		r.askOthers(a)
+		return
+	}
 	r.job(func() func() {
 		began := time.Now()
 		o := r.do(context.Background(), a)
@@ -69,48 +68,11 @@ func (r *run) start(a *engine.Action) {
 }
 
 func (r *run) do(ctx context.Context, a *engine.Action) engine.Outcome {
-	switch a.Verb {
-	case engine.Others:
-		claims, err := r.claims(ctx)
-		return engine.Outcome{Claims: claims, Err: err}
-	case engine.Explain:
+	if a.Verb == engine.Explain {
 		message, err := cause.Find(ctx, r.client, a.Object)
 		return engine.Outcome{Message: message, Err: err}
 	}
 	return r.client.Do(ctx, r.d.owner.Selector(), *a)
-}
-
-// claims tells what other graphs of the namespace list: what is handed over to
-// them isn't deleted.
-func (r *run) claims(ctx context.Context) (inventory.Claims, error) {
-	var others []*inventory.Inventory
-	here := map[inventory.Owner]bool{}
-	list := &v1alpha1.ResourceGraphList{}
-	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if err := r.d.c.graphs.Get().Resource("resourcegraphs").Namespace(r.d.key.Namespace).Do(bounded).Into(list); err != nil {
-		return inventory.Claims{}, err
-	}
-	for i := range list.Items {
-		rg := &list.Items[i]
-		if rg.DeletionTimestamp != nil {
-			continue
-		}
-		owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-		others = append(others, &inventory.Inventory{Owner: owner, Entries: engine.Listed(rg, r.namespaced)})
-		if in := rg.Status.Inventory; in != nil {
-			others = append(others, inventory.OfStatus(owner, in))
-			here[owner] = in.ConfigMap == ""
-		}
-	}
-	// Graphs that are executed from outside keep theirs in ConfigMaps.
-	outside, err := configmap.NewStore(r.client.REST()).List(ctx, r.d.key.Namespace)
-	if err != nil && !apierrors.IsForbidden(err) {
-		return inventory.Claims{}, err
-	}
-	// A ConfigMap that was left beside an inventory in a status counts no more.
-	outside = slices.DeleteFunc(outside, func(inv *inventory.Inventory) bool { return here[inv.Owner] })
-	return inventory.ClaimsOn(r.d.owner, append(others, outside...)), nil
 }
 
 // note tells the world what happened to nodes.

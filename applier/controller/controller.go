@@ -23,6 +23,7 @@ type controller struct {
 	identities *identities
 	hub        *hub
 	pool       *pool
+	census     *census
 	events     events.EventRecorder
 	log        logr.Logger
 	now        func() time.Time

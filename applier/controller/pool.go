@@ -15,21 +15,22 @@ type pool struct {
 	each  int // of one graph
 
 	mu      sync.Mutex
-	waiting map[*driver][]func()
-	turns   []*driver // of those that wait, the next one first
-	busy    map[*driver]int
+	waiting map[any][]func()
+	turns   []any // of those that wait, the next one first
+	busy    map[any]int
 	running int
 	idle    sync.Cond // signalled when nothing runs
 }
 
 func newPool(limit int) *pool {
-	p := &pool{limit: limit, each: max(limit*3/4, 1), waiting: map[*driver][]func(){}, busy: map[*driver]int{}}
+	p := &pool{limit: limit, each: max(limit*3/4, 1), waiting: map[any][]func(){}, busy: map[any]int{}}
 	p.idle.L = &p.mu
 	return p
 }
 
-// do has a job of a graph done and doesn't wait for it.
-func (p *pool) do(of *driver, job func()) {
+// do has a job done and doesn't wait for it. It is one of those of a graph's driver,
+// or of an account for all of its graphs.
+func (p *pool) do(of any, job func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.waiting[of]) > 0 || !p.room(of) {
@@ -43,14 +44,14 @@ func (p *pool) do(of *driver, job func()) {
 	go p.work(of, job)
 }
 
-func (p *pool) room(of *driver) bool { return p.running < p.limit && p.busy[of] < p.each }
+func (p *pool) room(of any) bool { return p.running < p.limit && p.busy[of] < p.each }
 
-func (p *pool) began(of *driver) {
+func (p *pool) began(of any) {
 	p.running++
 	p.busy[of]++
 }
 
-func (p *pool) work(of *driver, job func()) {
+func (p *pool) work(of any, job func()) {
 	for job != nil {
 		job()
 		of, job = p.next(of)
@@ -58,7 +59,7 @@ func (p *pool) work(of *driver, job func()) {
 }
 
 // next is the job that is done after one that has ended.
-func (p *pool) next(ended *driver) (*driver, func()) {
+func (p *pool) next(ended any) (any, func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running--; p.busy[ended] == 1 {

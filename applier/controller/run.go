@@ -127,7 +127,7 @@ func (r *run) build(now time.Time) bool {
 	options := engine.Options{
 		Prune: true, AllowEmpty: true, Explain: explainEvery, Backoff: backoff, Fresh: r.fresh,
 		ReportDrift: r.graph != nil && r.graph.Spec.DriftPolicy == v1alpha1.DriftReport,
-		Namespaced:  r.namespaced, NameDrift: true, Orphan: r.goal.verb == abandon,
+		Namespaced:  r.d.c.namespaced, NameDrift: true, Orphan: r.goal.verb == abandon,
 	}
 	if r.goal.verb != execute {
 		r.engine = engine.NewDelete(r.stored, options)
@@ -170,9 +170,10 @@ func (r *run) foreign(e *engine.Engine) string {
 	return ""
 }
 
-// namespaced asks what is known of a kind, and the cluster if it isn't.
-func (r *run) namespaced(gvk schema.GroupVersionKind) (bool, bool) {
-	kind, known := r.d.c.own.Kinds().Known(gvk)
+// namespaced says whether the objects of a kind have a namespace, and whether
+// that is known.
+func (c *controller) namespaced(gvk schema.GroupVersionKind) (bool, bool) {
+	kind, known := c.own.Kinds().Known(gvk)
 	return kind.Namespaced, known
 }
 

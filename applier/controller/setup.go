@@ -66,7 +66,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		events: mgr.GetEventRecorder("pequod-applier"), drivers: map[types.NamespacedName]*driver{}, now: time.Now,
 		identities: newIdentities(client),
 	}
-	c.hub = newHub(c.own, o.Resync)
+	c.hub, c.census = newHub(c.own, o.Resync), newCensus(c)
 	made, err := ctrl.New("resourcegraph", mgr, ctrl.Options{
 		MaxConcurrentReconciles: o.Concurrent, Reconciler: c, SkipNameValidation: new(true),
 	})

@@ -81,8 +81,10 @@ func newMeasurement(kubeconfig, scratch string, server int, p plan) (*measuremen
 // parts are what can be measured, in this order.
 var parts = []string{"cli", "graphs", "idle", "reconciles", "reactions"}
 
-// all measures part by part, and prints.
+// all measures part by part, and prints what it has, even if it doesn't get to
+// the end.
 func (m *measurement) all(ctx context.Context) error {
+	defer m.print(os.Stdout)
 	asked := map[string]bool{}
 	for _, part := range strings.Split(m.parts, ",") {
 		if !slices.Contains(parts, part) {
@@ -97,11 +99,8 @@ func (m *measurement) all(ctx context.Context) error {
 	}
 	delete(asked, "cli")
 	if len(asked) > 0 {
-		if err := m.inCluster(ctx, asked); err != nil {
-			return err
-		}
+		return m.inCluster(ctx, asked)
 	}
-	m.print(os.Stdout)
 	return nil
 }
 
