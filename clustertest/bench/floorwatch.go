@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 )
@@ -18,8 +19,9 @@ type sight struct {
 
 type snapshot struct {
 	Metadata struct {
-		Name       string `json:"name"`
-		Generation int64  `json:"generation"`
+		Name            string `json:"name"`
+		ResourceVersion string `json:"resourceVersion"`
+		Generation      int64  `json:"generation"`
 	} `json:"metadata"`
 	Spec struct {
 		Replicas int64 `json:"replicas"`
@@ -51,36 +53,56 @@ func (s snapshot) available() bool {
 	return false
 }
 
-// watch opens a watch of a kind, which begins with what is there.
+// watch opens a watch of a kind, which begins with what is there. The server
+// ends a watch that it finds slow: then it goes on from what was seen last.
 func (f *floor) watch(ctx context.Context, k kind, sights chan<- sight) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.kinds[k]+"?watch=1", nil)
+	body, err := f.openWatch(ctx, k, "")
 	if err != nil {
 		return err
-	}
-	response, err := f.client.Do(request)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		response.Body.Close()
-		return fmt.Errorf("watch of %s: %s", k.resource, response.Status)
 	}
 	go func() {
-		defer response.Body.Close()
-		for d := json.NewDecoder(response.Body); ; {
-			s := sight{kind: k}
-			if d.Decode(&s) != nil {
+		for last := ""; ; {
+			last = follow(ctx, k, body, sights, last)
+			if body, err = f.openWatch(ctx, k, last); err != nil {
 				return // it ends with the run
-			}
-			s.at = time.Now()
-			select {
-			case sights <- s:
-			case <-ctx.Done():
-				return
 			}
 		}
 	}()
 	return nil
+}
+
+func (f *floor) openWatch(ctx context.Context, k kind, version string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.kinds[k]+"?watch=1&resourceVersion="+version, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return nil, fmt.Errorf("watch of %s: %s", k.resource, response.Status)
+	}
+	return response.Body, nil
+}
+
+// follow passes on what a watch sees until it ends, and returns the version that
+// was seen last, none if that is too old to go on from.
+func follow(ctx context.Context, k kind, body io.ReadCloser, sights chan<- sight, last string) string {
+	defer body.Close()
+	for d := json.NewDecoder(body); ; {
+		s := sight{kind: k}
+		if d.Decode(&s) != nil {
+			return last
+		}
+		s.at, last = time.Now(), s.Object.Metadata.ResourceVersion
+		select {
+		case sights <- s:
+		case <-ctx.Done():
+			return last
+		}
+	}
 }
 
 // remove deletes every level, the last first, when the one after it is gone.
