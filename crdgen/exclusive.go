@@ -104,6 +104,8 @@ func (o *object) relaxed() *object {
 	out.min = nil
 	for i := range out.fields {
 		f := &out.fields[i]
+		// What is required and missing isn't counted either.
+		f.optional = f.optional || f.required
 		f.required, f.value = false, nil
 		f.shape = f.shape.relaxed()
 	}
