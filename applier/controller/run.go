@@ -203,7 +203,7 @@ func (r *run) retry(after time.Duration, now time.Time) {
 	r.over = true
 	r.d.attempts++
 	r.d.failing = true
-	r.d.retryAt = now.Add(max(after, backoff.After(r.d.attempts)))
+	r.d.retryAt = now.Add(max(after, backoff.AtMost(engine.MaxTrouble).After(r.d.attempts)))
 	r.d.restart()
 	r.d.wake()
 }

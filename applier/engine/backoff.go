@@ -34,6 +34,14 @@ func (b Backoff) After(failures int) time.Duration {
 	return wait
 }
 
+// AtMost is b with no wait longer than most.
+func (b Backoff) AtMost(most time.Duration) Backoff {
+	if b.Max <= 0 || b.Max > most {
+		b.Max = most
+	}
+	return b
+}
+
 // failureState is what is remembered of an action that may fail.
 type failureState struct {
 	flying   bool
@@ -42,13 +50,21 @@ type failureState struct {
 	retryAt  time.Time
 }
 
+// MaxTrouble is how long trouble that the API server has is waited out at most:
+// it passes without a word, and what waits for that is to go on soon after.
+const MaxTrouble = 30 * time.Second
+
 // failed notes a failure, and when to try again.
 func (e *Engine) failed(s *failureState, err error) {
 	s.failures++
 	if !errors.As(err, &s.failure) {
 		s.failure = &Failure{Reason: ReasonApplyFailed, Message: err.Error()}
 	}
-	s.retryAt = e.now.Add(max(e.opts.Backoff.After(s.failures), s.failure.After))
+	backoff := e.opts.Backoff
+	if s.failure.Reason == ReasonApplyFailed {
+		backoff = backoff.AtMost(MaxTrouble)
+	}
+	s.retryAt = e.now.Add(max(backoff.After(s.failures), s.failure.After))
 }
 
 func (s *failureState) succeeded() { s.failures, s.failure, s.retryAt = 0, nil, time.Time{} }

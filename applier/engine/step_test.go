@@ -128,9 +128,26 @@ func TestBackoff(t *testing.T) {
 	if got := (Backoff{}).After(1000); got != 5*time.Minute {
 		t.Errorf("after 1000 failures %v", got)
 	}
+	if got := (Backoff{}).AtMost(MaxTrouble).After(1000); got != MaxTrouble {
+		t.Errorf("at most %v: %v", MaxTrouble, got)
+	}
+	if got := (Backoff{Max: time.Second}).AtMost(MaxTrouble).After(1000); got != time.Second {
+		t.Errorf("at most a second: %v", got)
+	}
 	for jitter, want := range map[float64]time.Duration{0: 4 * time.Second, 0.5: 3 * time.Second, 1: 2 * time.Second} {
 		if got := (Backoff{Jitter: func() float64 { return jitter }}).After(3); got != want {
 			t.Errorf("jitter %v: %v, want %v", jitter, got, want)
+		}
+	}
+}
+
+// Trouble of the API server is tried again soon, what it refuses ever later.
+func TestTroublePasses(t *testing.T) {
+	for reason, want := range map[string]time.Duration{ReasonApplyFailed: MaxTrouble, ReasonQuotaExceeded: 5 * time.Minute} {
+		e, s := &Engine{}, failureState{failures: 20}
+		e.failed(&s, &Failure{Reason: reason})
+		if got := s.retryAt.Sub(e.now); got != want {
+			t.Errorf("%s: %v, want %v", reason, got, want)
 		}
 	}
 }
