@@ -22,6 +22,8 @@ import (
 type stateView interface {
 	Show(*applier.State)
 	Gone(inventory.Owner)
+	// Err is the first error of writing.
+	Err() error
 	Close()
 }
 
@@ -63,8 +65,8 @@ func (o *statusOptions) follow(ctx context.Context, s streams, names []string) e
 	}
 	err = followEach(ctx, a, graphs, view, warn, o.wait)
 	view.Close()
-	if j, ok := view.(*jsonStates); ok && j.err != nil {
-		return outputError(j.err)
+	if err := view.Err(); err != nil {
+		return outputError(err)
 	}
 	if err != nil && !errors.Is(err, applier.ErrTimeout) {
 		return err
@@ -120,7 +122,7 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 				}
 				w.seen, w.trouble, w.ready = true, nil, state.Ready
 				view.Show(state)
-				return !state.Ready || !untilReady
+				return view.Err() == nil && !(state.Ready && untilReady)
 			})
 			switch {
 			case errors.Is(err, applier.ErrNoGraph) && w.seen:
@@ -177,7 +179,15 @@ func (j *jsonStates) Show(s *applier.State) {
 		j.last = map[inventory.Owner]string{}
 	}
 	j.last[s.Owner] = string(data)
-	j.err = errors.Join(j.err, err)
+	if j.err == nil {
+		j.err = err
+	}
+}
+
+func (j *jsonStates) Err() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
 }
 
 // Gone writes nothing: a graph that is gone has no state.

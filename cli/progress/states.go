@@ -68,6 +68,7 @@ type States struct {
 	w     io.Writer
 	named bool
 	shown map[inventory.Owner]*shownGraph
+	err   error
 }
 
 // shownGraph is what was printed of a graph last.
@@ -112,16 +113,29 @@ func (l *States) Show(s *applier.State) {
 		}
 	}
 	if was.ready != is.ready || was.cause != is.cause {
-		fmt.Fprintf(l.w, "%s: %s\n", s.Owner, verdict(s))
+		l.print("%s: %s\n", s.Owner, verdict(s))
 	}
 	l.shown[s.Owner] = is
 }
 
 func (l *States) line(graph inventory.Owner, subject, text string) {
 	if l.named {
-		fmt.Fprintf(l.w, "%s: ", graph)
+		l.print("%s: ", graph)
 	}
-	fmt.Fprintf(l.w, "%s: %s\n", subject, text)
+	l.print("%s: %s\n", subject, text)
+}
+
+func (l *States) print(format string, args ...any) {
+	if _, err := fmt.Fprintf(l.w, format, args...); l.err == nil {
+		l.err = err
+	}
+}
+
+// Err is the first error of writing.
+func (l *States) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
 }
 
 // watchedText is a state in one phrase.
@@ -137,7 +151,7 @@ func watchedText(s engine.Status) string {
 func (l *States) Gone(graph inventory.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.w, "%s: %s\n", graph, goneText)
+	l.print("%s: %s\n", graph, goneText)
 }
 
 // Close prints nothing.
@@ -175,6 +189,9 @@ func (l *Live) Show(s *applier.State) {
 		b.index[key] = r
 	}
 }
+
+// Err is none: a terminal that can't be written to is gone, and with it the reader.
+func (l *Live) Err() error { return nil }
 
 // Gone draws a graph that was deleted.
 func (l *Live) Gone(graph inventory.Owner) {
