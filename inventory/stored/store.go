@@ -245,8 +245,7 @@ func same(a, b *v1alpha1.Inventory) bool {
 }
 
 // List reads all inventories of a namespace, "" for all namespaces, sorted by their
-// owners. With an error about some of them
-// it returns the others.
+// owners. With an error about some of them it returns the others.
 func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
 	inventories, problems := s.maps.List(ctx, namespace)
 	raw, err := answer(s.client.Get().AbsPath(path(namespace)).SetHeader("Accept", "application/json").Do(ctx))
