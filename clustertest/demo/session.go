@@ -70,7 +70,7 @@ func (s *session) environment() []string {
 		return strings.HasPrefix(v, "PEQUOD_") || strings.HasPrefix(v, "KUBECONFIG=")
 	})
 	return append(env, "KUBECONFIG="+s.kubeconfig, "PATH="+s.bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"))
+		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "KUBECACHEDIR="+filepath.Join(s.dir, "cache", "kubectl"))
 }
 
 // applier is the applier that runs.
