@@ -62,6 +62,9 @@ func (r *run) start(a *engine.Action) {
 			if a.Verb == engine.Apply && o.Err == nil {
 				r.took[a.Node] = took
 			}
+			if o.Err == nil && (a.Verb == engine.Apply || a.Verb == engine.Delete) {
+				r.d.attempts = 0 // whatever failed before, the graph gets on
+			}
 			r.engine.Done(*a, o)
 		}
 	})

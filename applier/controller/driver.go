@@ -41,8 +41,9 @@ type driver struct {
 	bare     bool                    // it was seen without our finalizer
 	account  string
 	settled  goal // what came to its end
-	attempts int  // in a row, of beginning
+	attempts int  // that failed in a row, to begin or to write the status
 	retryAt  time.Time
+	tried    goal // by the last attempt
 	restarts int
 
 	rest   *engine.Rest // of a graph that is as it should be
@@ -171,6 +172,10 @@ func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
 	if d.settled == g && !d.woken {
 		return d.idle(now), false
 	}
+	// What is wanted anew isn't kept waiting for what failed before.
+	if last := d.tried; last.verb != g.verb || last.uid != g.uid || last.generation != g.generation || last.requested != g.requested {
+		d.attempts, d.retryAt = 0, time.Time{}
+	}
 	if now.Before(d.retryAt) {
 		return d.retryAt, false
 	}
@@ -188,7 +193,7 @@ func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
 	if d.rest == nil {
 		d.early = nil // everything is read anew
 	}
-	d.woken = false
+	d.woken, d.tried = false, g
 	d.run = &run{d: d, goal: g, head: h, began: now, took: map[string]time.Duration{}, drifted: map[string]string{}}
 	return time.Time{}, true
 }

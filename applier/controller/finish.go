@@ -19,6 +19,10 @@ import (
 // finish writes down how a run ended, and ends it when that is written.
 func (r *run) finish(phase engine.Phase, now time.Time) time.Time {
 	if r.goal.verb != execute && phase == engine.Completed {
+		if now.Before(r.releaseAt) {
+			r.d.failing = true
+			return r.releaseAt
+		}
 		r.release(now)
 		return time.Time{}
 	}
@@ -178,12 +182,16 @@ func (r *run) release(now time.Time) {
 			_, err = r.d.c.release(ctx, r.graph)
 		}
 		return func() {
-			if err != nil && !apierrors.IsNotFound(err) {
+			switch {
+			case err != nil && !apierrors.IsNotFound(err) && r.engine != nil:
+				// Everything else is done: only this is tried again.
+				r.releaseAt = r.d.c.now().Add(r.later(err))
+			case err != nil && !apierrors.IsNotFound(err):
 				r.complain(err, r.d.c.now())
-				return
+			default:
+				r.over = true
+				r.d.settled = r.goal
 			}
-			r.over = true
-			r.d.settled = r.goal
 		}
 	})
 }
@@ -216,8 +224,19 @@ func (r *run) complain(err error, now time.Time) {
 		r.d.retryAt = now.Add(time.Second)
 		return
 	}
+	after := r.later(err)
+	r.over = true
+	r.d.failing = true
+	r.d.retryAt = now.Add(after)
+	r.d.restart()
+	r.d.wake()
+}
+
+// later notes an error that may pass, and says when to try again.
+func (r *run) later(err error) time.Duration {
 	f := cluster.Failure(err)
 	r.d.c.Metrics.ReconcileFailed(r.d.key.Namespace, r.d.key.Name, f.Reason)
 	r.d.c.log.Info("graph is tried again", "namespace", r.d.key.Namespace, "name", r.d.key.Name, "reason", f.Message)
-	r.retry(f.After, now)
+	r.d.attempts++
+	return max(f.After, backoff.AtMost(engine.MaxTrouble).After(r.d.attempts))
 }

@@ -101,7 +101,7 @@ func (r *run) writeWith(next *v1alpha1.ResourceGraphStatus, inv *inventory.Inven
 		return func() {
 			r.writing, r.wrote = false, c.now()
 			if err == nil {
-				r.status = *next
+				r.status, r.d.attempts = *next, 0 // as with an object that was written
 				if older(r.d.version, version) {
 					r.d.version = version
 				}

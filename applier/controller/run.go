@@ -41,6 +41,7 @@ type run struct {
 	recording *engine.Action
 	outlook   engine.Phase
 	revision  *v1alpha1.Revision // how it ended
+	releaseAt time.Time          // when the finalizer is tried to be removed again
 
 	took    map[string]time.Duration // by node: the request that applied it
 	applied int
@@ -196,14 +197,4 @@ func appendNew(list []string, s string) []string {
 		}
 	}
 	return append(list, s)
-}
-
-// retry ends a run that couldn't begin, to begin another a while later.
-func (r *run) retry(after time.Duration, now time.Time) {
-	r.over = true
-	r.d.attempts++
-	r.d.failing = true
-	r.d.retryAt = now.Add(max(after, backoff.AtMost(engine.MaxTrouble).After(r.d.attempts)))
-	r.d.restart()
-	r.d.wake()
 }

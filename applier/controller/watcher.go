@@ -33,7 +33,7 @@ type watcher struct {
 // one for a kind that the cluster doesn't serve, as long as those are few. Who
 // waits for what is watched waits for that long, too: so it isn't long.
 const (
-	minPause, maxPause = 200 * time.Millisecond, 10 * time.Second
+	minPause, maxPause = 200 * time.Millisecond, 5 * time.Second
 	maxMissing         = 3 * time.Second
 	fewMissing         = 20
 	// A watch that was open for so long didn't end at once.
