@@ -19,6 +19,7 @@ type pool struct {
 	turns   []any // of those that wait, the next one first
 	busy    map[any]int
 	running int
+	closed  bool
 	idle    sync.Cond // signalled when nothing runs
 }
 
@@ -29,10 +30,13 @@ func newPool(limit int) *pool {
 }
 
 // do has a job done and doesn't wait for it. It is one of those of a graph's driver,
-// or of an account for all of its graphs.
+// or of an account for all of its graphs. A pool that is drained does nothing any more.
 func (p *pool) do(of any, job func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
 	if len(p.waiting[of]) > 0 || !p.room(of) {
 		if len(p.waiting[of]) == 0 {
 			p.turns = append(p.turns, of)
@@ -88,7 +92,8 @@ func (p *pool) next(ended any) (any, func()) {
 	return of, job
 }
 
-// drain waits until nothing runs, for a time; what waits isn't begun any more.
+// drain waits until nothing runs, for a time; what waits isn't begun any more, nor
+// what a worker that hasn't ended yet still asks for: somebody else may lead by then.
 func (p *pool) drain(most time.Duration) {
 	stop := time.AfterFunc(most, p.idle.Broadcast)
 	defer stop.Stop()
@@ -96,7 +101,7 @@ func (p *pool) drain(most time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.waiting)
-	p.turns = nil
+	p.turns, p.closed = nil, true
 	for p.running > 0 && time.Now().Before(end) {
 		p.idle.Wait()
 	}

@@ -3,6 +3,7 @@ package controller
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -58,5 +59,29 @@ func TestPoolTakesTurns(t *testing.T) {
 	all.Wait()
 	if want := []string{"a1", "b1", "c1", "a2", "b2", "a3"}; !slices.Equal(order, want) {
 		t.Errorf("done in order %v; want %v", order, want)
+	}
+}
+
+func TestDrain(t *testing.T) {
+	p, d := newPool(1), &driver{}
+	var done atomic.Int32
+	begun, end := make(chan bool), make(chan bool)
+	p.do(d, func() { close(begun); <-end; done.Add(1) })
+	p.do(d, func() { done.Add(10) }) // waits for the first
+	<-begun
+	drained := make(chan bool)
+	go func() { p.drain(time.Minute); close(drained) }()
+	for closed := false; !closed; {
+		p.mu.Lock()
+		closed = p.closed
+		p.mu.Unlock()
+	}
+	p.do(d, func() { done.Add(100) })
+	close(end)
+	<-drained
+	p.do(d, func() { done.Add(1000) })
+	time.Sleep(10 * time.Millisecond) // in which it would be begun
+	if n := done.Load(); n != 1 {
+		t.Errorf("done: %d; want the first job alone", n)
 	}
 }
