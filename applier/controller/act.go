@@ -27,7 +27,7 @@ func (r *run) prepared(p *prepared, err error) {
 	}
 	r.graph, r.d.graph, r.d.version, r.d.bare = p.graph, nil, p.version, false
 	r.status = p.graph.Status
-	r.d.account = p.account
+	r.d.actAs(p.account)
 	r.client, r.stored, r.fresh = p.client, p.stored, p.fresh
 	for id, s := range r.status.NodeStates {
 		r.drifted[id] = s.Message

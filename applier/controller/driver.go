@@ -163,6 +163,7 @@ func (d *driver) end() time.Time {
 		d.run = nil
 	}
 	d.c.hub.leave(d)
+	d.actAs("")
 	d.over = true
 	return time.Time{}
 }

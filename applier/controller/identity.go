@@ -17,6 +17,7 @@ type identities struct {
 
 	mu    sync.Mutex
 	known map[account]*identity
+	users map[account]int // graphs that are executed as it
 }
 
 // account names a service account.
@@ -35,7 +36,7 @@ type identity struct {
 const trusted = time.Minute
 
 func newIdentities(own *cluster.Client) *identities {
-	return &identities{own: own, known: map[account]*identity{}}
+	return &identities{own: own, known: map[account]*identity{}, users: map[account]int{}}
 }
 
 // of is what is known of an account. Whenever there is one more, those that
@@ -89,4 +90,36 @@ func (i *identities) as(ctx context.Context, a account, surely bool) (*cluster.C
 	}
 	known.seen = time.Now()
 	return known.client, nil
+}
+
+// hold notes that a graph is executed as an account.
+func (i *identities) hold(a account) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.users[a]++
+}
+
+// drop takes that back. Without a graph nothing is kept of an account: they come
+// and go with their namespaces.
+func (i *identities) drop(a account) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.users[a]--; i.users[a] <= 0 {
+		delete(i.users, a)
+		delete(i.known, a)
+	}
+}
+
+// actAs notes the name of the account that the graph is executed as, "" for none
+// any more.
+func (d *driver) actAs(name string) {
+	if name == d.account {
+		return
+	}
+	if d.account != "" {
+		d.c.identities.drop(account{d.key.Namespace, d.account})
+	}
+	if d.account = name; name != "" {
+		d.c.identities.hold(account{d.key.Namespace, name})
+	}
 }
