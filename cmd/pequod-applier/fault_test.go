@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/clustertest/churn"
+	"github.com/pequod-io/pequod/clustertest/faultproxy"
+)
+
+// alone are the arguments of an applier that is the only one.
+var alone = []string{"--leader-elect=false", "--leader-election-namespace="}
+
+// soak is how often make soak does what make test does a few times.
+func soak(share, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv("PEQUOD_SOAK")); err == nil {
+		return max(n/share, otherwise)
+	}
+	return otherwise
+}
+
+// writes are the requests of a replica that does the leader's work.
+func writes(p *faultproxy.Proxy) []faultproxy.Request {
+	return slices.DeleteFunc(p.Requests(), func(r faultproxy.Request) bool {
+		return !r.Write() || strings.HasPrefix(r.Resource, "leases.") || strings.HasPrefix(r.Resource, "events")
+	})
+}
+
+// kill ends the applier as a crash does. It must have been there until then.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	_ = p.cmd.Process.Kill() // if it has ended, that is told now
+	<-p.done
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
+		t.Fatalf("the applier ended by itself: %s", p.cmd.ProcessState)
+	}
+}
+
+// TestKilled kills the applier with SIGKILL again and again while graphs are made,
+// changed and deleted, which goes on until it is started again; whatever it was
+// killed at, the next one makes the cluster exactly what the graphs say.
+// PEQUOD_SOAK is twice as often as it is killed; otherwise that is five times.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	c, account := install(t)
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 1))
+	changes := churn.New(t, c, 12, seed)
+	proxy := c.Proxy(t, seed)
+	kills, midway := soak(2, 5), 0
+	for range kills {
+		proxy.Reset()
+		p := start(t, c, proxy.Config(account), alone...)
+		// What is under way when it starts takes some fifty writes.
+		after := random.IntN(80)
+		clustertest.Eventually(t, time.Minute, func(context.Context) error {
+			changes.Step()
+			if n := len(writes(proxy)); n < after {
+				return fmt.Errorf("%d writes; want %d", n, after)
+			}
+			return nil
+		})
+		if random.IntN(3) == 0 {
+			changes.Settled()
+		} else {
+			midway++
+		}
+		p.kill(t)
+		for range random.IntN(5) {
+			changes.Step()
+		}
+	}
+	start(t, c, proxy.Config(account), alone...)
+	changes.Settled()
+	changes.Drain()
+	t.Logf("%d kills, %d of them midway; graphs and objects: %v", kills, midway, changes.Counts())
+}
+
+// replica is one of several appliers, with its own way to the API server.
+type replica struct {
+	*process
+	proxy *faultproxy.Proxy
+}
+
+// TestLeaders has two replicas of which the leader ends: because it is asked to,
+// by SIGKILL, and in make soak because it alone can't reach the API server any
+// more. The other takes over, never before the first has done its last, and makes
+// the cluster exactly what the graphs say. A tenth of PEQUOD_SOAK is how often;
+// otherwise it is once.
+func TestLeaders(t *testing.T) {
+	t.Parallel()
+	c, account := install(t)
+	seed := uint64(time.Now().UnixNano())
+	changes := churn.New(t, c, 10, seed)
+	var all []replica
+	begin := func() replica {
+		proxy := c.Proxy(t, seed)
+		r := replica{start(t, c, proxy.Config(account)), proxy}
+		all = append(all, r)
+		return r
+	}
+	works := func(r replica) {
+		t.Helper()
+		before := len(writes(r.proxy))
+		clustertest.Eventually(t, time.Minute, func(context.Context) error {
+			changes.Step()
+			if len(writes(r.proxy)) < before+20 {
+				return errors.New("it doesn't lead")
+			}
+			return nil
+		})
+	}
+	ends := []struct {
+		name string
+		of   func(replica)
+	}{
+		{"asked", func(r replica) {
+			if code := r.stop(t); code != exitDone {
+				t.Errorf("asked to end, it ended with exit code %d", code)
+			}
+		}},
+		{"killed", func(r replica) { r.kill(t) }},
+		{"cut off", func(r replica) {
+			if err := r.proxy.Down(); err != nil {
+				t.Fatal(err)
+			}
+			r.lost(t)
+		}},
+	}
+	rounds := soak(10, 1)
+	if os.Getenv("PEQUOD_SOAK") == "" {
+		ends = ends[:2] // TestServerGoes has one lose its lease
+	}
+	leader := begin()
+	works(leader)
+	for range rounds {
+		for _, end := range ends {
+			next := begin()
+			next.ready(t)
+			works(leader)
+			if n := len(writes(next.proxy)); n > 0 {
+				t.Fatalf("%d writes beside the leader", n)
+			}
+			end.of(leader)
+			works(next)
+			changes.Settled()
+			if leader = next; t.Failed() {
+				t.Fatalf("leader %s", end.name)
+			}
+		}
+	}
+	changes.Drain()
+	leader.kill(t)
+	oneByOne(t, all)
+	t.Logf("%d changes of the leader; graphs and objects: %v", rounds*len(ends), changes.Counts())
+}
+
+// lost waits until the applier has ended because it isn't the leader any more.
+func (p *process) lost(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the applier can't renew the lease, and goes on")
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(p.log.String(), `"error":"leader election lost"`) {
+		t.Errorf("when it couldn't renew the lease, it ended with exit code %d", code)
+	}
+}
+
+// oneByOne holds that each of several replicas did its work when those before it
+// had done theirs.
+func oneByOne(t *testing.T, all []replica) {
+	t.Helper()
+	var last faultproxy.Request
+	for i, r := range all {
+		did := writes(r.proxy)
+		if len(did) == 0 {
+			t.Fatalf("replica %d did nothing", i)
+		}
+		if first := did[0]; !first.Time.After(last.Time) {
+			t.Errorf("replica %d: %s %s %s at %s; the one before it %s %s %s at %s", i,
+				first.Verb, first.Resource, first.Name, first.Time, last.Verb, last.Resource, last.Name, last.Time)
+		}
+		last = did[len(did)-1]
+	}
+}
+
+// TestServerGoes takes the API server away for longer than a lease lasts, for a
+// minute if PEQUOD_SOAK is set. The applier then can't know whether it still leads,
+// and ends, as programs of controller-runtime do; what Kubernetes starts in its
+// place lives, isn't ready, and does what is to be done when the server is back.
+func TestServerGoes(t *testing.T) {
+	t.Parallel()
+	c, account := install(t)
+	seed := uint64(time.Now().UnixNano())
+	changes := churn.New(t, c, 10, seed)
+	proxy := c.Proxy(t, seed)
+	p := start(t, c, proxy.Config(account))
+	p.ready(t)
+	for range 30 {
+		changes.Step()
+	}
+	if err := proxy.Down(); err != nil {
+		t.Fatal(err)
+	}
+	away := time.Now().Add(15 * time.Second)
+	if os.Getenv("PEQUOD_SOAK") != "" {
+		away = time.Now().Add(time.Minute)
+	}
+	p.lost(t)
+	p = start(t, c, proxy.Config(account))
+	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+		_, _, err := get(ctx, "http://"+p.probes+"/healthz", "")
+		return err
+	})
+	for seen := 0; seen < 3 || time.Now().Before(away); seen++ {
+		changes.Step()
+		p.notReady(t, "api-server")
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := proxy.Up(); err != nil {
+		t.Fatal(err)
+	}
+	p.ready(t)
+	changes.Settled()
+	changes.Drain()
+	p.kill(t)
+}
+
+// notReady holds that the applier is alive, and that a check says it isn't ready.
+func (p *process) notReady(t *testing.T, check string) {
+	t.Helper()
+	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusInternalServerError} {
+		code, body, err := get(t.Context(), "http://"+p.probes+path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code != want || want != http.StatusOK && !strings.Contains(body, "[-]"+check+" failed") {
+			t.Errorf("%s: %d; want %d, and that %s failed: %s", path, code, want, check, body)
+		}
+	}
+}
