@@ -64,7 +64,12 @@ func (s *census) look(a account, client *cluster.Client) {
 // censusPage is how many graphs are read at once, which may be large.
 const censusPage = 100
 
-func (c *controller) listings(ctx context.Context, namespace string, client *cluster.Client) (*inventory.Listings, error) {
+func (c *controller) listings(ctx context.Context, namespace string, client *cluster.Client) (_ *inventory.Listings, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = c.panicked(p, namespace, "")
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var all []*inventory.Inventory

@@ -111,7 +111,7 @@ func (d *driver) step(now time.Time) time.Time {
 	for _, what := range news {
 		what()
 	}
-	d.failing, d.over = false, false
+	d.failing = false
 	if gone {
 		return d.end()
 	}

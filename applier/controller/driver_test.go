@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -19,33 +18,6 @@ func offline() *controller {
 		Options: Options{Metrics: nobody{}, Resync: time.Hour}, hub: newHub(nil, time.Hour), pool: newPool(1), log: logr.Discard(),
 		drivers: map[types.NamespacedName]*driver{}, now: time.Now,
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()),
-	}
-}
-
-// A graph that is made anew while the one before it is forgotten isn't taken for
-// gone: it would be forgotten after each step, and never woken in time.
-func TestMadeAnewWhileForgotten(t *testing.T) {
-	c := offline()
-	key := types.NamespacedName{Namespace: "shop", Name: "web"}
-	graph := func(uid types.UID) *v1alpha1.ResourceGraph {
-		return &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{
-			Namespace: key.Namespace, Name: key.Name, UID: uid, ResourceVersion: "1", DeletionTimestamp: &metav1.Time{Time: time.Now()},
-		}}
-	}
-	d := c.driver(key)
-	d.changed(graph("1"))
-	d.vanished()
-	d.step(time.Now())
-	if !d.over {
-		t.Fatal("the graph is gone, and its driver works on")
-	}
-	d.changed(graph("2"))
-	c.forget(d)
-	if c.find(key) != d {
-		t.Fatal("a driver with news was forgotten")
-	}
-	if d.step(time.Now()); d.over {
-		t.Error("the new graph is taken for gone")
 	}
 }
 

@@ -78,6 +78,58 @@ func TestImpersonationLimits(t *testing.T) {
 	b.gone("thief")
 }
 
+// Whatever is done to a graph's objects is asked for as its account, and so is
+// whatever is read of them but what the applier watches: of its own right it works
+// on graphs, and sees whether accounts exist.
+func TestWhoAsks(t *testing.T) {
+	t.Parallel()
+	b, proxy := proxied(t)
+	b.Apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}, data: {a: \"1\"}}")
+	b.Apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: adopted}, data: {a: \"1\"}}")
+	adopt := func(s *v1alpha1.ResourceGraphSpec) {
+		s.Adopt = &v1alpha1.Adopt{Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "ConfigMap", Name: "adopted"}}}
+	}
+	external := `{id: theirs, externalRef: {apiVersion: v1, kind: ConfigMap, name: theirs}}`
+	copied := `{id: copy, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {a: {$from: theirs.data.a}}}}`
+	broken := `{id: broken, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: broken}, spec: {selector: {matchLabels: {app: b}},
+	  template: {metadata: {labels: {app: b}}, spec: {containers: [{name: b, image: "b:missing"}]}}}}}`
+	b.apply(b.rendered("web", nodes(external, copied, configMap("adopted", "adopted", "1"), configMap("leaves", "leaves", "1")), adopt))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "theirs", "somebody", `{"data":{"a":"2"}}`)
+	b.eventually("followed", func(ctx ctx) bool { return b.data(ctx, "copy") == "2" })
+	b.patch("v1", "ConfigMap", "copy", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "copy") == "2" })
+	b.apply(b.rendered("web", nodes(external, copied, broken, configMap("adopted", "adopted", "1")), adopt))
+	b.until("web", condition("Reconciling", "True", "", "can't be pulled")) // its cause was looked for
+	b.remove("web")
+	b.gone("web")
+	account := "system:serviceaccount:" + b.Namespace + ":pequod"
+	asAccount := map[string]bool{}
+	for _, r := range proxy.Requests() {
+		kind, _, _ := strings.Cut(r.Resource, ".")
+		kind, _, _ = strings.Cut(kind, "/")
+		switch {
+		case r.As == account:
+			asAccount[r.Verb+" "+kind] = true
+			if kind == "resourcegraphs" || kind == "events" && r.Write() {
+				t.Errorf("as the account: %s %s %s", r.Verb, r.Resource, r.Name)
+			}
+		case r.As != "":
+			t.Errorf("as %s: %s %s %s", r.As, r.Verb, r.Resource, r.Name)
+		case r.Discovery(), kind == "resourcegraphs", kind == "events":
+		case r.Resource == "serviceaccounts" && r.Verb == "get":
+		case r.Name == "" && (r.Verb == "list" || r.Verb == "watch"): // by the label of all graphs
+		default:
+			t.Errorf("as the applier itself: %s %s %s", r.Verb, r.Resource, r.Name)
+		}
+	}
+	for _, want := range []string{"apply configmaps", "delete configmaps", "watch configmaps", "list pods"} {
+		if !asAccount[want] {
+			t.Errorf("nobody asked to %s as the account", want)
+		}
+	}
+}
+
 func TestNoCrossNamespace(t *testing.T) {
 	t.Parallel()
 	b := idle(t, clustertest.Start(t))

@@ -73,12 +73,18 @@ func (r *run) job(do func() (then func())) {
 func (r *run) guarded(do func() (then func())) (then func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			err := fmt.Errorf("panic: %v", p)
-			r.d.c.log.Error(err, "graph", "namespace", r.d.key.Namespace, "name", r.d.key.Name, "stack", string(debug.Stack()))
+			err := r.d.c.panicked(p, r.d.key.Namespace, r.d.key.Name)
 			then = func() { r.complain(err, r.d.c.now()) }
 		}
 	}()
 	return do()
+}
+
+// panicked makes an error of a panic, and logs where it was.
+func (c *controller) panicked(p any, namespace, name string) error {
+	err := fmt.Errorf("panic: %v", p)
+	c.log.Error(err, "what was done for a graph panicked", "namespace", namespace, "name", name, "stack", string(debug.Stack()))
+	return err
 }
 
 // advance does what can be done now. It returns when to be called again.

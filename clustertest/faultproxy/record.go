@@ -23,7 +23,9 @@ type Request struct {
 	Resource        string
 	Namespace, Name string
 	UserAgent       string
-	DryRun          bool
+	// As is whom the request impersonates.
+	As     string
+	DryRun bool
 	// Fault is what happened to it, as text; empty if it passed.
 	Fault string
 }
@@ -94,7 +96,7 @@ func (p *Proxy) Reset() {
 
 // describe reads a request as the API server does.
 func describe(r *http.Request) Request {
-	request := Request{Time: time.Now(), UserAgent: r.UserAgent(), DryRun: r.URL.Query().Has("dryRun")}
+	request := Request{Time: time.Now(), UserAgent: r.UserAgent(), As: r.Header.Get("Impersonate-User"), DryRun: r.URL.Query().Has("dryRun")}
 	factory := apirequest.RequestInfoFactory{
 		APIPrefixes:          sets.NewString("api", "apis"),
 		GrouplessAPIPrefixes: sets.NewString("api"),
