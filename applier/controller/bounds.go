@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
 )
 
 // A graph is stored together with its status, in at most 1.5 MiB (etcd's
@@ -19,6 +20,10 @@ const (
 	maxOutputs  = 128 << 10
 	maxMessages = 128 << 10
 )
+
+// maxRequested is how much of the annotation that asks for a reconciliation the
+// status repeats; who waits for it compares the two.
+const maxRequested = 256
 
 // outputs are the values of the graph's outputs, and of those that have none or
 // don't fit why that is.
@@ -71,8 +76,18 @@ func messageLimit(messages []string) int {
 	return maxMessages / len(messages)
 }
 
-// isTooLarge recognises that a graph isn't stored for its size: the API server
-// says so of a request, and etcd of the object.
-func isTooLarge(err error) bool {
-	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "request is too large")
+// unwritable says why a graph's status will not be stored, whenever it is tried,
+// "" if that isn't known: it is too large, as the API server says of a request and
+// etcd of an object, or holds what the definition doesn't allow, such as a name
+// that no object could have.
+func unwritable(err error) (reason, message string) {
+	switch {
+	case err == nil:
+		return "", ""
+	case apierrors.IsRequestEntityTooLargeError(err), strings.Contains(err.Error(), "request is too large"):
+		return reasonTooLarge, "the graph and its status are larger than the cluster can store; split the graph"
+	case apierrors.IsInvalid(err):
+		return reasonInvalid, "what the graph owns can't be written down: " + cluster.Failure(err).Message
+	}
+	return "", ""
 }

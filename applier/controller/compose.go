@@ -75,6 +75,9 @@ func objects(n int) string {
 func (r *run) observed(next *v1alpha1.ResourceGraphStatus) {
 	next.ObservedGeneration = r.graph.Generation
 	next.ReconcileRequestedAt = r.head.requested
+	if len(next.ReconcileRequestedAt) > maxRequested {
+		next.ReconcileRequestedAt = oneline.Of(next.ReconcileRequestedAt, maxRequested)
+	}
 }
 
 // conditions sets Ready, and one of the two others or neither.

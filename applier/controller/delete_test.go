@@ -131,9 +131,10 @@ func TestReconcileRequested(t *testing.T) {
 	b := newBench(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
 	b.ready("web")
-	b.merge("web", `{"metadata":{"annotations":{"pequod.io/reconcile-requested-at":"now"}}}`)
+	const requested = "Sun Nov  1 12:00:00 UTC 2026" // as date has it
+	b.merge("web", `{"metadata":{"annotations":{"pequod.io/reconcile-requested-at":"`+requested+`"}}}`)
 	b.until("web", func(rg *v1alpha1.ResourceGraph) error {
-		if rg.Status.ReconcileRequestedAt != "now" {
+		if rg.Status.ReconcileRequestedAt != requested {
 			return fmt.Errorf("request of %q is acted on", rg.Status.ReconcileRequestedAt)
 		}
 		return isReady(rg)

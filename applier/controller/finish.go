@@ -196,11 +196,11 @@ func (r *run) release(now time.Time) {
 	})
 }
 
-// unwritten begins anew when a status couldn't be written. Of a graph that
-// leaves no room for it, it says that instead.
+// unwritten begins anew when a status couldn't be written. Of a graph of which
+// none can be, it says that instead.
 func (r *run) unwritten(err error) {
-	if isTooLarge(err) && r.goal.verb == execute && !r.stalled {
-		r.stall(reasonTooLarge, "the graph and its status are larger than the cluster can store; split the graph", r.d.c.now())
+	if reason, message := unwritable(err); reason != "" && r.goal.verb == execute && !r.stalled {
+		r.stall(reason, message, r.d.c.now())
 		return
 	}
 	if errors.Is(err, errSuperseded) {

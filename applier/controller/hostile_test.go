@@ -113,6 +113,28 @@ func TestGraphTooLarge(t *testing.T) {
 	b.gone("web")
 }
 
+// What doesn't fit in a status is told all the same, and nothing of it is applied.
+func TestStatusCantHoldIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, node := range map[string]string{
+		"name": `{apiVersion: v1, kind: ConfigMap, metadata: {name: ` + strings.Repeat("x", 600) + `}}`,
+		"kind": `{apiVersion: example.com/v1, kind: ` + strings.Repeat("X", 100) + `, metadata: {name: x}}`,
+	} {
+		b.apply(b.rendered(name, nodes(`{id: a, resource: `+node+`}`, configMap("b", name+"-b", "1"))))
+		b.until(name, condition("Stalled", "True", "Invalid", ""))
+		b.apply(b.rendered(name, nodes(configMap("b", name+"-b", "1"))))
+		b.ready(name)
+	}
+	b.merge("name", `{"metadata":{"annotations":{"pequod.io/reconcile-requested-at":"`+strings.Repeat("x", 300)+`"}}}`)
+	b.until("name", func(rg *v1alpha1.ResourceGraph) error {
+		if !strings.HasPrefix(rg.Status.ReconcileRequestedAt, "xxx") {
+			return errNotYet
+		}
+		return isReady(rg)
+	})
+}
+
 // Two graphs that claim one object: the first has it, the second is told so, and
 // gets it when the first gives it up.
 func TestTwoGraphsOneObject(t *testing.T) {

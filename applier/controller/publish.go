@@ -75,7 +75,7 @@ func (r *run) record() {
 func (r *run) recorded(a *engine.Action, err error) {
 	r.flying--
 	r.engine.Done(*a, engine.Outcome{Saved: a.Inventory, Err: err})
-	if errors.Is(err, errSuperseded) || apierrors.IsNotFound(err) || isTooLarge(err) {
+	if reason, _ := unwritable(err); reason != "" || errors.Is(err, errSuperseded) || apierrors.IsNotFound(err) {
 		r.unwritten(err)
 	}
 }
