@@ -94,3 +94,32 @@ func TestWritesOfAGraph(t *testing.T) {
 		b.gone("web")
 	})
 }
+
+// Whoever else writes a graph at the same time holds nobody up: it is read again,
+// and written, without a pause.
+func TestConflictsAreNoFailure(t *testing.T) {
+	t.Parallel()
+	b := idle(t, clustertest.Start(t))
+	n := &notes{}
+	b.options.Metrics = n
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.applierConfig()))
+	conflict := func(resource string) faultproxy.Rule {
+		return faultproxy.Rule{Verbs: []string{"patch"}, Resources: []string{resource}, Times: 2, Faults: []faultproxy.Fault{faultproxy.Status{Code: 409}}}
+	}
+	proxy.Inject(conflict("resourcegraphs.platform.pequod.io"), conflict("resourcegraphs.platform.pequod.io/status"))
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.ready("web")
+	faults := 0
+	for _, times := range proxy.Faults() {
+		faults += times
+	}
+	if faults != 4 {
+		t.Errorf("%d conflicts; want 4", faults)
+	}
+	for _, line := range n.all() {
+		if strings.Contains(line, "can't be executed") {
+			t.Error(line)
+		}
+	}
+}
