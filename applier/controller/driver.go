@@ -194,7 +194,8 @@ func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
 	if d.rest == nil {
 		d.early = nil // everything is read anew
 	}
-	d.woken, d.tried = false, g
+	// Whatever ends the run before it has come to its end, it is begun anew.
+	d.woken, d.settled, d.tried = false, goal{}, g
 	d.run = &run{d: d, goal: g, head: h, began: now, took: map[string]time.Duration{}, drifted: map[string]string{}}
 	return time.Time{}, true
 }

@@ -100,3 +100,21 @@ func TestHistoryIsBounded(t *testing.T) {
 		t.Errorf("%d revisions, the first is %+v", len(got), got[0])
 	}
 }
+
+// A run that was begun because of drift, and ended because the graph was paused,
+// is begun anew when the pause is over before anything was written of it: nobody
+// looks after the graph otherwise.
+func TestInterruptedRunIsBegunAnew(t *testing.T) {
+	c := offline()
+	d := c.driver(types.NamespacedName{Namespace: "shop", Name: "web"})
+	h := head{uid: "1", generation: 1, finalizer: true}
+	g := d.goal(h)
+	d.settled, d.woken = g, true
+	if _, begun := d.begin(g, h, time.Now()); !begun {
+		t.Fatal("drift is no reason to begin")
+	}
+	d.run = nil // as step has it when the goal has changed, and nothing is under way
+	if _, begun := d.begin(g, h, time.Now()); !begun {
+		t.Error("the interrupted run isn't begun anew")
+	}
+}
