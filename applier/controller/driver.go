@@ -74,6 +74,12 @@ type goal struct {
 	restarts   int
 }
 
+// asks says whether another goal is the same but for how often it was begun.
+func (g goal) asks(other goal) bool {
+	g.restarts = other.restarts
+	return g == other
+}
+
 type verb string
 
 const (
@@ -173,8 +179,7 @@ func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
 	if d.settled == g && !d.woken {
 		return d.idle(now), false
 	}
-	// What is wanted anew isn't kept waiting for what failed before.
-	if last := d.tried; last.verb != g.verb || last.uid != g.uid || last.generation != g.generation || last.requested != g.requested {
+	if !d.tried.asks(g) { // somebody wants something else, or wants it now
 		d.attempts, d.retryAt = 0, time.Time{}
 	}
 	if now.Before(d.retryAt) {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -116,5 +117,33 @@ func TestInterruptedRunIsBegunAnew(t *testing.T) {
 	d.run = nil // as step has it when the goal has changed, and nothing is under way
 	if _, begun := d.begin(g, h, time.Now()); !begun {
 		t.Error("the interrupted run isn't begun anew")
+	}
+}
+
+// What failed is tried again after a while, but at once when somebody changes the
+// graph, deletes it, or asks for it.
+func TestAskedForWhileItWaits(t *testing.T) {
+	now := time.Now()
+	before := head{uid: "1", generation: 1, finalizer: true}
+	for name, test := range map[string]struct {
+		edit  func(*head)
+		begun bool
+	}{
+		"nothing changed": {func(*head) {}, false},
+		"another spec":    {func(h *head) { h.generation++ }, true},
+		"deleted":         {func(h *head) { h.deleting = true }, true},
+		"asked for":       {func(h *head) { h.requested = "now" }, true},
+	} {
+		d := offline().driver(types.NamespacedName{Namespace: "shop", Name: "web"})
+		if _, begun := d.begin(d.goal(before), before, now); !begun {
+			t.Fatal("a graph that is new isn't begun")
+		}
+		d.run.complain(errors.New("no answer"), now)
+		d.run = nil
+		after := before
+		test.edit(&after)
+		if _, begun := d.begin(d.goal(after), after, now.Add(time.Millisecond)); begun != test.begun {
+			t.Errorf("%s: begun %t; want %t", name, begun, test.begun)
+		}
 	}
 }

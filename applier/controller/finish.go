@@ -221,7 +221,7 @@ func (r *run) complain(err error, now time.Time) {
 		// The graph went; the watch will tell.
 		r.over = true
 		r.d.restart()
-		r.d.retryAt = now.Add(time.Second)
+		r.d.retryAt, r.d.tried = now.Add(time.Second), r.goal
 		return
 	}
 	after := r.later(err)
