@@ -92,6 +92,17 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestDefinitionsAreKept holds that nobody who syncs the applier prunes the
+// definitions, and with them every graph.
+func TestDefinitionsAreKept(t *testing.T) {
+	for _, name := range []string{"resourcegraphs", "transforms"} {
+		annotations := object(t, config.Applier, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()
+		if annotations["argocd.argoproj.io/sync-options"] != "Prune=false" || annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {
+			t.Errorf("%s: annotations %v", name, annotations)
+		}
+	}
+}
+
 // TestDocumented holds what the kustomization in docs/operations.md does.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
