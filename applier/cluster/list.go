@@ -18,16 +18,34 @@ func (c *Client) list(ctx context.Context, kind Kind, namespace string, options 
 
 // listAll lists page by page, and gives the version at which the list was true.
 func (c *Client) listAll(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (items []unstructured.Unstructured, version string, err error) {
+	version, err = c.pages(ctx, kind, namespace, options, func(page []unstructured.Unstructured) { items = append(items, page...) })
+	if err != nil {
+		return nil, "", err
+	}
+	return items, version, nil
+}
+
+func (c *Client) pages(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions, see func([]unstructured.Unstructured)) (string, error) {
 	for options.Limit = page; ; {
 		list, err := c.list(ctx, kind, namespace, options)
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
-		items = append(items, list.Items...)
+		see(list.Items)
 		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return items, list.GetResourceVersion(), nil
+			return list.GetResourceVersion(), nil
 		}
 	}
+}
+
+// Pages lists the objects of a scope page by page, for those who don't keep them.
+func (c *Client) Pages(ctx context.Context, s Scope, see func([]unstructured.Unstructured)) error {
+	kind, err := c.kinds.Find(ctx, s.GVK)
+	if err != nil {
+		return err
+	}
+	_, err = c.pages(ctx, kind, s.namespaceOf(kind), s.options(), see)
+	return err
 }
 
 // listMetadata lists names and no more than metadata, which is small and quick.

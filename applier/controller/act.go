@@ -50,8 +50,12 @@ func (r *run) start(a *engine.Action) {
 		r.record()
 		return
 	}
-	if a.Verb == engine.Others {
+	switch a.Verb {
+	case engine.Others:
 		r.askOthers(a)
+		return
+	case engine.Survey:
+		r.survey(a)
 		return
 	}
 	r.job(func() func() {

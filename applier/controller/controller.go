@@ -24,6 +24,7 @@ type controller struct {
 	hub        *hub
 	pool       *pool
 	census     *census
+	surveys    *surveys
 	events     events.EventRecorder
 	log        logr.Logger
 	now        func() time.Time

@@ -94,6 +94,15 @@ func (h *hub) follow(d *driver, held []engine.Target, client *cluster.Client) []
 	return slices.Collect(maps.Keys(polled))
 }
 
+// sees says whether all objects of a kind are watched that are the graphs', or
+// will be for all that is known.
+func (h *hub) sees(gvk schema.GroupVersionKind) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.watchers[scope{gvk: gvk}]
+	return w != nil && !w.refused
+}
+
 // await has a driver told when its account is made, and of nothing else.
 func (h *hub) await(d *driver) {
 	h.mu.Lock()

@@ -66,7 +66,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		events: mgr.GetEventRecorder("pequod-applier"), drivers: map[types.NamespacedName]*driver{}, now: time.Now,
 		identities: newIdentities(client),
 	}
-	c.hub, c.census = newHub(c.own, o.Resync), newCensus(c)
+	c.hub, c.census, c.surveys = newHub(c.own, o.Resync), newCensus(c), newSurveys(c)
 	made, err := ctrl.New("resourcegraph", mgr, ctrl.Options{
 		MaxConcurrentReconciles: o.Concurrent, Reconciler: c, SkipNameValidation: new(true),
 	})

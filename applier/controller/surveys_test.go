@@ -1,0 +1,45 @@
+package controller_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pequod-io/pequod/clustertest/faultproxy"
+)
+
+// An applier that starts finds out how every graph is, and once asked for the
+// objects of each.
+func TestGraphsReadTogetherAfterAStart(t *testing.T) {
+	t.Parallel()
+	const graphs = 60
+	b, proxy := proxied(t)
+	for i := range graphs {
+		name := fmt.Sprintf("g%d", i)
+		b.apply(b.rendered(name, nodes(configMap("a", name, "1"))))
+	}
+	for i := range graphs {
+		b.ready(fmt.Sprintf("g%d", i))
+	}
+	b.stop()
+	// What changed meanwhile is found.
+	b.patch("v1", "ConfigMap", "g7", "somebody", `{"data":{"a":"other"}}`)
+	// So is what lost its labels, which no list shows.
+	b.patch("v1", "ConfigMap", "g8", "somebody", `{"metadata":{"labels":null}}`)
+	proxy.Reset()
+	// While the first are read, the others come to ask.
+	proxy.Inject(faultproxy.Rule{
+		Verbs: []string{"list"}, Resources: []string{"configmaps"}, Times: 40,
+		Faults: []faultproxy.Fault{faultproxy.Delay{For: time.Second}},
+	})
+	b.start(proxy.Config(b.applierConfig()))
+	b.eventually("g7 is corrected", func(ctx ctx) bool { return b.data(ctx, "g7") == "1" })
+	b.eventually("g8 has its labels again", func(ctx ctx) bool {
+		return b.Get(t, "v1", "ConfigMap", "g8").GetLabels()["pequod.io/graph"] == "g8"
+	})
+	b.quiet(proxy)
+	lists := proxy.Count(func(r faultproxy.Request) bool { return r.Verb == "list" && r.Resource == "configmaps" })
+	if lists >= graphs {
+		t.Errorf("%d lists to find %d graphs unchanged", lists, graphs)
+	}
+}
