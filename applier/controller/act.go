@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -74,8 +75,15 @@ func (r *run) start(a *engine.Action) {
 	})
 }
 
+// errCrowded says that a cause isn't looked for while there is so much to do: it
+// is what keeps objects from being ready.
+var errCrowded = errors.New("there is more to do")
+
 func (r *run) do(ctx context.Context, a *engine.Action) engine.Outcome {
 	if a.Verb == engine.Explain {
+		if r.d.c.pool.crowded() {
+			return engine.Outcome{Err: errCrowded}
+		}
 		message, err := cause.Find(ctx, r.client, a.Object)
 		return engine.Outcome{Message: message, Err: err}
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,8 +28,8 @@ func TestPoolLeavesRoom(t *testing.T) {
 	p.mu.Unlock()
 	close(release)
 	p.drain(time.Minute)
-	if p.running != 0 || len(p.busy) != 0 || len(p.waiting) != 0 {
-		t.Errorf("%d run, %d are busy, %d wait", p.running, len(p.busy), len(p.waiting))
+	if p.running != 0 || len(p.busy) != 0 || len(p.ongoing.order) != 0 {
+		t.Errorf("%d run, %d are busy, %d wait", p.running, len(p.busy), len(p.ongoing.order))
 	}
 }
 
@@ -59,6 +60,33 @@ func TestPoolTakesTurns(t *testing.T) {
 	all.Wait()
 	if want := []string{"a1", "b1", "c1", "a2", "b2", "a3"}; !slices.Equal(order, want) {
 		t.Errorf("done in order %v; want %v", order, want)
+	}
+}
+
+// What was begun comes before what is to be begun, which gets its turn all the same.
+func TestPoolBeginsLast(t *testing.T) {
+	p := newPool(1)
+	var (
+		order []string
+		all   sync.WaitGroup
+	)
+	hold := make(chan struct{})
+	p.do(&driver{}, func() { <-hold })
+	a := &driver{}
+	put := func(how func(any, func()), name string) {
+		all.Add(1)
+		how(a, func() { order = append(order, name); all.Done() }) // one at a time
+	}
+	for range 3 {
+		put(p.begin, "b")
+	}
+	for range 2 * freshEvery {
+		put(p.do, "-")
+	}
+	close(hold)
+	all.Wait()
+	if got, want := strings.Join(order, ""), "-------b-------b--b"; got != want {
+		t.Errorf("done in order %s; want %s", got, want)
 	}
 }
 

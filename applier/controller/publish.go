@@ -22,10 +22,12 @@ import (
 var errSuperseded = errors.New("somebody else has changed the inventory since it was read")
 
 // A status is written when an execution begins and when it ends. In between it
-// is only if that takes long.
+// is only if that takes long, and later if other requests have to wait: of a
+// thousand graphs that come at once, each would take long for such writes alone.
 const (
 	quietAtFirst = 2 * time.Second
 	quiet        = 5 * time.Second
+	giveWay      = 20 * time.Second
 )
 
 // publish writes the status of a run that takes long. It returns when to.
@@ -39,6 +41,9 @@ func (r *run) publish(now time.Time) time.Time {
 	}
 	if now.Before(due) {
 		return due
+	}
+	if now.Before(due.Add(giveWay)) && r.d.c.pool.crowded() {
+		return now.Add(quietAtFirst)
 	}
 	r.dirty = false
 	// The inventory stays what was recorded: what is said about it is the engine's.
