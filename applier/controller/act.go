@@ -79,7 +79,12 @@ func (r *run) start(a *engine.Action) {
 // is what keeps objects from being ready.
 var errCrowded = errors.New("there is more to do")
 
-func (r *run) do(ctx context.Context, a *engine.Action) engine.Outcome {
+func (r *run) do(ctx context.Context, a *engine.Action) (o engine.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = engine.Outcome{Err: r.d.c.panicked(p, r.d.key.Namespace, r.d.key.Name)}
+		}
+	}()
 	if a.Verb == engine.Explain {
 		if r.d.c.pool.crowded() {
 			return engine.Outcome{Err: errCrowded}

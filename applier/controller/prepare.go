@@ -33,10 +33,10 @@ type prepared struct {
 // prepare reads what isn't known and puts the finalizer there.
 func (r *run) prepare() {
 	graph := r.d.graph
-	r.job(func() func() {
+	r.d.c.pool.begin(r.d, r.counted(func() func() {
 		p, err := r.d.c.prepare(context.Background(), r.d, r.goal.verb, graph)
 		return func() { r.prepared(p, err) }
-	})
+	}))
 }
 
 func (c *controller) prepare(ctx context.Context, d *driver, v verb, graph *v1alpha1.ResourceGraph) (*prepared, error) {

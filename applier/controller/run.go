@@ -57,15 +57,18 @@ var backoff = engine.Backoff{Jitter: rand.Float64}
 const explainEvery = 10 * time.Second
 
 // job has something done in the pool, and then what follows by the worker.
-func (r *run) job(do func() (then func())) {
+func (r *run) job(do func() (then func())) { r.d.c.pool.do(r.d, r.counted(do)) }
+
+// counted is a job that is known to be under way until what follows is done.
+func (r *run) counted(do func() (then func())) func() {
 	r.flying++
-	r.d.c.pool.do(r.d, func() {
+	return func() {
 		then := r.guarded(do)
 		r.d.post(func() {
 			r.flying--
 			then()
 		})
-	})
+	}
 }
 
 // guarded does something of which a panic is the trouble of one graph: the

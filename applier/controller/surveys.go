@@ -43,13 +43,13 @@ func (r *run) survey(a *engine.Action) {
 	}
 	s := r.d.c.surveys
 	if !v.shared {
-		s.c.pool.do(v.run.d, v.alone)
+		s.c.pool.begin(v.run.d, v.alone)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = append(s.waiting, v)
-	s.c.pool.do(v.run.d, s.next)
+	s.c.pool.begin(v.run.d, s.next)
 }
 
 func kindOf(t engine.Target) schema.GroupVersionKind {
@@ -79,7 +79,7 @@ func (s *surveys) next() {
 			s.mu.Lock()
 		}
 		for _, v := range s.waiting {
-			s.c.pool.do(v.run.d, v.alone)
+			s.c.pool.begin(v.run.d, v.alone)
 		}
 		s.waiting, s.busy = nil, false
 	}
@@ -113,7 +113,7 @@ func (s *surveys) list(all []*survey) {
 		if err != nil {
 			// As its account, each may have more success, or be told why not.
 			for _, v := range all {
-				s.c.pool.do(v.run.d, v.alone)
+				s.c.pool.begin(v.run.d, v.alone)
 			}
 			return
 		}
