@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -29,7 +28,7 @@ type driver struct {
 	forgotten bool
 
 	// The hub's.
-	watching map[scope]bool
+	watching []*watcher
 
 	// The worker's.
 	awaiting bool // the account, which doesn't exist
@@ -49,7 +48,7 @@ type driver struct {
 	rest   *engine.Rest // of a graph that is as it should be
 	woken  bool         // something happened to it since
 	early  []sighting   // what was seen while there was nobody to judge it
-	places map[schema.GroupVersionKind][]string
+	places []scope      // where its objects are, kind by kind
 	polled []scope
 	pollAt time.Time
 	again  time.Time // when a graph that failed is tried again

@@ -58,7 +58,7 @@ func TestMissingKinds(t *testing.T) {
 	c.hub.start(t.Context())
 	w := &watcher{hub: c.hub, scope: scope{name: "x"}, cancel: func() {}, drivers: map[*driver]bool{}}
 	d := c.driver(types.NamespacedName{Name: "web"})
-	d.watching, w.drivers[d], c.hub.watchers[w.scope] = map[scope]bool{w.scope: true}, true, w
+	d.watching, w.drivers[d], c.hub.watchers[w.scope] = []*watcher{w}, true, w
 	if first, again := w.miss(), w.miss(); first != 1 || again != 1 {
 		t.Errorf("one watch counts as %d, and then %d", first, again)
 	}

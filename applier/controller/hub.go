@@ -63,20 +63,22 @@ func (h *hub) follow(d *driver, held []engine.Target, client *cluster.Client) []
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.drivers[labelled(d.owner)] = d
-	wanted, polled := map[scope]bool{}, map[scope]bool{}
+	wanted, polled := []*watcher(nil), map[scope]bool{}
 	for _, t := range held {
-		gvk := schema.GroupVersionKind{Group: t.Group, Version: t.Version, Kind: t.Kind}
+		gvk := kindOf(t)
 		if !t.Ours {
 			s := scope{gvk, t.Namespace, t.Name, account{d.key.Namespace, d.account}.user()}
-			if h.join(s, d, client) {
+			w := h.join(s, d, client)
+			if w.refused {
 				polled[s] = true
 			}
-			wanted[s] = true
+			wanted = appendNew(wanted, w)
 			continue
 		}
 		for _, s := range []scope{{gvk: gvk}, {gvk: gvk, namespace: t.Namespace}} {
-			wanted[s] = true
-			if !h.join(s, d, h.own) {
+			w := h.join(s, d, h.own)
+			wanted = appendNew(wanted, w)
+			if !w.refused {
 				break
 			}
 			if s.namespace != "" || t.Namespace == "" {
@@ -85,13 +87,25 @@ func (h *hub) follow(d *driver, held []engine.Target, client *cluster.Client) []
 			}
 		}
 	}
-	for s := range d.watching {
-		if !wanted[s] {
-			h.part(s, d)
+	h.only(d, wanted)
+	return slices.Collect(maps.Keys(polled))
+}
+
+func appendNew(list []*watcher, w *watcher) []*watcher {
+	if slices.Contains(list, w) {
+		return list
+	}
+	return append(list, w)
+}
+
+// only ends all subscriptions of a driver but these.
+func (h *hub) only(d *driver, wanted []*watcher) {
+	for _, w := range d.watching {
+		if !slices.Contains(wanted, w) {
+			h.part(w, d)
 		}
 	}
 	d.watching, d.awaiting = wanted, false
-	return slices.Collect(maps.Keys(polled))
 }
 
 // sees says whether all objects of a kind are watched that are the graphs', or
@@ -108,18 +122,12 @@ func (h *hub) await(d *driver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := scope{gvk: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: d.key.Namespace, name: d.account}
-	for other := range d.watching {
-		if other != s {
-			h.part(other, d)
-		}
-	}
-	h.join(s, d, h.own)
-	d.watching = map[scope]bool{s: true}
+	h.only(d, []*watcher{h.join(s, d, h.own)})
 	d.awaiting = true
 }
 
-// join subscribes a driver to a scope, and says whether the watch is refused.
-func (h *hub) join(s scope, d *driver, client *cluster.Client) (refused bool) {
+// join subscribes a driver to a scope.
+func (h *hub) join(s scope, d *driver, client *cluster.Client) *watcher {
 	w := h.watchers[s]
 	if w == nil {
 		ctx, cancel := context.WithCancel(h.ctx)
@@ -128,14 +136,10 @@ func (h *hub) join(s scope, d *driver, client *cluster.Client) (refused bool) {
 		go w.run(ctx)
 	}
 	w.drivers[d] = true
-	return w.refused
+	return w
 }
 
-func (h *hub) part(s scope, d *driver) {
-	w := h.watchers[s]
-	if w == nil {
-		return
-	}
+func (h *hub) part(w *watcher, d *driver) {
 	delete(w.drivers, d)
 	maps.DeleteFunc(w.owners, func(_ types.UID, owner *driver) bool { return owner == d })
 	if len(w.drivers) == 0 {
@@ -144,7 +148,7 @@ func (h *hub) part(s scope, d *driver) {
 			h.missing--
 		}
 		w.cancel()
-		delete(h.watchers, s)
+		delete(h.watchers, w.scope)
 	}
 }
 
@@ -152,10 +156,7 @@ func (h *hub) part(s scope, d *driver) {
 func (h *hub) leave(d *driver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for s := range d.watching {
-		h.part(s, d)
-	}
-	d.watching, d.awaiting = nil, false
+	h.only(d, nil)
 	if h.drivers[labelled(d.owner)] == d {
 		delete(h.drivers, labelled(d.owner))
 	}

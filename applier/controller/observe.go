@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,14 +65,13 @@ func (d *driver) matters(s sighting) bool {
 
 // placesOf are the namespaces in which the graph has objects that a scope sees.
 func (d *driver) placesOf(s scope) []string {
-	places := d.places[s.gvk]
-	switch {
-	case s.name == "" && s.namespace == "":
-		return places
-	case slices.Contains(places, s.namespace):
-		return []string{s.namespace}
+	var here []string
+	for _, p := range d.places {
+		if p.gvk == s.gvk && (p.namespace == s.namespace || s.name == "" && s.namespace == "") {
+			here = append(here, p.namespace)
+		}
 	}
-	return nil
+	return here
 }
 
 // in are the objects of a listing in one namespace, or in none.

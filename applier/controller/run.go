@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -191,19 +192,11 @@ func (c *controller) namespaced(gvk schema.GroupVersionKind) (bool, bool) {
 // time: nothing that happens to them is missed.
 func (r *run) watch() {
 	held := r.engine.Held()
-	r.d.places = map[schema.GroupVersionKind][]string{}
+	r.d.places = nil
 	for _, t := range held {
-		gvk := schema.GroupVersionKind{Group: t.Group, Version: t.Version, Kind: t.Kind}
-		r.d.places[gvk] = appendNew(r.d.places[gvk], t.Namespace)
-	}
-	r.d.polled = r.d.c.hub.follow(r.d, held, r.client)
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
+		if p := (scope{gvk: kindOf(t), namespace: t.Namespace}); !slices.Contains(r.d.places, p) {
+			r.d.places = append(r.d.places, p)
 		}
 	}
-	return append(list, s)
+	r.d.polled = r.d.c.hub.follow(r.d, held, r.client)
 }

@@ -22,7 +22,6 @@ type controller struct {
 	metrics, probes string // addresses
 	log             string // a file
 	done            chan struct{}
-	began, led      time.Time // when it was started, and when it had become the leader
 }
 
 // buildController builds the applier as it is shipped.
@@ -70,7 +69,6 @@ func (m *measurement) startController(ctx context.Context, proxy *faultproxy.Pro
 	defer log.Close()
 	c.cmd = command
 	c.cmd.Stdout, c.cmd.Stderr = log, log
-	c.began = time.Now()
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -82,8 +80,21 @@ func (m *measurement) startController(ctx context.Context, proxy *faultproxy.Pro
 		c.kill()
 		return nil, err
 	}
-	c.led = time.Now()
 	return c, nil
+}
+
+// with runs an applier while something is done.
+func (m *measurement) with(ctx context.Context, proxy *faultproxy.Proxy, do func(*controller) error) (err error) {
+	c, err := m.startController(ctx, proxy)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopped := c.stop(); err == nil {
+			err = stopped
+		}
+	}()
+	return do(c)
 }
 
 // controllerCommand is the program as it is shipped, or this one for a profile.

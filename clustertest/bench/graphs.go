@@ -12,101 +12,97 @@ import (
 var graphAims = map[int]string{100: "1.7"}
 
 // manyGraphs measures how long it takes until many graphs are ready that are
-// created at once, and until they are gone. The applier of a round has just been
-// started; for the floor there is none.
+// created at once. The applier of a round has just been started; for the floor
+// there is none.
 func (m *measurement) manyGraphs(ctx context.Context) error {
-	for i, n := range m.graphs {
-		first := 1
-		if i == 0 {
-			first = 0 // it warms the server up
-		}
-		load := loadOf(n)
-		for round := first; round <= m.graphRounds; round++ {
-			pairs, err := m.graphRound(ctx, n, round)
+	for _, n := range m.graphs {
+		this := what{loadOf(n), create}
+		for round := range m.graphRounds {
+			p, err := m.graphRound(ctx, n, round)
 			if err != nil {
 				return err
 			}
-			for verb, p := range pairs {
-				if w := (what{load, verb}); round > 0 {
-					m.results[w] = append(m.results[w], p)
-				}
-			}
-			fmt.Fprintf(os.Stderr, "%s: round %d of %d\n", load, round, m.graphRounds)
+			m.results[this] = append(m.results[this], p)
+			fmt.Fprintf(os.Stderr, "%s: round %d of %d: %.1f s and %.1f s\n", this.load, round+1, m.graphRounds,
+				p.floor.work.Seconds(), p.applier.work.Seconds())
 		}
-		if err := m.countGraphs(ctx, n); err != nil {
+		counts, err := m.countGraphs(ctx, n)
+		if err != nil {
 			return err
 		}
-		m.rows = append(m.rows, row{what{load, create}, graphAims[n], n, "graph"}, row{what{load, remove}, "", n, "graph"})
+		m.requests[this] = counts
+		m.rows = append(m.rows, row{this, graphAims[n], n, "graph"})
 	}
 	return nil
 }
 
-func (m *measurement) graphRound(ctx context.Context, n, round int) (map[string]pair, error) {
+func (m *measurement) graphRound(ctx context.Context, n, round int) (pair, error) {
 	order := []string{byFloor, byApplier}
 	if round%2 == 1 {
 		order[0], order[1] = order[1], order[0]
 	}
-	pairs := map[string]pair{}
+	var p pair
+	if err := m.warm(ctx); err != nil {
+		return p, err
+	}
 	for _, who := range order {
-		samples, err := m.comeAndGo(ctx, who, n, nil)
+		s, err := m.createGraphs(ctx, who, n, nil)
 		if err != nil {
-			return nil, err
+			return p, err
 		}
-		for verb, s := range samples {
-			p := pairs[verb]
-			if who == byFloor {
-				p.floor = s
-			} else {
-				p.applier = s
-			}
-			pairs[verb] = p
+		if who == byFloor {
+			p.floor = s
+		} else {
+			p.applier = s
 		}
 	}
-	return pairs, nil
+	return p, nil
 }
 
-// comeAndGo creates graphs and removes them. Requests of the applier go through
-// the proxy, if there is one.
-func (m *measurement) comeAndGo(ctx context.Context, who string, n int, proxy *faultproxy.Proxy) (_ map[string]sample, err error) {
+// warm starts a control plane, installs the applier, and has the server do once
+// what takes longer the first time.
+func (m *measurement) warm(ctx context.Context) error {
+	if err := m.renew(ctx); err != nil {
+		return err
+	}
+	if err := m.install(ctx); err != nil {
+		return err
+	}
+	_, err := m.createGraphs(ctx, byFloor, 20, nil)
+	return err
+}
+
+// createGraphs creates graphs and waits for what becomes of them. Requests of the
+// applier go through the proxy, if there is one.
+func (m *measurement) createGraphs(ctx context.Context, who string, n int, proxy *faultproxy.Proxy) (s sample, err error) {
 	namespace, err := m.tenant(ctx, who)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	var c *controller
-	if who == byApplier {
-		if c, err = m.startController(ctx, proxy); err != nil {
-			return nil, err
+	j := job{who: who, load: many, graphs: n, verb: create, namespace: namespace, kubeconfig: m.kubeconfig}
+	if err := m.calm(ctx); err != nil {
+		return s, err
+	}
+	if who == byFloor {
+		if s, err = m.run(ctx, j, 0); err != nil {
+			return s, err
 		}
-		defer func() {
-			if stopped := c.stop(); err == nil {
-				err = stopped
-			}
-		}()
+		return s, m.withdraw(ctx, namespace)
 	}
-	samples := map[string]sample{}
-	for _, verb := range []string{create, remove} {
-		j := job{who: who, load: many, graphs: n, verb: verb, namespace: namespace, kubeconfig: m.kubeconfig}
+	return s, m.with(ctx, proxy, func(c *controller) error {
 		if proxy != nil {
 			proxy.Reset()
 		}
-		if samples[verb], err = m.runBeside(ctx, c, j); err != nil {
-			return nil, err
-		}
-		if proxy != nil {
-			m.requests[what{loadOf(n), verb}] = counted(proxy)
-		}
-	}
-	return samples, m.vacate(ctx, namespace)
+		s, err = m.runBeside(ctx, c, j)
+		return err
+	})
 }
 
 // loadOf names the load of many graphs.
 func loadOf(n int) string { return fmt.Sprintf("%d graphs", n) }
 
-// runBeside does a job and adds what an applier took meanwhile, if there is one.
+// runBeside does a job and adds what an applier took meanwhile.
 func (m *measurement) runBeside(ctx context.Context, c *controller, j job) (sample, error) {
-	if c == nil {
-		return m.run(ctx, j, 0)
-	}
 	before := c.cpu()
 	s, err := m.run(ctx, j, 0)
 	if err != nil {
@@ -120,14 +116,17 @@ func (m *measurement) runBeside(ctx context.Context, c *controller, j job) (samp
 }
 
 // countGraphs counts the applier's requests for as many graphs.
-func (m *measurement) countGraphs(ctx context.Context, n int) error {
+func (m *measurement) countGraphs(ctx context.Context, n int) (map[string]int, error) {
+	if err := m.warm(ctx); err != nil {
+		return nil, err
+	}
 	proxy, err := faultproxy.Start(m.as, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer proxy.Close()
-	_, err = m.comeAndGo(ctx, byApplier, n, proxy)
-	return err
+	_, err = m.createGraphs(ctx, byApplier, n, proxy)
+	return counted(proxy), err
 }
 
 // counted are the requests by verb, renewals of the lease apart.

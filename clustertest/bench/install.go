@@ -27,44 +27,44 @@ const (
 )
 
 // install applies what pequod install does, lets the applier watch every kind, as
-// the overlay single-tenant does, and gives access as its account.
-func (m *measurement) install(ctx context.Context) (*rest.Config, error) {
-	if err := m.applyAll(ctx, config.Applier); err != nil {
-		return nil, err
+// the overlay single-tenant does, and gets access as its account.
+func (c *controlPlane) install(ctx context.Context) error {
+	if err := c.applyAll(ctx, config.Applier); err != nil {
+		return err
 	}
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "bench-watch", Labels: map[string]string{"pequod.io/aggregate-to-applier": "true"}},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}},
 	}
-	if _, err := m.client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
-		return nil, err
+	if _, err := c.client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		return err
 	}
 	// Its definition is there, but served only a while later.
 	if err := poll(ctx, func() (bool, error) {
-		err := m.client.RbacV1().RESTClient().Get().AbsPath("/apis", resourceGraphs.apiVersion, resourceGraphs.resource).Do(ctx).Error()
+		err := c.client.RbacV1().RESTClient().Get().AbsPath("/apis", resourceGraphs.apiVersion, resourceGraphs.resource).Do(ctx).Error()
 		return err == nil, nil
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	hours := int64(24 * 60 * 60)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hours}}
-	token, err := m.client.CoreV1().ServiceAccounts(system).CreateToken(ctx, account, request, metav1.CreateOptions{})
+	token, err := c.client.CoreV1().ServiceAccounts(system).CreateToken(ctx, account, request, metav1.CreateOptions{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	as := rest.AnonymousClientConfig(m.config)
-	as.BearerToken = token.Status.Token
-	return as, nil
+	c.as = rest.AnonymousClientConfig(c.config)
+	c.as.BearerToken = token.Status.Token
+	return nil
 }
 
 // applyAll applies YAML documents, in their order.
-func (m *measurement) applyAll(ctx context.Context, documents []byte) error {
-	resources, err := restmapper.GetAPIGroupResources(m.client.Discovery())
+func (c *controlPlane) applyAll(ctx context.Context, documents []byte) error {
+	resources, err := restmapper.GetAPIGroupResources(c.client.Discovery())
 	if err != nil {
 		return err
 	}
 	mapper := restmapper.NewDiscoveryRESTMapper(resources)
-	client, err := dynamic.NewForConfig(m.config)
+	client, err := dynamic.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
@@ -92,12 +92,12 @@ func (m *measurement) applyAll(ctx context.Context, documents []byte) error {
 
 // tenant makes a namespace with an account that may do anything in it, which its
 // graphs are executed as.
-func (m *measurement) tenant(ctx context.Context, who string) (string, error) {
-	namespace, err := m.namespace(ctx, who)
+func (c *controlPlane) tenant(ctx context.Context, who string) (string, error) {
+	namespace, err := c.namespace(ctx, who)
 	if err != nil {
 		return "", err
 	}
-	if err := m.applyAll(ctx, fmt.Appendf(nil, `
+	if err := c.applyAll(ctx, fmt.Appendf(nil, `
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: pequod, namespace: %[1]s}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -111,15 +111,11 @@ subjects: [{kind: ServiceAccount, name: pequod, namespace: %[1]s}]
 	return namespace, nil
 }
 
-// vacate removes a namespace, so that what was in it keeps nobody busy.
-func (m *measurement) vacate(ctx context.Context, namespace string) error {
-	if err := m.client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	return poll(ctx, func() (bool, error) {
-		_, err := m.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
-		return err != nil, nil
-	})
+// withdraw removes the graphs of a namespace, which nobody executes, and leaves
+// their objects.
+func (c *controlPlane) withdraw(ctx context.Context, namespace string) error {
+	return c.client.CoreV1().RESTClient().Delete().
+		AbsPath("/apis", resourceGraphs.apiVersion, "namespaces", namespace, resourceGraphs.resource).Do(ctx).Error()
 }
 
 // poll asks until it is so.

@@ -9,7 +9,7 @@
 //
 // Both work on one control plane, which is started for them, in turn, each time
 // in a new process and a new namespace; what counts are the ratios within a
-// round. Requests are counted in a round of their own, in which they go through
+// round. A round of many graphs has a control plane of its own. Requests are counted in a round of their own, in which they go through
 // a proxy. The program starts itself again, with -run, for everything that is
 // measured. It judges nothing: it prints the aims beside what it saw.
 package main
@@ -27,7 +27,6 @@ import (
 	"time"
 
 	_ "github.com/pequod-io/pequod/cli/earlygc" // as the command line has it
-	"github.com/pequod-io/pequod/clustertest/server"
 )
 
 func main() {
@@ -89,25 +88,15 @@ func numbers(list string) ([]int, error) {
 	return all, nil
 }
 
-// parent starts a control plane and measures on it.
+// parent measures.
 func parent(ctx context.Context, p plan) error {
-	s, err := server.Start(ctx, server.Options{Log: os.Stderr})
-	if err != nil {
-		return err
-	}
 	scratch, err := os.MkdirTemp("", "pequod-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	m, err := newMeasurement(s.Kubeconfig(), scratch, s.Pid(), p)
-	if err == nil {
-		err = m.all(ctx)
-	}
-	if stopped := s.Stop(); err == nil {
-		err = stopped
-	}
-	return err
+	m := &measurement{plan: p, scratch: scratch, results: map[what][]pair{}, requests: map[what]map[string]int{}}
+	return m.all(ctx)
 }
 
 // child does one run and prints what it took.

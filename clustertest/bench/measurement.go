@@ -8,16 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // plan says what to measure.
@@ -35,21 +27,16 @@ type plan struct {
 	profiles    string
 }
 
-// measurement measures on one control plane.
+// measurement is what was measured, and what on.
 type measurement struct {
 	plan
-	kubeconfig string
-	config     *rest.Config
-	client     kubernetes.Interface
-	server     int    // the process id of the control plane
-	scratch    string // a directory
-	namespaces int
-	profiled   int
-	as         *rest.Config // the access of pequod-applier
-	rows       []row
-	results    map[what][]pair
-	requests   map[what]map[string]int
-	figures    []figure
+	*controlPlane
+	scratch  string // a directory
+	profiled int
+	rows     []row
+	results  map[what][]pair
+	requests map[what]map[string]int
+	figures  []figure
 }
 
 // what is measured in pairs.
@@ -63,94 +50,6 @@ type sample struct {
 	work, process, cpu time.Duration
 	server             time.Duration // of CPU
 	peakMiB, heapMiB   float64
-}
-
-func newMeasurement(kubeconfig, scratch string, server int, p plan) (*measurement, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
-	return &measurement{
-		plan: p, kubeconfig: kubeconfig, config: config, client: client, server: server, scratch: scratch,
-		results: map[what][]pair{}, requests: map[what]map[string]int{},
-	}, err
-}
-
-// parts are what can be measured, in this order.
-var parts = []string{"cli", "graphs", "idle", "reconciles", "reactions"}
-
-// all measures part by part, and prints what it has, even if it doesn't get to
-// the end.
-func (m *measurement) all(ctx context.Context) error {
-	defer m.print(os.Stdout)
-	asked := map[string]bool{}
-	for _, part := range strings.Split(m.parts, ",") {
-		if !slices.Contains(parts, part) {
-			return fmt.Errorf("unknown part %q: there are %s", part, strings.Join(parts, ", "))
-		}
-		asked[part] = true
-	}
-	if asked["cli"] {
-		if err := m.cli(ctx); err != nil {
-			return err
-		}
-	}
-	delete(asked, "cli")
-	if len(asked) > 0 {
-		return m.inCluster(ctx, asked)
-	}
-	return nil
-}
-
-// cli warms up, measures in rounds, and counts.
-func (m *measurement) cli(ctx context.Context) error {
-	for _, name := range strings.Split(m.cases, ",") {
-		if _, ok := loads[name]; !ok {
-			return fmt.Errorf("unknown case %q", name)
-		}
-		for round := range m.rounds + 1 {
-			pairs, err := m.round(ctx, name, round)
-			if err != nil {
-				return err
-			}
-			for verb, p := range pairs {
-				if w := (what{name, verb}); round > 0 { // the first warms the server up
-					m.results[w] = append(m.results[w], p)
-				}
-			}
-			fmt.Fprintf(os.Stderr, "%s: round %d of %d\n", name, round, m.rounds)
-		}
-		if err := m.count(ctx, name); err != nil {
-			return err
-		}
-		for _, verb := range []string{create, again, remove} {
-			m.rows = append(m.rows, row{what{name, verb}, loads[name].aims[verb], loads[name].count, "object"})
-		}
-	}
-	return nil
-}
-
-// inCluster measures what concerns pequod-applier.
-func (m *measurement) inCluster(ctx context.Context, asked map[string]bool) error {
-	if err := m.buildController(ctx); err != nil {
-		return err
-	}
-	as, err := m.install(ctx)
-	if err != nil {
-		return err
-	}
-	m.as = as
-	if asked["graphs"] {
-		if err := m.manyGraphs(ctx); err != nil {
-			return err
-		}
-	}
-	if asked["idle"] || asked["reconciles"] || asked["reactions"] {
-		return m.standing(ctx, asked)
-	}
-	return nil
 }
 
 // round lets floor and applier go through a load, in turn.
@@ -186,27 +85,6 @@ func (m *measurement) round(ctx context.Context, name string, round int) (map[st
 	return pairs, nil
 }
 
-// namespace makes a namespace in which Pods can be made.
-func (m *measurement) namespace(ctx context.Context, who string) (string, error) {
-	m.namespaces++
-	name := fmt.Sprintf("%s-%d", who, m.namespaces)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := m.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
-		return "", err
-	}
-	for {
-		_, err := m.client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
-		if err == nil {
-			return name, nil
-		}
-		select {
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
 // run does a job in a process of its own, after a rest.
 func (m *measurement) run(ctx context.Context, j job, round int) (sample, error) {
 	select {
@@ -220,12 +98,12 @@ func (m *measurement) run(ctx context.Context, j job, round int) (sample, error)
 		return sample{}, err
 	}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	start, before := time.Now(), processCPU(m.server)
+	start, before := time.Now(), m.cpu()
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("%s: %w\n%s", j, err, stderr.String())
 	}
 	s := sample{
-		process: time.Since(start), server: processCPU(m.server) - before,
+		process: time.Since(start), server: m.cpu() - before,
 		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {

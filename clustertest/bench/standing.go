@@ -11,7 +11,10 @@ import (
 // standing measures an applier whose graphs are there and ready.
 func (m *measurement) standing(ctx context.Context, asked map[string]bool) error {
 	s := &standing{measurement: m, graphs: m.graphs[len(m.graphs)-1]}
-	var err error
+	err := m.warm(ctx)
+	if err != nil {
+		return err
+	}
 	if s.proxy, err = faultproxy.Start(m.as, 1); err != nil {
 		return err
 	}
@@ -52,20 +55,6 @@ type standing struct {
 	proxy     *faultproxy.Proxy
 }
 
-// with runs an applier while something is done.
-func (s *standing) with(ctx context.Context, proxy *faultproxy.Proxy, do func(*controller) error) (err error) {
-	c, err := s.startController(ctx, proxy)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopped := c.stop(); err == nil {
-			err = stopped
-		}
-	}()
-	return do(c)
-}
-
 // label names what is measured of the standing graphs.
 func (s *standing) label(format string, args ...any) string {
 	return loadOf(s.graphs) + ": " + fmt.Sprintf(format, args...)
@@ -73,10 +62,9 @@ func (s *standing) label(format string, args ...any) string {
 
 // settled waits until an applier has gone through all graphs.
 func (s *standing) settled(ctx context.Context, c *controller) error {
-	const ended = "pequod_dag_execution_duration_seconds"
 	return poll(ctx, func() (bool, error) {
-		metrics, err := c.scrape(ctx, ended)
-		return err == nil && metrics.sum(ended+"_count") >= float64(s.graphs), err
+		metrics, err := c.scrape(ctx, executed)
+		return err == nil && metrics.sum(executed+"_count") >= float64(s.graphs), err
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 
@@ -23,6 +24,8 @@ import (
 // within runs the applier as cmd/pequod-applier does, and writes a profile of its
 // CPU when it is asked to end, and one of what is in its memory beside that.
 func within(ctx context.Context, r job, profile string) error {
+	debug.SetGCPercent(100) // this program's is that of a command
+	runtime.MemProfileRate = 4096
 	config, err := clientcmd.BuildConfigFromFlags("", r.kubeconfig)
 	if err != nil {
 		return err
@@ -35,9 +38,13 @@ func within(ctx context.Context, r job, profile string) error {
 	if err != nil {
 		return err
 	}
-	context.AfterFunc(ctx, func() { writeHeap(strings.TrimSuffix(profile, ".prof") + ".heap") })
 	defer stop()
-	return program.Run(ctx, config, program.Options{
+	until, end := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		writeHeap(strings.TrimSuffix(profile, ".prof") + ".heap")
+		end()
+	})
+	return program.Run(until, config, program.Options{
 		Name: account, Version: "bench", Log: logr.Discard(), Scheme: scheme,
 		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource(resourceGraphs.resource)},
 		Metrics: program.Metrics{Address: r.metrics}, Probes: r.probes,
