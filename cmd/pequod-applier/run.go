@@ -23,6 +23,11 @@ const (
 	exitFailed = 2 // it couldn't begin, or couldn't go on
 )
 
+// gcPercent is how much the heap may grow over what lives, as GOGC counts it.
+// Little lives, and what many graphs leave that come at once is mostly garbage:
+// collecting it sooner costs some milliseconds and saves a quarter of the memory.
+const gcPercent = 50
+
 // version is set by the linker.
 var version string
 
@@ -38,6 +43,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case s.version:
 		fmt.Fprintln(stdout, name, programVersion())
 		return exitDone
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	s.log.DestWriter = stderr
 	log := zap.New(zap.UseFlagOptions(&s.log))
