@@ -12,6 +12,7 @@
 package churn
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -50,11 +51,17 @@ type slot struct {
 	leaving bool   // it was deleted, and wasn't seen to be gone
 }
 
-// New prepares a namespace for a number of graphs, none of which exists yet. The
-// same seed makes the same changes, as far as graphs go as fast.
+// New prepares the test's namespace for a number of graphs, none of which exists yet.
+// The seed decides about the changes, as far as how fast graphs go doesn't.
 func New(t testing.TB, c *clustertest.Cluster, graphs int, seed uint64) *Churn {
 	t.Helper()
-	c.Apply(t, fmt.Sprintf(access, c.Namespace, c.Unique("churn")))
+	role := c.Unique("churn")
+	c.Apply(t, fmt.Sprintf(access, c.Namespace, role))
+	t.Cleanup(func() {
+		if err := c.Client.RbacV1().ClusterRoles().Delete(context.WithoutCancel(t.Context()), role, metav1.DeleteOptions{}); err != nil {
+			t.Log(err)
+		}
+	})
 	u := &Churn{c: c, t: t, random: rand.New(rand.NewPCG(seed, 0)), counts: map[string]int{}}
 	for i := range graphs {
 		u.slots = append(u.slots, &slot{name: fmt.Sprintf("g%d", i)})

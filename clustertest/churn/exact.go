@@ -1,0 +1,96 @@
+package churn
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// exact says whether there is what should be, and nothing else.
+func (u *Churn) exact(ctx context.Context) error {
+	want, got := map[string]string{}, map[string]string{}
+	for _, s := range u.slots {
+		if s.graph != nil {
+			maps.Copy(want, s.graph.want(s.name))
+		}
+	}
+	for _, kind := range []string{"ConfigMap", "Deployment"} {
+		objects, err := u.c.Resource((&node{kind: kind}).apiVersion(), kind, "")
+		if err != nil {
+			return err
+		}
+		list, err := objects.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if obj := &list.Items[i]; obj.GetName() != "kube-root-ca.crt" {
+				got[kind+" "+obj.GetName()] = found(obj)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return fmt.Errorf("objects (-want +got):\n%s", diff)
+	}
+	return u.identified(ctx)
+}
+
+// found is what there is of an object, in the words of [graph.want].
+func found(obj *unstructured.Unstructured) string {
+	text := "value " + obj.GetLabels()["value"]
+	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
+	if obj.GetKind() == "ConfigMap" && data["value"] != obj.GetLabels()["value"] {
+		text += " and " + data["value"]
+	}
+	if read, ok := data["read"]; ok {
+		text += ", read " + read
+	}
+	if containers, _, _ := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers"); len(containers) == 1 {
+		if image := containers[0].(map[string]any)["image"]; image != "app:"+obj.GetLabels()["value"] {
+			text += fmt.Sprint(" and ", image)
+		}
+	}
+	name, _, _ := strings.Cut(obj.GetName(), "-")
+	if by := obj.GetLabels()[v1alpha1.LabelGraph]; by != name {
+		text += ", labelled as of graph " + by
+	}
+	if obj.GetDeletionTimestamp() != nil {
+		text += ", being deleted"
+	}
+	return text
+}
+
+// identified says whether the inventories mean the objects that there are.
+func (u *Churn) identified(ctx context.Context) error {
+	list, err := u.graphs().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		rg, err := decode(&list.Items[i])
+		if err != nil || rg.Status.Inventory == nil {
+			return err
+		}
+		for _, e := range rg.Status.Inventory.Entries {
+			objects, err := u.c.Resource((&node{kind: e.Kind}).apiVersion(), e.Kind, "")
+			if err != nil {
+				return err
+			}
+			obj, err := objects.Get(ctx, e.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if obj.GetUID() != e.UID {
+				return fmt.Errorf("graph %s: the inventory means another %s %s", rg.Name, e.Kind, e.Name)
+			}
+		}
+	}
+	return nil
+}
