@@ -68,7 +68,7 @@ func New(t testing.TB, c *clustertest.Cluster, graphs int, seed uint64) *Churn {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("seed %d", seed)
+			t.Logf("seed %d; %v", seed, u.exact(context.WithoutCancel(t.Context())))
 		}
 	})
 	return u
