@@ -169,6 +169,21 @@ func TestRightsToWatchANamespace(t *testing.T) {
 	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
 }
 
+// A right that is granted after the graph was made, as where both are applied at
+// once, is noticed before long.
+func TestRightsToWatchComeLater(t *testing.T) {
+	t.Parallel()
+	b := narrow(t)
+	b.options.Resync = time.Hour
+	b.patience = 2 * time.Minute
+	b.start(b.ServiceAccount(t, b.Namespace, "applier"))
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.ready("web")
+	b.account("applier", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
+	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "a") == "1" })
+}
+
 // narrow is a bench with an account for the applier that may read and write
 // graphs and impersonate, and no more.
 func narrow(t *testing.T) *bench {

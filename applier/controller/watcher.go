@@ -49,6 +49,7 @@ func missingPause(pause time.Duration, missing int) time.Duration {
 // run watches until nobody needs it any more. Whenever a watch is opened again
 // it begins with a listing: what happened in between isn't missed.
 func (w *watcher) run(ctx context.Context) {
+	refusals := 0
 	for pause := minPause; ctx.Err() == nil; {
 		began := time.Now()
 		wait := pause
@@ -58,8 +59,12 @@ func (w *watcher) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err):
+			// A role may be on its way, such as one that was applied with the graph.
 			w.refuse()
-			wait = w.hub.retry
+			refusals++
+			wait = min(w.hub.retry, time.Second<<min(refusals, 10))
+		case err == nil:
+			refusals = 0
 		case errors.As(err, &noKind):
 			// Its objects went with it.
 			wait = missingPause(pause, w.miss())
