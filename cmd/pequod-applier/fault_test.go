@@ -14,6 +14,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
 	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/clustertest/churn"
 	"github.com/pequod-io/pequod/clustertest/faultproxy"
@@ -28,6 +32,24 @@ func soak(share, otherwise int) int {
 		return max(n/share, otherwise)
 	}
 	return otherwise
+}
+
+// churned are graphs that will change, of objects that the applier may watch by then.
+func churned(t *testing.T, c *clustertest.Cluster, account *rest.Config, graphs int, seed uint64) *churn.Churn {
+	t.Helper()
+	changes := churn.New(t, c, graphs, seed)
+	client, err := kubernetes.NewForConfig(account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error { // roles take their time
+		if _, err := client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+			return err
+		}
+		_, err := client.AppsV1().Deployments("").List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+	return changes
 }
 
 // writes are the requests of a replica that does the leader's work.
@@ -56,7 +78,7 @@ func TestKilled(t *testing.T) {
 	c, account := install(t)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 1))
-	changes := churn.New(t, c, 12, seed)
+	changes := churned(t, c, account, 12, seed)
 	proxy := c.Proxy(t, seed)
 	kills, midway := soak(2, 5), 0
 	for range kills {
@@ -102,7 +124,7 @@ func TestLeaders(t *testing.T) {
 	t.Parallel()
 	c, account := install(t)
 	seed := uint64(time.Now().UnixNano())
-	changes := churn.New(t, c, 10, seed)
+	changes := churned(t, c, account, 10, seed)
 	var all []replica
 	begin := func() replica {
 		proxy := c.Proxy(t, seed)
@@ -205,7 +227,7 @@ func TestServerGoes(t *testing.T) {
 	t.Parallel()
 	c, account := install(t)
 	seed := uint64(time.Now().UnixNano())
-	changes := churn.New(t, c, 10, seed)
+	changes := churned(t, c, account, 10, seed)
 	proxy := c.Proxy(t, seed)
 	p := start(t, c, proxy.Config(account))
 	p.ready(t)
