@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,8 +30,13 @@ type survey struct {
 	shared bool // the applier may list all that is looked for
 }
 
-// together is of how many graphs at least the objects are listed at once.
-const together = 16
+// Objects are listed at once for that many graphs at least, and others that will
+// ask soon are waited for, up to so many: each list is of the objects of all.
+const (
+	together = 16
+	plenty   = 250
+	patience = time.Second
+)
 
 func newSurveys(c *controller) *surveys { return &surveys{c: c} }
 
@@ -72,6 +78,7 @@ func (s *surveys) next() {
 	case !s.busy:
 		s.busy = true
 		for len(s.waiting) >= together {
+			s.gather()
 			all := s.waiting
 			s.waiting = nil
 			s.mu.Unlock()
@@ -82,6 +89,15 @@ func (s *surveys) next() {
 			s.c.pool.begin(v.run.d, v.alone)
 		}
 		s.waiting, s.busy = nil, false
+	}
+}
+
+// gather waits while graphs are about to ask.
+func (s *surveys) gather() {
+	for end := time.Now().Add(patience); time.Now().Before(end) && len(s.waiting) < plenty && s.c.queue.Len() > 0; {
+		s.mu.Unlock()
+		time.Sleep(patience / 100)
+		s.mu.Lock()
 	}
 }
 
