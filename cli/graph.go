@@ -9,7 +9,6 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/graphview"
-	"github.com/pequod-io/pequod/render"
 )
 
 type graphOptions struct {
@@ -21,7 +20,7 @@ func newGraph(s streams) *cobra.Command {
 	o := &graphOptions{}
 	cmd := &cobra.Command{
 		Use:   "graph -f FILENAME",
-		Short: "Show the graph of instances: waves, nodes, edges and readiness",
+		Short: "Show graphs, and those of instances: waves, nodes, edges and readiness",
 		Example: `  pequod graph -f app.yaml
   pequod graph -f app.yaml -o dot | dot -Tsvg > app.svg`,
 		Args: cobra.NoArgs,
@@ -37,21 +36,13 @@ func (o *graphOptions) run(ctx context.Context, s streams) error {
 	if err := oneOf("--output", o.output, graphFormats()); err != nil {
 		return err
 	}
-	var graphs []*v1alpha1.ResourceGraph
-	sum, err := renderAll(ctx, s, &o.renderFlags,
-		func(r render.Result) (*v1alpha1.ResourceGraph, render.Problems) { return r.Graph, nil },
-		func(r rendered[*v1alpha1.ResourceGraph]) error {
-			graphs = append(graphs, r.value)
-			return nil
-		})
+	given, err := o.graphs(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := printProblems(s.err, sum); err != nil {
-		return err
-	}
-	if sum.problems.Failed() {
-		return saidError{problemsCode(sum.problems)}
+	graphs := make([]*v1alpha1.ResourceGraph, len(given))
+	for i, g := range given {
+		graphs[i] = g.ResourceGraph
 	}
 	var b bytes.Buffer
 	if err := graphview.Write(&b, graphview.Format(o.output), graphs...); err != nil {
