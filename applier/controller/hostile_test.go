@@ -182,7 +182,7 @@ func TestClusterScopedObjects(t *testing.T) {
 	// What it was never allowed to make doesn't hold the graph.
 	b.apply(b.rendered("web", nodes(configMap("fine", "fine", "1"),
 		`{id: ns, resource: {apiVersion: v1, kind: Namespace, metadata: {name: `+name+`}}}`)))
-	rg = b.until("web", condition("Stalled", "True", "Forbidden", ""))
+	b.until("web", condition("Stalled", "True", "Forbidden", ""))
 	b.apply(b.rendered("web", nodes(configMap("fine", "fine", "1"))))
 	rg = b.ready("web")
 	if got, want := owned(rg), "ConfigMap fine"; got != want {
