@@ -263,6 +263,10 @@ func (r *reader) atom(v cue.Value, path string, c *condition) shape {
 	if e := expression(v.Source()); dependsOnInput(e) {
 		r.note(v.Pos(), path, "what is computed from other fields")
 		return ofKinds(r.kindsAmong(e))
+	} else if v.IncompleteKind() == cue.BottomKind && isDisjunction(v) && anyFieldRefers(e) {
+		// CUE keeps the errors alone of members that fail, some for want of data.
+		r.note(v.Pos(), path, "the choice between structs")
+		return ofKinds(r.kindsAmong(e))
 	}
 	switch kind := v.IncompleteKind(); kind {
 	case cue.ListKind:
