@@ -71,7 +71,7 @@ CLUSTER_PKGS := . ./clustertest/... ./inventory/configmap ./inventory/stored ./a
 test: ## Run every test, and the race detector where a C compiler is at hand
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
 		set -x; $(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLUSTER_PKGS))"); wait $$build; \
-		$(GO) test $(CLUSTER_PKGS)
+		$(GO) test -timeout=30m $(CLUSTER_PKGS)
 	cd testcluster && CGO_ENABLED=0 $(GO) test ./...
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then \
 		set -x; $(GO) test -race $(RACE_PKGS); \
