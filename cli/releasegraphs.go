@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/progress"
@@ -89,9 +89,6 @@ func (r *remover) sayReleased(ctx context.Context, p *removal) error {
 	return nil
 }
 
-// finalizers begin so if they are an applier's.
-const finalizers = "pequod.io/"
-
 // forget removes a graph that holds nothing any more.
 func (r *remover) forget(ctx context.Context, g *unstructured.Unstructured) error {
 	err := cluster.Retry(ctx, func() error {
@@ -100,7 +97,7 @@ func (r *remover) forget(ctx context.Context, g *unstructured.Unstructured) erro
 			return err
 		}
 		kept := slices.DeleteFunc(slices.Clone(live.GetFinalizers()), func(name string) bool {
-			return strings.HasPrefix(name, finalizers)
+			return name == v1alpha1.Finalizer
 		})
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "finalizers": kept,

@@ -48,6 +48,8 @@ const (
 	// AnnotationReconcileRequestedAt asks for a reconciliation whenever its
 	// value changes.
 	AnnotationReconcileRequestedAt = "pequod.io/reconcile-requested-at"
+	// Finalizer keeps a graph in the cluster until its objects are gone.
+	Finalizer = "pequod.io/applier"
 
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy on what Pequod applies.

@@ -106,7 +106,7 @@ func (k *Kinds) ask(ctx context.Context, gv schema.GroupVersion) (map[string]Kin
 	if gv.Group == "" {
 		path = "/api/" + gv.Version
 	}
-	raw, err := rawOf(k.rest.Get().AbsPath(path).Do(ctx))
+	raw, err := RawOf(k.rest.Get().AbsPath(path).Do(ctx))
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -138,7 +138,7 @@ func (k *Kinds) All(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	var groups metav1.APIGroupList
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	raw, err := rawOf(k.rest.Get().AbsPath("/apis").Do(ctx))
+	raw, err := RawOf(k.rest.Get().AbsPath("/apis").Do(ctx))
 	if err == nil {
 		err = json.Unmarshal(raw, &groups)
 	}

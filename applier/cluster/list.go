@@ -54,7 +54,7 @@ func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	defer cancel()
 	a := address{gvk: kind.Resource.GroupVersion().WithKind(""), kind: kind, namespace: namespace}
 	p := path(a)
-	raw, err := rawOf(c.rest.Get().AbsPath(p[:len(p)-1]...).
+	raw, err := RawOf(c.rest.Get().AbsPath(p[:len(p)-1]...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").
 		Param("limit", strconv.Itoa(limit)).Do(ctx))
 	if err != nil {

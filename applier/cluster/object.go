@@ -115,7 +115,7 @@ func (c *Client) patch(ctx context.Context, a address, kind types.PatchType, bod
 
 // answer reads an object. (Result.Into reads it twice, to learn its kind first.)
 func answer(result rest.Result) (*unstructured.Unstructured, error) {
-	raw, err := rawOf(result)
+	raw, err := RawOf(result)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func answer(result rest.Result) (*unstructured.Unstructured, error) {
 	return obj, utiljson.Unmarshal(raw, &obj.Object)
 }
 
-// rawOf is the body of an answer. The error is what the API server says, which
+// RawOf is the body of an answer. The error is what the API server says, which
 // Result.Raw doesn't read.
-func rawOf(result rest.Result) ([]byte, error) {
+func RawOf(result rest.Result) ([]byte, error) {
 	if err := result.Error(); err != nil {
 		return nil, err
 	}

@@ -68,22 +68,25 @@ func TestMissingKinds(t *testing.T) {
 	}
 }
 
-// Accounts that nobody asks for any more are forgotten.
+// An account is known as long as a graph is executed as it.
 func TestIdentitiesAreForgotten(t *testing.T) {
-	i := newIdentities(nil)
-	now := time.Now()
-	for _, namespace := range []string{"a", "b", "c"} {
-		i.of(account{namespace, "pequod"}, now).seen = now
+	c := offline()
+	c.identities = newIdentities(nil)
+	web, shop := c.driver(types.NamespacedName{Namespace: "shop", Name: "web"}), c.driver(types.NamespacedName{Namespace: "shop", Name: "shop"})
+	knows := func(name string) bool { return c.identities.known[account{"shop", name}] != nil }
+	for _, d := range []*driver{web, shop} {
+		c.identities.of(account{"shop", "pequod"})
+		d.actAs("pequod")
 	}
-	i.known[account{"b", "pequod"}].seen = now.Add(trusted)
-	busy := i.known[account{"c", "pequod"}]
-	busy.mu.Lock()
-	defer busy.mu.Unlock()
-	i.of(account{"d", "pequod"}, now.Add(trusted+time.Second))
-	for namespace, want := range map[string]bool{"a": false, "b": true, "c": true, "d": true} {
-		if got := i.known[account{namespace, "pequod"}] != nil; got != want {
-			t.Errorf("account of namespace %s is known: %t; want %t", namespace, got, want)
-		}
+	c.identities.of(account{"shop", "other"})
+	web.actAs("other")
+	if !knows("pequod") || !knows("other") {
+		t.Errorf("known: %v", c.identities.known)
+	}
+	web.actAs("")
+	shop.actAs("")
+	if knows("pequod") || knows("other") || len(c.identities.users) != 0 {
+		t.Errorf("known without a graph: %v, %v", c.identities.known, c.identities.users)
 	}
 }
 

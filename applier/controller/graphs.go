@@ -15,9 +15,6 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// finalizer keeps a graph until its objects are gone.
-const finalizer = "pequod.io/applier"
-
 // head is what the controller remembers of every graph: not the graph, which
 // may be large, but what tells whether it changed.
 type head struct {
@@ -36,7 +33,7 @@ func headOf(rg *v1alpha1.ResourceGraph) head {
 		requested: rg.Annotations[v1alpha1.AnnotationReconcileRequestedAt],
 	}
 	for _, f := range rg.Finalizers {
-		h.finalizer = h.finalizer || f == finalizer
+		h.finalizer = h.finalizer || f == v1alpha1.Finalizer
 	}
 	return h
 }

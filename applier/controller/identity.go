@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -39,33 +38,22 @@ func newIdentities(own *cluster.Client) *identities {
 	return &identities{own: own, known: map[account]*identity{}, users: map[account]int{}}
 }
 
-// of is what is known of an account. Whenever there is one more, those that
-// nobody asked for in a while are forgotten: namespaces come and go.
-func (i *identities) of(a account, now time.Time) *identity {
+// of is what is known of an account.
+func (i *identities) of(a account) *identity {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	known := i.known[a]
 	if known == nil {
-		maps.DeleteFunc(i.known, func(_ account, other *identity) bool { return other.unused(now) })
 		known = &identity{}
 		i.known[a] = known
 	}
 	return known
 }
 
-// unused says whether an account would be asked for anyway.
-func (i *identity) unused(now time.Time) bool {
-	if !i.mu.TryLock() {
-		return false
-	}
-	defer i.mu.Unlock()
-	return now.Sub(i.seen) > trusted
-}
-
 // as gives the client of an account, nil if there is no such account. Surely
 // says to ask, whatever is remembered.
 func (i *identities) as(ctx context.Context, a account, surely bool) (*cluster.Client, error) {
-	known := i.of(a, time.Now())
+	known := i.of(a)
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	if known.client == nil {
@@ -79,14 +67,11 @@ func (i *identities) as(ctx context.Context, a account, surely bool) (*cluster.C
 		return known.client, nil
 	}
 	obj, err := i.own.Get(ctx, inventory.Key{Kind: "ServiceAccount", Namespace: a.namespace, Name: a.name}, "v1")
-	if err != nil {
-		return nil, err
-	}
-	if obj == nil || obj.GetDeletionTimestamp() != nil {
+	if err != nil || obj == nil || obj.GetDeletionTimestamp() != nil {
 		i.mu.Lock()
 		delete(i.known, a)
 		i.mu.Unlock()
-		return nil, nil
+		return nil, err
 	}
 	known.seen = time.Now()
 	return known.client, nil

@@ -25,7 +25,7 @@ type prepared struct {
 	account string
 	stored  *inventory.Inventory
 	fresh   bool
-	// stalled says why the run can't begin before somebody changes something.
+	// reason and message say why the run can't begin before somebody changes something.
 	reason, message string
 	gone            bool // there is no such account
 }
@@ -151,12 +151,12 @@ func (c *controller) loadInventory(ctx context.Context, p *prepared) error {
 func (c *controller) finalize(ctx context.Context, rg *v1alpha1.ResourceGraph, add bool) (string, error) {
 	kept := []string{}
 	for _, f := range rg.Finalizers {
-		if f != finalizer {
+		if f != v1alpha1.Finalizer {
 			kept = append(kept, f)
 		}
 	}
 	if add {
-		kept = append(kept, finalizer)
+		kept = append(kept, v1alpha1.Finalizer)
 	}
 	patch := map[string]any{"metadata": map[string]any{
 		"uid": rg.UID, "resourceVersion": rg.ResourceVersion, "finalizers": kept,
@@ -173,15 +173,11 @@ func (c *controller) patch(ctx context.Context, namespace, name string, patch an
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	result := c.own.REST().Patch("application/merge-patch+json").
+	raw, err := cluster.RawOf(c.own.REST().Patch("application/merge-patch+json").
 		AbsPath("/apis/"+v1alpha1.GroupVersion.String(), "namespaces", namespace, "resourcegraphs", name).Suffix(subresource...).
 		Param("fieldManager", "pequod-applier").
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
-		Body(body).Do(ctx)
-	if err := result.Error(); err != nil { // of which Raw doesn't read what the API server says
-		return "", err
-	}
-	raw, err := result.Raw()
+		Body(body).Do(ctx))
 	if err != nil {
 		return "", err
 	}

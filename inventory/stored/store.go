@@ -259,14 +259,18 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return inventories, errors.Join(problems, err)
 	}
+	here := map[inventory.Owner]bool{}
+	var inStatus []*inventory.Inventory
 	for _, rg := range list.Items {
 		if in := rg.Status.Inventory; in != nil && in.ConfigMap == "" {
-			inv := inventory.OfStatus(inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, in)
-			// A ConfigMap that was left beside it counts no more.
-			inventories = slices.DeleteFunc(inventories, func(old *inventory.Inventory) bool { return old.Owner == inv.Owner })
-			inventories = append(inventories, inv)
+			owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+			here[owner] = true
+			inStatus = append(inStatus, inventory.OfStatus(owner, in))
 		}
 	}
+	// A ConfigMap that was left beside an inventory in a status counts no more.
+	inventories = slices.DeleteFunc(inventories, func(old *inventory.Inventory) bool { return here[old.Owner] })
+	inventories = append(inventories, inStatus...)
 	slices.SortFunc(inventories, func(a, b *inventory.Inventory) int { return strings.Compare(a.Owner.String(), b.Owner.String()) })
 	return inventories, problems
 }
