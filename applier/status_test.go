@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -149,21 +151,12 @@ func TestStatusOfResourceGraph(t *testing.T) {
 	t.Parallel()
 	c := clustertest.StartOwn(t) // with a definition that other tests do without
 	a := newApplier(t, c)
+	definition, err := os.ReadFile(filepath.Join("..", "config", "crd", "platform.pequod.io_resourcegraphs.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Apply(t, string(definition))
 	c.Apply(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: resourcegraphs.platform.pequod.io}
-spec:
-  group: platform.pequod.io
-  names: {kind: ResourceGraph, plural: resourcegraphs}
-  scope: Namespaced
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
 apiVersion: platform.pequod.io/v1alpha1
 kind: ResourceGraph
 metadata: {name: web}

@@ -41,7 +41,7 @@ func (s *State) cause(rg *v1alpha1.ResourceGraph, current bool) string {
 		return "is suspended"
 	case rg.Labels[v1alpha1.LabelPaused] == "true":
 		return "is paused"
-	case rg.Status.ObservedGeneration == 0:
+	case rg.Status.ObservedGeneration <= 0: // the definition's default is -1
 		return "no applier has seen it yet"
 	case !current:
 		return "the applier hasn't seen this revision yet"
