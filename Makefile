@@ -66,13 +66,13 @@ build: ## Build bin/pequod and bin/pequod-applier
 
 # Packages whose tests talk to the test cluster. Its build runs beside the other
 # tests, which don't wait for it.
-CLUSTER_PKGS := . ./clustertest/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/controller ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts
+CLUSTER_PKGS := ./test/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/controller ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts
 
 test: ## Run every test, and the race detector where a C compiler is at hand
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
 		set -x; $(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLUSTER_PKGS))"); wait $$build; \
 		$(GO) test -timeout=30m $(CLUSTER_PKGS)
-	cd testcluster && CGO_ENABLED=0 $(GO) test ./...
+	cd test/cluster && CGO_ENABLED=0 $(GO) test ./...
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ]; then \
 		set -x; $(GO) test -race $(RACE_PKGS); \
 	else \
@@ -91,7 +91,7 @@ soak: ## Kill pequod apply and the applier again and again under load and faults
 lint: ## Run go vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
-	cd testcluster && CGO_ENABLED=0 $(GO) vet ./...
+	cd test/cluster && CGO_ENABLED=0 $(GO) vet ./...
 
 generate: ## Write the command reference, the deep copies, the CRDs and the table of kinds anew
 	$(GO) tool controller-gen object paths=./api/...
@@ -103,9 +103,9 @@ verify: lint ## Fail on anything unformatted, untidy, unchecked or not generated
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || \
 		{ echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; }
 	$(GO) mod tidy -diff
-	cd testcluster && $(GO) mod tidy -diff
+	cd test/cluster && $(GO) mod tidy -diff
 	$(GO) mod verify
-	$(GO) test -count=1 -run '^TestImport' .
+	$(GO) test -count=1 ./test/shape
 	@$(MAKE) --no-print-directory generate
 	@git diff --exit-code -- $(GENERATED) || \
 		{ echo "the files above differ from what 'make generate' writes: commit them"; exit 1; }
@@ -119,13 +119,13 @@ bench: ## Measure, in ratios to what is measured beside it
 	$(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHFLAGS) ./...
 
 bench-cluster: ## Measure the applier against a bare program, on one control plane
-	$(GO) run ./clustertest/bench $(BENCH_CLUSTER_FLAGS)
+	$(GO) run ./test/bench $(BENCH_CLUSTER_FLAGS)
 
 cluster: ## Run a Kubernetes control plane until Ctrl-C; CLUSTER_FLAGS tune it
-	@binary=$$($(GO) run ./clustertest/cmd/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)
+	@binary=$$($(GO) run ./test/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)
 
 demo-cluster: ## Show it all on such a cluster, to a WebService that is ready; DEMO_FLAGS=-keep keeps it
-	@$(GO) build -o bin/demo-cluster ./clustertest/demo && exec bin/demo-cluster $(DEMO_FLAGS)
+	@$(GO) build -o bin/demo-cluster ./test/demo && exec bin/demo-cluster $(DEMO_FLAGS)
 
 testcluster: ## Build that control plane, which takes minutes the first time
-	@$(GO) run ./clustertest/cmd/buildcluster -kubectl >/dev/null
+	@$(GO) run ./test/buildcluster -kubectl >/dev/null

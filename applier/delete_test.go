@@ -11,8 +11,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 const threeLevels = `
@@ -46,7 +46,7 @@ func (b *bench) with(report func(applier.Event)) applier.Options {
 
 // configMaps are the names of the ConfigMaps of the test's namespace that
 // Kubernetes didn't make, with the graph that their labels name.
-func configMaps(t *testing.T, c *clustertest.Cluster) map[string]string {
+func configMaps(t *testing.T, c *harness.Cluster) map[string]string {
 	t.Helper()
 	list, err := c.Client.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // upgrade gives two revisions of a graph: the second adds, changes and removes
@@ -132,7 +132,7 @@ func upgradeAndDie(t *testing.T, kubeconfig string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := benchOn(t, &clustertest.Cluster{Config: config, Namespace: os.Getenv("PEQUOD_TEST_NAMESPACE")}, config)
+	b := benchOn(t, &harness.Cluster{Config: config, Namespace: os.Getenv("PEQUOD_TEST_NAMESPACE")}, config)
 	_, to := b.upgrade()
 	b.options.Report = func(e applier.Event) { fmt.Println(e.ID, e.Phase) }
 	b.complete(to)
@@ -141,15 +141,15 @@ func upgradeAndDie(t *testing.T, kubeconfig string) {
 // TestUnreliableServer lets a fifth of all requests fail.
 func TestUnreliableServer(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 7)
 	b := benchOn(t, c, proxy.Config(c.Config))
 	b.options.Timeout = 3 * time.Minute
 	from, to := b.upgrade()
 	b.complete(from)
-	proxy.Inject(faultproxy.Rule{Rate: 0.2, Faults: []faultproxy.Fault{
-		faultproxy.Status{Code: http.StatusTooManyRequests}, faultproxy.Status{Code: http.StatusInternalServerError},
-		faultproxy.Status{Code: http.StatusConflict}, faultproxy.Timeout{}, faultproxy.Cut{After: 20}, faultproxy.Drop{},
+	proxy.Inject(faults.Rule{Rate: 0.2, Faults: []faults.Fault{
+		faults.Status{Code: http.StatusTooManyRequests}, faults.Status{Code: http.StatusInternalServerError},
+		faults.Status{Code: http.StatusConflict}, faults.Timeout{}, faults.Cut{After: 20}, faults.Drop{},
 	}})
 	for {
 		// The first request of a run isn't tried for ever: whoever starts it sees that it fails.
@@ -180,7 +180,7 @@ func TestUnreliableServer(t *testing.T) {
 // TestServerGoes takes the API server away in the middle of a run.
 func TestServerGoes(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	b := benchOn(t, c, proxy.Config(c.Config))
 	from, to := b.upgrade()
@@ -212,7 +212,7 @@ func TestServerGoes(t *testing.T) {
 // again on its data.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
-	c := clustertest.StartOwn(t)
+	c := harness.StartOwn(t)
 	b := benchOn(t, c, c.Config)
 	from, to := b.upgrade()
 	b.options.Timeout = 0 // the start takes what it takes

@@ -14,8 +14,8 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 const followedGraph = `
@@ -69,7 +69,7 @@ func until(t *testing.T, states <-chan *applier.State, want ...string) {
 // nobody knew before, of an object that isn't the graph's, and of the record.
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	rg := parse(t, c, "web", followedGraph)
 	ctx, stop := context.WithCancel(t.Context())
@@ -106,7 +106,7 @@ func TestFollow(t *testing.T) {
 // By its name alone: the record says which objects there are, and when it goes.
 func TestFollowRecord(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
 	never := func(*applier.State, error) bool { t.Error("told of nothing"); return false }

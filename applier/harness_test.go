@@ -22,14 +22,14 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/fields"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // bench is what a test works with: a namespace, an applier, and what was seen.
 type bench struct {
-	*clustertest.Cluster
+	*harness.Cluster
 	applier *applier.Applier
 	t       testing.TB
 	// options are those of the next runs.
@@ -39,11 +39,11 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	return benchOn(t, c, c.Config)
 }
 
-func benchOn(t testing.TB, c *clustertest.Cluster, config *rest.Config) *bench {
+func benchOn(t testing.TB, c *harness.Cluster, config *rest.Config) *bench {
 	t.Helper()
 	client, err := cluster.New(config)
 	if err != nil {
@@ -240,7 +240,7 @@ func (b *bench) wantOwned(name, want string) {
 // eventually waits for something that somebody else does.
 func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
 	b.t.Helper()
-	clustertest.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
+	harness.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
 		if !ok(ctx) {
 			return fmt.Errorf("not yet: %s", what)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // planOf plans and writes the plan down, a line for each node and each object
@@ -103,7 +103,7 @@ nodes:
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	rg := parse(t, c, "web", plannedGraph)
 
@@ -159,7 +159,7 @@ func TestPlan(t *testing.T) {
 
 func TestPlanDrift(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	rg := parse(t, c, "web", plannedGraph)
 	applied(t, a, rg)
@@ -199,7 +199,7 @@ func TestPlanDrift(t *testing.T) {
 
 func TestPlanFindings(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	group := c.Unique("plan") + ".example.com"
 	space := c.Unique("plan-space")
@@ -260,7 +260,7 @@ nodes:
 
 func TestPlanRecreate(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	const job = `
 nodes:
@@ -288,7 +288,7 @@ nodes:
 
 func TestPlanAdopt(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	// As kubectl apply leaves it: with what the API server added.
 	_, err := c.Client.AppsV1().RESTClient().Post().AbsPath("/apis/apps/v1/namespaces/"+c.Namespace+"/deployments").
@@ -312,7 +312,7 @@ func TestPlanAdopt(t *testing.T) {
 }
 
 // asPlanned compares what a plan said that objects would be with what they are.
-func asPlanned(t *testing.T, c *clustertest.Cluster, plan *applier.Plan) {
+func asPlanned(t *testing.T, c *harness.Cluster, plan *applier.Plan) {
 	t.Helper()
 	kept := func(obj *unstructured.Unstructured) map[string]any {
 		copied := obj.DeepCopy().Object
@@ -359,7 +359,7 @@ func TestPlanReplicas(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := clustertest.Start(t)
+			c := harness.Start(t)
 			a := newApplier(t, c)
 			applied(t, a, parse(t, c, "web", test.before))
 			if test.scale {
@@ -386,7 +386,7 @@ func TestPlanReplicas(t *testing.T) {
 
 func TestPlanMove(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	const two = `
 nodes:
@@ -439,13 +439,13 @@ nodes:
 	}
 }
 
-func newApplier(t testing.TB, c *clustertest.Cluster) *applier.Applier {
+func newApplier(t testing.TB, c *harness.Cluster) *applier.Applier {
 	t.Helper()
 	return benchOn(t, c, c.Config).applier
 }
 
 // parse reads the YAML of a ResourceGraph's nodes and outputs.
-func parse(t testing.TB, c *clustertest.Cluster, name, text string) *v1alpha1.ResourceGraph {
+func parse(t testing.TB, c *harness.Cluster, name, text string) *v1alpha1.ResourceGraph {
 	t.Helper()
 	return (&bench{Cluster: c, t: t}).graph(name, text)
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // writes notes the requests that aren't reads: of a dry run "dry PATCH", of
@@ -57,7 +57,7 @@ func dryBody(r *http.Request) bool {
 // anew, to adopt, to hand over and to remove.
 func TestNothingIsWritten(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	const before = `
 nodes:
@@ -105,7 +105,7 @@ nodes:
 	want := []string{
 		"new: created", "changed: configured",
 		"fixed: recreated; the object that it replaces is still there; data: Forbidden: field is immutable when `immutable` is set",
-		"found: adopted takes data.a of clustertest",
+		"found: adopted takes data.a of harness",
 		"ConfigMap gone: deleted", "ConfigMap left: released",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
@@ -131,14 +131,14 @@ nodes:
 // TestPlanInsists plans while the API server has trouble.
 func TestPlanInsists(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	rg := parse(t, c, "web", plannedGraph)
 	proxy := c.Proxy(t, 3)
 	a := benchOn(t, c, proxy.Config(c.Config)).applier
-	trouble := []faultproxy.Fault{faultproxy.Status{Code: http.StatusInternalServerError}}
+	trouble := []faults.Fault{faults.Status{Code: http.StatusInternalServerError}}
 	proxy.Inject(
-		faultproxy.Rule{Verbs: []string{"list"}, Times: 2, Faults: trouble},
-		faultproxy.Rule{Verbs: []string{"apply"}, Times: 3, Faults: trouble},
+		faults.Rule{Verbs: []string{"list"}, Times: 2, Faults: trouble},
+		faults.Rule{Verbs: []string{"apply"}, Times: 3, Faults: trouble},
 	)
 	_, lines := planOf(t, a, rg, applier.PlanOptions{})
 	want := []string{

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // An object that was changed since it was judged is removed only if it still is
@@ -75,9 +75,9 @@ func TestRemovalOfChangedObjects(t *testing.T) {
 // What the API server says of a question for its kinds is passed on.
 func TestKindsRefused(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
-	proxy.Inject(faultproxy.Rule{Resources: []string{"/apis/apps/v1"}, Faults: []faultproxy.Fault{faultproxy.Status{Code: 403}}})
+	proxy.Inject(faults.Rule{Resources: []string{"/apis/apps/v1"}, Faults: []faults.Fault{faults.Status{Code: 403}}})
 	b := benchOn(t, c, proxy.Config(c.Config))
 	_, err := b.applier.Client.Kinds().Find(t.Context(), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	if err == nil || !strings.Contains(err.Error(), "reading the kinds of apps/v1: ") || !strings.Contains(err.Error(), "fault proxy") {
@@ -89,7 +89,7 @@ func TestKindsRefused(t *testing.T) {
 // inventory that somebody edited.
 func TestNamesThatLeadElsewhere(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	b := benchOn(t, c, proxy.Config(c.Config))
 	b.Cluster.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {name: s}}`)

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 func stateLines(t *testing.T, state *applier.State, err error) []string {
@@ -49,7 +49,7 @@ func stateLines(t *testing.T, state *applier.State, err error) []string {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
 	rg := parse(t, c, "web", plannedGraph)
@@ -97,7 +97,7 @@ func TestStatus(t *testing.T) {
 
 func TestStatusLeft(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	applied(t, a, parse(t, c, "two", `
 nodes:
@@ -118,13 +118,13 @@ nodes:
 
 func TestStatusCause(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	a := newApplier(t, c)
 	rg := parse(t, c, "bad", strings.Replace(plannedGraph[:strings.Index(plannedGraph, "- id: service")], "image: nginx", "image: \"app:missing\"", 1))
 	if _, err := a.Apply(t.Context(), rg, applier.Options{Timeout: 20 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	clustertest.Eventually(t, 20*time.Second, func(ctx context.Context) error {
+	harness.Eventually(t, 20*time.Second, func(ctx context.Context) error {
 		state, err := a.Status(ctx, rg)
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func TestStatusCause(t *testing.T) {
 	})
 }
 
-func remove(t *testing.T, c *clustertest.Cluster) error {
+func remove(t *testing.T, c *harness.Cluster) error {
 	client, err := c.Resource("platform.pequod.io/v1alpha1", "ResourceGraph", "")
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func remove(t *testing.T, c *clustertest.Cluster) error {
 // TestStatusOfResourceGraph takes the spec from the cluster where it is there.
 func TestStatusOfResourceGraph(t *testing.T) {
 	t.Parallel()
-	c := clustertest.StartOwn(t) // with a definition that other tests do without
+	c := harness.StartOwn(t) // with a definition that other tests do without
 	a := newApplier(t, c)
 	definition, err := os.ReadFile(filepath.Join("..", "config", "crd", "platform.pequod.io_resourcegraphs.yaml"))
 	if err != nil {

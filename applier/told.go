@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/pequod-io/pequod/api/oneline"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // told adds to a state what the applier in the cluster says, which no look at the
@@ -26,7 +26,7 @@ func (s *State) told(rg *v1alpha1.ResourceGraph) {
 func (s *State) cause(rg *v1alpha1.ResourceGraph, current bool) string {
 	message := func(condition string) string {
 		if c := meta.FindStatusCondition(rg.Status.Conditions, condition); c != nil {
-			return oneline.Of(c.Message, v1alpha1.MaxMessage)
+			return source.OneLine(c.Message, v1alpha1.MaxMessage)
 		}
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
@@ -132,7 +132,7 @@ func (w *warnings) HandleWarningHeader(code int, _, text string) {
 		return
 	}
 	w.said[text] = true
-	w.warn(safetext.Line(text, ""))
+	w.warn(source.Escape(text, ""))
 }
 
 func kubeconfigError(err error) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // configFile is looked for in the working directory and above it.
@@ -286,7 +286,7 @@ func hintOf(name string, flags map[string]*pflag.Flag, commands map[string]*cobr
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	if n := nearest.Name(name, known); n != "" {
+	if n := source.Nearest(name, known); n != "" {
 		return fmt.Sprintf("; did you mean %q?", n)
 	}
 	return ""

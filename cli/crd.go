@@ -9,9 +9,9 @@ import (
 
 	cueerrors "cuelang.org/go/cue/errors"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/crdgen"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -135,7 +135,7 @@ func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, 
 			continue
 		}
 		err := fmt.Errorf("no platform for kind %q", kind)
-		if hint := nearest.Hint(kind, known); hint != "" {
+		if hint := source.Hint(kind, known); hint != "" {
 			err = fmt.Errorf("%w; %s", err, hint)
 		}
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // dryRunModes are the values of --dry-run, in kubectl's words.
@@ -61,7 +61,7 @@ func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 		what := "pruned"
 		switch {
 		case l.Failure != nil:
-			what = "not pruned: " + safetext.Line(l.Failure.Message, "")
+			what = "not pruned: " + source.Escape(l.Failure.Message, "")
 		case l.To != nil:
 			what = "handed over to graph " + l.To.String()
 		case l.Op == engine.Released:

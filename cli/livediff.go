@@ -13,7 +13,7 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/objectdiff"
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // runLive compares graphs with a cluster.
@@ -180,7 +180,7 @@ func printObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Plan
 				text = n.Failure.Message
 			}
 			if text != "" && chosen(n) {
-				fmt.Fprintln(w, safetext.Line(fmt.Sprintf("pequod: graph %s: node %s: %s", plan.Owner, n.ID, text), ""))
+				fmt.Fprintln(w, source.Escape(fmt.Sprintf("pequod: graph %s: node %s: %s", plan.Owner, n.ID, text), ""))
 			}
 		}
 		for _, l := range plan.Leaving {

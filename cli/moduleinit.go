@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pequod-io/pequod/cli/moduleinit"
-	"github.com/pequod-io/pequod/cli/moduletest"
+	"github.com/pequod-io/pequod/modules/moduleinit"
+	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
 type moduleInitOptions struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pequod-io/pequod/cli/moduletest"
+	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
 type moduleTestOptions struct {

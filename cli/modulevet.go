@@ -12,9 +12,9 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/modules/vet"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/render/kinds"
-	"github.com/pequod-io/pequod/render/vet"
 )
 
 type moduleVetOptions struct {

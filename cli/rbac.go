@@ -11,7 +11,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/rbac"
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 func newRBAC(s streams) *cobra.Command {
@@ -112,7 +112,7 @@ func (o *rbacOptions) run(ctx context.Context, s streams) error {
 		return sayUnknownKinds(s, err)
 	}
 	for _, note := range roles.Notes {
-		fmt.Fprintln(s.err, "pequod: "+safetext.Line(note, ""))
+		fmt.Fprintln(s.err, "pequod: "+source.Escape(note, ""))
 	}
 	return printRoles(s, o.output, roles)
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/cli/safetext"
 	"github.com/pequod-io/pequod/cli/statusview"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -199,7 +199,7 @@ func (o *statusOptions) list(ctx context.Context, s streams) error {
 		return outputError(err)
 	}
 	for _, err := range allErrors(failed) {
-		fmt.Fprintln(s.err, "pequod: "+safetext.Line(err.Error(), ""))
+		fmt.Fprintln(s.err, "pequod: "+source.Escape(err.Error(), ""))
 		code = exitNoAnswer
 	}
 	return saidCode(code)
@@ -242,7 +242,7 @@ func (o *statusOptions) writeList(s streams, listed []listedGraph) error {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s", g.Name, g.Objects, state)
 		if o.output == "wide" {
-			fmt.Fprintf(w, "\t%s", safetext.Line(g.Revision, ""))
+			fmt.Fprintf(w, "\t%s", source.Escape(g.Revision, ""))
 		}
 		fmt.Fprintln(w)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/progress"
-	"github.com/pequod-io/pequod/cli/safetext"
 	"github.com/pequod-io/pequod/cli/statusview"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -115,7 +115,7 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 			err := a.Follow(ctx, w.owner, w.graph, func(state *applier.State, err error) bool {
 				if err != nil {
 					if err = clusterError(err); w.trouble == nil || w.trouble.Error() != err.Error() {
-						warn(safetext.Line(err.Error(), "") + "; will be tried again")
+						warn(source.Escape(err.Error(), "") + "; will be tried again")
 					}
 					w.trouble = err
 					return true
@@ -149,7 +149,7 @@ func (o *statusOptions) followed(ctx context.Context, s streams, graphs []*watch
 		case w.ready:
 			continue
 		case w.trouble != nil:
-			fmt.Fprintf(s.err, "pequod: %s\n", safetext.Line(w.trouble.Error(), ""))
+			fmt.Fprintf(s.err, "pequod: %s\n", source.Escape(w.trouble.Error(), ""))
 			code = exitNoAnswer
 			continue
 		case errors.Is(context.Cause(ctx), applier.ErrTimeout):

@@ -11,7 +11,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // conflict is an error of CUE about two values, or types, that exclude each other.
@@ -104,7 +104,7 @@ func choice(errs []cueerrors.Error) (Problem, bool) {
 	}
 	p.Message = fmt.Sprintf("%s is not one of %s", value, strings.Join(allowed, ", "))
 	if got, err := strconv.Unquote(value); err == nil {
-		p.Hint = nearest.Hint(got, names)
+		p.Hint = source.Hint(got, names)
 	}
 	return p, true
 }

@@ -10,8 +10,8 @@ import (
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // decoder reads the output of a module, value by value, and gathers every
@@ -90,7 +90,7 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 		}
 		name := it.Selector().Unquoted()
 		if names != nil && !contains(names, name) {
-			d.problem(it.Value(), joinPath(path, name), RuleUnknown, nearest.Hint(name, names), "unknown field")
+			d.problem(it.Value(), joinPath(path, name), RuleUnknown, source.Hint(name, names), "unknown field")
 			continue
 		}
 		visit(name, it.Value())

@@ -44,7 +44,7 @@ func graphs(t *testing.T, repo string, r rendering, change func(*testing.T, *yam
 	}
 	var all []string
 	renderer := &Renderer{}
-	for n, ps := range newSource("app.yaml", data).documents() {
+	for n, ps := range newYAMLFile("app.yaml", data).documents() {
 		if ps != nil {
 			t.Fatal(ps)
 		}
@@ -100,7 +100,7 @@ func backwards(t *testing.T, n *yaml.Node) []byte {
 
 func asJSON(t *testing.T, n *yaml.Node) []byte {
 	t.Helper()
-	c := &converter{src: newSource("app.yaml", nil)}
+	c := &converter{src: newYAMLFile("app.yaml", nil)}
 	b, err := cuecontext.New().BuildExpr(c.expr(n, "", 0)).MarshalJSON()
 	if err != nil || len(c.problems) > 0 {
 		t.Fatal(err, c.problems)

@@ -8,7 +8,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // alternatives gives the branches of a disjunction that are left of it, in the
@@ -236,7 +236,7 @@ func likeliest(branches []cue.Value, s *ast.StructLit) (best cue.Value, certain 
 func likeness(b cue.Value, names []string, name string, e ast.Expr) int {
 	weight := 10
 	if !slices.Contains(names, name) {
-		if name = nearest.Name(name, names); name == "" {
+		if name = source.Nearest(name, names); name == "" {
 			return 0
 		}
 		weight = 5

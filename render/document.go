@@ -15,14 +15,14 @@ import (
 // Document is one YAML document of a file that holds objects of Pequod's own
 // kinds.
 type Document struct {
-	src  *source
+	src  *yamlFile
 	node *yaml.Node
 }
 
 // Documents reads the documents of a YAML or JSON file, held to the same rules
 // as instances. Its errors are [Problems].
 func Documents(file string, data []byte) ([]Document, error) {
-	src := newSource(file, data)
+	src := newYAMLFile(file, data)
 	var docs []Document
 	for n, ps := range src.documents() {
 		if ps != nil {
@@ -43,7 +43,7 @@ func Documents(file string, data []byte) ([]Document, error) {
 // since nothing after it can be trusted.
 func Scan(file string, data []byte) iter.Seq2[Document, Problems] {
 	return func(yield func(Document, Problems) bool) {
-		src := newSource(file, data)
+		src := newYAMLFile(file, data)
 		for n, ps := range src.documents() {
 			if ps != nil {
 				yield(Document{src, n}, ps)

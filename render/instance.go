@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Instance is one developer's object: its names, and its data as syntax that
@@ -55,7 +55,7 @@ func (in *Instance) Group() string {
 // the sequence, since nothing after it can be trusted.
 func Instances(file string, data []byte) iter.Seq2[*Instance, Problems] {
 	return func(yield func(*Instance, Problems) bool) {
-		src := newSource(file, data)
+		src := newYAMLFile(file, data)
 		for n, ps := range src.documents() {
 			if ps != nil {
 				yield(nil, ps)
@@ -69,7 +69,7 @@ func Instances(file string, data []byte) iter.Seq2[*Instance, Problems] {
 }
 
 // document yields the instance of one document, or those of a List.
-func document(src *source, n *yaml.Node, yield func(*Instance, Problems) bool) bool {
+func document(src *yamlFile, n *yaml.Node, yield func(*Instance, Problems) bool) bool {
 	c := &converter{src: src, reserved: true}
 	e := c.expr(n, "", 0)
 	doc, ok := e.(*ast.StructLit)
@@ -173,7 +173,7 @@ func (r *reader) known(s *ast.StructLit, path string, names []string) {
 			continue
 		}
 		r.problem(d.(*ast.Field).Label, RuleUnknown, joinPath(path, name), "unknown field")
-		r.problems[len(r.problems)-1].Hint = nearest.Hint(name, names)
+		r.problems[len(r.problems)-1].Hint = source.Hint(name, names)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // json reads a file of JSON objects, as kubectl does with what begins with a
 // brace: not all JSON means the same as YAML. It gives nil where the file isn't
 // JSON throughout, or holds none; such files are read as YAML.
-func (s *source) json() []*yaml.Node {
+func (s *yamlFile) json() []*yaml.Node {
 	if data := bytes.TrimLeft(s.data, " \t\r\n"); len(data) == 0 || data[0] != '{' {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (s *source) json() []*yaml.Node {
 // jsonReader makes of JSON the nodes that the YAML library would, at their
 // places.
 type jsonReader struct {
-	src *source
+	src *yamlFile
 	dec *json.Decoder
 	// at is how far the places were counted.
 	at           int

@@ -15,7 +15,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Source is where the files of a module are: a file system whose root is the
@@ -181,7 +181,7 @@ func (b *built) has(def string) bool {
 // missing gives the problem of a module that lacks a definition.
 func (m *Module) missing(def string, names []string) Problem {
 	p := Problem{Pos: Pos{File: m.Ref}, Rule: RuleModule, Message: "module has no " + def}
-	p.Hint = nearest.Hint(def, names)
+	p.Hint = source.Hint(def, names)
 	return p
 }
 

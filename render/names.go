@@ -7,7 +7,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // missing reports fields that the schema wants and the instance lacks, unless a
@@ -67,7 +67,7 @@ func typosOf(strange, given []*ast.Field, known []string) map[string]string {
 	})
 	typos := map[string]string{}
 	for _, f := range strange {
-		if meant := nearest.Name(labelName(f.Label), free); meant != "" {
+		if meant := source.Nearest(labelName(f.Label), free); meant != "" {
 			typos[labelName(f.Label)] = meant
 		}
 	}
@@ -83,7 +83,7 @@ func (d *diagnosis) unknown(p place, b branch, empty cue.Value, strange []*ast.F
 		made := filter(d.dependencies(name, empty), func(c condition) bool { return c.text != "" })
 		switch {
 		case typos[name] != "":
-			q.Hint = nearest.Hint(typos[name], []string{typos[name]})
+			q.Hint = source.Hint(typos[name], []string{typos[name]})
 		case d.blames(made, typos):
 			continue // known, perhaps, once what is wrong there is right
 		case len(made) > 0:

@@ -10,8 +10,8 @@ import (
 	"cuelang.org/go/cue/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Platform is a module together with what its generated kind is called and how
@@ -130,7 +130,7 @@ func (b *built) platform() (platformDef, error) {
 		if name := it.Selector().Unquoted(); !contains(platformFields, name) {
 			ps = append(ps, Problem{
 				Pos: posOf(it.Value().Pos()), Path: "#Platform." + name, Rule: RuleUnknown,
-				Message: "unknown field", Hint: nearest.Hint(name, platformFields),
+				Message: "unknown field", Hint: source.Hint(name, platformFields),
 			})
 		}
 	}

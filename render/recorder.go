@@ -88,7 +88,7 @@ func digestOf(files []sourceFile) string {
 // invalidUTF8 finds bytes that the CUE scanner lets pass.
 func invalidUTF8(files []sourceFile) error {
 	for _, f := range files {
-		if at, bad := newSource(f.shown, f.data).invalidUTF8(); bad {
+		if at, bad := newYAMLFile(f.shown, f.data).invalidUTF8(); bad {
 			return Problems{{Pos: posOf(at), Rule: RuleModule, Message: "not UTF-8"}}
 		}
 	}

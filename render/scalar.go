@@ -9,7 +9,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // scalar reports a plain value that the schema doesn't take.
@@ -105,7 +105,7 @@ func nearestWord(s string, words []string) string {
 			return w
 		}
 	}
-	return nearest.Name(s, words)
+	return source.Nearest(s, words)
 }
 
 // isLiteral says whether a schema is one plain value.

@@ -15,9 +15,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// source is one YAML or JSON file. Offsets in its token.File count characters,
+// yamlFile is one YAML or JSON file. Offsets in its token.File count characters,
 // so that columns do.
-type source struct {
+type yamlFile struct {
 	name  string
 	data  []byte
 	file  *token.File
@@ -37,8 +37,8 @@ var bareTag = regexp.MustCompile(`(&\S+\s+)?!\s`)
 
 var bom = []byte("\ufeff")
 
-func newSource(name string, data []byte) *source {
-	s := &source{name: name, data: bytes.TrimPrefix(data, bom), lines: []int{0}}
+func newYAMLFile(name string, data []byte) *yamlFile {
+	s := &yamlFile{name: name, data: bytes.TrimPrefix(data, bom), lines: []int{0}}
 	if n := len(s.data); n > 0 && s.data[n-1] != '\n' {
 		// kubectl ends the last line, which a block of text may stand on.
 		s.data = slices.Concat(s.data, []byte{'\n'})
@@ -67,7 +67,7 @@ func newSource(name string, data []byte) *source {
 	return s
 }
 
-func (s *source) findBareTags() {
+func (s *yamlFile) findBareTags() {
 	s.bare = map[int]bool{}
 	at, n := 0, 0
 	for _, m := range bareTag.FindAllIndex(s.data, -1) {
@@ -78,7 +78,7 @@ func (s *source) findBareTags() {
 }
 
 // separator notes a line that begins with --- at a place in the data.
-func (s *source) separator(start int) {
+func (s *yamlFile) separator(start int) {
 	if !bytes.HasPrefix(s.data[start:], []byte("---")) {
 		return
 	}
@@ -90,7 +90,7 @@ func (s *source) separator(start int) {
 }
 
 // pos gives the place of a line and a column, both from 1.
-func (s *source) pos(line, column int) token.Pos {
+func (s *yamlFile) pos(line, column int) token.Pos {
 	if line < 1 || line > len(s.lines) {
 		return s.file.Pos(0, token.NoRelPos)
 	}
@@ -98,18 +98,18 @@ func (s *source) pos(line, column int) token.Pos {
 }
 
 // bareTag says whether a node has the tag "!", which the library forgets.
-func (s *source) bareTag(n *yaml.Node) bool {
+func (s *yamlFile) bareTag(n *yaml.Node) bool {
 	return n.Line >= 1 && n.Line <= len(s.lines) && s.bare[s.lines[n.Line-1]+n.Column-1]
 }
 
-func (s *source) node(n *yaml.Node) token.Pos { return s.pos(n.Line, n.Column) }
+func (s *yamlFile) node(n *yaml.Node) token.Pos { return s.pos(n.Line, n.Column) }
 
-func (s *source) problem(at token.Pos, hint, format string, args ...any) Problems {
+func (s *yamlFile) problem(at token.Pos, hint, format string, args ...any) Problems {
 	return Problems{{Pos: posOf(at), Rule: RuleYAML, Message: fmt.Sprintf(format, args...), Hint: hint}}
 }
 
 // unreadable says what of the bytes no reader takes.
-func (s *source) unreadable() Problems {
+func (s *yamlFile) unreadable() Problems {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(s.data, []byte(mark)) {
 			return s.problem(s.pos(1, 1), "save the file as UTF-8", "UTF-16, not UTF-8")
@@ -132,7 +132,7 @@ func (s *source) unreadable() Problems {
 }
 
 // invalidUTF8 gives the place of the first byte that isn't UTF-8, if there is one.
-func (s *source) invalidUTF8() (token.Pos, bool) {
+func (s *yamlFile) invalidUTF8() (token.Pos, bool) {
 	if utf8.Valid(s.data) {
 		return token.Pos{}, false
 	}
@@ -148,7 +148,7 @@ func (s *source) invalidUTF8() (token.Pos, bool) {
 
 // loneCR finds a carriage return that isn't part of a line's end: YAML ends the
 // line there, kubectl doesn't.
-func (s *source) loneCR() (token.Pos, bool) {
+func (s *yamlFile) loneCR() (token.Pos, bool) {
 	i := 0
 	for {
 		next := bytes.IndexByte(s.data[i:], '\r')
@@ -166,7 +166,7 @@ func (s *source) loneCR() (token.Pos, bool) {
 // trusted. Documents end where they end for kubectl, which looks for lines that
 // begin with --- before it reads any YAML; what it would read otherwise, or
 // leave out, is a problem.
-func (s *source) documents() iter.Seq2[*yaml.Node, Problems] {
+func (s *yamlFile) documents() iter.Seq2[*yaml.Node, Problems] {
 	return func(yield func(*yaml.Node, Problems) bool) {
 		if ps := s.unreadable(); ps != nil {
 			yield(nil, ps)
@@ -204,7 +204,7 @@ func (s *source) documents() iter.Seq2[*yaml.Node, Problems] {
 }
 
 // document reads the one document of a part of the file that begins at a line.
-func (s *source) document(data []byte, line int) (*yaml.Node, Problems) {
+func (s *yamlFile) document(data []byte, line int) (*yaml.Node, Problems) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("%")) {
 		return nil, s.problem(s.pos(line, 1), "leave it out", "YAML directives are not supported")
 	}
@@ -247,7 +247,7 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line \d+: )?`)
 // broken says where a part of the file that begins at a line isn't YAML. The
 // library's errors name the place where a construct began, in its own count of
 // lines, or none; what helps is the first line with which the error appears.
-func (s *source) broken(data []byte, line int, err error) Problems {
+func (s *yamlFile) broken(data []byte, line int, err error) Problems {
 	message := func(err error) string { return yamlLine.ReplaceAllString(err.Error(), "") }
 	var starts []int
 	for i, c := range data {
@@ -272,6 +272,6 @@ func (s *source) broken(data []byte, line int, err error) Problems {
 	}
 	rest := data[starts[at]:]
 	column := 1 + len(rest) - len(bytes.TrimLeft(rest, " "))
-	before := newSource(s.name, data[:starts[at]])
+	before := newYAMLFile(s.name, data[:starts[at]])
 	return s.problem(s.pos(line+len(before.lines)-1, column), "", "not YAML: %s", message(err))
 }

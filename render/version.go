@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	apiversion "k8s.io/apimachinery/pkg/version"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // SchemaPath is where a schema stands in a module, such as #Input or
@@ -93,7 +93,7 @@ func (b *built) versions() (all []v1alpha1.KindVersion, stored string, err error
 		}
 		for fields.Next() {
 			if f := fields.Selector().Unquoted(); !slices.Contains(versionFields, f) {
-				problem(fields.Value(), name+"."+f, nearest.Hint(f, versionFields), "unknown field")
+				problem(fields.Value(), name+"."+f, source.Hint(f, versionFields), "unknown field")
 			}
 		}
 		var def versionDef

@@ -24,7 +24,7 @@ const (
 // sorted, and numbers take the form that the API server gives them, so that an
 // instance renders the same from a file and from a cluster.
 type converter struct {
-	src      *source
+	src      *yamlFile
 	problems Problems
 	nodes    int
 	reserved bool         // refuse $from and $generate keys

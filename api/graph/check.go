@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // An id is what a label's value may be, and isn't empty: it names a node in
@@ -95,7 +95,7 @@ func (g *Graph) checkDependencies(n *Node, add addFunc) {
 		case id == n.ID:
 			add(n.ID, path, "depends on itself", "")
 		case !ok || id == "":
-			add(n.ID, path, fmt.Sprintf("no node %q", id), nearest.Hint(id, g.ids))
+			add(n.ID, path, fmt.Sprintf("no node %q", id), source.Hint(id, g.ids))
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Expression is a CEL expression that passed its checks. It keeps the checked
@@ -104,7 +104,7 @@ func CompileReady(expr string) (*Expression, []Issue) {
 
 // unknownNode is the issue of an id that no node has.
 func (s *Scope) unknownNode(id string) Issue {
-	return Issue{Message: "no node " + quote(id), Hint: nearest.Hint(id, s.ids)}
+	return Issue{Message: "no node " + quote(id), Hint: source.Hint(id, s.ids)}
 }
 
 func unique(issues []Issue) []Issue {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
-	"github.com/pequod-io/pequod/api/oneline"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // maxMessage bounds what an error says: CEL quotes values, which may be long.
@@ -40,7 +40,7 @@ func (p *Program) explain(err error, data map[string]any) error {
 	case strings.Contains(message, "actual cost limit exceeded"):
 		return errors.New("takes too long: it exceeds the cost limit of an expression")
 	}
-	return errors.New(oneline.Of(message, maxMessage))
+	return errors.New(source.OneLine(message, maxMessage))
 }
 
 // missingKey reads the key or index out of the messages that CEL has for those
@@ -65,7 +65,7 @@ func missingKey(message string) (string, bool) {
 func (p *Program) explainMissing(err error, key string, data map[string]any) error {
 	what := "an optional value"
 	if key != "" {
-		what = "a field or element " + quote(oneline.Of(key, maxMessage))
+		what = "a field or element " + quote(source.OneLine(key, maxMessage))
 	}
 	var failed *types.Err
 	if !errors.As(err, &failed) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // CEL's own messages span lines, name operators by their internal names and
@@ -88,7 +88,7 @@ func readyIssues(expr string, issues *cel.Issues, tree *ast.AST) []Issue {
 	for _, e := range issues.Errors() {
 		name, undeclared := undeclaredName(e.Message)
 		if undeclared && variables[e.ExprID] {
-			hint := nearest.Hint(name, []string{objectVariable})
+			hint := source.Hint(name, []string{objectVariable})
 			if hint == "" {
 				hint = "a readiness expression reads object, the live object, and nothing else"
 			}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/pequod-io/pequod/api/oneline"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // maxLine bounds a line, which holds what controllers and kubelets wrote.
@@ -27,7 +27,7 @@ func explain(object *unstructured.Unstructured, newest revision, pods, events []
 			e.pods = append(e.pods, pod)
 		}
 	}
-	line = oneline.Of(e.explain(), maxLine)
+	line = source.OneLine(e.explain(), maxLine)
 	if len(events) > 0 {
 		return line, ""
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/applier/cause"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // patience is far more than anything here takes on an idle machine.
@@ -24,7 +24,7 @@ const patience = 90 * time.Second
 
 // reader lists by client-go's dynamic client, and counts what it lists.
 type reader struct {
-	cluster *clustertest.Cluster
+	cluster *harness.Cluster
 	lists   int
 }
 
@@ -43,7 +43,7 @@ func (r *reader) List(ctx context.Context, gvk schema.GroupVersionKind, namespac
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	c.Apply(t, `
 apiVersion: apps/v1
 kind: Deployment
@@ -140,10 +140,10 @@ spec:
 
 // expect waits until the cause is what it should be, and holds that no more
 // was read for it than a list of Pods and one of Events.
-func expect(t *testing.T, c *clustertest.Cluster, apiVersion, kind, name, want string) {
+func expect(t *testing.T, c *harness.Cluster, apiVersion, kind, name, want string) {
 	t.Helper()
 	pattern := regexp.MustCompile("^" + want + "$")
-	clustertest.Eventually(t, patience, func(ctx context.Context) error {
+	harness.Eventually(t, patience, func(ctx context.Context) error {
 		r := &reader{cluster: c}
 		got, err := cause.Find(ctx, r, c.Get(t, apiVersion, kind, name))
 		if err != nil {
@@ -163,7 +163,7 @@ func expect(t *testing.T, c *clustertest.Cluster, apiVersion, kind, name, want s
 // Deployment replaces Pods of its old revision while the new one isn't ready.
 func TestFindNewestRevision(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	deployment := func(image string) string {
 		return `
 apiVersion: apps/v1
@@ -188,7 +188,7 @@ spec:
 		}
 		return err
 	}
-	clustertest.Eventually(t, patience, find)
+	harness.Eventually(t, patience, find)
 	pods, err := c.Client.CoreV1().Pods(c.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ spec:
 			}
 		}
 	}
-	clustertest.Eventually(t, patience, func(ctx context.Context) error {
+	harness.Eventually(t, patience, func(ctx context.Context) error {
 		now, err := c.Client.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
@@ -217,7 +217,7 @@ spec:
 
 func TestFindRefused(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	c.Apply(t, `
 apiVersion: v1
 kind: ResourceQuota
@@ -225,7 +225,7 @@ metadata: {name: none}
 spec: {hard: {pods: "0"}}
 `)
 	// A quota refuses nothing before its controller has counted once.
-	clustertest.Eventually(t, patience, func(context.Context) error {
+	harness.Eventually(t, patience, func(context.Context) error {
 		quota := c.Get(t, "v1", "ResourceQuota", "none")
 		if _, counted, _ := unstructured.NestedString(quota.Object, "status", "used", "pods"); !counted {
 			return fmt.Errorf("status %v", quota.Object["status"])
@@ -254,7 +254,7 @@ spec:
 
 func TestFindDeletion(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	name := c.Unique("held")
 	c.Apply(t, `
 apiVersion: v1

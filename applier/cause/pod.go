@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/pequod-io/pequod/api/oneline"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // trouble is what keeps one Pod from being ready.
@@ -59,7 +59,7 @@ func (t trouble) line(alike int, detail string) string {
 	}
 	// The number must not be what falls victim to a long message.
 	suffix := fmt.Sprintf("; %d pods alike", alike)
-	return oneline.Of(line, maxLine-len(suffix)) + suffix
+	return source.OneLine(line, maxLine-len(suffix)) + suffix
 }
 
 // judge says what keeps a Pod from being ready.

@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/pequod-io/pequod/api/oneline"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // maxMessage bounds what is shown of somebody else's message.
@@ -42,14 +42,14 @@ func failure(err error) *engine.Failure {
 		if way := Unreachable(err); way != nil {
 			err = way
 		}
-		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: oneline.Of(err.Error(), maxMessage)}
+		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(err.Error(), maxMessage)}
 	}
 	return classify(err, status.Status())
 }
 
 // classify tells what may pass from what has to be changed by somebody.
 func classify(err error, s metav1.Status) *engine.Failure {
-	f := &engine.Failure{Reason: engine.ReasonApplyFailed, Message: oneline.Of(message(s), maxMessage)}
+	f := &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(message(s), maxMessage)}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 		f.After = time.Duration(seconds) * time.Second
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/faults"
 )
 
 // Each graph that is deleted has to know what the others list, and a namespace
@@ -23,9 +23,9 @@ func TestGraphsDeletedTogetherReadTheOthersTogether(t *testing.T) {
 	}
 	proxy.Reset()
 	// While one look takes its time, all the others come to ask.
-	proxy.Inject(faultproxy.Rule{
+	proxy.Inject(faults.Rule{
 		Verbs: []string{"list"}, Resources: []string{"resourcegraphs.platform.pequod.io"}, Times: 2,
-		Faults: []faultproxy.Fault{faultproxy.Delay{For: 3 * time.Second}},
+		Faults: []faults.Fault{faults.Delay{For: 3 * time.Second}},
 	})
 	for i := range graphs {
 		b.remove(fmt.Sprintf("g%d", i))
@@ -33,7 +33,7 @@ func TestGraphsDeletedTogetherReadTheOthersTogether(t *testing.T) {
 	for i := range graphs {
 		b.gone(fmt.Sprintf("g%d", i))
 	}
-	looks := proxy.Count(func(r faultproxy.Request) bool {
+	looks := proxy.Count(func(r faults.Request) bool {
 		return r.Verb == "list" && r.Resource == "resourcegraphs.platform.pequod.io"
 	})
 	if looks >= graphs {

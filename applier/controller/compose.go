@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/pequod-io/pequod/api/oneline"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/stored"
 )
@@ -76,13 +76,13 @@ func (r *run) observed(next *v1alpha1.ResourceGraphStatus) {
 	next.ObservedGeneration = r.graph.Generation
 	next.ReconcileRequestedAt = r.head.requested
 	if len(next.ReconcileRequestedAt) > maxRequested {
-		next.ReconcileRequestedAt = oneline.Of(next.ReconcileRequestedAt, maxRequested)
+		next.ReconcileRequestedAt = source.OneLine(next.ReconcileRequestedAt, maxRequested)
 	}
 }
 
 // conditions sets Ready, and one of the two others or neither.
 func (r *run) conditions(next *v1alpha1.ResourceGraphStatus, ready metav1.ConditionStatus, reason, message, abnormal string) {
-	message = oneline.Of(message, v1alpha1.MaxMessage)
+	message = source.OneLine(message, v1alpha1.MaxMessage)
 	set := func(kind string, status metav1.ConditionStatus) {
 		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
 			Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: r.graph.Generation,
@@ -117,7 +117,7 @@ func (r *run) nodeStates(statuses []engine.Status) map[string]v1alpha1.NodeState
 	for i, s := range nodes {
 		old := r.status.NodeStates[s.ID]
 		state := v1alpha1.NodeState{
-			Phase: s.Phase, Message: oneline.Of(messages[i], limit),
+			Phase: s.Phase, Message: source.OneLine(messages[i], limit),
 			AppliedAt: at(s.AppliedAt), ReadyAt: at(s.ReadyAt), Adopted: old.Adopted || s.Op == engine.Adopted,
 		}
 		if state.AppliedAt == nil {

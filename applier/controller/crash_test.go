@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/churn"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/churn"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 func TestDefinitionGoes(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRestartMidway(t *testing.T) {
 // the applier goes on.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	proxy := b.Proxy(t, 7)
 	b.start(proxy.Config(b.applierConfig()))
 	seed := uint64(time.Now().UnixNano())
@@ -138,9 +138,9 @@ func TestFaults(t *testing.T) {
 	if os.Getenv("PEQUOD_SOAK") != "" {
 		steps, away = 2000, time.Minute
 	}
-	proxy.Inject(faultproxy.Rule{Rate: 0.2, Faults: []faultproxy.Fault{
-		faultproxy.Status{Code: 500}, faultproxy.Status{Code: 429}, faultproxy.Status{Code: 429, RetryAfter: time.Second},
-		faultproxy.Status{Code: 409}, faultproxy.Timeout{After: 100 * time.Millisecond}, faultproxy.Drop{}, faultproxy.Cut{}, faultproxy.Cut{After: 20},
+	proxy.Inject(faults.Rule{Rate: 0.2, Faults: []faults.Fault{
+		faults.Status{Code: 500}, faults.Status{Code: 429}, faults.Status{Code: 429, RetryAfter: time.Second},
+		faults.Status{Code: 409}, faults.Timeout{After: 100 * time.Millisecond}, faults.Drop{}, faults.Cut{}, faults.Cut{After: 20},
 	}})
 	for range steps {
 		changes.Step()
@@ -176,14 +176,14 @@ func TestFaults(t *testing.T) {
 // again. PEQUOD_SOAK has more of them do so, one after the other.
 func TestHangs(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.patience = 3 * time.Minute
 	proxy := b.Proxy(t, 7)
 	b.start(proxy.Config(b.applierConfig()))
 	const graphs = "resourcegraphs.platform.pequod.io"
-	hang := func(verb, resource string, names ...string) faultproxy.Rule {
-		return faultproxy.Rule{
-			Verbs: []string{verb}, Resources: []string{resource}, Names: names, Times: 1, Faults: []faultproxy.Fault{faultproxy.Hang{}},
+	hang := func(verb, resource string, names ...string) faults.Rule {
+		return faults.Rule{
+			Verbs: []string{verb}, Resources: []string{resource}, Names: names, Times: 1, Faults: []faults.Fault{faults.Hang{}},
 		}
 	}
 	proxy.Inject(

@@ -10,9 +10,9 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/stored"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // outside executes a graph as pequod apply does.
@@ -135,7 +135,7 @@ func TestSameStateBothWays(t *testing.T) {
 // when it fits again.
 func TestLargeGraph(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.start(b.Config)
 	var many []string
 	for i := range v1alpha1.MaxInventory + 10 {

@@ -32,8 +32,8 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 // bench is what a test works with: a namespace, in which an applier executes
 // graphs as an account that may do anything there.
 type bench struct {
-	*clustertest.Cluster
+	*harness.Cluster
 	t       testing.TB
 	options controller.Options
 	stop    func()
@@ -54,13 +54,13 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.start(b.Config)
 	return b
 }
 
 // idle is a bench without an applier.
-func idle(t testing.TB, c *clustertest.Cluster) *bench {
+func idle(t testing.TB, c *harness.Cluster) *bench {
 	t.Helper()
 	b := &bench{Cluster: c, t: t, stop: func() {}, patience: 40 * time.Second}
 	b.options = controller.Options{DefaultServiceAccount: "pequod", Namespace: c.Namespace}
@@ -219,7 +219,7 @@ func (b *bench) get(ctx context.Context, name string) (*v1alpha1.ResourceGraph, 
 func (b *bench) until(name string, check func(*v1alpha1.ResourceGraph) error) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	var found *v1alpha1.ResourceGraph
-	clustertest.Eventually(b.t, b.patience, func(ctx context.Context) error {
+	harness.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		rg, err := b.get(ctx, name)
 		if err != nil {
 			return err
@@ -286,7 +286,7 @@ func (b *bench) wantExists(want bool, apiVersion, kind string, names ...string) 
 
 func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
 	b.t.Helper()
-	clustertest.Eventually(b.t, b.patience, func(ctx context.Context) error {
+	harness.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		if !ok(ctx) {
 			return fmt.Errorf("not yet: %s", what)
 		}
@@ -297,7 +297,7 @@ func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
 // gone waits for a graph to be gone.
 func (b *bench) gone(name string) {
 	b.t.Helper()
-	clustertest.Eventually(b.t, b.patience, func(ctx context.Context) error {
+	harness.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		rg, err := b.get(ctx, name)
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -337,7 +337,7 @@ func (b *bench) data(ctx context.Context, name string) string {
 // event waits for an Event of a graph.
 func (b *bench) event(graph, reason, note string) {
 	b.t.Helper()
-	clustertest.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
+	harness.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
 		events, err := b.Client.EventsV1().Events(b.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err

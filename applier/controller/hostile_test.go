@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // A graph that is deleted and made anew at once is another graph.
@@ -215,7 +215,7 @@ func TestEmptyGraph(t *testing.T) {
 // Neither reads nor adoptions cross namespaces where writes may not.
 func TestNoCrossNamespaceAtAll(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.options.NoCrossNamespace = true
 	b.clusterAdmin("pequod")
 	b.start(b.Config)

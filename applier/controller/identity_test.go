@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 func as(account string) func(*v1alpha1.ResourceGraphSpec) {
@@ -42,7 +42,7 @@ func TestAccountMissing(t *testing.T) {
 
 func TestNoAccount(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.options.DefaultServiceAccount = ""
 	b.start(b.Config)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
@@ -132,7 +132,7 @@ func TestWhoAsks(t *testing.T) {
 
 func TestNoCrossNamespace(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.options.NoCrossNamespace = true
 	b.start(b.Config)
 	b.apply(b.rendered("web", nodes(`{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}}`)))
@@ -187,7 +187,7 @@ func TestRightsToWatchComeLater(t *testing.T) {
 // narrow is a bench with an account for the applier that may read and write
 // graphs and impersonate, and no more.
 func narrow(t *testing.T) *bench {
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.ServiceAccount(t, b.Namespace, "applier")
 	roles := b.Client.RbacV1().ClusterRoles()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: b.Unique("narrow")}, Rules: []rbacv1.PolicyRule{

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // anybody lets every account of the namespace do anything there.
@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		graphs = 25
 	}
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.patience = 10 * time.Minute
 	proxy := b.Proxy(t, 1)
 	config := b.applierConfig()
@@ -95,7 +95,7 @@ func TestLoad(t *testing.T) {
 // TestNothingStays has graphs come and go, and their accounts: neither memory nor
 // goroutines grow. PEQUOD_SOAK says for how many times five graphs.
 func TestNothingStays(t *testing.T) {
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.start(b.Config)
 	b.anybody()
 	rounds := 15

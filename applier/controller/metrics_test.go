@@ -11,14 +11,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pequod-io/pequod/applier/metrics"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // TestMetrics holds that the metrics are told what they need to know, and that a
 // graph takes its series along.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	reg := prometheus.NewPedanticRegistry()
 	b.options.Metrics = metrics.New(reg)
 	b.start(b.Config)
@@ -34,14 +34,14 @@ func TestMetrics(t *testing.T) {
 		"pequod_dag_nodes_total{resourcegraph=" + graph + "} 2",
 		"pequod_resources_managed{gvk=v1/ConfigMap,namespace=" + b.Namespace + "} 2",
 	}
-	clustertest.Eventually(t, b.patience, func(context.Context) error {
+	harness.Eventually(t, b.patience, func(context.Context) error {
 		if diff := cmp.Diff(want, series(t, reg)); diff != "" {
 			return fmt.Errorf("series (-want +got):\n%s", diff)
 		}
 		return nil
 	})
 	b.remove("web")
-	clustertest.Eventually(t, b.patience, func(context.Context) error {
+	harness.Eventually(t, b.patience, func(context.Context) error {
 		if left := series(t, reg); len(left) > 0 {
 			return fmt.Errorf("the graph is gone, and there is %s", strings.Join(left, ", "))
 		}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // What is mirrored carries no label of the graph: it is watched by name, followed,
@@ -52,7 +52,7 @@ func TestMirrorIsFollowed(t *testing.T) {
 // One worker is enough for any number of graphs that wait.
 func TestWaitingBlocksNobody(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.options.Concurrent = 1
 	b.start(b.Config)
 	waiting := []string{"w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9"} // more than its requests at once

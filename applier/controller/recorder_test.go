@@ -12,8 +12,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // notes is a recorder that writes down what it is told.
@@ -78,7 +78,7 @@ func (n *notes) all() []string {
 
 func TestRecorder(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	n := &notes{}
 	var _ controller.Recorder = n
 	b.options.Metrics = n

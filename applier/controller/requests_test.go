@@ -9,13 +9,13 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // proxied is an applier behind a proxy that counts what it asks for.
-func proxied(t *testing.T) (*bench, *faultproxy.Proxy) {
-	b := idle(t, clustertest.Start(t))
+func proxied(t *testing.T) (*bench, *faults.Proxy) {
+	b := idle(t, harness.Start(t))
 	proxy := b.Proxy(t, 1)
 	b.ServiceAccount(t, b.Namespace, "applier")
 	b.start(proxy.Config(b.applierConfig()))
@@ -31,11 +31,11 @@ func (b *bench) applierConfig() *rest.Config {
 	return config
 }
 
-func mine(r faultproxy.Request) bool {
+func mine(r faults.Request) bool {
 	return !r.Discovery() && r.Verb != "watch" && !strings.HasPrefix(r.Resource, "events") && !strings.HasPrefix(r.Resource, "/")
 }
 
-func shown(requests []faultproxy.Request) string {
+func shown(requests []faults.Request) string {
 	var text []string
 	for _, r := range requests {
 		text = append(text, fmt.Sprintf("%s %s %s", r.Verb, r.Resource, r.Name))
@@ -52,7 +52,7 @@ func TestRequestsOfACreatedGraph(t *testing.T) {
 	proxy.Reset()
 	b.apply(b.rendered("second", nodes(configMap("a", "a", "1"), configMap("b", "b", "1", "a"), configMap("c", "c", "1"), configMap("d", "d", "1"))))
 	b.ready("second")
-	requests := slices.DeleteFunc(proxy.Requests(), func(r faultproxy.Request) bool { return !mine(r) })
+	requests := slices.DeleteFunc(proxy.Requests(), func(r faults.Request) bool { return !mine(r) })
 	if len(requests) > 4+4 {
 		t.Errorf("%d requests for 4 objects:\n%s", len(requests), shown(requests))
 	}
@@ -60,7 +60,7 @@ func TestRequestsOfACreatedGraph(t *testing.T) {
 
 func TestNothingChangedCostsNothing(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	proxy := b.Proxy(t, 1)
 	b.options.Resync = 200 * time.Millisecond
 	b.start(proxy.Config(b.applierConfig()))
@@ -78,7 +78,7 @@ func TestNothingChangedCostsNothing(t *testing.T) {
 }
 
 // quiet waits until an applier asks for nothing for a while.
-func (b *bench) quiet(proxy *faultproxy.Proxy) {
+func (b *bench) quiet(proxy *faults.Proxy) {
 	b.t.Helper()
 	last, since := -1, time.Now()
 	b.eventually("quiet", func(ctx) bool {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/faults"
 )
 
 // An applier that starts finds out how every graph is, and once asked for the
@@ -28,9 +28,9 @@ func TestGraphsReadTogetherAfterAStart(t *testing.T) {
 	b.patch("v1", "ConfigMap", "g8", "somebody", `{"metadata":{"labels":null}}`)
 	proxy.Reset()
 	// While the first are read, the others come to ask.
-	proxy.Inject(faultproxy.Rule{
+	proxy.Inject(faults.Rule{
 		Verbs: []string{"list"}, Resources: []string{"configmaps"}, Times: 40,
-		Faults: []faultproxy.Fault{faultproxy.Delay{For: time.Second}},
+		Faults: []faults.Fault{faults.Delay{For: time.Second}},
 	})
 	b.start(proxy.Config(b.applierConfig()))
 	b.eventually("g7 is corrected", func(ctx ctx) bool { return b.data(ctx, "g7") == "1" })
@@ -38,7 +38,7 @@ func TestGraphsReadTogetherAfterAStart(t *testing.T) {
 		return b.Get(t, "v1", "ConfigMap", "g8").GetLabels()["pequod.io/graph"] == "g8"
 	})
 	b.quiet(proxy)
-	lists := proxy.Count(func(r faultproxy.Request) bool { return r.Verb == "list" && r.Resource == "configmaps" })
+	lists := proxy.Count(func(r faults.Request) bool { return r.Verb == "list" && r.Resource == "configmaps" })
 	if lists >= graphs {
 		t.Errorf("%d lists to find %d graphs unchanged", lists, graphs)
 	}

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
-	"github.com/pequod-io/pequod/api/oneline"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // warn records an Event of the graph, about an object of it or about all.
@@ -40,7 +40,7 @@ func (r *run) happened(kind, reason, action string, about *engine.Status, text s
 		related = obj
 		text = fmt.Sprintf("node %s: %s%s", about.ID, about.Key, text)
 	}
-	r.d.c.events.Eventf(r.graph, related, kind, reason, action, "%s", oneline.Of(text, maxNote))
+	r.d.c.events.Eventf(r.graph, related, kind, reason, action, "%s", source.OneLine(text, maxNote))
 }
 
 // maxNote is what an Event may hold, and a little less.
@@ -89,7 +89,7 @@ func leftSo(s *engine.Status) string {
 	if !s.Drifted {
 		return ""
 	}
-	return oneline.Of("was changed by others"+taken(s), v1alpha1.MaxMessage)
+	return source.OneLine("was changed by others"+taken(s), v1alpha1.MaxMessage)
 }
 
 // adoption is how the graph says what it takes over.

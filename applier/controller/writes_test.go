@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // writes is how often graphs or their status were written.
-func writes(proxy *faultproxy.Proxy) int {
-	return proxy.Count(func(r faultproxy.Request) bool {
+func writes(proxy *faults.Proxy) int {
+	return proxy.Count(func(r faults.Request) bool {
 		return r.Verb == "patch" && strings.HasPrefix(r.Resource, "resourcegraphs.")
 	})
 }
@@ -21,7 +21,7 @@ func writes(proxy *faultproxy.Proxy) int {
 // way, there is nothing new to write.
 func TestFailingAgainWritesNothing(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	b.account("weak")
 	proxy := b.Proxy(t, 1)
 	b.options.Resync = 300 * time.Millisecond
@@ -33,7 +33,7 @@ func TestFailingAgainWritesNothing(t *testing.T) {
 	tries := func(n int) {
 		t.Helper()
 		tried := func() int {
-			return proxy.Count(func(r faultproxy.Request) bool {
+			return proxy.Count(func(r faults.Request) bool {
 				return r.Verb == "get" && r.Resource == "resourcegraphs.platform.pequod.io" && r.Name == "weak"
 			})
 		}
@@ -99,13 +99,13 @@ func TestWritesOfAGraph(t *testing.T) {
 // and written, without a pause.
 func TestConflictsAreNoFailure(t *testing.T) {
 	t.Parallel()
-	b := idle(t, clustertest.Start(t))
+	b := idle(t, harness.Start(t))
 	n := &notes{}
 	b.options.Metrics = n
 	proxy := b.Proxy(t, 1)
 	b.start(proxy.Config(b.applierConfig()))
-	conflict := func(resource string) faultproxy.Rule {
-		return faultproxy.Rule{Verbs: []string{"patch"}, Resources: []string{resource}, Times: 2, Faults: []faultproxy.Fault{faultproxy.Status{Code: 409}}}
+	conflict := func(resource string) faults.Rule {
+		return faults.Rule{Verbs: []string{"patch"}, Resources: []string{resource}, Times: 2, Faults: []faults.Fault{faults.Status{Code: 409}}}
 	}
 	proxy.Inject(conflict("resourcegraphs.platform.pequod.io"), conflict("resourcegraphs.platform.pequod.io/status"))
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))

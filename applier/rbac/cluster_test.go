@@ -21,16 +21,16 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/stored"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // TestBuiltInKinds holds the resources of the kinds that Kubernetes has against
 // those that a cluster serves.
 func TestBuiltInKinds(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	_, lists, err := c.Client.Discovery().ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
@@ -95,16 +95,16 @@ nodes:
 
 // trial runs graphs as accounts that have the roles that Generate gives.
 type trial struct {
-	*clustertest.Cluster
+	*harness.Cluster
 	other string
 }
 
 func newTrial(t *testing.T) *trial {
 	t.Helper()
-	return trialOn(t, clustertest.Start(t))
+	return trialOn(t, harness.Start(t))
 }
 
-func trialOn(t *testing.T, c *clustertest.Cluster) *trial {
+func trialOn(t *testing.T, c *harness.Cluster) *trial {
 	t.Helper()
 	other := c.Unique("rbac-other")
 	c.Apply(t, fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, other))
@@ -179,7 +179,7 @@ func (tr *trial) await(t *testing.T, who rbacv1.Subject, namespace string, rules
 	if names := rules[0].ResourceNames; len(names) > 0 {
 		review.Spec.ResourceAttributes.Name = names[0]
 	}
-	clustertest.Eventually(t, 30*time.Second, func(ctx context.Context) error {
+	harness.Eventually(t, 30*time.Second, func(ctx context.Context) error {
 		got, err := tr.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err == nil && !got.Status.Allowed {
 			err = fmt.Errorf("not allowed yet: %+v", review.Spec)
@@ -261,7 +261,7 @@ func TestRolesSuffice(t *testing.T) {
 // and keeps its inventory in the graph's status.
 func TestRolesSufficeForTheCommandLine(t *testing.T) {
 	t.Parallel()
-	c := clustertest.StartOwn(t)
+	c := harness.StartOwn(t)
 	definition, err := os.ReadFile("../../config/crd/platform.pequod.io_resourcegraphs.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/graph"
-	"github.com/pequod-io/pequod/api/oneline"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // State is what an object is, as far as its readiness goes.
@@ -33,11 +33,11 @@ type Verdict struct {
 const maxMessage = 300
 
 func progressing(format string, args ...any) Verdict {
-	return Verdict{Progressing, oneline.Of(fmt.Sprintf(format, args...), maxMessage)}
+	return Verdict{Progressing, source.OneLine(fmt.Sprintf(format, args...), maxMessage)}
 }
 
 func failed(format string, args ...any) Verdict {
-	return Verdict{Failed, oneline.Of(fmt.Sprintf(format, args...), maxMessage)}
+	return Verdict{Failed, source.OneLine(fmt.Sprintf(format, args...), maxMessage)}
 }
 
 // Gate holds the checks of one node. Any number of goroutines may use it.

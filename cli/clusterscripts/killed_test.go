@@ -19,10 +19,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/applier/cluster"
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // revision is one of two revisions of the graph of TestKilled: each has ConfigMaps
@@ -78,9 +78,9 @@ func (r revision) want() map[string]string {
 
 // killer runs pequod against a cluster that fails every tenth request, and kills it.
 type killer struct {
-	*clustertest.Cluster
+	*harness.Cluster
 	t          *testing.T
-	proxy      *faultproxy.Proxy
+	proxy      *faults.Proxy
 	kubeconfig string
 	files      map[string]string
 	random     *rand.Rand
@@ -97,7 +97,7 @@ func TestKilled(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("PEQUOD_SOAK")); err == nil {
 		kills = n
 	}
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	seed := uint64(time.Now().UnixNano())
 	k := &killer{
 		Cluster: c, t: t, proxy: c.Proxy(t, seed), files: map[string]string{}, random: rand.New(rand.NewPCG(seed, 0)),
@@ -109,9 +109,9 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k.proxy.Inject(faultproxy.Rule{Rate: 0.1, Faults: []faultproxy.Fault{
-		faultproxy.Status{Code: http.StatusTooManyRequests}, faultproxy.Status{Code: http.StatusInternalServerError},
-		faultproxy.Status{Code: http.StatusConflict}, faultproxy.Timeout{}, faultproxy.Cut{After: 20}, faultproxy.Cut{}, faultproxy.Drop{},
+	k.proxy.Inject(faults.Rule{Rate: 0.1, Faults: []faults.Fault{
+		faults.Status{Code: http.StatusTooManyRequests}, faults.Status{Code: http.StatusInternalServerError},
+		faults.Status{Code: http.StatusConflict}, faults.Timeout{}, faults.Cut{After: 20}, faults.Cut{}, faults.Drop{},
 	}})
 	k.complete(revisions[0])
 	killed, ended := 0, 0
@@ -160,7 +160,7 @@ func (k *killer) kill(r revision) bool {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	// An upgrade takes some sixty requests.
-	for after := k.random.IntN(70); k.proxy.Count(func(faultproxy.Request) bool { return true }) < after; {
+	for after := k.random.IntN(70); k.proxy.Count(func(faults.Request) bool { return true }) < after; {
 		select {
 		case <-ended:
 			return false

@@ -15,12 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // read gives an object of the script's namespace, nil if there is none.
-func read(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, args []string) *unstructured.Unstructured {
+func read(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []string) *unstructured.Unstructured {
 	client, err := c.Resource(args[0], args[1], "")
 	ts.Check(err)
 	obj, err := client.Get(t.Context(), args[2], metav1.GetOptions{})
@@ -32,7 +32,7 @@ func read(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, args 
 }
 
 // remove deletes an object: remove APIVERSION KIND NAME [NAMESPACE].
-func remove(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, args []string) {
+func remove(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []string) {
 	client, err := c.Resource(args[0], args[1], strings.Join(args[3:], ""))
 	ts.Check(err)
 	ts.Check(client.Delete(t.Context(), args[2], metav1.DeleteOptions{}))
@@ -40,7 +40,7 @@ func remove(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, arg
 
 // appears waits for an object to be there, or with ! to be gone:
 // appears APIVERSION KIND NAME.
-func appears(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+func appears(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: appears APIVERSION KIND NAME")
 	}
@@ -56,7 +56,7 @@ func appears(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, ne
 
 // some fails unless there are objects with certain labels, or with ! if there
 // are: some APIVERSION KIND SELECTOR.
-func some(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+func some(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	client, err := c.Resource(args[0], args[1], "")
 	ts.Check(err)
 	list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: args[2]})
@@ -68,7 +68,7 @@ func some(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg b
 
 // field holds a field of an object to a value, or with ! to anything else:
 // field APIVERSION KIND NAME PATH VALUE. Keys of the path are separated by ":".
-func field(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+func field(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 5 {
 		ts.Fatalf("usage: field APIVERSION KIND NAME PATH VALUE")
 	}
@@ -89,16 +89,16 @@ func field(t *testing.T, c *clustertest.Cluster, ts *testscript.TestScript, neg 
 // server makes the API server of $PROXY go and come back, or leave the writers of
 // inventories without an answer, until it answers again; asked waits until one
 // has asked: server down|up|hangs|asked|answers.
-func server(t *testing.T, proxy *faultproxy.Proxy, ts *testscript.TestScript, args []string) {
+func server(t *testing.T, proxy *faults.Proxy, ts *testscript.TestScript, args []string) {
 	switch strings.Join(args, " ") {
 	case "down":
 		ts.Check(proxy.Down())
 	case "up":
 		ts.Check(proxy.Up())
 	case "hangs":
-		proxy.Inject(faultproxy.Rule{Verbs: []string{"patch"}, Resources: []string{"configmaps"}, Faults: []faultproxy.Fault{faultproxy.Hang{}}})
+		proxy.Inject(faults.Rule{Verbs: []string{"patch"}, Resources: []string{"configmaps"}, Faults: []faults.Fault{faults.Hang{}}})
 	case "asked":
-		clustertest.Eventually(t, time.Minute, func(context.Context) error {
+		harness.Eventually(t, time.Minute, func(context.Context) error {
 			if len(proxy.Faults()) == 0 {
 				return errors.New("nobody has asked")
 			}

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // TestRequests holds the program to the number of requests that it may send, and
 // to its name in each of them.
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	kubeconfig := c.WriteKubeconfig(t, proxy.Config(c.Config))
 	const count = 200

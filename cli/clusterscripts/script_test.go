@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/cli"
-	"github.com/pequod-io/pequod/clustertest"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 func TestMain(m *testing.M) {
@@ -37,9 +37,9 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			start := clustertest.Start
+			start := harness.Start
 			if strings.HasPrefix(filepath.Base(file), "install") {
-				start = clustertest.StartOwn // what is installed is there for everybody
+				start = harness.StartOwn // what is installed is there for everybody
 			}
 			c := start(t)
 			proxy := c.Proxy(t, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // longest is the length, in characters, past which only the part of a line that
@@ -178,4 +178,4 @@ func plain(v any) any {
 }
 
 // printable is text that can be printed in a line; tabs stay.
-func printable(s string) string { return safetext.Line(s, "\t") }
+func printable(s string) string { return source.Escape(s, "\t") }

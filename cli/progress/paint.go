@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // The escape sequences of the colours.
@@ -102,4 +102,4 @@ func pad(text string, to int) string {
 	return text + strings.Repeat(" ", max(0, to-columns(text)))
 }
 
-func oneLine(s string) string { return safetext.Line(strings.ReplaceAll(s, "\n", " "), "") }
+func oneLine(s string) string { return source.Escape(strings.ReplaceAll(s, "\n", " "), "") }

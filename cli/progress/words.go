@@ -8,7 +8,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // subject names a node and its object, or an object that left its graph.
@@ -23,7 +23,7 @@ const driftText = "but changed by others since it was applied"
 
 // state gives the word for a state and what there is to say about it.
 func state(s engine.Status) (word, detail string) {
-	word, detail = strings.ToLower(string(cmp.Or(s.Phase, v1alpha1.NodePending))), safetext.Line(s.Message, "")
+	word, detail = strings.ToLower(string(cmp.Or(s.Phase, v1alpha1.NodePending))), source.Escape(s.Message, "")
 	switch s.Phase {
 	case v1alpha1.NodeFailed:
 		if !s.NextAttempt.IsZero() {
@@ -60,7 +60,7 @@ func opText(s engine.Status) string {
 	}
 	text := string(s.Op)
 	for _, t := range s.Taken {
-		text += fmt.Sprintf(", took %s from %s", safetext.Line(t.Field, ""), safetext.Line(t.Manager, ""))
+		text += fmt.Sprintf(", took %s from %s", source.Escape(t.Field, ""), source.Escape(t.Manager, ""))
 	}
 	return text
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // The escape sequences of the colours that the text format uses.
@@ -93,4 +93,4 @@ func parts(p Problem) (path, message, hint, ruleAt string) {
 }
 
 // oneLine is text that can't break its line.
-func oneLine(s string) string { return safetext.Line(s, "") }
+func oneLine(s string) string { return source.Escape(s, "") }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/cli/safetext"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // The escape sequences of the colours.
@@ -216,4 +216,4 @@ func (t Tree) paint(style, s string) string {
 	return style + s + reset
 }
 
-func text(s string) string { return safetext.Line(s, "") }
+func text(s string) string { return source.Escape(s, "") }

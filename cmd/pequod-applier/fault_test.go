@@ -18,9 +18,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/churn"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
+	"github.com/pequod-io/pequod/test/churn"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // alone are the arguments of an applier that is the only one.
@@ -35,14 +35,14 @@ func soak(share, otherwise int) int {
 }
 
 // churned are graphs that will change, of objects that the applier may watch by then.
-func churned(t *testing.T, c *clustertest.Cluster, account *rest.Config, graphs int, seed uint64) *churn.Churn {
+func churned(t *testing.T, c *harness.Cluster, account *rest.Config, graphs int, seed uint64) *churn.Churn {
 	t.Helper()
 	changes := churn.New(t, c, graphs, seed)
 	client, err := kubernetes.NewForConfig(account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error { // roles take their time
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error { // roles take their time
 		if _, err := client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 			return err
 		}
@@ -53,8 +53,8 @@ func churned(t *testing.T, c *clustertest.Cluster, account *rest.Config, graphs 
 }
 
 // writes are the requests of a replica that does the leader's work.
-func writes(p *faultproxy.Proxy) []faultproxy.Request {
-	return slices.DeleteFunc(p.Requests(), func(r faultproxy.Request) bool {
+func writes(p *faults.Proxy) []faults.Request {
+	return slices.DeleteFunc(p.Requests(), func(r faults.Request) bool {
 		return !r.Write() || strings.HasPrefix(r.Resource, "leases.") || strings.HasPrefix(r.Resource, "events")
 	})
 }
@@ -86,7 +86,7 @@ func TestKilled(t *testing.T) {
 		p := start(t, c, proxy.Config(account), alone...)
 		// What is under way when it starts takes some fifty writes.
 		after := random.IntN(80)
-		clustertest.Eventually(t, time.Minute, func(context.Context) error {
+		harness.Eventually(t, time.Minute, func(context.Context) error {
 			changes.Step()
 			if n := len(writes(proxy)); n < after {
 				return fmt.Errorf("%d writes; want %d", n, after)
@@ -112,7 +112,7 @@ func TestKilled(t *testing.T) {
 // replica is one of several appliers, with its own way to the API server.
 type replica struct {
 	*process
-	proxy *faultproxy.Proxy
+	proxy *faults.Proxy
 }
 
 // TestLeaders has two replicas of which the leader ends: because it is asked to,
@@ -135,7 +135,7 @@ func TestLeaders(t *testing.T) {
 	works := func(r replica) {
 		t.Helper()
 		before := len(writes(r.proxy))
-		clustertest.Eventually(t, time.Minute, func(context.Context) error {
+		harness.Eventually(t, time.Minute, func(context.Context) error {
 			changes.Step()
 			if len(writes(r.proxy)) < before+20 {
 				return errors.New("it doesn't lead")
@@ -205,7 +205,7 @@ func (p *process) lost(t *testing.T) {
 // had done theirs.
 func oneByOne(t *testing.T, all []replica) {
 	t.Helper()
-	var last faultproxy.Request
+	var last faults.Request
 	for i, r := range all {
 		did := writes(r.proxy)
 		if len(did) == 0 {
@@ -243,7 +243,7 @@ func TestServerGoes(t *testing.T) {
 	}
 	p.lost(t)
 	p = start(t, c, proxy.Config(account))
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		_, _, err := get(ctx, "http://"+p.probes+"/healthz", "")
 		return err
 	})

@@ -19,8 +19,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 const namespace = "pequod-system"
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 
 // pequod runs the command line as the cluster's administrator, and gives what it
 // prints if its exit code is as wanted.
-func pequod(t *testing.T, c *clustertest.Cluster, want int, args ...string) string {
+func pequod(t *testing.T, c *harness.Cluster, want int, args ...string) string {
 	t.Helper()
 	dir, err := built()
 	if err != nil {
@@ -65,9 +65,9 @@ func pequod(t *testing.T, c *clustertest.Cluster, want int, args ...string) stri
 
 // install gives a cluster with config/applier, and access as the account that it
 // installs.
-func install(t *testing.T) (*clustertest.Cluster, *rest.Config) {
+func install(t *testing.T) (*harness.Cluster, *rest.Config) {
 	t.Helper()
-	c := clustertest.StartOwn(t)
+	c := harness.StartOwn(t)
 	c.Apply(t, string(config.Applier))
 	return c, c.ServiceAccount(t, namespace, "pequod-applier")
 }
@@ -81,7 +81,7 @@ type process struct {
 }
 
 // start runs the applier with the arguments of config/applier, on ports of its own.
-func start(t *testing.T, c *clustertest.Cluster, as *rest.Config, args ...string) *process {
+func start(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *process {
 	t.Helper()
 	dir, err := built()
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *process) stop(t *testing.T) int {
 // ready waits until /readyz says so.
 func (p *process) ready(t *testing.T) {
 	t.Helper()
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		select {
 		case <-p.done:
 			t.Fatalf("the applier has ended")

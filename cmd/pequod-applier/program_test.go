@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
 	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -36,7 +36,7 @@ func TestInstalled(t *testing.T) {
 	p.ready(t)
 	for _, test := range []struct {
 		name string
-		run  func(*testing.T, *clustertest.Cluster, *process)
+		run  func(*testing.T, *harness.Cluster, *process)
 	}{
 		{"samples", checkSamples},
 		{"least privilege", checkPrivilege},
@@ -68,7 +68,7 @@ func expected(line string) bool {
 }
 
 // checkSamples executes config/samples, and removes them again.
-func checkSamples(t *testing.T, c *clustertest.Cluster, _ *process) {
+func checkSamples(t *testing.T, c *harness.Cluster, _ *process) {
 	for _, file := range []string{"account.yaml", "roles.yaml", "resourcegraph.yaml"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", file))
 		if err != nil {
@@ -81,7 +81,7 @@ func checkSamples(t *testing.T, c *clustertest.Cluster, _ *process) {
 		t.Fatal(err)
 	}
 	var name string
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		list, err := graphs.List(ctx, metav1.ListOptions{})
 		if err != nil || len(list.Items) != 1 {
 			return fmt.Errorf("%d graphs: %w", len(list.Items), err)
@@ -95,7 +95,7 @@ func checkSamples(t *testing.T, c *clustertest.Cluster, _ *process) {
 	if err := graphs.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		if _, err := graphs.Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return errors.Join(errors.New("the graph isn't gone"), err)
 		}
@@ -120,7 +120,7 @@ func isReady(graph *unstructured.Unstructured) error {
 
 // checkPrivilege holds that a graph gets no further than its account: the applier
 // itself may not write what graphs hold.
-func checkPrivilege(t *testing.T, c *clustertest.Cluster, _ *process) {
+func checkPrivilege(t *testing.T, c *harness.Cluster, _ *process) {
 	c.Apply(t, `
 apiVersion: v1
 kind: ServiceAccount
@@ -139,7 +139,7 @@ spec:
       resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: forbidden}}
 `)
 	want := `"system:serviceaccount:` + c.Namespace + `:pequod" cannot `
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		graph := c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", "forbidden")
 		message, _, _ := unstructured.NestedString(graph.Object, "status", "nodeStates", "config", "message")
 		if !strings.Contains(message, want) {
@@ -150,7 +150,7 @@ spec:
 }
 
 // checkMetrics holds who may read the metrics, and by which protocol.
-func checkMetrics(t *testing.T, c *clustertest.Cluster, p *process) {
+func checkMetrics(t *testing.T, c *harness.Cluster, p *process) {
 	unknown := c.ServiceAccount(t, c.Namespace, "nobody").BearerToken
 	scraper := c.ServiceAccount(t, c.Namespace, "scraper").BearerToken
 	role := c.Unique("metrics-reader")
@@ -183,7 +183,7 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: %[2]s}]
 	if code, _, err := get(t.Context(), "http://"+at, scraper); err == nil && code != http.StatusBadRequest {
 		t.Errorf("without TLS: %d", code)
 	}
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error { // roles take their time
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error { // roles take their time
 		code, body, err := get(ctx, "https://"+at, scraper)
 		for _, metric := range []string{"pequod_reconcile_total{", "pequod_apply_total{", "go_goroutines ", "rest_client_requests_total{"} {
 			if err == nil && !strings.Contains(body, "\n"+metric) {
@@ -196,7 +196,7 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: %[2]s}]
 
 // checkLease holds that the lease is held while the program runs, and released
 // when it is asked to end.
-func checkLease(t *testing.T, c *clustertest.Cluster, p *process) {
+func checkLease(t *testing.T, c *harness.Cluster, p *process) {
 	holder := func() string {
 		lease, err := c.Client.CoordinationV1().Leases(namespace).Get(t.Context(), "pequod-applier", metav1.GetOptions{})
 		if err != nil {
@@ -231,7 +231,7 @@ func TestProbes(t *testing.T) {
 	dir, trusted := certificate(t)
 	p := start(t, c, proxy.Config(account), "--metrics-cert-path="+dir)
 	p.ready(t)
-	clustertest.Eventually(t, time.Minute, func(context.Context) error {
+	harness.Eventually(t, time.Minute, func(context.Context) error {
 		connection, err := tls.Dial("tcp", p.metrics, &tls.Config{RootCAs: trusted, ServerName: "metrics.example.com"})
 		if err == nil {
 			err = connection.Close()
@@ -255,7 +255,7 @@ func TestProbes(t *testing.T) {
 			t.Errorf("/healthz: %d: %s", code, body)
 		}
 	}
-	proxy.Inject(faultproxy.Rule{Resources: []string{"resourcegraphs.platform.pequod.io"}, Faults: []faultproxy.Fault{faultproxy.Status{Code: 404}}})
+	proxy.Inject(faults.Rule{Resources: []string{"resourcegraphs.platform.pequod.io"}, Faults: []faults.Fault{faults.Status{Code: 404}}})
 	notReady("resourcegraphs")
 	proxy.Inject()
 	p.ready(t)
@@ -333,7 +333,7 @@ func TestUninstall(t *testing.T) {
 	if err := c.Client.CoreV1().ConfigMaps(c.Namespace).Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	clustertest.Eventually(t, time.Minute, func(ctx context.Context) error {
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		_, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Get(ctx, "kept", metav1.GetOptions{})
 		return err
 	})
@@ -364,14 +364,14 @@ func TestUninstall(t *testing.T) {
 }
 
 // managedBy is the graph that a ConfigMap belongs to.
-func managedBy(t *testing.T, c *clustertest.Cluster, name string) string {
+func managedBy(t *testing.T, c *harness.Cluster, name string) string {
 	t.Helper()
 	return c.Get(t, "v1", "ConfigMap", name).GetLabels()[v1alpha1.LabelGraph]
 }
 
-func awaitReady(t *testing.T, c *clustertest.Cluster, graph string) {
+func awaitReady(t *testing.T, c *harness.Cluster, graph string) {
 	t.Helper()
-	clustertest.Eventually(t, time.Minute, func(context.Context) error {
+	harness.Eventually(t, time.Minute, func(context.Context) error {
 		return isReady(c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", graph))
 	})
 }

@@ -10,15 +10,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // Of several who load the same and save something else, one succeeds.
 func TestTwoSavers(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
 	for _, limit := range []int{partLimit, 500} {
 		for round := range 5 {
@@ -83,7 +83,7 @@ func TestTwoSavers(t *testing.T) {
 // new one, and nothing of what it left outlives the next save.
 func TestKilledWriter(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	user := c.ServiceAccount(t, c.Namespace, "admin")
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
@@ -102,7 +102,7 @@ func TestKilledWriter(t *testing.T) {
 			after.Revision, after.Entries = "after", holding("", sizes[change.to]).Entries
 			proxy.Reset()
 			// From then on the writer is as good as dead.
-			proxy.Inject(faultproxy.Rule{Skip: requests, Faults: []faultproxy.Fault{faultproxy.Drop{}}})
+			proxy.Inject(faults.Rule{Skip: requests, Faults: []faults.Fault{faults.Drop{}}})
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			err := victim.Save(ctx, after)
 			cancel()
@@ -136,7 +136,7 @@ func TestKilledWriter(t *testing.T) {
 }
 
 // wanted fails if there are parts of an inventory that it doesn't need.
-func wanted(t *testing.T, c *clustertest.Cluster, s *Store, inv *inventory.Inventory) {
+func wanted(t *testing.T, c *harness.Cluster, s *Store, inv *inventory.Inventory) {
 	t.Helper()
 	text, err := inventory.Encode(inv)
 	if err != nil {
@@ -159,12 +159,12 @@ func wanted(t *testing.T, c *clustertest.Cluster, s *Store, inv *inventory.Inven
 // they leave behind, everybody reads a whole one at any time.
 func TestReadersAndWriters(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	user := c.ServiceAccount(t, c.Namespace, "admin")
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
-	proxy.Inject(faultproxy.Rule{Verbs: []string{"delete"}, Rate: 0.7, Faults: []faultproxy.Fault{
-		faultproxy.Delay{For: 20 * time.Millisecond}, faultproxy.Delay{For: 5 * time.Millisecond}, faultproxy.Drop{}, faultproxy.Cut{},
+	proxy.Inject(faults.Rule{Verbs: []string{"delete"}, Rate: 0.7, Faults: []faults.Fault{
+		faults.Delay{For: 20 * time.Millisecond}, faults.Delay{For: 5 * time.Millisecond}, faults.Drop{}, faults.Cut{},
 	}})
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
 	var writers, readers sync.WaitGroup
@@ -216,7 +216,7 @@ func TestReadersAndWriters(t *testing.T) {
 // what was loaded doesn't mean that it is what is stored.
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	user := c.ServiceAccount(t, c.Namespace, "admin")
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
@@ -226,7 +226,7 @@ func TestTakenBack(t *testing.T) {
 
 	lose := func(inv *inventory.Inventory) {
 		t.Helper()
-		proxy.Inject(faultproxy.Rule{Verbs: []string{"patch"}, Times: 1, Faults: []faultproxy.Fault{faultproxy.Cut{}}})
+		proxy.Inject(faults.Rule{Verbs: []string{"patch"}, Times: 1, Faults: []faults.Fault{faults.Cut{}}})
 		inv.Complete = true
 		if err := s.Save(t.Context(), inv); err == nil || !load(t, direct, owner).Complete {
 			t.Fatalf("not saved without an answer: %v", err)
@@ -240,7 +240,7 @@ func TestTakenBack(t *testing.T) {
 
 	lose(inv)
 	// Whoever removes it finds out what is stored, and then doesn't succeed.
-	proxy.Inject(faultproxy.Rule{Verbs: []string{"delete"}, Skip: 1, Faults: []faultproxy.Fault{faultproxy.Drop{}}})
+	proxy.Inject(faults.Rule{Verbs: []string{"delete"}, Skip: 1, Faults: []faults.Fault{faults.Drop{}}})
 	if err := s.Remove(t.Context(), inv); err == nil || isConflict(err) {
 		t.Fatalf("removed: %v", err)
 	}
@@ -254,7 +254,7 @@ func TestTakenBack(t *testing.T) {
 // taken for somebody else's change once.)
 func TestRemovedWithoutAnswer(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	user := c.ServiceAccount(t, c.Namespace, "admin")
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
@@ -264,8 +264,8 @@ func TestRemovedWithoutAnswer(t *testing.T) {
 	inv := load(t, s, owner)
 	removal := []string{"delete"}
 	proxy.Inject(
-		faultproxy.Rule{Verbs: removal, Times: 1, Faults: []faultproxy.Fault{faultproxy.Cut{}}},
-		faultproxy.Rule{Verbs: removal, Times: 1, Faults: []faultproxy.Fault{faultproxy.Status{Code: 409}}},
+		faults.Rule{Verbs: removal, Times: 1, Faults: []faults.Fault{faults.Cut{}}},
+		faults.Rule{Verbs: removal, Times: 1, Faults: []faults.Fault{faults.Status{Code: 409}}},
 	)
 	if err := s.Remove(t.Context(), inv); err == nil || isConflict(err) {
 		t.Fatalf("removed with an answer: %v", err)
@@ -282,16 +282,16 @@ func TestRemovedWithoutAnswer(t *testing.T) {
 // again gets there, without a conflict with itself and without losing a part.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 7)
 	user := c.ServiceAccount(t, c.Namespace, "admin")
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
 	direct, s := connect(t, c.Config), connect(t, proxy.Config(user))
 	direct.limit, s.limit = 1000, 1000
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
-	proxy.Inject(faultproxy.Rule{Rate: 0.35, Faults: []faultproxy.Fault{
-		faultproxy.Status{Code: 409}, faultproxy.Status{Code: 429}, faultproxy.Status{Code: 500},
-		faultproxy.Timeout{}, faultproxy.Cut{}, faultproxy.Cut{After: 100}, faultproxy.Drop{},
+	proxy.Inject(faults.Rule{Rate: 0.35, Faults: []faults.Fault{
+		faults.Status{Code: 409}, faults.Status{Code: 429}, faults.Status{Code: 500},
+		faults.Timeout{}, faults.Cut{}, faults.Cut{After: 100}, faults.Drop{},
 	}})
 	random := rand.New(rand.NewPCG(1, 2))
 	again := func(try func() error) {

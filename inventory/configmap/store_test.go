@@ -21,9 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/pequod-io/pequod/clustertest"
-	"github.com/pequod-io/pequod/clustertest/faultproxy"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 const patience = 60 * time.Second
@@ -86,7 +86,7 @@ func save(t *testing.T, s *Store, inv *inventory.Inventory) {
 }
 
 // stored are the ConfigMaps of inventories in the test's namespace.
-func stored(t *testing.T, c *clustertest.Cluster) []corev1.ConfigMap {
+func stored(t *testing.T, c *harness.Cluster) []corev1.ConfigMap {
 	t.Helper()
 	list, err := c.Client.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "pequod.io/inventory"})
 	if err != nil {
@@ -102,7 +102,7 @@ func isConflict(err error) bool {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	s := connect(t, proxy.Config(c.ServiceAccount(t, c.Namespace, "admin")))
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
@@ -159,7 +159,7 @@ func TestStore(t *testing.T) {
 }
 
 // allow lets a service account of the test's namespace do that with ConfigMaps.
-func allow(t *testing.T, c *clustertest.Cluster, account string, verbs ...string) {
+func allow(t *testing.T, c *harness.Cluster, account string, verbs ...string) {
 	t.Helper()
 	list, err := json.Marshal(verbs)
 	if err != nil {
@@ -179,7 +179,7 @@ subjects: [{kind: ServiceAccount, name: `+account+`, namespace: `+c.Namespace+`}
 `)
 	// The authorizer learns of a role a moment later.
 	s := connect(t, c.ServiceAccount(t, c.Namespace, account))
-	clustertest.Eventually(t, patience, func(ctx context.Context) error {
+	harness.Eventually(t, patience, func(ctx context.Context) error {
 		_, err := s.List(ctx, c.Namespace)
 		return err
 	})
@@ -189,7 +189,7 @@ subjects: [{kind: ServiceAccount, name: `+account+`, namespace: `+c.Namespace+`}
 // are those that it needs, and what didn't change is not written again.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	s := connect(t, proxy.Config(c.ServiceAccount(t, c.Namespace, "admin")))
 	allow(t, c, "admin", "get", "list", "create", "patch", "delete")
@@ -214,7 +214,7 @@ func TestParts(t *testing.T) {
 		if got := len(stored(t, c)); got != want {
 			t.Errorf("%d entries: %d ConfigMaps, want %d", count, got, want)
 		}
-		made := proxy.Count(func(r faultproxy.Request) bool { return r.Verb == "create" })
+		made := proxy.Count(func(r faults.Request) bool { return r.Verb == "create" })
 		if count == 51 && made >= want-1 {
 			t.Errorf("one entry more: %d of %d parts made anew", made, want-1)
 		}
@@ -231,7 +231,7 @@ func TestParts(t *testing.T) {
 	if err := s.Remove(t.Context(), inv); err != nil {
 		t.Fatal(err)
 	}
-	clustertest.Eventually(t, patience, func(context.Context) error {
+	harness.Eventually(t, patience, func(context.Context) error {
 		if left := stored(t, c); len(left) > 0 {
 			return fmt.Errorf("%d ConfigMaps are left", len(left))
 		}
@@ -241,7 +241,7 @@ func TestParts(t *testing.T) {
 
 func TestManyEntries(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	s := connect(t, c.Config)
 	inv := holding(c.Namespace, 5000)
 	save(t, s, inv)
@@ -257,7 +257,7 @@ func TestManyEntries(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	s := connect(t, c.Config)
 	s.limit = 2000
 	var want []*inventory.Inventory
@@ -285,7 +285,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func edit(t *testing.T, c *clustertest.Cluster, name, patch string) {
+func edit(t *testing.T, c *harness.Cluster, name, patch string) {
 	t.Helper()
 	_, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
@@ -296,7 +296,7 @@ func edit(t *testing.T, c *clustertest.Cluster, name, patch string) {
 // What was edited by hand is never read as something else, and not written over.
 func TestEdited(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	s := connect(t, c.Config)
 	maps := c.Client.CoreV1().ConfigMaps(c.Namespace)
 	head := "pequod-inventory-web"
@@ -394,7 +394,7 @@ func TestEdited(t *testing.T) {
 
 func TestForbidden(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	owner := inventory.Owner{Namespace: c.Namespace, Name: "web"}
 	user := "system:serviceaccount:" + c.Namespace + ":"
 	cannot := func(account, verb, name string) string {

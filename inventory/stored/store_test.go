@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/clustertest"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 	"github.com/pequod-io/pequod/inventory/stored"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 func entries(names ...string) []inventory.Entry {
@@ -33,7 +33,7 @@ func entries(names ...string) []inventory.Entry {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	c := clustertest.Start(t)
+	c := harness.Start(t)
 	text, err := os.ReadFile(filepath.FromSlash("../../config/crd/platform.pequod.io_resourcegraphs.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Check says what is wrong with an object, a decoded JSON value of
@@ -94,7 +94,7 @@ func (w *walker) value(v any, t *Type) {
 // Unknown is the problem of a field, the last of the path, that a type lacks.
 func Unknown(path reference.Path, t *Type) Problem {
 	name, _ := path[len(path)-1].(string)
-	return Problem{Path: path, Message: "unknown field", Hint: nearest.Hint(name, t.Fields())}
+	return Problem{Path: path, Message: "unknown field", Hint: source.Hint(name, t.Fields())}
 }
 
 // Missing is the problem of a field, the last of the path, that must be given.

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/pequod-io/pequod/api/nearest"
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Catalog is the kinds that are known: those that Kubernetes has, and those of
@@ -95,5 +95,5 @@ func (b *builtin) elsewhere(group, kind string) string {
 	if len(found) > 0 {
 		return "use " + strings.Join(found, " or ")
 	}
-	return nearest.Hint(kind, names)
+	return source.Hint(kind, names)
 }

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/pequod-io/pequod/api/nearest"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Type is the type of a value in an object.
@@ -126,7 +126,7 @@ func (t *Type) Missing(given []string) []string {
 	var missing, slips []string
 	for _, name := range given {
 		if t.Field(name) == nil {
-			slips = append(slips, nearest.Name(name, t.Fields()))
+			slips = append(slips, source.Nearest(name, t.Fields()))
 		}
 	}
 	for _, name := range t.required {

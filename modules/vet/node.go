@@ -1,0 +1,225 @@
+package vet
+
+import (
+	"slices"
+	"strconv"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+
+	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/render/kinds"
+)
+
+// nodes looks at the nodes of what is known of a graph.
+func (c *checker) nodes(g graph) {
+	nodes := get(g.value, "output", "nodes")
+	if nodes.IncompleteKind() == cue.ListKind {
+		for i, n := range elements(nodes) {
+			id, ok := text(get(n, "id"))
+			if !ok {
+				id = strconv.Itoa(i)
+			}
+			c.node(id, n, g.refused())
+		}
+		return
+	}
+	for name, n := range fields(nodes) {
+		c.node(name, n, g.refused())
+	}
+}
+
+func (c *checker) node(id string, v cue.Value, refused bool) {
+	n := &node{checker: c, path: reference.Path{"nodes", id}}
+	c.dependencies(n, first(v, "dependencies", "dependsOn"))
+	s := kinds.Subject{}
+	if ref := get(v, "externalRef"); ref.Exists() {
+		s.APIVersion, _ = text(get(ref, "apiVersion"))
+		s.Kind, _ = text(get(ref, "kind"))
+		if s.APIVersion == "" || s.Kind == "" {
+			return
+		}
+		if _, p := c.catalog.Lookup(s.APIVersion, s.Kind); p != nil {
+			n.problem(ref, reference.Path{"externalRef"}, *p)
+		}
+		if !refused {
+			c.ready(n, s, v, cue.Value{})
+		}
+		return
+	}
+	resource := first(v, "resource", "object")
+	s.APIVersion, _ = text(get(resource, "apiVersion"))
+	s.Kind, _ = text(get(resource, "kind"))
+	if s.APIVersion == "" || s.Kind == "" {
+		return
+	}
+	t, p := c.catalog.Lookup(s.APIVersion, s.Kind)
+	if p != nil {
+		n.problem(get(resource, p.Path[0].(string)), reference.Path{"resource"}, *p)
+	} else {
+		n.value(resource, t, reference.Path{"resource"}, 0)
+	}
+	if !refused {
+		c.ready(n, s, v, resource)
+	}
+}
+
+// node is one node that is looked at.
+type node struct {
+	*checker
+	path reference.Path
+}
+
+func (n *node) problem(v cue.Value, base reference.Path, p kinds.Problem) {
+	n.tell(render.Problem{
+		Pos: render.ValuePos(v), Path: slices.Concat(n.path, base, p.Path).String(),
+		Message: p.Message, Hint: p.Hint, Rule: render.RuleSchema,
+		Level: map[kinds.Level]render.Level{
+			kinds.Error: render.Error, kinds.Warning: render.Warning, kinds.Note: render.Info,
+		}[p.Level],
+	})
+}
+
+// maxDepth ends the walk in values that have no end.
+const maxDepth = 100
+
+// value compares what is known of a value with its type.
+func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int) {
+	is := jsonOf(v.IncompleteKind())
+	if partly(v) {
+		is = kinds.Map
+	}
+	switch {
+	case is == 0 || depth > maxDepth || n.late(v, path):
+		return
+	case is&t.Accepts() == 0:
+		n.problem(v, path, kinds.Problem{Message: "must be " + t.Words() + ", not " + kinds.Words(is)})
+		return
+	case is == kinds.Map:
+		for name, f := range fields(v) {
+			below := append(slices.Clone(path), name)
+			if ft := t.Field(name); ft != nil {
+				n.value(f, ft, below, depth+1)
+				continue
+			}
+			n.problem(f, path, kinds.Unknown(reference.Path{name}, t))
+		}
+		n.required(v, t, path)
+	case is == kinds.List:
+		for i, e := range elements(v) {
+			n.value(e, t.Elem(), append(slices.Clone(path), i), depth+1)
+		}
+	case v.IsConcrete():
+		if s, ok := scalar(v).(string); ok && saysNothing(s) {
+			return
+		}
+		if message := t.Refuses(scalar(v)); message != "" {
+			n.problem(v, path, kinds.Problem{Message: message})
+		}
+	}
+}
+
+// required tells the fields that must be given, and aren't. What #Render spells
+// out is closed, since it is a definition; what isn't is free for whoever writes
+// the instance.
+func (n *node) required(v cue.Value, t *kinds.Type, path reference.Path) {
+	if mayHold(v) || v.Allows(cue.AnyString) {
+		return
+	}
+	var given []string
+	for name := range fields(v) {
+		given = append(given, name)
+	}
+	for _, name := range t.Missing(given) {
+		n.problem(v, path, kinds.Missing(reference.Path{name}))
+	}
+}
+
+// late tells late references, and says what is wrong with them.
+func (n *node) late(v cue.Value, path reference.Path) bool {
+	if get(v, reference.GenerateKey).Exists() {
+		return true
+	}
+	from := get(v, reference.FromKey)
+	if !from.Exists() {
+		return false
+	}
+	expr, ok := text(from)
+	if !ok || n.dynamic {
+		return true
+	}
+	var ids []string
+	for id := range n.ids {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	_, issues := reference.NewScope(ids).Compile(expr)
+	for _, issue := range issues {
+		n.problem(v, path, kinds.Problem{Message: issue.Message, Hint: issue.Hint})
+	}
+	return true
+}
+
+// dependencies tells those that no case can satisfy.
+func (c *checker) dependencies(n *node, v cue.Value) {
+	for i, d := range elements(v) {
+		id, ok := text(d)
+		if !ok {
+			continue
+		}
+		at := reference.Path{"dependencies", i}
+		if !c.ids[id] && !c.dynamic {
+			var ids []string
+			for known := range c.ids {
+				ids = append(ids, known)
+			}
+			slices.Sort(ids)
+			n.problem(d, at, kinds.Problem{Message: "no node " + strconv.Quote(id), Hint: source.Hint(id, ids)})
+		}
+		if c.onlyDead(id) {
+			n.problem(d, at, kinds.Problem{Message: "node " + id + " is never made"})
+		}
+	}
+}
+
+// ready tells checks that can't pass.
+func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
+	for i, e := range elements(get(v, "readyWhen")) {
+		typ, ok := text(get(e, "type"))
+		if !ok {
+			continue
+		}
+		condition, _ := text(get(e, "conditionType"))
+		check := v1alpha1.ReadyCheck{Type: v1alpha1.ReadyType(typ), ConditionType: condition}
+		subject := s
+		if resource.Exists() {
+			subject.ServiceType = serviceType(resource)
+		}
+		for _, p := range c.catalog.Ready(subject, []v1alpha1.ReadyCheck{check}) {
+			p.Path[1] = i
+			at := get(e, p.Path[2].(string))
+			n.problem(at, nil, p)
+		}
+	}
+}
+
+// serviceType gives the type of a Service, "" where it may be LoadBalancer.
+func serviceType(resource cue.Value) string {
+	typ := get(resource, "spec", "type")
+	if !typ.Exists() {
+		if mayHold(resource) || mayHold(get(resource, "spec")) {
+			return ""
+		}
+		return "ClusterIP" // what the API server makes of nothing
+	}
+	if name, ok := text(typ); ok {
+		return name
+	}
+	if typ.IncompleteKind() == cue.BottomKind || typ.Unify(cuecontext.New().Encode("LoadBalancer")).Err() == nil {
+		return ""
+	}
+	return "other than LoadBalancer"
+}

@@ -1,0 +1,156 @@
+package churn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/harness"
+)
+
+// Settled waits until every graph says that it is ready, as it is now, and those
+// that were deleted are gone; and holds the cluster to it: each object and no other
+// is there, and is as its graph says, and the inventories list just these.
+func (u *Churn) Settled() {
+	u.t.Helper()
+	harness.Eventually(u.t, u.patience(), u.told)
+	if u.foreign {
+		harness.Eventually(u.t, u.patience(), u.exact)
+		harness.Eventually(u.t, u.patience(), u.told)
+	}
+	if err := u.exact(u.t.Context()); err != nil {
+		u.t.Fatalf("the graphs say that they are ready: %v", err)
+	}
+	u.foreign = false
+}
+
+// Drain deletes all graphs, waits until they are gone and holds that nothing of
+// them is left.
+func (u *Churn) Drain() {
+	u.t.Helper()
+	for _, s := range u.slots {
+		if s.graph != nil {
+			u.delete(s)
+		}
+	}
+	u.Settled()
+}
+
+func (u *Churn) patience() time.Duration {
+	if u.Patience > 0 {
+		return u.Patience
+	}
+	return 3 * time.Minute
+}
+
+// told says whether the graphs say what they should.
+func (u *Churn) told(ctx context.Context) error {
+	list, err := u.graphs().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	there := map[string]*v1alpha1.ResourceGraph{}
+	for i := range list.Items {
+		rg, err := decode(&list.Items[i])
+		if err != nil {
+			return err
+		}
+		there[rg.Name] = rg
+	}
+	for _, s := range u.slots {
+		rg := there[s.name]
+		switch {
+		case s.graph == nil && rg != nil:
+			return fmt.Errorf("graph %s isn't gone: %s", s.name, shown(rg))
+		case s.graph == nil:
+			s.leaving = false
+			continue
+		case rg == nil:
+			return fmt.Errorf("graph %s isn't there", s.name)
+		}
+		if err := ready(rg); err != nil {
+			return fmt.Errorf("graph %s, generation %d: %w: %s", s.name, rg.Generation, err, shown(rg))
+		}
+		if diff := cmp.Diff(s.graph.inventory(s.name), owned(rg)); diff != "" {
+			return fmt.Errorf("graph %s is ready; inventory (-want +got):\n%s", s.name, diff)
+		}
+	}
+	return nil
+}
+
+// ready says why a graph isn't to be taken for one that is ready.
+func ready(rg *v1alpha1.ResourceGraph) error {
+	conditions := rg.Status.Conditions
+	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	switch {
+	case rg.Status.ObservedGeneration != rg.Generation:
+		return fmt.Errorf("generation %d is observed", rg.Status.ObservedGeneration)
+	case c == nil || c.Status != metav1.ConditionTrue:
+		return fmt.Errorf("not ready")
+	case c.ObservedGeneration != rg.Generation:
+		return fmt.Errorf("ready is generation %d", c.ObservedGeneration)
+	case len(conditions) != 1:
+		return fmt.Errorf("ready, and more than that")
+	case rg.Status.Phase != v1alpha1.GraphCompleted:
+		return fmt.Errorf("ready, and %s", rg.Status.Phase)
+	case rg.Status.Inventory == nil || !rg.Status.Inventory.Complete:
+		return fmt.Errorf("ready, and the inventory isn't complete")
+	}
+	return nil
+}
+
+// inventory is what a graph owns, by node.
+func (g *graph) inventory(name string) map[string]string {
+	want := map[string]string{}
+	for id, n := range g.nodes {
+		want[id] = n.kind + " " + name + "-" + id + ", Ready"
+	}
+	return want
+}
+
+func owned(rg *v1alpha1.ResourceGraph) map[string]string {
+	got := map[string]string{}
+	for _, e := range rg.Status.Inventory.Entries {
+		got[e.Node] += e.Kind + " " + e.Name + ", " + string(rg.Status.NodeStates[e.Node].Phase)
+		if e.UID == "" {
+			got[e.Node] += ", without a UID"
+		}
+	}
+	for id, s := range rg.Status.NodeStates {
+		if got[id] == "" {
+			got[id] = "none, " + string(s.Phase)
+		}
+	}
+	return got
+}
+
+func decode(obj *unstructured.Unstructured) (*v1alpha1.ResourceGraph, error) {
+	rg := &v1alpha1.ResourceGraph{}
+	raw, err := json.Marshal(obj.Object)
+	if err == nil {
+		err = json.Unmarshal(raw, rg)
+	}
+	return rg, err
+}
+
+func shown(rg *v1alpha1.ResourceGraph) string {
+	parts := []string{string(rg.Status.Phase)}
+	for _, c := range rg.Status.Conditions {
+		parts = append(parts, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+	}
+	for _, id := range slices.Sorted(maps.Keys(rg.Status.NodeStates)) {
+		s := rg.Status.NodeStates[id]
+		parts = append(parts, fmt.Sprintf("%s %s %s", id, s.Phase, s.Message))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,174 @@
+// Package controlplane runs a Kubernetes control plane in this process: etcd,
+// the API server, the controller manager, the scheduler, and the fake kubelet
+// that stands in for nodes. All but the kubelet are the real programs, built
+// from their Go modules and driven through their options instead of their
+// commands, whose signal handlers allow only one of them in a process.
+//
+// Run is the entry point. It can be called once in a process: the feature
+// gates, metrics and configuration handlers of Kubernetes are global.
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/test/cluster/internal/group"
+	"github.com/pequod-io/pequod/test/cluster/internal/kubelet"
+	"github.com/pequod-io/pequod/test/cluster/internal/pki"
+)
+
+// Options say where a control plane keeps its state and what it offers.
+type Options struct {
+	// Dir holds everything; the caller has locked it.
+	Dir string
+	// Temporary says that Dir is removed afterwards, and so are the
+	// directories that volumes got.
+	Temporary bool
+	// Port of the API server on 127.0.0.1. If it is 0 the port of the last run
+	// on the same directory is used again while it is free, else any.
+	Port int
+	// Nodes is how many nodes the fake kubelet registers.
+	Nodes int
+}
+
+// startPatience is how long a step of the start may take on a machine that is
+// busy, stopPatience how long a component may take to stop.
+const (
+	startPatience = 3 * time.Minute
+	stopPatience  = 5 * time.Second
+)
+
+// The users of the control plane. Kubernetes binds its own roles to the names
+// of its components; the administrator and the kubelet may do everything.
+const (
+	admin             = "admin"
+	controllerManager = "system:kube-controller-manager"
+	scheduler         = "system:kube-scheduler"
+	nodes             = "system:testcluster-kubelet"
+)
+
+func users() []pki.User {
+	masters := []string{"system:masters"}
+	return []pki.User{
+		{Name: admin, Groups: masters},
+		{Name: controllerManager},
+		{Name: scheduler},
+		{Name: nodes, Groups: masters},
+	}
+}
+
+// Run starts a control plane and calls ready with the administrator's
+// kubeconfig once Pods can be created, scheduled and run. It returns when ctx
+// is done and everything has stopped, or with the error of the component that
+// failed first.
+func Run(ctx context.Context, opts Options, ready func(kubeconfig string)) (err error) {
+	closeLog, err := logTo(opts.join("server.log"))
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	kubeconfig := opts.join("kubeconfig")
+	// The kubeconfig is there while the control plane is usable, and only then.
+	removeKubeconfig := func() { _ = os.Remove(kubeconfig) }
+	removeKubeconfig()
+	files, err := pki.Ensure(opts.join("pki"), users())
+	if err != nil {
+		return fmt.Errorf("keys: %w", err)
+	}
+	listener, err := listen(opts)
+	if err != nil {
+		return err
+	}
+	access := access{url: "https://" + listener.Addr().String(), files: files}
+	etcd, err := startEtcd(opts)
+	if err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	defer etcd.Close()
+
+	parsed, err := parseOptions(opts, access, etcd.Clients[0].Addr().String(), listener)
+	if err != nil {
+		return err
+	}
+	group := group.New(startPatience, stopPatience)
+	defer group.Stop()
+	group.Start("kube-apiserver", parsed.runAPIServer)
+	client, err := kubernetes.NewForConfig(access.config(admin))
+	if err != nil {
+		return err
+	}
+	// An API server that is stopped in the middle of its start ends the process
+	// with a stack trace, so an interrupt waits until it is up.
+	starting := context.WithoutCancel(ctx)
+	if err := group.Await(starting, "kube-apiserver", func(ctx context.Context) error { return apiReady(ctx, client) }); err != nil {
+		return err
+	}
+	if err := ensureStorageClass(ctx, client); err != nil {
+		return ended(ctx, err)
+	}
+	group.Start("kube-controller-manager", parsed.runControllerManager)
+	group.Start("kube-scheduler", parsed.runScheduler)
+	group.Start("kubelet", func(ctx context.Context) error {
+		return runKubelet(ctx, access.config(nodes), opts.Nodes)
+	})
+	if err := group.Await(ctx, "control plane", func(ctx context.Context) error { return usable(ctx, client, opts.Nodes) }); err != nil {
+		return ended(ctx, err)
+	}
+	defer removeKubeconfig()
+	if err := access.writeKubeconfig(kubeconfig, admin); err != nil {
+		return err
+	}
+	ready(kubeconfig)
+	err = group.Wait(ctx)
+	if opts.Temporary {
+		removeVolumes(client)
+	}
+	return err
+}
+
+// ended is nil when the start was interrupted rather than failed.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (o Options) join(name string) string { return o.Dir + string(os.PathSeparator) + name }
+
+// listen takes the API server's port and remembers it, so that clients find
+// the server again after a restart.
+func listen(opts Options) (net.Listener, error) {
+	remembered := opts.join("port")
+	port := opts.Port
+	if port == 0 {
+		// A port that can't be read or isn't free any more is no reason not to start.
+		data, _ := os.ReadFile(remembered)
+		port, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil && opts.Port == 0 {
+		listener, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, err
+	}
+	taken := listener.Addr().(*net.TCPAddr).Port
+	return listener, os.WriteFile(remembered, []byte(strconv.Itoa(taken)), 0o600)
+}
+
+func runKubelet(ctx context.Context, config *rest.Config, count int) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	return kubelet.Run(ctx, client, kubelet.Options{Nodes: kubelet.NodeNames(count), Backoff: time.Second})
+}

@@ -1,0 +1,130 @@
+// Command testcluster is a Kubernetes control plane in one process, for tests
+// and for trying things out: etcd, kube-apiserver, kube-controller-manager,
+// kube-scheduler, and a fake kubelet that makes Pods run that no container
+// stands behind.
+//
+// When it is usable it prints the path of a kubeconfig on standard output.
+// It stops on an interrupt, on SIGTERM, and with -exit-with-stdin as soon as
+// its standard input ends, which is when the program that started it is gone.
+//
+// It must be built with the version of Kubernetes linked in; `make cluster`
+// and package harness do that.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/pequod-io/pequod/test/cluster/internal/controlplane"
+	"github.com/pequod-io/pequod/test/cluster/internal/datadir"
+)
+
+type options struct {
+	dataDir       string
+	port          int
+	nodes         int
+	exitWithStdin bool
+}
+
+func main() {
+	opts, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(opts)
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testcluster:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (options, error) {
+	var opts options
+	flags := flag.NewFlagSet("testcluster", flag.ContinueOnError)
+	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` that keeps the cluster's state; not given, it is thrown away at the end")
+	flags.IntVar(&opts.port, "port", 0, "of the API server on 127.0.0.1; 0 is that of the last run in -data-dir, else any")
+	flags.IntVar(&opts.nodes, "nodes", 2, "how many nodes the fake kubelet registers")
+	flags.BoolVar(&opts.exitWithStdin, "exit-with-stdin", false, "stop when standard input ends")
+	if err := flags.Parse(args); err != nil {
+		return opts, err
+	}
+	if flags.NArg() > 0 {
+		return opts, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if opts.nodes < 1 {
+		return opts, fmt.Errorf("-nodes=%d: at least one is needed", opts.nodes)
+	}
+	return opts, nil
+}
+
+func run(opts options) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	if opts.exitWithStdin {
+		go func() {
+			// However the input ends, whoever held it open is gone.
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+		}()
+	}
+	dir, err := open(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+
+	begin := time.Now()
+	fmt.Fprintf(os.Stderr, "starting a control plane; its log is %s\n", dir.Join("server.log"))
+	err = controlplane.Run(ctx, controlplane.Options{
+		Dir:       dir.Path,
+		Temporary: dir.Temporary,
+		Port:      opts.port,
+		Nodes:     opts.nodes,
+	}, func(kubeconfig string) {
+		fmt.Fprintf(os.Stderr, "ready after %.1fs\n\n    export KUBECONFIG=%s\n\n%s\n",
+			time.Since(begin).Seconds(), kubeconfig, farewell(dir))
+		fmt.Println(kubeconfig)
+	})
+	if log := end(dir.Join("server.log")); err != nil && len(log) > 0 {
+		fmt.Fprintf(os.Stderr, "the end of its log:\n%s\n", log)
+	}
+	return err
+}
+
+// end is the last part of a file, empty if it can't be read: it is shown
+// beside an error that matters more.
+func end(path string) []byte {
+	const enough = 3 << 10
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	data = data[max(0, len(data)-enough):]
+	return data[bytes.IndexByte(data, '\n')+1:]
+}
+
+func open(path string) (*datadir.Dir, error) {
+	if path == "" {
+		return datadir.Temporary(os.TempDir())
+	}
+	return datadir.Open(path)
+}
+
+func farewell(dir *datadir.Dir) string {
+	if dir.Temporary {
+		return fmt.Sprintf("Ctrl-C (or kill %d) stops it and removes its data.", os.Getpid())
+	}
+	return fmt.Sprintf("Ctrl-C (or kill %d) stops it; its data stays in %s.", os.Getpid(), dir.Path)
+}

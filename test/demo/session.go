@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pequod-io/pequod/test/server"
+)
+
+// session runs commands in a directory of its own.
+type session struct {
+	dir, bin   string
+	kubeconfig string
+	out, err   io.Writer
+}
+
+// patience is what a program has to end when it is asked to.
+const patience = 10 * time.Second
+
+// build compiles the control plane, and puts programs into the session's bin.
+func (s *session) build(ctx context.Context) error {
+	s.say("Everything is compiled from its sources, which takes minutes the first time and seconds later.")
+	if err := os.Mkdir(s.bin, 0o700); err != nil {
+		return err
+	}
+	// First the largest, of which kubectl has the rest.
+	if _, err := server.Build(ctx, s.err); err != nil {
+		return err
+	}
+	kubectl, err := server.Kubectl(ctx, s.err)
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(kubectl, filepath.Join(s.bin, "kubectl")); err != nil {
+		return err
+	}
+	const commands = "github.com/pequod-io/pequod/cmd/"
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.bin, commands+"pequod", commands+"pequod-applier")
+	build.Stdout, build.Stderr = s.err, s.err
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("%s: %w", build, err)
+	}
+	return nil
+}
+
+// command prints a command and runs it.
+func (s *session) command(ctx context.Context, text string) error {
+	fmt.Fprintf(s.out, "$ %s\n", text)
+	c := exec.CommandContext(ctx, "sh", "-c", text)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = patience
+	c.Dir, c.Stdout, c.Stderr, c.Env = s.dir, s.out, s.err, s.environment()
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
+// environment is that of the process without what would lead elsewhere.
+func (s *session) environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PEQUOD_") || strings.HasPrefix(v, "KUBECONFIG=")
+	})
+	return append(env, "KUBECONFIG="+s.kubeconfig, "PATH="+s.bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "KUBECACHEDIR="+filepath.Join(s.dir, "cache", "kubectl"))
+}
+
+// applier is the applier that runs.
+type applier struct {
+	command *exec.Cmd
+	logFile string
+	done    chan struct{} // closed when it has ended
+}
+
+// startApplier runs the applier as the account that was installed.
+func (s *session) startApplier(ctx context.Context) (*applier, error) {
+	s.say("No container runs in this cluster, so the applier runs beside it, as that account.")
+	const kubeconfig = "applier.kubeconfig"
+	if err := writeAccess(ctx, s.kubeconfig, "pequod-system", "pequod-applier", filepath.Join(s.dir, kubeconfig)); err != nil {
+		return nil, err
+	}
+	a := &applier{logFile: filepath.Join(s.dir, "applier.log"), done: make(chan struct{})}
+	log, err := os.Create(a.logFile)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own
+	args := []string{
+		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=pequod-system",
+		"--metrics-bind-address=0", "--health-probe-bind-address=0",
+	}
+	fmt.Fprintf(s.out, "$ pequod-applier %s &\n", strings.Join(args, " "))
+	a.command = exec.Command(filepath.Join(s.bin, "pequod-applier"), args...)
+	a.command.Dir, a.command.Stderr, a.command.Env = s.dir, log, s.environment()
+	if err := a.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = a.command.Wait() // how it ended is in its log
+		close(a.done)
+	}()
+	return a, nil
+}
+
+// stop ends the applier, and says so if it had ended before.
+func (a *applier) stop() error {
+	select {
+	case <-a.done:
+		return fmt.Errorf("the applier has ended by itself\n%s", a.log())
+	default:
+	}
+	_ = a.command.Process.Signal(syscall.SIGTERM) // it may end just now
+	select {
+	case <-a.done:
+	case <-time.After(patience):
+		_ = a.command.Process.Kill()
+		<-a.done
+	}
+	return nil
+}
+
+// log is the end of what the applier logged.
+func (a *applier) log() string {
+	const most = 4 << 10
+	text, err := os.ReadFile(a.logFile)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-most):])
+}

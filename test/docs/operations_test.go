@@ -1,0 +1,113 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const operationsDoc = "docs/operations.md"
+
+// TestReasons holds that the runbook knows every reason that a condition may
+// give for a failure.
+func TestReasons(t *testing.T) {
+	text, err := os.ReadFile(operationsDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "| reason | what to do |\n")
+	table, _, ended := strings.Cut(table, "\n\n")
+	if !found || !ended {
+		t.Fatalf("%s has no table of reasons", operationsDoc)
+	}
+	var listed []string
+	for _, row := range strings.Split(table, "\n") {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+		for _, span := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
+			listed = append(listed, span[1])
+		}
+	}
+	want := append(constants(t, "applier/engine/action.go", "Reason"), constants(t, "applier/controller/reasons.go", "reason")...)
+	slices.Sort(want)
+	slices.Sort(listed)
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("reasons (-code +%s):\n%s", operationsDoc, diff)
+	}
+}
+
+// constants are the values of a file's string constants whose names begin so.
+func constants(t *testing.T, file, prefix string) (values []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) || len(spec.Values) != 1 {
+			return true
+		}
+		if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
+			value, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, value)
+		}
+		return true
+	})
+	if len(values) == 0 {
+		t.Fatalf("%s has no constants %s…", file, prefix)
+	}
+	return values
+}
+
+var (
+	eventRow  = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (Warning|Normal) \\|")
+	eventCall = regexp.MustCompile(`\.(warn|tell)\("(\w+)"`)
+	driftCall = regexp.MustCompile(`\.tellDrift\(\w+, "(\w+)"`)
+)
+
+// TestEvents holds that the handbook has every Event, with its type.
+func TestEvents(t *testing.T) {
+	files, err := filepath.Glob("applier/controller/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range eventCall.FindAllStringSubmatch(string(text), -1) {
+			want[m[2]] = map[string]string{"warn": "Warning", "tell": "Normal"}[m[1]]
+		}
+		for _, m := range driftCall.FindAllStringSubmatch(string(text), -1) {
+			want[m[1]] = "Normal"
+		}
+	}
+	text, err := os.ReadFile(operationsDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range eventRow.FindAllStringSubmatch(string(text), -1) {
+		got[m[1]] = m[2]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Events (-code +%s):\n%s", operationsDoc, diff)
+	}
+}

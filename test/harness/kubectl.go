@@ -1,0 +1,23 @@
+package harness
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pequod-io/pequod/test/server"
+)
+
+// Kubectl puts kubectl of the control plane's version into a directory, for
+// documents and scripts that use it. It is built from its Go modules: the tests
+// need none on the machine.
+func Kubectl(t testing.TB, dir string) {
+	t.Helper()
+	binary, err := server.Kubectl(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(binary, filepath.Join(dir, "kubectl")); err != nil {
+		t.Fatal(err)
+	}
+}

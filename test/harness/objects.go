@@ -1,0 +1,150 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+)
+
+// FieldManager is the name that Apply applies under.
+const FieldManager = "harness"
+
+// Apply applies YAML documents one after the other as the server does it, and
+// returns what is stored. Objects without a namespace go to the test's. A
+// CustomResourceDefinition is waited for, so that its objects may follow it.
+func (c *Cluster) Apply(t testing.TB, manifests string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := decode(manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored []*unstructured.Unstructured
+	for _, object := range objects {
+		client, err := c.Resource(object.GetAPIVersion(), object.GetKind(), object.GetNamespace())
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := client.Apply(t.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: FieldManager})
+		if err != nil {
+			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+		if object.GetKind() == "CustomResourceDefinition" {
+			Eventually(t, 30*time.Second, func(ctx context.Context) error { return c.established(ctx, object) })
+		}
+		stored = append(stored, result)
+	}
+	return stored
+}
+
+// Get returns an object of the test's namespace, or one that is in none.
+func (c *Cluster) Get(t testing.TB, apiVersion, kind, name string) *unstructured.Unstructured {
+	t.Helper()
+	client, err := c.Resource(apiVersion, kind, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := client.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("%s %s: %v", kind, name, err)
+	}
+	return object
+}
+
+// SetStatus merges status into that of an object of the test's namespace, or
+// of one that is in none, as its controller would.
+func (c *Cluster) SetStatus(t testing.TB, apiVersion, kind, name string, status map[string]any) {
+	t.Helper()
+	client, err := c.Resource(apiVersion, kind, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatalf("%s %s: status: %v", kind, name, err)
+	}
+}
+
+// Resource is the client of a kind's objects in a namespace, by default the
+// test's. It doesn't matter for kinds that are in none.
+func (c *Cluster) Resource(apiVersion, kind, namespace string) (dynamic.ResourceInterface, error) {
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := c.mapper.RESTMapping(version.WithKind(kind).GroupKind(), version.Version)
+	if err != nil {
+		return nil, err
+	}
+	client := c.Dynamic.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return client, nil
+	}
+	if namespace == "" {
+		namespace = c.Namespace
+	}
+	return client.Namespace(namespace), nil
+}
+
+func decode(manifests string) ([]*unstructured.Unstructured, error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifests), len(manifests))
+	var objects []*unstructured.Unstructured
+	for {
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+			continue
+		}
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(raw); err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+}
+
+// established says whether a definition's objects can be made, and forgets
+// what the mapper knew before.
+func (c *Cluster) established(ctx context.Context, definition *unstructured.Unstructured) error {
+	client, err := c.Resource(definition.GetAPIVersion(), definition.GetKind(), "")
+	if err != nil {
+		return err
+	}
+	stored, err := client.Get(ctx, definition.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	conditions, _, err := unstructured.NestedSlice(stored.Object, "status", "conditions")
+	if err != nil {
+		return err
+	}
+	for _, condition := range conditions {
+		if fields, ok := condition.(map[string]any); ok && fields["type"] == "Established" && fields["status"] == "True" {
+			c.mapper.Reset()
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: not established", definition.GetName())
+}

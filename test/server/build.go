@@ -1,0 +1,145 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+const (
+	module = "github.com/pequod-io/pequod"
+	source = "test/cluster" // directory of the nested module
+)
+
+// program is one that is built from the nested module.
+type program struct {
+	name string
+	pkg  string
+	what string // for people
+	cost string // of the first build
+}
+
+var (
+	controlPlane = program{"testcluster", ".", "control plane", "3 to 8 minutes"}
+	kubectl      = program{"kubectl", "k8s.io/kubernetes/cmd/kubectl", "kubectl", "another minute"}
+)
+
+// Build returns the path of the control plane's binary, and builds it into
+// bin/ of this checkout unless it is there already: its name holds a hash of
+// all that goes into it. Compiling Kubernetes takes minutes, but only once,
+// since the go command caches it; log, if not nil, is told. Processes that
+// build at the same time wait for one of them.
+func Build(ctx context.Context, log io.Writer) (string, error) { return controlPlane.find(ctx, log) }
+
+// Kubectl returns the path of kubectl of the control plane's version, and builds
+// it likewise. Its name in the file system isn't kubectl.
+func Kubectl(ctx context.Context, log io.Writer) (string, error) { return kubectl.find(ctx, log) }
+
+func (p program) find(ctx context.Context, log io.Writer) (string, error) {
+	if log == nil {
+		log = io.Discard
+	}
+	begin, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	root, err := checkout(begin)
+	if err != nil {
+		return "", err
+	}
+	return p.build(ctx, root, log)
+}
+
+func (p program) build(ctx context.Context, root string, log io.Writer) (string, error) {
+	recipe, err := readRecipe(filepath.Join(root, source))
+	if err != nil {
+		return "", fmt.Errorf("test cluster: %w", err)
+	}
+	bin := filepath.Join(root, "bin")
+	binary := filepath.Join(bin, p.name+"-"+recipe.key)
+	if built(binary) {
+		return binary, nil
+	}
+	if err := os.MkdirAll(bin, 0o777); err != nil {
+		return "", err
+	}
+	stop := remind(log, "waiting for another process that builds for the test cluster")
+	unlock, err := lockedfile.MutexAt(filepath.Join(bin, "testcluster.lock")).Lock()
+	stop()
+	if err != nil {
+		return "", fmt.Errorf("test cluster: %w", err)
+	}
+	defer unlock()
+	if built(binary) {
+		return binary, nil
+	}
+	if err := recipe.compile(ctx, p, binary, log); err != nil {
+		return "", err
+	}
+	p.removeOthers(binary)
+	return binary, nil
+}
+
+func built(binary string) bool {
+	info, err := os.Stat(binary)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// compile builds the binary beside its place and moves it there.
+func (r recipe) compile(ctx context.Context, p program, binary string, log io.Writer) error {
+	fmt.Fprintf(log, "compiling a Kubernetes %s %s from its Go modules; the first time this takes %s\n"+
+		"on two cores and 3 GB of the go command's cache, from then on seconds, and without changes nothing\n", r.kubernetes, p.what, p.cost)
+	begin := time.Now()
+	next := binary + ".next"
+	args := append([]string{"build", "-o", next}, r.flags()...)
+	build := exec.CommandContext(ctx, "go", append(args, p.pkg)...)
+	build.Dir, build.Env = r.dir, environment()
+	var output bytes.Buffer
+	build.Stdout, build.Stderr = &output, &output
+	stop := remind(log, "still compiling")
+	err := build.Run()
+	stop()
+	if err != nil {
+		return fmt.Errorf("test cluster: go %s: %w\n%s", strings.Join(build.Args[1:], " "), err, output.Bytes())
+	}
+	fmt.Fprintf(log, "compiled in %s: %s\n", time.Since(begin).Round(time.Second), binary)
+	return os.Rename(next, binary)
+}
+
+// remind says text every half minute until the function it returns is called.
+func remind(log io.Writer, text string) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for begin := time.Now(); ; {
+			select {
+			case <-done:
+				return
+			case <-time.After(30 * time.Second):
+				fmt.Fprintf(log, "%s (%s)\n", text, time.Since(begin).Round(time.Second))
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// removeOthers removes the binaries of other recipes, which would pile up. One
+// that runs goes on running.
+func (p program) removeOthers(binary string) {
+	others, err := filepath.Glob(filepath.Join(filepath.Dir(binary), p.name+"-*"))
+	if err != nil {
+		return
+	}
+	for _, other := range others {
+		if other != binary {
+			_ = os.Remove(other)
+		}
+	}
+}
