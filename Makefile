@@ -105,7 +105,7 @@ verify: lint ## Fail on anything unformatted, untidy, unchecked or not generated
 	$(GO) mod tidy -diff
 	cd test/cluster && $(GO) mod tidy -diff
 	$(GO) mod verify
-	$(GO) test -count=1 ./test/shape
+	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate
 	@git diff --exit-code -- $(GENERATED) || \
 		{ echo "the files above differ from what 'make generate' writes: commit them"; exit 1; }

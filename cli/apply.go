@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -11,7 +13,6 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/progress"
 	"github.com/pequod-io/pequod/inventory"
-	"github.com/pequod-io/pequod/render"
 )
 
 type applyOptions struct {
@@ -137,11 +138,11 @@ func (o *applyOptions) runDry(ctx context.Context, s streams, graphs []givenGrap
 
 // refuseSuspended holds back graphs whose spec says that they aren't executed.
 func refuseSuspended(graphs []givenGraph) error {
-	var ps render.Problems
+	var ps problem.List
 	for _, g := range graphs {
 		if g.Spec.Suspend {
-			ps = append(ps, render.Problem{
-				Pos: g.pos, Path: "spec.suspend", Rule: render.RuleGraph,
+			ps = append(ps, problem.Problem{
+				Position: g.pos, Path: "spec.suspend", Rule: problem.RuleGraph,
 				Message: "graph " + g.Namespace + "/" + g.Name + " is suspended",
 			})
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	cueerrors "cuelang.org/go/cue/errors"
@@ -65,7 +67,7 @@ func (o *crdGenerateOptions) run(ctx context.Context, s streams, kinds []string)
 	}
 	for i, crd := range crds {
 		for _, n := range crd.notes {
-			fmt.Fprintf(s.err, "%v: %s: %s\n", n.Pos, n.Path, n.Message)
+			fmt.Fprintf(s.err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
 		}
 		if err := w.add(crd.outputObject, platforms[i].From); err != nil {
 			return err
@@ -77,7 +79,7 @@ func (o *crdGenerateOptions) run(ctx context.Context, s streams, kinds []string)
 // generatedCRD is a CRD, and what it doesn't say.
 type generatedCRD struct {
 	outputObject
-	notes render.Problems
+	notes problem.List
 }
 
 // generate makes the CRDs of platforms on all processors, under the limits of
@@ -98,11 +100,11 @@ func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, erro
 		return g, err
 	}
 	for _, n := range r.Notes {
-		at := render.Pos{File: p.From}
+		at := problem.Position{File: p.From}
 		if pos := n.Pos.Position(); pos.Filename != "" {
-			at = render.Pos{File: pos.Filename, Line: pos.Line, Column: pos.Column}
+			at = problem.Position{File: pos.Filename, Line: pos.Line, Column: pos.Column}
 		}
-		g.notes = append(g.notes, render.Problem{Pos: at, Path: n.Path, Message: n.Message, Rule: render.RuleModule, Level: render.Info})
+		g.notes = append(g.notes, problem.Problem{Position: at, Path: n.Path, Message: n.Message, Rule: problem.RuleModule, Severity: problem.Note})
 	}
 	g.key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
 	g.path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -122,7 +124,7 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 // the new file, or at the new argument where there is none.
 func compare(before, after []definition, newArg string) []report.Problem {
 	var problems []report.Problem
-	add := func(at render.Pos, c compat.Change) {
+	add := func(at problem.Position, c compat.Change) {
 		p := report.Problem{
 			File: at.File, Line: at.Line, Column: at.Column, Message: c.Message, Rule: c.Rule,
 			Path: strings.TrimSpace(c.Version + " " + c.Path), Instance: c.CRD, Severity: report.Note,
@@ -135,7 +137,7 @@ func compare(before, after []definition, newArg string) []report.Problem {
 	for _, o := range before {
 		i := slices.IndexFunc(after, func(d definition) bool { return d.Name == o.Name })
 		if i < 0 {
-			add(render.Pos{File: newArg}, compat.Removed(o.CustomResourceDefinition))
+			add(problem.Position{File: newArg}, compat.Removed(o.CustomResourceDefinition))
 			continue
 		}
 		for _, c := range compat.Check(o.CustomResourceDefinition, after[i].CustomResourceDefinition) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -129,7 +131,7 @@ func (o *deleteOptions) owners(s streams, names []string) ([]inventory.Owner, er
 	if err != nil {
 		return nil, err
 	}
-	var problems render.Problems
+	var problems problem.List
 	for _, file := range files {
 		shown, data, err := readInput(file, s.in)
 		if err != nil {
@@ -155,7 +157,7 @@ func (o *deleteOptions) owners(s streams, names []string) ([]inventory.Owner, er
 
 // ownerOf reads which graph a document is, or is the instance of, and nothing
 // else: what is wrong with it otherwise is no reason to keep what it made.
-func (o *deleteOptions) ownerOf(doc render.Document) (inventory.Owner, render.Problems) {
+func (o *deleteOptions) ownerOf(doc render.Document) (inventory.Owner, problem.List) {
 	if !isResourceGraph(doc) {
 		in, ps := doc.Instance()
 		if ps.Failed() || in == nil {
@@ -177,8 +179,8 @@ func (o *deleteOptions) ownerOf(doc render.Document) (inventory.Owner, render.Pr
 		return inventory.Owner{}, problemsOf(err)
 	}
 	if head.Metadata.Name == "" {
-		return inventory.Owner{}, render.Problems{{
-			Pos: doc.At("metadata"), Path: "metadata.name", Rule: render.RuleGraph, Message: "missing",
+		return inventory.Owner{}, problem.List{{
+			Position: doc.At("metadata"), Path: "metadata.name", Rule: problem.RuleGraph, Message: "missing",
 		}}
 	}
 	owner := inventory.Owner{Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -162,12 +164,12 @@ func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 		return nil, err
 	}
 	var all []objectdiff.Object
-	var problems render.Problems
-	first := map[objectdiff.Key]render.Pos{}
+	var problems problem.List
+	first := map[objectdiff.Key]problem.Position{}
 	for _, file := range files {
 		docs, err := render.Documents(file.name, file.data)
 		if err != nil {
-			var ps render.Problems
+			var ps problem.List
 			if !errors.As(err, &ps) {
 				return nil, err
 			}
@@ -182,8 +184,8 @@ func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 			}
 			for _, obj := range objects {
 				if at, ok := first[obj.Key]; ok {
-					problems = append(problems, render.Problem{
-						Pos: doc.PosOf(nil), Rule: render.RuleDuplicate,
+					problems = append(problems, problem.Problem{
+						Position: doc.PosOf(nil), Rule: problem.RuleDuplicate,
 						Message: fmt.Sprintf("%s stands at %s already", obj, at),
 					})
 					continue
@@ -233,14 +235,14 @@ func documentObjects(doc render.Document, file string) ([]objectdiff.Object, err
 }
 
 // graphProblems places what is wrong with a graph where the graph begins.
-func graphProblems(doc render.Document, found []graph.Problem) render.Problems {
-	var ps render.Problems
+func graphProblems(doc render.Document, found []graph.Problem) problem.List {
+	var ps problem.List
 	for _, p := range found {
 		path := p.Path
 		if p.Node != "" {
 			path = strings.TrimSuffix("nodes."+p.Node+"."+p.Path, ".")
 		}
-		ps = append(ps, render.Problem{Pos: doc.PosOf(nil), Path: path, Rule: render.RuleGraph, Message: p.Message, Hint: p.Hint})
+		ps = append(ps, problem.Problem{Position: doc.PosOf(nil), Path: path, Rule: problem.RuleGraph, Message: p.Message, Hint: p.Hint})
 	}
 	return ps
 }

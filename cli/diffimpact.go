@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/render"
@@ -65,7 +67,7 @@ func (o *diffOptions) runImpact(ctx context.Context, s streams) error {
 	s.in = bytes.NewReader(stdin)
 	m := &impact{}
 	newSum, err := renderAll(ctx, s, &o.renderFlags,
-		func(r render.Result) (compared, render.Problems) { return compareWith(before, r) },
+		func(r render.Result) (compared, problem.List) { return compareWith(before, r) },
 		func(r rendered[compared]) error {
 			in := r.instance
 			switch {
@@ -88,7 +90,7 @@ func (o *diffOptions) runImpact(ctx context.Context, s streams) error {
 	if err := o.writeImpact(s.out, m); err != nil {
 		return outputError(err)
 	}
-	for _, problems := range []render.Problems{oldSum.problems, newSum.problems} {
+	for _, problems := range []problem.List{oldSum.problems, newSum.problems} {
 		if problemsCode(problems) == exitNoAnswer {
 			return saidError{exitNoAnswer}
 		}
@@ -107,7 +109,7 @@ type packed struct {
 
 // pack keeps what changes something in the cluster, and what it takes to read the
 // graph again.
-func pack(r render.Result) (packed, render.Problems) {
+func pack(r render.Result) (packed, problem.List) {
 	g := *r.Graph
 	g.Spec.PlatformRef = v1alpha1.PlatformRef{}
 	data, err := json.Marshal(&g)
@@ -134,7 +136,7 @@ func (p packed) graph() (*v1alpha1.ResourceGraph, error) {
 	return g, json.Unmarshal(data, g)
 }
 
-func compareWith(before map[string]packed, r render.Result) (compared, render.Problems) {
+func compareWith(before map[string]packed, r render.Result) (compared, problem.List) {
 	out := compared{graph: r.Graph.Name}
 	old, ok := before[r.Instance.Pos().String()]
 	if !ok {
@@ -161,13 +163,13 @@ func compareWith(before map[string]packed, r render.Result) (compared, render.Pr
 	return out, nil
 }
 
-func notCompared(r render.Result, err error) render.Problems {
-	return render.Problems{{Pos: r.Instance.Pos(), Rule: render.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
+func notCompared(r render.Result, err error) problem.List {
+	return problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
 }
 
 // sort tells instances that fail only now from those that failed before, and
 // from those that neither side has a platform for.
-func (m *impact) sort(before, after render.Problems) {
+func (m *impact) sort(before, after problem.List) {
 	was := byInstance(before)
 	is := byInstance(after)
 	order := make([]string, 0, len(is))
@@ -187,26 +189,26 @@ func (m *impact) sort(before, after render.Problems) {
 		}
 	}
 	for _, f := range []*failures{&m.broken, &m.faulty} {
-		slices.SortStableFunc(f.problems, func(a, b render.Problem) int {
-			return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+		slices.SortStableFunc(f.problems, func(a, b problem.Problem) int {
+			return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
 		})
 	}
 }
 
-func (f *failures) take(ps render.Problems) {
+func (f *failures) take(ps problem.List) {
 	f.instances++
 	f.problems = append(f.problems, ps...)
 }
 
 // byInstance sorts errors by the instance that has them, or by the file where
 // there is none.
-func byInstance(ps render.Problems) map[string]render.Problems {
-	all := map[string]render.Problems{}
+func byInstance(ps problem.List) map[string]problem.List {
+	all := map[string]problem.List{}
 	for _, p := range ps {
-		if p.Level != render.Error {
+		if p.Severity != problem.Error {
 			continue
 		}
-		file := cmp.Or(p.Rendering.File, p.Pos.File)
+		file := cmp.Or(p.InstanceAt.File, p.Position.File)
 		key := fmt.Sprintf("%s\x00%s", file, p.Instance)
 		all[key] = append(all[key], p)
 	}
@@ -215,6 +217,6 @@ func byInstance(ps render.Problems) map[string]render.Problems {
 
 // otherKind tells problems of which all there is to say is that no platform is
 // for the instance's kind.
-func otherKind(ps render.Problems) bool {
-	return len(ps) == 1 && ps[0].Rule == render.RulePlatform && ps[0].Path == "" && ps[0].Instance != ""
+func otherKind(ps problem.List) bool {
+	return len(ps) == 1 && ps[0].Rule == problem.RulePlatform && ps[0].Path == "" && ps[0].Instance != ""
 }

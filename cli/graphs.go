@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -19,7 +21,7 @@ import (
 type givenGraph struct {
 	*v1alpha1.ResourceGraph
 	// pos is where the graph or the instance begins.
-	pos render.Pos
+	pos problem.Position
 }
 
 // graphs gives the graphs of the input: documents that are ResourceGraphs as they
@@ -103,7 +105,7 @@ func (r *graphReader) render(ctx context.Context, f *renderFlags) error {
 		return nil
 	}
 	sum, err := renderEach(ctx, f, slices.Values(r.inputs),
-		func(res render.Result) (*v1alpha1.ResourceGraph, render.Problems) { return res.Graph, nil },
+		func(res render.Result) (*v1alpha1.ResourceGraph, problem.List) { return res.Graph, nil },
 		func(res rendered[*v1alpha1.ResourceGraph]) error {
 			r.found[r.at[res.instance]].ResourceGraph = res.value
 			return nil
@@ -115,15 +117,15 @@ func (r *graphReader) render(ctx context.Context, f *renderFlags) error {
 
 // refuseDuplicates finds graphs that stand in the input twice.
 func (r *graphReader) refuseDuplicates() {
-	first := map[string]render.Pos{}
+	first := map[string]problem.Position{}
 	for _, g := range r.found {
 		if g.ResourceGraph == nil {
 			continue // it has problems of its own
 		}
 		key := g.Namespace + "/" + g.Name
 		if at, ok := first[key]; ok {
-			r.sum.problems = append(r.sum.problems, render.Problem{
-				Pos: g.pos, Rule: render.RuleDuplicate, Message: fmt.Sprintf("graph %s stands at %s already", key, at),
+			r.sum.problems = append(r.sum.problems, problem.Problem{
+				Position: g.pos, Rule: problem.RuleDuplicate, Message: fmt.Sprintf("graph %s stands at %s already", key, at),
 			})
 			continue
 		}
@@ -133,13 +135,13 @@ func (r *graphReader) refuseDuplicates() {
 
 // readGraph reads a ResourceGraph and holds it to all rules that are known
 // without a cluster.
-func readGraph(doc render.Document, namespace string) (*v1alpha1.ResourceGraph, render.Problems) {
+func readGraph(doc render.Document, namespace string) (*v1alpha1.ResourceGraph, problem.List) {
 	if ps := doc.Check(); len(ps) > 0 {
 		return nil, ps
 	}
 	if v := doc.Text("apiVersion"); v != v1alpha1.GroupVersion.String() {
-		return nil, render.Problems{{
-			Pos: doc.At("apiVersion"), Path: "apiVersion", Rule: render.RuleGraph,
+		return nil, problem.List{{
+			Position: doc.At("apiVersion"), Path: "apiVersion", Rule: problem.RuleGraph,
 			Message: fmt.Sprintf("version %s of ResourceGraph is not known", v), Hint: "known: " + v1alpha1.GroupVersion.String(),
 		}}
 	}
@@ -166,11 +168,11 @@ func readGraph(doc render.Document, namespace string) (*v1alpha1.ResourceGraph, 
 	return g, ps
 }
 
-func nameProblems(doc render.Document, g *v1alpha1.ResourceGraph) render.Problems {
-	var ps render.Problems
+func nameProblems(doc render.Document, g *v1alpha1.ResourceGraph) problem.List {
+	var ps problem.List
 	refuse := func(path string, wrong []string) {
 		for _, message := range wrong {
-			ps = append(ps, render.Problem{Pos: doc.At(path), Path: path, Rule: render.RuleGraph, Message: message})
+			ps = append(ps, problem.Problem{Position: doc.At(path), Path: path, Rule: problem.RuleGraph, Message: message})
 		}
 	}
 	if g.Name == "" {
@@ -183,7 +185,7 @@ func nameProblems(doc render.Document, g *v1alpha1.ResourceGraph) render.Problem
 }
 
 // placed gives a problem of a graph its place in the document.
-func placed(doc render.Document, g *v1alpha1.ResourceGraph, p graph.Problem) render.Problem {
+func placed(doc render.Document, g *v1alpha1.ResourceGraph, p graph.Problem) problem.Problem {
 	path, at := p.Path, "spec.graph."+p.Path
 	if strings.HasPrefix(p.Path, "spec.") {
 		at = p.Path
@@ -193,20 +195,20 @@ func placed(doc render.Document, g *v1alpha1.ResourceGraph, p graph.Problem) ren
 		i := slices.IndexFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool { return n.ID == p.Node })
 		at = strings.TrimSuffix(fmt.Sprintf("spec.graph.nodes[%d].%s", i, p.Path), ".")
 	}
-	return render.Problem{Pos: doc.At(at), Path: path, Rule: render.RuleGraph, Message: p.Message, Hint: p.Hint}
+	return problem.Problem{Position: doc.At(at), Path: path, Rule: problem.RuleGraph, Message: p.Message, Hint: p.Hint}
 }
 
 // violationProblem is what a policy found when the graph was rendered.
-func violationProblem(doc render.Document, v v1alpha1.Violation) render.Problem {
-	p := render.Problem{Pos: doc.PosOf(nil), Path: v.Path, Rule: render.RulePolicy, Message: v.Message}
+func violationProblem(doc render.Document, v v1alpha1.Violation) problem.Problem {
+	p := problem.Problem{Position: doc.PosOf(nil), Path: v.Path, Rule: problem.RulePolicy, Message: v.Message}
 	if v.Node != "" {
 		p.Path = strings.TrimSuffix("nodes."+v.Node+"."+v.Path, ".")
 	}
 	switch v.Severity {
 	case v1alpha1.SeverityWarning:
-		p.Level = render.Warning
+		p.Severity = problem.Warning
 	case v1alpha1.SeverityInfo:
-		p.Level = render.Info
+		p.Severity = problem.Note
 	case v1alpha1.SeverityError:
 	}
 	return p

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/render"
@@ -124,7 +126,7 @@ func readInput(file string, stdin io.Reader) (shown string, data []byte, err err
 type input struct {
 	file     string
 	instance *render.Instance
-	problems render.Problems
+	problems problem.List
 }
 
 // instances reads the files one after the other. An error of reading ends the

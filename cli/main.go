@@ -15,9 +15,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
+	"github.com/pequod-io/pequod/internal/problem"
 
-	"github.com/pequod-io/pequod/render"
+	"github.com/spf13/cobra"
 )
 
 // Exit codes of every command.
@@ -66,7 +66,7 @@ func run(ctx context.Context, s streams, args []string) int {
 
 // printError writes an error, one line for each problem in it.
 func printError(w io.Writer, err error) {
-	var ps render.Problems
+	var ps problem.List
 	if errors.As(err, &ps) {
 		for _, line := range strings.Split(ps.Error(), "\n") {
 			fmt.Fprintln(w, line)
@@ -87,7 +87,7 @@ func exitCode(err error) int {
 	if errors.As(err, &said) {
 		return said.code
 	}
-	var ps render.Problems
+	var ps problem.List
 	if errors.As(err, &ps) {
 		return problemsCode(ps)
 	}
@@ -95,13 +95,13 @@ func exitCode(err error) int {
 }
 
 // problemsCode is the exit code of a list of problems.
-func problemsCode(ps render.Problems) int {
+func problemsCode(ps problem.List) int {
 	code := exitYes
 	for _, p := range ps {
-		if p.Level != render.Error {
+		if p.Severity != problem.Error {
 			continue
 		}
-		if p.Rule == render.RuleUnchecked {
+		if p.Rule == problem.RuleUnchecked {
 			return exitNoAnswer
 		}
 		code = exitNo

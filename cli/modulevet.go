@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -95,7 +97,7 @@ func (o *moduleVetOptions) run(ctx context.Context, s streams, dirs []string) er
 func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds.Catalog) (checks, error) {
 	var sum checks
 	platforms, err := o.platformFlags.open(ctx)
-	var broken render.Problems
+	var broken problem.List
 	if errors.As(err, &broken) {
 		sum.subjects = append(sum.subjects, report.Subject{File: strings.Join(o.platforms, ", ")})
 		sum.problems = broken
@@ -133,7 +135,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds
 		}
 	}
 	for _, policy := range order {
-		ps, err := guard(ctx, o.limits(), render.Subject{Name: policy.Module.Ref, Files: policy.Module.Files}, func() (render.Problems, error) {
+		ps, err := guard(ctx, o.limits(), render.Subject{Name: policy.Module.Ref, Files: policy.Module.Files}, func() (problem.List, error) {
 			return vet.Policy(policy, policies[policy]), nil
 		})
 		if err != nil {
@@ -152,19 +154,19 @@ func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds
 }
 
 // platform checks one module: its CRD, itself, and what its cases render.
-func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (render.Problems, error) {
-	var found render.Problems
+func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
+	var found problem.List
 	crd := &crdGenerateOptions{platformFlags: o.platformFlags, outputFlags: outputFlags{output: "yaml"}}
 	made, err := guard(ctx, o.limits(), p.Subject(), func() (generatedCRD, error) { return crd.generateOne(p) })
 	var limit *render.LimitError
-	var broken render.Problems
+	var broken problem.List
 	switch {
 	case errors.As(err, &limit):
 		return nil, err
 	case errors.As(err, &broken):
 		found = append(found, broken...)
 	case err != nil:
-		found = append(found, render.Problem{Pos: render.Pos{File: p.From}, Rule: render.RuleModule, Message: err.Error()})
+		found = append(found, problem.Problem{Position: problem.Position{File: p.From}, Rule: problem.RuleModule, Message: err.Error()})
 	}
 	found = append(found, made.notes...)
 	static, err := vet.Module(p, schemas, func(run func()) error {
@@ -181,7 +183,7 @@ func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, sch
 	}
 	// What was found without an instance is not said again for one.
 	for _, q := range cases {
-		if !slices.ContainsFunc(static, func(s render.Problem) bool { return s.Pos == q.Pos && s.Message == q.Message }) {
+		if !slices.ContainsFunc(static, func(s problem.Problem) bool { return s.Position == q.Position && s.Message == q.Message }) {
 			found = append(found, q)
 		}
 	}
@@ -190,7 +192,7 @@ func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, sch
 
 // cases gives what is wrong with the objects that a module's cases render. What
 // the cases themselves say is the business of module test.
-func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (render.Problems, error) {
+func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
 	if info, err := os.Stat(p.Module.Ref); err != nil || !info.IsDir() {
 		return nil, nil // not from a directory
 	}
@@ -199,9 +201,9 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 		return nil, err
 	}
 	opts := render.Options{AllowSecrets: true, Check: checkNode(schemas)}
-	jobs := func(yield func(render.Job[render.Problems]) bool) {
+	jobs := func(yield func(render.Job[problem.List]) bool) {
 		for _, file := range files {
-			job := render.Job[render.Problems]{Subject: render.Subject{Name: file, Files: p.Subject().Files}, Run: func(r *render.Renderer) render.Problems {
+			job := render.Job[problem.List]{Subject: render.Subject{Name: file, Files: p.Subject().Files}, Run: func(r *render.Renderer) problem.List {
 				return objectProblems(r, p, file)
 			}}
 			if !yield(job) {
@@ -209,7 +211,7 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 			}
 		}
 	}
-	var found render.Problems
+	var found problem.List
 	for ps, err := range render.Each(ctx, opts, o.limits(), jobs) {
 		if err != nil {
 			return nil, err
@@ -219,18 +221,18 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 	return found, nil
 }
 
-func objectProblems(r *render.Renderer, p *render.Platform, file string) render.Problems {
+func objectProblems(r *render.Renderer, p *render.Platform, file string) problem.List {
 	data, err := readFile(file)
 	if err != nil {
-		return render.Problems{{Rule: render.RuleSchema, Message: err.Error()}}
+		return problem.List{{Rule: problem.RuleSchema, Message: err.Error()}}
 	}
-	var found render.Problems
+	var found problem.List
 	for in := range render.Instances(filepath.ToSlash(file), data) {
 		if in == nil || in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) || in.Place(p, "default").Failed() {
 			continue
 		}
 		for _, q := range r.Render(in, p).Problems {
-			if q.Rule == render.RuleSchema {
+			if q.Rule == problem.RuleSchema {
 				found = append(found, q)
 			}
 		}
@@ -244,6 +246,6 @@ func escapeGlob(name string) string {
 }
 
 // roundTrip takes a rendered sample through the other versions of its kind.
-func roundTrip(r render.Result) (*v1alpha1.ResourceGraph, render.Problems) {
+func roundTrip(r render.Result) (*v1alpha1.ResourceGraph, problem.List) {
 	return r.Graph, (&render.Renderer{}).RoundTrip(r.Instance, r.Platform)
 }

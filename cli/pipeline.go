@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/ast"
 	"github.com/spf13/cobra"
 
@@ -24,7 +26,7 @@ type renderFlags struct {
 	// revisions says that a graph may stand in the input in several revisions.
 	revisions bool
 	// check looks at every rendered node; see [render.Options].
-	check func(v1alpha1.Node, map[string]any) render.Problems
+	check func(v1alpha1.Node, map[string]any) problem.List
 }
 
 func (f *renderFlags) add(cmd *cobra.Command) {
@@ -39,7 +41,7 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 type rendered[T any] struct {
 	file     string
 	instance *render.Instance
-	problems render.Problems
+	problems problem.List
 	value    T
 }
 
@@ -48,7 +50,7 @@ type rendered[T any] struct {
 // in the order of the input. Instances that are wrong end nothing: what is wrong
 // with all of them comes back, and an error only where there is no answer.
 func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
-	value func(render.Result) (T, render.Problems), visit func(rendered[T]) error,
+	value func(render.Result) (T, problem.List), visit func(rendered[T]) error,
 ) (checks, error) {
 	files, err := f.files()
 	if err != nil {
@@ -64,7 +66,7 @@ func renderAll[T any](ctx context.Context, s streams, f *renderFlags,
 
 // renderEach is renderAll for instances that were found already.
 func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input],
-	value func(render.Result) (T, render.Problems), visit func(rendered[T]) error,
+	value func(render.Result) (T, problem.List), visit func(rendered[T]) error,
 ) (checks, error) {
 	var sum checks
 	catalog, err := f.open(ctx)
@@ -83,7 +85,7 @@ func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input
 			}
 		}
 	}
-	first := map[string]render.Pos{}
+	first := map[string]problem.Position{}
 	for r, err := range render.Each(ctx, opts, f.limits(), iter.Seq[render.Job[rendered[T]]](jobs)) {
 		if err != nil {
 			return sum, err
@@ -102,7 +104,7 @@ func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input
 	return sum, nil
 }
 
-func job[T any](in input, c *catalog, namespace string, value func(render.Result) (T, render.Problems)) render.Job[rendered[T]] {
+func job[T any](in input, c *catalog, namespace string, value func(render.Result) (T, problem.List)) render.Job[rendered[T]] {
 	subject := render.Named(in.file)
 	if in.instance != nil {
 		subject.Name = in.instance.Pos().String() + ": " + in.instance.String()
@@ -137,26 +139,26 @@ func job[T any](in input, c *catalog, namespace string, value func(render.Result
 
 // otherThan leaves out problems at places that have one already: a name that
 // Kubernetes doesn't take needn't match the platform's pattern too.
-func otherThan(known, found render.Problems) render.Problems {
-	return slices.DeleteFunc(slices.Clone(found), func(p render.Problem) bool {
-		return slices.ContainsFunc(known, func(k render.Problem) bool { return k.Pos == p.Pos && k.Path == p.Path })
+func otherThan(known, found problem.List) problem.List {
+	return slices.DeleteFunc(slices.Clone(found), func(p problem.Problem) bool {
+		return slices.ContainsFunc(known, func(k problem.Problem) bool { return k.Position == p.Position && k.Path == p.Path })
 	})
 }
 
 // problemsOf gives the problems in an error, or the error as one without a place.
-func problemsOf(err error) render.Problems {
-	if ps, ok := err.(render.Problems); ok {
+func problemsOf(err error) problem.List {
+	if ps, ok := err.(problem.List); ok {
 		return ps
 	}
-	return render.Problems{{Message: err.Error(), Rule: render.RulePlatform}}
+	return problem.List{{Message: err.Error(), Rule: problem.RulePlatform}}
 }
 
 // duplicate refuses a second instance of one name.
-func duplicate(in *render.Instance, first map[string]render.Pos) render.Problems {
+func duplicate(in *render.Instance, first map[string]problem.Position) problem.List {
 	key := in.Group() + "\x00" + in.String()
 	if at, ok := first[key]; ok {
-		return render.Problems{{
-			Pos: in.Pos(), Rule: render.RuleDuplicate, Instance: in.String(),
+		return problem.List{{
+			Position: in.Pos(), Rule: problem.RuleDuplicate, Instance: in.String(),
 			Message: fmt.Sprintf("%s stands at %s already", in, at),
 		}}
 	}
@@ -186,10 +188,10 @@ func openPolicy(arg string) (*render.Policy, error) {
 // checks gathers what was looked at and what was found.
 type checks struct {
 	subjects []report.Subject
-	problems render.Problems
+	problems problem.List
 }
 
-func (c *checks) add(file string, in *render.Instance, ps render.Problems) {
+func (c *checks) add(file string, in *render.Instance, ps problem.List) {
 	name := "(unreadable)"
 	if in != nil {
 		name = in.String()
@@ -202,19 +204,19 @@ func (c *checks) add(file string, in *render.Instance, ps render.Problems) {
 // that many instances have is one problem.
 func (c *checks) reported() []report.Problem {
 	type place struct {
-		p render.Problem
+		p problem.Problem
 	}
 	times := map[place]int{}
 	var order []place
-	where := map[place]render.Pos{}
+	where := map[place]problem.Position{}
 	for _, p := range c.problems {
 		k := place{p}
-		if p.Rendering.File != "" {
-			k.p.Rendering, k.p.Instance = render.Pos{}, ""
+		if p.InstanceAt.File != "" {
+			k.p.InstanceAt, k.p.Instance = problem.Position{}, ""
 		}
 		if times[k] == 0 {
 			order = append(order, k)
-			where[k] = p.Rendering
+			where[k] = p.InstanceAt
 		}
 		times[k]++
 	}
@@ -222,11 +224,11 @@ func (c *checks) reported() []report.Problem {
 	for _, k := range order {
 		p := k.p
 		q := report.Problem{
-			File: p.Pos.File, Line: p.Pos.Line, Column: p.Pos.Column, Path: p.Path, Message: p.Message,
-			Hint: p.Hint, Rule: p.Rule, RuleAt: p.RulePos.String(), Instance: p.Instance,
-			Severity: map[render.Level]report.Severity{
-				render.Error: report.Error, render.Warning: report.Warning, render.Info: report.Note,
-			}[p.Level],
+			File: p.Position.File, Line: p.Position.Line, Column: p.Position.Column, Path: p.Path, Message: p.Message,
+			Hint: p.Hint, Rule: p.Rule, RuleAt: p.Related.String(), Instance: p.Instance,
+			Severity: map[problem.Severity]report.Severity{
+				problem.Error: report.Error, problem.Warning: report.Warning, problem.Note: report.Note,
+			}[p.Severity],
 		}
 		if at := where[k]; at.File != "" {
 			q.RuleAt = "rendering " + at.String()

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/ast"
 	"github.com/spf13/cobra"
 
@@ -112,8 +114,8 @@ func guard[T any](ctx context.Context, limits render.Limits, subject render.Subj
 func (c *catalog) add(p *render.Platform) error {
 	for _, other := range c.given {
 		if other.GroupKind() == p.GroupKind() {
-			return render.Problems{{
-				Pos: render.Pos{File: p.From}, Rule: render.RulePlatform,
+			return problem.List{{
+				Position: problem.Position{File: p.From}, Rule: problem.RulePlatform,
 				Message: fmt.Sprintf("two platforms for kind %s: the other is %s", p.GroupKind(), other.From),
 			}}
 		}
@@ -129,15 +131,15 @@ func (c *catalog) find(in *render.Instance) (*render.Platform, error) {
 		return nil, err
 	}
 	if p == nil {
-		return nil, render.Problems{{
-			Pos: in.Pos(), Rule: render.RulePlatform, Instance: in.String(),
+		return nil, problem.List{{
+			Position: in.Pos(), Rule: problem.RulePlatform, Instance: in.String(),
 			Message: fmt.Sprintf("no platform for %s %s", in.APIVersion, in.Kind),
 			Hint:    "there are: " + strings.Join(c.kinds(), ", "),
 		}}
 	}
 	if !p.Serves(in.Version()) {
-		return nil, render.Problems{{
-			Pos: in.PosOf("apiVersion"), Path: "apiVersion", Rule: render.RulePlatform, Instance: in.String(),
+		return nil, problem.List{{
+			Position: in.PosOf("apiVersion"), Path: "apiVersion", Rule: problem.RulePlatform, Instance: in.String(),
 			Message: fmt.Sprintf("version %s is not served by %s", in.Version(), p.From),
 			Hint:    "served: " + strings.Join(p.Served(), ", "),
 		}}

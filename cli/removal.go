@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/render"
 )
 
 // removal is what there is to be removed.
@@ -32,7 +33,7 @@ var graphKind = v1alpha1.GroupVersion.WithKind("ResourceGraph")
 
 // refuse says why nothing can be removed.
 func (p *removal) refuse(orphan bool) error {
-	var ps render.Problems
+	var ps problem.List
 	for _, obj := range p.objects {
 		if obj.GetKind() != "ClusterRoleBinding" {
 			continue
@@ -40,8 +41,8 @@ func (p *removal) refuse(orphan bool) error {
 		subjects, _, _ := unstructured.NestedSlice(obj.Object, "subjects")
 		for _, subject := range subjects {
 			if s, ok := subject.(map[string]any); ok && s["namespace"] != installNamespace {
-				ps = append(ps, render.Problem{
-					Rule: render.RuleGraph,
+				ps = append(ps, problem.Problem{
+					Rule: problem.RuleGraph,
 					Message: fmt.Sprintf("the applier is in namespace %v, as %s says, and not in %s: remove it by what installed it there",
 						s["namespace"], kubectlName(obj), installNamespace),
 				})
@@ -54,8 +55,8 @@ func (p *removal) refuse(orphan bool) error {
 	}
 	for _, g := range p.graphs {
 		if g.GetDeletionTimestamp() != nil {
-			ps = append(ps, render.Problem{
-				Rule: render.RuleGraph,
+			ps = append(ps, problem.Problem{
+				Rule: problem.RuleGraph,
 				Message: fmt.Sprintf("ResourceGraph %s/%s is being deleted, and without an applier it would wait for ever: "+
 					"uninstall when it is gone, or with --orphan-graphs", g.GetNamespace(), g.GetName()),
 			})

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -77,13 +79,13 @@ func (o *renderOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer w.abort()
-	from := map[string]render.Pos{}
-	var clashes render.Problems
+	from := map[string]problem.Position{}
+	var clashes problem.List
 	sum, err := renderAll(ctx, s, &o.renderFlags, o.objects, func(r rendered[[]outputObject]) error {
 		for _, obj := range r.value {
 			if at, ok := from[obj.key]; ok {
-				clashes = append(clashes, render.Problem{
-					Pos: r.instance.Pos(), Rule: render.RuleDuplicate, Instance: r.instance.String(),
+				clashes = append(clashes, problem.Problem{
+					Position: r.instance.Pos(), Rule: problem.RuleDuplicate, Instance: r.instance.String(),
 					Message: fmt.Sprintf("%s is rendered by %s already", obj.key, at),
 				})
 				continue
@@ -133,12 +135,12 @@ func (o *renderOptions) validate() error {
 }
 
 // objects gives what one instance's graph is written as.
-func (o *renderOptions) objects(r render.Result) ([]outputObject, render.Problems) {
+func (o *renderOptions) objects(r render.Result) ([]outputObject, problem.List) {
 	if o.format == "graph" {
 		g := r.Graph
 		obj, err := o.object("platform.pequod.io", g.Kind, g.Namespace, g.Name, g)
 		if err != nil {
-			return nil, render.Problems{{Pos: r.Instance.Pos(), Rule: render.RuleGraph, Message: err.Error()}}
+			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
 		}
 		return []outputObject{obj}, nil
 	}
@@ -150,7 +152,7 @@ func (o *renderOptions) objects(r render.Result) ([]outputObject, render.Problem
 	for _, m := range plain {
 		obj, err := o.object(m.GroupVersionKind().Group, m.GetKind(), m.GetNamespace(), m.GetName(), m.Object)
 		if err != nil {
-			return nil, render.Problems{{Pos: r.Instance.Pos(), Rule: render.RuleGraph, Message: err.Error()}}
+			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
 		}
 		objs = append(objs, obj)
 	}
@@ -172,15 +174,15 @@ func (o *renderOptions) object(group, kind, namespace, name string, object any) 
 }
 
 // refusals are what plain manifests can't carry, at the instance that asks for it.
-func refusals(in *render.Instance, refused []graph.Problem) render.Problems {
-	var ps render.Problems
+func refusals(in *render.Instance, refused []graph.Problem) problem.List {
+	var ps problem.List
 	for _, p := range refused {
 		path := p.Path
 		if p.Node != "" {
 			path = strings.TrimSuffix("nodes."+p.Node+"."+p.Path, ".")
 		}
-		ps = append(ps, render.Problem{
-			Pos: in.Pos(), Path: path, Rule: render.RuleGraph, Message: p.Message, Hint: p.Hint, Instance: in.String(),
+		ps = append(ps, problem.Problem{
+			Position: in.Pos(), Path: path, Rule: problem.RuleGraph, Message: p.Message, Hint: p.Hint, Instance: in.String(),
 		})
 	}
 	return ps

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -117,9 +119,9 @@ func visitDefinitions(file string, visit func(content []byte) error) (int, error
 }
 
 // checkNode gives the function that checks every rendered node.
-func checkNode(c *kinds.Catalog) func(v1alpha1.Node, map[string]any) render.Problems {
-	return func(n v1alpha1.Node, object map[string]any) render.Problems {
-		var ps render.Problems
+func checkNode(c *kinds.Catalog) func(v1alpha1.Node, map[string]any) problem.List {
+	return func(n v1alpha1.Node, object map[string]any) problem.List {
+		var ps problem.List
 		add := func(base string, found []kinds.Problem) {
 			for _, p := range found {
 				ps = append(ps, schemaProblem(base, p))
@@ -154,11 +156,11 @@ func subjectOf(object map[string]any) kinds.Subject {
 }
 
 // schemaProblem is a problem of an object below a place in its node.
-func schemaProblem(base string, p kinds.Problem) render.Problem {
-	q := render.Problem{
-		Path: base, Message: p.Message, Hint: p.Hint, Rule: render.RuleSchema,
-		Level: map[kinds.Level]render.Level{
-			kinds.Error: render.Error, kinds.Warning: render.Warning, kinds.Note: render.Info,
+func schemaProblem(base string, p kinds.Problem) problem.Problem {
+	q := problem.Problem{
+		Path: base, Message: p.Message, Hint: p.Hint, Rule: problem.RuleSchema,
+		Severity: map[kinds.Level]problem.Severity{
+			kinds.Error: problem.Error, kinds.Warning: problem.Warning, kinds.Note: problem.Note,
 		}[p.Level],
 	}
 	switch path := p.Path.String(); {
@@ -173,10 +175,10 @@ func schemaProblem(base string, p kinds.Problem) render.Problem {
 
 // notesOnce keeps the first of the notes that say the same, such as that a kind
 // isn't known, of nodes and instances that have it.
-func notesOnce(ps render.Problems) render.Problems {
+func notesOnce(ps problem.List) problem.List {
 	said := map[string]bool{}
-	return slices.DeleteFunc(ps, func(p render.Problem) bool {
-		if p.Rule != render.RuleSchema || p.Level != render.Info {
+	return slices.DeleteFunc(ps, func(p problem.Problem) bool {
+		if p.Rule != problem.RuleSchema || p.Severity != problem.Note {
 			return false
 		}
 		again := said[p.Message]

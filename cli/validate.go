@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/report"
@@ -40,7 +42,7 @@ func (o *validateOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	sum, err := renderAll(ctx, s, &o.renderFlags,
-		func(render.Result) (struct{}, render.Problems) { return struct{}{}, nil },
+		func(render.Result) (struct{}, problem.List) { return struct{}{}, nil },
 		func(rendered[struct{}]) error { return nil })
 	if err != nil {
 		return err

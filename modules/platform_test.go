@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
@@ -108,9 +110,9 @@ func TestCases(t *testing.T) {
 				res := results[0]
 				var lines string
 				for _, q := range res.Problems {
-					q.RulePos = render.Pos{}
+					q.Related = problem.Position{}
 					// As pequod module test names files: from the case.
-					q.Pos.File = strings.Replace(q.Pos.File, filepath.ToSlash(dir)+"/", "../../", 1)
+					q.Position.File = strings.Replace(q.Position.File, filepath.ToSlash(dir)+"/", "../../", 1)
 					lines += q.String() + "\n"
 				}
 				if res.Graph == nil {

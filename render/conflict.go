@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
@@ -17,7 +19,7 @@ import (
 // conflict is an error of CUE about two values, or types, that exclude each other.
 type conflict struct {
 	values [2]string
-	pos    [2]Pos
+	pos    [2]problem.Position
 }
 
 func conflictOf(e cueerrors.Error) (conflict, bool) {
@@ -35,17 +37,17 @@ func conflictOf(e cueerrors.Error) (conflict, bool) {
 
 // place is that of a value rather than that of a type, for its author can mend
 // it; of two values it is the first.
-func (c conflict) place() (Pos, bool) {
-	var found []Pos
+func (c conflict) place() (problem.Position, bool) {
+	var found []problem.Position
 	for i, v := range c.values {
 		if scalarText(v) && c.pos[i].File != "" {
 			found = append(found, c.pos[i])
 		}
 	}
 	if len(found) == 0 {
-		return Pos{}, false
+		return problem.Position{}, false
 	}
-	return slices.MinFunc(found, func(a, b Pos) int {
+	return slices.MinFunc(found, func(a, b problem.Position) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	}), true
 }
@@ -62,8 +64,8 @@ func scalarText(text string) bool {
 // choices makes one problem of what CUE says of a value that is none of those
 // allowed: a summary, and a conflict with each of them. It gives the others
 // back.
-func choices(errs []cueerrors.Error) (Problems, []cueerrors.Error) {
-	var ps Problems
+func choices(errs []cueerrors.Error) (problem.List, []cueerrors.Error) {
+	var ps problem.List
 	var rest []cueerrors.Error
 	for len(errs) > 0 {
 		path := errPath(errs[0])
@@ -84,19 +86,19 @@ func choices(errs []cueerrors.Error) (Problems, []cueerrors.Error) {
 
 // choice is such a problem, if the errors of one path are about a value and all
 // that it may be.
-func choice(errs []cueerrors.Error) (Problem, bool) {
+func choice(errs []cueerrors.Error) (problem.Problem, bool) {
 	if format, _ := errs[0].Msg(); len(errs) < 3 || !strings.Contains(format, "errors in empty disjunction") {
-		return Problem{}, false
+		return problem.Problem{}, false
 	}
 	var value string
 	var allowed, names []string
-	p := Problem{Rule: RuleModule}
+	p := problem.Problem{Rule: problem.RuleModule}
 	for _, e := range errs[1:] {
 		c, ok := conflictOf(e)
 		if !ok || !scalarText(c.values[0]) || !scalarText(c.values[1]) || value != "" && c.values[1] != value {
-			return Problem{}, false
+			return problem.Problem{}, false
 		}
-		value, p.Pos = c.values[1], c.pos[1]
+		value, p.Position = c.values[1], c.pos[1]
 		allowed = append(allowed, c.values[0])
 		if name, err := strconv.Unquote(c.values[0]); err == nil {
 			names = append(names, name)

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	cueerrors "cuelang.org/go/cue/errors"
 )
 
-func moduleProblem(src Source, format string, args ...any) Problems {
-	return Problems{{Pos: Pos{File: src.Ref}, Rule: RuleModule, Message: fmt.Sprintf(format, args...)}}
+func moduleProblem(src Source, format string, args ...any) problem.List {
+	return problem.List{{Position: problem.Position{File: src.Ref}, Rule: problem.RuleModule, Message: fmt.Sprintf(format, args...)}}
 }
 
 // loadProblems gives load errors one line each: they are of files and imports,
 // not of fields.
-func loadProblems(src Source, err error) Problems {
+func loadProblems(src Source, err error) problem.List {
 	ps := ModuleProblems(src.Ref, err)
 	for i := range ps {
 		ps[i].Path = ""
@@ -24,32 +26,32 @@ func loadProblems(src Source, err error) Problems {
 
 // ModuleProblems gives errors of CUE about a module one line each, at the
 // author's lines; the module's reference stands in where CUE knows none.
-func ModuleProblems(ref string, err error) Problems {
+func ModuleProblems(ref string, err error) problem.List {
 	ps := moduleErrors(err)
 	for i := range ps {
-		if ps[i].Pos.File == "" {
-			ps[i].Pos.File = ref
+		if ps[i].Position.File == "" {
+			ps[i].Position.File = ref
 		}
 	}
 	return ps
 }
 
 // moduleErrors turns errors of CUE itself into problems at the author's lines.
-func moduleErrors(err error) Problems {
+func moduleErrors(err error) problem.List {
 	ps, rest := choices(cueErrors(err))
 	for _, e := range rest {
-		p := Problem{Rule: RuleModule, Path: errPath(e), Message: errMessage(e)}
+		p := problem.Problem{Rule: problem.RuleModule, Path: errPath(e), Message: errMessage(e)}
 		if at := cueerrors.Positions(e); len(at) > 0 {
-			p.Pos = posOf(at[0])
+			p.Position = posOf(at[0])
 		}
 		if c, ok := conflictOf(e); ok {
 			if at, ok := c.place(); ok {
-				p.Pos = at
+				p.Position = at
 			}
 		}
 		ps = append(ps, p)
 	}
-	return ps.sorted()
+	return ps.Sorted()
 }
 
 func cueErrors(err error) []cueerrors.Error {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
 
@@ -18,7 +20,7 @@ import (
 // problem at the line of the module's author. It decides what is in a graph's
 // fields, not whether they make sense together: that is graph.Check.
 type decoder struct {
-	problems   Problems
+	problems   problem.List
 	nodes      []*decodedNode
 	violations []finding
 	output     cue.Value
@@ -36,8 +38,8 @@ type decodedNode struct {
 }
 
 func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...any) {
-	d.problems = append(d.problems, Problem{
-		Pos: ValuePos(v), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
+	d.problems = append(d.problems, problem.Problem{
+		Position: ValuePos(v), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -49,12 +51,12 @@ func (d *decoder) wrong(v cue.Value, path string, err error) {
 		return
 	}
 	for _, e := range cueErrors(err) {
-		p := Problem{Path: path, Rule: RuleModule, Message: errMessage(e)}
+		p := problem.Problem{Path: path, Rule: problem.RuleModule, Message: errMessage(e)}
 		if path == "" {
 			p.Path = errPath(e)
 		}
 		for _, at := range append(cueerrors.Positions(e), v.Pos()) {
-			if p.Pos = posOf(at); p.Pos.File != "" {
+			if p.Position = posOf(at); p.Position.File != "" {
 				break
 			}
 		}
@@ -78,7 +80,7 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 	it, err := v.Fields()
 	if err != nil {
 		if !d.may(v, cue.StructKind) {
-			d.problem(v, path, RuleGraph, "", "must be a struct, not %s", kindName(v))
+			d.problem(v, path, problem.RuleGraph, "", "must be a struct, not %s", kindName(v))
 			return
 		}
 		d.wrong(v, path, err)
@@ -90,7 +92,7 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 		}
 		name := it.Selector().Unquoted()
 		if names != nil && !contains(names, name) {
-			d.problem(it.Value(), joinPath(path, name), RuleUnknown, source.Hint(name, names), "unknown field")
+			d.problem(it.Value(), joinPath(path, name), problem.RuleUnknown, source.Hint(name, names), "unknown field")
 			continue
 		}
 		visit(name, it.Value())
@@ -103,7 +105,7 @@ func (d *decoder) list(v cue.Value, path string, visit func(path string, v cue.V
 	it, err := v.List()
 	if err != nil {
 		if !d.may(v, cue.ListKind) {
-			d.problem(v, path, RuleGraph, "", "must be a list, not %s", kindName(v))
+			d.problem(v, path, problem.RuleGraph, "", "must be a list, not %s", kindName(v))
 			return
 		}
 		d.wrong(v, path, err)
@@ -129,7 +131,7 @@ func (d *decoder) text(v cue.Value, path string) string {
 	x := d.any(v, path, nil)
 	s, ok := x.(string)
 	if !ok && x != nil {
-		d.problem(v, path, RuleGraph, "", "must be a string, not %s", kindName(v))
+		d.problem(v, path, problem.RuleGraph, "", "must be a string, not %s", kindName(v))
 	}
 	return s
 }
@@ -193,7 +195,7 @@ func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
 		d.wrong(v, path, err)
 		return nil
 	}
-	d.problem(v, path, RuleModule, "", "incomplete value %v", v)
+	d.problem(v, path, problem.RuleModule, "", "incomplete value %v", v)
 	return nil
 }
 
@@ -215,9 +217,9 @@ func (d *decoder) number(v cue.Value, path string) any {
 	f, err := v.Float64()
 	switch {
 	case err != nil && v.Kind() == cue.IntKind, err == nil && v.Kind() == cue.IntKind && math.Abs(f) >= 1<<63:
-		d.problem(v, path, RuleGraph, "", "%v does not fit into 64 bits", v)
+		d.problem(v, path, problem.RuleGraph, "", "%v does not fit into 64 bits", v)
 	case err != nil:
-		d.problem(v, path, RuleGraph, "", "%v is not a number that JSON can hold", v)
+		d.problem(v, path, problem.RuleGraph, "", "%v is not a number that JSON can hold", v)
 	}
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int64(f)
@@ -239,6 +241,6 @@ func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any)
 		err = json.Unmarshal(data, into)
 	}
 	if err != nil {
-		d.problem(v, path, RuleGraph, "", "%s", jsonMessage(err))
+		d.problem(v, path, problem.RuleGraph, "", "%s", jsonMessage(err))
 	}
 }

@@ -3,6 +3,8 @@ package render
 import (
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -17,7 +19,7 @@ import (
 //
 // Each of evals gives what the module makes of an input; the first that finds
 // something wrong has found it.
-func (b *built) diagnose(data *ast.StructLit, err error, evals ...evalFunc) Problems {
+func (b *built) diagnose(data *ast.StructLit, err error, evals ...evalFunc) problem.List {
 	for _, eval := range evals {
 		d := &diagnosis{built: b, data: data, eval: eval}
 		if !d.walk() {
@@ -27,12 +29,12 @@ func (b *built) diagnose(data *ast.StructLit, err error, evals ...evalFunc) Prob
 			d.problems = d.doubts
 		}
 		if len(d.problems) > 0 {
-			return d.problems.sorted()
+			return d.problems.Sorted()
 		}
 	}
 	d := &diagnosis{built: b, data: data}
 	d.inCUEsWords(cueErrors(err))
-	return d.problems.sorted()
+	return d.problems.Sorted()
 }
 
 // inCUEsWords reports CUE's own errors, one for each value, and one for a union
@@ -65,10 +67,10 @@ type diagnosis struct {
 	built    *built
 	data     *ast.StructLit
 	eval     evalFunc
-	problems Problems
+	problems problem.List
 	// doubts are values that aren't complete though nothing of them is missing:
 	// they matter only where nothing else is wrong.
-	doubts     Problems
+	doubts     problem.List
 	conditions map[string][]condition
 	// base and spent count what evaluations cost.
 	base, spent int
@@ -150,24 +152,24 @@ func definite(e cueerrors.Error) bool {
 	return strings.HasPrefix(format, "invalid value")
 }
 
-func (d *diagnosis) add(path, rule string, rulePos Pos, message, hint string) {
-	d.problems = append(d.problems, Problem{
-		Pos: placeIn(d.data, splitPath(path)), Path: path, Rule: rule,
-		Message: message, Hint: hint, RulePos: rulePos,
+func (d *diagnosis) add(path, rule string, rulePos problem.Position, message, hint string) {
+	d.problems = append(d.problems, problem.Problem{
+		Position: placeIn(d.data, splitPath(path)), Path: path, Rule: rule,
+		Message: message, Hint: hint, Related: rulePos,
 	})
 }
 
 // told is an error of CUE about the value at a path, or somewhere in it.
-func (d *diagnosis) told(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) Problem {
+func (d *diagnosis) told(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) problem.Problem {
 	if at := d.pathOf(e); len(at) > len(path) && at[:len(path)] == path {
 		path = at
 	}
-	p := Problem{Pos: placeIn(d.data, splitPath(path)), Path: path, Rule: RuleConstraint, RulePos: d.ruleOf(e, schema)}
+	p := problem.Problem{Position: placeIn(d.data, splitPath(path)), Path: path, Rule: problem.RuleConstraint, Related: d.ruleOf(e, schema)}
 	p.Message, p.Rule = message(e, value)
 	if l, ok := value.(*ast.ListLit); ok && p.Message == notUnique {
 		if i := repeated(l); i > 0 {
 			p.Path += indexPath(i)
-			p.Pos = placeIn(d.data, splitPath(p.Path))
+			p.Position = placeIn(d.data, splitPath(p.Path))
 			p.Message = show(l.Elts[i]) + " is in the list already"
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
@@ -144,7 +146,7 @@ func faults(in *Instance, p *Platform) []string {
 		if strings.Contains(line, "\n") {
 			fault("more than one line: %q", line)
 		}
-		if q.Path == "" || q.Pos.File != in.File || q.Pos.Line == 0 {
+		if q.Path == "" || q.Position.File != in.File || q.Position.Line == 0 {
 			fault("no place: %s", line)
 		}
 		for _, word := range jargon {
@@ -152,10 +154,10 @@ func faults(in *Instance, p *Platform) []string {
 				fault("words of CUE: %s", line)
 			}
 		}
-		if q.Level == Error && seen[q.Path] {
+		if q.Severity == problem.Error && seen[q.Path] {
 			fault("two lines for %s: %v", q.Path, res.Problems)
 		}
-		seen[q.Path] = seen[q.Path] || q.Level == Error
+		seen[q.Path] = seen[q.Path] || q.Severity == problem.Error
 	}
 	return all
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
@@ -149,7 +151,7 @@ func (d *diagnosis) noBranch(p place, s *ast.StructLit, union cue.Value, branche
 		return true
 	}
 	if name != "" {
-		d.add(joinPath(p.path, name), RuleRequired, d.rulePos(union), "missing", "one of "+strings.Join(literals(values), ", "))
+		d.add(joinPath(p.path, name), problem.RuleRequired, d.rulePos(union), "missing", "one of "+strings.Join(literals(values), ", "))
 		return true
 	}
 	var needs []string
@@ -159,7 +161,7 @@ func (d *diagnosis) noBranch(p place, s *ast.StructLit, union cue.Value, branche
 		}
 	}
 	if len(needs) > 0 {
-		d.add(p.path, RuleRequired, d.rulePos(union), "incomplete", "it needs "+orList(needs))
+		d.add(p.path, problem.RuleRequired, d.rulePos(union), "incomplete", "it needs "+orList(needs))
 	}
 	return len(needs) > 0
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/pequod-io/pequod/internal/problem"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -41,8 +42,8 @@ func Documents(file string, data []byte) ([]Document, error) {
 // for its items. What stands in a document isn't looked at: [Document.Check] and
 // [Document.Instance] do that. A document that isn't YAML ends the sequence,
 // since nothing after it can be trusted.
-func Scan(file string, data []byte) iter.Seq2[Document, Problems] {
-	return func(yield func(Document, Problems) bool) {
+func Scan(file string, data []byte) iter.Seq2[Document, problem.List] {
+	return func(yield func(Document, problem.List) bool) {
 		src := newYAMLFile(file, data)
 		for n, ps := range src.documents() {
 			if ps != nil {
@@ -72,7 +73,7 @@ func listItems(n *yaml.Node) []*yaml.Node {
 }
 
 // Check says what of the document other readers of YAML would read differently.
-func (d Document) Check() Problems {
+func (d Document) Check() problem.List {
 	c := &converter{src: d.src}
 	c.expr(d.node, "", 0)
 	return c.problems
@@ -80,8 +81,8 @@ func (d Document) Check() Problems {
 
 // Instance reads the document as an instance; it is nil where even the kind is
 // unknown.
-func (d Document) Instance() (in *Instance, ps Problems) {
-	document(d.src, d.node, func(i *Instance, found Problems) bool {
+func (d Document) Instance() (in *Instance, ps problem.List) {
+	document(d.src, d.node, func(i *Instance, found problem.List) bool {
 		in, ps = i, found
 		return false
 	})
@@ -109,11 +110,11 @@ func (d Document) Decode(into any) error {
 
 // PosOf is where the value at the end of a path of keys and indexes stands, or
 // the last one on the way that is there.
-func (d Document) PosOf(path []string) Pos { return posOf(d.src.node(find(d.node, path))) }
+func (d Document) PosOf(path []string) problem.Position { return posOf(d.src.node(find(d.node, path))) }
 
 // At is where the value at a path stands, as a [Problem] writes paths, or the
 // last one on the way that is there.
-func (d Document) At(path string) Pos { return d.PosOf(splitPath(path)) }
+func (d Document) At(path string) problem.Position { return d.PosOf(splitPath(path)) }
 
 // Text gives the string at a key of the document, "" where there is none.
 func (d Document) Text(key string) string {
@@ -128,24 +129,24 @@ var unknownField = regexp.MustCompile(`^json: unknown field "(.*)"$`)
 // Problem places an error about the document: at the key that it names where
 // there is one, else where the document begins.
 func (d Document) Problem(err error) error {
-	p := Problem{Pos: posOf(d.src.node(d.node)), Rule: RuleInstance, Message: err.Error()}
+	p := problem.Problem{Position: posOf(d.src.node(d.node)), Rule: problem.RuleInstance, Message: err.Error()}
 	var t *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &t):
 		p.Path = t.Field
 		p.Message = "must be " + goTypeWord(t.Type.String()) + ", not " + t.Value
 		if n := find(d.node, strings.Split(t.Field, ".")); n != nil {
-			p.Pos = posOf(d.src.node(n))
+			p.Position = posOf(d.src.node(n))
 		}
 	default:
 		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
-			p.Path, p.Message, p.Rule = m[1], "unknown field", RuleUnknown
+			p.Path, p.Message, p.Rule = m[1], "unknown field", problem.RuleUnknown
 			if k := findKey(d.node, m[1]); k != nil {
-				p.Pos = posOf(d.src.node(k))
+				p.Position = posOf(d.src.node(k))
 			}
 		}
 	}
-	return Problems{p}
+	return problem.List{p}
 }
 
 func goTypeWord(t string) string {

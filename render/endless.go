@@ -3,6 +3,8 @@ package render
 import (
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 )
@@ -15,7 +17,7 @@ import (
 
 // endless is a place where CUE may recurse without end.
 type endless struct {
-	pos  Pos
+	pos  problem.Position
 	form string
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -14,7 +16,7 @@ import (
 func TestEndless(t *testing.T) {
 	const bound, itself = "where a bound meets a struct whose fields hang on a condition", "where a bound names the value that it stands in"
 	at := func(line, column int, form string) *endless {
-		return &endless{Pos{File: "m.cue", Line: line, Column: column}, form}
+		return &endless{problem.Position{File: "m.cue", Line: line, Column: column}, form}
 	}
 	for source, want := range map[string]*endless{
 		"a?: {x!: 1, if x == 1 {w: int}} & <5":                     at(3, 35, bound),

@@ -4,6 +4,8 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // Everything is evaluated from syntax, as a file in the module's scope. An
@@ -32,7 +34,7 @@ func inputError(v cue.Value) error {
 
 // input evaluates #Render with an instance of a version, and diagnoses the
 // instance where it doesn't hold.
-func (b *built) input(data *ast.StructLit, p *Platform, version string) (cue.Value, Problems) {
+func (b *built) input(data *ast.StructLit, p *Platform, version string) (cue.Value, problem.List) {
 	if version == p.Version {
 		schema := p.Schema(version)
 		rendered := b.rendered(schema)
@@ -49,7 +51,7 @@ func (b *built) input(data *ast.StructLit, p *Platform, version string) (cue.Val
 
 // checked evaluates an input and, where it doesn't hold, mends and diagnoses it.
 // What eval gives has the input at input.
-func (b *built) checked(data *ast.StructLit, schema SchemaPath, eval evalFunc, evals ...evalFunc) (cue.Value, Problems) {
+func (b *built) checked(data *ast.StructLit, schema SchemaPath, eval evalFunc, evals ...evalFunc) (cue.Value, problem.List) {
 	v := eval(data)
 	err := inputError(v)
 	if err == nil {

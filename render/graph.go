@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,7 +25,7 @@ const (
 )
 
 // graph reads #Render.output into a ResourceGraph and checks it.
-func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.ResourceGraph, Problems) {
+func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.ResourceGraph, problem.List) {
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
 	d := &decoder{}
 	g := d.graph(out)
@@ -33,9 +35,9 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 	rg := newGraph(in, p)
 	rg.Spec.Graph = *g
 	for _, q := range graph.Check(rg) {
-		d.problems = append(d.problems, Problem{
-			Pos:  d.place(q.Node, q.Path),
-			Path: nodePath(q.Node, q.Path), Rule: RuleGraph, Message: q.Message, Hint: q.Hint,
+		d.problems = append(d.problems, problem.Problem{
+			Position: d.place(q.Node, q.Path),
+			Path:     nodePath(q.Node, q.Path), Rule: problem.RuleGraph, Message: q.Message, Hint: q.Hint,
 		})
 	}
 	if !r.AllowSecrets {
@@ -70,7 +72,7 @@ func (r *Renderer) check(rg *v1alpha1.ResourceGraph, d *decoder) {
 	}
 	for i, n := range rg.Spec.Graph.Nodes {
 		for _, p := range r.Check(n, d.nodes[i].object) {
-			p.Pos = d.place(n.ID, p.Path)
+			p.Position = d.place(n.ID, p.Path)
 			p.Path = nodePath(n.ID, p.Path)
 			d.problems = append(d.problems, p)
 		}
@@ -97,24 +99,24 @@ func newGraph(in *Instance, p *Platform) *v1alpha1.ResourceGraph {
 }
 
 // seal gives a graph its hash and holds it to its size.
-func seal(g *v1alpha1.ResourceGraph) Problems {
+func seal(g *v1alpha1.ResourceGraph) problem.List {
 	data, err := json.Marshal(g.Spec.Graph)
 	if err != nil {
-		return Problems{{Rule: RuleGraph, Message: err.Error()}}
+		return problem.List{{Rule: problem.RuleGraph, Message: err.Error()}}
 	}
 	g.Spec.RenderHash = graph.Hash(data)
 	size := len(data)
 	if size <= warnSize {
 		return nil
 	}
-	p := Problem{Rule: RuleSize, Message: fmt.Sprintf("graph of %s is over %s, too much for client-side apply",
-		kib(size), kib(warnSize)), Hint: "apply it with kubectl apply --server-side; " + largest(g), Level: Warning}
+	p := problem.Problem{Rule: problem.RuleSize, Message: fmt.Sprintf("graph of %s is over %s, too much for client-side apply",
+		kib(size), kib(warnSize)), Hint: "apply it with kubectl apply --server-side; " + largest(g), Severity: problem.Warning}
 	if size > maxSize {
-		p.Level = Error
+		p.Severity = problem.Error
 		p.Message = fmt.Sprintf("graph of %s is over %s", kib(size), kib(maxSize))
 		p.Hint = largest(g)
 	}
-	return Problems{p}
+	return problem.List{p}
 }
 
 func kib(n int) string { return fmt.Sprintf("%d KiB", (n+1023)/1024) }
@@ -150,8 +152,8 @@ func (d *decoder) secrets() {
 		if len(keys) == 0 {
 			continue
 		}
-		d.problems = append(d.problems, Problem{
-			Pos: d.place(n.id, "resource"), Path: nodePath(n.id, "resource"), Rule: RuleSecret,
+		d.problems = append(d.problems, problem.Problem{
+			Position: d.place(n.id, "resource"), Path: nodePath(n.id, "resource"), Rule: problem.RuleSecret,
 			Message: "Secret with literal data (" + strings.Join(keys, ", ") + ")",
 			Hint:    "use $generate, reference a Secret that exists, or pass --allow-secrets",
 		})

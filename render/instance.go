@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/ast"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -27,11 +29,11 @@ type Instance struct {
 }
 
 // Pos is where the instance begins.
-func (in *Instance) Pos() Pos { return posOf(in.doc.Lbrace) }
+func (in *Instance) Pos() problem.Position { return posOf(in.doc.Lbrace) }
 
 // PosOf is where a field of the instance stands, or the innermost mapping on the
 // way to it. The path is written as in a [Problem].
-func (in *Instance) PosOf(path string) Pos { return placeIn(in.doc, splitPath(path)) }
+func (in *Instance) PosOf(path string) problem.Position { return placeIn(in.doc, splitPath(path)) }
 
 func (in *Instance) String() string {
 	if in.Namespace == "" {
@@ -53,8 +55,8 @@ func (in *Instance) Group() string {
 // a v1 List stands for its items. Each element is an instance and what is wrong
 // with it besides its spec; the instance is nil where even its kind is unknown. A document that isn't YAML ends
 // the sequence, since nothing after it can be trusted.
-func Instances(file string, data []byte) iter.Seq2[*Instance, Problems] {
-	return func(yield func(*Instance, Problems) bool) {
+func Instances(file string, data []byte) iter.Seq2[*Instance, problem.List] {
+	return func(yield func(*Instance, problem.List) bool) {
 		src := newYAMLFile(file, data)
 		for n, ps := range src.documents() {
 			if ps != nil {
@@ -69,12 +71,12 @@ func Instances(file string, data []byte) iter.Seq2[*Instance, Problems] {
 }
 
 // document yields the instance of one document, or those of a List.
-func document(src *yamlFile, n *yaml.Node, yield func(*Instance, Problems) bool) bool {
+func document(src *yamlFile, n *yaml.Node, yield func(*Instance, problem.List) bool) bool {
 	c := &converter{src: src, reserved: true}
 	e := c.expr(n, "", 0)
 	doc, ok := e.(*ast.StructLit)
 	if !ok && len(c.problems) == 0 {
-		c.problem(n, RuleInstance, "", "", "not an object with apiVersion, kind and metadata")
+		c.problem(n, problem.RuleInstance, "", "", "not an object with apiVersion, kind and metadata")
 	}
 	if len(c.problems) > 0 {
 		return yield(nil, c.problems)
@@ -84,8 +86,8 @@ func document(src *yamlFile, n *yaml.Node, yield func(*Instance, Problems) bool)
 		for _, item := range items.Elts {
 			st, ok := item.(*ast.StructLit)
 			if !ok {
-				p := Problem{Pos: posOf(item.Pos()), Rule: RuleInstance, Message: "not an object with apiVersion, kind and metadata"}
-				if !yield(nil, Problems{p}) {
+				p := problem.Problem{Position: posOf(item.Pos()), Rule: problem.RuleInstance, Message: "not an object with apiVersion, kind and metadata"}
+				if !yield(nil, problem.List{p}) {
 					return false
 				}
 				continue
@@ -121,7 +123,7 @@ var metadataFields = []string{
 // newInstance checks everything of an instance but its spec. Whatever is wrong
 // with it, an instance comes back if it can be told which platform it is for, so
 // that its spec can be checked too.
-func newInstance(file string, doc *ast.StructLit) (*Instance, Problems) {
+func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 	in := &Instance{File: file, doc: doc}
 	r := reader{at: doc}
 	r.known(doc, "", []string{"apiVersion", "kind", "metadata", "spec", "status", "graphNamespace"})
@@ -131,7 +133,7 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, Problems) {
 		r.known(meta, "metadata", metadataFields)
 		in.Name = r.text(meta, "metadata.name", field(meta, "generateName") == nil)
 		if in.Name == "" && field(meta, "generateName") != nil {
-			r.problem(field(meta, "generateName").Label, RuleInstance, "metadata.generateName",
+			r.problem(field(meta, "generateName").Label, problem.RuleInstance, "metadata.generateName",
 				"not supported: what is rendered needs a stable metadata.name")
 		}
 		in.Namespace = r.text(meta, "metadata.namespace", false)
@@ -142,7 +144,7 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, Problems) {
 		r.check(meta, "metadata.name", in.Name, validation.IsDNS1123Subdomain)
 		r.check(meta, "metadata.namespace", in.Namespace, validation.IsDNS1123Label)
 	} else if field(doc, "metadata") == nil {
-		r.problem(doc, RuleRequired, "metadata", "missing")
+		r.problem(doc, problem.RuleRequired, "metadata", "missing")
 	}
 	in.spec = &ast.StructLit{Lbrace: doc.Lbrace}
 	if f := field(doc, "spec"); f != nil {
@@ -157,12 +159,12 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, Problems) {
 // reader picks fields out of an instance and gathers what is wrong with them.
 type reader struct {
 	at       ast.Node
-	problems Problems
+	problems problem.List
 }
 
 func (r *reader) problem(n ast.Node, rule, path, format string, args ...any) {
-	r.problems = append(r.problems, Problem{
-		Pos: posOf(n.Pos()), Path: path, Rule: rule, Message: fmt.Sprintf(format, args...),
+	r.problems = append(r.problems, problem.Problem{
+		Position: posOf(n.Pos()), Path: path, Rule: rule, Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -172,7 +174,7 @@ func (r *reader) known(s *ast.StructLit, path string, names []string) {
 		if slices.Contains(names, name) {
 			continue
 		}
-		r.problem(d.(*ast.Field).Label, RuleUnknown, joinPath(path, name), "unknown field")
+		r.problem(d.(*ast.Field).Label, problem.RuleUnknown, joinPath(path, name), "unknown field")
 		r.problems[len(r.problems)-1].Hint = source.Hint(name, names)
 	}
 }
@@ -184,16 +186,16 @@ func (r *reader) text(s *ast.StructLit, path string, required bool) string {
 	f := field(s, last(path))
 	if f == nil {
 		if required {
-			r.problem(parentLabel(r.at, s), RuleRequired, path, "missing")
+			r.problem(parentLabel(r.at, s), problem.RuleRequired, path, "missing")
 		}
 		return ""
 	}
 	v, ok := text(f.Value)
 	switch {
 	case !ok:
-		r.problem(f.Value, RuleType, path, "must be a string")
+		r.problem(f.Value, problem.RuleType, path, "must be a string")
 	case v == "":
-		r.problem(f.Value, RuleInstance, path, "must not be empty")
+		r.problem(f.Value, problem.RuleInstance, path, "must not be empty")
 	}
 	return v
 }
@@ -217,7 +219,7 @@ func (r *reader) object(s *ast.StructLit, path string) *ast.StructLit {
 	}
 	o, ok := f.Value.(*ast.StructLit)
 	if !ok {
-		r.problem(f.Value, RuleType, path, "must be a mapping")
+		r.problem(f.Value, problem.RuleType, path, "must be a mapping")
 	}
 	return o
 }
@@ -236,7 +238,7 @@ func (r *reader) strings(s *ast.StructLit, path string) *ast.StructLit {
 	for _, d := range o.Elts {
 		f := d.(*ast.Field)
 		if _, ok := text(f.Value); !ok {
-			r.problem(f.Value, RuleType, joinPath(path, labelName(f.Label)), "must be a string")
+			r.problem(f.Value, problem.RuleType, joinPath(path, labelName(f.Label)), "must be a string")
 			r.problems[len(r.problems)-1].Hint = "quote it"
 		}
 	}
@@ -248,7 +250,7 @@ func (r *reader) check(meta *ast.StructLit, path, value string, valid func(strin
 		return
 	}
 	if msgs := valid(value); len(msgs) > 0 {
-		r.problem(field(meta, last(path)).Value, RuleInstance, path, "%q: %s", value, nameRule(msgs))
+		r.problem(field(meta, last(path)).Value, problem.RuleInstance, path, "%q: %s", value, nameRule(msgs))
 	}
 }
 

@@ -3,6 +3,8 @@ package render
 import (
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 )
 
@@ -30,7 +32,7 @@ func (d *decoder) late(v cue.Value, path string) *lateFields {
 		at := joinPath(joinPath(path, "from"), name)
 		p := cue.ParsePath(name)
 		if p.Err() != nil || name == "" {
-			d.problem(v, at, RuleGraph, `write a path such as spec.roleARN or metadata.annotations."a.b/c"`, "%q is not a path", name)
+			d.problem(v, at, problem.RuleGraph, `write a path such as spec.roleARN or metadata.annotations."a.b/c"`, "%q is not a path", name)
 			return
 		}
 		full := joinShown(joinPath(path, base), showPath(p.Selectors()))
@@ -74,7 +76,7 @@ func (l *lateFields) fill(d *decoder, v cue.Value, path string, object map[strin
 		}
 		parts := splitPath(strings.TrimPrefix(full, path))
 		if !setPath(object, parts, map[string]any{"$from": l.exprs[full]}) {
-			d.problem(v, full, RuleGraph, "", "from: the resource has no such place")
+			d.problem(v, full, problem.RuleGraph, "", "from: the resource has no such place")
 		}
 	}
 }

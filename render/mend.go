@@ -3,6 +3,8 @@ package render
 import (
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
@@ -12,7 +14,7 @@ import (
 // it, so that a file renders like the stored object: a null on a field that
 // takes none is dropped, with a warning, and an integer stands for a float. It
 // gives nil where there was nothing to mend; the instance stays as it is.
-func mend(data *ast.StructLit, spec cue.Value) (*ast.StructLit, Problems) {
+func mend(data *ast.StructLit, spec cue.Value) (*ast.StructLit, problem.List) {
 	m := &mender{}
 	whole := &ast.StructLit{Lbrace: data.Lbrace}
 	for _, d := range data.Elts {
@@ -34,13 +36,13 @@ func mend(data *ast.StructLit, spec cue.Value) (*ast.StructLit, Problems) {
 
 type mender struct {
 	changed  bool
-	warnings Problems
+	warnings problem.List
 }
 
 func (m *mender) drop(null ast.Expr, path string) {
 	m.changed = true
-	m.warnings = append(m.warnings, Problem{
-		Pos: posOf(null.Pos()), Path: path, Rule: RuleNull, Level: Warning,
+	m.warnings = append(m.warnings, problem.Problem{
+		Position: posOf(null.Pos()), Path: path, Rule: problem.RuleNull, Severity: problem.Warning,
 		Message: "null is dropped, as the API server would", Hint: "leave the field out",
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -99,28 +101,28 @@ func message(err cueerrors.Error, value ast.Expr) (text, rule string) {
 	}
 	switch {
 	case strings.HasPrefix(format, "invalid value %v (out of bound %s"):
-		return outOfBound(words[0], words[1]), RuleConstraint
+		return outOfBound(words[0], words[1]), problem.RuleConstraint
 	case strings.HasPrefix(format, "invalid value %s (does not satisfy %s"):
-		return unsatisfied(words[0], words[1], value, errors.Unwrap(err)), RuleConstraint
+		return unsatisfied(words[0], words[1], value, errors.Unwrap(err)), problem.RuleConstraint
 	case strings.HasPrefix(format, "conflicting values %s and %s") && len(words) >= 2:
 		if s, ok := value.(*ast.BasicLit); ok && words[0] == show(s) {
 			words[0], words[1] = words[1], words[0]
 		}
-		return clip(words[1]) + " is not " + clip(words[0]), RuleConstraint
+		return clip(words[1]) + " is not " + clip(words[0]), problem.RuleConstraint
 	case strings.HasPrefix(format, "incompatible") && strings.Contains(format, "bounds"):
-		return show(value) + " is not " + strings.Join(words, " and "), RuleConstraint
+		return show(value) + " is not " + strings.Join(words, " and "), problem.RuleConstraint
 	case strings.HasPrefix(format, explicitError):
-		return "is not allowed here", RuleConstraint
+		return "is not allowed here", problem.RuleConstraint
 	case format == "field not allowed":
-		return "unknown field", RuleUnknown
+		return "unknown field", problem.RuleUnknown
 	case strings.HasPrefix(format, "incomplete value %"), strings.HasPrefix(format, "field is required but not present"):
-		return "missing", RuleRequired
+		return "missing", problem.RuleRequired
 	case strings.HasPrefix(format, "incompatible list lengths"):
-		return "has the wrong number of items", RuleConstraint
+		return "has the wrong number of items", problem.RuleConstraint
 	case strings.Contains(format, "empty disjunction"):
-		return "fits none of the alternatives", RuleConstraint
+		return "fits none of the alternatives", problem.RuleConstraint
 	}
-	return errMessage(err), RuleConstraint
+	return errMessage(err), problem.RuleConstraint
 }
 
 func outOfBound(value, bound string) string {

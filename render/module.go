@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
@@ -141,7 +143,7 @@ func errList(err cueerrors.Error) error {
 // commands, and data from outside CUE.
 func refused(inst *build.Instance) error {
 	problem := func(n ast.Node, message string) error {
-		return Problems{{Pos: posOf(n.Pos()), Rule: RuleModule, Message: message}}
+		return problem.List{{Position: posOf(n.Pos()), Rule: problem.RuleModule, Message: message}}
 	}
 	for _, f := range inst.Files {
 		for imp := range f.ImportSpecs() {
@@ -179,8 +181,8 @@ func (b *built) has(def string) bool {
 }
 
 // missing gives the problem of a module that lacks a definition.
-func (m *Module) missing(def string, names []string) Problem {
-	p := Problem{Pos: Pos{File: m.Ref}, Rule: RuleModule, Message: "module has no " + def}
+func (m *Module) missing(def string, names []string) problem.Problem {
+	p := problem.Problem{Position: problem.Position{File: m.Ref}, Rule: problem.RuleModule, Message: "module has no " + def}
 	p.Hint = source.Hint(def, names)
 	return p
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
@@ -32,7 +34,7 @@ func (d *diagnosis) missing(p place, context cue.Value, s *ast.StructLit, typos 
 		} else if values := literals(alternatives(v)); len(values) > 1 {
 			hint = "one of " + strings.Join(values, ", ")
 		}
-		d.add(joinPath(p.path, name), RuleRequired, d.rulePos(v), "missing", hint)
+		d.add(joinPath(p.path, name), problem.RuleRequired, d.rulePos(v), "missing", hint)
 	}
 }
 
@@ -79,7 +81,7 @@ func (d *diagnosis) unknown(p place, b branch, empty cue.Value, strange []*ast.F
 	patterns := patternsOf(empty)
 	for _, f := range strange {
 		name := labelName(f.Label)
-		q := Problem{Pos: posOf(f.Label.Pos()), Path: joinPath(p.path, name), Rule: RuleUnknown, Message: "unknown field"}
+		q := problem.Problem{Position: posOf(f.Label.Pos()), Path: joinPath(p.path, name), Rule: problem.RuleUnknown, Message: "unknown field"}
 		made := filter(d.dependencies(name, empty), func(c condition) bool { return c.text != "" })
 		switch {
 		case typos[name] != "":
@@ -87,7 +89,7 @@ func (d *diagnosis) unknown(p place, b branch, empty cue.Value, strange []*ast.F
 		case d.blames(made, typos):
 			continue // known, perhaps, once what is wrong there is right
 		case len(made) > 0:
-			q.RulePos = posOf(made[0].pos)
+			q.Related = posOf(made[0].pos)
 			q.Hint = "known only where " + made[0].text
 		case slices.Contains(b.others, name):
 			q.Message = b.not

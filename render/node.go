@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -42,7 +44,7 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 		at := joinPath(path, name)
 		if now, old := newNames[name]; old {
 			if has(now) {
-				d.problem(v, at, RuleGraph, "", "given beside %s", now)
+				d.problem(v, at, problem.RuleGraph, "", "given beside %s", now)
 				return
 			}
 			dn.names[now] = name
@@ -51,7 +53,7 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 		switch name {
 		case "id":
 			if id := d.text(v, at); key != "" && id != key && id != "" {
-				d.problem(v, at, RuleGraph, "", "%q differs from the node's key %q", id, key)
+				d.problem(v, at, problem.RuleGraph, "", "%q differs from the node's key %q", id, key)
 			}
 		case "resource":
 			d.resource(v, at, late, dn, &n)
@@ -82,13 +84,13 @@ func (d *decoder) resource(v cue.Value, path string, late *lateFields, dn *decod
 		return
 	}
 	if !ok {
-		d.problem(v, path, RuleGraph, "", "must be a struct, not %s", kindName(v))
+		d.problem(v, path, problem.RuleGraph, "", "must be a struct, not %s", kindName(v))
 		return
 	}
 	late.fill(d, v, path, object)
 	r, err := raw(object)
 	if err != nil {
-		d.problem(v, path, RuleGraph, "", "%v", err)
+		d.problem(v, path, problem.RuleGraph, "", "%v", err)
 		return
 	}
 	dn.object, n.Resource = object, r
@@ -111,7 +113,7 @@ func nodePath(id, path string) string {
 
 // place gives the author's line of a place in a node: the innermost part of the
 // path that the module spells out.
-func (d *decoder) place(id, path string) Pos {
+func (d *decoder) place(id, path string) problem.Position {
 	v := d.output
 	var names map[string]string
 	for _, n := range d.nodes {

@@ -3,6 +3,8 @@ package render
 import (
 	"cuelang.org/go/cue"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -11,7 +13,7 @@ func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 	d.output = out
 	g := &v1alpha1.Graph{Nodes: []v1alpha1.Node{}}
 	if !out.Exists() {
-		d.problems = append(d.problems, Problem{Path: "#Render.output", Rule: RuleModule, Message: "missing"})
+		d.problems = append(d.problems, problem.Problem{Path: "#Render.output", Rule: problem.RuleModule, Message: "missing"})
 		return g
 	}
 	var sawNodes bool
@@ -26,7 +28,7 @@ func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 				path := joinPath("outputs", name)
 				value, err := raw(d.any(v, path, nil))
 				if err != nil {
-					d.problem(v, path, RuleGraph, "", "%v", err)
+					d.problem(v, path, problem.RuleGraph, "", "%v", err)
 					return
 				}
 				if g.Outputs == nil {
@@ -43,7 +45,7 @@ func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 		}
 	})
 	if !sawNodes && len(d.problems) == 0 {
-		d.problem(out, "nodes", RuleModule, "", "missing in #Render.output")
+		d.problem(out, "nodes", problem.RuleModule, "", "missing in #Render.output")
 	}
 	return g
 }

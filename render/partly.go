@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -16,7 +18,7 @@ import (
 // be wrong because of a value that isn't known is not told, nor is a graph
 // judged whose violations refuse the instance. Strings that are there only so
 // that there is something are told by the function.
-func Partly(output cue.Value, saysNothing func(string) bool) Problems {
+func Partly(output cue.Value, saysNothing func(string) bool) problem.List {
 	d := &decoder{unknown: &unknowns{saysNothing: saysNothing, values: map[string]bool{}, open: map[string]bool{}}}
 	g := d.graph(output)
 	if slices.ContainsFunc(d.violations, func(f finding) bool { return f.Severity == v1alpha1.SeverityError }) {
@@ -27,8 +29,8 @@ func Partly(output cue.Value, saysNothing func(string) bool) Problems {
 	rg.Spec.Graph = *g
 	found := d.problems
 	for _, q := range graph.Check(rg) {
-		found = append(found, Problem{
-			Pos: d.place(q.Node, q.Path), Path: nodePath(q.Node, q.Path), Rule: RuleGraph, Message: q.Message, Hint: q.Hint,
+		found = append(found, problem.Problem{
+			Position: d.place(q.Node, q.Path), Path: nodePath(q.Node, q.Path), Rule: problem.RuleGraph, Message: q.Message, Hint: q.Hint,
 		})
 	}
 	return slices.DeleteFunc(found, d.unknown.hide)
@@ -75,11 +77,11 @@ func (u *unknowns) reference(path, expr string) {
 
 // hide says whether a problem may come from what isn't known: it lies there, or
 // in what a part may be missing from.
-func (u *unknowns) hide(p Problem) bool {
+func (u *unknowns) hide(p problem.Problem) bool {
 	at := placeKey(p.Path)
 	node := nodeKey(p.Path)
 	switch {
-	case p.Rule == RuleUnknown:
+	case p.Rule == problem.RuleUnknown:
 		return false // it is there
 	case u.values[at] || u.open[at] || u.open[parentKey(at)]:
 		return true

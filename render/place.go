@@ -3,6 +3,8 @@ package render
 import (
 	"strconv"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -14,22 +16,22 @@ import (
 // Place settles where an instance and its graph live: a namespaced instance in
 // its own namespace, else in the given one, and its graph beside it; a
 // cluster-scoped instance has no namespace and names its graph's.
-func (in *Instance) Place(p *Platform, namespace string) Problems {
-	var ps Problems
+func (in *Instance) Place(p *Platform, namespace string) problem.List {
+	var ps problem.List
 	refuse := func(path, rule, message string) {
-		ps = append(ps, Problem{Pos: in.PosOf(path), Path: path, Rule: rule, Message: message, Instance: in.String()})
+		ps = append(ps, problem.Problem{Position: in.PosOf(path), Path: path, Rule: rule, Message: message, Instance: in.String()})
 	}
 	if p.Scope == v1alpha1.ScopeCluster {
 		if in.Namespace != "" {
-			refuse("metadata.namespace", RuleInstance, in.Kind+" is cluster-scoped and has no namespace")
+			refuse("metadata.namespace", problem.RuleInstance, in.Kind+" is cluster-scoped and has no namespace")
 		}
 		if in.graphNamespace == "" {
-			refuse("graphNamespace", RuleRequired, "missing: "+in.Kind+" is cluster-scoped, its graph is not")
+			refuse("graphNamespace", problem.RuleRequired, "missing: "+in.Kind+" is cluster-scoped, its graph is not")
 		}
 		return ps
 	}
 	if in.graphNamespace != "" {
-		refuse("graphNamespace", RuleInstance, "only cluster-scoped kinds choose it; the graph lies in the instance's namespace")
+		refuse("graphNamespace", problem.RuleInstance, "only cluster-scoped kinds choose it; the graph lies in the instance's namespace")
 	}
 	if in.Namespace == "" {
 		in.Namespace = namespace
@@ -72,7 +74,7 @@ func valueAt(e ast.Expr, parts []string) ast.Expr {
 
 // placeIn gives the place of the value at a path, or of the label of the
 // innermost struct on the way to it.
-func placeIn(e ast.Expr, parts []string) Pos {
+func placeIn(e ast.Expr, parts []string) problem.Position {
 	at := e.Pos()
 	for i, part := range parts {
 		switch x := e.(type) {
@@ -133,7 +135,7 @@ func (d *diagnosis) pathOf(err cueerrors.Error) string {
 
 // ruleOf is where the broken rule stands: the first position outside the
 // instance, else where the schema stands.
-func (d *diagnosis) ruleOf(e cueerrors.Error, schema cue.Value) Pos {
+func (d *diagnosis) ruleOf(e cueerrors.Error, schema cue.Value) problem.Position {
 	for _, p := range cueerrors.Positions(e) {
 		if at := d.outside(p); at.File != "" {
 			return at
@@ -143,7 +145,7 @@ func (d *diagnosis) ruleOf(e cueerrors.Error, schema cue.Value) Pos {
 }
 
 // rulePos is where a schema stands.
-func (d *diagnosis) rulePos(schema cue.Value) Pos {
+func (d *diagnosis) rulePos(schema cue.Value) problem.Position {
 	if at := d.outside(schema.Pos()); at.File != "" || !schema.Exists() {
 		return at
 	}
@@ -154,14 +156,14 @@ func (d *diagnosis) rulePos(schema cue.Value) Pos {
 			}
 		}
 	}
-	return Pos{}
+	return problem.Position{}
 }
 
 // outside keeps positions in the instance itself from being shown as rules.
-func (d *diagnosis) outside(p token.Pos) Pos {
+func (d *diagnosis) outside(p token.Pos) problem.Position {
 	at := posOf(p)
 	if at.File == d.data.Lbrace.Position().Filename {
-		return Pos{}
+		return problem.Position{}
 	}
 	return at
 }

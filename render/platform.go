@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -65,7 +67,7 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	}
 	for _, def := range []string{"#Input", "#Render"} {
 		if !b.has(def[1:]) && !(def == "#Input" && stored != "") {
-			return nil, Problems{m.missing(def, b.definitions())}
+			return nil, problem.List{m.missing(def, b.definitions())}
 		}
 	}
 	def, err := b.platform()
@@ -79,7 +81,7 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	n.Versions = versions
 	if p.versioned = stored != ""; p.versioned {
 		if want := first(t.Version, def.Version); want != "" && want != stored {
-			return nil, Problems{{Pos: Pos{File: m.Ref}, Path: "version", Rule: RulePlatform,
+			return nil, problem.List{{Position: problem.Position{File: m.Ref}, Path: "version", Rule: problem.RulePlatform,
 				Message: fmt.Sprintf("%s is not %s, the version that #Versions stores", want, stored)}}
 		}
 		n.Version = stored
@@ -104,8 +106,8 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	}
 	input := b.root.LookupPath(cue.ParsePath("#Render.input"))
 	if !input.Allows(cue.Str("metadata")) {
-		return nil, Problems{{
-			Pos: posOf(input.Pos()), Path: "#Render.input", Rule: RuleModule,
+		return nil, problem.List{{
+			Position: posOf(input.Pos()), Path: "#Render.input", Rule: problem.RuleModule,
 			Message: "has no place for metadata", Hint: "add metadata: {name: string, namespace: string}",
 		}}
 	}
@@ -125,16 +127,16 @@ func (b *built) platform() (platformDef, error) {
 	if err != nil {
 		return def, moduleErrors(err)
 	}
-	var ps Problems
+	var ps problem.List
 	for it.Next() {
 		if name := it.Selector().Unquoted(); !contains(platformFields, name) {
-			ps = append(ps, Problem{
-				Pos: posOf(it.Value().Pos()), Path: "#Platform." + name, Rule: RuleUnknown,
+			ps = append(ps, problem.Problem{
+				Position: posOf(it.Value().Pos()), Path: "#Platform." + name, Rule: problem.RuleUnknown,
 				Message: "unknown field", Hint: source.Hint(name, platformFields),
 			})
 		}
 	}
-	if err := ps.orNil(); err != nil {
+	if err := ps.Err(); err != nil {
 		return def, err
 	}
 	if err := v.Validate(cue.Concrete(true)); err != nil {
@@ -167,11 +169,11 @@ func first[T comparable](vs ...T) T {
 }
 
 func checkNames(m *Module, n *v1alpha1.Names) error {
-	var ps Problems
+	var ps problem.List
 	check := func(what, value string, valid func(string) []string) {
 		if msgs := valid(value); len(msgs) > 0 {
-			ps = append(ps, Problem{
-				Pos: Pos{File: m.Ref}, Path: what, Rule: RulePlatform,
+			ps = append(ps, problem.Problem{
+				Position: problem.Position{File: m.Ref}, Path: what, Rule: problem.RulePlatform,
 				Message: fmt.Sprintf("%q: %s", value, nameRule(msgs)),
 			})
 		}
@@ -185,10 +187,10 @@ func checkNames(m *Module, n *v1alpha1.Names) error {
 		check("shortNames", s, validation.IsDNS1035Label)
 	}
 	if n.Scope != v1alpha1.ScopeNamespaced && n.Scope != v1alpha1.ScopeCluster {
-		ps = append(ps, Problem{Pos: Pos{File: m.Ref}, Path: "scope", Rule: RulePlatform,
+		ps = append(ps, problem.Problem{Position: problem.Position{File: m.Ref}, Path: "scope", Rule: problem.RulePlatform,
 			Message: fmt.Sprintf("%q is neither Namespaced nor Cluster", n.Scope)})
 	}
-	return ps.orNil()
+	return ps.Err()
 }
 
 // camelCase turns a name such as web-service into WebService.

@@ -3,6 +3,8 @@ package render
 import (
 	"fmt"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -19,7 +21,7 @@ func NewPolicy(m *Module) (*Policy, error) {
 	b := m.take()
 	defer m.spare.Store(b)
 	if !b.has("Policy") {
-		return nil, Problems{m.missing("#Policy", b.definitions())}
+		return nil, problem.List{m.missing("#Policy", b.definitions())}
 	}
 	return &Policy{Module: m}, nil
 }
@@ -27,7 +29,7 @@ func NewPolicy(m *Module) (*Policy, error) {
 // finding is a violation and the line that made it.
 type finding struct {
 	v1alpha1.Violation
-	pos Pos
+	pos problem.Position
 }
 
 var violationNames = []string{"path", "node", "message", "severity"}
@@ -40,21 +42,21 @@ func (d *decoder) violation(v cue.Value, path string) (finding, bool) {
 		return f, false
 	}
 	if f.Message == "" {
-		d.problem(v, joinPath(path, "message"), RuleModule, "", "missing")
+		d.problem(v, joinPath(path, "message"), problem.RuleModule, "", "missing")
 	}
 	switch f.Severity {
 	case "":
 		f.Severity = v1alpha1.SeverityError
 	case v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo:
 	default:
-		d.problem(v, joinPath(path, "severity"), RuleModule, "", "%q is not one of Error, Warning, Info", f.Severity)
+		d.problem(v, joinPath(path, "severity"), problem.RuleModule, "", "%q is not one of Error, Warning, Info", f.Severity)
 	}
 	return f, len(d.problems) == n
 }
 
 // policy evaluates one policy over the input, with its defaults, and the nodes.
 // An evaluation that fails is no answer, never a pass.
-func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding, Problems) {
+func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding, problem.List) {
 	b := r.module(p.Module)
 	def := b.root.LookupPath(cue.MakePath(cue.Def("Policy")))
 	d := &decoder{}
@@ -85,31 +87,31 @@ func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding
 	}
 	for i := range d.problems {
 		q := &d.problems[i]
-		q.Rule = RuleUnchecked
+		q.Rule = problem.RuleUnchecked
 		q.Message = fmt.Sprintf("policy gives no answer: %s", q.Message)
-		if q.Pos.File == "" {
-			q.Pos = Pos{File: p.Module.Ref}
+		if q.Position.File == "" {
+			q.Position = problem.Position{File: p.Module.Ref}
 		}
 	}
-	return found, d.problems.sorted()
+	return found, d.problems.Sorted()
 }
 
 // problem places a violation at the field that its path names: in the
 // instance, or in the module for a node's.
-func (f finding) problem(in *Instance, d *decoder) Problem {
-	p := Problem{Path: f.Path, Message: f.Message, Rule: RulePolicy, RulePos: f.pos}
+func (f finding) problem(in *Instance, d *decoder) problem.Problem {
+	p := problem.Problem{Path: f.Path, Message: f.Message, Rule: problem.RulePolicy, Related: f.pos}
 	switch f.Severity {
 	case v1alpha1.SeverityWarning:
-		p.Level = Warning
+		p.Severity = problem.Warning
 	case v1alpha1.SeverityInfo:
-		p.Level = Info
+		p.Severity = problem.Note
 	case v1alpha1.SeverityError:
 	}
 	if f.Node != "" {
 		p.Path = nodePath(f.Node, f.Path)
-		p.Pos = in.Pos()
+		p.Position = in.Pos()
 		return p
 	}
-	p.Pos = in.PosOf(f.Path)
+	p.Position = in.PosOf(f.Path)
 	return p
 }

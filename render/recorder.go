@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/build"
 )
 
@@ -89,7 +91,7 @@ func digestOf(files []sourceFile) string {
 func invalidUTF8(files []sourceFile) error {
 	for _, f := range files {
 		if at, bad := newYAMLFile(f.shown, f.data).invalidUTF8(); bad {
-			return Problems{{Pos: posOf(at), Rule: RuleModule, Message: "not UTF-8"}}
+			return problem.List{{Position: posOf(at), Rule: problem.RuleModule, Message: "not UTF-8"}}
 		}
 	}
 	return nil

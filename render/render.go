@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/pequod-io/pequod/internal/problem"
 	"slices"
 
 	"cuelang.org/go/cue/ast"
@@ -18,7 +19,7 @@ type Options struct {
 	// is its resource, decoded, or nil. The paths of what it finds begin at the
 	// node, and places are found for them. It may be nil, and is called by
 	// several goroutines at once.
-	Check func(n v1alpha1.Node, object map[string]any) Problems
+	Check func(n v1alpha1.Node, object map[string]any) problem.List
 }
 
 // Result is what became of one instance. Graph is nil where Problems has an Error.
@@ -26,7 +27,7 @@ type Result struct {
 	Instance *Instance
 	Platform *Platform
 	Graph    *v1alpha1.ResourceGraph
-	Problems Problems
+	Problems problem.List
 }
 
 // Renderer renders instances one after the other. It keeps evaluated modules,
@@ -70,19 +71,19 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	for i := range res.Problems {
 		q := &res.Problems[i]
 		q.Instance = in.String()
-		if q.Pos.File == "" {
-			q.Pos = in.Pos()
-		} else if q.Pos.File != in.File {
-			q.Rendering = in.Pos()
+		if q.Position.File == "" {
+			q.Position = in.Pos()
+		} else if q.Position.File != in.File {
+			q.InstanceAt = in.Pos()
 		}
 	}
-	res.Problems = res.Problems.sorted()
+	res.Problems = res.Problems.Sorted()
 	return res
 }
 
 // known leaves out what is wrong with a name that isn't there.
-func (in *Instance) known(ps Problems) Problems {
-	return slices.DeleteFunc(ps, func(p Problem) bool { return in.Name == "" && p.Path == "metadata.name" })
+func (in *Instance) known(ps problem.List) problem.List {
+	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return in.Name == "" && p.Path == "metadata.name" })
 }
 
 // data is what the module sees of an instance: metadata and spec, nothing else.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/ast"
 )
 
@@ -13,15 +15,15 @@ import (
 // stored version to every other one and back, and reports what is lost or
 // changed on the way. The API server does such trips whenever somebody reads or
 // writes another version than the stored one.
-func (r *Renderer) RoundTrip(in *Instance, p *Platform) Problems {
+func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	b := r.module(p.Module)
 	data := in.data(p)
 	version := in.Version()
 	if _, problems := b.input(data, p, version); problems.Failed() {
-		return problems.sorted()
+		return problems.Sorted()
 	}
 	spec := field(data, "spec").Value
-	var problems Problems
+	var problems problem.List
 	for _, v := range p.Versions {
 		switch {
 		case v.Name == p.Version:
@@ -31,7 +33,7 @@ func (r *Renderer) RoundTrip(in *Instance, p *Platform) Problems {
 			problems = append(problems, b.trip(p, spec, in, leg{version, toStorage}, leg{version, fromStorage})...)
 		}
 	}
-	return problems.sorted()
+	return problems.Sorted()
 }
 
 // leg is one conversion of a trip.
@@ -45,7 +47,7 @@ func (l leg) ends(p *Platform) (from, to string) {
 }
 
 // trip goes there and back, and compares.
-func (b *built) trip(p *Platform, spec ast.Expr, in *Instance, there, back leg) Problems {
+func (b *built) trip(p *Platform, spec ast.Expr, in *Instance, there, back leg) problem.List {
 	from, to := there.ends(p)
 	start, problems := b.settled(p.Schema(from), spec)
 	if len(problems) > 0 {
@@ -61,16 +63,16 @@ func (b *built) trip(p *Platform, spec ast.Expr, in *Instance, there, back leg) 
 		}
 		for i := range problems {
 			problems[i].Message = fmt.Sprintf("conversion from %s to %s: %s", from, to, problems[i].Message)
-			problems[i].Rendering = in.Pos()
+			problems[i].InstanceAt = in.Pos()
 		}
 		if len(problems) > 0 {
 			return problems
 		}
 	}
-	var lost Problems
+	var lost problem.List
 	differences(start, value, "spec", func(path string, was, is any) {
-		lost = append(lost, Problem{
-			Pos: in.PosOf(path), Path: path, Rule: RuleModule, Instance: in.String(),
+		lost = append(lost, problem.Problem{
+			Position: in.PosOf(path), Path: path, Rule: problem.RuleModule, Instance: in.String(),
 			Message: fmt.Sprintf("%s → %s → %s: %s became %s", from, to, from, brief(was), brief(is)),
 		})
 	})

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
@@ -35,7 +37,7 @@ func (d *diagnosis) scalar(schema cue.Value, e ast.Expr, path string) {
 		for _, a := range fit {
 			words = append(words, boundText(a))
 		}
-		d.add(path, RuleConstraint, d.rulePos(schema), show(e)+" is not "+orList(words), "")
+		d.add(path, problem.RuleConstraint, d.rulePos(schema), show(e)+" is not "+orList(words), "")
 	default:
 		// Plain values, other than structs, may be unified with evaluated ones.
 		d.constraint(schema.Unify(d.built.ctx.BuildExpr(e)), e, path, schema)
@@ -60,7 +62,7 @@ func (d *diagnosis) mistyped(schema cue.Value, want cue.Kind, e ast.Expr, path s
 	case !isText && want&cue.StringKind != 0 && isScalar(e):
 		hint = fmt.Sprintf("write %q", written(e))
 	}
-	d.add(path, RuleType, d.rulePos(schema), fmt.Sprintf("must be %s, not %s", wanted, typeWords(e)), hint)
+	d.add(path, problem.RuleType, d.rulePos(schema), fmt.Sprintf("must be %s, not %s", wanted, typeWords(e)), hint)
 }
 
 func isInt(e ast.Expr) bool {
@@ -95,7 +97,7 @@ func (d *diagnosis) oneOf(schema cue.Value, plain []cue.Value, kinds cue.Kind, e
 	if kinds != 0 {
 		message += " or " + kindWords(kinds)
 	}
-	d.add(path, RuleEnum, d.rulePos(schema), message, hint)
+	d.add(path, problem.RuleEnum, d.rulePos(schema), message, hint)
 }
 
 // nearestWord is like nearest.Name, and takes another case for the same word.

@@ -11,6 +11,8 @@ import (
 	"sort"
 	"unicode/utf8"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/token"
 	"go.yaml.in/yaml/v3"
 )
@@ -104,12 +106,12 @@ func (s *yamlFile) bareTag(n *yaml.Node) bool {
 
 func (s *yamlFile) node(n *yaml.Node) token.Pos { return s.pos(n.Line, n.Column) }
 
-func (s *yamlFile) problem(at token.Pos, hint, format string, args ...any) Problems {
-	return Problems{{Pos: posOf(at), Rule: RuleYAML, Message: fmt.Sprintf(format, args...), Hint: hint}}
+func (s *yamlFile) problem(at token.Pos, hint, format string, args ...any) problem.List {
+	return problem.List{{Position: posOf(at), Rule: problem.RuleYAML, Message: fmt.Sprintf(format, args...), Hint: hint}}
 }
 
 // unreadable says what of the bytes no reader takes.
-func (s *yamlFile) unreadable() Problems {
+func (s *yamlFile) unreadable() problem.List {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(s.data, []byte(mark)) {
 			return s.problem(s.pos(1, 1), "save the file as UTF-8", "UTF-16, not UTF-8")
@@ -166,8 +168,8 @@ func (s *yamlFile) loneCR() (token.Pos, bool) {
 // trusted. Documents end where they end for kubectl, which looks for lines that
 // begin with --- before it reads any YAML; what it would read otherwise, or
 // leave out, is a problem.
-func (s *yamlFile) documents() iter.Seq2[*yaml.Node, Problems] {
-	return func(yield func(*yaml.Node, Problems) bool) {
+func (s *yamlFile) documents() iter.Seq2[*yaml.Node, problem.List] {
+	return func(yield func(*yaml.Node, problem.List) bool) {
 		if ps := s.unreadable(); ps != nil {
 			yield(nil, ps)
 			return
@@ -204,7 +206,7 @@ func (s *yamlFile) documents() iter.Seq2[*yaml.Node, Problems] {
 }
 
 // document reads the one document of a part of the file that begins at a line.
-func (s *yamlFile) document(data []byte, line int) (*yaml.Node, Problems) {
+func (s *yamlFile) document(data []byte, line int) (*yaml.Node, problem.List) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("%")) {
 		return nil, s.problem(s.pos(line, 1), "leave it out", "YAML directives are not supported")
 	}
@@ -247,7 +249,7 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line \d+: )?`)
 // broken says where a part of the file that begins at a line isn't YAML. The
 // library's errors name the place where a construct began, in its own count of
 // lines, or none; what helps is the first line with which the error appears.
-func (s *yamlFile) broken(data []byte, line int, err error) Problems {
+func (s *yamlFile) broken(data []byte, line int, err error) problem.List {
 	message := func(err error) string { return yamlLine.ReplaceAllString(err.Error(), "") }
 	var starts []int
 	for i, c := range data {

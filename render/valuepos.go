@@ -4,12 +4,14 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // ValuePos is where a value is written. Where a module unifies it with a schema,
 // such as that of module init, CUE mostly names the schema's line; its author
 // looks for the other.
-func ValuePos(v cue.Value) Pos {
+func ValuePos(v cue.Value) problem.Position {
 	if op, args := v.Expr(); op == cue.AndOp {
 		for _, a := range args {
 			if p := posOf(authored(a.Source())); p.File != "" {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
@@ -72,10 +74,10 @@ func (b *built) versions() (all []v1alpha1.KindVersion, stored string, err error
 	if err != nil {
 		return nil, "", moduleErrors(err)
 	}
-	var ps Problems
+	var ps problem.List
 	problem := func(v cue.Value, path, hint, format string, args ...any) {
-		ps = append(ps, Problem{
-			Pos: posOf(v.Pos()), Path: strings.TrimSuffix("#Versions."+path, "."), Rule: RuleModule, Hint: hint, Message: fmt.Sprintf(format, args...),
+		ps = append(ps, problem.Problem{
+			Position: posOf(v.Pos()), Path: strings.TrimSuffix("#Versions."+path, "."), Rule: problem.RuleModule, Hint: hint, Message: fmt.Sprintf(format, args...),
 		})
 	}
 	for it.Next() {
@@ -122,7 +124,7 @@ func (b *built) versions() (all []v1alpha1.KindVersion, stored string, err error
 	slices.SortStableFunc(all, func(a, b v1alpha1.KindVersion) int {
 		return -apiversion.CompareKubeAwareVersionStrings(a.Name, b.Name)
 	})
-	return all, stored, ps.orNil()
+	return all, stored, ps.Err()
 }
 
 // stated evaluates an instance of a version that isn't stored: its metadata is
@@ -142,7 +144,7 @@ func (b *built) stated(schema SchemaPath) evalFunc {
 
 // converted renders an instance of a version that isn't stored: its spec, with
 // the defaults of its version, becomes one of the stored version first.
-func (b *built) converted(data *ast.StructLit, p *Platform, version string) (cue.Value, Problems) {
+func (b *built) converted(data *ast.StructLit, p *Platform, version string) (cue.Value, problem.List) {
 	value, problems := b.convert(version, toStorage, p.Schema(version), field(data, "spec").Value)
 	if len(problems) > 0 {
 		return cue.Value{}, problems
@@ -160,8 +162,8 @@ func (b *built) converted(data *ast.StructLit, p *Platform, version string) (cue
 	if err := inputError(v); err != nil {
 		at := b.root.LookupPath(cue.ParsePath(string(versionPath(version, toStorage))))
 		e := causes(cueErrors(err))[0]
-		return v, Problems{{
-			Pos: posOf(at.Pos()), Path: errPath(e), Rule: RuleModule,
+		return v, problem.List{{
+			Position: posOf(at.Pos()), Path: errPath(e), Rule: problem.RuleModule,
 			Message: fmt.Sprintf("conversion from %s gives what %s refuses: %s", version, p.Version, errMessage(e)),
 		}}
 	}
@@ -170,7 +172,7 @@ func (b *built) converted(data *ast.StructLit, p *Platform, version string) (cue
 
 // convert evaluates one of a version's conversions over a spec, whose schema
 // gives it its defaults; without the conversion the spec stays as it is.
-func (b *built) convert(version, conversion string, schema SchemaPath, spec ast.Expr) (any, Problems) {
+func (b *built) convert(version, conversion string, schema SchemaPath, spec ast.Expr) (any, problem.List) {
 	path := versionPath(version, conversion)
 	if !b.root.LookupPath(cue.ParsePath(string(path))).Exists() {
 		return b.settled(schema, spec)
@@ -179,18 +181,18 @@ func (b *built) convert(version, conversion string, schema SchemaPath, spec ast.
 	v := b.in(ast.NewBinExpr(token.AND, path.expr(), ast.NewStruct("input", input)))
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
 	if !out.Exists() {
-		return nil, Problems{{Pos: posOf(v.Pos()), Path: string(path) + ".output", Rule: RuleModule, Message: "missing"}}
+		return nil, problem.List{{Position: posOf(v.Pos()), Path: string(path) + ".output", Rule: problem.RuleModule, Message: "missing"}}
 	}
 	d := &decoder{}
 	value := d.any(out, string(path)+".output", nil)
-	return value, d.problems.sorted()
+	return value, d.problems.Sorted()
 }
 
 // settled gives a spec with the defaults of its schema.
-func (b *built) settled(schema SchemaPath, spec ast.Expr) (any, Problems) {
+func (b *built) settled(schema SchemaPath, spec ast.Expr) (any, problem.List) {
 	d := &decoder{}
 	value := d.any(b.in(ast.NewBinExpr(token.AND, schema.expr(), spec)), "spec", nil)
-	return value, d.problems.sorted()
+	return value, d.problems.Sorted()
 }
 
 // dataSyntax writes a value of JSON's types as syntax.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 	"go.yaml.in/yaml/v3"
@@ -25,15 +27,15 @@ const (
 // instance renders the same from a file and from a cluster.
 type converter struct {
 	src      *yamlFile
-	problems Problems
+	problems problem.List
 	nodes    int
 	reserved bool         // refuse $from and $generate keys
 	open     []*yaml.Node // anchored values around the one at hand
 }
 
 func (c *converter) problem(n *yaml.Node, rule, path, hint, format string, args ...any) {
-	c.problems = append(c.problems, Problem{
-		Pos: posOf(c.src.node(n)), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
+	c.problems = append(c.problems, problem.Problem{
+		Position: posOf(c.src.node(n)), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -76,14 +78,14 @@ func (c *converter) expr(n *yaml.Node, path string, depth int) ast.Expr {
 	case yaml.ScalarNode:
 		return c.scalar(n, path)
 	}
-	c.problem(n, RuleYAML, path, "", "unexpected YAML node")
+	c.problem(n, problem.RuleYAML, path, "", "unexpected YAML node")
 	return nil
 }
 
 // tooMuch is a problem of the whole document, which is not read any further.
 func (c *converter) tooMuch(n *yaml.Node, message string) {
 	c.nodes = 2 * maxYAMLNodes
-	c.problem(n, RuleYAML, "", "", "%s", message)
+	c.problem(n, problem.RuleYAML, "", "", "%s", message)
 }
 
 // tagged refuses explicit tags that don't just say what the value is anyway:
@@ -92,7 +94,7 @@ func (c *converter) tagged(n *yaml.Node, path string) bool {
 	if n.Style&yaml.TaggedStyle == 0 {
 		// The library forgets the tag that makes 5 a string to kubectl.
 		if n.Kind == yaml.ScalarNode && n.Style == 0 && n.ShortTag() != "!!str" && c.src.bareTag(n) {
-			c.problem(n, RuleYAML, path, "leave it out", "tag ! is not supported")
+			c.problem(n, problem.RuleYAML, path, "leave it out", "tag ! is not supported")
 			return true
 		}
 		return false
@@ -102,7 +104,7 @@ func (c *converter) tagged(n *yaml.Node, path string) bool {
 	if n.Tag == "!!str" || n.Tag == plain.ShortTag() || n.Tag == "!!float" && plain.ShortTag() == "!!int" {
 		return false
 	}
-	c.problem(n, RuleYAML, path, "leave it out", "tag %s is not supported", n.Tag)
+	c.problem(n, problem.RuleYAML, path, "leave it out", "tag %s is not supported", n.Tag)
 	return true
 }
 
@@ -115,7 +117,7 @@ func (c *converter) mapping(n *yaml.Node, path string, depth int) ast.Expr {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge" {
 			if merges != nil {
-				c.problem(k, RuleYAML, path, "", "key << given twice")
+				c.problem(k, problem.RuleYAML, path, "", "key << given twice")
 			}
 			merges = v
 			for name := range seen {
@@ -129,12 +131,12 @@ func (c *converter) mapping(n *yaml.Node, path string, depth int) ast.Expr {
 		}
 		at := joinPath(path, name)
 		if first, dup := seen[name]; dup {
-			c.problem(k, RuleYAML, at, "", "key given twice, first at line %d", first.Line)
+			c.problem(k, problem.RuleYAML, at, "", "key given twice, first at line %d", first.Line)
 			continue
 		}
 		seen[name] = k
 		if c.reserved && (name == "$from" || name == "$generate") && path != "" {
-			c.problem(k, RuleReserved, at, "", "%s belongs in modules, not in instances", name)
+			c.problem(k, problem.RuleReserved, at, "", "%s belongs in modules, not in instances", name)
 			continue
 		}
 		if e := c.expr(v, at, depth+1); e != nil {
@@ -170,7 +172,7 @@ func (c *converter) merge(s *ast.StructLit, seen map[string]*yaml.Node, before m
 		for _, d := range st.Elts {
 			name := fieldName(d)
 			if before[name] {
-				c.problem(n, RuleYAML, path, "put << before the other keys", "<< brings key %s, which stands before it", name)
+				c.problem(n, problem.RuleYAML, path, "put << before the other keys", "<< brings key %s, which stands before it", name)
 			}
 			if seen[name] == nil {
 				seen[name] = n
@@ -179,7 +181,7 @@ func (c *converter) merge(s *ast.StructLit, seen map[string]*yaml.Node, before m
 		}
 	}
 	if from == nil {
-		c.problem(n, RuleYAML, path, "", "<< takes a mapping or a list of mappings")
+		c.problem(n, problem.RuleYAML, path, "", "<< takes a mapping or a list of mappings")
 	}
 }
 
@@ -188,7 +190,7 @@ func (c *converter) key(k *yaml.Node, path string) (string, bool) {
 		k = k.Alias
 	}
 	if k.Kind != yaml.ScalarNode {
-		c.problem(k, RuleYAML, path, "", "a key must be a string")
+		c.problem(k, problem.RuleYAML, path, "", "a key must be a string")
 		return "", false
 	}
 	if quoted(k) {
@@ -197,11 +199,11 @@ func (c *converter) key(k *yaml.Node, path string) (string, bool) {
 	quote := fmt.Sprintf("write %q", k.Value)
 	switch {
 	case oldBool(k.Value):
-		c.problem(k, RuleYAML, path, quote, "key %s is a string to some YAML readers and a boolean to kubectl", k.Value)
+		c.problem(k, problem.RuleYAML, path, quote, "key %s is a string to some YAML readers and a boolean to kubectl", k.Value)
 	case k.ShortTag() == "!!str", k.ShortTag() == "!!timestamp", isPlainKey(k.Value):
 		return k.Value, true
 	default:
-		c.problem(k, RuleYAML, path, quote, "key %s is not a string", k.Value)
+		c.problem(k, problem.RuleYAML, path, quote, "key %s is not a string", k.Value)
 	}
 	return "", false
 }
@@ -234,12 +236,12 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 		return boolLit(strings.EqualFold(n.Value, "true"), pos)
 	case "!!str", "!!timestamp", "!!merge":
 		if oldBool(n.Value) {
-			c.problem(n, RuleYAML, path, fmt.Sprintf("write %q or %t", n.Value, oldTrue(n.Value)),
+			c.problem(n, problem.RuleYAML, path, fmt.Sprintf("write %q or %t", n.Value, oldTrue(n.Value)),
 				"%s is a string to some YAML readers and a boolean to kubectl", n.Value)
 			return nil
 		}
 		if sexagesimal.MatchString(n.Value) {
-			c.problem(n, RuleYAML, path, quote, "%s is a string to some YAML readers and a number to others", n.Value)
+			c.problem(n, problem.RuleYAML, path, quote, "%s is a string to some YAML readers and a number to others", n.Value)
 			return nil
 		}
 		return stringLit(n.Value, pos)
@@ -252,12 +254,12 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 			return lit
 		}
 		if plainInt.MatchString(n.Value) {
-			c.problem(n, RuleYAML, path, fmt.Sprintf("quote it (%q) if it is no number", n.Value), "%s does not fit into 64 bits", n.Value)
+			c.problem(n, problem.RuleYAML, path, fmt.Sprintf("quote it (%q) if it is no number", n.Value), "%s does not fit into 64 bits", n.Value)
 			return nil
 		}
-		c.problem(n, RuleYAML, path, quote, "%s is not the same number to every YAML reader", n.Value)
+		c.problem(n, problem.RuleYAML, path, quote, "%s is not the same number to every YAML reader", n.Value)
 	default:
-		c.problem(n, RuleYAML, path, "leave it out", "tag %s is not supported", tag)
+		c.problem(n, problem.RuleYAML, path, "leave it out", "tag %s is not supported", tag)
 	}
 	return nil
 }

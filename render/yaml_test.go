@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue/cuecontext"
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -17,14 +19,14 @@ import (
 )
 
 // read gives the documents of a file as JSON, or what is wrong with it.
-func read(data []byte) (docs []string, ps Problems) {
+func read(data []byte) (docs []string, ps problem.List) {
 	for in, found := range Instances("app.yaml", data) {
 		if found.Failed() {
 			return nil, found
 		}
 		b, err := cuecontext.New().BuildExpr(in.doc).MarshalJSON()
 		if err != nil {
-			return nil, Problems{{Message: err.Error()}}
+			return nil, problem.List{{Message: err.Error()}}
 		}
 		docs = append(docs, canonical(b))
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/render"
@@ -13,7 +15,7 @@ import (
 // outcome is what became of a case: graphs, or problems.
 type outcome struct {
 	graph    []byte
-	problems render.Problems
+	problems problem.List
 }
 
 // render renders the instances of a case. If one has an Error, the case has the
@@ -34,7 +36,7 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 		res.Graph.Spec.PlatformRef.Digest = ""
 		data, err := yaml.Marshal(res.Graph)
 		if err != nil {
-			out.problems = append(out.problems, render.Problem{Pos: in.Pos(), Rule: render.RuleGraph, Message: err.Error()})
+			out.problems = append(out.problems, problem.Problem{Position: in.Pos(), Rule: problem.RuleGraph, Message: err.Error()})
 			failed = true
 			continue
 		}
@@ -45,8 +47,8 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 	}
 	if !failed && len(out.graph) == 0 {
 		failed = true
-		out.problems = append(out.problems, render.Problem{
-			Pos: render.Pos{File: instanceFile}, Rule: render.RuleInstance, Message: "holds no instance",
+		out.problems = append(out.problems, problem.Problem{
+			Position: problem.Position{File: instanceFile}, Rule: problem.RuleInstance, Message: "holds no instance",
 		})
 	}
 	if failed {
@@ -58,8 +60,8 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 func (c *Case) one(r *render.Renderer, p *render.Platform, in *render.Instance) render.Result {
 	res := render.Result{Instance: in}
 	if in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) {
-		res.Problems = render.Problems{{
-			Pos: in.Pos(), Rule: render.RulePlatform,
+		res.Problems = problem.List{{
+			Position: in.Pos(), Rule: problem.RulePlatform,
 			Message: fmt.Sprintf("%s %s is not of this module", in.APIVersion, in.Kind),
 			Hint:    fmt.Sprintf("it has %s/%s %s", p.Group, p.Version, p.Kind),
 		}}
@@ -75,7 +77,7 @@ func (c *Case) one(r *render.Renderer, p *render.Platform, in *render.Instance) 
 func (o outcome) text() []byte {
 	var b bytes.Buffer
 	for _, p := range o.problems {
-		p.RulePos = render.Pos{}
+		p.Related = problem.Position{}
 		fmt.Fprintln(&b, p)
 	}
 	return b.Bytes()
@@ -90,12 +92,12 @@ func (o outcome) differs(other outcome) bool {
 	return !slices.Equal(o.withoutPlaces(), other.withoutPlaces())
 }
 
-func (o outcome) withoutPlaces() []render.Problem {
+func (o outcome) withoutPlaces() []problem.Problem {
 	ps := slices.Clone(o.problems)
 	for i := range ps {
-		ps[i].RulePos = render.Pos{}
-		if ps[i].Pos.File != instanceFile {
-			ps[i].Pos = render.Pos{}
+		ps[i].Related = problem.Position{}
+		if ps[i].Position.File != instanceFile {
+			ps[i].Position = problem.Position{}
 		}
 	}
 	return ps
@@ -103,11 +105,11 @@ func (o outcome) withoutPlaces() []render.Problem {
 
 // read says whether the module took the input of every instance.
 func (o outcome) read() bool {
-	return !slices.ContainsFunc(o.problems, func(p render.Problem) bool {
+	return !slices.ContainsFunc(o.problems, func(p problem.Problem) bool {
 		switch p.Rule {
-		case render.RulePolicy, render.RuleGraph, render.RuleSecret, render.RuleModule, render.RuleSize, render.RuleNull:
+		case problem.RulePolicy, problem.RuleGraph, problem.RuleSecret, problem.RuleModule, problem.RuleSize, problem.RuleNull:
 			return false
 		}
-		return p.Level == render.Error
+		return p.Severity == problem.Error
 	})
 }

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"cuelang.org/go/cue/ast"
+	"github.com/pequod-io/pequod/internal/problem"
 
-	"github.com/pequod-io/pequod/render"
+	"cuelang.org/go/cue/ast"
 )
 
 func (s *selectors) comprehension(c *ast.Comprehension, in scope) {
@@ -45,8 +45,8 @@ func (s *selectors) both(c *ast.IfClause, holds []choice) {
 	}
 	if !s.never[c] {
 		s.never[c] = true
-		s.problems = append(s.problems, render.Problem{
-			Pos: posOf(c.Condition.Pos()), Rule: render.RuleModule, Level: s.level,
+		s.problems = append(s.problems, problem.Problem{
+			Position: posOf(c.Condition.Pos()), Rule: problem.RuleModule, Severity: s.level,
 			Message: "never holds: " + exprText(c.Condition), Hint: "a condition around it excludes that",
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/token"
 
-	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // condition tells a condition that never holds, whatever the instance says:
@@ -15,8 +15,8 @@ func (s *selectors) condition(c *ast.IfClause, in scope) {
 	for _, e := range operands(c.Condition, token.LAND) {
 		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.FALSE {
 			s.never[c] = true
-			s.problems = append(s.problems, render.Problem{
-				Pos: posOf(l.Pos()), Rule: render.RuleModule, Level: s.level, Message: "never holds: false",
+			s.problems = append(s.problems, problem.Problem{
+				Position: posOf(l.Pos()), Rule: problem.RuleModule, Severity: s.level, Message: "never holds: false",
 			})
 		}
 		b, ok := e.(*ast.BinaryExpr)
@@ -41,9 +41,9 @@ func (s *selectors) condition(c *ast.IfClause, in scope) {
 			continue
 		}
 		s.never[c] = true
-		p := render.Problem{
-			Pos: posOf(b.Pos()), Path: "input." + of.path, Rule: render.RuleModule, Level: s.level,
-			Message: "never holds: " + exprText(b), RulePos: posOf(of.values[0].Pos()),
+		p := problem.Problem{
+			Position: posOf(b.Pos()), Path: "input." + of.path, Rule: problem.RuleModule, Severity: s.level,
+			Message: "never holds: " + exprText(b), Related: posOf(of.values[0].Pos()),
 		}
 		if text := exprText(of.values[0].Syntax(cue.Raw())); len(text) < 80 {
 			p.Hint = "the schema is " + text

@@ -5,20 +5,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/token"
-
-	"github.com/pequod-io/pequod/render"
 )
 
 // deadNode is a node below a condition that never holds.
 type deadNode struct {
 	id  string
-	pos render.Pos
+	pos problem.Position
 	// because is where the condition stands.
-	because render.Pos
+	because problem.Position
 }
 
 // idWalker finds the ids of nodes that a module writes out.
@@ -32,7 +32,7 @@ type idWalker struct {
 	// dynamic says that the module makes others too.
 	dynamic bool
 	// below is the condition that never holds at hand.
-	below render.Pos
+	below problem.Position
 }
 
 func nodeIDs(inst *build.Instance, never map[*ast.IfClause]bool) *idWalker {
@@ -54,7 +54,7 @@ func (w *idWalker) add(id string, at token.Pos) {
 
 // comprehension gives the struct that a comprehension makes to a function.
 func (w *idWalker) comprehension(c *ast.Comprehension, visit func(*ast.StructLit)) {
-	defer func(before render.Pos) { w.below = before }(w.below)
+	defer func(before problem.Position) { w.below = before }(w.below)
 	for _, clause := range c.Clauses {
 		if cond, ok := clause.(*ast.IfClause); ok && w.never[cond] && w.below.File == "" {
 			w.below = posOf(cond.Condition.Pos())
@@ -176,8 +176,8 @@ func (c *checker) onlyDead(id string) bool { return c.ids[id] && !c.alive[id] &&
 func (c *checker) unmadeNodes() {
 	for _, d := range c.dead {
 		if c.onlyDead(d.id) {
-			c.tell(render.Problem{
-				Pos: d.pos, Path: "nodes." + d.id, RulePos: d.because,
+			c.tell(problem.Problem{
+				Position: d.pos, Path: "nodes." + d.id, Related: d.because,
 				Message: "is never made: its condition never holds",
 			})
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
@@ -17,8 +19,8 @@ import (
 
 // Module says what is wrong with a platform's module, by place. The guard runs each
 // evaluation and may end it; its error ends the check.
-func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) error) (render.Problems, error) {
-	c := &checker{platform: p, catalog: catalog, guard: guard, said: map[render.Problem]bool{}}
+func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) error) (problem.List, error) {
+	c := &checker{platform: p, catalog: catalog, guard: guard, said: map[problem.Problem]bool{}}
 	var s *selectors
 	c.bounded(func() {
 		c.build()
@@ -36,9 +38,9 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 		return nil, c.err
 	}
 	c.unmadeNodes()
-	slices.SortStableFunc(c.problems, func(a, b render.Problem) int {
-		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
-			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	slices.SortStableFunc(c.problems, func(a, b problem.Problem) int {
+		return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line),
+			cmp.Compare(a.Position.Column, b.Position.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	return c.problems, nil
 }
@@ -57,8 +59,8 @@ type checker struct {
 	// err is the guard's; after it nothing is evaluated.
 	err error
 
-	problems render.Problems
-	said     map[render.Problem]bool
+	problems problem.List
+	said     map[problem.Problem]bool
 	*idWalker
 }
 
@@ -86,13 +88,13 @@ var inputPath = cue.ParsePath("input")
 func (c *checker) input() cue.Value { return c.evaluate(&sample{}).LookupPath(inputPath) }
 
 // tell keeps a problem, unless one is known that says the same of the place.
-func (c *checker) tell(p render.Problem) {
+func (c *checker) tell(p problem.Problem) {
 	if p.Rule == "" {
-		p.Rule = render.RuleModule
+		p.Rule = problem.RuleModule
 	}
 	same := p
 	same.Rule = ""
-	if same.Pos.File != "" {
+	if same.Position.File != "" {
 		same.Path = ""
 	}
 	if !c.said[same] {
@@ -117,10 +119,10 @@ func (c *checker) evaluate(s *sample) cue.Value {
 	}}}, cue.Scope(c.root))
 }
 
-func posOf(p token.Pos) render.Pos {
+func posOf(p token.Pos) problem.Position {
 	if !p.IsValid() {
-		return render.Pos{}
+		return problem.Position{}
 	}
 	q := p.Position()
-	return render.Pos{File: q.Filename, Line: q.Line, Column: q.Column}
+	return problem.Position{File: q.Filename, Line: q.Line, Column: q.Column}
 }

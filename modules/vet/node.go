@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 
@@ -74,11 +76,11 @@ type node struct {
 }
 
 func (n *node) problem(v cue.Value, base reference.Path, p kinds.Problem) {
-	n.tell(render.Problem{
-		Pos: render.ValuePos(v), Path: slices.Concat(n.path, base, p.Path).String(),
-		Message: p.Message, Hint: p.Hint, Rule: render.RuleSchema,
-		Level: map[kinds.Level]render.Level{
-			kinds.Error: render.Error, kinds.Warning: render.Warning, kinds.Note: render.Info,
+	n.tell(problem.Problem{
+		Position: render.ValuePos(v), Path: slices.Concat(n.path, base, p.Path).String(),
+		Message: p.Message, Hint: p.Hint, Rule: problem.RuleSchema,
+		Severity: map[kinds.Level]problem.Severity{
+			kinds.Error: problem.Error, kinds.Warning: problem.Warning, kinds.Note: problem.Note,
 		}[p.Level],
 	})
 }

@@ -5,14 +5,14 @@ import (
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/token"
 
-	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // openLists warns of lists of the schema whose items take any field, though they
 // don't look like it: CUE doesn't close a struct that is spelt out in a list with
 // a validator behind, as in [...{name: string}] & list.MaxItems(9).
-func openLists(inst *build.Instance) render.Problems {
-	var found render.Problems
+func openLists(inst *build.Instance) problem.List {
+	var found problem.List
 	for _, f := range inst.Files {
 		for _, d := range f.Decls {
 			field, ok := d.(*ast.Field)
@@ -25,8 +25,8 @@ func openLists(inst *build.Instance) render.Problems {
 					return true
 				}
 				if s := openItem(b); s != nil {
-					found = append(found, render.Problem{
-						Pos: posOf(s.Pos()), Rule: render.RuleModule, Level: render.Warning,
+					found = append(found, problem.Problem{
+						Position: posOf(s.Pos()), Rule: problem.RuleModule, Severity: problem.Warning,
 						Message: "items may have fields that aren't named here: beside a validator of lists CUE doesn't close the struct",
 						Hint:    "name it, as in [...#Item] & list.MaxItems(9)",
 					})

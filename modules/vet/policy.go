@@ -3,13 +3,15 @@ package vet
 import (
 	"cuelang.org/go/cue"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"github.com/pequod-io/pequod/render"
 )
 
 // Policy says what a policy reads that no platform's input has. A policy is for
 // many platforms, and what some of them don't have is behind a guard; so it is a
 // warning.
-func Policy(policy *render.Policy, platforms []*render.Platform) render.Problems {
+func Policy(policy *render.Policy, platforms []*render.Platform) problem.List {
 	if len(platforms) == 0 {
 		return nil
 	}
@@ -21,7 +23,7 @@ func Policy(policy *render.Policy, platforms []*render.Platform) render.Problems
 	}
 	inst := policy.Module.Value().BuildInstance()
 	s := newSelectors(inst, "#Policy", inputs)
-	s.level = render.Warning
+	s.level = problem.Warning
 	s.what = " (of any of the platforms)"
 	for _, p := range platforms {
 		for name := range madeNames(p.Module.Value().BuildInstance()) {

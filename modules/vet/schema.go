@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/pequod-io/pequod/internal/source"
-	"github.com/pequod-io/pequod/render"
 )
 
 // schema is a part of the schemas that the input may have.
@@ -117,8 +118,8 @@ func (s *selectors) step(of schema, name string, at ast.Node) (schema, bool) {
 	if !strings.HasPrefix(to.path, "spec.") {
 		message = "the input has no " + to.path
 	}
-	s.problems = append(s.problems, render.Problem{
-		Pos: posOf(at.Pos()), Path: "input." + to.path, Rule: render.RuleUnknown, Level: s.level,
+	s.problems = append(s.problems, problem.Problem{
+		Position: posOf(at.Pos()), Path: "input." + to.path, Rule: problem.RuleUnknown, Severity: s.level,
 		Message: message + s.what, Hint: source.Hint(name, slices.Sorted(maps.Keys(known))),
 	})
 	return schema{}, false

@@ -3,11 +3,11 @@ package vet
 import (
 	"maps"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
-
-	"github.com/pequod-io/pequod/render"
 )
 
 // selectors looks at what a definition reads of its input. A misspelt name that
@@ -22,10 +22,10 @@ type selectors struct {
 	// schema before there is an instance.
 	made map[string]bool
 	// level is how bad it is to read what isn't there.
-	level render.Level
+	level problem.Severity
 	what  string
 
-	problems render.Problems
+	problems problem.List
 	never    map[*ast.IfClause]bool
 
 	// tried are the wants of inputs for which one `if` or `for` makes something,

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/pequod-io/pequod/internal/problem"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 	"github.com/google/go-cmp/cmp"
@@ -35,18 +37,18 @@ func load(t *testing.T, text string) *render.Platform {
 	return p
 }
 
-var levels = map[render.Level]string{render.Warning: "warning", render.Info: "note"}
+var levels = map[problem.Severity]string{problem.Warning: "warning", problem.Note: "note"}
 
 // found gives problems without their places.
-func found(problems render.Problems) []string {
+func found(problems problem.List) []string {
 	var all []string
 	for _, p := range problems {
 		line := p.Path + ": " + p.Message
 		if p.Hint != "" {
 			line += "; " + p.Hint
 		}
-		if p.Level != render.Error {
-			line = levels[p.Level] + " " + line
+		if p.Severity != problem.Error {
+			line = levels[p.Severity] + " " + line
 		}
 		all = append(all, line)
 	}

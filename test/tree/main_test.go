@@ -1,7 +1,7 @@
-// Package shape holds the rules of the source tree: which packages may import
+// Package tree holds the rules of the source tree: which packages may import
 // which, and how files inside a package may depend on each other. It holds
 // tests only.
-package shape
+package tree
 
 import (
 	"fmt"
