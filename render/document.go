@@ -1,10 +1,10 @@
 package render
 
 import (
-	"github.com/pequod-io/pequod/internal/problem"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/pequod-io/pequod/internal/problem"
 	"iter"
 	"regexp"
 	"strconv"
