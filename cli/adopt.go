@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 type adoptOptions struct {
@@ -179,7 +180,7 @@ func adopted(plan *applier.Plan, n applier.Planned) objectdiff.Live {
 	l := liveNode(plan, n)
 	l.Notes = nil
 	note := func(format string, args ...any) {
-		l.Notes = append(l.Notes, objectdiff.Warning{Rule: objectdiff.RuleTaken, Message: fmt.Sprintf(format, args...)})
+		l.Notes = append(l.Notes, problem.Problem{Severity: problem.Warning, Rule: objectdiff.RuleTaken, Message: fmt.Sprintf(format, args...)})
 	}
 	var managers []string
 	for _, entry := range n.Live.GetManagedFields() {

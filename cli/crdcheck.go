@@ -62,11 +62,11 @@ func (o *crdCheckOptions) run(ctx context.Context, s streams, oldArg, newArg str
 	if err != nil {
 		return err
 	}
-	var problems []report.Problem
+	var problems problem.List
 	breaking := false
 	for _, found := range compare(before, after, newArg) {
 		problems = append(problems, found)
-		breaking = breaking || found.Severity == report.Error
+		breaking = breaking || found.Severity == problem.Error
 	}
 	err = report.Write(s.out, o.output, problems, nil, report.Options{Color: colored(s.out), Version: programVersion()})
 	if err != nil {
@@ -122,15 +122,15 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 
 // compare pairs definitions by name and reports their changes at the place in
 // the new file, or at the new argument where there is none.
-func compare(before, after []definition, newArg string) []report.Problem {
-	var problems []report.Problem
+func compare(before, after []definition, newArg string) problem.List {
+	var problems problem.List
 	add := func(at problem.Position, c compat.Change) {
-		p := report.Problem{
-			File: at.File, Line: at.Line, Column: at.Column, Message: c.Message, Rule: c.Rule,
-			Path: strings.TrimSpace(c.Version + " " + c.Path), Instance: c.CRD, Severity: report.Note,
+		p := problem.Problem{
+			Position: at, Message: c.Message, Rule: c.Rule,
+			Path: strings.TrimSpace(c.Version + " " + c.Path), Instance: c.CRD, Severity: problem.Note,
 		}
 		if c.Breaking {
-			p.Severity = report.Error
+			p.Severity = problem.Error
 		}
 		problems = append(problems, p)
 	}

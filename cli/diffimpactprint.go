@@ -64,7 +64,7 @@ func (m *impact) sections() ([]section, error) {
 			continue
 		}
 		var b strings.Builder
-		if err := report.Write(&b, "text", s.reported(), nil, report.Options{}); err != nil {
+		if err := report.Write(&b, "text", s.problems, nil, report.Options{}); err != nil {
 			return nil, err
 		}
 		all = append(all, section{s.title, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")})
@@ -123,9 +123,9 @@ type impactReport struct {
 	Groups    []objectdiff.GroupReport `json:"groups"`
 	// Broken are the problems of instances that are no longer valid, Faulty of
 	// those that are valid with neither side, and Mended those valid only now.
-	Broken []report.Problem `json:"noLongerValid"`
-	Faulty []report.Problem `json:"notValid"`
-	Mended []string         `json:"validOnlyNow"`
+	Broken []report.JSONProblem `json:"noLongerValid"`
+	Faulty []report.JSONProblem `json:"notValid"`
+	Mended []string             `json:"validOnlyNow"`
 }
 
 func (m *impact) writeJSON(w io.Writer) error {
@@ -134,6 +134,6 @@ func (m *impact) writeJSON(w io.Writer) error {
 	e.SetIndent("", "  ")
 	return e.Encode(impactReport{
 		Instances: m.instances, Changed: m.Changed(), Unchanged: m.same, Passed: m.passed, Plan: m.Plan,
-		Groups: m.Report(), Broken: m.broken.reported(), Faulty: m.faulty.reported(), Mended: append([]string{}, m.mended...),
+		Groups: m.Report(), Broken: report.JSON(m.broken.problems), Faulty: report.JSON(m.faulty.problems), Mended: append([]string{}, m.mended...),
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -115,7 +116,7 @@ func liveNode(plan *applier.Plan, n applier.Planned) objectdiff.Live {
 		l.Unknown = append(l.Unknown, reference.Path(u.Path))
 	}
 	note := func(rule, path, format string, args ...any) {
-		l.Notes = append(l.Notes, objectdiff.Warning{Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
+		l.Notes = append(l.Notes, problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
 	switch {
 	case n.Anew != "":
@@ -163,7 +164,7 @@ func liveLeaving(plan *applier.Plan, l applier.Leaving) objectdiff.Live {
 		message = l.Message
 	}
 	if message != "" {
-		live.Notes = []objectdiff.Warning{{Rule: objectdiff.RuleOrphan, Message: message}}
+		live.Notes = problem.List{{Severity: problem.Warning, Rule: objectdiff.RuleOrphan, Message: message}}
 	}
 	return live
 }

@@ -82,7 +82,7 @@ func (o *moduleVetOptions) run(ctx context.Context, s streams, dirs []string) er
 		return err
 	}
 	sum.problems = notesOnce(sum.problems)
-	err = report.Write(s.out, o.output, sum.reported(), sum.subjects, report.Options{Color: colored(s.out), Version: programVersion()})
+	err = report.Write(s.out, o.output, sum.problems, sum.subjects, report.Options{Color: colored(s.out), Version: programVersion()})
 	if err != nil {
 		return outputError(err)
 	}

@@ -193,5 +193,5 @@ func printProblems(w io.Writer, sum checks) error {
 	if len(sum.problems) == 0 {
 		return nil
 	}
-	return report.Write(w, "text", sum.reported(), sum.subjects, report.Options{Color: colored(w)})
+	return report.Write(w, "text", sum.problems, sum.subjects, report.Options{Color: colored(w)})
 }

@@ -47,13 +47,12 @@ func (o *validateOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	problems := sum.reported()
-	err = report.Write(s.out, o.output, problems, sum.subjects, report.Options{Color: colored(s.out), Version: programVersion()})
+	err = report.Write(s.out, o.output, sum.problems, sum.subjects, report.Options{Color: colored(s.out), Version: programVersion()})
 	if err != nil {
 		return outputError(err)
 	}
 	if o.output == "text" {
-		fmt.Fprintln(s.err, report.Summary(problems, sum.subjects))
+		fmt.Fprintln(s.err, report.Summary(sum.problems, sum.subjects))
 	}
 	if sum.problems.Failed() {
 		return saidError{problemsCode(sum.problems)}

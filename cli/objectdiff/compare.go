@@ -3,6 +3,8 @@ package objectdiff
 import (
 	"maps"
 	"slices"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // Action is what happens to an object, or to a field of one.
@@ -35,7 +37,7 @@ type ObjectDiff struct {
 	// Changes are in the order of the fields' names; of added and removed
 	// objects there are none.
 	Changes  []Change
-	Warnings []Warning
+	Warnings problem.List
 	// Refused says that an apply would fail of this object, for a reason that is
 	// among the warnings.
 	Refused bool

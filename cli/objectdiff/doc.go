@@ -7,7 +7,7 @@
 // which they are looked after, and for its own settings. [Compare] pairs objects
 // by group, kind, namespace and name and gives a [Diff]: objects to add, change
 // and remove, each change at a path as kubectl's users write them, and
-// [Warning]s of what the API server refuses to change in place and of what is
+// warnings of what the API server refuses to change in place and of what is
 // lost for good. [CompareLive] compares objects of a cluster that are paired
 // already, and knows who changed them. [WriteText], [WriteJSON] and [WriteMarkdown] print it.
 //

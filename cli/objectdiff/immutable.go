@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // fixed are fields of a kind that can't change while an object lives.
@@ -156,7 +158,7 @@ func service(o *ObjectDiff) {
 }
 
 func (o *ObjectDiff) warn(rule, path, format string, args ...any) {
-	w := Warning{Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)}
+	w := problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(o.Warnings, w) {
 		o.Warnings = append(o.Warnings, w)
 	}

@@ -26,9 +26,9 @@ type ObjectReport struct {
 	OldFile string `json:"oldFile,omitempty"`
 	NewFile string `json:"newFile,omitempty"`
 	// Object is an added object as it is.
-	Object   any            `json:"object,omitempty"`
-	Changes  []ChangeReport `json:"changes,omitempty"`
-	Warnings []Warning      `json:"warnings,omitempty"`
+	Object   any             `json:"object,omitempty"`
+	Changes  []ChangeReport  `json:"changes,omitempty"`
+	Warnings []WarningReport `json:"warnings,omitempty"`
 	// Refused objects stay as they are: a warning says why.
 	Refused bool `json:"refused,omitempty"`
 	// Replaced objects are deleted and made anew.
@@ -47,6 +47,13 @@ type ChangeReport struct {
 	By string `json:"by,omitempty"`
 }
 
+// WarningReport is the JSON form of a warning.
+type WarningReport struct {
+	Rule    string `json:"rule"` // such as immutable; see RuleImmutable
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+}
+
 // Report gives the JSON form of a diff.
 func (d Diff) Report() Report {
 	r := Report{Plan: d.Plan(), Objects: []ObjectReport{}}
@@ -56,7 +63,7 @@ func (d Diff) Report() Report {
 		if at == nil {
 			at = o.old
 		}
-		out := ObjectReport{Action: o.Action, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Graph: at.graph, Warnings: o.Warnings, Refused: o.Refused, Replaced: o.Replaced}
+		out := ObjectReport{Action: o.Action, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Graph: at.graph, Refused: o.Refused, Replaced: o.Replaced}
 		out.APIVersion, _ = at.body["apiVersion"].(string)
 		if o.old != nil {
 			out.OldFile = o.old.File
@@ -66,6 +73,9 @@ func (d Diff) Report() Report {
 		}
 		if o.Action == Add {
 			out.Object = plain(o.new.body)
+		}
+		for _, w := range o.Warnings {
+			out.Warnings = append(out.Warnings, WarningReport{w.Rule, w.Path, w.Message})
 		}
 		for _, c := range o.Changes {
 			out.Changes = append(out.Changes, c.json())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // Live is what would happen to one object of a cluster.
@@ -36,7 +37,7 @@ type Live struct {
 	// Refusal is what the apply would fail of, "" if nothing.
 	Refusal string
 	// Notes are what else is to be said of the object.
-	Notes []Warning
+	Notes problem.List
 }
 
 // CompareLive gives the differences that an apply would make. Fields that the
@@ -90,7 +91,7 @@ func (l *Live) diff() (*ObjectDiff, error) {
 		}
 	}
 	if l.Refusal != "" {
-		o.Warnings = append(o.Warnings, Warning{Rule: RuleRefused, Message: l.Refusal})
+		o.Warnings = append(o.Warnings, problem.Problem{Severity: problem.Warning, Rule: RuleRefused, Message: l.Refusal})
 	}
 	return o, nil
 }

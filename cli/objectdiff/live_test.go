@@ -12,6 +12,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 func live(t *testing.T, text string) *unstructured.Unstructured {
@@ -85,8 +86,8 @@ Plan: 0 to add, 1 to change, 0 to remove
 		"made anew": {
 			before: config + managed + "data: {a: x, b: default, own: w}",
 			after:  config + "data: {a: z}",
-			with: objectdiff.Live{Replaces: true, Notes: []objectdiff.Warning{
-				{Rule: objectdiff.RuleImmutable, Message: "data: field is immutable"},
+			with: objectdiff.Live{Replaces: true, Notes: problem.List{
+				{Severity: problem.Warning, Rule: objectdiff.RuleImmutable, Message: "data: field is immutable"},
 			}},
 			want: `~ ConfigMap d/x  (graph d/g), deleted and made anew
 ~   data.a: x → z
@@ -134,8 +135,8 @@ Plan: 0 to add, 0 to change, 1 to remove
 		},
 		"is released": {
 			before: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: x, namespace: d}",
-			with: objectdiff.Live{Leaves: true, Notes: []objectdiff.Warning{
-				{Rule: objectdiff.RuleOrphan, Message: "stays"},
+			with: objectdiff.Live{Leaves: true, Notes: problem.List{
+				{Severity: problem.Warning, Rule: objectdiff.RuleOrphan, Message: "stays"},
 			}},
 			want: `- PersistentVolumeClaim d/x  (graph d/g)
 

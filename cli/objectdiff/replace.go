@@ -1,6 +1,10 @@
 package objectdiff
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
+)
 
 // Names are those of one instance, which differ from instance to instance in what
 // is otherwise one change.
@@ -21,9 +25,10 @@ func (d Diff) anonymous(n Names) Diff {
 			list = append(list, Change{n.path(c.Path), c.Action, c.By, n.value(c.old), n.value(c.new)})
 		}
 		o.Changes = list
-		var warnings []Warning
+		var warnings problem.List
 		for _, w := range o.Warnings {
-			warnings = append(warnings, Warning{w.Rule, w.Path, n.text(w.Message)})
+			w.Message = n.text(w.Message)
+			warnings = append(warnings, w)
 		}
 		o.Warnings = warnings
 		out.Objects = append(out.Objects, o)

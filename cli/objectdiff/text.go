@@ -77,7 +77,7 @@ func (d Diff) writeWarnings(b *bufio.Writer, prefix string, color bool) {
 	n := 0
 	for i := range d.Objects {
 		for _, w := range d.Objects[i].Warnings {
-			l := line{sign: '!', text: printable(d.Objects[i].Key.String() + ": " + w.String())}
+			l := line{sign: '!', text: printable(d.Objects[i].Key.String() + ": " + warningText(w))}
 			fmt.Fprintln(b, prefix+l.paint(color, ""))
 			n++
 		}

@@ -7,16 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Warning is something about a change that its author may not have meant.
-type Warning struct {
-	Rule    string `json:"rule"`
-	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`
-}
-
-// The kinds of warning.
+// The rules of warnings about changes that the author may not have intended. A
+// warning is a problem of severity Warning. It has a rule, a message and,
+// unless it is about the whole object, a path.
 const (
 	RuleImmutable = "immutable" // a field that the API server doesn't let change
 	RuleLoss      = "loss"      // data, an address or objects that are gone afterwards
@@ -29,7 +25,8 @@ const (
 	RuleTaken     = "taken"     // fields, or an object, that are taken from others
 )
 
-func (w Warning) String() string {
+// warningText returns a warning as one line without its severity.
+func warningText(w problem.Problem) string {
 	if w.Path == "" {
 		return w.Message
 	}
@@ -52,7 +49,7 @@ func warn(d *Diff, after, before []Object) {
 	}
 	renamed(d)
 	for i := range d.Objects {
-		slices.SortStableFunc(d.Objects[i].Warnings, func(a, b Warning) int {
+		slices.SortStableFunc(d.Objects[i].Warnings, func(a, b problem.Problem) int {
 			return cmp.Compare(a.Path, b.Path)
 		})
 	}

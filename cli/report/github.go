@@ -5,36 +5,39 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// writeGitHub prints a workflow command per problem, as documented in
+// writeGitHub prints one workflow command per problem, as documented in
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions:
 //
 //	::error file=app.yaml,line=7,col=9,title=constraint::spec.port: 70000 is not <=65535
 //
-// Percent signs, and in properties colons and commas, are escaped as GitHub's
-// runner undoes it; line ends and other control characters as in the text.
-func writeGitHub(w *bufio.Writer, problems []Problem) error {
-	for _, p := range problems {
+// GitHub's runner decodes percent signs in messages, and also colons and commas
+// in properties, so these are percent-encoded. Control characters, newlines
+// among them, are escaped as in the text format.
+func writeGitHub(w *bufio.Writer, entries []entry) error {
+	for _, e := range entries {
 		var properties []string
 		set := func(name, value string) {
 			if value != "" {
 				properties = append(properties, name+"="+escapeProperty(oneLine(value)))
 			}
 		}
-		set("file", p.File)
-		if p.Line > 0 {
-			set("line", strconv.Itoa(p.Line))
-			if p.Column > 0 {
-				set("col", strconv.Itoa(p.Column))
+		set("file", e.Position.File)
+		if e.Position.Line > 0 {
+			set("line", strconv.Itoa(e.Position.Line))
+			if e.Position.Column > 0 {
+				set("col", strconv.Itoa(e.Position.Column))
 			}
 		}
-		set("title", p.Rule)
-		message := sentence(p)
-		if p.Line == 0 && p.Instance != "" {
-			message = oneLine(p.Instance) + ": " + message
+		set("title", e.Rule)
+		message := sentence(e)
+		if e.Position.Line == 0 && e.Instance != "" {
+			message = oneLine(e.Instance) + ": " + message
 		}
-		command := githubCommand(p.Severity)
+		command := githubCommand(e.Severity)
 		if len(properties) > 0 {
 			command += " " + strings.Join(properties, ",")
 		}
@@ -45,12 +48,12 @@ func writeGitHub(w *bufio.Writer, problems []Problem) error {
 	return nil
 }
 
-func githubCommand(s Severity) string {
-	switch s {
-	case Error, Warning:
-		return string(s)
+// githubCommand returns the name of the workflow command for a severity.
+func githubCommand(s problem.Severity) string {
+	if s == problem.Note {
+		return "notice"
 	}
-	return "notice"
+	return s.String()
 }
 
 func escapeData(s string) string {

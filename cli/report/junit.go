@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // The JUnit XML that CI systems agree on: https://github.com/testmoapp/junitxml.
@@ -40,16 +42,16 @@ type (
 	}
 )
 
-// writeJUnit prints a suite per file and a test case per instance. Readers
-// disagree about several failures in one case, so all errors of an instance
-// share one; its other problems are the case's output. Problems of a file as a
-// whole are a case of the file's name.
-func writeJUnit(w *bufio.Writer, problems []Problem, checked []Subject) error {
-	bySubject := map[Subject][]Problem{}
+// writeJUnit prints a suite per file and a test case per instance. Readers of
+// JUnit XML disagree about several failures in one case, so one failure has all
+// errors of an instance, and the output of the case has its warnings and notes.
+// Problems of a whole file are a case with the name of the file.
+func writeJUnit(w *bufio.Writer, entries []entry, checked []Subject) error {
+	bySubject := map[Subject][]entry{}
 	subjects := slices.Clone(checked)
-	for _, p := range problems {
-		s := Subject{p.File, p.Instance}
-		bySubject[s] = append(bySubject[s], p)
+	for _, e := range entries {
+		s := Subject{e.Position.File, e.Instance}
+		bySubject[s] = append(bySubject[s], e)
 		subjects = append(subjects, s)
 	}
 	slices.SortFunc(subjects, func(a, b Subject) int {
@@ -82,20 +84,21 @@ func writeJUnit(w *bufio.Writer, problems []Problem, checked []Subject) error {
 	return w.WriteByte('\n')
 }
 
-func testCase(classname string, s Subject, problems []Problem) junitCase {
+// testCase returns the case of one subject with its problems.
+func testCase(classname string, s Subject, entries []entry) junitCase {
 	c := junitCase{Classname: classname, Name: oneLine(cmp.Or(s.Instance, s.File, "pequod"))}
-	var errors []Problem
+	var errors []entry
 	var failed, other []string
-	for _, p := range problems {
-		line := sentence(p)
-		if at := place(p); at != "" {
+	for _, e := range entries {
+		line := sentence(e)
+		if at := subject(e); at != "" {
 			line = at + ": " + line
 		}
-		if p.Severity == Error {
-			errors = append(errors, p)
+		if e.Severity == problem.Error {
+			errors = append(errors, e)
 			failed = append(failed, line)
 		} else {
-			other = append(other, string(p.Severity)+": "+line)
+			other = append(other, e.Severity.String()+": "+line)
 		}
 	}
 	if len(errors) > 0 {

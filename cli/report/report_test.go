@@ -17,35 +17,37 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func someProblems() []Problem {
-	return []Problem{{
-		File: "app.yaml", Line: 7, Column: 9, Path: "spec.port", Message: "70000 is not <=65535",
-		Rule: "constraint", RuleAt: "webservice/schema.cue:8:14", Instance: "WebService default/web",
+func someProblems() problem.List {
+	return problem.List{{
+		Position: problem.Position{File: "app.yaml", Line: 7, Column: 9}, Path: "spec.port", Message: "70000 is not <=65535",
+		Rule: "constraint", Related: problem.Position{File: "webservice/schema.cue", Line: 8, Column: 14}, Instance: "WebService default/web",
 	}, {
-		File: "app.yaml", Line: 6, Column: 3, Path: "spec.imgae", Message: "unknown field", Hint: `did you mean "image"?`,
-		Rule: "unknown", RuleAt: "webservice/schema.cue:6:2", Instance: "WebService default/web",
+		Position: problem.Position{File: "app.yaml", Line: 6, Column: 3}, Path: "spec.imgae", Message: "unknown field", Hint: `did you mean "image"?`,
+		Rule: "unknown", Related: problem.Position{File: "webservice/schema.cue", Line: 6, Column: 2}, Instance: "WebService default/web",
 	}, {
-		File: "app.yaml", Line: 9, Column: 3, Path: "spec.replicas", Message: "gold needs 3 replicas",
-		Rule: "policy", Severity: Warning, Instance: "WebService default/web",
+		Position: problem.Position{File: "app.yaml", Line: 9, Column: 3}, Path: "spec.replicas", Message: "gold needs 3 replicas",
+		Rule: "policy", Severity: problem.Warning, Instance: "WebService default/web",
 	}, {
-		File: "app.yaml", Line: 31, Column: 1, Path: "spec", Message: "100%: \"really\"", Rule: "policy", Severity: Note,
+		Position: problem.Position{File: "app.yaml", Line: 31, Column: 1}, Path: "spec", Message: "100%: \"really\"", Rule: "policy", Severity: problem.Note,
 		Instance: "WebService default/shop",
 	}, {
-		File: "broken, and: odd 50%.yaml", Line: 2, Message: "did not find expected key", Rule: "yaml",
+		Position: problem.Position{File: "broken, and: odd 50%.yaml", Line: 2}, Message: "did not find expected key", Rule: "yaml",
 	}, {
-		File: "big.yaml", Message: "graph is 801 KiB, more than 700 KiB", Instance: "WebService default/big", Rule: "graph",
+		Position: problem.Position{File: "big.yaml"}, Message: "graph is 801 KiB, more than 700 KiB", Instance: "WebService default/big", Rule: "graph",
 	}, {
-		File: "/abs/teams/é.yaml", Line: 3, Column: 1, Path: "spec.image", Message: "required field is missing",
+		Position: problem.Position{File: "/abs/teams/é.yaml", Line: 3, Column: 1}, Path: "spec.image", Message: "required field is missing",
 		Rule: "required", Instance: "WebService a/b",
 	}, {
 		Message: "no platform given",
 	}, {
-		File: "app.yaml", Line: 7, Column: 9, Path: "spec.port", Message: "70000 is not <=65535",
-		Rule: "constraint", RuleAt: "webservice/schema.cue:8:14", Instance: "WebService default/web", Severity: Error,
+		Position: problem.Position{File: "app.yaml", Line: 7, Column: 9}, Path: "spec.port", Message: "70000 is not <=65535",
+		Rule: "constraint", Related: problem.Position{File: "webservice/schema.cue", Line: 8, Column: 14}, Instance: "WebService default/web", Severity: problem.Error,
 	}}
 }
 
@@ -67,18 +69,18 @@ func hostile() []string {
 	}
 }
 
-func hostileProblems() []Problem {
-	var problems []Problem
+func hostileProblems() problem.List {
+	var problems problem.List
 	for i, s := range hostile() {
-		problems = append(problems, Problem{
-			File: s, Line: i % 3, Column: i % 2, Path: s, Message: s, Hint: s, Rule: s, RuleAt: s, Instance: s,
-			Severity: []Severity{Error, Warning, Note}[i%3],
+		problems = append(problems, problem.Problem{
+			Position: problem.Position{File: s, Line: i % 3, Column: i % 2}, Path: s, Message: s, Hint: s, Rule: s, Related: problem.Position{File: s}, Instance: s,
+			Severity: []problem.Severity{problem.Error, problem.Warning, problem.Note}[i%3],
 		})
 	}
 	return problems
 }
 
-func write(t *testing.T, format string, problems []Problem, checked []Subject, o Options) string {
+func write(t *testing.T, format string, problems problem.List, checked []Subject, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, format, problems, checked, o); err != nil {
@@ -115,22 +117,22 @@ func TestWriteGolden(t *testing.T) {
 func TestTextIsExact(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		problem Problem
+		problem problem.Problem
 		want    string
 	}{
-		{"all", Problem{File: "app.yaml", Line: 7, Column: 9, Path: "spec.port", Message: "70000 is not <=65535", RuleAt: "webservice/schema.cue:8:14"},
+		{"all", problem.Problem{Position: problem.Position{File: "app.yaml", Line: 7, Column: 9}, Path: "spec.port", Message: "70000 is not <=65535", Related: problem.Position{File: "webservice/schema.cue", Line: 8, Column: 14}},
 			"app.yaml:7:9: spec.port: 70000 is not <=65535 (webservice/schema.cue:8:14)"},
-		{"hint", Problem{File: "app.yaml", Line: 7, Column: 9, Path: "spec.imgae", Message: "unknown field", Hint: `did you mean "image"?`, RuleAt: "s.cue:1:2"},
+		{"hint", problem.Problem{Position: problem.Position{File: "app.yaml", Line: 7, Column: 9}, Path: "spec.imgae", Message: "unknown field", Hint: `did you mean "image"?`, Related: problem.Position{File: "s.cue", Line: 1, Column: 2}},
 			`app.yaml:7:9: spec.imgae: unknown field; did you mean "image"? (s.cue:1:2)`},
-		{"warning", Problem{File: "app.yaml", Line: 7, Path: "spec", Message: "old", Severity: Warning}, "app.yaml:7: warning: spec: old"},
-		{"note", Problem{File: "app.yaml", Line: 7, Message: "old", Severity: Note}, "app.yaml:7: note: old"},
-		{"no line", Problem{File: "app.yaml", Instance: "WebService a/b", Message: "too big"}, "app.yaml: WebService a/b: too big"},
-		{"no file", Problem{Instance: "WebService a/b", Message: "too big"}, "WebService a/b: too big"},
-		{"nothing", Problem{Message: "too big"}, "too big"},
-		{"several lines", Problem{File: "a\nb", Line: 1, Message: "one\n\ttwo\x1b[0m\xff\u202e"}, `a\nb:1: one\n\ttwo\x1b[0m\xff\u202e`},
+		{"warning", problem.Problem{Position: problem.Position{File: "app.yaml", Line: 7}, Path: "spec", Message: "old", Severity: problem.Warning}, "app.yaml:7: warning: spec: old"},
+		{"note", problem.Problem{Position: problem.Position{File: "app.yaml", Line: 7}, Message: "old", Severity: problem.Note}, "app.yaml:7: note: old"},
+		{"no line", problem.Problem{Position: problem.Position{File: "app.yaml"}, Instance: "WebService a/b", Message: "too big"}, "app.yaml: WebService a/b: too big"},
+		{"no file", problem.Problem{Instance: "WebService a/b", Message: "too big"}, "WebService a/b: too big"},
+		{"nothing", problem.Problem{Message: "too big"}, "too big"},
+		{"several lines", problem.Problem{Position: problem.Position{File: "a\nb", Line: 1}, Message: "one\n\ttwo\x1b[0m\xff\u202e"}, `a\nb:1: one\n\ttwo\x1b[0m\xff\u202e`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := write(t, "text", []Problem{test.problem}, nil, Options{}); got != test.want+"\n" {
+			if got := write(t, "text", problem.List{test.problem}, nil, Options{}); got != test.want+"\n" {
 				t.Errorf("got  %q\nwant %q", got, test.want+"\n")
 			}
 		})
@@ -155,6 +157,32 @@ func TestOrderOfDiscoveryDoesNotShow(t *testing.T) {
 	}
 }
 
+// A problem of a module is found once per instance, and printed once.
+func TestMergesProblemsOfModules(t *testing.T) {
+	inModule := func(line int) problem.Problem {
+		return problem.Problem{
+			Position: problem.Position{File: "m.cue", Line: 4, Column: 2}, Message: "conflict", Rule: "module",
+			Related:  problem.Position{File: "m.cue", Line: 9, Column: 1},
+			Instance: "WebService a/b", InstanceAt: problem.Position{File: "app.yaml", Line: line, Column: 1},
+		}
+	}
+	problems := problem.List{inModule(5), inModule(1), inModule(9), {Message: "other", Instance: "WebService a/b"}}
+	want := "WebService a/b: other\nm.cue:4:2: conflict (rendering app.yaml:5:1 and 2 more)\n"
+	if got := write(t, "text", problems, nil, Options{}); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	want = "m.cue:4:2: conflict (rendering app.yaml:5:1)\n"
+	if got := write(t, "text", problems[:1], nil, Options{}); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got, want := Summary(problems, nil), "0 instances checked: 2 errors"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := JSON(problems); len(got) != 2 || got[0].Message != "conflict" {
+		t.Errorf("JSON doesn't keep the order: %+v", got)
+	}
+}
+
 func TestHostileText(t *testing.T) {
 	problems := hostileProblems()
 	for _, format := range []string{"text", "github"} {
@@ -176,9 +204,9 @@ func TestHostileText(t *testing.T) {
 }
 
 func TestGitHubEscaping(t *testing.T) {
-	problem := Problem{File: "50%, a:b\r\n.yaml", Line: 1, Column: 2, Message: "100%: a, b", Rule: "constraint"}
+	p := problem.Problem{Position: problem.Position{File: "50%, a:b\r\n.yaml", Line: 1, Column: 2}, Message: "100%: a, b", Rule: "constraint"}
 	want := `::error file=50%25%2C a%3Ab\r\n.yaml,line=1,col=2,title=constraint::100%25: a, b` + "\n"
-	if got := write(t, "github", []Problem{problem}, nil, Options{}); got != want {
+	if got := write(t, "github", problem.List{p}, nil, Options{}); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
@@ -187,11 +215,11 @@ func TestJSON(t *testing.T) {
 	if got := write(t, "json", nil, nil, Options{}); got != "[]\n" {
 		t.Errorf("no problems: %q, want []", got)
 	}
-	var back []Problem
+	var back []JSONProblem
 	if err := json.Unmarshal([]byte(write(t, "json", someProblems(), nil, Options{})), &back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(tidy(someProblems()), back); diff != "" {
+	if diff := cmp.Diff(jsonProblems(sorted(merged(someProblems()))), back); diff != "" {
 		t.Errorf("round trip (-want +got):\n%s", diff)
 	}
 	for _, format := range []string{"json", "sarif"} {
@@ -258,7 +286,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestSummary(t *testing.T) {
 	for _, test := range []struct {
-		problems []Problem
+		problems problem.List
 		checked  []Subject
 		want     string
 	}{

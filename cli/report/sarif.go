@@ -7,9 +7,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// The part of SARIF 2.1.0 that we write:
+// The types are the part of SARIF 2.1.0 that pequod writes:
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 type (
 	sarifLog struct {
@@ -67,11 +69,13 @@ type (
 	}
 )
 
-// unnamedRule is the rule of problems that name none; SARIF wants one.
+// unnamedRule is the rule of problems that have none: SARIF requires a rule.
 const unnamedRule = "invalid"
 
-func writeSARIF(w *bufio.Writer, problems []Problem, version string) error {
-	rules := ruleIDs(problems)
+// writeSARIF prints a log with one run. Its rules are those that the entries
+// name, sorted.
+func writeSARIF(w *bufio.Writer, entries []entry, version string) error {
+	rules := ruleIDs(entries)
 	run := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{
 			Name: "pequod", Version: version,
@@ -81,20 +85,20 @@ func writeSARIF(w *bufio.Writer, problems []Problem, version string) error {
 		Results: []sarifResult{},
 	}
 	for _, id := range rules {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: id, ShortDescription: sarifText{describe(id)}})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: id, ShortDescription: sarifText{description(id)}})
 	}
-	for _, p := range problems {
-		id := cmp.Or(p.Rule, unnamedRule)
+	for _, e := range entries {
+		id := cmp.Or(e.Rule, unnamedRule)
 		index, _ := slices.BinarySearch(rules, id)
 		result := sarifResult{
-			RuleID: id, RuleIndex: index, Level: string(p.Severity),
-			Message: sarifText{sentence(p)},
+			RuleID: id, RuleIndex: index, Level: e.Severity.String(),
+			Message: sarifText{sentence(e)},
 		}
-		if p.File != "" {
-			result.Locations = []sarifLocation{location(p)}
+		if e.Position.File != "" {
+			result.Locations = []sarifLocation{location(e)}
 		}
-		if p.Instance != "" {
-			result.Properties = map[string]string{"instance": p.Instance}
+		if e.Instance != "" {
+			result.Properties = map[string]string{"instance": e.Instance}
 		}
 		run.Results = append(run.Results, result)
 	}
@@ -105,33 +109,34 @@ func writeSARIF(w *bufio.Writer, problems []Problem, version string) error {
 	})
 }
 
-func ruleIDs(problems []Problem) []string {
+// ruleIDs returns the rules of the entries, sorted and without duplicates.
+func ruleIDs(entries []entry) []string {
 	var ids []string
-	for _, p := range problems {
-		ids = append(ids, cmp.Or(p.Rule, unnamedRule))
+	for _, e := range entries {
+		ids = append(ids, cmp.Or(e.Rule, unnamedRule))
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// location points at the problem. GitHub's code scanning refuses a place
-// without a line, so a problem of the whole file is shown at its first.
-func location(p Problem) sarifLocation {
-	at := sarifLocation{PhysicalLocation: sarifPhysical{
-		ArtifactLocation: artifact(p.File),
-		Region:           sarifRegion{StartLine: max(p.Line, 1)},
+// location returns where the problem is. GitHub's code scanning rejects
+// locations without a line, so a problem of a whole file is shown at line 1.
+func location(e entry) sarifLocation {
+	l := sarifLocation{PhysicalLocation: sarifPhysical{
+		ArtifactLocation: artifact(e.Position.File),
+		Region:           sarifRegion{StartLine: max(e.Position.Line, 1)},
 	}}
-	if p.Line > 0 {
-		at.PhysicalLocation.Region.StartColumn = max(p.Column, 0)
+	if e.Position.Line > 0 {
+		l.PhysicalLocation.Region.StartColumn = max(e.Position.Column, 0)
 	}
-	if p.Path != "" {
-		at.LogicalLocations = []sarifLogical{{FullyQualifiedName: p.Path, Kind: "member"}}
+	if e.Path != "" {
+		l.LogicalLocations = []sarifLogical{{FullyQualifiedName: e.Path, Kind: "member"}}
 	}
-	return at
+	return l
 }
 
-// artifact is the URI of a file: relative to the root of the sources where the
-// file is named relative to the working directory, which is that root in CI.
+// artifact returns the URI of a file. A relative name is relative to the root of
+// the sources (%SRCROOT%): CI systems run pequod in that directory.
 func artifact(file string) sarifArtifact {
 	drive := len(file) > 2 && file[1] == ':' && file[2] == '/'
 	switch {
@@ -143,43 +148,43 @@ func artifact(file string) sarifArtifact {
 	return sarifArtifact{URI: (&url.URL{Path: path.Clean(file)}).String(), URIBaseID: "%SRCROOT%"}
 }
 
-// describe is a rule of package render in a few words; a rule unknown here
-// describes itself.
-func describe(rule string) string {
+// description describes a rule of package problem in a sentence. It returns the
+// name of any other rule, such as those of crd check.
+func description(rule string) string {
 	switch rule {
-	case "yaml":
+	case problem.RuleYAML:
 		return "The file isn't YAML, or isn't the same to every reader."
-	case "instance":
+	case problem.RuleInstance:
 		return "The apiVersion, kind or metadata of an instance is wrong."
-	case "platform":
+	case problem.RulePlatform:
 		return "No platform, or more than one, has the instance's kind."
-	case "unknown":
+	case problem.RuleUnknown:
 		return "A field isn't part of the schema."
-	case "required":
+	case problem.RuleRequired:
 		return "A required field is missing."
-	case "type":
+	case problem.RuleType:
 		return "A value has the wrong type."
-	case "enum":
+	case problem.RuleEnum:
 		return "A value is none of those allowed."
-	case "constraint":
+	case problem.RuleConstraint:
 		return "A value is out of bounds or doesn't match what the schema wants."
-	case "policy":
+	case problem.RulePolicy:
 		return "A policy was violated."
-	case "module":
+	case problem.RuleModule:
 		return "The platform's module is broken."
-	case "graph":
+	case problem.RuleGraph:
 		return "The rendered graph is broken."
-	case "secret":
+	case problem.RuleSecret:
 		return "A secret value is in clear text."
-	case "size":
+	case problem.RuleSize:
 		return "The rendered graph is too large."
-	case "duplicate":
+	case problem.RuleDuplicate:
 		return "Two instances stand for one object."
-	case "reserved":
+	case problem.RuleReserved:
 		return "An instance uses what belongs to modules."
-	case "null":
+	case problem.RuleNull:
 		return "A null isn't what the server would keep."
-	case "not-checked":
+	case problem.RuleUnchecked:
 		return "The instance couldn't be checked."
 	case unnamedRule:
 		return "The instance is invalid."

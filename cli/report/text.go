@@ -3,9 +3,9 @@ package report
 import (
 	"bufio"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -19,14 +19,13 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// writeText prints a line per problem:
+// writeText prints one line per problem:
 //
 //	[FILE[:LINE[:COLUMN]]: ][INSTANCE: ][warning: |note: ][PATH: ]MESSAGE[; HINT][ (RULEAT)]
 //
-// The instance is named only where the line doesn't: with a line it would say
-// the same thing twice.
-func writeText(w *bufio.Writer, problems []Problem, color bool) error {
-	for _, p := range problems {
+// INSTANCE is printed only without LINE: a line already identifies the instance.
+func writeText(w *bufio.Writer, entries []entry, color bool) error {
+	for _, e := range entries {
 		paint := func(code, text string) string {
 			if !color || text == "" {
 				return text
@@ -34,18 +33,18 @@ func writeText(w *bufio.Writer, problems []Problem, color bool) error {
 			return code + text + reset
 		}
 		var line strings.Builder
-		if at := place(p); at != "" {
+		if at := subject(e); at != "" {
 			line.WriteString(paint(bold, at+":") + " ")
 		}
-		switch p.Severity {
-		case Error:
-		case Warning:
+		switch e.Severity {
+		case problem.Error:
+		case problem.Warning:
 			line.WriteString(paint(yellow, "warning:") + " ")
-		default:
-			line.WriteString(paint(blue, string(p.Severity)+":") + " ")
+		case problem.Note:
+			line.WriteString(paint(blue, "note:") + " ")
 		}
-		path, message, hint, ruleAt := parts(p)
-		if p.Severity == Error {
+		path, message, hint, ruleAt := parts(e)
+		if e.Severity == problem.Error {
 			message = paint(red, message)
 		}
 		line.WriteString(path + message + hint + paint(dim, ruleAt))
@@ -56,41 +55,39 @@ func writeText(w *bufio.Writer, problems []Problem, color bool) error {
 	return nil
 }
 
-// place is the head of a problem's line: what the problem is in.
-func place(p Problem) string {
-	at := p.File
-	if p.Line > 0 {
-		at += ":" + strconv.Itoa(p.Line)
-		if p.Column > 0 {
-			at += ":" + strconv.Itoa(p.Column)
-		}
-	} else if p.Instance != "" {
+// subject returns the beginning of a problem's line: the position, or the file and
+// the instance if the line is unknown.
+func subject(e entry) string {
+	at := e.Position.String()
+	if e.Position.Line == 0 && e.Instance != "" {
 		if at != "" {
 			at += ": "
 		}
-		at += p.Instance
+		at += e.Instance
 	}
 	return oneLine(at)
 }
 
-// sentence is a problem without its place and severity, on one line.
-func sentence(p Problem) string {
-	path, message, hint, ruleAt := parts(p)
+// sentence returns a problem without position and severity, on one line.
+func sentence(e entry) string {
+	path, message, hint, ruleAt := parts(e)
 	return path + message + hint + ruleAt
 }
 
-func parts(p Problem) (path, message, hint, ruleAt string) {
-	if p.Path != "" {
-		path = oneLine(p.Path) + ": "
+// parts returns the parts of a problem's line, escaped and with punctuation.
+// Parts that the problem does not have are empty.
+func parts(e entry) (path, message, hint, ruleAt string) {
+	if e.Path != "" {
+		path = oneLine(e.Path) + ": "
 	}
-	if p.Hint != "" {
-		hint = "; " + oneLine(p.Hint)
+	if e.Hint != "" {
+		hint = "; " + oneLine(e.Hint)
 	}
-	if p.RuleAt != "" {
-		ruleAt = " (" + oneLine(p.RuleAt) + ")"
+	if e.ruleAt != "" {
+		ruleAt = " (" + oneLine(e.ruleAt) + ")"
 	}
-	return path, oneLine(p.Message), hint, ruleAt
+	return path, oneLine(e.Message), hint, ruleAt
 }
 
-// oneLine is text that can't break its line.
+// oneLine escapes everything that could break a line.
 func oneLine(s string) string { return source.Escape(s, "") }
