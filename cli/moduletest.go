@@ -80,7 +80,7 @@ func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*modulet
 		}
 	}()
 	for _, dir := range dirs {
-		m, err := guard(ctx, o.limits(), moduleSubject(dir), func() (*moduletest.Module, error) { return moduletest.Open(dir) })
+		m, err := guard(ctx, o.limits(), o.moduleSubject(ctx, dir), func() (*moduletest.Module, error) { return moduletest.Open(ctx, o.modules, dir) })
 		if err != nil {
 			return nil, err
 		}

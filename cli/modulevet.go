@@ -126,7 +126,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, s streams, schemas *kinds
 		}
 	}
 	for _, ref := range o.policies {
-		policy, err := guard(ctx, o.limits(), moduleSubject(ref), func() (*render.Policy, error) { return openPolicy(ref) })
+		policy, err := guard(ctx, o.limits(), o.moduleSubject(ctx, ref), func() (*render.Policy, error) { return o.openPolicy(ctx, ref) })
 		if err != nil {
 			return sum, err
 		}

@@ -74,13 +74,15 @@ func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input
 		return sum, err
 	}
 	opts := render.Options{AllowSecrets: f.allowSecrets, Check: f.check}
-	opts.Policies, err = render.Map(ctx, f.limits(), f.policies, moduleSubject, openPolicy)
+	opts.Policies, err = render.Map(ctx, f.limits(), f.policies,
+		func(arg string) render.Subject { return f.moduleSubject(ctx, arg) },
+		func(arg string) (*render.Policy, error) { return f.openPolicy(ctx, arg) })
 	if err != nil {
 		return sum, err
 	}
 	jobs := func(yield func(render.Job[rendered[T]]) bool) {
 		for in := range found {
-			if !yield(job(in, catalog, f.namespace, value)) {
+			if !yield(job(ctx, in, catalog, f.namespace, value)) {
 				return
 			}
 		}
@@ -104,12 +106,12 @@ func renderEach[T any](ctx context.Context, f *renderFlags, found iter.Seq[input
 	return sum, nil
 }
 
-func job[T any](in input, c *catalog, namespace string, value func(render.Result) (T, problem.List)) render.Job[rendered[T]] {
+func job[T any](ctx context.Context, in input, c *catalog, namespace string, value func(render.Result) (T, problem.List)) render.Job[rendered[T]] {
 	subject := render.Named(in.file)
 	if in.instance != nil {
 		subject.Name = in.instance.Pos().String() + ": " + in.instance.String()
 		subject.Files = func() []*ast.File {
-			p, err := c.find(in.instance)
+			p, err := c.find(ctx, in.instance)
 			if err != nil {
 				return nil // then nothing was evaluated
 			}
@@ -121,7 +123,7 @@ func job[T any](in input, c *catalog, namespace string, value func(render.Result
 		if in.instance == nil {
 			return out
 		}
-		p, err := c.find(in.instance)
+		p, err := c.find(ctx, in.instance)
 		if err != nil {
 			out.problems = append(out.problems, problemsOf(err)...)
 			return out
@@ -166,23 +168,24 @@ func duplicate(in *render.Instance, first map[string]problem.Position) problem.L
 	return nil
 }
 
-// moduleSubject is the module that a reference names as the subject of an evaluation.
-func moduleSubject(arg string) render.Subject {
+// moduleSubject returns the subject of evaluations of the module that arg refers to.
+func (f *limitFlags) moduleSubject(ctx context.Context, arg string) render.Subject {
 	return render.Subject{Name: arg, Files: func() []*ast.File {
 		ref, err := modules.ParseRef(arg)
 		if err != nil {
 			return nil
 		}
-		return moduleFiles(ref, "")
+		return moduleFiles(ctx, f.modules, ref, "")
 	}}
 }
 
-func openPolicy(arg string) (*render.Policy, error) {
+// openPolicy loads the policy module that arg refers to.
+func (f *limitFlags) openPolicy(ctx context.Context, arg string) (*render.Policy, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {
 		return nil, err
 	}
-	return loadPolicy(ref, "")
+	return loadPolicy(ctx, f.modules, ref, "")
 }
 
 // checks gathers what was looked at and what was found.

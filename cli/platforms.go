@@ -30,6 +30,8 @@ type platformFlags struct {
 type limitFlags struct {
 	timeout time.Duration
 	memory  int
+	// modules opens the modules of the command, each once.
+	modules *modules.Opener
 }
 
 func (f *platformFlags) add(cmd *cobra.Command) {
@@ -41,6 +43,7 @@ func (f *platformFlags) add(cmd *cobra.Command) {
 }
 
 func (f *limitFlags) add(cmd *cobra.Command) {
+	f.modules = &modules.Opener{}
 	fl := cmd.Flags()
 	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "end the evaluation of one instance or module after this time; 0 means never")
 	fl.IntVar(&f.memory, "eval-memory", 1024, "end an evaluation that brings the process's memory over this many MiB; 0 means never")
@@ -69,7 +72,8 @@ func completePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellC
 // catalog finds the platform of an instance: among those given, then among the
 // embedded ones, which are loaded when they are wanted.
 type catalog struct {
-	given []*render.Platform
+	given   []*render.Platform
+	modules *modules.Opener
 
 	mu       sync.Mutex
 	embedded map[string]*render.Platform
@@ -82,17 +86,19 @@ func (f *platformFlags) open(ctx context.Context) (*catalog, error) {
 		if slices.Contains(f.platforms[:i], arg) {
 			continue // completion gives every flag twice
 		}
-		ts, err := transforms(arg)
+		ts, err := transforms(f.modules, arg)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, ts...)
 	}
-	platforms, err := render.Map(ctx, f.limits(), all, transform.subject, transform.load)
+	platforms, err := render.Map(ctx, f.limits(), all,
+		func(t transform) render.Subject { return t.subject(ctx) },
+		func(t transform) (*render.Platform, error) { return t.load(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	c := &catalog{}
+	c := &catalog{modules: f.modules}
 	for _, p := range platforms {
 		if err := c.add(p); err != nil {
 			return nil, err
@@ -125,8 +131,8 @@ func (c *catalog) add(p *render.Platform) error {
 }
 
 // find gives the platform of an instance.
-func (c *catalog) find(in *render.Instance) (*render.Platform, error) {
-	p, err := c.lookup(in.Group(), in.Kind)
+func (c *catalog) find(ctx context.Context, in *render.Instance) (*render.Platform, error) {
+	p, err := c.lookup(ctx, in.Group(), in.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +140,7 @@ func (c *catalog) find(in *render.Instance) (*render.Platform, error) {
 		return nil, problem.List{{
 			Position: in.Pos(), Rule: problem.RulePlatform, Instance: in.String(),
 			Message: fmt.Sprintf("no platform for %s %s", in.APIVersion, in.Kind),
-			Hint:    "there are: " + strings.Join(c.kinds(), ", "),
+			Hint:    "there are: " + strings.Join(c.kinds(ctx), ", "),
 		}}
 	}
 	if !p.Serves(in.Version()) {
@@ -147,7 +153,7 @@ func (c *catalog) find(in *render.Instance) (*render.Platform, error) {
 	return p, nil
 }
 
-func (c *catalog) lookup(group, kind string) (*render.Platform, error) {
+func (c *catalog) lookup(ctx context.Context, group, kind string) (*render.Platform, error) {
 	for _, p := range c.given {
 		if p.Group == group && p.Kind == kind {
 			return p, nil
@@ -157,20 +163,20 @@ func (c *catalog) lookup(group, kind string) (*render.Platform, error) {
 	if group != v1alpha1.DefaultGroup || !slices.Contains(modules.Embedded(), name) {
 		return nil, nil
 	}
-	p, err := c.embeddedPlatform(name)
+	p, err := c.embeddedPlatform(ctx, name)
 	if err != nil || p.Group != group || p.Kind != kind {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (c *catalog) embeddedPlatform(name string) (*render.Platform, error) {
+func (c *catalog) embeddedPlatform(ctx context.Context, name string) (*render.Platform, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.embedded[name]; p != nil {
 		return p, nil
 	}
-	p, err := moduleTransform(v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}).load()
+	p, err := moduleTransform(c.modules, v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}).load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +188,13 @@ func (c *catalog) embeddedPlatform(name string) (*render.Platform, error) {
 }
 
 // kinds lists what there is, for errors and completion.
-func (c *catalog) kinds() []string {
+func (c *catalog) kinds(ctx context.Context) []string {
 	var kinds []string
 	for _, p := range c.given {
 		kinds = append(kinds, p.GroupKind())
 	}
 	for _, name := range modules.Embedded() {
-		if p, err := c.embeddedPlatform(name); err == nil && !slices.Contains(kinds, p.GroupKind()) {
+		if p, err := c.embeddedPlatform(ctx, name); err == nil && !slices.Contains(kinds, p.GroupKind()) {
 			kinds = append(kinds, p.GroupKind())
 		}
 	}
@@ -202,11 +208,12 @@ type transform struct {
 	spec v1alpha1.TransformSpec
 	// from is how messages call it, base the directory that paths in it start from.
 	from, base string
+	modules    *modules.Opener
 }
 
 // moduleTransform stands for a module that is given without a Transform.
-func moduleTransform(ref v1alpha1.CueRef) transform {
-	t := transform{spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
+func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
+	t := transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
 	if ref.Type == v1alpha1.CueRefEmbedded {
 		t.from = "embedded:" + ref.Ref
 	}
@@ -214,20 +221,20 @@ func moduleTransform(ref v1alpha1.CueRef) transform {
 }
 
 // transforms reads what one --platform stands for.
-func transforms(arg string) ([]transform, error) {
+func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {
 		return nil, err
 	}
 	if ref.Type != v1alpha1.CueRefPath {
-		return []transform{moduleTransform(ref)}, nil
+		return []transform{moduleTransform(opener, ref)}, nil
 	}
 	info, err := os.Stat(arg)
 	if err != nil {
 		return nil, ioError(err)
 	}
 	if !info.IsDir() {
-		return readTransforms(arg)
+		return readTransforms(opener, arg)
 	}
 	entries, err := os.ReadDir(arg)
 	if err != nil {
@@ -236,14 +243,14 @@ func transforms(arg string) ([]transform, error) {
 	var all []transform
 	for _, e := range entries {
 		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") {
-			return []transform{moduleTransform(ref)}, nil
+			return []transform{moduleTransform(opener, ref)}, nil
 		}
 	}
 	for _, e := range entries {
 		if e.IsDir() || !isYAML(e.Name()) {
 			continue
 		}
-		ts, err := readTransforms(filepath.Join(arg, e.Name()))
+		ts, err := readTransforms(opener, filepath.Join(arg, e.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +271,7 @@ func isYAML(name string) bool {
 }
 
 // readTransforms reads the Transforms of one file.
-func readTransforms(file string) ([]transform, error) {
+func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
 	data, err := readFile(file)
 	if err != nil {
 		return nil, err
@@ -286,14 +293,14 @@ func readTransforms(file string) ([]transform, error) {
 		if t.Name == "" {
 			return nil, doc.Problem(fmt.Errorf("metadata.name: missing"))
 		}
-		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, base: filepath.Dir(file)})
+		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, base: filepath.Dir(file), modules: opener})
 	}
 	return all, nil
 }
 
 // load opens and evaluates the module of a Transform, and its policies.
-func (t transform) load() (*render.Platform, error) {
-	m, name, err := loadModule(t.spec.CueRef, t.base)
+func (t transform) load(ctx context.Context) (*render.Platform, error) {
+	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.base)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +313,7 @@ func (t transform) load() (*render.Platform, error) {
 	}
 	p.From = t.from
 	for _, ref := range t.spec.Policies {
-		policy, err := loadPolicy(ref, t.base)
+		policy, err := loadPolicy(ctx, t.modules, ref, t.base)
 		if err != nil {
 			return nil, err
 		}
@@ -316,45 +323,45 @@ func (t transform) load() (*render.Platform, error) {
 }
 
 // subject is the Transform as the subject of an evaluation.
-func (t transform) subject() render.Subject {
+func (t transform) subject(ctx context.Context) render.Subject {
 	return render.Subject{Name: t.from, Files: func() []*ast.File {
-		files := moduleFiles(t.spec.CueRef, t.base)
+		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.base)
 		for _, ref := range t.spec.Policies {
-			files = append(files, moduleFiles(ref, t.base)...)
+			files = append(files, moduleFiles(ctx, t.modules, ref, t.base)...)
 		}
 		return files
 	}}
 }
 
-func loadModule(ref v1alpha1.CueRef, base string) (*render.Module, string, error) {
-	files, err := modules.Open(ref, base)
+// loadModule opens and loads the module that ref refers to, and returns it with
+// its default name. base is the directory that relative paths start from.
+func loadModule(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) (*render.Module, string, error) {
+	files, err := opener.Open(ctx, ref, modules.Options{BaseDir: base})
 	if err != nil {
 		return nil, "", err
 	}
 	m, err := render.Load(sourceOf(files))
-	if cerr := files.Close(); err == nil {
-		err = cerr
-	}
 	return m, files.Name, err
 }
 
-// moduleFiles are the files of a module that may not be fit to be evaluated.
-func moduleFiles(ref v1alpha1.CueRef, base string) []*ast.File {
-	files, err := modules.Open(ref, base)
+// moduleFiles returns the parsed files of a module whose evaluation was stopped,
+// for an explanation of the cause. It does not evaluate the module, and returns
+// nil if the module cannot be opened.
+func moduleFiles(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) []*ast.File {
+	files, err := opener.Open(ctx, ref, modules.Options{BaseDir: base})
 	if err != nil {
-		return nil // it is there no more
+		return nil // loading the module reports the error
 	}
-	parsed := sourceOf(files).Files()
-	_ = files.Close() // it was only read
-	return parsed
+	return sourceOf(files).Files()
 }
 
 func sourceOf(f *modules.Files) render.Source {
 	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version}
 }
 
-func loadPolicy(ref v1alpha1.CueRef, base string) (*render.Policy, error) {
-	m, _, err := loadModule(ref, base)
+// loadPolicy opens and loads a policy module.
+func loadPolicy(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) (*render.Policy, error) {
+	m, _, err := loadModule(ctx, opener, ref, base)
 	if err != nil {
 		return nil, err
 	}

@@ -8,16 +8,19 @@ import (
 	"strings"
 )
 
+// platforms contains the CUE files of the embedded modules, without their test
+// cases: one directory platform/NAME per module.
+//
 //go:embed platform/*/*.cue
 var platforms embed.FS
 
-// Embedded lists the modules that come with the program. A module's name is its
-// kind in lower case, so that an instance's kind tells which one to load.
+// Embedded returns the names of the modules that are compiled into the program,
+// sorted. The name of an embedded module is its kind in lower case, so the kind
+// of an instance is enough to find its module.
 func Embedded() []string {
 	entries, err := platforms.ReadDir("platform")
 	if err != nil {
-		// The directory is part of the program.
-		panic(err)
+		panic(err) // cannot happen: the directory is compiled in
 	}
 	var names []string
 	for _, e := range entries {
@@ -26,6 +29,7 @@ func Embedded() []string {
 	return names
 }
 
+// openEmbedded opens the embedded module with the given name.
 func openEmbedded(name string) (*Files, error) {
 	names := Embedded()
 	if !slices.Contains(names, name) {
@@ -35,5 +39,5 @@ func openEmbedded(name string) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Files{FS: sub, Dir: ".", Name: name, Ref: "embedded:" + name, show: name}, nil
+	return &Files{FS: sub, Dir: ".", Name: name, Ref: "embedded:" + name, display: name}, nil
 }

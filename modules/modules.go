@@ -1,10 +1,16 @@
-// Package modules turns a reference to a platform module into files: an fs.FS
-// that holds the module and nothing else. [ParseRef] reads what a user writes,
-// [Open] finds the files; each kind of source has a file of its own. What the
-// files mean is not this package's business.
+// Package modules finds the files of platform modules.
+//
+// [ParseRef] parses the reference that a user writes, such as ./shop or
+// embedded:webservice. [Open] is the only door to the files: it returns them as
+// an fs.FS that contains the module and nothing else. Every kind of source has a
+// file of its own (embedded.go, path.go). [Opener] opens each module once, for
+// programs that need the same module several times.
+//
+// The package does not parse or evaluate CUE; package render does that.
 package modules
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,84 +19,136 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Files is a module that was found. Close it when the module is loaded.
+// Files is an opened module. It holds no resources of the operating system, so
+// there is nothing to close, and any number of goroutines may use it.
 type Files struct {
-	// FS has the module's root as its root, and no way out of it.
+	// FS is the module: its root is the module's root, and no name leads out of
+	// it. It also implements the interfaces that CUE's loader needs, such as
+	// fs.ReadFileFS and fs.ReadDirFS.
 	FS fs.FS
-	// Dir is the package's directory in FS, slash-separated.
+	// Dir is the directory of the package in FS, slash-separated.
 	Dir string
-	// Name is what the module is called where nothing else names it.
+	// Name is the module's default name: the name of its directory, or the name
+	// of the embedded module.
 	Name string
-	// Ref is what the user wrote, or would have written.
+	// Ref is the reference in the form in which a user writes it.
 	Ref string
-	// Version is set where the source has versions.
+	// Version is the module's version, or "" for sources without versions.
 	Version string
 
-	show  string
-	close func() error
+	// display is the user's name for the root of FS; "" and "." mean that names
+	// in FS are shown as they are.
+	display string
 }
 
-// Show gives a file of FS, slash-separated, the name that the user knows it by.
+// Show returns the name by which the user knows a file of FS. file is
+// slash-separated.
 func (f *Files) Show(file string) string {
 	file = strings.TrimPrefix(file, "/")
-	if f.show == "" || f.show == "." {
+	if f.display == "" || f.display == "." {
 		return file
 	}
-	return strings.TrimSuffix(f.show, "/") + "/" + file
+	return strings.TrimSuffix(f.display, "/") + "/" + file
 }
 
-// Close lets go of what the source held open.
-func (f *Files) Close() error {
-	if f.close == nil {
-		return nil
+// Options configure [Open]. The zero value opens embedded modules, and path
+// modules relative to the working directory.
+//
+// The options that only remote sources need are declared here because Open is
+// the door for them as well. No remote source is implemented yet, so Open
+// returns an error if one of them is set: a digest that nothing verifies must
+// not look as if it had been verified.
+type Options struct {
+	// BaseDir is the directory that relative path references start from: the
+	// directory of the file that contains the reference. "" is the working
+	// directory.
+	BaseDir string
+
+	// CacheDir is the directory for downloaded modules. Not implemented.
+	CacheDir string
+	// Credentials is a file with registry credentials, in Docker's config.json
+	// format. Not implemented.
+	Credentials string
+	// Digest is the digest that the content must have, as "sha256:HEX". Not
+	// implemented.
+	Digest string
+	// PullSecret is the name of a Secret with registry credentials. Not
+	// implemented.
+	PullSecret string
+}
+
+// unsupported returns an error if an option is set that no source implements.
+func (o Options) unsupported() error {
+	for _, option := range []struct{ name, value string }{
+		{"CacheDir", o.CacheDir},
+		{"Credentials", o.Credentials},
+		{"Digest", o.Digest},
+		{"PullSecret", o.PullSecret},
+	} {
+		if option.value != "" {
+			return fmt.Errorf("module option %s is not supported", option.name)
+		}
 	}
-	return f.close()
+	return nil
 }
 
-// UnsupportedError says that a reference is of a kind that can't be opened here.
+// UnsupportedError reports a known kind of source that [Open] cannot open yet.
 type UnsupportedError struct{ Type v1alpha1.CueRefType }
 
 func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("module source %q is not supported; path and embedded are", e.Type)
 }
 
-// prefixes of references as users write them.
-var prefixes = []struct {
-	prefix string
-	typ    v1alpha1.CueRefType
+// refPrefixes maps the prefixes of references to their source types. A
+// reference without one of them is a path.
+var refPrefixes = []struct {
+	prefix     string
+	sourceType v1alpha1.CueRefType
 }{
 	{"embedded:", v1alpha1.CueRefEmbedded},
 	{"oci://", v1alpha1.CueRefOCI},
 	{"git::", v1alpha1.CueRefGit},
 }
 
-// ParseRef reads a module reference: embedded:NAME, oci://…, git::…, or a
-// directory.
+// ParseRef parses a module reference: embedded:NAME, oci://ADDRESS,
+// git::ADDRESS, or a directory. It accepts references that [Open] does not
+// support.
 func ParseRef(s string) (v1alpha1.CueRef, error) {
 	if s == "" {
 		return v1alpha1.CueRef{}, errors.New("empty module reference")
 	}
-	for _, p := range prefixes {
+	for _, p := range refPrefixes {
 		if rest, ok := strings.CutPrefix(s, p.prefix); ok {
-			if p.typ != v1alpha1.CueRefEmbedded {
-				rest = s
+			if p.sourceType != v1alpha1.CueRefEmbedded {
+				rest = s // the prefix is part of an OCI or git address
 			}
-			return v1alpha1.CueRef{Type: p.typ, Ref: rest}, nil
+			return v1alpha1.CueRef{Type: p.sourceType, Ref: rest}, nil
 		}
 	}
 	return v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: s}, nil
 }
 
-// Open finds a module. Paths are relative to base, which is the directory of
-// the file that holds the reference, or "" for the working directory.
-func Open(ref v1alpha1.CueRef, base string) (*Files, error) {
+// Open finds the module that ref refers to. It returns an [UnsupportedError] for
+// source types that are not implemented yet.
+//
+// ctx bounds the time for opening; it does not bound later reads from the
+// returned files.
+func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	switch ref.Type {
-	case v1alpha1.CueRefEmbedded:
-		return openEmbedded(ref.Ref)
-	case v1alpha1.CueRefPath:
-		return openPath(ref, base)
+	case v1alpha1.CueRefEmbedded, v1alpha1.CueRefPath:
 	case v1alpha1.CueRefOCI, v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
 		return nil, &UnsupportedError{ref.Type}
+	default:
+		return nil, fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
 	}
-	return nil, fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
+	if err := o.unsupported(); err != nil {
+		return nil, err
+	}
+	if ref.Type == v1alpha1.CueRefEmbedded {
+		return openEmbedded(ref.Ref)
+	}
+	return openPath(ref, o.BaseDir)
 }

@@ -12,16 +12,18 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// maxFile bounds one file of a module, in bytes: more is not CUE that somebody wrote.
-const maxFile = 8 << 20
+// maxFileSize is the size limit for one file of a module, in bytes. Hand-written
+// CUE is far smaller; the limit keeps a wrong path from filling the memory.
+const maxFileSize = 8 << 20
 
-// openPath finds a module on disk. Its root is the nearest directory upwards
-// that holds cue.mod, else the directory itself. Symbolic links are followed
-// only inside the root.
-func openPath(ref v1alpha1.CueRef, base string) (*Files, error) {
+// openPath opens a module on disk. The module's root is the nearest directory
+// at or above the package's directory that contains cue.mod; without a cue.mod
+// it is the package's directory. Symbolic links are followed only if they stay
+// inside the root.
+func openPath(ref v1alpha1.CueRef, baseDir string) (*Files, error) {
 	shown := filepath.Join(ref.Ref, ref.Path)
-	if base != "" && !filepath.IsAbs(shown) {
-		shown = filepath.Join(base, shown)
+	if baseDir != "" && !filepath.IsAbs(shown) {
+		shown = filepath.Join(baseDir, shown)
 	}
 	dir, err := filepath.Abs(shown)
 	if err != nil {
@@ -29,39 +31,44 @@ func openPath(ref v1alpha1.CueRef, base string) (*Files, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, cause(err))
+		return nil, fmt.Errorf("%s: %w", shown, withoutPath(err))
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: not a directory", shown)
 	}
 	rootDir := moduleRoot(dir)
-	sub, err := filepath.Rel(rootDir, dir)
+	packageDir, err := filepath.Rel(rootDir, dir)
 	if err != nil {
 		return nil, err
 	}
+	// Opening the root here reports missing permissions once and for the
+	// directory, rather than for the first file that is read.
 	root, err := os.OpenRoot(rootDir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, cause(err))
+		return nil, fmt.Errorf("%s: %w", shown, withoutPath(err))
 	}
-	// Shown names start like what the user wrote: the way from there to the
-	// root is as many levels up as the package lies below it.
-	showRoot := shown
-	if sub != "." {
-		up := strings.Repeat("../", strings.Count(filepath.ToSlash(sub), "/")+1)
-		showRoot = filepath.Join(shown, filepath.FromSlash(up))
+	if err := root.Close(); err != nil {
+		return nil, err
+	}
+	// Shown names start with the text that the user wrote. The root is as many
+	// levels above it as packageDir has elements.
+	display := shown
+	if packageDir != "." {
+		up := strings.Repeat("../", strings.Count(filepath.ToSlash(packageDir), "/")+1)
+		display = filepath.Join(shown, filepath.FromSlash(up))
 	}
 	return &Files{
-		FS:    boundedFS{root.FS().(rootFS)},
-		Dir:   filepath.ToSlash(sub),
-		Name:  filepath.Base(dir),
-		Ref:   shown,
-		show:  filepath.ToSlash(showRoot),
-		close: root.Close,
+		FS:      moduleFS{dir: rootDir},
+		Dir:     filepath.ToSlash(packageDir),
+		Name:    filepath.Base(dir),
+		Ref:     shown,
+		display: filepath.ToSlash(display),
 	}, nil
 }
 
-// cause leaves out the operation and path that the message has already.
-func cause(err error) error {
+// withoutPath returns the cause of a *fs.PathError, for messages that already
+// name the file.
+func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -69,6 +76,8 @@ func cause(err error) error {
 	return err
 }
 
+// moduleRoot returns the nearest directory at or above dir that contains
+// cue.mod, or dir if there is none.
 func moduleRoot(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if info, err := os.Stat(filepath.Join(d, "cue.mod")); err == nil && info.IsDir() {
@@ -80,6 +89,12 @@ func moduleRoot(dir string) string {
 	}
 }
 
+// moduleFS is the file system below dir. It opens dir for every operation
+// rather than keeping a descriptor, so that a module needs no Close. Links that
+// leave dir and files over [maxFileSize] are errors.
+type moduleFS struct{ dir string }
+
+// rootFS is the file system of an os.Root.
 type rootFS interface {
 	fs.FS
 	fs.StatFS
@@ -88,46 +103,80 @@ type rootFS interface {
 	fs.ReadLinkFS
 }
 
-// boundedFS refuses links that leave the root and files of absurd size, in
-// words that say so.
-type boundedFS struct{ rootFS }
-
-func (b boundedFS) ReadFile(name string) ([]byte, error) {
-	info, err := b.Stat(name)
+// within calls use with the file system of an os.Root for m, and closes the root.
+func within[T any](m moduleFS, use func(rootFS) (T, error)) (T, error) {
+	root, err := os.OpenRoot(m.dir)
 	if err != nil {
-		return nil, err
+		var none T
+		return none, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	}
-	if info.Size() > maxFile {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxFile>>20)}
-	}
-	data, err := b.rootFS.ReadFile(name)
-	return data, b.explain(name, err)
+	defer root.Close() // it is only used for reading
+	return use(root.FS().(rootFS))
 }
 
-func (b boundedFS) Stat(name string) (fs.FileInfo, error) {
-	info, err := b.rootFS.Stat(name)
-	return info, b.explain(name, err)
+// Open implements fs.FS. The file stays valid until the caller closes it.
+func (m moduleFS) Open(name string) (fs.File, error) {
+	return within(m, func(files rootFS) (fs.File, error) { return files.Open(name) })
 }
 
-func (b boundedFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	entries, err := b.rootFS.ReadDir(name)
-	return entries, b.explain(name, err)
+// ReadFile implements fs.ReadFileFS.
+func (m moduleFS) ReadFile(name string) ([]byte, error) {
+	return within(m, func(files rootFS) ([]byte, error) {
+		info, err := files.Stat(name)
+		switch {
+		case err != nil:
+			return nil, nameEscapingLink(files, name, err)
+		case !info.Mode().IsRegular():
+			return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+		case info.Size() > maxFileSize:
+			return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxFileSize>>20)}
+		}
+		data, err := files.ReadFile(name)
+		return data, nameEscapingLink(files, name, err)
+	})
 }
 
-// Glob is here for the interface that the CUE loader asks for.
-func (b boundedFS) Glob(pattern string) ([]string, error) { return fs.Glob(b.rootFS, pattern) }
+// Stat implements fs.StatFS.
+func (m moduleFS) Stat(name string) (fs.FileInfo, error) {
+	return within(m, func(files rootFS) (fs.FileInfo, error) {
+		info, err := files.Stat(name)
+		return info, nameEscapingLink(files, name, err)
+	})
+}
 
-// explain names a link that leaves the module, which os.Root only hints at.
-func (b boundedFS) explain(name string, err error) error {
+// ReadDir implements fs.ReadDirFS.
+func (m moduleFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	return within(m, func(files rootFS) ([]fs.DirEntry, error) {
+		entries, err := files.ReadDir(name)
+		return entries, nameEscapingLink(files, name, err)
+	})
+}
+
+// Lstat implements fs.ReadLinkFS.
+func (m moduleFS) Lstat(name string) (fs.FileInfo, error) {
+	return within(m, func(files rootFS) (fs.FileInfo, error) { return files.Lstat(name) })
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (m moduleFS) ReadLink(name string) (string, error) {
+	return within(m, func(files rootFS) (string, error) { return files.ReadLink(name) })
+}
+
+// Glob implements fs.GlobFS, which CUE's loader requires.
+func (m moduleFS) Glob(pattern string) ([]string, error) {
+	return within(m, func(files rootFS) ([]string, error) { return fs.Glob(files, pattern) })
+}
+
+// nameEscapingLink returns an error that names the symbolic link in name that
+// leaves the root, because the error of os.Root does not name it. It returns err
+// unchanged if it is nil, if the file does not exist, or if name has no link.
+func nameEscapingLink(files rootFS, name string, err error) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for p := path.Clean(name); p != "." && p != "/"; p = path.Dir(p) {
-		if to, lerr := b.ReadLink(p); lerr == nil {
-			return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("link %s to %s leaves the module", p, to)}
+		if target, linkErr := files.ReadLink(p); linkErr == nil {
+			return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("link %s to %s leaves the module", p, target)}
 		}
 	}
 	return err

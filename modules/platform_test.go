@@ -40,11 +40,10 @@ func dirs(t *testing.T) []string {
 // platform loads a module, named as its directory or as the Transform says.
 func platform(t *testing.T, ref v1alpha1.CueRef, base, name string, spec v1alpha1.TransformSpec) *render.Platform {
 	t.Helper()
-	files, err := modules.Open(ref, base)
+	files, err := modules.Open(t.Context(), ref, modules.Options{BaseDir: base})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer files.Close()
 	m, err := render.Load(render.Source{FS: files.FS, Dir: files.Dir, Show: files.Show, Ref: files.Ref})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +174,7 @@ func TestNames(t *testing.T) {
 		if p := platform(t, ref, "", "", v1alpha1.TransformSpec{}); strings.ToLower(p.Kind) != name {
 			t.Errorf("embedded:%s has kind %s", name, p.Kind)
 		}
-		files, err := modules.Open(ref, "")
+		files, err := modules.Open(t.Context(), ref, modules.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

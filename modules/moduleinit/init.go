@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
@@ -137,7 +138,7 @@ func write(dir, name string) error {
 
 // goldens renders the cases.
 func goldens(ctx context.Context, dir string, o moduletest.Options) error {
-	m, err := moduletest.Open(dir)
+	m, err := moduletest.Open(ctx, &modules.Opener{}, dir)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package moduletest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +47,7 @@ type Case struct {
 
 // Open loads a module and reads its cases. What is wrong with the module itself
 // is an error of [render.Problems].
-func Open(dir string) (*Module, error) {
+func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, pathError(dir, err)
@@ -55,11 +56,10 @@ func Open(dir string) (*Module, error) {
 		return nil, fmt.Errorf("%s: not a directory", dir)
 	}
 	m := &Module{Dir: filepath.ToSlash(filepath.Clean(dir))}
-	if m.files, err = modules.Open(v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, ""); err != nil {
+	if m.files, err = opener.Open(ctx, v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, modules.Options{}); err != nil {
 		return nil, err
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
-		m.files.Close() // it was only read
 		return nil, pathError(dir, err)
 	}
 	if m.platform, err = m.load(nil, m.files.Show); err == nil {
@@ -78,7 +78,7 @@ func Open(dir string) (*Module, error) {
 }
 
 // Close lets go of the module's files.
-func (m *Module) Close() error { return errors.Join(m.root.Close(), m.files.Close()) }
+func (m *Module) Close() error { return m.root.Close() }
 
 // showFromCase names a file of the module as a case sees it: ../../render.cue.
 func (m *Module) showFromCase(file string) string {

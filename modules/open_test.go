@@ -1,0 +1,106 @@
+package modules_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/modules"
+)
+
+// TestOpenErrors covers the references and options that Open refuses.
+func TestOpenErrors(t *testing.T) {
+	embedded := v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice"}
+	for _, test := range []struct {
+		ref     v1alpha1.CueRef
+		options modules.Options
+		want    string
+	}{
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci://x"}, modules.Options{}, `module source "oci" is not supported; path and embedded are`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Options{Digest: "sha256:0"}, `module source "git" is not supported; path and embedded are`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "x"}, modules.Options{}, `module source "configmap" is not supported; path and embedded are`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: "x"}, modules.Options{}, `module source "inline" is not supported; path and embedded are`},
+		{v1alpha1.CueRef{Type: "ftp"}, modules.Options{}, `unknown module source "ftp"; known: embedded, oci, git, configmap, inline, path`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "shop"}, modules.Options{}, `no embedded module "shop"; there are: application, backup, database, webservice`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "none"}, modules.Options{BaseDir: "platform"}, `platform/none: no such file or directory`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "modules.go"}, modules.Options{}, `modules.go: not a directory`},
+		{embedded, modules.Options{CacheDir: "x"}, `module option CacheDir is not supported`},
+		{embedded, modules.Options{Credentials: "x"}, `module option Credentials is not supported`},
+		{embedded, modules.Options{Digest: "x"}, `module option Digest is not supported`},
+		{embedded, modules.Options{PullSecret: "x"}, `module option PullSecret is not supported`},
+	} {
+		_, err := modules.Open(t.Context(), test.ref, test.options)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%v, %+v: %v, want %s", test.ref, test.options, err, test.want)
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := modules.Open(cancelled, embedded, modules.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestOpener checks that the same reference is opened once, that different base
+// directories are different modules, and that errors are not remembered.
+func TestOpener(t *testing.T) {
+	var opener modules.Opener
+	open := func(ref, base string) (*modules.Files, error) {
+		return opener.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: ref}, modules.Options{BaseDir: base})
+	}
+	dir := t.TempDir()
+	if _, err := open("shop", dir); err == nil {
+		t.Fatal("opened a directory that does not exist")
+	}
+	for _, d := range []string{filepath.Join(dir, "shop"), filepath.Join(dir, "other", "shop")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := open("shop", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := open("shop", dir); err != nil || again != first {
+		t.Errorf("second Open: %p, %v, want %p", again, err, first)
+	}
+	if other, err := open("shop", filepath.Join(dir, "other")); err != nil || other == first {
+		t.Errorf("Open below other: %p, %v", other, err)
+	}
+}
+
+// TestEscapingLink checks that a link out of the module is an error that names
+// the link, and that a link inside the module is followed.
+func TestEscapingLink(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret.cue")
+	shop := filepath.Join(dir, "shop")
+	if err := os.MkdirAll(shop, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, data := range map[string]string{secret: "package secret", filepath.Join(shop, "a.cue"): "package shop"} {
+		if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"out.cue": "../secret.cue", "in.cue": "a.cue"} {
+		if err := os.Symlink(target, filepath.Join(shop, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	files, err := modules.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: shop}, modules.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := fs.ReadFile(files.FS, "in.cue"); err != nil || string(data) != "package shop" {
+		t.Errorf("in.cue: %q, %v", data, err)
+	}
+	if _, err := fs.ReadFile(files.FS, "out.cue"); err == nil || !strings.Contains(err.Error(), "link out.cue to ../secret.cue leaves the module") {
+		t.Errorf("out.cue: %v", err)
+	}
+}
