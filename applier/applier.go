@@ -62,11 +62,11 @@ type Result struct {
 	// the objects that left it.
 	Statuses []engine.Status
 	// Outputs are those that could be told; Unknown says why the others couldn't.
-	Outputs map[string]any
-	Unknown map[string]error
-	// Trouble is what kept the run from asking the cluster when it ended, nil if
+	Outputs      map[string]any
+	OutputErrors map[string]error
+	// RequestError is what kept the run from asking the cluster when it ended, nil if
 	// nothing did.
-	Trouble error
+	RequestError error
 }
 
 // Errors that end a run before it is complete. The result says where it stood.
@@ -85,9 +85,9 @@ func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Optio
 	if err != nil {
 		return nil, err
 	}
-	o.Namespaced, o.Hurry = a.namespaced(ctx), !o.Wait
+	o.Namespaced, o.NoWait = a.namespaced(ctx), !o.Wait
 	if o.Prune {
-		o.Yields = yields(rg, o.Siblings, o.Namespaced)
+		o.HandsOver = yields(rg, o.Siblings, o.Namespaced)
 	}
 	e, err := engine.New(rg, stored, o.Options)
 	if err != nil {

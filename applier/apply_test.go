@@ -165,8 +165,8 @@ outputs:
   leak: {$from: 'secret["da" + "ta"].one'}
 `
 	result := b.complete(b.graph("t", applied))
-	if len(result.Outputs) > 0 || result.Unknown["leak"] == nil {
-		t.Errorf("outputs %v, unknown %v; want no value of a Secret", result.Outputs, result.Unknown)
+	if len(result.Outputs) > 0 || result.OutputErrors["leak"] == nil {
+		t.Errorf("outputs %v, unknown %v; want no value of a Secret", result.Outputs, result.OutputErrors)
 	}
 	b.complete(b.graph("t", strings.Replace(applied, `, two: "2"`, "", 1)))
 	b.wantValue("v1", "Secret", "t", "data", map[string]any{"one": "MQ=="})

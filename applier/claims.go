@@ -31,7 +31,7 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 	for _, rg := range append(stored, siblings...) {
 		inventories = append(inventories, &inventory.Inventory{
 			Owner:   inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},
-			Entries: engine.Listed(rg, a.namespaced(ctx)),
+			Entries: engine.DesiredEntries(rg, a.namespaced(ctx)),
 		})
 	}
 	return inventory.ClaimsOn(owner, inventories), nil
@@ -46,7 +46,7 @@ func yields(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, name
 			continue
 		}
 		keys := map[inventory.Key]bool{}
-		for _, entry := range engine.Listed(other, namespaced) {
+		for _, entry := range engine.DesiredEntries(other, namespaced) {
 			keys[entry.Key] = true
 		}
 		listed[inventory.Owner{Namespace: other.Namespace, Name: v1alpha1.LabelValue(other.Name)}] = keys

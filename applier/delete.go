@@ -27,7 +27,7 @@ func (a *Applier) Delete(ctx context.Context, owner inventory.Owner, o Options) 
 			return nil, err
 		}
 	}
-	o.Hurry = !o.Wait
+	o.NoWait = !o.Wait
 	return a.run(ctx, engine.NewDelete(stored, o.Options), o)
 }
 
@@ -43,7 +43,7 @@ func (a *Applier) recover(ctx context.Context, inv *inventory.Inventory) error {
 		known[entry.Key] = true
 	}
 	for _, obj := range objects {
-		if entry, ok := engine.Recovered(inv.Owner, obj); ok && !known[entry.Key] {
+		if entry, ok := engine.RecoverEntry(inv.Owner, obj); ok && !known[entry.Key] {
 			inv.Entries = append(inv.Entries, entry)
 		}
 	}

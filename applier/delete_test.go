@@ -40,7 +40,7 @@ nodes:
 // with are the options of a bench with a report.
 func (b *bench) with(report func(applier.Event)) applier.Options {
 	o := b.options
-	o.Poll, o.Report = time.Second, report
+	o.PollInterval, o.Report = time.Second, report
 	return o
 }
 

@@ -52,7 +52,7 @@ func benchOn(t testing.TB, c *harness.Cluster, config *rest.Config) *bench {
 	b := &bench{Cluster: c, t: t, applier: &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}}
 	b.options = applier.Options{
 		Options: engine.Options{
-			Prune: true, Explain: 200 * time.Millisecond, Poll: 5 * time.Second,
+			Prune: true, ExplainInterval: 200 * time.Millisecond, PollInterval: 5 * time.Second,
 			Backoff: engine.Backoff{Base: 50 * time.Millisecond, Max: time.Second},
 		},
 		Timeout: time.Minute, Wait: true,
@@ -120,7 +120,7 @@ func (b *bench) show(result *applier.Result) {
 		b.t.Logf("%s %s %s: %s %s %s %s", e.Time.Format("05.000"), e.ID, e.Key, e.Phase, e.Op, e.Reason, e.Message)
 	}
 	if result != nil {
-		b.t.Logf("%s %v %v", result.Phase, result.Outputs, result.Unknown)
+		b.t.Logf("%s %v %v", result.Phase, result.Outputs, result.OutputErrors)
 	}
 }
 

@@ -70,7 +70,7 @@ func insist(ctx context.Context, try func() engine.Outcome) engine.Outcome {
 		select {
 		case <-ctx.Done():
 			return o
-		case <-time.After(max(pause/2+rand.N(pause), f.After)):
+		case <-time.After(max(pause/2+rand.N(pause), f.RetryAfter)):
 		}
 		pause = min(2*pause, longest)
 	}
@@ -79,7 +79,7 @@ func insist(ctx context.Context, try func() engine.Outcome) engine.Outcome {
 
 // essential actions are those without which nothing can be said of any node.
 func essential(a engine.Action) bool {
-	return a.Verb == engine.Survey || a.Verb == engine.Others
+	return a.Verb == engine.Survey || a.Verb == engine.LoadClaims
 }
 
 func (a *Applier) concurrency() int {

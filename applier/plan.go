@@ -14,9 +14,9 @@ import (
 // PlanOptions are those of a plan.
 type PlanOptions struct {
 	engine.Options
-	// Offhand asks the API server for what there is and for nothing more: no dry
+	// NoDryRun asks the API server for what there is and for nothing more: no dry
 	// run is sent, and what would change in an object isn't known.
-	Offhand bool
+	NoDryRun bool
 	// Siblings are graphs that would be applied at the same time, as in [Options].
 	Siblings []*v1alpha1.ResourceGraph
 }
@@ -25,13 +25,13 @@ type PlanOptions struct {
 type Plan struct {
 	Owner inventory.Owner
 	// Nodes are in the order of the graph.
-	Nodes []Planned
-	// Leaving are the objects that left the graph, in the order of their removal.
-	Leaving []Leaving
+	Nodes []PlannedNode
+	// Removals are the objects that left the graph, in the order of their removal.
+	Removals []PlannedRemoval
 }
 
-// Planned is what an apply would do for one node.
-type Planned struct {
+// PlannedNode is what an apply would do for one node.
+type PlannedNode struct {
 	ID      string
 	Key     inventory.Key
 	Version string
@@ -51,15 +51,15 @@ type Planned struct {
 	Unknown []resolve.Unknown
 	// Manager is the field manager of the node.
 	Manager string
-	// Anew says why the object would have to be deleted and made anew.
-	Anew string
+	// RecreateReason says why the object would have to be deleted and made anew.
+	RecreateReason string
 	// Unchecked says why the API server couldn't be asked about the object.
 	Unchecked string
 	// Failure is what the apply would fail of. If it is a conflict, Object is
 	// what would be if the fields were taken.
 	Failure *engine.Failure
-	// Waits says what the apply would wait for before it touches the object.
-	Waits string
+	// WaitReason says what the apply would wait for before it touches the object.
+	WaitReason string
 	// Drift are the fields that others changed since the graph was last applied
 	// as it is now.
 	Drift []engine.Conflict
@@ -67,18 +67,18 @@ type Planned struct {
 	Taken []engine.Conflict
 	// Adopts says that the object exists and would be taken over.
 	Adopts bool
-	// From is the graph that the object would be taken from.
-	From *inventory.Owner
+	// PreviousOwner is the graph that the object would be taken from.
+	PreviousOwner *inventory.Owner
 }
 
-// Leaving is what becomes of an object that left the graph.
-type Leaving struct {
+// PlannedRemoval is what becomes of an object that left the graph.
+type PlannedRemoval struct {
 	Key     inventory.Key
 	Version string
 	// Op is Deleted or Released.
 	Op engine.Operation
-	// To is the graph that the object is handed over to.
-	To *inventory.Owner
+	// NewOwner is the graph that the object is handed over to.
+	NewOwner *inventory.Owner
 	// Live is the object as it is.
 	Live *unstructured.Unstructured
 	// Message says what holds up an object that is being deleted already.
@@ -107,7 +107,7 @@ func (a *Applier) plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOp
 	if err != nil {
 		return nil, err
 	}
-	o.Preview, o.Explain, o.Poll = true, 0, 0
+	o.Mode, o.ExplainInterval, o.PollInterval = engine.ModePlan, 0, 0
 	o.Namespaced = a.namespaced(ctx)
 	e, err := engine.New(rg, stored, o.Options)
 	if err != nil {

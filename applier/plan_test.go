@@ -39,7 +39,7 @@ func planOf(t *testing.T, a *applier.Applier, rg *v1alpha1.ResourceGraph, o appl
 		for _, c := range n.Taken {
 			line += fmt.Sprintf(" takes %s of %s", c.Field, c.Manager)
 		}
-		for _, text := range []string{n.Unchecked, n.Waits, n.Anew} {
+		for _, text := range []string{n.Unchecked, n.WaitReason, n.RecreateReason} {
 			if text != "" {
 				line += "; " + text
 			}
@@ -47,15 +47,15 @@ func planOf(t *testing.T, a *applier.Applier, rg *v1alpha1.ResourceGraph, o appl
 		if n.Failure != nil {
 			line += "; " + n.Failure.Reason + ": " + n.Failure.Message
 		}
-		if n.From != nil {
-			line += "; from " + n.From.String()
+		if n.PreviousOwner != nil {
+			line += "; from " + n.PreviousOwner.String()
 		}
 		lines = append(lines, line)
 	}
-	for _, l := range plan.Leaving {
+	for _, l := range plan.Removals {
 		line := l.Key.Kind + " " + l.Key.Name + ": " + string(l.Op)
-		if l.To != nil {
-			line += " to " + l.To.Name
+		if l.NewOwner != nil {
+			line += " to " + l.NewOwner.Name
 		}
 		if l.Failure != nil {
 			line += "; " + l.Failure.Reason + ": " + l.Failure.Message
@@ -143,12 +143,12 @@ func TestPlan(t *testing.T) {
 	if data := plan.Nodes[3].Object.Object["data"].(map[string]any); data["port"] != "81" {
 		t.Errorf("a reference to a changed object: %v", data)
 	}
-	if plan.Leaving[0].Live == nil {
+	if plan.Removals[0].Live == nil {
 		t.Error("the object that leaves isn't shown")
 	}
 
 	// Without dry runs: what exists is changed, what doesn't is created.
-	_, lines = planOf(t, a, changed, applier.PlanOptions{Offhand: true})
+	_, lines = planOf(t, a, changed, applier.PlanOptions{NoDryRun: true})
 	want = []string{"other: created", "deployment: unchanged", "service: configured", "late: unchanged", "ConfigMap web: deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Fatalf("offhand (-want +got):\n%s", diff)
@@ -277,7 +277,7 @@ nodes:
 	changed := strings.Replace(job, "image: one", "image: two", 1)
 	plan, lines := planOf(t, a, parse(t, c, "job", changed), applier.PlanOptions{})
 	n := plan.Nodes[0]
-	if n.Op != engine.Recreated || !strings.Contains(n.Anew, "field is immutable") || n.Live == nil || n.Object == nil {
+	if n.Op != engine.Recreated || !strings.Contains(n.RecreateReason, "field is immutable") || n.Live == nil || n.Object == nil {
 		t.Errorf("recreate: %v", lines)
 	}
 	_, lines = planOf(t, a, parse(t, c, "job", strings.Replace(changed, "recreate: OnImmutable", "recreate: Never", 1)), applier.PlanOptions{})

@@ -18,9 +18,9 @@ import (
 // apply asks what an apply would make of an object.
 func (p *planner) apply(ctx context.Context, a engine.Action) engine.Outcome {
 	want := a.Apply
-	found := Planned{Unknown: want.Unknown, Manager: want.Manager, Adopts: want.TakeOver}
-	if want.TakeOver {
-		found.From = p.foreign(a.Key)
+	found := PlannedNode{Unknown: want.Unknown, Manager: want.Manager, Adopts: want.Adopt}
+	if want.Adopt {
+		found.PreviousOwner = p.foreign(a.Key)
 	}
 	var live *unstructured.Unstructured
 	if want.UID != "" {
@@ -61,7 +61,7 @@ func (p *planner) apply(ctx context.Context, a engine.Action) engine.Outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if before := p.nodes[a.Node]; before != nil && before.Failure != nil && before.Failure.Immutable {
-		found.Anew = before.Failure.Message
+		found.RecreateReason = before.Failure.Message
 	}
 	p.nodes[a.Node] = &found
 	return o
@@ -80,7 +80,7 @@ func withLabels(live, wanted *unstructured.Unstructured) *unstructured.Unstructu
 	return live
 }
 
-func unknownText(want *engine.Application) string {
+func unknownText(want *engine.ApplyRequest) string {
 	return fmt.Sprintf("%s is known after the apply", want.Unknown[0].Path)
 }
 

@@ -29,7 +29,7 @@ func (a *Applier) handedOver(ctx context.Context, rg *v1alpha1.ResourceGraph, pl
 		}
 		for _, sibling := range siblings {
 			owner := inventory.Owner{Namespace: sibling.Namespace, Name: sibling.Name}
-			lists := slices.ContainsFunc(engine.Listed(sibling, a.namespaced(ctx)), func(e inventory.Entry) bool { return e.Key == n.Key })
+			lists := slices.ContainsFunc(engine.DesiredEntries(sibling, a.namespaced(ctx)), func(e inventory.Entry) bool { return e.Key == n.Key })
 			if owner.Owns(n.Live.GetLabels()) && !lists {
 				gv := schema.GroupVersion{Group: n.Key.Group, Version: n.Version}
 				adopt.Resources = append(adopt.Resources, v1alpha1.ObjectRef{

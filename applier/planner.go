@@ -28,16 +28,16 @@ type planner struct {
 
 	mu      sync.Mutex
 	live    map[inventory.Key]*unstructured.Unstructured
-	nodes   map[string]*Planned
-	leaving map[inventory.Key]*Leaving
+	nodes   map[string]*PlannedNode
+	leaving map[inventory.Key]*PlannedRemoval
 }
 
 func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o PlanOptions) *planner {
 	p := &planner{
-		Applier: a, engine: e, offhand: o.Offhand, siblings: o.Siblings,
+		Applier: a, engine: e, offhand: o.NoDryRun, siblings: o.Siblings,
 		kinds: map[schema.GroupKind]bool{}, namespaces: map[string]bool{},
-		live: map[inventory.Key]*unstructured.Unstructured{}, nodes: map[string]*Planned{},
-		leaving: map[inventory.Key]*Leaving{},
+		live: map[inventory.Key]*unstructured.Unstructured{}, nodes: map[string]*PlannedNode{},
+		leaving: map[inventory.Key]*PlannedRemoval{},
 	}
 	g := graph.Read(rg)
 	for i := range g.Nodes {
@@ -65,7 +65,7 @@ func (p *planner) do(ctx context.Context, a engine.Action) engine.Outcome {
 		o := p.Client.Do(ctx, p.engine.Owner().Selector(), a)
 		p.see(o)
 		return o
-	case engine.Others:
+	case engine.LoadClaims:
 		claims, err := p.claims(ctx, p.engine.Owner(), p.siblings)
 		return engine.Outcome{Claims: claims, Err: err}
 	case engine.Record:
@@ -117,7 +117,7 @@ func (p *planner) remove(ctx context.Context, a engine.Action) engine.Outcome {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.leaving[a.Key] = &Leaving{Key: a.Key, Version: a.Version, Op: op, To: a.To, Live: p.live[a.Key], Failure: f}
+	p.leaving[a.Key] = &PlannedRemoval{Key: a.Key, Version: a.Version, Op: op, NewOwner: a.NewOwner, Live: p.live[a.Key], Failure: f}
 	return engine.Outcome{}
 }
 
@@ -129,7 +129,7 @@ func (p *planner) plan() *Plan {
 			p.leave(plan, s)
 			continue
 		}
-		n := Planned{}
+		n := PlannedNode{}
 		if found := p.nodes[s.ID]; found != nil {
 			n = *found
 		}
@@ -142,7 +142,7 @@ func (p *planner) plan() *Plan {
 				n.Failure = &engine.Failure{Reason: s.Reason, Message: s.Message, Terminal: s.NextAttempt.IsZero()}
 			}
 		default:
-			n.Waits = s.Message
+			n.WaitReason = s.Message
 			if s.Op == engine.Observed {
 				n.Op = s.Op
 			}
@@ -155,11 +155,11 @@ func (p *planner) plan() *Plan {
 // leave adds an object that left the graph, if it is still there.
 func (p *planner) leave(plan *Plan, s engine.Status) {
 	if l := p.leaving[s.Key]; l != nil {
-		plan.Leaving = append(plan.Leaving, *l)
+		plan.Removals = append(plan.Removals, *l)
 		return
 	}
 	if s.Phase == v1alpha1.NodeDeleting {
-		plan.Leaving = append(plan.Leaving, Leaving{
+		plan.Removals = append(plan.Removals, PlannedRemoval{
 			Key: s.Key, Version: s.Version, Op: engine.Deleted, Live: p.live[s.Key], Message: s.Message,
 		})
 	}

@@ -115,7 +115,7 @@ nodes:
 		t.Errorf("the requests of a plan: %v", log.seen)
 	}
 	clear(log.seen)
-	planOf(t, watched, rg, applier.PlanOptions{Offhand: true})
+	planOf(t, watched, rg, applier.PlanOptions{NoDryRun: true})
 	if _, err := watched.Status(t.Context(), rg); err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestNamesThatLeadElsewhere(t *testing.T) {
 	for _, verb := range []engine.Verb{engine.Read, engine.Delete, engine.Release, engine.Apply} {
 		o := b.applier.Client.Do(t.Context(), "", engine.Action{
 			Verb: verb, Key: inventory.Key{Kind: "ConfigMap", Namespace: b.Namespace, Name: "../secrets/s"}, Version: "v1", UID: uid,
-			Apply: &engine.Application{Object: map[string]any{}},
+			Apply: &engine.ApplyRequest{Object: map[string]any{}},
 		})
 		var f *engine.Failure
 		if !errors.As(o.Err, &f) || !f.Terminal || f.Reason != engine.ReasonInvalid {

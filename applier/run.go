@@ -57,14 +57,14 @@ func (a *Applier) run(ctx context.Context, e *engine.Engine, o Options) (*Result
 	}
 	outputs, unknown := e.Outputs()
 	return &Result{
-		Phase: phase, Statuses: e.Statuses(), Outputs: outputs, Unknown: unknown, Trouble: r.trouble(ctx, err),
+		Phase: phase, Statuses: e.Statuses(), Outputs: outputs, OutputErrors: unknown, RequestError: r.trouble(ctx, err),
 	}, err
 }
 
 // trouble is what keeps a run that ran out of time from asking the cluster. One
 // that only waited for watches doesn't know that nobody answers any more.
 func (r *run) trouble(ctx context.Context, err error) error {
-	trouble := r.engine.Trouble()
+	trouble := r.engine.RequestError()
 	if trouble != nil || !errors.Is(err, ErrTimeout) {
 		return trouble
 	}
@@ -207,7 +207,7 @@ func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
 			r.guard.believe(r.now())
 		}
 		return engine.Outcome{Saved: &inv, Err: recordError(&inv, err)}
-	case engine.Others:
+	case engine.LoadClaims:
 		claims, err := r.claims(ctx, r.engine.Owner(), r.options.Siblings)
 		return engine.Outcome{Claims: claims, Err: err}
 	case engine.Explain:
@@ -268,7 +268,7 @@ func (r *run) wrapUp(ctx context.Context, superseded bool) error {
 		}
 		return nil
 	}
-	if inv, changed := r.engine.Unsaved(); changed {
+	if inv, changed := r.engine.UnsavedInventory(); changed {
 		if err := r.Inventories.Save(end, inv); err != nil {
 			return fmt.Errorf("graph %s: recording what was done: %w", r.engine.Owner(), err)
 		}

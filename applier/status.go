@@ -34,8 +34,8 @@ type State struct {
 	// left it and are still there, without an ID.
 	Nodes []NodeState
 	// Outputs are those that can be told; Unknown says why the others can't.
-	Outputs map[string]any
-	Unknown map[string]error
+	Outputs      map[string]any
+	OutputErrors map[string]error
 
 	held []engine.Target // where news come from
 }
@@ -127,10 +127,11 @@ const (
 )
 
 func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored *inventory.Inventory) (*State, error) {
-	e, err := engine.New(rg, stored, engine.Options{
-		ReadOnly: true, Prune: true, AllowEmpty: true, Explain: explain, Namespaced: a.namespaced(ctx),
-		ReportDrift: rg.Spec.DriftPolicy == v1alpha1.DriftReport,
-	})
+	options := engine.Options{Mode: engine.ModeStatus, ExplainInterval: explain, Namespaced: a.namespaced(ctx)}
+	if rg.Spec.DriftPolicy == v1alpha1.DriftReport {
+		options.Drift = engine.ReportDrift
+	}
+	e, err := engine.New(rg, stored, options)
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +142,11 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 			return nil, err
 		}
 	}
-	unfinished := e.Unrecorded()
+	unfinished := e.Unfinished()
 	state := &State{
-		Owner: e.Owner(), Source: SourceGiven, Ready: phase == engine.Completed && !unfinished, Unfinished: unfinished, held: e.Held(),
+		Owner: e.Owner(), Source: SourceGiven, Ready: phase == engine.Completed && !unfinished, Unfinished: unfinished, held: e.Tracked(),
 	}
-	needs := e.Needs()
+	needs := e.Dependencies()
 	for _, s := range e.Statuses() {
 		if s.ID == "" && s.Phase == v1alpha1.NodeGone {
 			continue
@@ -155,7 +156,7 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 		}
 		state.Nodes = append(state.Nodes, NodeState{s, needs[s.ID]})
 	}
-	state.Outputs, state.Unknown = e.Outputs()
+	state.Outputs, state.OutputErrors = e.Outputs()
 	return state, nil
 }
 
@@ -165,7 +166,7 @@ func (a *Applier) peek(e *engine.Engine) func(context.Context, engine.Action) en
 		switch action.Verb {
 		case engine.Survey, engine.Read:
 			return a.Client.Do(ctx, e.Owner().Selector(), action)
-		case engine.Others:
+		case engine.LoadClaims:
 			claims, err := a.claims(ctx, e.Owner(), nil)
 			return engine.Outcome{Claims: claims, Err: err}
 		case engine.Explain:
@@ -201,7 +202,7 @@ func (a *Applier) recorded(ctx context.Context, stored *inventory.Inventory) (*S
 		n.ID, n.Wave = entry.Node, entry.Wave
 	}
 	for i := range state.held {
-		state.held[i].Ours = true
+		state.held[i].Labeled = true
 	}
 	state.Source = SourceInventory
 	state.Unfinished = !stored.Complete

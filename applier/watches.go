@@ -42,7 +42,7 @@ func (w *watches) scope(a engine.Target) cluster.Scope {
 		GVK:       schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind},
 		Namespace: a.Key.Namespace,
 	}
-	if a.Ours {
+	if a.Labeled {
 		scope.Labels = w.labels
 	} else {
 		scope.Name = a.Key.Name

@@ -77,7 +77,7 @@ func (o *adoptOptions) run(ctx context.Context, s streams) error {
 	var out bytes.Buffer
 	var objects []objectdiff.Live
 	for _, plan := range plans {
-		found := slices.DeleteFunc(slices.Clone(plan.Nodes), func(n applier.Planned) bool { return !n.Adopts })
+		found := slices.DeleteFunc(slices.Clone(plan.Nodes), func(n applier.PlannedNode) bool { return !n.Adopts })
 		if len(found) == 0 {
 			continue
 		}
@@ -106,7 +106,7 @@ func (o *adoptOptions) run(ctx context.Context, s streams) error {
 	}
 	// What couldn't be asked may be an object to adopt; what else is in the way
 	// of a node isn't asked here.
-	code := printObstacles(s.err, plans, func(n applier.Planned) bool { return obstacle(n) == exitNoAnswer })
+	code := printObstacles(s.err, plans, func(n applier.PlannedNode) bool { return obstacle(n) == exitNoAnswer })
 	switch {
 	case code == exitNoAnswer:
 		return saidError{code}
@@ -153,7 +153,7 @@ type adoptRef struct {
 	Name       string `yaml:"name"`
 }
 
-func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []applier.Planned) error {
+func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []applier.PlannedNode) error {
 	var list adoptList
 	list.Adopt.Mode, list.Adopt.Strategy = v1alpha1.AdoptExplicit, o.strategy
 	for _, n := range found {
@@ -176,7 +176,7 @@ func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []ap
 }
 
 // adopted is what taking an object over would change, and from whom.
-func adopted(plan *applier.Plan, n applier.Planned) objectdiff.Live {
+func adopted(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := liveNode(plan, n)
 	l.Notes = nil
 	note := func(format string, args ...any) {
@@ -191,8 +191,8 @@ func adopted(plan *applier.Plan, n applier.Planned) objectdiff.Live {
 	if len(managers) > 0 {
 		note("its fields are held by %s", strings.Join(managers, ", "))
 	}
-	if n.From != nil {
-		note("it belongs to graph %s, which would lose it", n.From)
+	if n.PreviousOwner != nil {
+		note("it belongs to graph %s, which would lose it", n.PreviousOwner)
 	}
 	return l
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/progress"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -118,7 +119,9 @@ func (o *applyOptions) run(ctx context.Context, s streams) error {
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.options()
 			opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
-			opts.ReportDrift = graphs[i].Spec.DriftPolicy == v1alpha1.DriftReport
+			if graphs[i].Spec.DriftPolicy == v1alpha1.DriftReport {
+				opts.Drift = engine.ReportDrift
+			}
 			opts.Siblings, opts.Report = siblings, report
 			return a.Apply(ctx, graphs[i].ResourceGraph, opts)
 		})

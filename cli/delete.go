@@ -98,7 +98,7 @@ func (o *deleteOptions) run(ctx context.Context, s streams, names []string) erro
 	ends := runEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.options()
-			opts.Orphan, opts.Report, opts.Poll = o.orphan, report, pollGone
+			opts.Orphan, opts.Report, opts.PollInterval = o.orphan, report, pollGone
 			return a.Delete(ctx, owners[i], opts)
 		})
 	return o.finish(s, sink, ends)

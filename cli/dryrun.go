@@ -20,7 +20,7 @@ var dryRunModes = []string{"none", "server", "client"}
 // dryRun prints what applying graphs would do, a line for each object as kubectl
 // does it.
 func dryRun(ctx context.Context, s streams, a *applier.Applier, graphs []givenGraph, mode string, o applier.PlanOptions) error {
-	o.Offhand, o.ReportDrift = mode == "client", true
+	o.NoDryRun, o.Drift = mode == "client", engine.ReportDrift
 	plans, err := planEach(ctx, a, graphs, o)
 	switch {
 	case errors.Is(err, engine.ErrEmpty):
@@ -36,7 +36,7 @@ func dryRun(ctx context.Context, s streams, a *applier.Applier, graphs []givenGr
 	if _, err := io.WriteString(s.out, b.String()); err != nil {
 		return outputError(err)
 	}
-	return saidCode(printObstacles(s.err, plans, func(applier.Planned) bool { return true }))
+	return saidCode(printObstacles(s.err, plans, func(applier.PlannedNode) bool { return true }))
 }
 
 func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
@@ -51,19 +51,19 @@ func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 		fmt.Fprintf(b, "%s/%s %s (%s dry run)\n", resource, name, what, mode)
 	}
 	nodes := slices.Clone(plan.Nodes)
-	slices.SortStableFunc(nodes, func(x, y applier.Planned) int { return cmp.Compare(x.Wave, y.Wave) })
+	slices.SortStableFunc(nodes, func(x, y applier.PlannedNode) int { return cmp.Compare(x.Wave, y.Wave) })
 	for _, n := range nodes {
-		if n.Failure == nil && n.Waits == "" && n.Op != engine.Observed {
+		if n.Failure == nil && n.WaitReason == "" && n.Op != engine.Observed {
 			say(n.Key.Group, n.Key.Kind, n.Key.Namespace, n.Key.Name, string(n.Op))
 		}
 	}
-	for _, l := range plan.Leaving {
+	for _, l := range plan.Removals {
 		what := "pruned"
 		switch {
 		case l.Failure != nil:
 			what = "not pruned: " + source.Escape(l.Failure.Message, "")
-		case l.To != nil:
-			what = "handed over to graph " + l.To.String()
+		case l.NewOwner != nil:
+			what = "handed over to graph " + l.NewOwner.String()
 		case l.Op == engine.Released:
 			what = "released"
 		}

@@ -44,7 +44,7 @@ func (o *diffOptions) runLive(ctx context.Context, s streams) error {
 	if len(d.Objects) > 0 {
 		code = exitNo
 	}
-	return saidCode(max(code, printObstacles(s.err, plans, func(n applier.Planned) bool {
+	return saidCode(max(code, printObstacles(s.err, plans, func(n applier.PlannedNode) bool {
 		return n.Live == nil && n.Object == nil || n.Op == engine.Observed
 	})))
 }
@@ -58,7 +58,7 @@ func saidCode(code int) error {
 }
 
 // planEach plans graphs beside each other, and gives the plans in their order.
-// With ReportDrift, graphs whose policy says so leave drift as it is.
+// With o.Drift, graphs whose policy says so leave drift as it is.
 func planEach(ctx context.Context, a *applier.Applier, graphs []givenGraph, o applier.PlanOptions) ([]*applier.Plan, error) {
 	plans := make([]*applier.Plan, len(graphs))
 	for _, rg := range graphs {
@@ -69,7 +69,9 @@ func planEach(ctx context.Context, a *applier.Applier, graphs []givenGraph, o ap
 	for i, rg := range graphs {
 		g.Go(func() (err error) {
 			opts := o
-			opts.ReportDrift = o.ReportDrift && rg.Spec.DriftPolicy == v1alpha1.DriftReport
+			if rg.Spec.DriftPolicy != v1alpha1.DriftReport {
+				opts.Drift = engine.CorrectDrift
+			}
 			plans[i], err = a.Plan(ctx, rg.ResourceGraph, opts)
 			return graphError(rg.ResourceGraph, err)
 		})
@@ -100,14 +102,14 @@ func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
 				objects = append(objects, liveNode(plan, n))
 			}
 		}
-		for _, l := range plan.Leaving {
+		for _, l := range plan.Removals {
 			objects = append(objects, liveLeaving(plan, l))
 		}
 	}
 	return objectdiff.CompareLive(objects)
 }
 
-func liveNode(plan *applier.Plan, n applier.Planned) objectdiff.Live {
+func liveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := objectdiff.Live{
 		Graph: plan.Owner.String(), Before: n.Live, After: n.Object, Manager: n.Manager,
 		Corrects: n.Op == engine.Corrected, Replaces: n.Op == engine.Recreated, Refusal: refusal(n),
@@ -119,14 +121,14 @@ func liveNode(plan *applier.Plan, n applier.Planned) objectdiff.Live {
 		l.Notes = append(l.Notes, problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
 	switch {
-	case n.Anew != "":
-		note(objectdiff.RuleImmutable, "", "%s", n.Anew)
+	case n.RecreateReason != "":
+		note(objectdiff.RuleImmutable, "", "%s", n.RecreateReason)
 	case n.Unchecked != "" && len(n.Unknown) == 0:
 		note(objectdiff.RuleUnchecked, "", "isn't checked: %s", n.Unchecked)
 	}
 	switch {
-	case n.Op == engine.Adopted && n.From != nil:
-		note(objectdiff.RuleTaken, "", "is taken from graph %s", n.From)
+	case n.Op == engine.Adopted && n.PreviousOwner != nil:
+		note(objectdiff.RuleTaken, "", "is taken from graph %s", n.PreviousOwner)
 	case n.Op == engine.Adopted:
 		note(objectdiff.RuleTaken, "", "exists already, and is taken over")
 	}
@@ -139,25 +141,25 @@ func liveNode(plan *applier.Plan, n applier.Planned) objectdiff.Live {
 }
 
 // refusal is what keeps a node from being applied, "" if nothing does.
-func refusal(n applier.Planned) string {
+func refusal(n applier.PlannedNode) string {
 	switch {
 	case n.Failure == nil:
-		return n.Waits
+		return n.WaitReason
 	case n.Failure.Reason == engine.ReasonConflict:
 		return n.Failure.Message + "; apply takes it with --force-conflicts"
 	}
 	return n.Failure.Message
 }
 
-func liveLeaving(plan *applier.Plan, l applier.Leaving) objectdiff.Live {
+func liveLeaving(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
 	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaves: true}
 	if l.Failure != nil {
 		live.Refusal = l.Failure.Message
 	}
 	message := ""
 	switch {
-	case l.To != nil:
-		message = "is not deleted: it goes over to graph " + l.To.String()
+	case l.NewOwner != nil:
+		message = "is not deleted: it goes over to graph " + l.NewOwner.String()
 	case l.Op == engine.Released:
 		message = "is not deleted: it stays in the cluster without an owner"
 	default:
@@ -171,12 +173,12 @@ func liveLeaving(plan *applier.Plan, l applier.Leaving) objectdiff.Live {
 
 // printObstacles prints what an apply would fail of or wait for, of the nodes
 // that are chosen, and gives the exit code for what is in the way of any.
-func printObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Planned) bool) int {
+func printObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.PlannedNode) bool) int {
 	code := exitYes
 	for _, plan := range plans {
 		for _, n := range plan.Nodes {
 			code = max(code, obstacle(n))
-			text := n.Waits
+			text := n.WaitReason
 			if n.Failure != nil {
 				text = n.Failure.Message
 			}
@@ -184,7 +186,7 @@ func printObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Plan
 				fmt.Fprintln(w, source.Escape(fmt.Sprintf("pequod: graph %s: node %s: %s", plan.Owner, n.ID, text), ""))
 			}
 		}
-		for _, l := range plan.Leaving {
+		for _, l := range plan.Removals {
 			if l.Failure != nil {
 				code = max(code, failureCode(l.Failure))
 			}
@@ -195,7 +197,7 @@ func printObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Plan
 
 // obstacle is the exit code for what is in the way of a node. That something
 // else has to come first is none.
-func obstacle(n applier.Planned) int {
+func obstacle(n applier.PlannedNode) int {
 	if n.Failure == nil {
 		return exitYes
 	}

@@ -62,7 +62,7 @@ const (
 func (f *runFlags) options() applier.Options {
 	return applier.Options{
 		Options: engine.Options{
-			Explain: explainEvery, Poll: pollEvery,
+			ExplainInterval: explainEvery, PollInterval: pollEvery,
 			Backoff: engine.Backoff{Base: firstRetry, Max: lastRetry, Jitter: rand.Float64},
 		},
 		Timeout: f.timeout, Wait: f.wait,
@@ -152,7 +152,7 @@ func endCode(e progress.End) int {
 	switch {
 	case e.Ready():
 		return exitYes
-	case e.Result != nil && e.Result.Trouble != nil:
+	case e.Result != nil && e.Result.RequestError != nil:
 		return exitNoAnswer // how the objects are isn't known
 	case e.Err == nil, timedOut(e.Err), errors.Is(e.Err, engine.ErrEmpty), errors.As(e.Err, &invalid):
 		return exitNo
@@ -171,8 +171,8 @@ func printRunErrors(w io.Writer, ends []progress.End) {
 	var said []string
 	for _, e := range ends {
 		errs := allErrors(e.Err)
-		if e.Result != nil && e.Result.Trouble != nil && !e.Ready() {
-			errs = append(errs, e.Result.Trouble)
+		if e.Result != nil && e.Result.RequestError != nil && !e.Ready() {
+			errs = append(errs, e.Result.RequestError)
 		}
 		for _, err := range errs {
 			if errors.Is(err, applier.ErrTimeout) || e.Result != nil && errors.Is(err, context.Canceled) {

@@ -21,7 +21,7 @@ import (
 const replicasManager = "pequod-replicas"
 
 // apply makes an object as it is wanted. In the usual case that is one request.
-func (c *Client) apply(ctx context.Context, a address, want *engine.Application) engine.Outcome {
+func (c *Client) apply(ctx context.Context, a address, want *engine.ApplyRequest) engine.Outcome {
 	object := runtime.DeepCopyJSON(want.Object)
 	if err := complete(object, want); err != nil {
 		return engine.Outcome{Err: err}
@@ -47,7 +47,7 @@ func (c *Client) apply(ctx context.Context, a address, want *engine.Application)
 
 // complete fills in what is made up, and writes a Secret's stringData as data:
 // the API server would do so too, but then nobody would own the keys.
-func complete(object map[string]any, want *engine.Application) error {
+func complete(object map[string]any, want *engine.ApplyRequest) error {
 	if len(want.Generates) > 0 {
 		if err := resolve.Generate(&unstructured.Unstructured{Object: object}, want.Generates); err != nil {
 			return err
@@ -78,8 +78,8 @@ func complete(object map[string]any, want *engine.Application) error {
 
 // prepare does what has to be done to a live object first. It gives the
 // version of the object, where it had to read it.
-func (c *Client) prepare(ctx context.Context, a address, want *engine.Application, object map[string]any) (string, error) {
-	if want.UID == "" || !want.TakeOver && !want.HandOver && len(want.Ignore) == 0 && !want.Drift {
+func (c *Client) prepare(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) (string, error) {
+	if want.UID == "" || !want.Adopt && !want.HandOverReplicas && len(want.Ignore) == 0 && !want.Drift {
 		return want.Version, nil
 	}
 	live, err := c.get(ctx, a)
@@ -89,13 +89,13 @@ func (c *Client) prepare(ctx context.Context, a address, want *engine.Applicatio
 	if live == nil || live.GetUID() != want.UID {
 		return "", errChanged
 	}
-	if want.TakeOver {
+	if want.Adopt {
 		if live, err = c.takeOver(ctx, a, live, want.Manager); err != nil {
 			return "", err
 		}
 	}
 	keepIgnored(live, want, object)
-	if want.HandOver {
+	if want.HandOverReplicas {
 		if err := c.handOverReplicas(ctx, a, live); err != nil {
 			return "", err
 		}
@@ -109,7 +109,7 @@ var errChanged = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was
 // keepIgnored leaves ignored fields to others: where the manager still holds
 // one, its live value is applied again, since what an applier stops to apply
 // and nobody else holds is removed.
-func keepIgnored(live *unstructured.Unstructured, want *engine.Application, object map[string]any) {
+func keepIgnored(live *unstructured.Unstructured, want *engine.ApplyRequest, object map[string]any) {
 	for _, path := range want.Ignore {
 		fields.Unset(object, path)
 		for _, entry := range fields.Entries(live) {
@@ -140,7 +140,7 @@ func (c *Client) handOverReplicas(ctx context.Context, a address, live *unstruct
 // applyPatch applies without force first, so that a conflict tells who holds
 // what. Fields of an autoscaler are left to it, the others are taken if the
 // node, the user or drift says so.
-func (c *Client) applyPatch(ctx context.Context, a address, want *engine.Application, object map[string]any) (*unstructured.Unstructured, bool, []engine.Conflict, error) {
+func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) (*unstructured.Unstructured, bool, []engine.Conflict, error) {
 	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}
 	live, created, err := c.patch(ctx, a, types.ApplyPatchType, object, options)
 	var taken []engine.Conflict
@@ -157,7 +157,7 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.Applica
 			switch {
 			case yields(conflict):
 				fields.Unset(object, fields.Path{"f:spec", "f:replicas"})
-			case conflict.Manager == replicasManager, want.TakeOver && predecessor(conflict.Manager):
+			case conflict.Manager == replicasManager, want.Adopt && predecessor(conflict.Manager):
 			default:
 				others = append(others, conflict)
 			}
@@ -175,7 +175,7 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.Applica
 }
 
 // compare asks the API server which fields others hold with other values.
-func (c *Client) compare(ctx context.Context, a address, want *engine.Application) ([]engine.Conflict, error) {
+func (c *Client) compare(ctx context.Context, a address, want *engine.ApplyRequest) ([]engine.Conflict, error) {
 	dry, free := *c, *want
 	dry.DryRun, free.Force = true, false
 	object := runtime.DeepCopyJSON(want.Object)
@@ -199,7 +199,7 @@ func (c *Client) compare(ctx context.Context, a address, want *engine.Applicatio
 const noVersion = "1"
 
 // create applies an object that must not exist: one that does isn't touched.
-func (c *Client) create(ctx context.Context, a address, want *engine.Application, object map[string]any) engine.Outcome {
+func (c *Client) create(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) engine.Outcome {
 	metadata := object["metadata"].(map[string]any)
 	metadata["resourceVersion"] = noVersion
 	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}

@@ -35,7 +35,7 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 	case engine.Delete:
 		o.Object, o.Err = c.delete(ctx, at, was)
 	case engine.Release:
-		if o.Err = c.release(ctx, at, was, a.To); o.Err == nil {
+		if o.Err = c.release(ctx, at, was, a.NewOwner); o.Err == nil {
 			o.Object, o.Err = c.get(ctx, at)
 		}
 	}

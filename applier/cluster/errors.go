@@ -51,7 +51,7 @@ func failure(err error) *engine.Failure {
 func classify(err error, s metav1.Status) *engine.Failure {
 	f := &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(message(s), maxMessage)}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-		f.After = time.Duration(seconds) * time.Second
+		f.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	switch {
 	case apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):

@@ -19,13 +19,13 @@ import (
 // if there is none. Nothing is stored: the API server admits and defaults what
 // it is sent, and forgets it. Where other managers hold wanted fields the
 // outcome has both the failure and the object as it would be if they were taken.
-func (c *Client) Preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.Application) engine.Outcome {
+func (c *Client) Preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.ApplyRequest) engine.Outcome {
 	o := c.preview(ctx, key, version, live, want)
 	o.Err = hideValues(o.Err, want.Object)
 	return o
 }
 
-func (c *Client) preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.Application) engine.Outcome {
+func (c *Client) preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.ApplyRequest) engine.Outcome {
 	a, err := c.find(ctx, key, version)
 	if err != nil {
 		return engine.Outcome{Err: failure(err)}
@@ -68,13 +68,13 @@ func (c *Client) preview(ctx context.Context, key inventory.Key, version string,
 
 // afterwards adds to a previewed object what the requests before the apply
 // would have done: they were no more stored than the apply.
-func (c *Client) afterwards(ctx context.Context, a address, live, object *unstructured.Unstructured, want *engine.Application) *unstructured.Unstructured {
-	if want.HandOver {
+func (c *Client) afterwards(ctx context.Context, a address, live, object *unstructured.Unstructured, want *engine.ApplyRequest) *unstructured.Unstructured {
+	if want.HandOverReplicas {
 		if replicas, ok := fields.Value(live, fields.Path{"f:spec", "f:replicas"}); ok {
 			fields.Set(object.Object, fields.Path{"f:spec", "f:replicas"}, replicas)
 		}
 	}
-	if !want.TakeOver {
+	if !want.Adopt {
 		return object
 	}
 	moved := func(e metav1.ManagedFieldsEntry) bool { return predecessor(e.Manager) && e.Subresource == "" }

@@ -41,7 +41,7 @@ func (c *Client) survey(ctx context.Context, selector string, targets []engine.T
 	}
 	var (
 		mu  sync.Mutex
-		out = engine.Outcome{Unseen: map[inventory.Key]error{}}
+		out = engine.Outcome{Unreadable: map[inventory.Key]error{}}
 		g   errgroup.Group
 	)
 	g.SetLimit(concurrency)
@@ -52,7 +52,7 @@ func (c *Client) survey(ctx context.Context, selector string, targets []engine.T
 			defer mu.Unlock()
 			out.Objects = append(out.Objects, found...)
 			for key, why := range unseen {
-				out.Unseen[key] = why
+				out.Unreadable[key] = why
 			}
 			return err
 		})

@@ -52,7 +52,7 @@ func (r *run) start(a *engine.Action) {
 		return
 	}
 	switch a.Verb {
-	case engine.Others:
+	case engine.LoadClaims:
 		r.askOthers(a)
 		return
 	case engine.Survey:

@@ -105,7 +105,7 @@ func (c *controller) inventoriesOf(rg *v1alpha1.ResourceGraph, here map[inventor
 		return nil
 	}
 	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-	inventories := []*inventory.Inventory{{Owner: owner, Entries: engine.Listed(rg, c.namespaced)}}
+	inventories := []*inventory.Inventory{{Owner: owner, Entries: engine.DesiredEntries(rg, c.namespaced)}}
 	if in := rg.Status.Inventory; in != nil {
 		inventories = append(inventories, inventory.OfStatus(owner, in))
 		here[owner] = in.ConfigMap == ""

@@ -45,10 +45,10 @@ type driver struct {
 	tried    goal // by the last attempt
 	restarts int
 
-	rest   *engine.Rest // of a graph that is as it should be
-	woken  bool         // something happened to it since
-	early  []sighting   // what was seen while there was nobody to judge it
-	places []scope      // where its objects are, kind by kind
+	rest   *engine.Snapshot // of a graph that is as it should be
+	woken  bool             // something happened to it since
+	early  []sighting       // what was seen while there was nobody to judge it
+	places []scope          // where its objects are, kind by kind
 	polled []scope
 	pollAt time.Time
 	again  time.Time // when a graph that failed is tried again

@@ -89,7 +89,7 @@ func (r *run) conclude(phase engine.Phase, now time.Time) {
 func (r *run) close() {
 	d := r.d
 	d.run, d.graph, d.settled, d.attempts, d.retryAt = nil, nil, r.goal, 0, time.Time{}
-	d.rest, d.again = r.engine.Rest(), time.Time{}
+	d.rest, d.again = r.engine.Snapshot(), time.Time{}
 }
 
 // stall ends a run that can't go on before somebody changes something, and says

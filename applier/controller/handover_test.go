@@ -23,7 +23,7 @@ func (b *bench) outside(rg *v1alpha1.ResourceGraph) *applier.Result {
 		b.t.Fatal(err)
 	}
 	a := &applier.Applier{Client: client, Inventories: stored.New(client.REST())}
-	result, err := a.Apply(b.t.Context(), rg, applier.Options{Options: engine.Options{Prune: true, Poll: time.Second}, Wait: true, Timeout: time.Minute})
+	result, err := a.Apply(b.t.Context(), rg, applier.Options{Options: engine.Options{Prune: true, PollInterval: time.Second}, Wait: true, Timeout: time.Minute})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (h *hub) follow(d *driver, held []engine.Target, client *cluster.Client) []
 	wanted, polled := []*watcher(nil), map[scope]bool{}
 	for _, t := range held {
 		gvk := kindOf(t)
-		if !t.Ours {
+		if !t.Labeled {
 			s := scope{gvk, t.Namespace, t.Name, account{d.key.Namespace, d.account}.user()}
 			w := h.join(s, d, client)
 			if w.refused {

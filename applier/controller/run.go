@@ -108,7 +108,7 @@ func (r *run) advance(now time.Time) time.Time {
 		}
 	}
 	step := r.engine.Step(now)
-	r.outlook = step.Outlook
+	r.outlook = step.PhaseAfterRecord
 	r.note(step.Changes, now)
 	if len(step.Changes) > 0 {
 		r.watch()
@@ -136,9 +136,11 @@ func earliest(a, b time.Time) time.Time {
 // executed is told so.
 func (r *run) build(now time.Time) bool {
 	options := engine.Options{
-		Prune: true, AllowEmpty: true, Explain: explainEvery, Backoff: backoff, Fresh: r.fresh,
-		ReportDrift: r.graph != nil && r.graph.Spec.DriftPolicy == v1alpha1.DriftReport,
-		Namespaced:  r.d.c.namespaced, NameDrift: true, Orphan: r.goal.verb == abandon,
+		Prune: true, AllowEmpty: true, ExplainInterval: explainEvery, Backoff: backoff, NeverApplied: r.fresh,
+		Namespaced: r.d.c.namespaced, Orphan: r.goal.verb == abandon,
+	}
+	if r.graph != nil && r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {
+		options.Drift = engine.ReportDriftedFields
 	}
 	if r.goal.verb != execute {
 		r.engine = engine.NewDelete(r.stored, options)
@@ -191,7 +193,7 @@ func (c *controller) namespaced(gvk schema.GroupVersionKind) (bool, bool) {
 // watch follows the objects of the run, from before they are read for the first
 // time: nothing that happens to them is missed.
 func (r *run) watch() {
-	held := r.engine.Held()
+	held := r.engine.Tracked()
 	r.d.places = nil
 	for _, t := range held {
 		if p := (scope{gvk: kindOf(t), namespace: t.Namespace}); !slices.Contains(r.d.places, p) {

@@ -45,7 +45,7 @@ func (r *run) survey(a *engine.Action) {
 	r.flying++
 	v := &survey{run: r, action: a, shared: r.stored != nil && r.stored.Revision != ""}
 	for _, t := range a.Targets {
-		v.shared = v.shared && t.Ours && r.d.c.hub.sees(kindOf(t))
+		v.shared = v.shared && t.Labeled && r.d.c.hub.sees(kindOf(t))
 	}
 	s := r.d.c.surveys
 	if !v.shared {
@@ -135,9 +135,9 @@ func (s *surveys) list(all []*survey) {
 		}
 	}
 	for _, v := range all {
-		o := engine.Outcome{Unseen: make(map[inventory.Key]error, len(v.action.Targets))}
+		o := engine.Outcome{Unreadable: make(map[inventory.Key]error, len(v.action.Targets))}
 		for _, t := range v.action.Targets {
-			o.Unseen[t.Key] = nil
+			o.Unreadable[t.Key] = nil
 		}
 		v.run.d.post(func() {
 			v.run.flying--

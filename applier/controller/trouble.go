@@ -52,5 +52,5 @@ func (r *run) later(err error) time.Duration {
 	r.d.c.Metrics.ReconcileFailed(r.d.key.Namespace, r.d.key.Name, f.Reason)
 	r.d.c.log.Info("graph is tried again", "namespace", r.d.key.Namespace, "name", r.d.key.Name, "reason", f.Message)
 	r.d.attempts++
-	return max(f.After, backoff.AtMost(engine.MaxTrouble).After(r.d.attempts))
+	return max(f.RetryAfter, backoff.AtMost(engine.MaxTransientBackoff).After(r.d.attempts))
 }

@@ -31,8 +31,8 @@ const (
 	// Release leaves an object to others: without the graph's labels and
 	// without the fields that it held; or to another graph, with both.
 	Release Verb = "Release"
-	// Others asks which objects other graphs list.
-	Others Verb = "Others"
+	// LoadClaims asks which objects other graphs list.
+	LoadClaims Verb = "Others"
 	// Compare asks which fields of an object differ from what is to be applied,
 	// and who holds them.
 	Compare Verb = "Compare"
@@ -55,14 +55,14 @@ type Action struct {
 	// Inventory is what to Record; without entries the record is to be removed.
 	Inventory *inventory.Inventory
 	// Apply says how to apply.
-	Apply *Application
+	Apply *ApplyRequest
 	// UID is the object to Delete or Release: another of the same name is left
 	// alone. ResourceVersion is that of the object as it was judged: one that
 	// was changed since may have become another graph's.
 	UID             types.UID
 	ResourceVersion string
-	// To is the graph that an object is released to, nil for nobody.
-	To *inventory.Owner
+	// NewOwner is the graph that an object is released to, nil for nobody.
+	NewOwner *inventory.Owner
 	// Object is the live object to Explain.
 	Object *unstructured.Unstructured
 
@@ -73,12 +73,12 @@ type Action struct {
 type Target struct {
 	inventory.Key
 	Version string
-	// Ours says that the object is expected to carry the graph's labels.
-	Ours bool
+	// Labeled says that the object is expected to carry the graph's labels.
+	Labeled bool
 }
 
-// Application says what to apply and under which conditions.
-type Application struct {
+// ApplyRequest says what to apply and under which conditions.
+type ApplyRequest struct {
 	// Object is the object as wanted, with references resolved.
 	Object map[string]any
 	// Generates are the values of Object to be made up.
@@ -94,14 +94,14 @@ type Application struct {
 	Version string
 	// Force takes fields from whoever holds them.
 	Force bool
-	// TakeOver moves the fields of other appliers (kubectl, Helm, the original
+	// Adopt moves the fields of other appliers (kubectl, Helm, the original
 	// operator) to Manager first, so that those that aren't wanted go away.
-	TakeOver bool
+	Adopt bool
 	// Ignore are fields that are left as they are in an object that exists.
 	Ignore []fields.Path
-	// HandOver says that Manager holds spec.replicas and wants it no more: it
+	// HandOverReplicas says that Manager holds spec.replicas and wants it no more: it
 	// keeps its value until an autoscaler takes it.
-	HandOver bool
+	HandOverReplicas bool
 	// Drift says that the object was applied as it is wanted and was changed since.
 	Drift bool
 }
@@ -119,8 +119,8 @@ type Outcome struct {
 	Taken []Conflict
 	// Objects are what a Survey found; Unseen are the targets of which it
 	// couldn't tell, and why.
-	Objects []*unstructured.Unstructured
-	Unseen  map[inventory.Key]error
+	Objects    []*unstructured.Unstructured
+	Unreadable map[inventory.Key]error
 	// Claims are the objects that other graphs list.
 	Claims inventory.Claims
 	// Message is an explanation.
@@ -148,8 +148,8 @@ type Failure struct {
 	Terminal bool
 	// Immutable says that the object would have to be made anew.
 	Immutable bool
-	// After is when the server wants to be asked again, 0 if it didn't say.
-	After time.Duration
+	// RetryAfter is when the server wants to be asked again, 0 if it didn't say.
+	RetryAfter time.Duration
 	// Conflicts are the fields of a Conflict.
 	Conflicts []Conflict
 }

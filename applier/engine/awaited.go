@@ -26,10 +26,10 @@ func (e *Engine) Awaited() iter.Seq[Target] {
 	}
 }
 
-// Held are all objects that the engine looks after: those of its nodes, and
+// Tracked are all objects that the engine looks after: those of its nodes, and
 // those that left the graph and aren't gone. Ours says that the object carries
 // the graph's labels, or will.
-func (e *Engine) Held() []Target {
+func (e *Engine) Tracked() []Target {
 	var held []Target
 	for _, n := range e.nodes {
 		seen := e.world[n.key]
@@ -62,9 +62,9 @@ func (e *Engine) awaited(n *node) (Target, bool) {
 	return Target{n.key, n.version, !n.external && (seen.absent || seen.mine)}, true
 }
 
-// Unsaved is the inventory, and whether it differs from what was recorded: what
+// UnsavedInventory is the inventory, and whether it differs from what was recorded: what
 // a run that is stopped has to write down.
-func (e *Engine) Unsaved() (*inventory.Inventory, bool) {
+func (e *Engine) UnsavedInventory() (*inventory.Inventory, bool) {
 	inv := e.Inventory()
 	return inv, e.intent && !inventory.Equal(inv, e.saved)
 }

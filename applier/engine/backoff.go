@@ -50,9 +50,9 @@ type failureState struct {
 	retryAt  time.Time
 }
 
-// MaxTrouble is how long trouble that the API server has is waited out at most:
+// MaxTransientBackoff is how long trouble that the API server has is waited out at most:
 // it passes without a word, and what waits for that is to go on soon after.
-const MaxTrouble = 30 * time.Second
+const MaxTransientBackoff = 30 * time.Second
 
 // failed notes a failure, and when to try again.
 func (e *Engine) failed(s *failureState, err error) {
@@ -62,9 +62,9 @@ func (e *Engine) failed(s *failureState, err error) {
 	}
 	backoff := e.opts.Backoff
 	if s.failure.Reason == ReasonApplyFailed {
-		backoff = backoff.AtMost(MaxTrouble)
+		backoff = backoff.AtMost(MaxTransientBackoff)
 	}
-	s.retryAt = e.now.Add(max(backoff.After(s.failures), s.failure.After))
+	s.retryAt = e.now.Add(max(backoff.After(s.failures), s.failure.RetryAfter))
 }
 
 func (s *failureState) succeeded() { s.failures, s.failure, s.retryAt = 0, nil, time.Time{} }

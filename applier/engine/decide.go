@@ -17,19 +17,19 @@ type decision struct {
 	unchanged bool
 	// unrecorded says of an unchanged object that it isn't recorded so.
 	unrecorded bool
-	drift      *Application
+	drift      *ApplyRequest
 	wait       string
 	failure    *Failure
-	apply      *Application
+	apply      *ApplyRequest
 }
 
 // decide compares an object with what is wanted. It looks at nothing but what
 // was observed and recorded.
 func (e *Engine) decide(n *node, seen *observed) decision {
-	want := &Application{
+	want := &ApplyRequest{
 		Object: n.want.object, Generates: n.Generates, Unknown: n.want.unknown, Manager: n.manager, Ignore: n.ignore,
 	}
-	if e.opts.Preview {
+	if e.opts.Mode == ModePlan {
 		want.Generates = nil // they are among the unknown
 	}
 	switch {
@@ -49,14 +49,14 @@ func (e *Engine) decide(n *node, seen *observed) decision {
 		if asApplied && entry.Live == seen.live && seen.mine {
 			return decision{unchanged: true}
 		}
-		if e.opts.ReadOnly && !asApplied && seen.mine && e.underWay() && entry.Live != seen.live {
+		if e.opts.Mode == ModeStatus && !asApplied && seen.mine && e.underWay() && entry.Live != seen.live {
 			return decision{unchanged: true, unrecorded: true}
 		}
 		want.Drift = asApplied
-		if want.Drift && e.opts.ReportDrift {
+		if want.Drift && e.opts.Drift != CorrectDrift {
 			return decision{unchanged: true, drift: want}
 		}
-	case seen.owned && !seen.mine && !n.listed && e.opts.Yields != nil && e.opts.Yields(n.key, seen.owner):
+	case seen.owned && !seen.mine && !n.listed && e.opts.HandsOver != nil && e.opts.HandsOver(n.key, seen.owner):
 		return decision{wait: fmt.Sprintf("is handed over by graph %s", seen.owner)}
 	case seen.owned && !seen.mine && !n.listed:
 		return decision{failure: &Failure{
@@ -69,10 +69,10 @@ func (e *Engine) decide(n *node, seen *observed) decision {
 			Message: "exists already and belongs to no graph: list it in spec.adopt, or set applyPolicy.mode: Adopt",
 		}}
 	default:
-		want.TakeOver = true
+		want.Adopt = true
 	}
 	want.Force = n.force || e.opts.ForceConflicts || want.Drift
-	want.HandOver = seen.replicas && !wantsReplicas(n.want.object)
+	want.HandOverReplicas = seen.replicas && !wantsReplicas(n.want.object)
 	return decision{apply: want}
 }
 
@@ -93,8 +93,8 @@ func wantsReplicas(object map[string]any) bool {
 
 // apply asks for an object to be written, unless a try has failed and it isn't
 // time for the next.
-func (e *Engine) apply(n *node, a *Application) {
-	if e.opts.ReadOnly {
+func (e *Engine) apply(n *node, a *ApplyRequest) {
+	if e.opts.Mode == ModeStatus {
 		e.differs(n, a)
 		return
 	}
@@ -132,13 +132,13 @@ func (e *Engine) apply(n *node, a *Application) {
 }
 
 // differs shows a node that would be written.
-func (e *Engine) differs(n *node, a *Application) {
+func (e *Engine) differs(n *node, a *ApplyRequest) {
 	seen := e.world[n.key]
 	message := "differs from the graph"
 	switch {
 	case seen.absent:
 		message = "isn't applied"
-	case a.TakeOver:
+	case a.Adopt:
 		message = "isn't the graph's yet"
 	case a.Drift:
 		message = "was changed by others since it was applied"

@@ -29,7 +29,7 @@ func (d decision) String() string {
 	if d.apply.UID == "" {
 		text = "create"
 	}
-	for name, is := range map[string]bool{"take over": d.apply.TakeOver, "drift": d.apply.Drift} {
+	for name, is := range map[string]bool{"take over": d.apply.Adopt, "drift": d.apply.Drift} {
 		if is {
 			text += ", " + name
 		}
@@ -37,7 +37,7 @@ func (d decision) String() string {
 	if d.apply.Force {
 		text += ", force"
 	}
-	if d.apply.HandOver {
+	if d.apply.HandOverReplicas {
 		text += ", hand over"
 	}
 	return text
@@ -74,9 +74,9 @@ func TestDecide(t *testing.T) {
 		{"made anew by a run that was killed", "", "", Options{}, false, configMap(t, self, "a", "u-new", 5, "1"), "apply"},
 		{"another is wanted", "fieldManager: x", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "1"), "apply"},
 		{"drift", "", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "2"), "apply, drift, force"},
-		{"drift, reported", "", "", Options{ReportDrift: true}, false, configMap(t, self, "a", "u-a", 5, "2"), "unchanged"},
+		{"drift, reported", "", "", Options{Drift: ReportDrift}, false, configMap(t, self, "a", "u-a", 5, "2"), "unchanged"},
 		{"labels removed", "", "", Options{}, false, stripped, "apply, drift, force"},
-		{"labels removed, reported", "", "", Options{ReportDrift: true}, false, stripped, "unchanged"},
+		{"labels removed, reported", "", "", Options{Drift: ReportDrift}, false, stripped, "unchanged"},
 		{"labels removed, not recorded", "", "", Options{}, true, stripped, "AdoptionRequired (terminal true)"},
 		{"forced by the node", "conflictPolicy: Force", "", Options{}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply, force"},
 		{"forced by the user", "", "", Options{ForceConflicts: true}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply, force"},
@@ -92,8 +92,8 @@ func TestDecide(t *testing.T) {
 		{"nobody's, selected", "", selector, Options{}, true, labelled, "apply, take over"},
 		{"nobody's, not selected", "", selector, Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
 		{"another graph's", "", "", Options{ForceConflicts: true}, true, theirs, "OwnedElsewhere (terminal true)"},
-		{"another graph's, handed over", "", "", Options{Yields: func(key inventory.Key, owner inventory.Owner) bool { return key.Name == "a" && owner == other }}, true, theirs, "wait: is handed over by graph default/other"},
-		{"another graph's, kept", "", "", Options{Yields: func(inventory.Key, inventory.Owner) bool { return false }}, true, theirs, "OwnedElsewhere (terminal true)"},
+		{"another graph's, handed over", "", "", Options{HandsOver: func(key inventory.Key, owner inventory.Owner) bool { return key.Name == "a" && owner == other }}, true, theirs, "wait: is handed over by graph default/other"},
+		{"another graph's, kept", "", "", Options{HandsOver: func(inventory.Key, inventory.Owner) bool { return false }}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, to be adopted", "mode: Adopt", "", Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, selected", "", selector, Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, listed", "", adopt, Options{}, true, theirs, "apply, take over"},
@@ -149,7 +149,11 @@ func TestDecideUnderWay(t *testing.T) {
 		{"changed by the run", changed, beganChange, true, "2", "unchanged", true},
 		{"changed by others, and recorded", oneNode, done, true, "2", "apply, drift, force", false},
 	} {
-		b := newBench(t, "{"+test.spec+"}", test.stored, Options{ReadOnly: test.readOnly})
+		opts := Options{}
+		if test.readOnly {
+			opts.Mode = ModeStatus
+		}
+		b := newBench(t, "{"+test.spec+"}", test.stored, opts)
 		n := b.byID["a"]
 		b.want(n)
 		d := b.decide(n, b.look(n.key, configMap(t, self, "a", "u-a", 5, test.value)))

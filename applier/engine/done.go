@@ -25,7 +25,7 @@ func (e *Engine) Done(a Action, o Outcome) {
 		e.doneSurvey(a, o)
 	case Record:
 		e.doneRecord(o)
-	case Others:
+	case LoadClaims:
 		e.doneOthers(o)
 	case Compare:
 		if n != nil && n.state.compared != "" {
@@ -60,7 +60,7 @@ func (e *Engine) doneSurvey(a Action, o Outcome) {
 	e.surveyed = true
 	for _, t := range a.Targets {
 		// What can't be told yet is read when its turn comes.
-		if _, unseen := o.Unseen[t.Key]; !unseen && e.world[t.Key] == nil {
+		if _, unseen := o.Unreadable[t.Key]; !unseen && e.world[t.Key] == nil {
 			e.learn(t.Key, e.nothing(""))
 		}
 	}
@@ -81,10 +81,10 @@ func (e *Engine) recover(key inventory.Key, obj *unstructured.Unstructured) {
 	}
 }
 
-// Recovered is the entry of an object that shows by itself that it is a
+// RecoverEntry is the entry of an object that shows by itself that it is a
 // graph's: the graph's labels were put there by [FieldManager], and nothing else
 // owns it.
-func Recovered(owner inventory.Owner, obj *unstructured.Unstructured) (inventory.Entry, bool) {
+func RecoverEntry(owner inventory.Owner, obj *unstructured.Unstructured) (inventory.Entry, bool) {
 	return recovered(owner, obj, labelled(obj, func(manager string) bool { return manager == FieldManager }))
 }
 
@@ -197,7 +197,7 @@ func operation(a Action, o Outcome, recreating bool) Operation {
 		return Recreated
 	case o.Created:
 		return Created
-	case a.Apply.TakeOver:
+	case a.Apply.Adopt:
 		return Adopted
 	case a.Apply.Drift && o.Changed:
 		return Corrected

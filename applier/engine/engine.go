@@ -19,50 +19,6 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Options say how a graph is executed. The zero value applies and never prunes.
-type Options struct {
-	// Prune removes what left the graph.
-	Prune bool
-	// AllowEmpty lets a graph without nodes remove everything.
-	AllowEmpty bool
-	// ForceConflicts takes fields from other managers whatever the nodes say.
-	ForceConflicts bool
-	// ReportDrift leaves what others changed as it is.
-	ReportDrift bool
-	// Yields says whether another graph that is executed at the same time hands an
-	// object of its own over: then it is waited for. Nil says that none does.
-	Yields func(key inventory.Key, owner inventory.Owner) bool
-	// NameDrift has it asked, of drift that is left, which fields others changed.
-	NameDrift bool
-	// Orphan releases everything that leaves instead of deleting it.
-	Orphan bool
-	// Preview is for a driver that answers writes with what would come of them.
-	// Every object counts as ready once it is decided on, nodes that fail hold
-	// nobody up, and what isn't known before the apply is left out of objects,
-	// as [Application.Unknown] says.
-	Preview bool
-	// ReadOnly asks for no write and no record: nodes that would be written say
-	// so and are as they are.
-	ReadOnly bool
-	// Hurry removes a level when the deletion of the one before it was asked
-	// for, without waiting for it to be gone.
-	Hurry bool
-	// Explain is how often it is asked why a node isn't ready; 0 means never.
-	Explain time.Duration
-	// Poll is how often an object that is waited for is read, should the watches
-	// have missed something; 0 means never.
-	Poll time.Duration
-	// Backoff is the time between tries.
-	Backoff Backoff
-	// Fresh says that the graph was never executed: its objects are taken for
-	// absent without a survey, unless they may be adopted. One that exists
-	// nevertheless is read when the apply that was to create it is refused.
-	Fresh bool
-	// Namespaced says whether a kind has namespaces, for kinds that neither
-	// Kubernetes nor the graph defines.
-	Namespaced func(schema.GroupVersionKind) (namespaced, known bool)
-}
-
 // Engine executes one graph. It isn't safe for use by several goroutines.
 type Engine struct {
 	owner    inventory.Owner
@@ -133,6 +89,9 @@ var ErrEmpty = errors.New("the graph has no nodes, and would remove everything t
 // graph's inventory, nil or without a revision if there is none. A graph that isn't sound is an
 // [*InvalidError].
 func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) (*Engine, error) {
+	if opts.Mode == ModeStatus {
+		opts.Prune, opts.AllowEmpty = true, true
+	}
 	g := graph.Read(rg)
 	if problems := g.Problems(); len(problems) > 0 {
 		return nil, &InvalidError{problems}
@@ -166,7 +125,7 @@ const unknownRevision = "unknown"
 
 // NewDelete returns the engine that removes everything in an inventory.
 func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
-	opts.Prune, opts.AllowEmpty = true, true
+	opts.Mode, opts.Prune, opts.AllowEmpty = ModeDelete, true, true
 	e := &Engine{
 		owner: stored.Owner, opts: opts, revision: cmp.Or(stored.Revision, unknownRevision),
 		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},

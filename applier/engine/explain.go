@@ -11,13 +11,13 @@ const explainedAtOnce = 10
 
 // explain notes that it is to be asked why a node isn't ready.
 func (e *Engine) explain(n *node, seen *observed) {
-	if e.opts.Explain <= 0 || seen.object == nil {
+	if e.opts.ExplainInterval <= 0 || seen.object == nil {
 		return
 	}
 	if n.state.explained.IsZero() {
-		n.state.explained = e.now.Add(-e.opts.Explain / 2) // give it a moment first
+		n.state.explained = e.now.Add(-e.opts.ExplainInterval / 2) // give it a moment first
 	}
-	if next := n.state.explained.Add(e.opts.Explain); e.now.Before(next) {
+	if next := n.state.explained.Add(e.opts.ExplainInterval); e.now.Before(next) {
 		e.wakeAt(next)
 		return
 	}
@@ -31,11 +31,11 @@ func (e *Engine) explainSome() {
 	if len(waiting) == 0 {
 		return
 	}
-	if next := e.explained.began.Add(e.opts.Explain); !e.now.Before(next) {
+	if next := e.explained.began.Add(e.opts.ExplainInterval); !e.now.Before(next) {
 		e.explained.began, e.explained.nodes = e.now, 0
 	}
 	slices.SortStableFunc(waiting, func(a, b *node) int { return a.state.explained.Compare(b.state.explained) })
-	next := e.explained.began.Add(e.opts.Explain)
+	next := e.explained.began.Add(e.opts.ExplainInterval)
 	for _, n := range waiting {
 		if n.due.IsZero() || next.Before(n.due) {
 			n.due = next

@@ -33,7 +33,7 @@ func TestExplainTakesTurns(t *testing.T) {
 			ID: fmt.Sprintf("n%02d", i), Resource: &runtime.RawExtension{Raw: raw},
 		})
 	}
-	e, err := New(rg, nil, Options{Explain: 2 * time.Second})
+	e, err := New(rg, nil, Options{ExplainInterval: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

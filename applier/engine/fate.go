@@ -66,7 +66,7 @@ func (e *Engine) visitLeaver(l *leaver) {
 		l.succeeded()
 		l.show(v1alpha1.NodeDeleting, deletionText(seen))
 		l.status.Op = Deleted
-		if e.opts.Preview {
+		if e.opts.Mode == ModePlan {
 			l.gone = true
 			delete(e.entries, l.entry.Key)
 			return
@@ -83,7 +83,7 @@ func (e *Engine) visitLeaver(l *leaver) {
 	case fateDelete:
 		action.Verb = Delete
 	case fateRelease, fateHandOver:
-		action.Verb, action.To = Release, to
+		action.Verb, action.NewOwner = Release, to
 	}
 	action.UID, action.ResourceVersion = seen.uid, seen.version
 	// Before anything is removed: does another graph list it?
@@ -155,7 +155,7 @@ func (e *Engine) claimsKnown() bool {
 	terminal := e.asked.failure != nil && e.asked.failure.Terminal
 	if !e.asked.flying && !terminal && !e.wait(&e.asked) {
 		e.asked.flying = true
-		e.ask(Action{Verb: Others})
+		e.ask(Action{Verb: LoadClaims})
 	}
 	return false
 }

@@ -53,7 +53,7 @@ func (e *Engine) prune() Phase {
 		default:
 			phase = Pruning
 		}
-		if !e.opts.Hurry || asked < left {
+		if !e.opts.NoWait || asked < left {
 			break
 		}
 	}

@@ -28,7 +28,7 @@ func pruning(t *testing.T, opts Options, chain ...string) *bench {
 func TestPruneLevels(t *testing.T) {
 	b := pruning(t, Options{}, "a", "b", "c<b", "d<c", "e<c")
 	b.expect("Others")
-	b.answer(Others, Outcome{})
+	b.answer(LoadClaims, Outcome{})
 	b.expect("Record") // what left has no node any more
 	b.answer(Record, Outcome{})
 	b.expect("Delete d, Delete e")
@@ -46,11 +46,11 @@ func TestPruneLevels(t *testing.T) {
 	b.ObserveGone(held)
 	b.expect("Others") // what others list may have changed in a minute
 	list := []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{{Key: b.leaving[2][0].entry.Key, Node: "x"}}}}
-	b.answer(Others, Outcome{Claims: inventory.ClaimsOn(self, list)})
+	b.answer(LoadClaims, Outcome{Claims: inventory.ClaimsOn(self, list)})
 	b.expect("Delete c")
 	b.answer(Delete, Outcome{})
 	b.expect("Release b")
-	if a := b.answer(Release, Outcome{Object: configMap(t, other, "b", "u-b", 91, "1")}); *a.To != other {
+	if a := b.answer(Release, Outcome{Object: configMap(t, other, "b", "u-b", 91, "1")}); *a.NewOwner != other {
 		t.Errorf("%+v", a)
 	}
 	b.expect("Record")
@@ -66,7 +66,7 @@ func TestPruneLevels(t *testing.T) {
 func TestPruneFails(t *testing.T) {
 	b := pruning(t, Options{}, "a", "b", "c<b")
 	b.expect("Others")
-	b.answer(Others, Outcome{Err: errors.New("timed out")})
+	b.answer(LoadClaims, Outcome{Err: errors.New("timed out")})
 	b.expect("")
 	b.wantShow("a Ready", "c Failed ApplyFailed: whether another graph lists it can't be told: timed out", "b Pending")
 	if s := b.Statuses()[1]; s.NextAttempt.IsZero() || s.Attempts != 1 || b.last.Phase != Pruning {
@@ -74,7 +74,7 @@ func TestPruneFails(t *testing.T) {
 	}
 	b.now = b.last.Wake
 	b.expect("Others")
-	b.answer(Others, Outcome{})
+	b.answer(LoadClaims, Outcome{})
 	b.expect("Record")
 	b.answer(Record, Outcome{})
 	b.expect("Delete c")
@@ -123,8 +123,8 @@ func TestNeverAppliedAndForbidden(t *testing.T) {
 		return inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: name}
 	}
 	b.answer(Survey, Outcome{
-		Objects: []*unstructured.Unstructured{configMap(t, self, "a", "u-a", 5, "1")},
-		Unseen:  map[inventory.Key]error{key("b"): forbidden, key("c"): forbidden},
+		Objects:    []*unstructured.Unstructured{configMap(t, self, "a", "u-a", 5, "1")},
+		Unreadable: map[inventory.Key]error{key("b"): forbidden, key("c"): forbidden},
 	})
 	b.expect("Read b, Read c")
 	b.answer(Read, Outcome{Err: forbidden})
@@ -147,7 +147,7 @@ func TestHandOverEarly(t *testing.T) {
 	b.survey(configMap(t, other, "a", "u-a", 5, "1"), configMap(t, self, "b", "u-b", 6, "1"), configMap(t, self, "c", "u-c", 7, "1"))
 	b.expect("Others")
 	list := []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{{Key: inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "b"}, Node: "b"}}}}
-	b.answer(Others, Outcome{Claims: inventory.ClaimsOn(self, list)})
+	b.answer(LoadClaims, Outcome{Claims: inventory.ClaimsOn(self, list)})
 	b.expect("Record")
 	b.answer(Record, Outcome{})
 	b.expect("Release b")
@@ -184,7 +184,7 @@ func TestPruneLooksAgain(t *testing.T) {
 	b.expect("Read b")
 	b.answer(Read, Outcome{Object: configMap(t, self, "b", "u-b2", 7, "1")})
 	b.expect("Others")
-	b.answer(Others, Outcome{})
+	b.answer(LoadClaims, Outcome{})
 	b.expect("Delete b")
 }
 
@@ -194,7 +194,7 @@ func TestDelete(t *testing.T) {
 	b := &bench{T: t, Engine: e, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	b.survey(configMap(t, self, "a", "u-a", 50, "1"), configMap(t, self, "b", "u-b", 51, "1"))
 	b.expect("Others")
-	b.answer(Others, Outcome{})
+	b.answer(LoadClaims, Outcome{})
 	b.expect("Record") // that all of it goes, so that nobody hands it anything
 	b.answer(Record, Outcome{})
 	b.expect("Release b")

@@ -8,9 +8,9 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Listed are the objects that a graph is to own, as intents. Of a graph that
+// DesiredEntries are the objects that a graph is to own, as intents. Of a graph that
 // isn't sound they are those that can be told.
-func Listed(rg *v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) []inventory.Entry {
+func DesiredEntries(rg *v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) []inventory.Entry {
 	g := graph.Read(rg)
 	e := &Engine{owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, opts: Options{Namespaced: namespaced}, graph: g}
 	mirrored := map[inventory.Key]bool{}

@@ -49,11 +49,11 @@ func simulate(seed uint64) (report string) {
 		}
 		r.options = engine.Options{Prune: true, AllowEmpty: true, ForceConflicts: s.chance(0.3)}
 		if s.chance(0.5) {
-			r.options.Explain = 10 * time.Second
+			r.options.ExplainInterval = 10 * time.Second
 		}
 		// A watch that is opened tells nothing of what went before: without polls
 		// nobody would know.
-		r.options.Poll = []time.Duration{5 * time.Second, 30 * time.Second}[s.pick(2)]
+		r.options.PollInterval = []time.Duration{5 * time.Second, 30 * time.Second}[s.pick(2)]
 		if s.chance(0.5) {
 			r.options.Backoff.Jitter = s.random.Float64
 		}

@@ -51,7 +51,7 @@ func (e *Engine) Observe(obj *unstructured.Unstructured) {
 	}
 	version := obj.GetResourceVersion()
 	switch old := e.world[key]; {
-	case e.opts.Preview: // what a dry run answers with has no version of its own
+	case e.opts.Mode == ModePlan: // what a dry run answers with has no version of its own
 	case old == nil && older(version, e.listed[placeOf(key)]):
 		return // a newer listing was without it: whatever became of it is to be read
 	case old != nil && (older(version, old.version) || old.absent && version == old.version):
@@ -254,7 +254,7 @@ func (e *Engine) live(id string) map[string]any {
 	if n == nil {
 		return nil
 	}
-	if e.opts.Preview && (n.state.op == Created || n.state.op == Recreated) {
+	if e.opts.Mode == ModePlan && (n.state.op == Created || n.state.op == Recreated) {
 		return nil // what the cluster adds to it isn't known
 	}
 	if o := e.world[n.key]; o != nil && !o.absent {

@@ -65,7 +65,7 @@ func TestObserveOrder(t *testing.T) {
 
 // The answer to a poll doesn't pass for that of an apply that is under way.
 func TestPollBesideApply(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{Poll: time.Second})
+	b := newBench(t, nodes("a"), nil, Options{PollInterval: time.Second})
 	b.survey(live(t, self, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u-old, resourceVersion: "1", deletionTimestamp: "2026-01-01T00:00:00Z"}}`))
 	b.step()
 	b.now = b.now.Add(2 * time.Second)
@@ -96,7 +96,7 @@ func TestSurveyFails(t *testing.T) {
 	b.expect("Survey")
 	// What came by a watch meanwhile is newer than what the survey saw.
 	b.Observe(configMap(t, self, "a", "u-a", 5, "1"))
-	b.answer(Survey, Outcome{Unseen: map[inventory.Key]error{{Kind: "ConfigMap", Namespace: "default", Name: "b"}: errors.New("x")}})
+	b.answer(Survey, Outcome{Unreadable: map[inventory.Key]error{{Kind: "ConfigMap", Namespace: "default", Name: "b"}: errors.New("x")}})
 	b.expect("Record")
 	b.answer(Record, Outcome{})
 	if a := b.world[keyA]; a.absent {
@@ -117,7 +117,7 @@ func TestSurveyFails(t *testing.T) {
 func TestReadForbidden(t *testing.T) {
 	b := newBench(t, nodes("a", "b"), nil, Options{})
 	b.step()
-	b.answer(Survey, Outcome{Unseen: map[inventory.Key]error{keyA: errors.New("forbidden")}})
+	b.answer(Survey, Outcome{Unreadable: map[inventory.Key]error{keyA: errors.New("forbidden")}})
 	b.expect("Read a, Record")
 	b.answer(Record, Outcome{})
 	b.answer(Read, Outcome{Err: &Failure{Reason: ReasonForbidden, Message: "may not get", Terminal: true}})
@@ -172,7 +172,7 @@ func TestRebase(t *testing.T) {
 	if len(got) != 3 || got["a"] != "u-a" || got["b"] != "u-b" || got["left"] != "u-left" || b.Inventory().Stored != "newer" {
 		t.Errorf("entries %v of %v", got, b.Inventory().Stored)
 	}
-	if inv, unsaved := b.Unsaved(); !unsaved || inv.Revision != b.revision {
+	if inv, unsaved := b.UnsavedInventory(); !unsaved || inv.Revision != b.revision {
 		t.Errorf("unsaved %t: %+v", unsaved, inv)
 	}
 }

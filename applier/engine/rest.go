@@ -9,10 +9,10 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Rest is what is kept of an engine that has nothing to do: a few hundred bytes
+// Snapshot is what is kept of an engine that has nothing to do: a few hundred bytes
 // for each object, enough to tell news that matter from those that don't, and
 // to go on without a survey. It isn't safe for use by several goroutines.
-type Rest struct {
+type Snapshot struct {
 	owner    inventory.Owner
 	revision string
 	objects  map[inventory.Key]*resting
@@ -29,9 +29,9 @@ type resting struct {
 	every bool
 }
 
-// Rest gives what is to be kept of an engine that is [Completed].
-func (e *Engine) Rest() *Rest {
-	r := &Rest{owner: e.owner, revision: e.revision, objects: make(map[inventory.Key]*resting, len(e.nodes))}
+// Snapshot gives what is to be kept of an engine that is [Completed].
+func (e *Engine) Snapshot() *Snapshot {
+	r := &Snapshot{owner: e.owner, revision: e.revision, objects: make(map[inventory.Key]*resting, len(e.nodes))}
 	for _, n := range e.nodes {
 		seen := e.world[n.key]
 		if seen == nil {
@@ -53,7 +53,7 @@ func (e *Engine) Rest() *Rest {
 // Resume has an engine of the same revision go on from where another rested. What
 // was said to have changed, and what expressions read, it reads anew. It reports
 // whether it could.
-func (e *Engine) Resume(r *Rest) bool {
+func (e *Engine) Resume(r *Snapshot) bool {
 	if r.revision != e.revision || r.owner != e.owner {
 		return false
 	}
@@ -69,7 +69,7 @@ func (e *Engine) Resume(r *Rest) bool {
 
 // Observe says whether an object changed in a way that matters. It is then
 // forgotten, and read or observed by the engine that resumes.
-func (r *Rest) Observe(obj *unstructured.Unstructured) bool {
+func (r *Snapshot) Observe(obj *unstructured.Unstructured) bool {
 	key := r.keyOf(obj)
 	o := r.objects[key]
 	if o == nil {
@@ -87,7 +87,7 @@ func (r *Rest) Observe(obj *unstructured.Unstructured) bool {
 }
 
 // same says whether an object is what it was, as far as its graph goes.
-func (r *Rest) same(o *resting, obj *unstructured.Unstructured) bool {
+func (r *Snapshot) same(o *resting, obj *unstructured.Unstructured) bool {
 	if o.every || o.absent || obj.GetUID() != o.uid || (obj.GetDeletionTimestamp() != nil) != o.deleting {
 		return false
 	}
@@ -106,7 +106,7 @@ func (r *Rest) same(o *resting, obj *unstructured.Unstructured) bool {
 }
 
 // ObserveGone is Observe of an object that was seen to go.
-func (r *Rest) ObserveGone(obj *unstructured.Unstructured) bool {
+func (r *Snapshot) ObserveGone(obj *unstructured.Unstructured) bool {
 	key := r.keyOf(obj)
 	o := r.objects[key]
 	if o == nil || o.absent || o.uid != obj.GetUID() || older(obj.GetResourceVersion(), o.version) {
@@ -117,7 +117,7 @@ func (r *Rest) ObserveGone(obj *unstructured.Unstructured) bool {
 }
 
 // ObserveAll is Observe of everything in a place, as [Engine.ObserveAll].
-func (r *Rest) ObserveAll(gk schema.GroupKind, namespace, name, version string, objects []unstructured.Unstructured) bool {
+func (r *Snapshot) ObserveAll(gk schema.GroupKind, namespace, name, version string, objects []unstructured.Unstructured) bool {
 	here, changed := place{gk, namespace}, false
 	listed := make(map[inventory.Key]bool, len(objects))
 	for i := range objects {
@@ -136,7 +136,7 @@ func (r *Rest) ObserveAll(gk schema.GroupKind, namespace, name, version string, 
 	return changed
 }
 
-func (r *Rest) keyOf(obj *unstructured.Unstructured) inventory.Key {
+func (r *Snapshot) keyOf(obj *unstructured.Unstructured) inventory.Key {
 	key := KeyOf(obj)
 	if key.Namespace == "" && r.objects[key] == nil {
 		guessed := key

@@ -12,7 +12,7 @@ import (
 
 // A graph that was never executed is applied without a look at what there is.
 func TestFresh(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{Fresh: true})
+	b := newBench(t, nodes("a"), nil, Options{NeverApplied: true})
 	b.expect("Record")
 	b.answer(Record, Outcome{})
 	b.expect("Apply a")
@@ -22,23 +22,23 @@ func TestFresh(t *testing.T) {
 	b.answer(Read, Outcome{Object: configMap(t, inventory.Owner{}, "a", "u-a", 5, "x")})
 	b.expect("")
 	b.wantShow("a Failed AdoptionRequired: exists already and belongs to no graph: list it in spec.adopt, or set applyPolicy.mode: Adopt")
-	if b.last.Phase != Stuck || b.last.Outlook != Stuck {
-		t.Errorf("phase %s, outlook %s", b.last.Phase, b.last.Outlook)
+	if b.last.Phase != Stuck || b.last.PhaseAfterRecord != Stuck {
+		t.Errorf("phase %s, outlook %s", b.last.Phase, b.last.PhaseAfterRecord)
 	}
 }
 
 // What has an inventory isn't fresh, whatever the driver says.
 func TestFreshWithInventory(t *testing.T) {
 	stored := &inventory.Inventory{Owner: self, Revision: "old"}
-	b := newBench(t, nodes("a"), stored, Options{Fresh: true})
+	b := newBench(t, nodes("a"), stored, Options{NeverApplied: true})
 	b.expect("Survey")
 }
 
 // rested is a graph of one ConfigMap that is complete, and its rest.
-func rested(t *testing.T) (*bench, *Rest) {
+func rested(t *testing.T) (*bench, *Snapshot) {
 	b := newBench(t, nodes("a"), nil, Options{Prune: true})
 	b.complete()
-	return b, b.Rest()
+	return b, b.Snapshot()
 }
 
 func TestRestTellsWhatMatters(t *testing.T) {
@@ -55,26 +55,26 @@ func TestRestTellsWhatMatters(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		see  func(*bench, *Rest) bool
+		see  func(*bench, *Snapshot) bool
 		want bool
 	}{
-		{"as it was", func(b *bench, r *Rest) bool { return r.Observe(same(b, 100)) }, false},
-		{"older", func(b *bench, r *Rest) bool { return r.Observe(configMap(t, self, "a", "u-z", 0, "9")) }, false},
-		{"drifted", func(b *bench, r *Rest) bool {
+		{"as it was", func(b *bench, r *Snapshot) bool { return r.Observe(same(b, 100)) }, false},
+		{"older", func(b *bench, r *Snapshot) bool { return r.Observe(configMap(t, self, "a", "u-z", 0, "9")) }, false},
+		{"drifted", func(b *bench, r *Snapshot) bool {
 			return r.Observe(configMap(t, self, "a", string(same(b, 1).GetUID()), 100, "9"))
 		}, true},
-		{"another of its name", func(b *bench, r *Rest) bool { return r.Observe(configMap(t, self, "a", "u-z", 100, "1")) }, true},
-		{"labels of another graph", func(b *bench, r *Rest) bool { return r.Observe(relabelled(same(b, 100))) }, true},
-		{"not the graph's", func(b *bench, r *Rest) bool { return r.Observe(configMap(t, self, "z", "u-z", 100, "1")) }, false},
-		{"gone", func(b *bench, r *Rest) bool { return r.ObserveGone(same(b, 100)) }, true},
-		{"gone long ago", func(b *bench, r *Rest) bool { return r.ObserveGone(configMap(t, self, "a", "u-z", 100, "1")) }, false},
-		{"listed", func(b *bench, r *Rest) bool {
+		{"another of its name", func(b *bench, r *Snapshot) bool { return r.Observe(configMap(t, self, "a", "u-z", 100, "1")) }, true},
+		{"labels of another graph", func(b *bench, r *Snapshot) bool { return r.Observe(relabelled(same(b, 100))) }, true},
+		{"not the graph's", func(b *bench, r *Snapshot) bool { return r.Observe(configMap(t, self, "z", "u-z", 100, "1")) }, false},
+		{"gone", func(b *bench, r *Snapshot) bool { return r.ObserveGone(same(b, 100)) }, true},
+		{"gone long ago", func(b *bench, r *Snapshot) bool { return r.ObserveGone(configMap(t, self, "a", "u-z", 100, "1")) }, false},
+		{"listed", func(b *bench, r *Snapshot) bool {
 			return r.ObserveAll(gk, "default", "", "101", []unstructured.Unstructured{*same(b, 100)})
 		}, false},
-		{"not listed", func(b *bench, r *Rest) bool { return r.ObserveAll(gk, "default", "", "101", nil) }, true},
-		{"not listed, before it was seen", func(b *bench, r *Rest) bool { return r.ObserveAll(gk, "default", "", "0", nil) }, false},
-		{"not listed, elsewhere", func(b *bench, r *Rest) bool { return r.ObserveAll(gk, "other", "", "101", nil) }, false},
-		{"not listed, of another kind", func(b *bench, r *Rest) bool {
+		{"not listed", func(b *bench, r *Snapshot) bool { return r.ObserveAll(gk, "default", "", "101", nil) }, true},
+		{"not listed, before it was seen", func(b *bench, r *Snapshot) bool { return r.ObserveAll(gk, "default", "", "0", nil) }, false},
+		{"not listed, elsewhere", func(b *bench, r *Snapshot) bool { return r.ObserveAll(gk, "other", "", "101", nil) }, false},
+		{"not listed, of another kind", func(b *bench, r *Snapshot) bool {
 			return r.ObserveAll(schema.GroupKind{Kind: "Secret"}, "default", "", "101", nil)
 		}, false},
 	} {
@@ -112,8 +112,8 @@ func TestHeld(t *testing.T) {
 	}}
 	b := newBench(t, nodes("a"), stored, Options{Prune: true})
 	var names []string
-	for _, held := range b.Held() {
-		if !held.Ours {
+	for _, held := range b.Tracked() {
+		if !held.Labeled {
 			t.Errorf("%s isn't ours", held.Key)
 		}
 		names = append(names, held.Name)
@@ -124,7 +124,7 @@ func TestHeld(t *testing.T) {
 }
 
 func TestNameDrift(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{ReportDrift: true, NameDrift: true})
+	b := newBench(t, nodes("a"), nil, Options{Drift: ReportDriftedFields})
 	b.complete()
 	uid := string(b.Inventory().Entries[0].UID)
 	b.Observe(configMap(t, self, "a", uid, 20, "9"))

@@ -40,9 +40,9 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 		if o == nil || o.uid != a.UID {
 			return engine.Outcome{Err: errReplaced}
 		}
-		c.release(r, o, a.To)
+		c.release(r, o, a.NewOwner)
 		return seen(o)
-	case engine.Others:
+	case engine.LoadClaims:
 		var all []*inventory.Inventory
 		for _, other := range r.s.runs {
 			if other.stored != nil {
@@ -64,7 +64,7 @@ func seen(o *object) engine.Outcome {
 }
 
 func (c *cluster) survey(r *run, targets []engine.Target) engine.Outcome {
-	out := engine.Outcome{Unseen: map[inventory.Key]error{}}
+	out := engine.Outcome{Unreadable: map[inventory.Key]error{}}
 	kinds, wanted := map[string]bool{}, map[inventory.Key]bool{}
 	for _, t := range targets {
 		kinds[t.Kind], wanted[t.Key] = true, true
@@ -72,7 +72,7 @@ func (c *cluster) survey(r *run, targets []engine.Target) engine.Outcome {
 	for _, key := range slices.SortedFunc(maps.Keys(c.objects), inventory.Key.Compare) {
 		o := c.objects[key]
 		if wanted[key] && r.s.chaos && r.s.chance(0.05) {
-			out.Unseen[key] = errors.New("couldn't be read")
+			out.Unreadable[key] = errors.New("couldn't be read")
 		} else if wanted[key] || kinds[key.Kind] && r.owner.Owns(o.labels()) {
 			out.Objects = append(out.Objects, o.unstructured())
 		}
@@ -97,7 +97,7 @@ func (c *cluster) apply(r *run, a engine.Action, alive bool) engine.Outcome {
 			return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonImmutable, Message: "fixed is immutable", Terminal: true, Immutable: true}}
 		}
 	}
-	if a.Apply.TakeOver {
+	if a.Apply.Adopt {
 		for f := range o.managers["kubectl"] {
 			if o.managers[a.Apply.Manager] == nil {
 				o.managers[a.Apply.Manager] = fieldSet{}

@@ -253,7 +253,7 @@ func (r *run) answer(a engine.Action, o engine.Outcome) {
 func (r *run) follow() {
 	for t := range r.engine.Awaited() {
 		scope := t.Key.String()
-		if t.Ours {
+		if t.Labeled {
 			scope = t.Key.Kind
 		}
 		if r.scopes[scope] {
@@ -262,7 +262,7 @@ func (r *run) follow() {
 		r.scopes[scope] = true
 		for _, key := range slices.SortedFunc(maps.Keys(r.s.cluster.objects), inventory.Key.Compare) {
 			o := r.s.cluster.objects[key]
-			if key == t.Key || t.Ours && key.Kind == t.Key.Kind && r.owner.Owns(o.labels()) {
+			if key == t.Key || t.Labeled && key.Kind == t.Key.Kind && r.owner.Owns(o.labels()) {
 				r.deliver(o.unstructured(), false)
 			}
 		}

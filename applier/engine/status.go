@@ -81,14 +81,14 @@ func (e *Engine) Statuses() []Status {
 	return all
 }
 
-// Unrecorded says that an engine that is ReadOnly sees the work of a run that
+// Unfinished says that an engine that is ReadOnly sees the work of a run that
 // hasn't come to its end.
-func (e *Engine) Unrecorded() bool {
+func (e *Engine) Unfinished() bool {
 	return slices.ContainsFunc(e.nodes, func(n *node) bool { return n.unrecorded })
 }
 
-// Needs gives the ids of the nodes that each node waits for.
-func (e *Engine) Needs() map[string][]string {
+// Dependencies gives the ids of the nodes that each node waits for.
+func (e *Engine) Dependencies() map[string][]string {
 	needs := make(map[string][]string, len(e.nodes))
 	for _, n := range e.nodes {
 		for _, m := range n.needs {

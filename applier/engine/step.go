@@ -30,8 +30,8 @@ type Step struct {
 	// until something does.
 	Wake  time.Time
 	Phase Phase
-	// Outlook is the phase as it will be when what is to be recorded is.
-	Outlook Phase
+	// PhaseAfterRecord is the phase as it will be when what is to be recorded is.
+	PhaseAfterRecord Phase
 	// Changes are the states that changed since the step before.
 	Changes []Status
 }
@@ -46,7 +46,7 @@ func (e *Engine) Step(now time.Time) Step {
 	if e.stop != nil {
 		phase, outlook = Stuck, Stuck
 	}
-	step := Step{Actions: e.actions, Wake: e.wake, Phase: phase, Outlook: outlook, Changes: e.changes()}
+	step := Step{Actions: e.actions, Wake: e.wake, Phase: phase, PhaseAfterRecord: outlook, Changes: e.changes()}
 	e.flying += len(e.actions)
 	return step
 }
@@ -60,7 +60,7 @@ func (e *Engine) advance() (phase, outlook Phase) {
 	e.complete = false
 	for _, n := range e.order {
 		e.revisit(n)
-		ready = ready && (n.status.Phase == v1alpha1.NodeReady || e.opts.Preview && n.settled())
+		ready = ready && (n.status.Phase == v1alpha1.NodeReady || e.opts.Mode == ModePlan && n.settled())
 	}
 	e.explainSome()
 	if !ready {
@@ -110,7 +110,7 @@ func (e *Engine) lookAround() bool {
 	if e.surveyed || len(e.entries) == 0 && len(e.nodes) == 0 {
 		return true
 	}
-	if e.opts.Fresh && e.lost {
+	if e.opts.NeverApplied && e.lost {
 		e.assumeFresh()
 		return true
 	}
@@ -149,7 +149,7 @@ func (e *Engine) assumeFresh() {
 // write adds an action that changes the cluster, unless the intent has to be
 // recorded first. It reports whether the action was added.
 func (e *Engine) write(a Action) bool {
-	if e.opts.ReadOnly {
+	if e.opts.Mode == ModeStatus {
 		return false
 	}
 	if !e.intent {
@@ -171,7 +171,7 @@ func (e *Engine) ask(a Action) {
 // whether what is to be recorded by now is.
 func (e *Engine) recordNext(phase Phase) bool {
 	final := phase == Completed || phase == Stuck && e.flying == 0 && len(e.actions) == 0
-	if !e.held && !final || e.opts.ReadOnly {
+	if !e.held && !final || e.opts.Mode == ModeStatus {
 		return true
 	}
 	inv := e.Inventory()

@@ -99,7 +99,7 @@ func TestRetries(t *testing.T) {
 	for n, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 9 * time.Second} {
 		err := error(errors.New("timed out"))
 		if n == 4 {
-			err = &Failure{Reason: ReasonQuotaExceeded, Message: "exceeded", After: wait}
+			err = &Failure{Reason: ReasonQuotaExceeded, Message: "exceeded", RetryAfter: wait}
 		}
 		b.answer(Apply, Outcome{Err: err})
 		b.expect("Read a") // whether it was written isn't known
@@ -128,10 +128,10 @@ func TestBackoff(t *testing.T) {
 	if got := (Backoff{}).After(1000); got != 5*time.Minute {
 		t.Errorf("after 1000 failures %v", got)
 	}
-	if got := (Backoff{}).AtMost(MaxTrouble).After(1000); got != MaxTrouble {
-		t.Errorf("at most %v: %v", MaxTrouble, got)
+	if got := (Backoff{}).AtMost(MaxTransientBackoff).After(1000); got != MaxTransientBackoff {
+		t.Errorf("at most %v: %v", MaxTransientBackoff, got)
 	}
-	if got := (Backoff{Max: time.Second}).AtMost(MaxTrouble).After(1000); got != time.Second {
+	if got := (Backoff{Max: time.Second}).AtMost(MaxTransientBackoff).After(1000); got != time.Second {
 		t.Errorf("at most a second: %v", got)
 	}
 	for jitter, want := range map[float64]time.Duration{0: 4 * time.Second, 0.5: 3 * time.Second, 1: 2 * time.Second} {
@@ -143,7 +143,7 @@ func TestBackoff(t *testing.T) {
 
 // Trouble of the API server is tried again soon, what it refuses ever later.
 func TestTroublePasses(t *testing.T) {
-	for reason, want := range map[string]time.Duration{ReasonApplyFailed: MaxTrouble, ReasonQuotaExceeded: 5 * time.Minute} {
+	for reason, want := range map[string]time.Duration{ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: 5 * time.Minute} {
 		e, s := &Engine{}, failureState{failures: 20}
 		e.failed(&s, &Failure{Reason: reason})
 		if got := s.retryAt.Sub(e.now); got != want {
@@ -156,7 +156,7 @@ const neverReady = `graph: {nodes: [{id: a, applyPolicy: {timeout: 10s}, readyWh
 	resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}}]}`
 
 func TestReadinessTimeout(t *testing.T) {
-	b := newBench(t, neverReady, nil, Options{Explain: 4 * time.Second})
+	b := newBench(t, neverReady, nil, Options{ExplainInterval: 4 * time.Second})
 	b.survey()
 	b.step()
 	b.answer(Record, Outcome{})
@@ -225,7 +225,7 @@ func TestCorrections(t *testing.T) {
 }
 
 func TestReportDrift(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{ReportDrift: true})
+	b := newBench(t, nodes("a"), nil, Options{Drift: ReportDrift})
 	b.complete()
 	b.Observe(configMap(t, self, "a", "u-a", 20, "9"))
 	b.expect("")
@@ -295,7 +295,7 @@ func TestRecover(t *testing.T) {
 	if len(names) != 3 || names["a"] || names["old"] || !names["disk"] {
 		t.Errorf("the inventory has, and orphans: %v", names)
 	}
-	b.answer(Others, Outcome{})
+	b.answer(LoadClaims, Outcome{})
 	b.expect("Apply a")
 	b.applyNext("u-a", 7)
 	b.expect("Delete old, Release disk")

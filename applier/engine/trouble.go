@@ -2,11 +2,11 @@ package engine
 
 import "fmt"
 
-// Trouble is a failure of what the engine asks for that isn't an object's own and
+// RequestError is a failure of what the engine asks for that isn't an object's own and
 // wasn't mended since: the survey, the record, what other graphs list, or reading
 // an object. It is what keeps a run from getting on when the cluster goes away.
 // Nil if there is none; what stopped the engine for good is [Engine.Err].
-func (e *Engine) Trouble() error {
+func (e *Engine) RequestError() error {
 	if e.stop != nil {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (e *Engine) visit(n *node) {
 	case d.unchanged:
 		e.own(n, seen)
 		e.settle(n, seen)
-	case blocker != nil && (seen.absent || !e.opts.ReadOnly):
+	case blocker != nil && (seen.absent || e.opts.Mode != ModeStatus):
 		e.blocked(n, blocker)
 	case d.wait != "":
 		e.waitFor(n, d.wait)
@@ -74,12 +74,12 @@ func (e *Engine) visit(n *node) {
 
 // reportDrift shows that an object is left as others changed it, and asks which
 // fields those are if that is to be known.
-func (e *Engine) reportDrift(n *node, seen *observed, drift *Application) {
+func (e *Engine) reportDrift(n *node, seen *observed, drift *ApplyRequest) {
 	switch {
 	case drift == nil:
 		n.touched = n.touched || n.status.Drifted
 		n.status.Drifted, n.state.compared = false, ""
-	case !e.opts.NameDrift:
+	case e.opts.Drift != ReportDriftedFields:
 		n.touched = n.touched || !n.status.Drifted
 		n.status.Drifted = true
 	case n.state.compared != seen.live:
@@ -105,14 +105,14 @@ func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.Node
 	default:
 		return
 	}
-	if e.opts.Poll <= 0 || look.flying {
+	if e.opts.PollInterval <= 0 || look.flying {
 		return
 	}
 	last := seen.at
 	if polled.After(last) {
 		last = *polled
 	}
-	if next := last.Add(e.opts.Poll); e.now.Before(next) {
+	if next := last.Add(e.opts.PollInterval); e.now.Before(next) {
 		e.wakeAt(next)
 		return
 	}
@@ -124,7 +124,7 @@ func (e *Engine) poll(key inventory.Key, version, id string, phase v1alpha1.Node
 // blocker is the first of the nodes that a node needs which isn't ready.
 func (e *Engine) blocker(n *node) *node {
 	for _, m := range n.needs {
-		if m.status.Phase != v1alpha1.NodeReady && !(e.opts.Preview && m.settled()) {
+		if m.status.Phase != v1alpha1.NodeReady && !(e.opts.Mode == ModePlan && m.settled()) {
 			return m
 		}
 	}
@@ -229,7 +229,7 @@ func (e *Engine) judge(n *node, seen *observed) {
 		e.waitFor(n, deletionText(seen))
 		return
 	}
-	if e.opts.Preview {
+	if e.opts.Mode == ModePlan {
 		e.set(n, v1alpha1.NodeReady, "")
 		return
 	}

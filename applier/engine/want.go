@@ -15,7 +15,7 @@ import (
 func (e *Engine) want(n *node) {
 	versions := e.versions(n)
 	// What a preview sees of an object before and after a change has one version.
-	if n.want.known && n.want.seen == versions && (!e.opts.Preview || versions == "") {
+	if n.want.known && n.want.seen == versions && (e.opts.Mode != ModePlan || versions == "") {
 		return
 	}
 	n.want = wanted{known: true, seen: versions}
@@ -30,7 +30,7 @@ func (e *Engine) want(n *node) {
 }
 
 func (e *Engine) resolveObject(n *node) (*unstructured.Unstructured, error) {
-	if !e.opts.Preview {
+	if e.opts.Mode != ModePlan {
 		return e.resolver.Object(n.index, e.live)
 	}
 	p, err := e.resolver.Preview(n.index, e.live)

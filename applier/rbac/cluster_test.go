@@ -208,7 +208,7 @@ func (tr *trial) run(t *testing.T, rg *v1alpha1.ResourceGraph, ownInventories bo
 	}
 	a := &applier.Applier{Client: client, Inventories: stored.New(keeper.REST())}
 	o := applier.Options{Options: engine.Options{
-		Prune: true, Poll: 200 * time.Millisecond, Backoff: engine.Backoff{Base: 50 * time.Millisecond, Max: time.Second},
+		Prune: true, PollInterval: 200 * time.Millisecond, Backoff: engine.Backoff{Base: 50 * time.Millisecond, Max: time.Second},
 	}, Timeout: time.Minute, Wait: true}
 	refused := func(what string, result *applier.Result, err error) {
 		t.Helper()

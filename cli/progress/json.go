@@ -173,11 +173,11 @@ func (j *JSON) End(e End) {
 		r.Error = oneLine(e.Err.Error())
 	}
 	if e.Result != nil {
-		if e.Result.Trouble != nil && !r.Ready {
-			r.Trouble = oneLine(e.Result.Trouble.Error())
+		if e.Result.RequestError != nil && !r.Ready {
+			r.Trouble = oneLine(e.Result.RequestError.Error())
 		}
 		r.Phase, r.Outputs = e.Result.Phase, e.Result.Outputs
-		for name, why := range e.Result.Unknown {
+		for name, why := range e.Result.OutputErrors {
 			if r.Unknown == nil {
 				r.Unknown = map[string]string{}
 			}

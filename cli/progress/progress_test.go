@@ -160,7 +160,7 @@ func ends() map[string]End {
 	end := func(verb Verb, phase engine.Phase, err error, statuses ...engine.Status) End {
 		return End{Graph: shop, Verb: verb, Err: err, Elapsed: 2400 * time.Millisecond, Result: &applier.Result{
 			Phase: phase, Statuses: statuses,
-			Outputs: map[string]any{"url": "http://<ip>"}, Unknown: map[string]error{"port": errors.New("service.spec.port: no such field")},
+			Outputs: map[string]any{"url": "http://<ip>"}, OutputErrors: map[string]error{"port": errors.New("service.spec.port: no such field")},
 		}}
 	}
 	interrupted := errors.Join(contextCanceled{}, errors.New("2 requests weren't answered"))

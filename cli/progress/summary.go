@@ -91,11 +91,11 @@ func Summary(w io.Writer, e End, color bool) {
 			fmt.Fprintf(w, "%s: %s\n", subject(s), stateText(s))
 		}
 	}
-	for _, name := range sortedKeys(e.Result.Unknown) {
+	for _, name := range sortedKeys(e.Result.OutputErrors) {
 		if !e.Ready() {
 			break // nobody expects them
 		}
-		fmt.Fprintf(w, "output %s: not known: %s\n", name, oneLine(e.Result.Unknown[name].Error()))
+		fmt.Fprintf(w, "output %s: not known: %s\n", name, oneLine(e.Result.OutputErrors[name].Error()))
 	}
 	if e.Err == nil && e.Verb == Delete && len(e.Result.Statuses) == 0 {
 		fmt.Fprintf(w, "%s: nothing to delete\n", e.Graph)

@@ -73,7 +73,7 @@ func NewReport(states []*applier.State) Report {
 			Namespace: s.Owner.Namespace, Name: s.Owner.Name, Source: s.Source, Ready: s.Ready,
 			Unfinished: s.Unfinished, Cause: s.Cause, Nodes: []Node{}, Outputs: s.Outputs,
 		}
-		for name, err := range s.Unknown {
+		for name, err := range s.OutputErrors {
 			if g.UnknownOutputs == nil {
 				g.UnknownOutputs = map[string]string{}
 			}

@@ -38,8 +38,8 @@ func states() []*applier.State {
 			node("inside", "ConfigMap", "other", "x", 2, v1alpha1.NodeBlocked, "waits for deployment", "space", "deployment"),
 			node("", "Secret", "shop", "old", 0, v1alpha1.NodePending, "left the graph; the next apply removes it"),
 		},
-		Outputs: map[string]any{"url": "http://web", "ports": []any{int64(80)}},
-		Unknown: map[string]error{"ip": &resolve.WaitError{Path: "outputs.ip", Message: "waits for service.status"}, "odd": errors.New("is odd")},
+		Outputs:      map[string]any{"url": "http://web", "ports": []any{int64(80)}},
+		OutputErrors: map[string]error{"ip": &resolve.WaitError{Path: "outputs.ip", Message: "waits for service.status"}, "odd": errors.New("is odd")},
 	}, {
 		Owner: inventory.Owner{Namespace: "shop", Name: "db"}, Source: applier.SourceInventory, Ready: true,
 		Nodes: []applier.NodeState{node("claim", "PersistentVolumeClaim", "shop", "db", 0, v1alpha1.NodeReady, "")},

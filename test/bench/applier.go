@@ -28,7 +28,7 @@ func (l load) applier(j job, config *rest.Config) (work, error) {
 		return nil, err
 	}
 	options := applier.Options{
-		Options: engine.Options{Prune: true, Explain: 2 * time.Second, Poll: 30 * time.Second},
+		Options: engine.Options{Prune: true, ExplainInterval: 2 * time.Second, PollInterval: 30 * time.Second},
 		Timeout: 5 * time.Minute, Wait: true,
 		Report: func(applier.Event) {},
 	}

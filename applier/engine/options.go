@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Mode selects what an engine does with a graph.
+type Mode int
+
+// The modes.
+const (
+	// ModeApply makes the cluster match the graph.
+	ModeApply Mode = iota
+	// ModeDelete removes every object in an inventory. [NewDelete] sets it.
+	ModeDelete
+	// ModePlan predicts an apply. The driver answers writes with their predicted
+	// results, for example from dry runs. An object counts as ready once its
+	// result is predicted, failed nodes don't block their dependents, and values
+	// that are known only after the apply are left out of objects, see
+	// [ApplyRequest.Unknown].
+	ModePlan
+	// ModeStatus only observes: it requests neither writes nor records. A node
+	// that an apply would write is Pending, with a message that says why. It
+	// implies Options.Prune and Options.AllowEmpty, so that objects that left the
+	// graph are listed.
+	ModeStatus
+)
+
+// DriftHandling selects what the engine does with drift: changes that others
+// made to fields that the graph manages.
+type DriftHandling int
+
+// The ways to handle drift.
+const (
+	// CorrectDrift applies the object again.
+	CorrectDrift DriftHandling = iota
+	// ReportDrift keeps the changes and marks the node as drifted.
+	ReportDrift
+	// ReportDriftedFields is ReportDrift, and also looks up which fields changed
+	// and which managers changed them. It costs one request per change.
+	ReportDriftedFields
+)
+
+// Options configure an engine. The zero value applies and never prunes.
+type Options struct {
+	Mode Mode
+	// Prune removes objects that left the graph.
+	Prune bool
+	// AllowEmpty permits a graph without nodes, which prunes every object.
+	AllowEmpty bool
+	// ForceConflicts takes fields from other managers, regardless of the
+	// conflict policies of the nodes.
+	ForceConflicts bool
+	// Drift selects what happens to changes made by others.
+	Drift DriftHandling
+	// HandsOver reports whether the graph owner, which is applied at the same
+	// time, is about to hand the object over to this graph. The engine then waits
+	// for the object instead of failing. Nil means that no graph does.
+	HandsOver func(key inventory.Key, owner inventory.Owner) bool
+	// Orphan releases removed objects instead of deleting them.
+	Orphan bool
+	// NoWait starts to delete the next level of objects when the deletion of the
+	// previous one was requested, without waiting until its objects are gone.
+	NoWait bool
+	// ExplainInterval is the time between two lookups of the cause why a node
+	// isn't ready. 0 disables the lookups.
+	ExplainInterval time.Duration
+	// PollInterval is the time after which an object that the engine waits for is
+	// read, in case that its watch missed a change. 0 disables polling.
+	PollInterval time.Duration
+	// Backoff is the time between attempts.
+	Backoff Backoff
+	// NeverApplied declares that the graph was never applied. Its objects are
+	// assumed to be absent without a Survey, except those that may be adopted. If
+	// an object exists nevertheless, its creation is refused and it is read then.
+	NeverApplied bool
+	// Namespaced reports the scope of kinds that neither Kubernetes nor the graph
+	// defines, and whether the scope is known. It may be nil.
+	Namespaced func(schema.GroupVersionKind) (namespaced, known bool)
+}
