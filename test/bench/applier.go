@@ -21,9 +21,10 @@ import (
 // graphName is the name of every graph: each has a namespace of its own.
 const graphName = "bench"
 
-// applier runs the applier as the command line does.
-func (l load) applier(j job, config *rest.Config) (work, error) {
-	rg, err := l.graph(j.namespace)
+// prepareApplier returns a function that applies or deletes the graph of a
+// workload with the library and the options that `pequod apply` uses.
+func prepareApplier(load workload, namespace, verb string, config *rest.Config) (func(context.Context) error, error) {
+	rg, err := load.graph(namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (l load) applier(j job, config *rest.Config) (work, error) {
 		}
 		a := &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
 		var result *applier.Result
-		if j.verb == remove {
+		if verb == remove {
 			result, err = a.Delete(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, options)
 		} else {
 			result, err = a.Apply(ctx, rg, options)
@@ -47,11 +48,13 @@ func (l load) applier(j job, config *rest.Config) (work, error) {
 		if err != nil {
 			return err
 		}
-		return finished(result)
+		return checkCompleted(result)
 	}, nil
 }
 
-func finished(result *applier.Result) error {
+// checkCompleted returns an error unless the run completed. It names the first
+// node that failed.
+func checkCompleted(result *applier.Result) error {
 	if result.Phase == engine.Completed {
 		return nil
 	}
@@ -63,14 +66,14 @@ func finished(result *applier.Result) error {
 	return fmt.Errorf("phase %s", result.Phase)
 }
 
-// graph is a load as a graph: every node of a level needs what is waited for of
-// the level before it.
-func (l load) graph(namespace string) (*v1alpha1.ResourceGraph, error) {
+// graph returns the workload as a graph. Every node depends on the awaited
+// objects of the level before its own.
+func (w workload) graph(namespace string) (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.APIVersion, rg.Kind = v1alpha1.Group+"/"+v1alpha1.Version, "ResourceGraph"
 	rg.Namespace, rg.Name = namespace, graphName
 	var before []string
-	for _, objects := range l.objects(namespace) {
+	for _, objects := range w.objects(namespace) {
 		var awaited []string
 		for _, o := range objects {
 			raw, err := json.Marshal(o.body)

@@ -19,18 +19,19 @@ import (
 // controller is a running pequod-applier.
 type controller struct {
 	cmd             *exec.Cmd
-	metrics, probes string // addresses
-	log             string // a file
-	done            chan struct{}
+	metrics, probes string        // addresses
+	log             string        // file
+	done            chan struct{} // closed when the process has ended
 }
 
-// buildController builds the applier as it is shipped.
+// buildController builds the applier with the flags of a release, unless the plan
+// names a program.
 func (m *measurement) buildController(ctx context.Context) error {
-	if m.controller != "" {
+	if m.plan.controller != "" {
 		return nil
 	}
-	m.controller = filepath.Join(m.scratch, "pequod-applier")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", m.controller, "github.com/pequod-io/pequod/cmd/pequod-applier")
+	m.plan.controller = m.scratchFile("pequod-applier")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", m.plan.controller, "github.com/pequod-io/pequod/cmd/pequod-applier")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building pequod-applier: %w\n%s", err, out)
@@ -38,28 +39,42 @@ func (m *measurement) buildController(ctx context.Context) error {
 	return nil
 }
 
-// startController starts the applier with the flags that it is installed with,
-// and returns when it leads. Its requests go through the proxy, if there is one.
-// Its metrics are there for everybody: asking the API server who may read them
-// would be counted.
-func (m *measurement) startController(ctx context.Context, proxy *faults.Proxy) (*controller, error) {
-	as := m.as
-	if proxy != nil {
-		as = proxy.Config(as)
+// withController runs an applier while do runs. The applier's requests go through
+// proxy unless it is nil.
+func (m *measurement) withController(ctx context.Context, proxy *faults.Proxy, do func(*controller) error) (err error) {
+	c, err := m.startController(ctx, proxy)
+	if err != nil {
+		return err
 	}
-	kubeconfig := filepath.Join(m.scratch, "applier.kubeconfig")
-	if err := writeKubeconfig(kubeconfig, as); err != nil {
+	defer func() {
+		if stopErr := c.stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	return do(c)
+}
+
+// startController starts the applier with the flags that it is installed with, and
+// returns when it is the leader and ready. Its metrics need no authentication,
+// because reviews of access would count as requests.
+func (m *measurement) startController(ctx context.Context, proxy *faults.Proxy) (*controller, error) {
+	config := m.applierConfig
+	if proxy != nil {
+		config = proxy.Config(config)
+	}
+	kubeconfig := m.scratchFile("applier.kubeconfig")
+	if err := writeKubeconfig(kubeconfig, config); err != nil {
 		return nil, err
 	}
-	c := &controller{done: make(chan struct{}), log: filepath.Join(m.scratch, "pequod-applier.log")}
+	c := &controller{done: make(chan struct{}), log: m.scratchFile("pequod-applier.log")}
 	for _, address := range []*string{&c.metrics, &c.probes} {
 		var err error
 		if *address, err = freeAddress(); err != nil {
 			return nil, err
 		}
 	}
-	command, err := m.controllerCommand(c, kubeconfig)
-	if err != nil {
+	var err error
+	if c.cmd, err = m.controllerCommand(c, kubeconfig); err != nil {
 		return nil, err
 	}
 	log, err := os.Create(c.log)
@@ -67,40 +82,25 @@ func (m *measurement) startController(ctx context.Context, proxy *faults.Proxy) 
 		return nil, err
 	}
 	defer log.Close()
-	c.cmd = command
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() {
-		_ = c.cmd.Wait() // the state says how it ended
+		_ = c.cmd.Wait() // ProcessState has the result
 		close(c.done)
 	}()
-	if err := poll(ctx, func() (bool, error) { return c.leads(ctx) }); err != nil {
+	if err := poll(ctx, func() (bool, error) { return c.isLeader(ctx) }); err != nil {
 		c.kill()
 		return nil, err
 	}
 	return c, nil
 }
 
-// with runs an applier while something is done.
-func (m *measurement) with(ctx context.Context, proxy *faults.Proxy, do func(*controller) error) (err error) {
-	c, err := m.startController(ctx, proxy)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopped := c.stop(); err == nil {
-			err = stopped
-		}
-	}()
-	return do(c)
-}
-
-// controllerCommand is the program as it is shipped, or this one for a profile.
+// controllerCommand returns the shipped program or, for profiles, this program.
 func (m *measurement) controllerCommand(c *controller, kubeconfig string) (*exec.Cmd, error) {
 	if m.profiles == "" {
-		return exec.Command(m.controller,
+		return exec.Command(m.plan.controller,
 			"--leader-elect", "--leader-election-namespace="+system, "--kubeconfig="+kubeconfig,
 			"--metrics-secure=false", "--metrics-bind-address="+c.metrics, "--health-probe-bind-address="+c.probes), nil
 	}
@@ -109,34 +109,35 @@ func (m *measurement) controllerCommand(c *controller, kubeconfig string) (*exec
 		return nil, err
 	}
 	m.profiled++
-	return exec.Command(self, "-run", byController, "-kubeconfig", kubeconfig, "-metrics", c.metrics, "-probes", c.probes,
+	return exec.Command(self, "-run", controllerContestant, "-kubeconfig", kubeconfig, "-metrics", c.metrics, "-probes", c.probes,
 		"-cpuprofile", filepath.Join(m.profiles, fmt.Sprintf("controller-%d.prof", m.profiled))), nil
 }
 
-// leads says whether the applier leads and is ready.
-func (c *controller) leads(ctx context.Context) (bool, error) {
+// isLeader reports whether the applier is the leader and ready. It returns an
+// error with the log if the process has ended.
+func (c *controller) isLeader(ctx context.Context) (bool, error) {
 	select {
 	case <-c.done:
-		text, _ := os.ReadFile(c.log)
-		return false, fmt.Errorf("pequod-applier: %s\n%s", c.cmd.ProcessState, text)
+		return false, c.exitError()
 	default:
 	}
 	series, err := c.scrape(ctx, "leader_election_master_status")
 	if err != nil || series.sum("leader_election_master_status") == 0 {
-		return false, nil // it has hardly begun
+		return false, nil // not serving yet, or not the leader yet
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.probes+"/readyz", nil)
 	if err != nil {
 		return false, err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return false, nil
 	}
-	return answer.StatusCode == http.StatusOK, answer.Body.Close()
+	return response.StatusCode == http.StatusOK, response.Body.Close()
 }
 
-// stop asks the applier to end, and says if it doesn't end well.
+// stop terminates the applier. It returns an error if the applier does not exit
+// with 0 within a minute.
 func (c *controller) stop() error {
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -145,22 +146,32 @@ func (c *controller) stop() error {
 	case <-c.done:
 	case <-time.After(time.Minute):
 		c.kill()
-		return errors.New("pequod-applier didn't end within a minute")
+		return errors.New("pequod-applier did not exit within a minute of SIGTERM")
 	}
 	if !c.cmd.ProcessState.Success() {
-		text, _ := os.ReadFile(c.log)
-		return fmt.Errorf("pequod-applier: %s\n%s", c.cmd.ProcessState, bytes.TrimSpace(text))
+		return c.exitError()
 	}
 	return nil
 }
 
+// exitError describes how the process ended, with its log.
+func (c *controller) exitError() error {
+	text, _ := os.ReadFile(c.log) // an empty log is shown if it cannot be read
+	return fmt.Errorf("pequod-applier: %s\n%s", c.cmd.ProcessState, bytes.TrimSpace(text))
+}
+
 func (c *controller) kill() {
-	_ = c.cmd.Process.Kill() // it may have ended
+	_ = c.cmd.Process.Kill() // fails if the process has ended already
 	<-c.done
 }
 
+// cpu returns the CPU time of the applier so far.
 func (c *controller) cpu() time.Duration { return processCPU(c.cmd.Process.Pid) }
 
+// scratchFile returns a path in the benchmark's temporary directory.
+func (m *measurement) scratchFile(name string) string { return filepath.Join(m.scratch, name) }
+
+// freeAddress returns a loopback address with a port that was free a moment ago.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

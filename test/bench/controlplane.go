@@ -11,59 +11,49 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// controlPlane is one that something is measured on.
+// controlPlane is a running control plane that something is measured on.
 type controlPlane struct {
 	server     *server.Server
-	kubeconfig string
-	config     *rest.Config
+	kubeconfig string       // of the administrator
+	config     *rest.Config // the same
 	client     kubernetes.Interface
-	namespaces int
-	as         *rest.Config // the access of pequod-applier, if it is installed
+	namespaces int // created so far, for unique names
+	// applierConfig is the access of pequod-applier's service account. It is nil
+	// until install has run.
+	applierConfig *rest.Config
 }
 
-// renew has what follows measured on a control plane of its own, which nothing
-// was done to before.
-func (m *measurement) renew(ctx context.Context) error {
-	if err := m.end(); err != nil {
-		return err
-	}
+func startControlPlane(ctx context.Context) (*controlPlane, error) {
 	s, err := server.Start(ctx, server.Options{Log: os.Stderr})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m.controlPlane = &controlPlane{server: s, kubeconfig: s.Kubeconfig()}
-	if m.config, err = clientcmd.BuildConfigFromFlags("", m.kubeconfig); err != nil {
-		return err
+	c := &controlPlane{server: s, kubeconfig: s.Kubeconfig()}
+	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig); err != nil {
+		return nil, err
 	}
-	m.config.QPS = -1
-	m.client, err = kubernetes.NewForConfig(m.config)
-	return err
+	c.config.QPS = -1 // no client-side rate limit
+	c.client, err = kubernetes.NewForConfig(c.config)
+	return c, err
 }
 
-// end ends the control plane, if there is one.
-func (m *measurement) end() error {
-	if m.controlPlane == nil {
-		return nil
-	}
-	s := m.server
-	m.controlPlane = nil
-	return s.Stop()
-}
+func (c *controlPlane) stop() error { return c.server.Stop() }
 
-// cpu is how long the control plane has been on a CPU.
-func (c *controlPlane) cpu() time.Duration { return processCPU(c.server.Pid()) }
+// serverCPU returns the CPU time of the control plane so far.
+func (c *controlPlane) serverCPU() time.Duration { return processCPU(c.server.Pid()) }
 
-// calm waits until the control plane has nearly nothing to do any more.
-func (c *controlPlane) calm(ctx context.Context) error {
-	for last := c.cpu(); ; {
+// waitUntilCalm waits until the control plane uses less than 15 % of a core.
+func (c *controlPlane) waitUntilCalm(ctx context.Context) error {
+	for last := c.serverCPU(); ; {
 		if err := pause(ctx, time.Second); err != nil {
 			return err
 		}
-		now := c.cpu()
+		now := c.serverCPU()
 		if now-last < 150*time.Millisecond {
 			return nil
 		}
@@ -71,23 +61,52 @@ func (c *controlPlane) calm(ctx context.Context) error {
 	}
 }
 
-// namespace makes a namespace in which Pods can be made.
-func (c *controlPlane) namespace(ctx context.Context, who string) (string, error) {
+// createNamespace creates a namespace and waits until Pods can be created in it.
+// The prefix makes its name readable.
+func (c *controlPlane) createNamespace(ctx context.Context, prefix string) (string, error) {
 	c.namespaces++
-	name := fmt.Sprintf("%s-%d", who, c.namespaces)
+	name := fmt.Sprintf("%s-%d", prefix, c.namespaces)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return "", err
 	}
-	for {
+	return name, poll(ctx, func() (bool, error) {
 		_, err := c.client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
-		if err == nil {
-			return name, nil
-		}
-		select {
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		case <-time.After(50 * time.Millisecond):
-		}
+		return err == nil, nil
+	})
+}
+
+// createTenant creates a namespace with the service account that its graphs are
+// executed as. The account may do anything in the namespace.
+func (c *controlPlane) createTenant(ctx context.Context, prefix string) (string, error) {
+	namespace, err := c.createNamespace(ctx, prefix)
+	if err != nil {
+		return "", err
 	}
+	return namespace, c.apply(ctx, fmt.Appendf(nil, `
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: pequod, namespace: %[1]s}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: pequod, namespace: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: pequod, namespace: %[1]s}]
+`, namespace))
+}
+
+// deleteGraphs deletes the ResourceGraphs of a namespace and leaves their
+// objects. No applier runs when the floor has created them.
+func (c *controlPlane) deleteGraphs(ctx context.Context, namespace string) error {
+	return c.client.CoreV1().RESTClient().Delete().
+		AbsPath("/apis", resourceGraphs.apiVersion, "namespaces", namespace, resourceGraphs.resource).Do(ctx).Error()
+}
+
+// writeKubeconfig writes a kubeconfig with the access of config.
+func writeKubeconfig(path string, config *rest.Config) error {
+	file := clientcmdapi.NewConfig()
+	file.Clusters["bench"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	file.AuthInfos["bench"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	file.Contexts["bench"] = &clientcmdapi.Context{Cluster: "bench", AuthInfo: "bench"}
+	file.CurrentContext = "bench"
+	return clientcmd.WriteToFile(*file, path)
 }

@@ -13,25 +13,28 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// atOnce is how many requests of the floor are under way at a time.
-const atOnce = 16
+// maxInFlight is how many requests of the floor are in flight at a time. The
+// applier has the same limit by default.
+const maxInFlight = 16
 
-// floor does what can't be left out, and no more.
+// floor sends the requests that no applier can avoid, and no others: one per
+// object, and a watch per awaited kind.
 type floor struct {
 	client *http.Client
 	host   string
 	levels [][]call
-	kinds  map[kind]string // the path of each kind's objects
+	kinds  map[kind]string // path of the collection of each kind
 }
 
-// call is an object as it is sent.
+// call is an object with the path and the body of its request.
 type call struct {
 	object
 	path string
 	body []byte
 }
 
-// deleteOptions let an object go after its dependents, if it has any.
+// deleteOptions returns the body of a delete request. A Deployment is deleted in
+// the foreground, after its Pods.
 func (c call) deleteOptions() []byte {
 	propagation := "Background"
 	if c.kind == deployments {
@@ -66,14 +69,15 @@ func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor,
 	return f, nil
 }
 
-// apply applies every level when the one before it is ready.
+// apply applies every level as soon as the awaited objects of the level before it
+// are ready.
 func (f *floor) apply(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sights := make(chan sight, 256)
+	events := make(chan event, 256)
 	for k := range f.kinds {
 		if k.awaited {
-			if err := f.watch(ctx, k, sights); err != nil {
+			if err := f.watch(ctx, k, events); err != nil {
 				return err
 			}
 		}
@@ -84,8 +88,8 @@ func (f *floor) apply(ctx context.Context) error {
 		for _, c := range calls {
 			for c.kind.awaited && !ready[c.name] {
 				select {
-				case s := <-sights:
-					ready[s.Object.Metadata.Name] = s.Object.available()
+				case e := <-events:
+					ready[e.Object.Metadata.Name] = e.Object.ready()
 				case err := <-sent:
 					if err != nil {
 						return err
@@ -103,12 +107,13 @@ func (f *floor) apply(ctx context.Context) error {
 	return nil
 }
 
-// sendAll sends one request for each object, and tells when all are answered.
+// sendAll sends one request per object. The channel receives the first error, or
+// nil, when all have been answered.
 func (f *floor) sendAll(ctx context.Context, calls []call, method, query string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		var g errgroup.Group
-		g.SetLimit(atOnce)
+		g.SetLimit(maxInFlight)
 		for _, c := range calls {
 			g.Go(func() error {
 				body := c.body
@@ -137,9 +142,9 @@ func (f *floor) send(ctx context.Context, method, path string, body []byte) erro
 		return err
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: %s: %s", method, path, response.Status, answer)
+		err = fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)
 	}
 	return err
 }

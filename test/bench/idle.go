@@ -4,77 +4,90 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/pequod-io/pequod/test/faults"
 )
 
-// Aims of the design, in bytes.
+// Aims of the design, in bytes: a process without graphs, and every managed
+// object on top.
 const (
-	aimMemory = 60e6
-	aimObject = 2e3
+	memoryAim       = 45e6
+	memoryPerObject = 2e3
 )
 
-// rested is how long nothing must have been asked for before an applier counts
-// as idle.
-const rested = 5 * time.Second
+// quietTime is how long an applier must have sent no request to count as idle.
+const quietTime = 5 * time.Second
 
-// fill creates the graphs. If it is asked for, it then looks what the applier
-// takes while there is nothing to do, and how much more memory that is than
-// before.
-func (s *standing) fill(ctx context.Context, c *controller, measured bool) error {
-	if err := s.quiet(ctx); err != nil {
+// measureIdle creates graphs, waits until the applier has nothing left to do, and
+// measures the requests, CPU time and memory that it uses from then on.
+func (m *measurement) measureIdle(ctx context.Context) error {
+	n := m.graphs[len(m.graphs)-1]
+	if err := m.prepareForGraphs(ctx); err != nil {
 		return err
 	}
-	empty, err := c.memory(ctx)
+	proxy, err := faults.Start(m.applierConfig, 1)
 	if err != nil {
 		return err
 	}
-	j := job{who: byApplier, load: many, graphs: s.graphs, verb: create, namespace: s.namespace, kubeconfig: s.kubeconfig}
-	if _, err := s.runBeside(ctx, c, j); err != nil {
-		return err
-	}
-	if err := s.quiet(ctx); err != nil || !measured {
-		return err
-	}
-	s.proxy.Reset()
-	before := c.cpu()
-	if err := pause(ctx, s.idle); err != nil {
-		return err
-	}
-	requests, cpu := counted(s.proxy), c.cpu()-before
-	full, err := c.memory(ctx)
+	defer proxy.Close()
+	namespace, err := m.createTenant(ctx, "idle")
 	if err != nil {
 		return err
 	}
-	s.idleFigures(requests, cpu, empty, full)
-	return nil
+	return m.withController(ctx, proxy, func(c *controller) error {
+		if err := waitUntilQuiet(ctx, proxy); err != nil {
+			return err
+		}
+		empty, err := c.memory(ctx)
+		if err != nil {
+			return err
+		}
+		j := job{contestant: applierContestant, workload: manyGraphs, graphs: n, verb: create, namespace: namespace, kubeconfig: m.kubeconfig}
+		if _, err := m.runWithController(ctx, c, j); err != nil {
+			return err
+		}
+		if err := waitUntilQuiet(ctx, proxy); err != nil {
+			return err
+		}
+		proxy.Reset()
+		cpuBefore := c.cpu()
+		if err := pause(ctx, m.idle); err != nil {
+			return err
+		}
+		requests, cpu := total(countRequests(proxy)), c.cpu()-cpuBefore
+		full, err := c.memory(ctx)
+		if err != nil {
+			return err
+		}
+		m.reportIdle(n, requests, cpu, empty, full)
+		return nil
+	})
 }
 
-func (s *standing) idleFigures(requests map[string]int, cpu time.Duration, empty, full memory) {
-	objects := float64(objectsEach * s.graphs)
-	most := fmt.Sprintf("≤ %.0f MB", (aimMemory+objects*aimObject)/1e6)
-	sum := 0
-	for _, n := range requests {
-		sum += n
+// reportIdle adds the figures of an applier with n graphs at rest; empty is the
+// memory before the graphs were created and full the memory at the end.
+func (m *measurement) reportIdle(n, requests int, cpu time.Duration, empty, full memory) {
+	objects := float64(objectsPerGraph * n)
+	figure := func(aim, name, format string, args ...any) {
+		m.report.addFigure(figure{graphsLabel(n) + ": " + name, fmt.Sprintf(format, args...), aim})
 	}
-	s.figure(s.label("requests in %s of rest", s.idle), fmt.Sprint(sum), "0")
-	s.figure(s.label("CPU in %s of rest", s.idle), fmt.Sprintf("%.2f s", cpu.Seconds()), "< 0.1 s (of 100 graphs)")
-	s.figure("memory without graphs", fmt.Sprintf("%.1f MB, heap %.1f", empty.rss/1e6, empty.heap/1e6), fmt.Sprintf("≤ %.0f MB", aimMemory/1e6))
-	s.figure(s.label("memory at rest"), fmt.Sprintf("%.1f MB, heap %.1f", full.rss/1e6, full.heap/1e6), most)
-	s.figure(s.label("memory at most"), fmt.Sprintf("%.1f MB, heap %.1f", full.peak/1e6, full.heapPeak/1e6), most)
-	s.figure(s.label("memory for each managed object"),
-		fmt.Sprintf("%.2f KB, heap %.2f", (full.rss-empty.rss)/objects/1e3, (full.heap-empty.heap)/objects/1e3), fmt.Sprintf("≤ %.0f KB", aimObject/1e3))
+	aim := fmt.Sprintf("≤ %.0f MB", (memoryAim+objects*memoryPerObject)/1e6)
+	figure("0", fmt.Sprintf("requests in %s of rest", m.idle), "%d", requests)
+	figure("≤ 0.1 s", fmt.Sprintf("CPU in %s of rest", m.idle), "%.2f s", cpu.Seconds())
+	figure(fmt.Sprintf("≤ %.0f MB", memoryAim/1e6), "memory before", "%.1f MB, heap %.1f", empty.rss/1e6, empty.heap/1e6)
+	figure(aim, "memory at rest", "%.1f MB, heap %.1f", full.rss/1e6, full.heap/1e6)
+	figure(aim, "peak memory", "%.1f MB, heap %.1f", full.peak/1e6, full.heapPeak/1e6)
+	figure(fmt.Sprintf("≤ %.0f KB", memoryPerObject/1e3), "memory per managed object",
+		"%.2f KB, heap %.2f", (full.rss-empty.rss)/objects/1e3, (full.heap-empty.heap)/objects/1e3)
 }
 
-// quiet waits until the applier asks for nothing any more.
-func (s *standing) quiet(ctx context.Context) error {
+// waitUntilQuiet waits until no request went through the proxy for quietTime.
+func waitUntilQuiet(ctx context.Context, proxy *faults.Proxy) error {
 	last, since := -1, time.Now()
 	return poll(ctx, func() (bool, error) {
-		sum := 0
-		for _, n := range counted(s.proxy) {
-			sum += n
-		}
-		if sum != last {
+		if sum := total(countRequests(proxy)); sum != last {
 			last, since = sum, time.Now()
 		}
-		return time.Since(since) > rested, nil
+		return time.Since(since) > quietTime, nil
 	})
 }

@@ -3,82 +3,84 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"runtime/pprof"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// The verbs of a job: make the objects, do so again, and remove them.
+// The verbs of a job: create the objects, apply them again unchanged, delete them.
 const (
 	create = "create"
 	again  = "again"
 	remove = "delete"
 )
 
-// Who does a job.
+var verbs = []string{create, again, remove}
+
+// The contestants that do a job.
 const (
-	byFloor      = "floor"
-	byApplier    = "applier"
-	byController = "controller" // the applier in the cluster, within this process
+	floorContestant      = "floor"
+	applierContestant    = "applier"
+	controllerContestant = "controller" // pequod-applier inside this program, for profiles
 )
 
-// job is one run of what is measured.
+// job is one measured process.
 type job struct {
-	who, load, verb, namespace, kubeconfig string
-	graphs                                 int    // of the load that is many
-	metrics, probes                        string // of the applier within this process
+	contestant, workload, verb, namespace, kubeconfig string
+
+	graphs          int    // number of graphs of the workload manyGraphs
+	metrics, probes string // addresses of the controller
 }
 
-func (j job) String() string { return j.who + " " + j.verb + " " + j.load }
+// String describes the job in error messages.
+func (j job) String() string { return j.contestant + " " + j.verb + " " + j.workload }
 
-// many says whether the applier of the job is pequod-applier, which runs already:
-// the process of the job only makes the graphs.
-func (j job) many() bool { return j.load == many }
+// forController reports whether a running pequod-applier executes the job. The
+// process of the job then only creates the graphs and waits.
+func (j job) forController() bool { return j.workload == manyGraphs }
 
-// took is what a run says of itself.
-type took struct {
-	// Work is the time without the start of the process.
+// runResult is the JSON document that a child process prints.
+type runResult struct {
+	// Work is the duration in nanoseconds, without the start of the process.
 	Work time.Duration
 }
 
-func (j job) do(ctx context.Context) (took, error) {
+// run does the job and returns how long it took. Preparations, such as encoding
+// the objects, are not timed.
+func (j job) run(ctx context.Context) (runResult, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", j.kubeconfig)
 	if err != nil {
-		return took{}, err
+		return runResult{}, err
 	}
 	work, err := j.prepare(config)
 	if err != nil {
-		return took{}, err
+		return runResult{}, err
 	}
 	start := time.Now()
 	err = work(ctx)
-	return took{time.Since(start)}, err
+	return runResult{time.Since(start)}, err
 }
 
-// work is what is timed; what is prepared before it isn't.
-type work func(context.Context) error
-
-func (j job) prepare(config *rest.Config) (work, error) {
-	load, known := loads[j.load]
+// prepare returns the timed part of a job.
+func (j job) prepare(config *rest.Config) (func(context.Context) error, error) {
+	load, known := workloads[j.workload]
 	switch {
-	case j.many():
-		levels, err := j.levels()
+	case j.forController():
+		levels, err := graphLevels(j.namespace, j.graphs, j.contestant == applierContestant)
 		if err != nil {
 			return nil, err
 		}
-		return j.floor(config, levels)
+		return j.prepareFloor(config, levels)
 	case !known:
-		return nil, fmt.Errorf("unknown case %q", j.load)
-	case j.who == byFloor:
-		return j.floor(config, load.objects(j.namespace))
+		return nil, fmt.Errorf("unknown case %q", j.workload)
+	case j.contestant == floorContestant:
+		return j.prepareFloor(config, load.objects(j.namespace))
 	}
-	return load.applier(j, config)
+	return prepareApplier(load, j.namespace, j.verb, config)
 }
 
-func (j job) floor(config *rest.Config, levels [][]object) (work, error) {
+func (j job) prepareFloor(config *rest.Config, levels [][]object) (func(context.Context) error, error) {
 	f, err := newFloor(config, levels, j.namespace)
 	if err != nil {
 		return nil, err
@@ -87,18 +89,4 @@ func (j job) floor(config *rest.Config, levels [][]object) (work, error) {
 		return f.remove, nil
 	}
 	return f.apply, nil
-}
-
-func startProfile(path string) (stop func(), err error) {
-	if path == "" {
-		return func() {}, nil
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, err
-	}
-	return pprof.StopCPUProfile, nil
 }

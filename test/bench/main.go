@@ -2,72 +2,85 @@
 // one concurrent server-side-apply request per object, waits by watch, and does
 // nothing else. `make bench-cluster` runs it.
 //
-// The part cli is one graph, executed from outside; graphs are many that are
-// created at once for pequod-applier, which runs beside the control plane with
-// the rights that it is installed with; idle, reconciles and reactions are what it
-// does when they are there.
+// It has three parts:
 //
-// Both work on one control plane, which is started for them, in turn, each time
-// in a new process and a new namespace; what counts are the ratios within a
-// round. A round of many graphs has a control plane of its own. Requests are counted in a round of their own, in which they go through
-// a proxy. The program starts itself again, with -run, for everything that is
-// measured. It judges nothing: it prints the aims beside what it saw.
+//	cli     one graph, executed from outside the cluster as `pequod apply` does
+//	graphs  many graphs created at once for pequod-applier
+//	idle    what pequod-applier uses while it has nothing to do
+//
+// Floor and applier run in turn on one control plane that the benchmark starts,
+// each time in a new process and a new namespace. Only the ratios within a round
+// are comparable, because machines are noisy. Requests are counted in a separate
+// round, through a proxy, so that counting does not distort the times. A round of
+// many graphs has a control plane of its own.
+//
+// The program starts itself again with -run for every process that it measures.
+// It judges nothing: it prints the aims of the design next to the results.
+//
+// Files: main.go has the flags and runs the parts, which are cli.go, graphs.go and
+// idle.go; measurement.go runs processes and takes samples; job.go is one measured process, with
+// floor*.go and applier.go as the two contestants; controlplane.go, install.go
+// and controller.go start what is measured; report.go prints.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	_ "github.com/pequod-io/pequod/cli/earlygc" // as the command line has it
+	_ "github.com/pequod-io/pequod/cli/earlygc" // the garbage collector setting of the command line
 )
+
+// parts are the parts of the benchmark, in the order in which they run.
+var parts = []string{"cli", "graphs", "idle"}
 
 func main() {
 	var (
 		p       plan
-		r       job
+		j       job
 		counts  string
 		profile string
 	)
-	flag.StringVar(&p.parts, "part", strings.Join(parts, ","), "what to measure, as a `list`")
-	flag.IntVar(&p.rounds, "rounds", 7, "`number` of rounds")
-	flag.StringVar(&p.cases, "cases", "pairs,stacks", "of the part cli, what to measure")
-	flag.StringVar(&counts, "graphs", "100,500,1000", "how many graphs, as a `list`; the last is that of all parts but graphs")
-	flag.IntVar(&p.graphRounds, "graph-rounds", 3, "`number` of rounds of the parts graphs and reconciles")
-	flag.DurationVar(&p.idle, "idle", 2*time.Minute, "how long the applier is watched while it has nothing to do")
-	flag.IntVar(&p.samples, "samples", 200, "`number` of samples of the part reactions")
-	flag.DurationVar(&p.settle, "settle", time.Second, "`pause` between two runs, for the cluster to come to rest")
-	flag.StringVar(&p.pequod, "pequod", "", "of the part cli, measure this `program`, as a whole process, not the applier within this one")
-	flag.StringVar(&p.controller, "applier", "", "measure this `program`, not a pequod-applier that is built for it")
-	flag.StringVar(&p.profiles, "profiles", "", "`directory` for profiles of the applier, which then runs within this program")
-	flag.StringVar(&r.who, "run", "", "do one run as floor, applier or controller, and print what it took as JSON")
-	flag.StringVar(&r.load, "case", "", "of a run")
-	flag.IntVar(&r.graphs, "count", 0, "of a run, how many graphs")
-	flag.StringVar(&r.verb, "verb", "", "of a run: create, again or delete")
-	flag.StringVar(&r.namespace, "namespace", "", "of a run")
-	flag.StringVar(&r.kubeconfig, "kubeconfig", "", "of a run")
-	flag.StringVar(&r.metrics, "metrics", "", "of a run as controller, the address")
-	flag.StringVar(&r.probes, "probes", "", "of a run as controller, the address")
-	flag.StringVar(&profile, "cpuprofile", "", "of a run")
+	flag.StringVar(&p.parts, "part", strings.Join(parts, ","), "comma-separated `list` of the parts to measure")
+	flag.IntVar(&p.rounds, "rounds", 7, "`number` of rounds of the part cli")
+	flag.StringVar(&p.cases, "cases", "pairs,stacks", "comma-separated `list` of the cases of the part cli")
+	flag.StringVar(&counts, "graphs", "100,500,1000", "comma-separated `list` of graph counts; the part idle uses the last")
+	flag.IntVar(&p.graphRounds, "graph-rounds", 3, "`number` of rounds of the part graphs")
+	flag.DurationVar(&p.idle, "idle", 2*time.Minute, "how long the idle applier is observed")
+	flag.DurationVar(&p.settle, "settle", time.Second, "`pause` between two runs, so that the cluster can settle")
+	flag.StringVar(&p.pequod, "pequod", "", "in the part cli, measure this `program` as a whole process instead of the library")
+	flag.StringVar(&p.controller, "applier", "", "measure this `program` instead of a pequod-applier built from this checkout")
+	flag.StringVar(&p.profiles, "profiles", "", "write CPU and heap profiles to this `directory`; pequod-applier then runs inside this program")
+	flag.StringVar(&j.contestant, "run", "", "internal: do one run as floor, applier or controller, and print the result as JSON")
+	flag.StringVar(&j.workload, "case", "", "internal: workload of a run")
+	flag.IntVar(&j.graphs, "count", 0, "internal: number of graphs of a run")
+	flag.StringVar(&j.verb, "verb", "", "internal: create, again or delete")
+	flag.StringVar(&j.namespace, "namespace", "", "internal: namespace of a run")
+	flag.StringVar(&j.kubeconfig, "kubeconfig", "", "internal: kubeconfig of a run")
+	flag.StringVar(&j.metrics, "metrics", "", "internal: metrics address of the controller")
+	flag.StringVar(&j.probes, "probes", "", "internal: probe address of the controller")
+	flag.StringVar(&profile, "cpuprofile", "", "internal: profile file of a run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
 	switch {
-	case r.who == byController:
-		err = within(ctx, r, profile)
-	case r.who != "":
-		err = child(ctx, r, profile)
+	case j.contestant == controllerContestant:
+		err = runProfiledController(ctx, j, profile)
+	case j.contestant != "":
+		err = runChild(ctx, j, profile)
 	default:
-		if p.graphs, err = numbers(counts); err == nil {
-			err = parent(ctx, p)
+		if p.graphs, err = graphCounts(counts); err == nil {
+			err = measure(ctx, p)
 		}
 	}
 	if err != nil {
@@ -76,39 +89,69 @@ func main() {
 	}
 }
 
-func numbers(list string) ([]int, error) {
-	var all []int
+// graphCounts parses the flag -graphs.
+func graphCounts(list string) ([]int, error) {
+	var counts []int
 	for _, text := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("-graphs: %q is no number of graphs", text)
+			return nil, fmt.Errorf("-graphs: %q is not a positive number", text)
 		}
-		all = append(all, n)
+		counts = append(counts, n)
 	}
-	return all, nil
+	return counts, nil
 }
 
-// parent measures.
-func parent(ctx context.Context, p plan) error {
+// runChild does one run and prints what it took as JSON.
+func runChild(ctx context.Context, j job, profile string) error {
+	stop, err := startProfile(profile)
+	if err != nil {
+		return err
+	}
+	result, err := j.run(ctx)
+	stop()
+	if err != nil {
+		return fmt.Errorf("%s: %w", j, err)
+	}
+	return json.NewEncoder(os.Stdout).Encode(result)
+}
+
+// measure runs the plan and prints the results, also those of a plan that fails
+// half-way.
+func measure(ctx context.Context, p plan) (err error) {
+	selected := map[string]bool{}
+	for _, part := range strings.Split(p.parts, ",") {
+		if !slices.Contains(parts, part) {
+			return fmt.Errorf("unknown part %q; known: %s", part, strings.Join(parts, ", "))
+		}
+		selected[part] = true
+	}
 	scratch, err := os.MkdirTemp("", "pequod-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	m := &measurement{plan: p, scratch: scratch, results: map[what][]pair{}, requests: map[what]map[string]int{}}
-	return m.all(ctx)
-}
-
-// child does one run and prints what it took.
-func child(ctx context.Context, r job, profile string) error {
-	stop, err := startProfile(profile)
-	if err != nil {
+	m := &measurement{plan: p, scratch: scratch, report: newReport()}
+	defer m.report.print(os.Stdout)
+	defer func() { err = cmp.Or(err, m.stopControlPlane()) }()
+	if selected["cli"] {
+		if err := m.measureCLI(ctx); err != nil {
+			return err
+		}
+	}
+	if !selected["graphs"] && !selected["idle"] {
+		return nil
+	}
+	if err := m.buildController(ctx); err != nil {
 		return err
 	}
-	took, err := r.do(ctx)
-	stop()
-	if err != nil {
-		return fmt.Errorf("%s: %w", r, err)
+	if selected["graphs"] {
+		if err := m.measureGraphs(ctx); err != nil {
+			return err
+		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(took)
+	if selected["idle"] {
+		return m.measureIdle(ctx)
+	}
+	return nil
 }

@@ -7,45 +7,46 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 )
 
-// many is the load of many graphs of four objects.
-const many = "graphs"
+// manyGraphs is the workload of many graphs of four objects each.
+const manyGraphs = "graphs"
 
-// objectsEach is how many objects each of many graphs has.
-const objectsEach = 4
+// objectsPerGraph is the number of objects of every graph of manyGraphs.
+const objectsPerGraph = 4
 
-// levels are what is sent for many graphs: by the floor the graphs, which nobody
-// executes, and then their objects; otherwise the graphs, to be waited for.
-func (j job) levels() ([][]object, error) {
+// graphLevels returns n ResourceGraphs and, for the floor, their objects as a
+// second level. If a controller executes the graphs, the caller waits until they
+// are ready. Without one, the floor creates the graphs too, so that both
+// contestants make the same objects.
+func graphLevels(namespace string, n int, executed bool) ([][]object, error) {
 	var graphs, objects []object
-	for i := range j.graphs {
+	for i := range n {
 		name := fmt.Sprintf("app-%d", i)
-		of := appObjects(j.namespace, name)
-		g, err := newGraph(j.namespace, name, appNodes(of))
+		of := appObjects(namespace, name)
+		g, err := newGraph(namespace, name, appNodes(of))
 		if err != nil {
 			return nil, err
 		}
-		g.kind.awaited = j.who == byApplier
+		g.kind.awaited = executed
 		graphs, objects = append(graphs, g), append(objects, of...)
 	}
-	if j.who == byApplier {
+	if executed {
 		return [][]object{graphs}, nil
 	}
 	return [][]object{graphs, objects}, nil
 }
 
+// appObjects returns the objects of one graph.
 func appObjects(namespace, name string) []object {
 	return []object{
 		newObject(serviceAccounts, namespace, name, map[string]any{}),
-		newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"mode": wanted}}),
+		newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"mode": "wanted"}}),
 		service(namespace, name),
 		deployment(namespace, name),
 	}
 }
 
-// wanted is what every ConfigMap says under mode.
-const wanted = "wanted"
-
-// appNodes are the nodes of a graph; the Deployment needs what its Pods use.
+// appNodes returns the nodes of one graph. The Deployment depends on the objects
+// that its Pods use.
 func appNodes(objects []object) []any {
 	var nodes []any
 	for _, o := range objects {
@@ -58,7 +59,7 @@ func appNodes(objects []object) []any {
 	return nodes
 }
 
-// newGraph is a ResourceGraph as pequod renders it.
+// newGraph returns a ResourceGraph as `pequod render` writes it.
 func newGraph(namespace, name string, nodes []any) (object, error) {
 	content := map[string]any{"nodes": nodes}
 	raw, err := json.Marshal(content)

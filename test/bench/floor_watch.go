@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 )
 
-// sight is an event of a watch, with what of it counts.
-type sight struct {
+// event is a watch event with the fields that the floor reads.
+type event struct {
 	Type   string   `json:"type"`
 	Object snapshot `json:"object"`
 	kind   kind
-	at     time.Time
 }
 
+// snapshot is a Deployment or a ResourceGraph.
 type snapshot struct {
 	Metadata struct {
 		Name            string `json:"name"`
@@ -26,7 +25,6 @@ type snapshot struct {
 	Spec struct {
 		Replicas int64 `json:"replicas"`
 	} `json:"spec"`
-	Data   map[string]string `json:"data"`
 	Status struct {
 		ObservedGeneration int64 `json:"observedGeneration"`
 		UpdatedReplicas    int64 `json:"updatedReplicas"`
@@ -38,9 +36,9 @@ type snapshot struct {
 	} `json:"status"`
 }
 
-// available says whether the newest version of a Deployment is, or whether a
+// ready reports whether the newest generation of a Deployment is available, or a
 // ResourceGraph is ready.
-func (s snapshot) available() bool {
+func (s snapshot) ready() bool {
 	if s.Status.ObservedGeneration < s.Metadata.Generation || s.Status.UpdatedReplicas < s.Spec.Replicas ||
 		s.Status.AvailableReplicas < s.Spec.Replicas {
 		return false
@@ -53,18 +51,18 @@ func (s snapshot) available() bool {
 	return false
 }
 
-// watch opens a watch of a kind, which begins with what is there. The server
-// ends a watch that it finds slow: then it goes on from what was seen last.
-func (f *floor) watch(ctx context.Context, k kind, sights chan<- sight) error {
+// watch opens a watch of a kind that begins with the existing objects. If the
+// server closes it, because it is slow, the watch resumes at the last version.
+func (f *floor) watch(ctx context.Context, k kind, events chan<- event) error {
 	body, err := f.openWatch(ctx, k, "")
 	if err != nil {
 		return err
 	}
 	go func() {
 		for last := ""; ; {
-			last = follow(ctx, k, body, sights, last)
+			last = forward(ctx, k, body, events, last)
 			if body, err = f.openWatch(ctx, k, last); err != nil {
-				return // it ends with the run
+				return // the run has ended
 			}
 		}
 	}()
@@ -87,31 +85,32 @@ func (f *floor) openWatch(ctx context.Context, k kind, version string) (io.ReadC
 	return response.Body, nil
 }
 
-// follow passes on what a watch sees until it ends, and returns the version that
-// was seen last, none if that is too old to go on from.
-func follow(ctx context.Context, k kind, body io.ReadCloser, sights chan<- sight, last string) string {
+// forward sends the events of a watch to a channel until the watch ends. It
+// returns the last resource version that it has seen.
+func forward(ctx context.Context, k kind, body io.ReadCloser, events chan<- event, last string) string {
 	defer body.Close()
 	for d := json.NewDecoder(body); ; {
-		s := sight{kind: k}
-		if d.Decode(&s) != nil {
+		e := event{kind: k}
+		if d.Decode(&e) != nil {
 			return last
 		}
-		s.at, last = time.Now(), s.Object.Metadata.ResourceVersion
+		last = e.Object.Metadata.ResourceVersion
 		select {
-		case sights <- s:
+		case events <- e:
 		case <-ctx.Done():
 			return last
 		}
 	}
 }
 
-// remove deletes every level, the last first, when the one after it is gone.
+// remove deletes the levels in reverse order. It deletes a level when the objects
+// of the level after it no longer exist.
 func (f *floor) remove(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sights := make(chan sight, 256)
+	events := make(chan event, 256)
 	for k := range f.kinds {
-		if err := f.watch(ctx, k, sights); err != nil {
+		if err := f.watch(ctx, k, events); err != nil {
 			return err
 		}
 	}
@@ -121,9 +120,9 @@ func (f *floor) remove(ctx context.Context) error {
 		for _, c := range f.levels[i] {
 			for !gone[c.kind.resource+"/"+c.name] {
 				select {
-				case s := <-sights:
-					if s.Type == "DELETED" {
-						gone[s.kind.resource+"/"+s.Object.Metadata.Name] = true
+				case e := <-events:
+					if e.Type == "DELETED" {
+						gone[e.kind.resource+"/"+e.Object.Metadata.Name] = true
 					}
 				case err := <-sent:
 					if err != nil {

@@ -21,12 +21,13 @@ import (
 	"github.com/pequod-io/pequod/applier/program"
 )
 
-// within runs the applier as cmd/pequod-applier does, and writes a profile of its
-// CPU when it is asked to end, and one of what is in its memory beside that.
-func within(ctx context.Context, r job, profile string) error {
-	debug.SetGCPercent(100) // this program's is that of a command
+// runProfiledController runs the applier as cmd/pequod-applier does, inside this
+// process. When ctx is done it writes a CPU profile to the file profile, and a
+// heap profile to a file next to it.
+func runProfiledController(ctx context.Context, j job, profile string) error {
+	debug.SetGCPercent(100) // the default; earlygc has changed it for the command line
 	runtime.MemProfileRate = 4096
-	config, err := clientcmd.BuildConfigFromFlags("", r.kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", j.kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func within(ctx context.Context, r job, profile string) error {
 	return program.Run(until, config, program.Options{
 		Name: account, Version: "bench", Log: logr.Discard(), Scheme: scheme,
 		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource(resourceGraphs.resource)},
-		Metrics: program.Metrics{Address: r.metrics}, Probes: r.probes,
+		Metrics: program.Metrics{Address: j.metrics}, Probes: j.probes,
 		Election: program.Election{Enabled: true, Namespace: system},
 		Setup: func(m manager.Manager) error {
 			return applier.Setup(m, applier.Options{DefaultServiceAccount: "pequod", Metrics: appliermetrics.New(metrics.Registry)})
@@ -63,4 +64,20 @@ func writeHeap(path string) {
 	defer file.Close()
 	runtime.GC()
 	_ = pprof.WriteHeapProfile(file)
+}
+
+// startProfile starts a CPU profile, unless path is empty. The caller must call
+// stop.
+func startProfile(path string) (stop func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, err
+	}
+	return pprof.StopCPUProfile, nil
 }

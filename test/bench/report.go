@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// subject identifies the workload and the verb that a pair of samples measures.
+type subject struct{ workload, verb string }
+
+// row is a row of the table of ratios.
+type row struct {
+	subject
+	aim   string // for the ratio of the times; may be empty
+	count int    // units that requests are divided by
+	unit  string
+}
+
+// figure is a measured value without a floor.
+type figure struct{ name, value, aim string }
+
+// report collects results and prints them as tables.
+type report struct {
+	rows     []row
+	pairs    map[subject][]pair
+	requests map[subject]map[string]int // counts by verb
+	figures  []figure
+}
+
+func newReport() report {
+	return report{pairs: map[subject][]pair{}, requests: map[subject]map[string]int{}}
+}
+
+func (r *report) addPair(s subject, p pair) { r.pairs[s] = append(r.pairs[s], p) }
+
+func (r *report) addRequests(s subject, counts map[string]int) { r.requests[s] = counts }
+
+func (r *report) addRow(added row) { r.rows = append(r.rows, added) }
+
+// addFigure adds a figure and prints it to stderr at once, as progress.
+func (r *report) addFigure(f figure) {
+	r.figures = append(r.figures, f)
+	fmt.Fprintf(os.Stderr, "%s: %s\n", f.name, f.value)
+}
+
+// print prints a row for each subject, with medians and the smallest and largest
+// ratio, and then the figures.
+func (r *report) print(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if len(r.rows) > 0 {
+		fmt.Fprintln(w, "case\tfloor\tapplier\tratio\t(min–max)\taim\tCPU floor\tapplier\tCPU server\tapplier\tratio of CPU\tpeak MiB floor\tapplier\theap\trequests")
+	}
+	for _, row := range r.rows {
+		r.printRow(w, row)
+	}
+	_ = w.Flush() // stdout: a failure cannot be reported anywhere
+	if len(r.figures) > 0 {
+		fmt.Fprintln(w, "\nfigure\tmeasured\taim")
+	}
+	for _, f := range r.figures {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.name, f.value, f.aim)
+	}
+	_ = w.Flush()
+}
+
+func (r *report) printRow(w io.Writer, row row) {
+	pairs := r.pairs[row.subject]
+	if len(pairs) == 0 {
+		return
+	}
+	ratios := sorted(pairs, func(p pair) float64 { return float64(p.applier.work) / float64(p.floor.work) })
+	fmt.Fprintf(w, "%s %s\t%s\t%s\t%.2f\t(%.2f–%.2f)\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.0f\t%.0f\t%s\t%s\n", row.workload, row.verb,
+		seconds(pairs, func(p pair) time.Duration { return p.floor.work }),
+		seconds(pairs, func(p pair) time.Duration { return p.applier.work }),
+		median(ratios), ratios[0], ratios[len(ratios)-1], row.aim,
+		seconds(pairs, func(p pair) time.Duration { return p.floor.cpu }),
+		seconds(pairs, func(p pair) time.Duration { return p.applier.cpu }),
+		seconds(pairs, func(p pair) time.Duration { return p.floor.serverCPU }),
+		seconds(pairs, func(p pair) time.Duration { return p.applier.serverCPU }),
+		median(sorted(pairs, func(p pair) float64 {
+			return float64(p.applier.cpu+p.applier.serverCPU) / float64(p.floor.cpu+p.floor.serverCPU)
+		})),
+		median(sorted(pairs, func(p pair) float64 { return p.floor.peakMiB })),
+		median(sorted(pairs, func(p pair) float64 { return p.applier.peakMiB })),
+		heap(median(sorted(pairs, func(p pair) float64 { return p.applier.heapMiB }))),
+		requests(r.requests[row.subject], row.count, row.unit))
+}
+
+// heap formats a heap size; an unknown one is empty.
+func heap(mib float64) string {
+	if mib == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", mib)
+}
+
+// sorted returns one number of each pair, in increasing order.
+func sorted(pairs []pair, number func(pair) float64) []float64 {
+	var numbers []float64
+	for _, p := range pairs {
+		numbers = append(numbers, number(p))
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+func median(sorted []float64) float64 { return sorted[len(sorted)/2] }
+
+// seconds formats the median of a duration.
+func seconds(pairs []pair, duration func(pair) time.Duration) string {
+	return fmt.Sprintf("%.2f s", median(sorted(pairs, func(p pair) float64 { return duration(p).Seconds() })))
+}
+
+// requests formats counts by verb with their sum, discovery left out, and the
+// quotient per unit.
+func requests(counts map[string]int, units int, unit string) string {
+	var parts []string
+	for _, verb := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", verb, counts[verb]))
+	}
+	sum := total(counts) - counts[discovery]
+	return fmt.Sprintf("%s = %d, %.2f per %s", strings.Join(parts, ", "), sum, float64(sum)/float64(units), unit)
+}
