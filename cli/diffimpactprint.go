@@ -8,6 +8,7 @@ import (
 
 	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // writeImpact prints what a change of modules does to instances.
@@ -24,7 +25,7 @@ func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 
 // summary is one line on all instances.
 func (m *impact) summary() string {
-	parts := []string{fmt.Sprintf("%d of %s", m.Changed(), plural(m.instances-m.passed, "instance"))}
+	parts := []string{fmt.Sprintf("%d of %s", m.Changed(), source.Count(m.instances-m.passed, "instance"))}
 	parts[0] += " would change"
 	if n := m.broken.instances; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d no longer valid", n))
@@ -39,13 +40,6 @@ func (m *impact) summary() string {
 		parts = append(parts, fmt.Sprintf("%d of other kinds passed over", n))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // section is a list of instances that there is no comparison of.

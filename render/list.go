@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -28,9 +29,9 @@ func (d *diagnosis) items(p place, schema, v cue.Value, l *ast.ListLit) {
 	open := schema.LookupPath(cue.MakePath(cue.AnyIndex)).Exists() || fixed == 0
 	switch n := len(l.Elts); {
 	case open && n < fixed:
-		d.add(p.path, problem.RuleConstraint, d.rulePos(schema), fmt.Sprintf("must have at least %s, not %d", count(fixed, "item"), n), "")
+		d.add(p.path, problem.RuleConstraint, d.rulePos(schema), fmt.Sprintf("must have at least %s, not %d", source.Count(fixed, "item"), n), "")
 	case !open && n != fixed:
-		d.add(p.path, problem.RuleConstraint, d.rulePos(schema), fmt.Sprintf("must have %s, not %d", count(fixed, "item"), n), "")
+		d.add(p.path, problem.RuleConstraint, d.rulePos(schema), fmt.Sprintf("must have %s, not %d", source.Count(fixed, "item"), n), "")
 	}
 	before := make([]ast.Expr, fixed)
 	for i := range before {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -150,14 +151,6 @@ const explicitError = "explicit error"
 
 const notUnique = "items must be unique"
 
-// count writes a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // unsatisfied words the validators of CUE's standard library that are about size
 // in terms of YAML, and names the others.
 func unsatisfied(value, validator string, e ast.Expr, cause error) string {
@@ -180,7 +173,7 @@ func unsatisfied(value, validator string, e ast.Expr, cause error) string {
 		}[m[1]]
 		n, err := strconv.Atoi(m[2])
 		if i := strings.LastIndex(what, " "); i > 0 && err == nil {
-			return fmt.Sprintf("must have %s %s, not %d", what[:i], count(n, what[i+1:]), has)
+			return fmt.Sprintf("must have %s %s, not %d", what[:i], source.Count(n, what[i+1:]), has)
 		}
 	}
 	switch e.(type) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // writeTree writes one level of branches below each wave: what a node waits for
@@ -14,7 +15,7 @@ func writeTree(b *strings.Builder, views []view) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(b, "%s: %s, %s\n", v.title(), count(len(v.Nodes), "node"), count(len(v.Waves), "wave"))
+		fmt.Fprintf(b, "%s: %s, %s\n", v.title(), source.Count(len(v.Nodes), "node"), source.Count(len(v.Waves), "wave"))
 		needs := map[string][]string{}
 		for _, e := range v.Edges {
 			needs[e.Node] = append(needs[e.Node], e.Needs+suffix(e.Kind))
@@ -45,11 +46,4 @@ func suffix(kind graph.EdgeKind) string {
 		return " (implied)"
 	}
 	return ""
-}
-
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

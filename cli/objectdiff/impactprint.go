@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // maxInstances is how many instances of a group are listed; JSON has them all.
@@ -22,7 +24,7 @@ func (g Group) title() string {
 		verb, each = "changes", ""
 	}
 	return fmt.Sprintf("%s of %s %s: %d to add, %d to change, %d to remove%s",
-		count(n, "instance"), g.Instances[0].Kind, verb, p.Add, p.Change, p.Remove, each)
+		source.Count(n, "instance"), g.Instances[0].Kind, verb, p.Add, p.Change, p.Remove, each)
 }
 
 // listed names the instances of a group, cut where there are many.
@@ -32,7 +34,7 @@ func (g Group) listed() []string {
 		if i == maxInstances && len(g.Instances) > maxInstances+1 {
 			return append(lines, fmt.Sprintf("… %d more", len(g.Instances)-i))
 		}
-		lines = append(lines, printable(in.String()))
+		lines = append(lines, source.Escape(in.String(), "\t"))
 	}
 	return lines
 }
@@ -41,14 +43,14 @@ func (g Group) note() string {
 	if !g.Values {
 		return ""
 	}
-	return "The values differ; these are those of " + printable(g.Instances[0].String()) + "."
+	return "The values differ; these are those of " + source.Escape(g.Instances[0].String(), "\t") + "."
 }
 
 // WriteText prints every group: its instances, then what changes for each.
 func (m *Impact) WriteText(w io.Writer, color bool) error {
 	b := bufio.NewWriter(w)
 	for _, g := range m.Groups() {
-		title := printable(g.title())
+		title := source.Escape(g.title(), "\t")
 		if color {
 			title = bold + title + reset
 		}
@@ -71,11 +73,11 @@ func (m *Impact) WriteText(w io.Writer, color bool) error {
 func (m *Impact) Markdown(b *strings.Builder, cut Cut) {
 	for i, g := range m.Groups() {
 		if i >= cut.Objects {
-			fmt.Fprintf(b, "\n_Too long for a comment: %s left out._\n", count(len(m.Groups())-i, "group"))
+			fmt.Fprintf(b, "\n_Too long for a comment: %s left out._\n", source.Count(len(m.Groups())-i, "group"))
 			return
 		}
 		fmt.Fprintf(b, "\n### %s\n\n", escape(g.title()))
-		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", count(len(g.Instances), "instance"))
+		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", source.Count(len(g.Instances), "instance"))
 		for _, in := range g.listed() {
 			fmt.Fprintf(b, "- %s\n", code(in))
 		}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // WriteMarkdown prints a diff as a comment of a pull request shows it: the plan,
@@ -102,10 +104,10 @@ func (d Diff) MarkdownObjects(b *strings.Builder, cut Cut, heading string) strin
 	}
 	var left []string
 	if lines > 0 {
-		left = append(left, count(lines, "line"))
+		left = append(left, source.Count(lines, "line"))
 	}
 	if objects > 0 {
-		left = append(left, count(objects, "object"))
+		left = append(left, source.Count(objects, "object"))
 	}
 	if left == nil {
 		return ""
@@ -131,21 +133,21 @@ func (d Diff) markdownWarnings(b *strings.Builder, cut Cut) {
 		}
 	}
 	if limit := min(maxWarnings, cut.Objects); n > limit && cut.Cuts() {
-		fmt.Fprintf(b, "> - … %s\n", count(n-limit, "more warning"))
+		fmt.Fprintf(b, "> - … %s\n", source.Count(n-limit, "more warning"))
 	}
 }
 
 // markdown writes one object and tells how many lines it left out.
 func (o *ObjectDiff) markdown(b *strings.Builder, most int) int {
-	summary := fmt.Sprintf("%c <b>%s</b> <code>%s</code>", signOf(o.Action), html.EscapeString(printable(o.kind())), html.EscapeString(printable(o.Name)))
+	summary := fmt.Sprintf("%c <b>%s</b> <code>%s</code>", signOf(o.Action), html.EscapeString(source.Escape(o.kind(), "\t")), html.EscapeString(source.Escape(o.Name, "\t")))
 	if o.Replaced {
 		summary += ", deleted and made anew"
 	}
 	if n := len(o.Changes); n > 0 {
-		summary += ", " + count(n, "field")
+		summary += ", " + source.Count(n, "field")
 	}
 	if n := len(o.Warnings); n > 0 {
-		summary += ", " + count(n, "warning")
+		summary += ", " + source.Count(n, "warning")
 	}
 	lines := o.lines()
 	if len(lines) == 0 {
@@ -155,7 +157,7 @@ func (o *ObjectDiff) markdown(b *strings.Builder, most int) int {
 	var body []string
 	for i, l := range lines {
 		if i == most {
-			body = append(body, "  … "+count(len(lines)-i, "more line"))
+			body = append(body, "  … "+source.Count(len(lines)-i, "more line"))
 			break
 		}
 		if l.sign == '~' {
@@ -194,7 +196,7 @@ func longestRun(text string) int {
 
 // code writes a text as a code span.
 func code(s string) string {
-	s = printable(s)
+	s = source.Escape(s, "\t")
 	ticks := strings.Repeat("`", longestRun(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
 		s = " " + s + " "
@@ -205,7 +207,7 @@ func code(s string) string {
 // escape writes a text that Markdown, HTML and mentions leave as it is.
 func escape(s string) string {
 	var b strings.Builder
-	for _, r := range printable(s) {
+	for _, r := range source.Escape(s, "\t") {
 		switch r {
 		case '<':
 			b.WriteString("&lt;")
@@ -223,12 +225,4 @@ func escape(s string) string {
 		}
 	}
 	return b.String()
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Path leads from an object to a value inside it. A string is the key of a map,
@@ -49,7 +50,7 @@ func (s item) String() string {
 	parts := make([]string, len(s.keys))
 	for i, k := range s.keys {
 		v := s.values[i]
-		if v == "" || strings.ContainsAny(v, " ,=[]\"") || printable(v) != v {
+		if v == "" || strings.ContainsAny(v, " ,=[]\"") || source.Escape(v, "\t") != v {
 			v = strconv.Quote(v)
 		}
 		parts[i] = k + "=" + v

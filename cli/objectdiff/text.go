@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // The escape sequences of the colours that the text format uses.
@@ -64,7 +66,7 @@ func (p Plan) String() string {
 func (d Diff) writeObjects(b *bufio.Writer, prefix string, color bool) {
 	for i := range d.Objects {
 		o := &d.Objects[i]
-		head := line{sign: signOf(o.Action), text: printable(o.String()) + o.within()}
+		head := line{sign: signOf(o.Action), text: source.Escape(o.String(), "\t") + o.within()}
 		fmt.Fprintln(b, prefix+head.paint(color, bold))
 		for _, l := range o.lines() {
 			fmt.Fprintln(b, prefix+l.paint(color, ""))
@@ -77,7 +79,7 @@ func (d Diff) writeWarnings(b *bufio.Writer, prefix string, color bool) {
 	n := 0
 	for i := range d.Objects {
 		for _, w := range d.Objects[i].Warnings {
-			l := line{sign: '!', text: printable(d.Objects[i].Key.String() + ": " + warningText(w))}
+			l := line{sign: '!', text: source.Escape(d.Objects[i].Key.String()+": "+warningText(w), "\t")}
 			fmt.Fprintln(b, prefix+l.paint(color, ""))
 			n++
 		}
@@ -95,7 +97,7 @@ func (o *ObjectDiff) within() string {
 	}
 	text := ""
 	if at.graph != "" {
-		text = "  (graph " + printable(at.graph) + ")"
+		text = "  (graph " + source.Escape(at.graph, "\t") + ")"
 	}
 	if o.Replaced {
 		text += ", deleted and made anew"
@@ -147,7 +149,7 @@ func (c Change) report() []line {
 	case somebody:
 		lines[0].text += "  (removed by others)"
 	default:
-		lines[0].text += "  (set by " + printable(c.By) + ")"
+		lines[0].text += "  (set by " + source.Escape(c.By, "\t") + ")"
 	}
 	return lines
 }

@@ -49,7 +49,7 @@ func (c Change) lines() []string {
 	}
 	var lines []string
 	for _, line := range all[3:] { // after the names
-		lines = append(lines, printable(line))
+		lines = append(lines, source.Escape(line, "\t"))
 	}
 	return lines
 }
@@ -103,7 +103,7 @@ func inline(v any) string {
 	case secret:
 		return mask
 	case late:
-		return printable(v.String())
+		return source.Escape(v.String(), "\t")
 	case nil:
 		return "null"
 	}
@@ -113,11 +113,11 @@ func inline(v any) string {
 	if err := e.Encode(plain(v)); err != nil {
 		return fmt.Sprintf("(%T)", v)
 	}
-	return printable(strings.TrimSpace(b.String()))
+	return source.Escape(strings.TrimSpace(b.String()), "\t")
 }
 
 func looksPlain(s string) bool {
-	if !plainText().MatchString(s) || strings.TrimSpace(s) != s || strings.Contains(s, "→") || printable(s) != s {
+	if !plainText().MatchString(s) || strings.TrimSpace(s) != s || strings.Contains(s, "→") || source.Escape(s, "\t") != s {
 		return false
 	}
 	switch strings.ToLower(s) {
@@ -135,7 +135,7 @@ func quote(s string) string {
 	if err := e.Encode(s); err != nil {
 		return strconv.Quote(s)
 	}
-	return printable(strings.TrimSpace(b.String()))
+	return source.Escape(strings.TrimSpace(b.String()), "\t")
 }
 
 // block writes a value as lines of YAML.
@@ -149,7 +149,7 @@ func block(v any) []string {
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	for i := range lines {
-		lines[i] = printable(lines[i])
+		lines[i] = source.Escape(lines[i], "\t")
 	}
 	return lines
 }
@@ -176,6 +176,3 @@ func plain(v any) any {
 	}
 	return v
 }
-
-// printable is text that can be printed in a line; tabs stay.
-func printable(s string) string { return source.Escape(s, "\t") }

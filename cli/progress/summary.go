@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // operations are all that can be done to an object, in the order of a summary.
@@ -175,7 +176,7 @@ func (e End) figures() string {
 	}
 	var left []string
 	if c.ready < c.nodes {
-		left = append(left, fmt.Sprintf("%d of %s ready", c.ready, plural(c.nodes, "node")))
+		left = append(left, fmt.Sprintf("%d of %s ready", c.ready, source.Count(c.nodes, "node")))
 	}
 	for _, x := range []struct {
 		n    int

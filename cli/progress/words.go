@@ -72,10 +72,3 @@ func elapsed(d time.Duration) string {
 	}
 	return d.Round(time.Second).String()
 }
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // writeGitHub prints one workflow command per problem, as documented in
@@ -22,7 +23,7 @@ func writeGitHub(w *bufio.Writer, entries []entry) error {
 		var properties []string
 		set := func(name, value string) {
 			if value != "" {
-				properties = append(properties, name+"="+escapeProperty(oneLine(value)))
+				properties = append(properties, name+"="+escapeProperty(source.Escape(value, "")))
 			}
 		}
 		set("file", e.Position.File)
@@ -35,7 +36,7 @@ func writeGitHub(w *bufio.Writer, entries []entry) error {
 		set("title", e.Rule)
 		message := sentence(e)
 		if e.Position.Line == 0 && e.Instance != "" {
-			message = oneLine(e.Instance) + ": " + message
+			message = source.Escape(e.Instance, "") + ": " + message
 		}
 		command := githubCommand(e.Severity)
 		if len(properties) > 0 {

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Subject is an instance that was checked, with or without problems.
@@ -82,18 +83,11 @@ func Summary(problems problem.List, checked []Subject) string {
 	var found []string
 	for _, s := range []problem.Severity{problem.Error, problem.Warning, problem.Note} {
 		if n := count[s]; n > 0 {
-			found = append(found, plural(n, s.String()))
+			found = append(found, source.Count(n, s.String()))
 		}
 	}
 	if len(found) == 0 {
 		found = []string{"no problems"}
 	}
-	return plural(len(checked), "instance") + " checked: " + strings.Join(found, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return source.Count(len(checked), "instance") + " checked: " + strings.Join(found, ", ")
 }

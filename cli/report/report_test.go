@@ -248,12 +248,22 @@ func TestJUnitIsWellFormed(t *testing.T) {
 }
 
 func TestJUnitCounts(t *testing.T) {
-	var suites junitSuites
-	if err := xml.Unmarshal([]byte(write(t, "junit", someProblems(), someSubjects(), Options{})), &suites); err != nil {
+	type suite struct {
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Cases    []struct{} `xml:"testcase"`
+	}
+	var all struct {
+		Tests    int     `xml:"tests,attr"`
+		Failures int     `xml:"failures,attr"`
+		Suites   []suite `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal([]byte(write(t, "junit", someProblems(), someSubjects(), Options{})), &all); err != nil {
 		t.Fatal(err)
 	}
 	cases, failures := 0, 0
-	for _, s := range suites.Suites {
+	for _, s := range all.Suites {
 		if s.Tests != len(s.Cases) {
 			t.Errorf("%s: tests=%d, but %d cases", s.Name, s.Tests, len(s.Cases))
 		}
@@ -261,8 +271,8 @@ func TestJUnitCounts(t *testing.T) {
 		failures += s.Failures
 	}
 	// Five instances, and three problems that belong to none of them.
-	if suites.Tests != cases || cases != 8 || suites.Failures != failures || failures != 5 {
-		t.Errorf("tests=%d of %d, failures=%d of %d; want 8 and 5", suites.Tests, cases, suites.Failures, failures)
+	if all.Tests != cases || cases != 8 || all.Failures != failures || failures != 5 {
+		t.Errorf("tests=%d of %d, failures=%d of %d; want 8 and 5", all.Tests, cases, all.Failures, failures)
 	}
 }
 

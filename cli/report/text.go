@@ -65,7 +65,7 @@ func subject(e entry) string {
 		}
 		at += e.Instance
 	}
-	return oneLine(at)
+	return source.Escape(at, "")
 }
 
 // sentence returns a problem without position and severity, on one line.
@@ -78,16 +78,13 @@ func sentence(e entry) string {
 // Parts that the problem does not have are empty.
 func parts(e entry) (path, message, hint, ruleAt string) {
 	if e.Path != "" {
-		path = oneLine(e.Path) + ": "
+		path = source.Escape(e.Path, "") + ": "
 	}
 	if e.Hint != "" {
-		hint = "; " + oneLine(e.Hint)
+		hint = "; " + source.Escape(e.Hint, "")
 	}
 	if e.ruleAt != "" {
-		ruleAt = " (" + oneLine(e.ruleAt) + ")"
+		ruleAt = " (" + source.Escape(e.ruleAt, "") + ")"
 	}
-	return path, oneLine(e.Message), hint, ruleAt
+	return path, source.Escape(e.Message, ""), hint, ruleAt
 }
-
-// oneLine escapes everything that could break a line.
-func oneLine(s string) string { return source.Escape(s, "") }

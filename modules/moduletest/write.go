@@ -2,10 +2,12 @@ package moduletest
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/pequod-io/pequod/internal/junit"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // Report is what was found out, as [Report.Write] prints it.
@@ -87,10 +89,7 @@ func (p *Point) missed() string {
 // Summary says how many cases there were, in one line without its end.
 func (r *Report) Summary() string {
 	n, failed := len(r.Results), r.Failed()
-	cases := fmt.Sprintf("%d cases", n)
-	if n == 1 {
-		cases = "1 case"
-	}
+	cases := source.Count(n, "case")
 	if failed == 0 {
 		return cases + ": all passed"
 	}
@@ -145,51 +144,24 @@ func (r *Report) json(w io.Writer) error {
 	return e.Encode(out)
 }
 
-// The JUnit form.
-type (
-	junitSuites struct {
-		XMLName  xml.Name      `xml:"testsuites"`
-		Name     string        `xml:"name,attr"`
-		Tests    int           `xml:"tests,attr"`
-		Failures int           `xml:"failures,attr"`
-		Suites   []*junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name      string      `xml:"name,attr"`
-		Tests     int         `xml:"tests,attr"`
-		Failures  int         `xml:"failures,attr"`
-		Cases     []junitCase `xml:"testcase"`
-		SystemOut string      `xml:"system-out,omitempty"`
-	}
-	junitCase struct {
-		Classname string        `xml:"classname,attr"`
-		Name      string        `xml:"name,attr"`
-		Failure   *junitFailure `xml:"failure"`
-	}
-	junitFailure struct {
-		Message string `xml:"message,attr"`
-		Body    string `xml:",chardata"`
-	}
-)
-
+// junit prints a suite per module. The coverage of a module is the output of its
+// suite.
 func (r *Report) junit(w io.Writer) error {
-	all := junitSuites{Name: "pequod module test", Tests: len(r.Results), Failures: r.Failed()}
-	suites := map[*Module]*junitSuite{}
+	all := junit.Report{Name: "pequod module test"}
+	suites := map[*Module]int{} // index in all.Suites
 	for i := range r.Results {
 		res := &r.Results[i]
-		s := suites[res.Module]
-		if s == nil {
-			s = &junitSuite{Name: res.Module.Dir}
-			suites[res.Module] = s
-			all.Suites = append(all.Suites, s)
+		at, ok := suites[res.Module]
+		if !ok {
+			at = len(all.Suites)
+			suites[res.Module] = at
+			all.Suites = append(all.Suites, junit.Suite{Name: res.Module.Dir})
 		}
-		c := junitCase{Classname: res.Module.Dir, Name: res.Case.Name}
-		s.Tests++
+		c := junit.Case{Name: res.Case.Name}
 		if res.Message != "" {
-			c.Failure = &junitFailure{Message: res.Message, Body: res.Detail}
-			s.Failures++
+			c.Failure = &junit.Failure{Message: res.Message, Body: res.Detail}
 		}
-		s.Cases = append(s.Cases, c)
+		all.Suites[at].Cases = append(all.Suites[at].Cases, c)
 	}
 	for i, c := range r.Coverage {
 		var b strings.Builder
@@ -197,18 +169,9 @@ func (r *Report) junit(w io.Writer) error {
 			fmt.Fprintf(&b, "%s:%d:%d: %s\n", p.File, p.Line, p.Column, p.missed())
 		}
 		fmt.Fprintf(&b, "%d%% covered (%d of %d)", c.Percent(), c.Points-len(c.Missed), c.Points)
-		if s := suites[r.Modules[i]]; s != nil {
-			s.SystemOut = b.String()
+		if at, ok := suites[r.Modules[i]]; ok {
+			all.Suites[at].Output = b.String()
 		}
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return junit.Write(w, all)
 }
