@@ -60,7 +60,7 @@ func yields(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, name
 // storedGraphs are the ResourceGraphs of a namespace, none where the cluster
 // doesn't know the kind.
 func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {
-	items, err := a.Client.List(ctx, resourceGraphs, namespace, "", "")
+	items, err := a.Client.ListObjects(ctx, resourceGraphs, namespace, "", "")
 	var noKind *cluster.NoKindError
 	if errors.As(err, &noKind) {
 		return nil, nil

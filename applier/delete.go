@@ -34,7 +34,7 @@ func (a *Applier) Delete(ctx context.Context, owner inventory.Owner, o Options) 
 // recover completes an inventory by what carries the labels of its graph.
 // Without it the order of the objects isn't known: they go all at once.
 func (a *Applier) recover(ctx context.Context, inv *inventory.Inventory) error {
-	objects, err := a.Client.Owned(ctx, inv.Owner.Selector(), inv.Owner.Namespace)
+	objects, err := a.Client.FindByLabels(ctx, inv.Owner.Selector(), inv.Owner.Namespace)
 	if err != nil {
 		return err
 	}

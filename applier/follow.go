@@ -80,12 +80,12 @@ func (f *follower) watch(ctx context.Context, state *State) {
 	for _, t := range state.held {
 		f.scopes.add(f.scopes.scope(t))
 	}
-	f.scopes.add(cluster.Scope{
+	f.scopes.add(cluster.Selection{
 		GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: f.owner.Namespace, Name: configmap.Name(f.owner),
 	})
 	gvk := v1alpha1.GroupVersion.WithKind("ResourceGraph")
 	if _, err := f.Client.Kinds().Find(ctx, gvk); err == nil {
-		f.scopes.add(cluster.Scope{GVK: gvk, Namespace: f.owner.Namespace, Name: f.owner.Name})
+		f.scopes.add(cluster.Selection{GVK: gvk, Namespace: f.owner.Namespace, Name: f.owner.Name})
 	}
 }
 

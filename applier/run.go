@@ -132,10 +132,10 @@ func (r *run) await(ctx context.Context, timer *time.Timer) error {
 
 func (r *run) observe(ev cluster.Event) {
 	switch {
-	case ev.All != nil:
-		s := ev.All.Scope
-		r.engine.ObserveAll(s.GVK.GroupKind(), s.Namespace, s.Name, ev.All.Version, ev.All.Objects)
-	case ev.Gone:
+	case ev.Listing != nil:
+		s := ev.Listing.Selection
+		r.engine.ObserveAll(s.GVK.GroupKind(), s.Namespace, s.Name, ev.Listing.ResourceVersion, ev.Listing.Objects)
+	case ev.Deleted:
 		r.engine.ObserveGone(ev.Object)
 	default:
 		r.engine.Observe(ev.Object)
@@ -224,7 +224,7 @@ func recordError(inv *inventory.Inventory, err error) error {
 	if err == nil || errors.As(err, &conflict) {
 		return err
 	}
-	f := cluster.Failure(err)
+	f := cluster.Classify(err)
 	if !f.Terminal {
 		return err
 	}

@@ -17,16 +17,16 @@ type watches struct {
 	client *cluster.Client
 	labels string // of the graph's objects
 	seen   chan<- cluster.Event
-	open   map[cluster.Scope]bool
+	open   map[cluster.Selection]bool
 }
 
 func newWatches(ctx context.Context, client *cluster.Client, owner inventory.Owner, seen chan<- cluster.Event) *watches {
-	return &watches{ctx: ctx, client: client, labels: owner.Selector(), seen: seen, open: map[cluster.Scope]bool{}}
+	return &watches{ctx: ctx, client: client, labels: owner.Selector(), seen: seen, open: map[cluster.Selection]bool{}}
 }
 
 // follow opens the watches that the engine's state asks for.
 func (w *watches) follow(e *engine.Engine) {
-	var last cluster.Scope
+	var last cluster.Selection
 	for a := range e.Awaited() {
 		// Mostly many of one kind follow each other, at each step.
 		if scope := w.scope(a); scope != last {
@@ -37,8 +37,8 @@ func (w *watches) follow(e *engine.Engine) {
 }
 
 // scope is where an object is seen: with others of the graph, or by its name.
-func (w *watches) scope(a engine.Target) cluster.Scope {
-	scope := cluster.Scope{
+func (w *watches) scope(a engine.Target) cluster.Selection {
+	scope := cluster.Selection{
 		GVK:       schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind},
 		Namespace: a.Key.Namespace,
 	}
@@ -51,7 +51,7 @@ func (w *watches) scope(a engine.Target) cluster.Scope {
 }
 
 // add opens a watch, once.
-func (w *watches) add(scope cluster.Scope) {
+func (w *watches) add(scope cluster.Selection) {
 	if w.open[scope] {
 		return
 	}

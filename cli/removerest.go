@@ -93,7 +93,7 @@ func (r *remover) used(ctx context.Context, definition *unstructured.Unstructure
 // made by Kubernetes for every namespace, nor controlled by something else that
 // is found.
 func (r *remover) others(ctx context.Context, p *removal) ([]*unstructured.Unstructured, error) {
-	kinds, err := r.applier.Client.Kinds().All(ctx)
+	kinds, err := r.applier.Client.Kinds().ListDeletable(ctx)
 	if err != nil {
 		return nil, err
 	}

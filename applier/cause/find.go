@@ -13,7 +13,7 @@ import (
 // Reader lists objects of a namespace. Selectors are as in the API; an empty
 // one selects everything.
 type Reader interface {
-	List(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error)
+	ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error)
 }
 
 // Find says why a live object isn't ready, or "" if nothing tells.
@@ -22,7 +22,7 @@ func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured)
 	var newest revision
 	if selector := podSelector(object); selector != "" {
 		var err error
-		pods, err = reader.List(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, object.GetNamespace(), selector, "")
+		pods, err = reader.ListObjects(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, object.GetNamespace(), selector, "")
 		if err != nil {
 			return "", fmt.Errorf("pods of %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
@@ -36,7 +36,7 @@ func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured)
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // where Events of what lies in no namespace are
 	}
-	events, err := reader.List(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Event"}, namespace, "", "involvedObject.uid="+string(ask))
+	events, err := reader.ListObjects(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Event"}, namespace, "", "involvedObject.uid="+string(ask))
 	switch {
 	case err != nil && line != "":
 		// The Events would only have added to what is known.

@@ -28,7 +28,7 @@ type reader struct {
 	lists   int
 }
 
-func (r *reader) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error) {
+func (r *reader) ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error) {
 	r.lists++
 	client, err := r.cluster.Resource(gvk.GroupVersion().String(), gvk.Kind, namespace)
 	if err != nil {

@@ -42,7 +42,7 @@ func revisionOf(ctx context.Context, reader Reader, object *unstructured.Unstruc
 	if !severalRevisions(object, pods) {
 		return revision{}
 	}
-	sets, err := reader.List(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, object.GetNamespace(), selector, "")
+	sets, err := reader.ListObjects(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, object.GetNamespace(), selector, "")
 	if err != nil {
 		return revision{} // it may be forbidden to look at them: the newest Pod tells then
 	}

@@ -113,7 +113,7 @@ func keepIgnored(live *unstructured.Unstructured, want *engine.ApplyRequest, obj
 	for _, path := range want.Ignore {
 		fields.Unset(object, path)
 		for _, entry := range fields.Entries(live) {
-			if !entry.Applied(want.Manager) || !entry.Holds(path) {
+			if !entry.Applied(want.Manager) || !entry.Owns(path) {
 				continue
 			}
 			if value, ok := fields.Value(live, path); ok {

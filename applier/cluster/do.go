@@ -44,7 +44,7 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 	}
 	if o.Err != nil {
 		if isKindGone(o.Err) {
-			c.kinds.Forget(at.gvk.GroupVersion())
+			c.kinds.Invalidate(at.gvk.GroupVersion())
 		}
 		o.Err = failure(o.Err)
 		if a.Apply != nil {

@@ -18,8 +18,8 @@ import (
 // maxMessage bounds what is shown of somebody else's message.
 const maxMessage = 600
 
-// Failure says what an error of the API server, or of the way to it, means.
-func Failure(err error) *engine.Failure { return failure(err) }
+// Classify says what an error of the API server, or of the way to it, means.
+func Classify(err error) *engine.Failure { return failure(err) }
 
 // failure says what an error of the API server or of the way to it means.
 func failure(err error) *engine.Failure {

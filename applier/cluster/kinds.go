@@ -70,7 +70,7 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 	}
 	s.kinds = kinds
 	if len(kinds) == 0 {
-		k.Forget(gvk.GroupVersion()) // there is no end of what isn't there
+		k.Invalidate(gvk.GroupVersion()) // there is no end of what isn't there
 	}
 	if kind, ok := kinds[gvk.Kind]; ok {
 		return kind, nil
@@ -78,8 +78,8 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 	return Kind{}, &NoKindError{gvk}
 }
 
-// Known is what is known of a kind without asking the cluster.
-func (k *Kinds) Known(gvk schema.GroupVersionKind) (Kind, bool) {
+// Cached is what is known of a kind without asking the cluster.
+func (k *Kinds) Cached(gvk schema.GroupVersionKind) (Kind, bool) {
 	k.mu.Lock()
 	s := k.versions[gvk.GroupVersion()]
 	k.mu.Unlock()
@@ -92,8 +92,8 @@ func (k *Kinds) Known(gvk schema.GroupVersionKind) (Kind, bool) {
 	return kind, ok
 }
 
-// Forget makes the next look at a group version a new one.
-func (k *Kinds) Forget(gv schema.GroupVersion) {
+// Invalidate makes the next look at a group version a new one.
+func (k *Kinds) Invalidate(gv schema.GroupVersion) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.versions, gv)
@@ -106,7 +106,7 @@ func (k *Kinds) ask(ctx context.Context, gv schema.GroupVersion) (map[string]Kin
 	if gv.Group == "" {
 		path = "/api/" + gv.Version
 	}
-	raw, err := RawOf(k.rest.Get().AbsPath(path).Do(ctx))
+	raw, err := ResponseBody(k.rest.Get().AbsPath(path).Do(ctx))
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -132,13 +132,13 @@ func kindsOf(gv schema.GroupVersion, resources []metav1.APIResource) map[string]
 	return kinds
 }
 
-// All lists every kind that can be listed and deleted, in the version that the
+// ListDeletable lists every kind that can be listed and deleted, in the version that the
 // cluster prefers: where an inventory is lost, its objects may be of any.
-func (k *Kinds) All(ctx context.Context) ([]schema.GroupVersionKind, error) {
+func (k *Kinds) ListDeletable(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	var groups metav1.APIGroupList
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	raw, err := RawOf(k.rest.Get().AbsPath("/apis").Do(ctx))
+	raw, err := ResponseBody(k.rest.Get().AbsPath("/apis").Do(ctx))
 	if err == nil {
 		err = json.Unmarshal(raw, &groups)
 	}

@@ -38,8 +38,8 @@ func (c *Client) pages(ctx context.Context, kind Kind, namespace string, options
 	}
 }
 
-// Pages lists the objects of a scope page by page, for those who don't keep them.
-func (c *Client) Pages(ctx context.Context, s Scope, see func([]unstructured.Unstructured)) error {
+// ListPages lists the objects of a scope page by page, for those who don't keep them.
+func (c *Client) ListPages(ctx context.Context, s Selection, see func([]unstructured.Unstructured)) error {
 	kind, err := c.kinds.Find(ctx, s.GVK)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	defer cancel()
 	a := address{gvk: kind.Resource.GroupVersion().WithKind(""), kind: kind, namespace: namespace}
 	p := path(a)
-	raw, err := RawOf(c.rest.Get().AbsPath(p[:len(p)-1]...).
+	raw, err := ResponseBody(c.rest.Get().AbsPath(p[:len(p)-1]...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").
 		Param("limit", strconv.Itoa(limit)).Do(ctx))
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	return list, json.Unmarshal(raw, list)
 }
 
-// List lists objects of a kind, for those who look for causes. Selectors may be empty.
-func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error) {
+// ListObjects lists objects of a kind, for those who look for causes. Selectors may be empty.
+func (c *Client) ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error) {
 	kind, err := c.kinds.Find(ctx, gvk)
 	if err != nil {
 		return nil, err

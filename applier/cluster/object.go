@@ -79,7 +79,7 @@ func (c *Client) get(ctx context.Context, a address) (*unstructured.Unstructured
 // stopped serving it since it was looked up.
 func (c *Client) confirm(a address, err error) error {
 	if isKindGone(err) {
-		c.kinds.Forget(a.gvk.GroupVersion())
+		c.kinds.Invalidate(a.gvk.GroupVersion())
 		return &NoKindError{a.gvk}
 	}
 	return nil
@@ -115,7 +115,7 @@ func (c *Client) patch(ctx context.Context, a address, kind types.PatchType, bod
 
 // answer reads an object. (Result.Into reads it twice, to learn its kind first.)
 func answer(result rest.Result) (*unstructured.Unstructured, error) {
-	raw, err := RawOf(result)
+	raw, err := ResponseBody(result)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func answer(result rest.Result) (*unstructured.Unstructured, error) {
 	return obj, utiljson.Unmarshal(raw, &obj.Object)
 }
 
-// RawOf is the body of an answer. The error is what the API server says, which
+// ResponseBody is the body of an answer. The error is what the API server says, which
 // Result.Raw doesn't read.
-func RawOf(result rest.Result) ([]byte, error) {
+func ResponseBody(result rest.Result) ([]byte, error) {
 	if err := result.Error(); err != nil {
 		return nil, err
 	}

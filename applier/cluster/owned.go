@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Owned finds every object that carries certain labels, whatever its kind and
+// FindByLabels finds every object that carries certain labels, whatever its kind and
 // wherever it is: one request for each kind that the cluster serves. Where the
 // identity may not look at all namespaces, it looks at the given one; kinds that
 // it may not list at all are passed over.
-func (c *Client) Owned(ctx context.Context, selector, namespace string) ([]*unstructured.Unstructured, error) {
-	all, err := c.kinds.All(ctx)
+func (c *Client) FindByLabels(ctx context.Context, selector, namespace string) ([]*unstructured.Unstructured, error) {
+	all, err := c.kinds.ListDeletable(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -78,16 +78,16 @@ func (c *Client) afterwards(ctx context.Context, a address, live, object *unstru
 		return object
 	}
 	moved := func(e metav1.ManagedFieldsEntry) bool { return predecessor(e.Manager) && e.Subresource == "" }
-	held, err := fields.Held(live, moved)
+	held, err := fields.OwnedSet(live, moved)
 	if err != nil || held.Empty() {
 		return object // an object that can't be read so is refused by the apply
 	}
-	kept, err := fields.Held(object, func(e metav1.ManagedFieldsEntry) bool { return !moved(e) })
+	kept, err := fields.OwnedSet(object, func(e metav1.ManagedFieldsEntry) bool { return !moved(e) })
 	if err != nil {
 		return object
 	}
 	rest := object.DeepCopy()
-	if !fields.Drop(rest.Object, held, kept) {
+	if !fields.RemoveUnowned(rest.Object, held, kept) {
 		return object
 	}
 	// Of what is taken away, the API server puts back what has a default.

@@ -67,7 +67,7 @@ func releasedFields(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry
 	label := fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGraph}
 	drop := map[string]bool{engine.FieldManager: true}
 	for _, entry := range fields.Entries(live) {
-		if entry.Operation == string(metav1.ManagedFieldsOperationApply) && entry.Holds(label) {
+		if entry.Operation == string(metav1.ManagedFieldsOperationApply) && entry.Owns(label) {
 			drop[entry.Manager] = true
 		}
 	}

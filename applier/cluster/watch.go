@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Scope is what a watch sees: objects of a kind in a namespace ("" for all, or
+// Selection is what a watch sees: objects of a kind in a namespace ("" for all, or
 // for kinds without), by labels or by name.
-type Scope struct {
+type Selection struct {
 	GVK       schema.GroupVersionKind
 	Namespace string
 	Labels    string
@@ -26,14 +26,14 @@ type Scope struct {
 // all objects of its scope.
 type Event struct {
 	Object *unstructured.Unstructured
-	Gone   bool
-	All    *Listing
+	Deleted   bool
+	Listing    *Listing
 }
 
 // Listing is what a scope held at a version of the cluster.
 type Listing struct {
-	Scope   Scope
-	Version string
+	Selection   Selection
+	ResourceVersion string
 	Objects []unstructured.Unstructured
 }
 
@@ -47,11 +47,11 @@ const (
 // Watch sends what happens to the objects of a scope until the context ends. It
 // begins with a listing of what is there, and opens the watch again, with a
 // listing, whenever it ends: what isn't listed any more went in between.
-func (c *Client) Watch(ctx context.Context, s Scope, seen chan<- Event) {
+func (c *Client) Watch(ctx context.Context, s Selection, seen chan<- Event) {
 	for pause := minPause; ctx.Err() == nil; {
 		began := time.Now()
 		// What went wrong is what the next try will tell by what it lists.
-		_ = c.Follow(ctx, s, func(ev Event) bool { return send(ctx, seen, ev) })
+		_ = c.ListAndWatch(ctx, s, func(ev Event) bool { return send(ctx, seen, ev) })
 		if time.Since(began) > maxPause {
 			pause = minPause
 		}
@@ -63,16 +63,16 @@ func (c *Client) Watch(ctx context.Context, s Scope, seen chan<- Event) {
 	}
 }
 
-// Follow lists the objects of a scope and watches them until the watch ends,
+// ListAndWatch lists the objects of a scope and watches them until the watch ends,
 // which the server sees to every now and then, or until nobody wants to see
 // more. The error says that there was no listing, or no watch; a
 // [*NoKindError] that the cluster doesn't serve the kind.
-func (c *Client) Follow(ctx context.Context, s Scope, see func(Event) bool) error {
-	listing, err := c.Look(ctx, s)
+func (c *Client) ListAndWatch(ctx context.Context, s Selection, see func(Event) bool) error {
+	listing, err := c.List(ctx, s)
 	if err != nil {
 		return err
 	}
-	if !see(Event{All: listing}) {
+	if !see(Event{Listing: listing}) {
 		return nil
 	}
 	kind, err := c.kinds.Find(ctx, s.GVK)
@@ -80,7 +80,7 @@ func (c *Client) Follow(ctx context.Context, s Scope, see func(Event) bool) erro
 		return err
 	}
 	options := s.options()
-	options.ResourceVersion, options.TimeoutSeconds = listing.Version, new(int64(watchFor/time.Second))
+	options.ResourceVersion, options.TimeoutSeconds = listing.ResourceVersion, new(int64(watchFor/time.Second))
 	options.AllowWatchBookmarks = true
 	for {
 		version, err := c.followOnce(ctx, kind, s, options, see)
@@ -93,7 +93,7 @@ func (c *Client) Follow(ctx context.Context, s Scope, see func(Event) bool) erro
 
 // followOnce watches from a version on. It gives the version at which the
 // server ended the watch in time, "" if it ended otherwise.
-func (c *Client) followOnce(ctx context.Context, kind Kind, s Scope, options metav1.ListOptions, see func(Event) bool) (string, error) {
+func (c *Client) followOnce(ctx context.Context, kind Kind, s Selection, options metav1.ListOptions, see func(Event) bool) (string, error) {
 	began := time.Now()
 	// A server that doesn't end the watch in time has forgotten it, or never answered.
 	ctx, cancel := context.WithTimeout(ctx, watchFor+time.Minute)
@@ -110,7 +110,7 @@ func (c *Client) followOnce(ctx context.Context, kind Kind, s Scope, options met
 			return "", nil // the version is too old, or the server goes: begin anew
 		}
 		version = obj.GetResourceVersion()
-		if event.Type != watch.Bookmark && !see(Event{Object: obj, Gone: event.Type == watch.Deleted}) {
+		if event.Type != watch.Bookmark && !see(Event{Object: obj, Deleted: event.Type == watch.Deleted}) {
 			return "", nil
 		}
 	}
@@ -120,8 +120,8 @@ func (c *Client) followOnce(ctx context.Context, kind Kind, s Scope, options met
 	return version, nil
 }
 
-// Look lists the objects of a scope.
-func (c *Client) Look(ctx context.Context, s Scope) (*Listing, error) {
+// List lists the objects of a scope.
+func (c *Client) List(ctx context.Context, s Selection) (*Listing, error) {
 	kind, err := c.kinds.Find(ctx, s.GVK)
 	if err != nil {
 		return nil, err
@@ -134,14 +134,14 @@ func (c *Client) Look(ctx context.Context, s Scope) (*Listing, error) {
 	return &Listing{s, version, items}, nil
 }
 
-func (s Scope) namespaceOf(kind Kind) string {
+func (s Selection) namespaceOf(kind Kind) string {
 	if !kind.Namespaced {
 		return ""
 	}
 	return s.Namespace
 }
 
-func (s Scope) options() metav1.ListOptions {
+func (s Selection) options() metav1.ListOptions {
 	options := metav1.ListOptions{LabelSelector: s.Labels}
 	if s.Name != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.Name).String()
@@ -152,7 +152,7 @@ func (s Scope) options() metav1.ListOptions {
 // kindGone tells that the cluster doesn't serve a kind any more.
 func (c *Client) kindGone(gvk schema.GroupVersionKind, err error) error {
 	if apierrors.IsNotFound(err) && isKindGone(err) {
-		c.kinds.Forget(gvk.GroupVersion())
+		c.kinds.Invalidate(gvk.GroupVersion())
 		return &NoKindError{gvk}
 	}
 	return err

@@ -87,7 +87,7 @@ func unwritable(err error) (reason, message string) {
 	case apierrors.IsRequestEntityTooLargeError(err), strings.Contains(err.Error(), "request is too large"):
 		return reasonTooLarge, "the graph and its status are larger than the cluster can store; split the graph"
 	case apierrors.IsInvalid(err):
-		return reasonInvalid, "what the graph owns can't be written down: " + cluster.Failure(err).Message
+		return reasonInvalid, "what the graph owns can't be written down: " + cluster.Classify(err).Message
 	}
 	return "", ""
 }

@@ -139,11 +139,11 @@ func (d *driver) look(a account, s scope) {
 	if err != nil || client == nil {
 		return // the next poll will tell, or the next try
 	}
-	seen := cluster.Scope{GVK: s.gvk, Namespace: s.namespace, Name: s.name}
+	seen := cluster.Selection{GVK: s.gvk, Namespace: s.namespace, Name: s.name}
 	if s.name == "" {
 		seen.Labels = d.owner.Selector()
 	}
-	if all, err := client.Look(ctx, seen); err == nil {
-		d.post(func() { d.observeAll(s, all.Version, all.Objects) })
+	if all, err := client.List(ctx, seen); err == nil {
+		d.post(func() { d.observeAll(s, all.ResourceVersion, all.Objects) })
 	}
 }

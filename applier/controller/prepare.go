@@ -173,7 +173,7 @@ func (c *controller) patch(ctx context.Context, namespace, name string, patch an
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	raw, err := cluster.RawOf(c.own.REST().Patch("application/merge-patch+json").
+	raw, err := cluster.ResponseBody(c.own.REST().Patch("application/merge-patch+json").
 		AbsPath("/apis/"+v1alpha1.GroupVersion.String(), "namespaces", namespace, "resourcegraphs", name).Suffix(subresource...).
 		Param("fieldManager", "pequod-applier").
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").

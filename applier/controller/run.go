@@ -186,7 +186,7 @@ func (r *run) foreign(e *engine.Engine) string {
 // namespaced says whether the objects of a kind have a namespace, and whether
 // that is known.
 func (c *controller) namespaced(gvk schema.GroupVersionKind) (bool, bool) {
-	kind, known := c.own.Kinds().Known(gvk)
+	kind, known := c.own.Kinds().Cached(gvk)
 	return kind.Namespaced, known
 }
 

@@ -125,7 +125,7 @@ func (s *surveys) list(all []*survey) {
 	}
 	for gvk := range kinds {
 		seen := scope{gvk: gvk}.seen()
-		err := s.c.own.Pages(context.Background(), seen, func(page []unstructured.Unstructured) { hand(page, byOwner) })
+		err := s.c.own.ListPages(context.Background(), seen, func(page []unstructured.Unstructured) { hand(page, byOwner) })
 		if err != nil {
 			// As its account, each may have more success, or be told why not.
 			for _, v := range all {

@@ -48,7 +48,7 @@ func (r *run) complain(err error, now time.Time) {
 
 // later notes an error that may pass, and says when to try again.
 func (r *run) later(err error) time.Duration {
-	f := cluster.Failure(err)
+	f := cluster.Classify(err)
 	r.d.c.Metrics.ReconcileFailed(r.d.key.Namespace, r.d.key.Name, f.Reason)
 	r.d.c.log.Info("graph is tried again", "namespace", r.d.key.Namespace, "name", r.d.key.Name, "reason", f.Message)
 	r.d.attempts++

@@ -54,7 +54,7 @@ func (w *watcher) run(ctx context.Context) {
 		began := time.Now()
 		wait := pause
 		var noKind *cluster.NoKindError
-		err := w.client.Follow(ctx, w.scope.seen(), w.see)
+		err := w.client.ListAndWatch(ctx, w.scope.seen(), w.see)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -68,7 +68,7 @@ func (w *watcher) run(ctx context.Context) {
 		case errors.As(err, &noKind):
 			// Its objects went with it.
 			wait = missingPause(pause, w.miss())
-			w.list(&cluster.Listing{Scope: w.scope.seen()})
+			w.list(&cluster.Listing{Selection: w.scope.seen()})
 		}
 		if time.Since(began) > steady {
 			pause = minPause
@@ -81,8 +81,8 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-func (s scope) seen() cluster.Scope {
-	seen := cluster.Scope{GVK: s.gvk, Namespace: s.namespace, Name: s.name}
+func (s scope) seen() cluster.Selection {
+	seen := cluster.Selection{GVK: s.gvk, Namespace: s.namespace, Name: s.name}
 	if s.name == "" {
 		seen.Labels = managed
 	}
@@ -116,13 +116,13 @@ func (w *watcher) miss() int {
 
 // see passes on what the watch sees.
 func (w *watcher) see(ev cluster.Event) bool {
-	if ev.All != nil {
+	if ev.Listing != nil {
 		w.allowed()
-		w.list(ev.All)
+		w.list(ev.Listing)
 		return true
 	}
-	for _, d := range w.concerned(ev.Object, ev.Gone) {
-		d.post(func() { d.observe(ev.Object, ev.Gone) })
+	for _, d := range w.concerned(ev.Object, ev.Deleted) {
+		d.post(func() { d.observe(ev.Object, ev.Deleted) })
 	}
 	return true
 }
@@ -168,6 +168,6 @@ func (w *watcher) list(all *cluster.Listing) {
 	}
 	w.hub.mu.Unlock()
 	for d, part := range parts {
-		d.post(func() { d.observeAll(w.scope, all.Version, part) })
+		d.post(func() { d.observeAll(w.scope, all.ResourceVersion, part) })
 	}
 }

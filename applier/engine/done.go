@@ -174,7 +174,7 @@ func (e *Engine) doneApply(a Action, n *node, o Outcome) {
 	}
 	n.state.succeeded()
 	e.Observe(o.Object)
-	live, err := fields.Live(o.Object, n.manager, n.ignore)
+	live, err := fields.OwnedDigest(o.Object, n.manager, n.ignore)
 	if err != nil {
 		e.failed(&n.state.failureState, &Failure{Reason: ReasonInvalid, Message: err.Error(), Terminal: true})
 		return

@@ -28,7 +28,7 @@ type node struct {
 	needs    []*node
 	neededBy []*node
 	root     *node // of a blocked node: the one that isn't blocked itself, for which all wait
-	gate     *readiness.Gate
+	gate     *readiness.Checker
 	read     bool // expressions read its object
 
 	external bool

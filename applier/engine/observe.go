@@ -205,7 +205,7 @@ func (e *Engine) look(key inventory.Key, obj *unstructured.Unstructured) *observ
 	if n == nil {
 		return o
 	}
-	o.verdict = n.gate.Judge(obj)
+	o.verdict = n.gate.Evaluate(obj)
 	if n.read || o.verdict.State != readiness.Ready {
 		o.object = obj.Object
 	}
@@ -215,9 +215,9 @@ func (e *Engine) look(key inventory.Key, obj *unstructured.Unstructured) *observ
 	if n.external {
 		return o
 	}
-	o.live, o.err = fields.Live(obj, n.manager, n.ignore)
+	o.live, o.err = fields.OwnedDigest(obj, n.manager, n.ignore)
 	for _, entry := range fields.Entries(obj) {
-		if entry.Applied(n.manager) && entry.Holds(replicas) {
+		if entry.Applied(n.manager) && entry.Owns(replicas) {
 			o.replicas = true
 		}
 	}
@@ -238,7 +238,7 @@ func (e *Engine) evident(obj *unstructured.Unstructured) bool {
 // labelled says whether one of certain managers holds the label of a graph.
 func labelled(obj *unstructured.Unstructured, by func(manager string) bool) bool {
 	return slices.ContainsFunc(fields.Entries(obj), func(entry fields.Entry) bool {
-		return by(entry.Manager) && entry.Holds(graphLabel)
+		return by(entry.Manager) && entry.Owns(graphLabel)
 	})
 }
 

@@ -23,7 +23,7 @@ type resting struct {
 	observed
 	manager  string
 	ignore   []fields.Path
-	gate     *readiness.Gate
+	gate     *readiness.Checker
 	external bool
 	// every change counts: an expression reads the object.
 	every bool
@@ -39,10 +39,10 @@ func (e *Engine) Snapshot() *Snapshot {
 		}
 		kept := &resting{
 			observed: *seen, manager: n.manager, ignore: n.ignore, gate: n.gate, external: n.external,
-			every: n.read || n.gate.Heavy() || seen.err != nil,
+			every: n.read || n.gate.HasExpressions() || seen.err != nil,
 		}
 		kept.object, kept.holders = nil, nil
-		if n.gate.Heavy() {
+		if n.gate.HasExpressions() {
 			kept.gate = nil
 		}
 		r.objects[n.key] = kept
@@ -91,7 +91,7 @@ func (r *Snapshot) same(o *resting, obj *unstructured.Unstructured) bool {
 	if o.every || o.absent || obj.GetUID() != o.uid || (obj.GetDeletionTimestamp() != nil) != o.deleting {
 		return false
 	}
-	if o.gate.Judge(obj).State != o.verdict.State {
+	if o.gate.Evaluate(obj).State != o.verdict.State {
 		return false
 	}
 	if o.external {
@@ -101,7 +101,7 @@ func (r *Snapshot) same(o *resting, obj *unstructured.Unstructured) bool {
 	if owned != o.owned || owner != o.owner {
 		return false
 	}
-	live, err := fields.Live(obj, o.manager, o.ignore)
+	live, err := fields.OwnedDigest(obj, o.manager, o.ignore)
 	return err == nil && live == o.live
 }
 

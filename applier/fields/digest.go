@@ -22,11 +22,11 @@ func Digest(v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:16]), nil
 }
 
-// Live is a digest of the fields that a manager applied to an object, with
+// OwnedDigest is a digest of the fields that a manager applied to an object, with
 // their values; without those at or below the ignored paths. It is "" where the
 // manager applied nothing. A field that somebody changed belongs to them from
 // then on, so that a change of any of the fields is a change of the digest.
-func Live(obj *unstructured.Unstructured, manager string, ignore []Path) (string, error) {
+func OwnedDigest(obj *unstructured.Unstructured, manager string, ignore []Path) (string, error) {
 	var digests []string // one for each API version that it was applied with
 	for _, entry := range Entries(obj) {
 		if !entry.Applied(manager) {

@@ -2,7 +2,7 @@
 // them a field manager holds and with which values, who holds a field that is
 // wanted, and whether an object still is as it was applied.
 //
-// [Live] gives a digest of everything a manager holds. Taken right after an
+// [OwnedDigest] gives a digest of everything a manager holds. Taken right after an
 // apply and compared later, it tells without a request whether anybody changed
 // or took one of those fields, and says nothing of the fields that controllers
 // and webhooks add: so a Deployment's status, a Service's address and defaulted

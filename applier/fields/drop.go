@@ -7,10 +7,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Drop removes from a decoded object the fields that were held and aren't kept,
+// RemoveUnowned removes from a decoded object the fields that were held and aren't kept,
 // as the API server does when nobody holds them any more; maps, lists and items
 // that still hold something stay. It reports whether anything was removed.
-func Drop(object map[string]any, held, kept *fieldpath.Set) bool {
+func RemoveUnowned(object map[string]any, held, kept *fieldpath.Set) bool {
 	var members []fieldpath.Path
 	held.Difference(kept).Iterate(func(p fieldpath.Path) { members = append(members, p.Copy()) })
 	// What lies deepest goes first, so that what is left empty is seen to be.

@@ -76,7 +76,7 @@ func TestDrop(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := object(t, test.object)
-			dropped := fields.Drop(got, set(t, test.held), set(t, test.kept))
+			dropped := fields.RemoveUnowned(got, set(t, test.held), set(t, test.kept))
 			if diff := cmp.Diff(object(t, test.want), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -15,8 +15,8 @@ func (e Entry) Applied(manager string) bool {
 	return e.Manager == manager && e.Operation == "Apply" && e.Subresource == ""
 }
 
-// Holds says whether the entry has the field at a path, as a whole or in part.
-func (e Entry) Holds(path Path) bool {
+// Owns says whether the entry has the field at a path, as a whole or in part.
+func (e Entry) Owns(path Path) bool {
 	set, live := e.Fields, any(e.object)
 	for _, key := range path {
 		key, ok := match(set, key, live)

@@ -134,13 +134,13 @@ func TestLive(t *testing.T) {
 			}
 			ignore = []Path{path}
 		}
-		before, err := Live(object(t, deployment), "pequod", ignore)
+		before, err := OwnedDigest(object(t, deployment), "pequod", ignore)
 		if err != nil {
 			t.Fatal(err)
 		}
 		u := edited(t, test.change)
 		whole, _ := json.Marshal(u.Object)
-		after, err := Live(u, "pequod", ignore)
+		after, err := OwnedDigest(u, "pequod", ignore)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestLive(t *testing.T) {
 func TestLiveOfManagers(t *testing.T) {
 	u := object(t, deployment)
 	for _, manager := range []string{"hpa", "broken", "nobody"} {
-		if digest, err := Live(u, manager, nil); digest != "" || err != nil {
+		if digest, err := OwnedDigest(u, manager, nil); digest != "" || err != nil {
 			t.Errorf("%s applied nothing: %q, %v", manager, digest, err)
 		}
 	}
@@ -165,13 +165,13 @@ func TestLiveOfManagers(t *testing.T) {
 	second := runtime.DeepCopyJSONValue(entry[0]).(map[string]any)
 	second["apiVersion"] = "apps/v1beta1"
 	second["fieldsV1"] = map[string]any{"f:spec": map[string]any{"f:paused": map[string]any{}}}
-	one, _ := Live(u, "pequod", nil)
+	one, _ := OwnedDigest(u, "pequod", nil)
 	u.Object["metadata"].(map[string]any)["managedFields"] = []any{entry[0], second}
-	two, _ := Live(u, "pequod", nil)
+	two, _ := OwnedDigest(u, "pequod", nil)
 	u.Object["metadata"].(map[string]any)["managedFields"] = []any{second, entry[0]}
-	turned, _ := Live(u, "pequod", nil)
+	turned, _ := OwnedDigest(u, "pequod", nil)
 	u.Object["spec"].(map[string]any)["paused"] = true
-	paused, _ := Live(u, "pequod", nil)
+	paused, _ := OwnedDigest(u, "pequod", nil)
 	if one == two || two != turned || paused == two {
 		t.Errorf("one %s, two %s, turned %s, and one of the second changed %s", one, two, turned, paused)
 	}
@@ -206,7 +206,7 @@ func TestHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := entries[0].Holds(path); got != want {
+		if got := entries[0].Owns(path); got != want {
 			t.Errorf("%s: %t, want %t", text, got, want)
 		}
 	}
@@ -284,7 +284,7 @@ func BenchmarkLive(b *testing.B) {
 	u := object(b, deployment)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Live(u, "pequod", nil); err != nil {
+		if _, err := OwnedDigest(u, "pequod", nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Held is the set of the fields that those entries of an object's managedFields
+// OwnedSet is the set of the fields that those entries of an object's managedFields
 // hold which are chosen.
-func Held(obj *unstructured.Unstructured, chosen func(metav1.ManagedFieldsEntry) bool) (*fieldpath.Set, error) {
+func OwnedSet(obj *unstructured.Unstructured, chosen func(metav1.ManagedFieldsEntry) bool) (*fieldpath.Set, error) {
 	union := &fieldpath.Set{}
 	for _, entry := range obj.GetManagedFields() {
 		if entry.FieldsV1 == nil || !chosen(entry) {
@@ -29,23 +29,23 @@ func Held(obj *unstructured.Unstructured, chosen func(metav1.ManagedFieldsEntry)
 // Lost are the fields that a manager has applied to one state of an object and
 // holds no more in another, each with who holds it there; a field that was
 // removed is held by "".
-func Lost(applied, live *unstructured.Unstructured, manager string) ([]HeldField, error) {
+func Lost(applied, live *unstructured.Unstructured, manager string) ([]LostField, error) {
 	own := func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 	}
-	before, err := Held(applied, own)
+	before, err := OwnedSet(applied, own)
 	if err != nil {
 		return nil, err
 	}
-	now, err := Held(live, own)
+	now, err := OwnedSet(live, own)
 	if err != nil {
 		return nil, err
 	}
-	var lost []HeldField
+	var lost []LostField
 	for path := range before.Difference(now).Leaves().All() {
-		field := HeldField{Path: pathOf(path)}
+		field := LostField{Path: pathOf(path)}
 		for _, entry := range Entries(live) {
-			if entry.Manager != manager && entry.Holds(field.Path) {
+			if entry.Manager != manager && entry.Owns(field.Path) {
 				field.Manager = entry.Manager
 				break
 			}
@@ -55,8 +55,8 @@ func Lost(applied, live *unstructured.Unstructured, manager string) ([]HeldField
 	return lost, nil
 }
 
-// HeldField is a field with its manager.
-type HeldField struct {
+// LostField is a field with its manager.
+type LostField struct {
 	Path    Path
 	Manager string
 }

@@ -1,6 +1,6 @@
 // Package readiness judges whether a live object is ready.
 //
-// [Compile] makes a [Gate] of a node, once; [Gate.Judge] says of an object, as
+// [Compile] makes a [Checker] of a node, once; [Checker.Judge] says of an object, as
 // often as it changes, whether it is ready, on its way, or failed, and why in a
 // few words for people. Several checks of a node mean all of them; none means
 // that kstatus calls the object current, which it does of an object without

@@ -40,24 +40,24 @@ func failed(format string, args ...any) Verdict {
 	return Verdict{Failed, source.OneLine(fmt.Sprintf(format, args...), maxMessage)}
 }
 
-// Gate holds the checks of one node. Any number of goroutines may use it.
-type Gate struct {
+// Checker holds the checks of one node. Any number of goroutines may use it.
+type Checker struct {
 	checks []check
 	exists bool // there is no check but Exists
 	heavy  bool // there is a program among the checks
 }
 
-// Heavy says that the gate holds compiled expressions, which take many times
+// HasExpressions says that the gate holds compiled expressions, which take many times
 // the space of anything else that is known of an object.
-func (g *Gate) Heavy() bool { return g.heavy }
+func (g *Checker) HasExpressions() bool { return g.heavy }
 
 // check judges an object that exists, isn't being deleted, and whose status is
 // of its present generation.
 type check func(*unstructured.Unstructured) Verdict
 
 // Compile makes the gate of a node of a graph without problems.
-func Compile(n *graph.Node) (*Gate, error) {
-	g := &Gate{exists: len(n.ReadyWhen) > 0}
+func Compile(n *graph.Node) (*Checker, error) {
+	g := &Checker{exists: len(n.ReadyWhen) > 0}
 	for k, c := range n.ReadyWhen {
 		var made check
 		switch c.Type {
@@ -89,8 +89,8 @@ func Compile(n *graph.Node) (*Gate, error) {
 	return g, nil
 }
 
-// Judge judges the live object, nil if there is none. The object isn't changed.
-func (g *Gate) Judge(object *unstructured.Unstructured) Verdict {
+// Evaluate judges the live object, nil if there is none. The object isn't changed.
+func (g *Checker) Evaluate(object *unstructured.Unstructured) Verdict {
 	if object == nil {
 		return progressing("doesn't exist yet")
 	}

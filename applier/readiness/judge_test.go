@@ -13,7 +13,7 @@ import (
 )
 
 // gate makes the gate of a node with these checks.
-func gate(t testing.TB, readyWhen string) *Gate {
+func gate(t testing.TB, readyWhen string) *Checker {
 	t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
 	text := "nodes: [{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, readyWhen: " + readyWhen + "}]"
@@ -72,7 +72,7 @@ func judge(t *testing.T, tests []judgement) {
 			if want.State == "" {
 				want = ready
 			}
-			if diff := cmp.Diff(want, gate(t, test.readyWhen).Judge(u)); diff != "" {
+			if diff := cmp.Diff(want, gate(t, test.readyWhen).Evaluate(u)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, u); diff != "" {
@@ -245,7 +245,7 @@ func TestJudgeChecks(t *testing.T) {
 func TestJudgeNothing(t *testing.T) {
 	want := Verdict{Progressing, "doesn't exist yet"}
 	for _, readyWhen := range []string{"[]", "[{type: Exists}]", "[{type: JobComplete}]"} {
-		if diff := cmp.Diff(want, gate(t, readyWhen).Judge(nil)); diff != "" {
+		if diff := cmp.Diff(want, gate(t, readyWhen).Evaluate(nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", readyWhen, diff)
 		}
 	}
@@ -272,7 +272,7 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if v := g.Judge(ready); v.State != Ready {
+				if v := g.Evaluate(ready); v.State != Ready {
 					b.Fatal(v)
 				}
 			}

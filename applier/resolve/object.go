@@ -18,7 +18,7 @@ import (
 //
 // The error is an *[EvalError] if any reference can't be resolved, else a
 // *[WaitError] if any has to wait.
-func (r *Resolver) Object(i int, live Live) (*unstructured.Unstructured, error) {
+func (r *Resolver) Object(i int, live Lookup) (*unstructured.Unstructured, error) {
 	n := &r.graph.Nodes[i]
 	object, err := decode(n)
 	if err != nil || len(n.References) == 0 {

@@ -13,7 +13,7 @@ import (
 // of the others: a *[WaitError] or an *[EvalError]. An output that an
 // expression leaves out is in neither. Values of Secrets never come out: an
 // output that reads one is an error.
-func (r *Resolver) Outputs(live Live) (values map[string]any, errs map[string]error) {
+func (r *Resolver) Outputs(live Lookup) (values map[string]any, errs map[string]error) {
 	values, errs = make(map[string]any, len(r.outputs)), map[string]error{}
 	for name, v := range r.outputs {
 		values[name] = runtime.DeepCopyJSONValue(v)

@@ -29,7 +29,7 @@ type Unknown struct {
 
 // Preview returns what is known of the object of node i before it is applied.
 // The error is an *[EvalError] if a reference can't be resolved.
-func (r *Resolver) Preview(i int, live Live) (Preview, error) {
+func (r *Resolver) Preview(i int, live Lookup) (Preview, error) {
 	n := &r.graph.Nodes[i]
 	object, err := decode(n)
 	if err != nil {

@@ -32,7 +32,7 @@ func resolver(t testing.TB, text string) *Resolver {
 	return r
 }
 
-func live(t testing.TB, text string) Live {
+func live(t testing.TB, text string) Lookup {
 	t.Helper()
 	objects := map[string]map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &objects); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// Live gives the live object of a node by the node's id, nil where there is
+// Lookup gives the live object of a node by the node's id, nil where there is
 // none. The object isn't changed.
-type Live func(id string) map[string]any
+type Lookup func(id string) map[string]any
 
 // Resolver resolves the references of one graph. It keeps the programs of the
 // expressions it ran, and is for one goroutine at a time.
@@ -56,7 +56,7 @@ type place struct {
 	refusal string // what is said where they may not
 }
 
-func (r *Resolver) value(late graph.Late, at place, live Live) (any, error) {
+func (r *Resolver) value(late graph.Late, at place, live Lookup) (any, error) {
 	data := make(map[string]any, len(late.Nodes()))
 	secret := false
 	for _, id := range late.Nodes() {

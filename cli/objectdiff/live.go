@@ -163,7 +163,7 @@ func (l *Live) changes(before, after *Object) []Change {
 		path := managedPath(c.Path)
 		own, others := false, ""
 		for _, e := range entries {
-			if path == nil || !e.Holds(path) {
+			if path == nil || !e.Owns(path) {
 				continue
 			}
 			if e.Manager == l.Manager {
