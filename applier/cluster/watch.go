@@ -25,16 +25,16 @@ type Selection struct {
 // Event is an object that was seen, or seen to go; or, when a watch was opened,
 // all objects of its scope.
 type Event struct {
-	Object *unstructured.Unstructured
-	Deleted   bool
-	Listing    *Listing
+	Object  *unstructured.Unstructured
+	Deleted bool
+	Listing *Listing
 }
 
 // Listing is what a scope held at a version of the cluster.
 type Listing struct {
-	Selection   Selection
+	Selection       Selection
 	ResourceVersion string
-	Objects []unstructured.Unstructured
+	Objects         []unstructured.Unstructured
 }
 
 const (
