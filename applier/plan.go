@@ -114,7 +114,7 @@ func (a *Applier) plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOp
 		return nil, err
 	}
 	p := newPlanner(a, e, rg, o)
-	if _, err := a.look(ctx, e, a.now(), p.do); err != nil {
+	if _, err := a.look(ctx, e, a.now(), p.executor().Do); err != nil {
 		return nil, err
 	}
 	return p.plan(), nil

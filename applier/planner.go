@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/execute"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -59,24 +60,30 @@ func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o Plan
 	return p
 }
 
-func (p *planner) do(ctx context.Context, a engine.Action) engine.Outcome {
-	switch a.Verb {
-	case engine.Survey, engine.Read:
-		o := p.Client.Do(ctx, p.engine.Owner().Selector(), a)
-		p.see(o)
-		return o
-	case engine.LoadClaims:
-		claims, err := p.claims(ctx, p.engine.Owner(), p.siblings)
-		return engine.Outcome{Claims: claims, Err: err}
-	case engine.Record:
-		inv := *a.Inventory
-		return engine.Outcome{Saved: &inv}
-	case engine.Apply:
-		return p.apply(ctx, a)
-	case engine.Delete, engine.Release:
-		return p.remove(ctx, a)
+// executor answers the actions of the plan's engine.
+func (p *planner) executor() *execute.Executor {
+	return &execute.Executor{
+		Client: p.Client, Owner: p.engine.Owner(), Read: p.read, Write: p.predict,
+		Record: func(context.Context, *inventory.Inventory) error { return nil },
+		Claims: func(ctx context.Context) (inventory.Claims, error) {
+			return p.claims(ctx, p.engine.Owner(), p.siblings)
+		},
 	}
-	return engine.Outcome{}
+}
+
+// read reads objects and remembers them as they are.
+func (p *planner) read(ctx context.Context, a engine.Action) engine.Outcome {
+	o := p.Client.Do(ctx, p.engine.Owner().Selector(), a)
+	p.see(o)
+	return o
+}
+
+// predict answers a write with its predicted outcome.
+func (p *planner) predict(ctx context.Context, a engine.Action) engine.Outcome {
+	if a.Verb == engine.Apply {
+		return p.apply(ctx, a)
+	}
+	return p.remove(ctx, a)
 }
 
 // see remembers objects as they are.

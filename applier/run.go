@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/execute"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
@@ -25,6 +25,7 @@ type run struct {
 	watched *watches
 	guard   guard
 	flying  int
+	execute execute.Executor
 }
 
 type answer struct {
@@ -47,6 +48,7 @@ func (a *Applier) run(ctx context.Context, e *engine.Engine, o Options) (*Result
 		slots: make(chan struct{}, concurrency), done: make(chan answer, concurrency),
 		seen: make(chan cluster.Event, 64),
 	}
+	r.execute = execute.Executor{Client: a.Client, Owner: e.Owner(), Write: r.write, Record: r.record, Claims: r.loadClaims}
 	r.guard.revision, r.guard.checked = e.Inventory().Revision, r.now()
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
@@ -185,36 +187,35 @@ func (r *run) start(ctx, working context.Context, a engine.Action) {
 			r.done <- answer{a, engine.Outcome{Err: context.Cause(ctx)}}
 			return
 		}
-		r.done <- answer{a, r.do(working, a)}
+		r.done <- answer{a, r.execute.Do(working, a)}
 	}()
 }
 
-func (r *run) do(ctx context.Context, a engine.Action) engine.Outcome {
-	switch a.Verb {
-	case engine.Apply, engine.Delete, engine.Release:
-		if err := r.mayWrite(ctx); err != nil {
-			return engine.Outcome{Err: err}
-		}
-	case engine.Record:
-		inv := *a.Inventory
-		var err error
-		if len(inv.Entries) == 0 && inv.Complete {
-			err = r.Inventories.Remove(ctx, &inv)
-		} else {
-			err = r.Inventories.Save(ctx, &inv)
-		}
-		if err == nil {
-			r.guard.believe(r.now())
-		}
-		return engine.Outcome{Saved: &inv, Err: recordError(&inv, err)}
-	case engine.LoadClaims:
-		claims, err := r.claims(ctx, r.engine.Owner(), r.options.Siblings)
-		return engine.Outcome{Claims: claims, Err: err}
-	case engine.Explain:
-		message, err := cause.Find(ctx, r.Client, a.Object)
-		return engine.Outcome{Message: message, Err: err}
+// write sends an action that changes the cluster, unless another run has
+// superseded this one.
+func (r *run) write(ctx context.Context, a engine.Action) engine.Outcome {
+	if err := r.mayWrite(ctx); err != nil {
+		return engine.Outcome{Err: err}
 	}
-	return r.Client.Do(ctx, r.engine.Owner().Selector(), a)
+	return r.execute.Send(ctx, a)
+}
+
+// record stores the inventory, or removes it when the graph owns nothing any more.
+func (r *run) record(ctx context.Context, inv *inventory.Inventory) error {
+	var err error
+	if len(inv.Entries) == 0 && inv.Complete {
+		err = r.Inventories.Remove(ctx, inv)
+	} else {
+		err = r.Inventories.Save(ctx, inv)
+	}
+	if err == nil {
+		r.guard.believe(r.now())
+	}
+	return recordError(inv, err)
+}
+
+func (r *run) loadClaims(ctx context.Context) (inventory.Claims, error) {
+	return r.claims(ctx, r.engine.Owner(), r.options.Siblings)
 }
 
 // recordError tells what will pass from what ends the run: without a record of

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/execute"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -135,10 +135,14 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 	if err != nil {
 		return nil, err
 	}
+	executor := execute.Executor{
+		Client: a.Client, Owner: e.Owner(),
+		Claims: func(ctx context.Context) (inventory.Claims, error) { return a.claims(ctx, e.Owner(), nil) },
+	}
 	now := a.now()
 	var phase engine.Phase
 	for _, at := range []time.Time{now, now.Add(instant)} {
-		if phase, err = a.look(ctx, e, at, a.peek(e)); err != nil {
+		if phase, err = a.look(ctx, e, at, executor.Do); err != nil {
 			return nil, err
 		}
 	}
@@ -158,23 +162,6 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 	}
 	state.Outputs, state.OutputErrors = e.Outputs()
 	return state, nil
-}
-
-// peek carries out what reads, which is all that an engine asks that is ReadOnly.
-func (a *Applier) peek(e *engine.Engine) func(context.Context, engine.Action) engine.Outcome {
-	return func(ctx context.Context, action engine.Action) engine.Outcome {
-		switch action.Verb {
-		case engine.Survey, engine.Read:
-			return a.Client.Do(ctx, e.Owner().Selector(), action)
-		case engine.LoadClaims:
-			claims, err := a.claims(ctx, e.Owner(), nil)
-			return engine.Outcome{Claims: claims, Err: err}
-		case engine.Explain:
-			why, err := cause.Find(ctx, a.Client, action.Object)
-			return engine.Outcome{Message: why, Err: err}
-		}
-		return engine.Outcome{Err: fmt.Errorf("%s of %s: is no part of a status", action.Verb, action.Key)}
-	}
 }
 
 // recorded is the state of a graph of which only the inventory is known: each
