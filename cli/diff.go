@@ -238,11 +238,7 @@ func documentObjects(doc render.Document, file string) ([]objectdiff.Object, err
 func graphProblems(doc render.Document, found []graph.Problem) problem.List {
 	var ps problem.List
 	for _, p := range found {
-		path := p.Path
-		if p.Node != "" {
-			path = strings.TrimSuffix("nodes."+p.Node+"."+p.Path, ".")
-		}
-		ps = append(ps, problem.Problem{Position: doc.PosOf(nil), Path: path, Rule: problem.RuleGraph, Message: p.Message, Hint: p.Hint})
+		ps = append(ps, p.At(doc.PosOf(nil)))
 	}
 	return ps
 }

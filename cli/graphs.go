@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,11 +159,11 @@ func readGraph(doc render.Document, namespace string) (*v1alpha1.ResourceGraph, 
 		ps = append(ps, violationProblem(doc, v))
 	}
 	// The hash tells revisions apart, also of a graph that was edited by hand.
-	data, err := json.Marshal(g.Spec.Graph)
+	hash, err := graph.RenderHash(g.Spec.Graph)
 	if err != nil {
 		return nil, append(ps, problemsOf(doc.Problem(err))...)
 	}
-	g.Spec.RenderHash = graph.Hash(data)
+	g.Spec.RenderHash = hash
 	return g, ps
 }
 
@@ -186,24 +185,20 @@ func nameProblems(doc render.Document, g *v1alpha1.ResourceGraph) problem.List {
 
 // placed gives a problem of a graph its place in the document.
 func placed(doc render.Document, g *v1alpha1.ResourceGraph, p graph.Problem) problem.Problem {
-	path, at := p.Path, "spec.graph."+p.Path
-	if strings.HasPrefix(p.Path, "spec.") {
-		at = p.Path
+	at := "spec.graph." + p.Field
+	if strings.HasPrefix(p.Field, "spec.") {
+		at = p.Field
 	}
 	if p.Node != "" {
-		path = strings.TrimSuffix("nodes."+p.Node+"."+p.Path, ".")
 		i := slices.IndexFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool { return n.ID == p.Node })
-		at = strings.TrimSuffix(fmt.Sprintf("spec.graph.nodes[%d].%s", i, p.Path), ".")
+		at = strings.TrimSuffix(fmt.Sprintf("spec.graph.nodes[%d].%s", i, p.Field), ".")
 	}
-	return problem.Problem{Position: doc.At(at), Path: path, Rule: problem.RuleGraph, Message: p.Message, Hint: p.Hint}
+	return p.At(doc.At(at))
 }
 
 // violationProblem is what a policy found when the graph was rendered.
 func violationProblem(doc render.Document, v v1alpha1.Violation) problem.Problem {
-	p := problem.Problem{Position: doc.PosOf(nil), Path: v.Path, Rule: problem.RulePolicy, Message: v.Message}
-	if v.Node != "" {
-		p.Path = strings.TrimSuffix("nodes."+v.Node+"."+v.Path, ".")
-	}
+	p := problem.Problem{Position: doc.PosOf(nil), Path: graph.NodePath(v.Node, v.Path), Rule: problem.RulePolicy, Message: v.Message}
 	switch v.Severity {
 	case v1alpha1.SeverityWarning:
 		p.Severity = problem.Warning

@@ -177,13 +177,9 @@ func (o *renderOptions) object(group, kind, namespace, name string, object any) 
 func refusals(in *render.Instance, refused []graph.Problem) problem.List {
 	var ps problem.List
 	for _, p := range refused {
-		path := p.Path
-		if p.Node != "" {
-			path = strings.TrimSuffix("nodes."+p.Node+"."+p.Path, ".")
-		}
-		ps = append(ps, problem.Problem{
-			Position: in.Pos(), Path: path, Rule: problem.RuleGraph, Message: p.Message, Hint: p.Hint, Instance: in.String(),
-		})
+		q := p.At(in.Pos())
+		q.Instance = in.String()
+		ps = append(ps, q)
 	}
 	return ps
 }

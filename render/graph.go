@@ -35,10 +35,7 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 	rg := newGraph(in, p)
 	rg.Spec.Graph = *g
 	for _, q := range graph.Check(rg) {
-		d.problems = append(d.problems, problem.Problem{
-			Position: d.place(q.Node, q.Path),
-			Path:     nodePath(q.Node, q.Path), Rule: problem.RuleGraph, Message: q.Message, Hint: q.Hint,
-		})
+		d.problems = append(d.problems, q.At(d.place(q.Node, q.Field)))
 	}
 	if !r.AllowSecrets {
 		d.secrets()
@@ -73,7 +70,7 @@ func (r *Renderer) check(rg *v1alpha1.ResourceGraph, d *decoder) {
 	for i, n := range rg.Spec.Graph.Nodes {
 		for _, p := range r.Check(n, d.nodes[i].object) {
 			p.Position = d.place(n.ID, p.Path)
-			p.Path = nodePath(n.ID, p.Path)
+			p.Path = graph.NodePath(n.ID, p.Path)
 			d.problems = append(d.problems, p)
 		}
 	}
@@ -104,7 +101,7 @@ func seal(g *v1alpha1.ResourceGraph) problem.List {
 	if err != nil {
 		return problem.List{{Rule: problem.RuleGraph, Message: err.Error()}}
 	}
-	g.Spec.RenderHash = graph.Hash(data)
+	g.Spec.RenderHash = graph.HashJSON(data)
 	size := len(data)
 	if size <= warnSize {
 		return nil
@@ -153,7 +150,7 @@ func (d *decoder) secrets() {
 			continue
 		}
 		d.problems = append(d.problems, problem.Problem{
-			Position: d.place(n.id, "resource"), Path: nodePath(n.id, "resource"), Rule: problem.RuleSecret,
+			Position: d.place(n.id, "resource"), Path: graph.NodePath(n.id, "resource"), Rule: problem.RuleSecret,
 			Message: "Secret with literal data (" + strings.Join(keys, ", ") + ")",
 			Hint:    "use $generate, reference a Secret that exists, or pass --allow-secrets",
 		})

@@ -12,6 +12,7 @@ import (
 	"cuelang.org/go/cue"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -33,7 +34,7 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	if key == "" {
 		if id := v.LookupPath(cue.MakePath(cue.Str("id"))); id.Exists() {
 			n.ID = d.text(id, path+".id")
-			path = nodePath(n.ID, "")
+			path = graph.NodePath(n.ID, "")
 		}
 	}
 	dn.id = n.ID
@@ -94,21 +95,6 @@ func (d *decoder) resource(v cue.Value, path string, late *lateFields, dn *decod
 		return
 	}
 	dn.object, n.Resource = object, r
-}
-
-// nodePath names a place in a node.
-func nodePath(id, path string) string {
-	if id == "" {
-		return path
-	}
-	at := joinPath("nodes", id)
-	switch {
-	case path == "":
-		return at
-	case strings.HasPrefix(path, "["):
-		return at + path
-	}
-	return at + "." + path
 }
 
 // place gives the author's line of a place in a node: the innermost part of the

@@ -29,9 +29,7 @@ func Partly(output cue.Value, saysNothing func(string) bool) problem.List {
 	rg.Spec.Graph = *g
 	found := d.problems
 	for _, q := range graph.Check(rg) {
-		found = append(found, problem.Problem{
-			Position: d.place(q.Node, q.Path), Path: nodePath(q.Node, q.Path), Rule: problem.RuleGraph, Message: q.Message, Hint: q.Hint,
-		})
+		found = append(found, q.At(d.place(q.Node, q.Field)))
 	}
 	return slices.DeleteFunc(found, d.unknown.hide)
 }

@@ -7,6 +7,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -108,7 +109,7 @@ func (f finding) problem(in *Instance, d *decoder) problem.Problem {
 	case v1alpha1.SeverityError:
 	}
 	if f.Node != "" {
-		p.Path = nodePath(f.Node, f.Path)
+		p.Path = graph.NodePath(f.Node, f.Path)
 		p.Position = in.Pos()
 		return p
 	}

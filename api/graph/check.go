@@ -28,7 +28,7 @@ func Check(rg *v1alpha1.ResourceGraph) []Problem { return Read(rg).Problems() }
 func (g *Graph) Problems() []Problem {
 	var problems []Problem
 	add := func(node, path, message, hint string) {
-		problems = append(problems, Problem{Node: node, Path: path, Message: message, Hint: hint})
+		problems = append(problems, NewProblem(node, path, message, hint))
 	}
 	ids := regexp.MustCompile(idPattern)
 	objects := make(map[v1alpha1.ObjectRef]string, len(g.Nodes))
@@ -203,10 +203,8 @@ func (g *Graph) cycleProblems() []Problem {
 				why = append(why, text)
 			}
 		}
-		problems = append(problems, Problem{
-			Node: g.ids[cycle[0]], Path: g.edge(cycle[0], cycle[1]).Path,
-			Message: cycleText(g.names(cycle)), Hint: strings.Join(why, "; "),
-		})
+		problems = append(problems, NewProblem(g.ids[cycle[0]], g.edge(cycle[0], cycle[1]).Path,
+			cycleText(g.names(cycle)), strings.Join(why, "; ")))
 	}
 	return problems
 }

@@ -116,6 +116,13 @@ func isCRD(gk schema.GroupKind) bool {
 
 func isSecret(gk schema.GroupKind) bool { return gk == schema.GroupKind{Kind: "Secret"} }
 
+// IsSecret reports whether a decoded object is a Secret of the core group.
+func IsSecret(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	return object["kind"] == "Secret" && err == nil && gv.Group == ""
+}
+
 // OrphanedByDefault says whether an object of this kind stays when its graph
 // no longer lists it and no deletion policy says otherwise: with it would go
 // what can't be made again.

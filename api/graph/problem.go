@@ -1,32 +1,74 @@
 package graph
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
+)
 
 // Problem is one thing that is wrong with a graph.
+//
+// The embedded Problem has the message, the hint, the rule and the path from
+// the graph, as [NodePath] formats it. It has no position, because this package
+// does not know the file that the graph was read from; [Problem.At] adds it.
 type Problem struct {
-	// Node is the id of the node, or "" for what belongs to the graph.
+	problem.Problem
+	// Node is the id of the node, or "" if the problem is not in a node.
 	Node string
-	// Path is where in the node, such as dependencies[1] or resource.spec.ip;
-	// where Node is "" it begins at the graph, as in outputs.endpoint or, for a
-	// node without id, nodes[3]; or at the object, as in spec.adopt.mode.
-	Path    string
-	Message string
-	// Hint says how to mend it, where that is known.
-	Hint string
+	// Field is the path within the node, such as dependencies[1] or
+	// resource.spec.ip. If Node is "", it starts at the graph, as in
+	// outputs.endpoint or, for a node without an id, nodes[3]; or it starts at
+	// the ResourceGraph, as in spec.adopt.mode.
+	Field string
 }
 
-// String gives the problem in one line: node, path, message, hint.
+// NewProblem returns a problem of severity Error. node and field may be empty.
+func NewProblem(node, field, message, hint string) Problem {
+	return Problem{Node: node, Field: field, Problem: problem.Problem{
+		Path: NodePath(node, field), Message: message, Hint: hint, Rule: problem.RuleGraph,
+	}}
+}
+
+// At returns the problem at a position, without the node and field.
+func (p Problem) At(position problem.Position) problem.Problem {
+	p.Position = position
+	return p.Problem
+}
+
+// String formats the problem as one line, for messages about a graph without a
+// file: [node NODE: ][FIELD: ]MESSAGE[ (HINT)].
 func (p Problem) String() string {
 	var parts []string
 	if p.Node != "" {
 		parts = append(parts, "node "+p.Node)
 	}
-	if p.Path != "" {
-		parts = append(parts, p.Path)
+	if p.Field != "" {
+		parts = append(parts, p.Field)
 	}
 	line := strings.Join(append(parts, p.Message), ": ")
 	if p.Hint != "" {
 		line += " (" + p.Hint + ")"
 	}
 	return line
+}
+
+// NodePath returns the path of a field of a node from the graph:
+// nodes.web.resource.spec, or nodes["a.b"].resource for an id that would be
+// misread. If node is "", it returns field.
+func NodePath(node, field string) string {
+	if node == "" {
+		return field
+	}
+	path := "nodes." + node
+	if strings.ContainsAny(node, `.[]"/ `) {
+		path = "nodes[" + strconv.Quote(node) + "]"
+	}
+	switch {
+	case field == "":
+		return path
+	case strings.HasPrefix(field, "["):
+		return path + field
+	}
+	return path + "." + field
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // Graph is a ResourceGraph that was read: its objects are named, its late
@@ -46,8 +47,8 @@ type Node struct {
 	// where the check is of another type.
 	Ready []*reference.Expression
 
-	problems []Problem           // of the resource and its references
-	ready    [][]reference.Issue // of the expression of each entry of ReadyWhen
+	problems []Problem      // of the resource and its references
+	ready    []problem.List // of the expression of each entry of ReadyWhen
 }
 
 // Late is a value that an expression yields over other nodes.
@@ -120,7 +121,7 @@ func (g *Graph) readNode(i int, scope *reference.Scope) {
 		g.readCRD(i)
 	}
 	n.Ready = make([]*reference.Expression, len(n.ReadyWhen))
-	n.ready = make([][]reference.Issue, len(n.ReadyWhen))
+	n.ready = make([]problem.List, len(n.ReadyWhen))
 	for k, check := range n.ReadyWhen {
 		if check.Type == v1alpha1.ReadyExpression && check.Expr != "" {
 			n.Ready[k], n.ready[k] = reference.CompileReady(check.Expr)
@@ -134,7 +135,7 @@ func (g *Graph) readOutputs(scope *reference.Scope) {
 		at := reference.Path{"outputs", name}
 		raw, err := rawJSON(&output)
 		if err != nil {
-			g.outputs = append(g.outputs, Problem{Path: at.String(), Message: "is not JSON: " + err.Error()})
+			g.outputs = append(g.outputs, NewProblem("", at.String(), "is not JSON: "+err.Error(), ""))
 			continue
 		}
 		if !mayHoldLate(raw) {
@@ -142,7 +143,7 @@ func (g *Graph) readOutputs(scope *reference.Scope) {
 		}
 		var v any
 		if err := json.Unmarshal(raw, &v); err != nil {
-			g.outputs = append(g.outputs, Problem{Path: at.String(), Message: "is not JSON: " + err.Error()})
+			g.outputs = append(g.outputs, NewProblem("", at.String(), "is not JSON: "+err.Error(), ""))
 			continue
 		}
 		found := reference.Find(v)
@@ -151,10 +152,8 @@ func (g *Graph) readOutputs(scope *reference.Scope) {
 			references[i].Path = append(reference.Path{name}, references[i].Path...)
 		}
 		for _, generate := range found.Generate {
-			problems = append(problems, Problem{
-				Path: append(slices.Clone(at), generate.Path...).String(), Message: "$generate is not allowed here",
-				Hint: generateHint,
-			})
+			problems = append(problems, NewProblem("", append(slices.Clone(at), generate.Path...).String(),
+				"$generate is not allowed here", generateHint))
 		}
 		g.Outputs = append(g.Outputs, references...)
 		g.outputs = append(g.outputs, problems...)
@@ -167,13 +166,13 @@ func compile(found reference.Found, at reference.Path, scope *reference.Scope) (
 	var problems []Problem
 	for _, m := range found.Malformed {
 		path := append(slices.Clone(at), m.Path...).String()
-		problems = append(problems, Problem{Path: path, Message: m.Message, Hint: m.Hint})
+		problems = append(problems, NewProblem("", path, m.Message, m.Hint))
 	}
 	for _, from := range found.From {
 		expr, issues := scope.Compile(from.Expr)
 		for _, issue := range issues {
 			path := append(slices.Clone(at), from.Path...).String()
-			problems = append(problems, Problem{Path: path, Message: issue.Message, Hint: issue.Hint})
+			problems = append(problems, NewProblem("", path, issue.Message, issue.Hint))
 		}
 		if expr != nil {
 			references = append(references, Late{Path: from.Path, Expression: expr})

@@ -72,7 +72,7 @@ func (n *Node) readResource(raw []byte, scope *reference.Scope) {
 	n.checkPlaces(found)
 	references, problems := compile(found, reference.Path{"resource"}, scope)
 	for _, p := range problems {
-		n.problem(p.Path, p.Message, p.Hint)
+		n.problem(p.Field, p.Message, p.Hint)
 	}
 	n.References, n.Generates = references, found.Generate
 }
@@ -172,7 +172,7 @@ func (n *Node) checkExternalRef() {
 }
 
 func (n *Node) problem(path, message, hint string) {
-	n.problems = append(n.problems, Problem{Node: n.ID, Path: path, Message: message, Hint: hint})
+	n.problems = append(n.problems, NewProblem(n.ID, path, message, hint))
 }
 
 func isLate(v any) bool {

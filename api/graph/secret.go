@@ -10,7 +10,7 @@ import (
 // values are written out, such as stringData.password, sorted. Values that are
 // made or read in the cluster don't count. For any other object it is empty.
 func LiteralSecretKeys(object map[string]any) []string {
-	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
+	if !IsSecret(object) {
 		return nil
 	}
 	var keys []string
@@ -59,10 +59,8 @@ func (g *Graph) outputSecrets() []Problem {
 	var problems []Problem
 	for _, late := range g.Outputs {
 		if read := g.secretRead(late); read != "" {
-			problems = append(problems, Problem{
-				Path:    append(reference.Path{"outputs"}, late.Path...).String(),
-				Message: "reads " + read, Hint: "values of Secrets never go into outputs",
-			})
+			problems = append(problems, NewProblem("", append(reference.Path{"outputs"}, late.Path...).String(),
+				"reads "+read, "values of Secrets never go into outputs"))
 		}
 	}
 	return problems

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -28,12 +29,6 @@ func (e *Expression) Nodes() []string { return e.nodes }
 // Checked returns the type-checked tree. Its only variables are nodes, a map of
 // live objects by id, in a late reference, and object in a readiness expression.
 func (e *Expression) Checked() *cel.Ast { return e.checked }
-
-// Issue is one thing that is wrong with an expression, in one line.
-type Issue struct {
-	Message string
-	Hint    string
-}
 
 // Scope is what late references may read: the nodes of one graph.
 type Scope struct {
@@ -59,10 +54,10 @@ func NewScope(ids []string) *Scope {
 // Compile checks a late reference: its syntax, its types, and that every node
 // it reads is there. Everything wrong is reported at once, save that after a
 // syntax error nothing else can be known.
-func (s *Scope) Compile(expr string) (*Expression, []Issue) {
+func (s *Scope) Compile(expr string) (*Expression, problem.List) {
 	env, err := referenceEnvironment()
 	if err != nil {
-		return nil, []Issue{{Message: err.Error()}}
+		return nil, problem.List{{Message: err.Error()}}
 	}
 	parsed, issues := env.Parse(expr)
 	if issues.Err() != nil {
@@ -83,32 +78,32 @@ func (s *Scope) Compile(expr string) (*Expression, []Issue) {
 
 // CompileReady checks a readiness expression over the live object, which must
 // yield a boolean.
-func CompileReady(expr string) (*Expression, []Issue) {
+func CompileReady(expr string) (*Expression, problem.List) {
 	env, err := readinessEnvironment()
 	if err != nil {
-		return nil, []Issue{{Message: err.Error()}}
+		return nil, problem.List{{Message: err.Error()}}
 	}
 	parsed, issues := env.Parse(expr)
 	if issues.Err() != nil {
-		return nil, []Issue{firstSyntaxIssue(expr, issues)}
+		return nil, problem.List{firstSyntaxIssue(expr, issues)}
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, unique(readyIssues(expr, issues, parsed.NativeRep()))
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-		return nil, []Issue{{Message: "yields " + article(cel.FormatCELType(t)) + ", not true or false"}}
+		return nil, problem.List{{Message: "yields " + article(cel.FormatCELType(t)) + ", not true or false"}}
 	}
 	return &Expression{source: expr, checked: checked, env: env, variable: objectVariable}, nil
 }
 
 // unknownNode is the issue of an id that no node has.
-func (s *Scope) unknownNode(id string) Issue {
-	return Issue{Message: "no node " + quote(id), Hint: source.Hint(id, s.ids)}
+func (s *Scope) unknownNode(id string) problem.Problem {
+	return problem.Problem{Message: "no node " + quote(id), Hint: source.Hint(id, s.ids)}
 }
 
-func unique(issues []Issue) []Issue {
-	var kept []Issue
+func unique(issues problem.List) problem.List {
+	var kept problem.List
 	for _, issue := range issues {
 		if !slices.Contains(kept, issue) {
 			kept = append(kept, issue)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 var graphIDs = []string{
@@ -64,32 +65,32 @@ func TestCompileIssues(t *testing.T) {
 	const needIDMessage = "nodes must be followed by the id of a node, written out"
 	for _, test := range []struct {
 		expr string
-		want []Issue
+		want problem.List
 	}{
-		{"servce.spec.ip", []Issue{{`no node "servce"`, `did you mean "service"?`}}},
-		{"servce.a + servce.b + unheard.c", []Issue{{`no node "servce"`, `did you mean "service"?`}, {`no node "unheard"`, ""}}},
-		{`nodes["servce"].x + dbb.y`, []Issue{{`no node "servce"`, `did you mean "service"?`}, {`no node "dbb"`, `did you mean "db"?`}}},
-		{"object.spec", []Issue{{`no node "object"`, ""}}},
-		{"worker-high.status.x", []Issue{{`no node "high"`, `write nodes["worker-high"]`}}},
-		{"a.b.status", []Issue{{`no node "a"`, `write nodes["a.b"]`}}},
-		{"3scale.status.x", []Issue{{`column 2: syntax error: unexpected "scale"`, `write nodes["3scale"]`}}},
-		{"namespace.metadata.uid", []Issue{{`column 1: "namespace" is a reserved word`, `write nodes["namespace"]`}}},
-		{"package.x", []Issue{{`column 1: "package" is a reserved word`, ""}}},
-		{"list.metadata.uid", []Issue{{`column 5: type 'type(list(dyn))' does not support field selection`, `write nodes["list"]`}}},
-		{"'worker-high.x' + servce.y", []Issue{{`no node "servce"`, `did you mean "service"?`}}},
-		{"nodes[service.x].y", []Issue{{needIDMessage, needID}}},
-		{"nodes[0]", []Issue{{needIDMessage, needID}}},
-		{"nodes.all(n, nodes[n].x)", []Issue{{needIDMessage, needID}}},
-		{"size(nodes)", []Issue{{needIDMessage, needID}}},
-		{"service.", []Issue{{"column 9: syntax error: unexpected end", ""}}},
-		{"service.x +\n  + db.y", []Issue{{`line 2, column 3: syntax error: unexpected "+"`, ""}}},
-		{"(service.x", []Issue{{`column 11: syntax error: missing ")"`, ""}}},
-		{"service.x)", []Issue{{`column 10: syntax error: unexpected ")"`, ""}}},
-		{"'open", []Issue{{`column 1: syntax error: unexpected "'open"`, ""}}},
-		{"service spec", []Issue{{`column 9: syntax error: unexpected "spec"`, ""}}},
-		{"'a' + 1", []Issue{{"column 5: found no matching overload for '+' applied to '(string, int)'", ""}}},
-		{"lenght(service.x)", []Issue{{`column 7: no function "lenght"`, ""}}},
-		{"duration('soon')", []Issue{{"column 10: invalid duration argument", ""}}},
+		{"servce.spec.ip", problem.List{{Message: `no node "servce"`, Hint: `did you mean "service"?`}}},
+		{"servce.a + servce.b + unheard.c", problem.List{{Message: `no node "servce"`, Hint: `did you mean "service"?`}, {Message: `no node "unheard"`}}},
+		{`nodes["servce"].x + dbb.y`, problem.List{{Message: `no node "servce"`, Hint: `did you mean "service"?`}, {Message: `no node "dbb"`, Hint: `did you mean "db"?`}}},
+		{"object.spec", problem.List{{Message: `no node "object"`}}},
+		{"worker-high.status.x", problem.List{{Message: `no node "high"`, Hint: `write nodes["worker-high"]`}}},
+		{"a.b.status", problem.List{{Message: `no node "a"`, Hint: `write nodes["a.b"]`}}},
+		{"3scale.status.x", problem.List{{Message: `column 2: syntax error: unexpected "scale"`, Hint: `write nodes["3scale"]`}}},
+		{"namespace.metadata.uid", problem.List{{Message: `column 1: "namespace" is a reserved word`, Hint: `write nodes["namespace"]`}}},
+		{"package.x", problem.List{{Message: `column 1: "package" is a reserved word`}}},
+		{"list.metadata.uid", problem.List{{Message: `column 5: type 'type(list(dyn))' does not support field selection`, Hint: `write nodes["list"]`}}},
+		{"'worker-high.x' + servce.y", problem.List{{Message: `no node "servce"`, Hint: `did you mean "service"?`}}},
+		{"nodes[service.x].y", problem.List{{Message: needIDMessage, Hint: needID}}},
+		{"nodes[0]", problem.List{{Message: needIDMessage, Hint: needID}}},
+		{"nodes.all(n, nodes[n].x)", problem.List{{Message: needIDMessage, Hint: needID}}},
+		{"size(nodes)", problem.List{{Message: needIDMessage, Hint: needID}}},
+		{"service.", problem.List{{Message: "column 9: syntax error: unexpected end"}}},
+		{"service.x +\n  + db.y", problem.List{{Message: `line 2, column 3: syntax error: unexpected "+"`}}},
+		{"(service.x", problem.List{{Message: `column 11: syntax error: missing ")"`}}},
+		{"service.x)", problem.List{{Message: `column 10: syntax error: unexpected ")"`}}},
+		{"'open", problem.List{{Message: `column 1: syntax error: unexpected "'open"`}}},
+		{"service spec", problem.List{{Message: `column 9: syntax error: unexpected "spec"`}}},
+		{"'a' + 1", problem.List{{Message: "column 5: found no matching overload for '+' applied to '(string, int)'"}}},
+		{"lenght(service.x)", problem.List{{Message: `column 7: no function "lenght"`}}},
+		{"duration('soon')", problem.List{{Message: "column 10: invalid duration argument"}}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
 			got, issues := NewScope(graphIDs).Compile(test.expr)
@@ -106,19 +107,19 @@ func TestCompileIssues(t *testing.T) {
 func TestCompileReady(t *testing.T) {
 	for _, test := range []struct {
 		expr string
-		want []Issue
+		want problem.List
 	}{
 		{"object.status.phase == 'Ready'", nil},
 		{"object.status.ready", nil},
 		{"object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')", nil},
 		{"object.status.count", nil},
-		{"size(object.status.list)", []Issue{{"yields an int, not true or false", ""}}},
-		{"'yes'", []Issue{{"yields a string, not true or false", ""}}},
-		{"self.status.ready", []Issue{{`no variable "self"`, "a readiness expression reads object, the live object, and nothing else"}}},
-		{"objekt.status.ready", []Issue{{`no variable "objekt"`, `did you mean "object"?`}}},
-		{"nodes.x.ready", []Issue{{`no variable "nodes"`, "a readiness expression reads object, the live object, and nothing else"}}},
-		{"object.status ==", []Issue{{"column 17: syntax error: unexpected end", ""}}},
-		{"redy(object)", []Issue{{`column 5: no function "redy"`, ""}}},
+		{"size(object.status.list)", problem.List{{Message: "yields an int, not true or false"}}},
+		{"'yes'", problem.List{{Message: "yields a string, not true or false"}}},
+		{"self.status.ready", problem.List{{Message: `no variable "self"`, Hint: "a readiness expression reads object, the live object, and nothing else"}}},
+		{"objekt.status.ready", problem.List{{Message: `no variable "objekt"`, Hint: `did you mean "object"?`}}},
+		{"nodes.x.ready", problem.List{{Message: `no variable "nodes"`, Hint: "a readiness expression reads object, the live object, and nothing else"}}},
+		{"object.status ==", problem.List{{Message: "column 17: syntax error: unexpected end"}}},
+		{"redy(object)", problem.List{{Message: `column 5: no function "redy"`}}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
 			_, issues := CompileReady(test.expr)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -17,17 +18,17 @@ import (
 // list every token the grammar would have taken. What follows makes one line
 // of each, with its column.
 
-func (s *Scope) syntaxIssue(expr string, issues *cel.Issues) []Issue {
+func (s *Scope) syntaxIssue(expr string, issues *cel.Issues) problem.List {
 	issue := firstSyntaxIssue(expr, issues)
 	if hint := s.bareHint(expr); hint != "" {
 		issue.Hint = hint
 	}
-	return []Issue{issue}
+	return problem.List{issue}
 }
 
 // firstSyntaxIssue is the only one that counts: the others are what the parser
 // stumbles over on its way back.
-func firstSyntaxIssue(expr string, issues *cel.Issues) Issue {
+func firstSyntaxIssue(expr string, issues *cel.Issues) problem.Problem {
 	first := issues.Errors()[0]
 	for _, e := range issues.Errors()[1:] {
 		if l := e.Location; l.Line() < first.Location.Line() ||
@@ -35,7 +36,7 @@ func firstSyntaxIssue(expr string, issues *cel.Issues) Issue {
 			first = e
 		}
 	}
-	return Issue{Message: place(expr, first) + syntaxMessage(expr, first)}
+	return problem.Problem{Message: place(expr, first) + syntaxMessage(expr, first)}
 }
 
 // syntaxMessage words the messages of the parser that are worth it: those
@@ -59,15 +60,15 @@ func syntaxMessage(expr string, e *cel.Error) string {
 }
 
 // checkIssues words what the type checker found in a late reference.
-func (s *Scope) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) []Issue {
-	var found []Issue
+func (s *Scope) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) problem.List {
+	var found problem.List
 	hint, variables := s.bareHint(expr), identifiers(tree)
 	for _, e := range issues.Errors() {
 		name, undeclared := undeclaredName(e.Message)
 		variable := undeclared && variables[e.ExprID]
 		switch {
 		case variable && hint != "":
-			found = append(found, Issue{Message: "no node " + quote(name), Hint: hint})
+			found = append(found, problem.Problem{Message: "no node " + quote(name), Hint: hint})
 		case variable:
 			found = append(found, s.unknownNode(name))
 		default:
@@ -82,8 +83,8 @@ func (s *Scope) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) []Is
 }
 
 // readyIssues words what the type checker found in a readiness expression.
-func readyIssues(expr string, issues *cel.Issues, tree *ast.AST) []Issue {
-	var found []Issue
+func readyIssues(expr string, issues *cel.Issues, tree *ast.AST) problem.List {
+	var found problem.List
 	variables := identifiers(tree)
 	for _, e := range issues.Errors() {
 		name, undeclared := undeclaredName(e.Message)
@@ -92,7 +93,7 @@ func readyIssues(expr string, issues *cel.Issues, tree *ast.AST) []Issue {
 			if hint == "" {
 				hint = "a readiness expression reads object, the live object, and nothing else"
 			}
-			found = append(found, Issue{Message: "no variable " + quote(name), Hint: hint})
+			found = append(found, problem.Problem{Message: "no variable " + quote(name), Hint: hint})
 			continue
 		}
 		found = append(found, checkIssue(expr, e))
@@ -100,9 +101,9 @@ func readyIssues(expr string, issues *cel.Issues, tree *ast.AST) []Issue {
 	return found
 }
 
-func checkIssue(expr string, e *cel.Error) Issue {
+func checkIssue(expr string, e *cel.Error) problem.Problem {
 	if name, undeclared := undeclaredName(e.Message); undeclared {
-		return Issue{Message: place(expr, e) + "no function " + quote(name)}
+		return problem.Problem{Message: place(expr, e) + "no function " + quote(name)}
 	}
 	message := e.Message
 	if m := regexp.MustCompile(`^(found no matching overload for )'(.*)'( applied to '.*')$`).FindStringSubmatch(message); m != nil {
@@ -111,7 +112,7 @@ func checkIssue(expr string, e *cel.Error) Issue {
 		}
 		message = m[1] + "'" + m[2] + "'" + m[3]
 	}
-	return Issue{Message: place(expr, e) + strings.Join(strings.Fields(message), " ")}
+	return problem.Problem{Message: place(expr, e) + strings.Join(strings.Fields(message), " ")}
 }
 
 // identifiers returns the ids of the expressions that are identifiers.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // resolver walks a parsed expression, notes which nodes it reads, and rewrites
@@ -21,7 +22,7 @@ type resolver struct {
 	bound  map[string]int // comprehension variables in force, by depth
 	seen   map[string]bool
 	nodes  []string
-	issues []Issue
+	issues problem.List
 }
 
 func newResolver(env *cel.Env, scope *Scope, tree *ast.AST) *resolver {
@@ -178,7 +179,7 @@ func (r *resolver) read(id string) {
 }
 
 func (r *resolver) needID() {
-	r.issues = append(r.issues, Issue{
+	r.issues = append(r.issues, problem.Problem{
 		Message: "nodes must be followed by the id of a node, written out",
 		Hint:    `as in nodes["worker-high"]: what an expression reads must be known before it runs`,
 	})

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/internal/source"
@@ -168,7 +169,8 @@ func (r *run) history(next *v1alpha1.ResourceGraphStatus) {
 // came to its end.
 func (r *run) executed() bool {
 	for _, old := range r.status.History {
-		return old.Result == v1alpha1.GraphCompleted && r.status.Inventory != nil && r.status.Inventory.Complete && old.Hash == hashOf(r.graph)
+		hash, err := graph.RenderHash(r.graph.Spec.Graph)
+		return err == nil && old.Result == v1alpha1.GraphCompleted && r.status.Inventory != nil && r.status.Inventory.Complete && old.Hash == hash
 	}
 	return false
 }

@@ -167,11 +167,11 @@ func (b *bench) rendered(name, text string, edits ...func(*v1alpha1.ResourceGrap
 	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "TEST-NS", b.Namespace)), &rg.Spec.Graph); err != nil {
 		b.t.Fatal(err)
 	}
-	data, err := json.Marshal(rg.Spec.Graph)
+	hash, err := graph.RenderHash(rg.Spec.Graph)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	rg.Spec.RenderHash = graph.Hash(data)
+	rg.Spec.RenderHash = hash
 	for _, edit := range edits {
 		edit(&rg.Spec)
 	}

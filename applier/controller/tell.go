@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/internal/source"
@@ -144,13 +142,4 @@ func (c *controller) release(ctx context.Context, rg *v1alpha1.ResourceGraph) (s
 		}
 	}
 	return version, err
-}
-
-// hashOf is the revision of a graph as the engine counts it.
-func hashOf(rg *v1alpha1.ResourceGraph) string {
-	data, err := json.Marshal(rg.Spec.Graph)
-	if err != nil {
-		return ""
-	}
-	return graph.Hash(data)
 }

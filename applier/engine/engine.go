@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -101,13 +100,13 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 		return nil, err
 	}
 	// Of a graph that was edited by hand, renderHash says what it was.
-	data, err := json.Marshal(rg.Spec.Graph)
+	revision, err := graph.RenderHash(rg.Spec.Graph)
 	if err != nil {
 		return nil, err
 	}
 	e := &Engine{
 		owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},
-		opts:  opts, graph: g, resolver: resolver, revision: graph.Hash(data),
+		opts:  opts, graph: g, resolver: resolver, revision: revision,
 		byKey: map[inventory.Key]*node{}, world: map[inventory.Key]*observed{}, listed: map[place]string{},
 	}
 	if err := e.addNodes(rg); err != nil {

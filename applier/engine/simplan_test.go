@@ -139,11 +139,11 @@ func (p plan) build(owner inventory.Owner) *v1alpha1.ResourceGraph {
 			rg.Spec.Adopt.Resources = append(rg.Spec.Adopt.Resources, ref)
 		}
 	}
-	raw, err := json.Marshal(rg.Spec.Graph)
+	hash, err := graph.RenderHash(rg.Spec.Graph)
 	if err != nil {
 		panic(err)
 	}
-	rg.Spec.RenderHash = graph.Hash(raw)
+	rg.Spec.RenderHash = hash
 	return rg
 }
 

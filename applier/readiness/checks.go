@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/reference"
 )
 
@@ -113,11 +114,11 @@ func expression(e *reference.Expression) (check, error) {
 		value, err := program.Eval(object.Object)
 		var missing *reference.Missing
 		switch {
-		case errors.As(err, &missing) && !isSecret(object):
+		case errors.As(err, &missing) && !graph.IsSecret(object.Object):
 			return progressing("%v", missing)
 		case errors.As(err, &missing):
 			return progressing("waits for what %s reads", text)
-		case err != nil && isSecret(object):
+		case err != nil && graph.IsSecret(object.Object):
 			return failed("%s can't be evaluated; the cause isn't shown because it may quote the Secret", text)
 		case err != nil:
 			return failed("%v (in %s)", err, text)
@@ -128,8 +129,4 @@ func expression(e *reference.Expression) (check, error) {
 		}
 		return Verdict{State: Ready}
 	}, nil
-}
-
-func isSecret(object *unstructured.Unstructured) bool {
-	return object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
 }

@@ -64,7 +64,7 @@ func (r *Resolver) value(late graph.Late, at place, live Lookup) (any, error) {
 		if object == nil {
 			continue
 		}
-		if isSecret(object) {
+		if graph.IsSecret(object) {
 			if at.secrets {
 				secret = true
 			} else {

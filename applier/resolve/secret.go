@@ -9,10 +9,6 @@ import (
 // lastApplied is where client-side apply leaves a copy of the whole object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-func isSecret(object map[string]any) bool {
-	return object["kind"] == "Secret" && object["apiVersion"] == "v1"
-}
-
 // withoutValues returns a Secret whose keys can be seen and whose values can't
 // be read. The live object stays as it is.
 func withoutValues(secret map[string]any, why string) map[string]any {

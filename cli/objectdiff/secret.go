@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/reference"
 )
 
@@ -67,7 +66,8 @@ func (p preparer) value(v any, hidden bool) any {
 		if l, ok := p.reference(v, hidden); ok {
 			return l
 		}
-		if !hidden && isSecret(v) {
+		// Objects of other kinds may contain whole manifests of Secrets.
+		if !hidden && graph.IsSecret(v) {
 			return p.secret(v)
 		}
 		copied := make(map[string]any, len(v))
@@ -108,14 +108,6 @@ func (p preparer) reference(m map[string]any, hidden bool) (late, bool) {
 		return late{reference.GenerateKey, canonical(g), hidden}, true
 	}
 	return late{}, false
-}
-
-// isSecret recognises Secrets wherever they stand: objects of other kinds carry
-// whole manifests too.
-func isSecret(m map[string]any) bool {
-	apiVersion, _ := m["apiVersion"].(string)
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	return m["kind"] == "Secret" && err == nil && gv.Group == ""
 }
 
 // secretFields are the fields of a Secret that hold its values.

@@ -33,7 +33,7 @@ func Plain(rg *v1alpha1.ResourceGraph, opts Options) ([]*unstructured.Unstructur
 	switch opts.Annotate {
 	case AnyTool, ArgoCD, Flux:
 	default:
-		return nil, []graph.Problem{{Message: fmt.Sprintf("no annotations are known for %q", opts.Annotate), Hint: "one of argocd, flux"}}
+		return nil, []graph.Problem{graph.NewProblem("", "", fmt.Sprintf("no annotations are known for %q", opts.Annotate), "one of argocd, flux")}
 	}
 	p := &plain{graph: graph.Read(rg), tool: opts.Annotate, deletion: rg.Spec.DeletionPolicy}
 	if problems := p.graph.Problems(); len(problems) > 0 {
@@ -60,13 +60,13 @@ type plain struct {
 }
 
 func (p *plain) problem(n *graph.Node, path, message, hint string) {
-	p.problems = append(p.problems, graph.Problem{Node: n.ID, Path: path, Message: message, Hint: hint})
+	p.problems = append(p.problems, graph.NewProblem(n.ID, path, message, hint))
 }
 
 func (p *plain) objects() []*unstructured.Unstructured {
 	waves, err := p.graph.Waves()
 	if err != nil { // Problems told it already
-		p.problems = append(p.problems, graph.Problem{Message: err.Error()})
+		p.problems = append(p.problems, graph.NewProblem("", "", err.Error(), ""))
 		return nil
 	}
 	nodes := make(map[string]*graph.Node, len(p.graph.Nodes))

@@ -90,7 +90,7 @@ func (w workload) graph(namespace string) (*v1alpha1.ResourceGraph, error) {
 		}
 		before = awaited
 	}
-	raw, err := json.Marshal(rg.Spec.Graph)
-	rg.Spec.RenderHash = graph.Hash(raw)
+	var err error
+	rg.Spec.RenderHash, err = graph.RenderHash(rg.Spec.Graph)
 	return rg, err
 }

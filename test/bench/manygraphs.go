@@ -69,7 +69,7 @@ func newGraph(namespace, name string, nodes []any) (object, error) {
 	return newObject(resourceGraphs, namespace, name, map[string]any{"spec": map[string]any{
 		"sourceRef":   map[string]any{"apiVersion": "pequod.io/v1alpha1", "kind": "App", "name": name},
 		"platformRef": map[string]any{"module": "example.com/app"},
-		"renderHash":  graph.Hash(raw),
+		"renderHash":  graph.HashJSON(raw),
 		"graph":       content,
 	}}), nil
 }
