@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Listings are what many graphs list. They don't change any more, so that any
-// number of graphs may look for others' claims in them.
+// Listings records which graphs list which objects. It is immutable after
+// [ListingsOf], so any number of graphs may query it concurrently.
 type Listings struct {
 	byKey map[Key][]Owner
 	byUID map[types.UID][]Owner
 }
 
-// ListingsOf is what inventories list. What only waits there to be removed, an
-// entry without a node, isn't listed: two graphs that an object left would hand
-// it to each other, until nobody looks after it.
+// ListingsOf collects what inventories list. Entries without a node do not count,
+// because their objects only wait to be removed: two graphs that an object has
+// left would otherwise hand it over to each other for ever.
 func ListingsOf(inventories []*Inventory) *Listings {
 	l := &Listings{map[Key][]Owner{}, map[types.UID][]Owner{}}
 	for _, inv := range inventories {
@@ -32,6 +32,7 @@ func ListingsOf(inventories []*Inventory) *Listings {
 	return l
 }
 
+// with appends owner to owners unless it is there already.
 func with(owners []Owner, owner Owner) []Owner {
 	if slices.Contains(owners, owner) {
 		return owners
@@ -39,23 +40,24 @@ func with(owners []Owner, owner Owner) []Owner {
 	return append(owners, owner)
 }
 
-// Claims tells which other graph lists an object, so that a graph which an
-// object left releases it instead of pruning it.
+// Claims answers whether another graph lists an object. A graph that an object
+// leaves then hands the object over instead of pruning it.
 type Claims struct {
 	self Owner
 	in   *Listings
 }
 
-// ClaimsOn is what the inventories of graphs other than self list.
+// ClaimsOn returns the claims of all graphs in inventories except self.
 func ClaimsOn(self Owner, inventories []*Inventory) Claims {
 	return ListingsOf(inventories).Besides(self)
 }
 
-// Besides is what graphs other than self list.
+// Besides returns the claims of all graphs except self.
 func (l *Listings) Besides(self Owner) Claims { return Claims{self, l} }
 
-// Of says which other graph lists e, by its key or as the same object by UID.
-// Where several do, it is the first of them.
+// Of returns the graph that lists e, either by key or, for an object that is
+// reached by another API group, by UID. If several graphs do, it returns the
+// first. The zero Claims lists nothing.
 func (c Claims) Of(e Entry) (Owner, bool) {
 	if c.in == nil {
 		return Owner{}, false

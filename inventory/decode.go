@@ -8,11 +8,12 @@ import (
 	"io"
 )
 
-// Decode reads what [Encode] wrote. It takes nothing for granted, since the
-// text may have been edited: an inventory that can't be read whole is an error,
-// never one with less in it.
+// Decode reads what [Encode] wrote. The text may have been edited by hand, so
+// nothing is taken for granted: Decode returns an error rather than an inventory
+// with fewer entries, because objects without an entry would never be pruned.
 func Decode(text []byte) (*Inventory, error) {
-	// The format comes first: a newer one may differ in everything else.
+	// The format is checked first, since a newer format may differ in every other
+	// field.
 	var version struct {
 		Format *int `json:"format"`
 	}
@@ -25,7 +26,7 @@ func Decode(text []byte) (*Inventory, error) {
 	case *version.Format > Format:
 		return nil, fmt.Errorf("format %d: written by a newer pequod, this one reads up to format %d", *version.Format, Format)
 	case *version.Format < 1:
-		return nil, fmt.Errorf("format %d: there is none such", *version.Format)
+		return nil, fmt.Errorf("format %d does not exist", *version.Format)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -43,6 +44,7 @@ func Decode(text []byte) (*Inventory, error) {
 	return inv, nil
 }
 
+// inventory converts the document to an inventory and checks it.
 func (doc document) inventory() (*Inventory, error) {
 	inv := &Inventory{
 		Owner:    Owner{doc.Namespace, doc.Graph},
@@ -69,7 +71,8 @@ func (doc document) inventory() (*Inventory, error) {
 	return inv, inv.check()
 }
 
-// check holds what must be true of an inventory that is written or read.
+// check returns an error if the inventory violates an invariant. It runs before
+// every write and after every read.
 func (inv *Inventory) check() error {
 	if inv.Owner.Namespace == "" || inv.Owner.Name == "" {
 		return errors.New("namespace or name of the graph is missing")
@@ -80,7 +83,7 @@ func (inv *Inventory) check() error {
 		case e.Kind == "" || e.Name == "":
 			return fmt.Errorf("%q: kind or name is missing", e.Key)
 		case e.Wave < 0:
-			return fmt.Errorf("%s: wave %d: there is none such", e.Key, e.Wave)
+			return fmt.Errorf("%s: wave %d is negative", e.Key, e.Wave)
 		case seen[e.Key]:
 			return fmt.Errorf("%s: listed twice", e.Key)
 		}
@@ -89,7 +92,8 @@ func (inv *Inventory) check() error {
 	return nil
 }
 
-// atLine says on which line an error of the JSON is, where that is known.
+// atLine adds the line number to an error of the JSON decoder, if the error has
+// an offset.
 func atLine(text []byte, err error) error {
 	line := func(offset int64) int {
 		return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n"))
@@ -100,7 +104,7 @@ func atLine(text []byte, err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
 	case errors.As(err, &mistyped):
-		return fmt.Errorf("line %d: %s in the place of another type", line(mistyped.Offset), mistyped.Value)
+		return fmt.Errorf("line %d: unexpected %s", line(mistyped.Offset), mistyped.Value)
 	default:
 		return err
 	}

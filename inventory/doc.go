@@ -1,16 +1,23 @@
-// Package inventory records what a graph owns, so that objects that left the
-// graph are pruned and nothing else ever is.
+// Package inventory records which objects a graph owns, so that objects that left
+// the graph are pruned and no other object ever is.
 //
-// An [Inventory] is a list of entries, one per object. A run writes its intent
-// down before it touches an object, [Union] of what the inventory held and what
-// the graph desires; deletes what is [Leaving] once everything desired is
-// ready; and keeps the [Survivors]. An object is the same object whatever its
-// node is called, whichever wave it is in and by which API version or group it
-// is reached.
+// An [Inventory] is a list of entries, one per object. A run uses it in four
+// steps:
 //
-// The package is data and pure functions: it reads no cluster and knows no
-// place. [Encode], [Decode], [Split] and [Join] are for those who store an
-// inventory; package configmap is one of them.
+//   - Before the first write it records its intent: the [Union] of the stored
+//     inventory and the objects that the graph desires.
+//   - It applies the desired objects.
+//   - When all of them are ready, it deletes the objects that are [Leaving].
+//   - It records the [Survivors].
+//
+// A run that is killed at any point therefore leaves nothing behind that the next
+// run does not find. Entries are matched by kind, namespace and name, not by node
+// id, wave or API version: renaming a node or moving a kind to another API group
+// never deletes the object.
+//
+// The package is data and pure functions; it talks to no cluster. Stores use
+// [Encode], [Decode], [Split] and [Join]: package configmap keeps inventories in
+// ConfigMaps, and package stored in the status of the graph.
 package inventory
 
 import (
@@ -21,13 +28,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Key names an object whatever its version.
+// Key identifies an object regardless of its API version. Namespace is empty for
+// cluster-scoped objects.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
 
-// String gives the key as errors print it: "Deployment.apps default/web",
-// "ConfigMap default/x", "Namespace x".
+// String formats the key for messages: "Deployment.apps default/web", "ConfigMap default/x", "Namespace x".
 func (k Key) String() string {
 	text := k.Kind
 	if k.Group != "" {
@@ -53,48 +60,55 @@ func (k Key) Compare(other Key) int {
 // Entry is one object of a graph's inventory.
 type Entry struct {
 	Key
-	// Version is the API version that it is applied with.
+	// Version is the API version that the object is applied with.
 	Version string
-	// UID is empty until the object was applied: such an entry is an intent.
+	// UID is empty until the object was applied. An entry without a UID is an
+	// intent: the object may or may not exist.
 	UID types.UID
-	// Node is the id of the object's node, empty for an object that left the graph.
+	// Node is the id of the object's node. It is empty for an object that left
+	// the graph and still has to be removed.
 	Node string
-	// Wave is the object's position in apply order, from 0; prune goes backwards.
+	// Wave is the position in apply order, from 0. Pruning uses the reverse
+	// order.
 	Wave int
-	// Orphan says that the object is left alone when it leaves the graph.
+	// Orphan means that the object is not deleted when it leaves the graph.
 	Orphan bool
-	// Create says that the object is written once and not again.
+	// Create means that the object is created once and never updated.
 	Create bool
-	// Desired is the digest of what was last applied, empty if nothing was.
+	// Desired is the [Digest] of the manifest that was applied last. It is empty
+	// if nothing was applied.
 	Desired string
-	// Live is the digest of the live fields that are the graph's, after that.
+	// Live is the [Digest] of the fields that the graph owned in the live object
+	// right after that. A different digest later means drift.
 	Live string
 }
 
-// Inventory is what one graph owns.
+// Inventory is the record of what one graph owns.
 type Inventory struct {
 	Owner Owner
-	// Revision is the renderHash of the graph whose intent was recorded last;
-	// it is empty where nothing ever was, or where the record was lost.
+	// Revision is the hash of the graph whose intent was recorded last. It is
+	// empty if no intent was ever recorded or if the record was lost.
 	Revision string
-	// Complete says that the run of that revision ended with everything ready
-	// and everything else pruned.
+	// Complete means that the run of that revision finished: everything desired
+	// was ready and everything else was pruned.
 	Complete bool
-	// Entries are sorted by wave, then key; a key stands in them once.
+	// Entries are sorted by wave and then by key. Keys are unique.
 	Entries []Entry
 
-	// Stored belongs to the store that the inventory was loaded from: it tells
-	// what the store held then. Whoever else copies an inventory copies it too.
+	// Stored belongs to the store that loaded or saved the inventory. It is the
+	// store's state for the next conditional write, so a copy of an inventory
+	// must keep it.
 	Stored any
 }
 
-// Sort sorts entries as an inventory holds them.
+// Sort sorts entries by wave and then by key, the order that an inventory keeps.
 func Sort(entries []Entry) {
 	slices.SortFunc(entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), a.Key.Compare(b.Key))
 	})
 }
 
+// byKey indexes entries by their keys.
 func byKey(entries []Entry) map[Key]Entry {
 	index := make(map[Key]Entry, len(entries))
 	for _, e := range entries {

@@ -9,17 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Format is the version of the encoding. A reader refuses a newer one.
+// Format is the version of the encoding. A reader refuses newer versions.
 const Format = 1
 
-// document is an inventory as it is written: JSON with the objects grouped by
-// kind and namespace, each on a line of its own, so that kubectl shows it as
-// readable text and two versions of it can be compared line by line.
+// document is the encoded form of an inventory: JSON with the objects grouped by
+// kind and namespace and one object per line, so that `kubectl get -o yaml` shows
+// it as readable text and two versions can be compared line by line.
 type document struct {
 	header
 	Objects []group `json:"objects"`
 }
 
+// header is the beginning of a document.
 type header struct {
 	Format    int    `json:"format"`
 	Namespace string `json:"namespace"`
@@ -28,12 +29,13 @@ type header struct {
 	Complete  bool   `json:"complete,omitempty"`
 }
 
-// group is the objects of one kind in one namespace.
+// group has the objects of one kind and API version in one namespace.
 type group struct {
 	groupHeader
 	Items []item `json:"items"`
 }
 
+// groupHeader identifies a group.
 type groupHeader struct {
 	Group     string `json:"group,omitempty"`
 	Version   string `json:"version,omitempty"`
@@ -41,6 +43,7 @@ type groupHeader struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
+// item is an [Entry] without the fields of its group.
 type item struct {
 	Name    string    `json:"name"`
 	Node    string    `json:"node,omitempty"`
@@ -52,9 +55,9 @@ type item struct {
 	Live    string    `json:"live,omitempty"`
 }
 
-// Encode writes an inventory as text, the same for the same inventory in
-// whatever order its entries are. [Decode] reads it; what it would refuse isn't
-// written.
+// Encode returns the text of an inventory. The order of the entries does not
+// matter: equal inventories have equal texts. [Decode] reads the text; Encode
+// returns an error for an inventory that Decode would refuse.
 func Encode(inv *Inventory) ([]byte, error) {
 	if err := inv.check(); err != nil {
 		return nil, err
@@ -88,6 +91,7 @@ func Encode(inv *Inventory) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// heading returns the header of the group that the entry belongs to.
 func (e Entry) heading() groupHeader {
 	return groupHeader{e.Group, e.Version, e.Kind, e.Namespace}
 }
@@ -99,15 +103,16 @@ func (h groupHeader) compare(other groupHeader) int {
 	)
 }
 
-// open is v as JSON without the brace that closes it.
+// open returns v as JSON without its closing brace.
 func open(v any) []byte { return bytes.TrimSuffix(marshal(v), []byte("}")) }
 
-// marshal is v as JSON, with <, > and & as they are.
+// marshal returns v as JSON and leaves <, > and & unescaped.
 func marshal(v any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
+		// Strings, numbers and booleans can always be encoded.
 		panic(err) // strings, numbers and booleans can always be written
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))

@@ -67,10 +67,10 @@ func TestEncodeNothing(t *testing.T) {
 func TestEncodeRefuses(t *testing.T) {
 	owner := Owner{"default", "web"}
 	for want, inv := range map[string]*Inventory{
-		"namespace or name of the graph is missing":  {Owner: Owner{Name: "web"}},
-		"Deployment.apps default/web: listed twice":  {Owner: owner, Entries: []Entry{intent(web, "a", 0), intent(web, "b", 1)}},
-		"Namespace web: wave -1: there is none such": {Owner: owner, Entries: []Entry{intent(space, "a", -1)}},
-		`" x": kind or name is missing`:              {Owner: owner, Entries: []Entry{intent(Key{Name: "x"}, "a", 0)}},
+		"namespace or name of the graph is missing": {Owner: Owner{Name: "web"}},
+		"Deployment.apps default/web: listed twice": {Owner: owner, Entries: []Entry{intent(web, "a", 0), intent(web, "b", 1)}},
+		"Namespace web: wave -1 is negative":        {Owner: owner, Entries: []Entry{intent(space, "a", -1)}},
+		`" x": kind or name is missing`:             {Owner: owner, Entries: []Entry{intent(Key{Name: "x"}, "a", 0)}},
 	} {
 		if _, err := Encode(inv); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
@@ -84,15 +84,15 @@ func TestDecodeEdited(t *testing.T) {
 		{"another text", golden, "hello", "not an inventory: line 1: invalid character 'h' looking for beginning of value"},
 		{"null", golden, "null", `not an inventory: "format" is missing`},
 		{"another object", golden, "{}", `not an inventory: "format" is missing`},
-		{"a list", golden, "[]", "not an inventory: line 1: array in the place of another type"},
+		{"a list", golden, "[]", "not an inventory: line 1: unexpected array"},
 		{"newer", `"format":1`, `"format":2,"news":[]`, "format 2: written by a newer pequod, this one reads up to format 1"},
-		{"format 0", `"format":1`, `"format":0`, "format 0: there is none such"},
+		{"format 0", `"format":1`, `"format":0`, "format 0 does not exist"},
 		{"cut", `"live":"l-2"}]},`, "", "not an inventory: line 4: invalid character '{' looking for beginning of object key string"},
 		{"appended", "]}]}\n", "]}]}\n{}", "not an inventory: line 9: invalid character '{' after top-level value"},
 		{"unknown field", `"node":"config"`, `"id":"config"`, `json: unknown field "id"`},
 		{"no objects", `"objects":[`, `"objects":null,"objectz":[`, `json: unknown field "objectz"`},
-		{"mistyped wave", `"wave":2`, `"wave":"2"`, "line 8: string in the place of another type"},
-		{"negative wave", `"wave":2`, `"wave":-2`, "Deployment.apps default/web: wave -2: there is none such"},
+		{"mistyped wave", `"wave":2`, `"wave":"2"`, "line 8: unexpected string"},
+		{"negative wave", `"wave":2`, `"wave":-2`, "Deployment.apps default/web: wave -2 is negative"},
 		{"no name", `"name":"api",`, "", `"Deployment.apps default/": kind or name is missing`},
 		{"no kind", `"kind":"Namespace",`, "", `" web": kind or name is missing`},
 		{"twice", `"name":"api"`, `"name":"web"`, "Deployment.apps default/web: listed twice"},

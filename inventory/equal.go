@@ -2,7 +2,8 @@ package inventory
 
 import "slices"
 
-// Equal says whether two inventories hold the same, wherever they are stored.
+// Equal reports whether two inventories have the same content. It ignores where
+// they are stored and the order of their entries.
 func Equal(a, b *Inventory) bool {
 	if a.Owner != b.Owner || a.Revision != b.Revision || a.Complete != b.Complete {
 		return false

@@ -6,24 +6,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Leaving is what the inventory holds and the graph doesn't desire: wave by
-// wave, the last one first, each sorted by key. It includes entries that are to
-// be orphaned, and intents, of which nobody knows whether they came to be.
+// Leaving returns the entries of the inventory that the graph no longer desires,
+// grouped by wave: the last wave first, each sorted by key. The result includes
+// entries that are to be orphaned, and intents, whose objects may not exist.
 //
-// entries is the inventory as it is now, with the UIDs of what was applied. One
-// object can have two entries, where its kind moved to another group: it
-// doesn't leave if what is desired has its UID, or has its kind, namespace and
-// name in another group and no UID yet.
+// entries is the current inventory, with the UIDs of the objects that were
+// applied. One object can have two entries if its kind moved to another API
+// group. It is not leaving if a desired entry has its UID, or has its kind,
+// namespace and name in another group and no UID yet.
 //
-// A UID that is recorded can be that of a predecessor: a run that made the
-// object anew may have been killed before it wrote that down. So an object with
-// another UID isn't a stranger's before its labels say so; and an object that is
-// known by its labels alone isn't deleted if its UID is [Kept].
+// A recorded UID may be that of a predecessor: a run that recreated the object
+// may have been killed before it recorded the new UID. An object with another UID
+// therefore counts as foreign only if its labels say so too. An object that is
+// known only by its labels must not be deleted if its UID is in [Kept].
 func Leaving(entries, desired []Entry) [][]Entry {
-	stays := staying(entries, desired)
+	desiredSet := indexDesired(entries, desired)
 	var left []Entry
 	for _, e := range entries {
-		if !stays.has(e) && !stays.mayBe(e) {
+		if !desiredSet.has(e) && !desiredSet.mayBe(e) {
 			left = append(left, e)
 		}
 	}
@@ -41,23 +41,23 @@ func Leaving(entries, desired []Entry) [][]Entry {
 	return waves
 }
 
-// Survivors is the inventory after a prune: what is desired, and whatever
-// leaves and isn't gone yet, so that a delete that failed is tried again. gone
-// is what was deleted, seen absent or released. A desired object that is gone
-// stays as an intent. A second entry of an object that is desired by another
-// group is dropped.
+// Survivors returns the inventory after a prune: the desired entries, and the
+// leaving entries whose objects still exist, so that a failed delete is retried.
+// gone lists the objects that were deleted, found absent or released. A desired
+// object that is gone desiredSet as an intent. The second entry of an object that is
+// now desired by another API group is dropped.
 func Survivors(entries, desired []Entry, gone []Key) []Entry {
 	lost := make(map[Key]bool, len(gone))
 	for _, k := range gone {
 		lost[k] = true
 	}
-	stays := staying(entries, desired)
+	desiredSet := indexDesired(entries, desired)
 	var survivors []Entry
 	for _, e := range entries {
-		switch desired := stays.keys[e.Key]; {
+		switch desired := desiredSet.keys[e.Key]; {
 		case desired && lost[e.Key]:
 			survivors = append(survivors, e.Forget())
-		case desired, !lost[e.Key] && !stays.has(e):
+		case desired, !lost[e.Key] && !desiredSet.has(e):
 			survivors = append(survivors, e)
 		}
 	}
@@ -65,38 +65,43 @@ func Survivors(entries, desired []Entry, gone []Key) []Entry {
 	return survivors
 }
 
-// Kept are the UIDs of the objects that are desired, as far as they are known.
-// Whatever an entry says, nothing with one of them is deleted.
-func Kept(entries, desired []Entry) map[types.UID]bool { return staying(entries, desired).uids }
+// Kept returns the known UIDs of the desired objects. An object with one of these
+// UIDs must never be deleted, whatever an entry says.
+func Kept(entries, desired []Entry) map[types.UID]bool { return indexDesired(entries, desired).uids }
 
-// stayers tells what of an inventory is desired.
-type stayers struct {
+// desiredIndex is the desired part of an inventory, indexed in three ways.
+type desiredIndex struct {
 	keys map[Key]bool
+	// uids never contains the empty UID.
 	uids map[types.UID]bool // without the empty one
-	// unmade are kind, namespace and name of what is desired and has no UID.
-	unmade map[Key]bool
+	// withoutUID has the keys, without group, of desired objects whose UID is not
+	// known.
+	withoutUID map[Key]bool
 }
 
-func staying(entries, desired []Entry) stayers {
-	s := stayers{map[Key]bool{}, map[types.UID]bool{}, map[Key]bool{}}
+// indexDesired indexes the desired entries. UIDs come from the inventory.
+func indexDesired(entries, desired []Entry) desiredIndex {
+	s := desiredIndex{map[Key]bool{}, map[types.UID]bool{}, map[Key]bool{}}
 	known := byKey(entries)
 	for _, e := range desired {
 		s.keys[e.Key] = true
 		if e = recall(e, known[e.Key]); e.UID != "" {
 			s.uids[e.UID] = true
 		} else {
-			s.unmade[ungrouped(e.Key)] = true
+			s.withoutUID[ungrouped(e.Key)] = true
 		}
 	}
 	return s
 }
 
-// has says whether e is an object that is desired.
-func (s stayers) has(e Entry) bool { return s.keys[e.Key] || s.uids[e.UID] }
+// has reports whether e is a desired object.
+func (s desiredIndex) has(e Entry) bool { return s.keys[e.Key] || s.uids[e.UID] }
 
-// mayBe says whether e could prove to be one once all of them have a UID.
-func (s stayers) mayBe(e Entry) bool { return s.unmade[ungrouped(e.Key)] }
+// mayBe reports whether e may turn out to be a desired object as soon as the UIDs
+// of all desired objects are known.
+func (s desiredIndex) mayBe(e Entry) bool { return s.withoutUID[ungrouped(e.Key)] }
 
+// ungrouped returns k without its API group.
 func ungrouped(k Key) Key {
 	k.Group = ""
 	return k

@@ -6,17 +6,18 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Owner identifies a graph. Its objects carry it in their labels.
+// Owner identifies a graph by its namespace and name. Objects of the graph carry
+// both as labels.
 type Owner struct {
 	Namespace, Name string
 }
 
-// String gives the owner as namespace/name.
+// String returns namespace/name.
 func (o Owner) String() string { return o.Namespace + "/" + o.Name }
 
-// Labels are those that every object of the graph carries. A name over 63
-// characters, which only a graph written by hand has, is cut as
-// [v1alpha1.LabelValue] does it.
+// Labels returns the labels that every object of the graph carries. Label values
+// have at most 63 characters; [v1alpha1.LabelValue] shortens longer names, which
+// only handwritten graphs have.
 func (o Owner) Labels() map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManaged:        "true",
@@ -26,8 +27,8 @@ func (o Owner) Labels() map[string]string {
 	}
 }
 
-// Selector chooses the objects of the graph, as the API server reads it. It
-// leaves app.kubernetes.io/managed-by out, which other tools change.
+// Selector returns a label selector for the objects of the graph. It leaves out
+// app.kubernetes.io/managed-by, which other tools overwrite.
 func (o Owner) Selector() string {
 	return strings.Join([]string{
 		v1alpha1.LabelManaged + "=true",
@@ -36,14 +37,15 @@ func (o Owner) Selector() string {
 	}, ",")
 }
 
-// Owns says whether an object with these labels is the graph's.
+// Owns reports whether an object with these labels belongs to the graph.
 func (o Owner) Owns(labels map[string]string) bool {
 	owner, owned := OwnerOf(labels)
 	return owned && owner == Owner{o.Namespace, v1alpha1.LabelValue(o.Name)}
 }
 
-// OwnerOf reads from an object's labels whose it is. The name of the owner is
-// as the label has it: ask [Owner.Owns] whether it is a certain graph.
+// OwnerOf returns the owner that an object's labels name. The name may be
+// shortened to the length of a label value, so compare owners with [Owner.Owns]
+// and not with ==.
 func OwnerOf(labels map[string]string) (Owner, bool) {
 	o := Owner{labels[v1alpha1.LabelGraphNamespace], labels[v1alpha1.LabelGraph]}
 	if labels[v1alpha1.LabelManaged] != "true" || o.Namespace == "" || o.Name == "" {

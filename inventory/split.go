@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Split cuts a text into parts of at most limit bytes, between lines where it
-// can. [Join] puts them together again.
+// Split cuts text into parts of at most limit bytes, between lines if possible.
+// [Join] reverses it.
 func Split(text []byte, limit int) [][]byte {
 	var parts [][]byte
 	for len(text) > limit {
@@ -26,18 +26,19 @@ func Split(text []byte, limit int) [][]byte {
 	return append(parts, text)
 }
 
-// Join puts together what [Split] cut.
+// Join concatenates the parts that [Split] returned.
 func Join(parts [][]byte) []byte { return bytes.Join(parts, nil) }
 
-// Checksum tells parts apart by their content: a SHA-256 in hexadecimal.
+// Checksum returns the SHA-256 of a part in hexadecimal. Stores use it to detect
+// parts that were changed.
 func Checksum(part []byte) string {
 	sum := sha256.Sum256(part)
 	return hex.EncodeToString(sum[:])
 }
 
-// Digest tells two states of an object apart in few characters, since every
-// entry holds two digests: half a SHA-256, 22 characters. It finds changes; it
-// doesn't withstand who can choose both states.
+// Digest returns a short hash of an object's state: the first half of its SHA-256
+// in 22 characters, since every entry stores two of them. It detects changes; it
+// does not resist an attacker who can choose both states.
 func Digest(state []byte) string {
 	sum := sha256.Sum256(state)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])

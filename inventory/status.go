@@ -2,7 +2,8 @@ package inventory
 
 import "github.com/pequod-io/pequod/api/v1alpha1"
 
-// Status is an inventory as the status of a ResourceGraph holds it.
+// Status converts an inventory to the form that the status of a ResourceGraph
+// stores.
 func Status(inv *Inventory) *v1alpha1.Inventory {
 	s := &v1alpha1.Inventory{Revision: inv.Revision, Complete: inv.Complete, Count: len(inv.Entries)}
 	for _, e := range inv.Entries {
@@ -15,7 +16,7 @@ func Status(inv *Inventory) *v1alpha1.Inventory {
 	return s
 }
 
-// OfStatus is the inventory that the status of a ResourceGraph holds.
+// OfStatus converts the inventory in a ResourceGraph's status back.
 func OfStatus(owner Owner, s *v1alpha1.Inventory) *Inventory {
 	inv := &Inventory{Owner: owner, Revision: s.Revision, Complete: s.Complete}
 	for _, e := range s.Entries {

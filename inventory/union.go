@@ -2,10 +2,10 @@ package inventory
 
 import "slices"
 
-// Union is what a run records before it touches anything: what the inventory
-// held and what the graph desires. How an object is treated (node, wave,
-// version, policy) comes from desired; what is known of it (UID, digests)
-// survives from old. A key stands at most once in each of the two.
+// Union returns the intent of a run, which is recorded before the run writes any
+// object: the stored inventory plus the desired entries. Node, wave, version and
+// policies of an entry come from desired; UID and digests from old. Keys must be
+// unique in each argument.
 func Union(old, desired []Entry) []Entry {
 	union := make([]Entry, 0, len(old)+len(desired))
 	known, wanted := byKey(old), byKey(desired)
@@ -21,8 +21,9 @@ func Union(old, desired []Entry) []Entry {
 	return union
 }
 
-// recall fills in what old knows of the object and e doesn't. An e with a UID
-// of its own is another object of that name, of which old knows nothing.
+// recall returns e with the UID and digests of old, the stored entry with the
+// same key. If e has a UID of its own, it is another object of the same name, and
+// old says nothing about it.
 func recall(e, old Entry) Entry {
 	if e.UID != "" && e.UID != old.UID {
 		return e
@@ -37,7 +38,7 @@ func recall(e, old Entry) Entry {
 	return e
 }
 
-// Without is entries without those keys.
+// Without returns entries except those with the given keys.
 func Without(entries []Entry, keys []Key) []Entry {
 	drop := make(map[Key]bool, len(keys))
 	for _, k := range keys {
@@ -46,7 +47,8 @@ func Without(entries []Entry, keys []Key) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return drop[e.Key] })
 }
 
-// Forget makes e an intent: the object is gone, or was never made.
+// Forget returns e as an intent, without UID and digests, because its object no
+// longer exists or was never created.
 func (e Entry) Forget() Entry {
 	e.UID, e.Desired, e.Live = "", "", ""
 	return e

@@ -52,7 +52,7 @@ func TestTwoSavers(t *testing.T) {
 				t.Fatalf("round %d: nobody saved: %v", round, results)
 			}
 			same(t, loaded[winner], load(t, s, owner))
-			if loser := loaded[(winner+1)%savers]; heldOf(loser).exists() {
+			if loser := loaded[(winner+1)%savers]; storedState(loser).exists() {
 				if err := s.Remove(t.Context(), loser); !isConflict(err) {
 					t.Errorf("round %d: a loser removes it: %v", round, err)
 				}

@@ -16,9 +16,9 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Load reads a graph's inventory, in one request. Where there is none, it is
-// empty and has no revision. An inventory that can't be read whole is an error
-// that names the ConfigMap and what is wrong in it.
+// Load reads the inventory of a graph with one request. Without a ConfigMap it
+// returns an empty inventory, without a revision. An inventory that cannot be
+// read completely is an error that names the ConfigMap and the cause.
 func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
 	selector := fmt.Sprintf("%s,%s=%s,%s=%s", v1alpha1.LabelInventory,
 		v1alpha1.LabelGraph, v1alpha1.LabelValue(owner.Name), v1alpha1.LabelGraphNamespace, owner.Namespace)
@@ -42,8 +42,9 @@ func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inv
 	return &inventory.Inventory{Owner: owner}, nil
 }
 
-// List reads all inventories of a namespace, or of all namespaces if it is empty,
-// in one request, sorted by their owners. With an error about some of them it returns the others.
+// List reads all inventories of a namespace, or of all namespaces if namespace is
+// empty, with one request. They are sorted by owner. Unreadable inventories are
+// reported as an error; the others are returned with it.
 func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
 	items, err := s.list(ctx, namespace, v1alpha1.LabelInventory)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 	return inventories, errors.Join(problems...)
 }
 
-// partsOf are the parts among items, by the UID of their head.
+// partsOf returns the parts among items by the UID of the head that owns them.
 func partsOf(items []corev1.ConfigMap) map[types.UID][]corev1.ConfigMap {
 	parts := map[types.UID][]corev1.ConfigMap{}
 	for _, item := range items {
@@ -89,9 +90,10 @@ func partsOf(items []corev1.ConfigMap) map[types.UID][]corev1.ConfigMap {
 	return parts
 }
 
-// read reads a head with all parts that name it as their owner.
+// read assembles an inventory from its head and all parts that name the head as
+// their owner.
 func read(head *corev1.ConfigMap, parts []corev1.ConfigMap) (*inventory.Inventory, error) {
-	h := held{uid: head.UID, version: head.ResourceVersion}
+	s := state{uid: head.UID, version: head.ResourceVersion}
 	text, inline := head.Data[keyInventory]
 	list, cut := head.Data[keyParts]
 	key := keyInventory
@@ -101,10 +103,10 @@ func read(head *corev1.ConfigMap, parts []corev1.ConfigMap) (*inventory.Inventor
 	case cut:
 		var err error
 		key = keyParts
-		if h.parts, err = parseParts(list); err != nil {
+		if s.parts, err = parseParts(list); err != nil {
 			return nil, fmt.Errorf("%s: key %q: %w", nameOf(head), keyParts, err)
 		}
-		if text, err = join(h.parts, parts); err != nil {
+		if text, err = join(s.parts, parts); err != nil {
 			return nil, fmt.Errorf("%s: key %q: %w", nameOf(head), keyParts, err)
 		}
 	case !inline:
@@ -114,14 +116,14 @@ func read(head *corev1.ConfigMap, parts []corev1.ConfigMap) (*inventory.Inventor
 	if err != nil {
 		return nil, fmt.Errorf("%s: key %q: %w", nameOf(head), key, err)
 	}
-	h.text = text
+	s.text = text
 	for _, p := range parts {
 		spare := part{p.Name, inventory.Checksum([]byte(p.Data[keyPart]))}
-		if !slices.Contains(h.parts, spare) {
-			h.spare = append(h.spare, spare)
+		if !slices.Contains(s.parts, spare) {
+			s.spare = append(s.spare, spare)
 		}
 	}
-	inv.Stored = h
+	inv.Stored = s
 	return inv, nil
 }
 
@@ -131,6 +133,7 @@ type partList struct {
 	Parts  []part `json:"parts"`
 }
 
+// parseParts reads a partList and checks its format.
 func parseParts(text string) ([]part, error) {
 	var list partList
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
@@ -145,7 +148,8 @@ func parseParts(text string) ([]part, error) {
 	return list.Parts, nil
 }
 
-// join is the text of parts, which must be there and hold what they did.
+// join concatenates the contents of the named parts. It returns an error if a
+// part is missing or does not match its checksum.
 func join(names []part, parts []corev1.ConfigMap) (string, error) {
 	content := map[string][]byte{}
 	for _, p := range parts {
@@ -165,6 +169,7 @@ func join(names []part, parts []corev1.ConfigMap) (string, error) {
 	return string(inventory.Join(texts)), nil
 }
 
+// nameOf names a ConfigMap in error messages.
 func nameOf(object *corev1.ConfigMap) string {
 	return "ConfigMap " + object.Namespace + "/" + object.Name
 }

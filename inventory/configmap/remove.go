@@ -11,22 +11,24 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Remove removes an inventory that was loaded or saved by this store, and does
-// nothing where none was stored then. If somebody else saved it in between, that is a
-// [*ConflictError].
+// Remove deletes an inventory that this store loaded or saved. It does nothing if
+// none was stored. If another writer saved the inventory in between, Remove
+// returns a [*ConflictError].
 func (s *Store) Remove(ctx context.Context, inv *inventory.Inventory) error {
-	w := writer{store: s, owner: inv.Owner, held: heldOf(inv)}
-	if !w.held.exists() && len(w.held.tried) == 0 {
+	w := writer{store: s, owner: inv.Owner, state: storedState(inv)}
+	if !w.state.exists() && len(w.state.tried) == 0 {
 		return nil
 	}
 	err := w.remove(ctx)
 	if err == nil {
-		w.held = held{}
+		w.state = state{}
 	}
-	inv.Stored = w.held
+	inv.Stored = w.state
 	return err
 }
 
+// remove sends the delete request, and again if the server reports a conflict
+// although the head is unchanged or was written by this writer.
 func (w *writer) remove(ctx context.Context) error {
 	var err error
 	for range headTries {
@@ -36,10 +38,10 @@ func (w *writer) remove(ctx context.Context) error {
 		if !apierrors.IsConflict(err) {
 			break
 		}
-		live, err := w.look(ctx)
+		live, err := w.resolveConflict(ctx)
 		switch {
 		case errors.Is(err, errGone):
-			return nil // by a request of ours whose answer was lost, or by somebody else
+			return nil // deleted by an earlier request of ours, or by another writer
 		case err != nil:
 			return err
 		case live == nil:
@@ -49,11 +51,12 @@ func (w *writer) remove(ctx context.Context) error {
 	return fmt.Errorf("inventory of %s: removing its ConfigMap: %w", w.owner, err)
 }
 
-// deleteHead deletes the head if it is as it was; the cluster deletes its parts.
+// deleteHead deletes the head unless it has changed since it was loaded. The
+// cluster then deletes its parts.
 func (w *writer) deleteHead(ctx context.Context) error {
 	background := metav1.DeletePropagationBackground
 	return w.store.remove(ctx, w.owner.Namespace, headName(w.owner), metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &w.held.uid, ResourceVersion: &w.held.version},
+		Preconditions:     &metav1.Preconditions{UID: &w.state.uid, ResourceVersion: &w.state.version},
 		PropagationPolicy: &background,
 	})
 }

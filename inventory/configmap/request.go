@@ -15,7 +15,12 @@ import (
 // The requests are JSON by hand: a generated client's tables of types cost more
 // at the start of a command than all that it does here.
 
-// path is that of the ConfigMaps of a namespace, or of all where it is empty.
+// The requests below are plain JSON over HTTP. The type registry of a generated
+// client would cost more at the start of a command than everything that this
+// package does.
+//
+// path returns the API path of the ConfigMaps in a namespace, or in all
+// namespaces if namespace is empty.
 func path(namespace string) string {
 	if namespace == "" {
 		return "/api/v1/configmaps"
@@ -42,7 +47,7 @@ func (s *Store) create(ctx context.Context, object *corev1.ConfigMap) (*corev1.C
 	return stored, s.do(ctx, request, object, stored)
 }
 
-// patch merges patch into an object.
+// patch sends a merge patch and returns the result.
 func (s *Store) patch(ctx context.Context, namespace, name string, patch headPatch) (*corev1.ConfigMap, error) {
 	stored := &corev1.ConfigMap{}
 	request := s.client.Patch(types.MergePatchType).AbsPath(path(namespace), name).Param("fieldManager", fieldManager)
@@ -55,8 +60,8 @@ func (s *Store) remove(ctx context.Context, namespace, name string, options meta
 	return s.do(ctx, request, options, nil)
 }
 
-// do sends a request with body, unless that is nil, and reads what is answered
-// into answer, unless that is nil.
+// do sends a request with body, unless body is nil, and decodes the response into
+// answer, unless answer is nil. Every request has the store's timeout.
 func (s *Store) do(ctx context.Context, request *rest.Request, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -70,7 +75,7 @@ func (s *Store) do(ctx context.Context, request *rest.Request, body, answer any)
 	}
 	text, err := request.Do(ctx).Raw()
 	if err != nil {
-		return explained(text, err)
+		return serverError(text, err)
 	}
 	if answer == nil {
 		return nil
@@ -81,9 +86,10 @@ func (s *Store) do(ctx context.Context, request *rest.Request, body, answer any)
 	return nil
 }
 
-// explained is the error that the API server gave, which a client reads only if
-// it was made for it.
-func explained(answer []byte, err error) error {
+// serverError returns the error that the API server sent in its response. The
+// client decodes it only if the client was configured for this API group and
+// encoding.
+func serverError(answer []byte, err error) error {
 	var status metav1.Status
 	if json.Unmarshal(answer, &status) == nil && status.Status == metav1.StatusFailure {
 		return &apierrors.StatusError{ErrStatus: status}

@@ -13,34 +13,39 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Save writes an inventory that was loaded or saved by this store, or that is
-// new. What is stored as it is needs no request. If somebody else saved it in
-// between, that is a [*ConflictError]. After any other error nobody knows
-// whether it was saved: call Save again with the same inventory, which it is
-// safe to change before.
+// Save writes an inventory that this store loaded or saved before, or a new one.
+// It sends no request if nothing has changed.
+//
+// If another writer saved the inventory in between, Save returns a
+// [*ConflictError]. After any other error it is unknown whether the inventory was
+// saved; call Save again with the same inventory, which may be modified in
+// between.
 func (s *Store) Save(ctx context.Context, inv *inventory.Inventory) error {
 	text, err := inventory.Encode(inv)
 	if err != nil {
 		return fmt.Errorf("inventory of %s: %w", inv.Owner, err)
 	}
-	h := heldOf(inv)
-	if h.exists() && h.text == string(text) && len(h.tried) == 0 {
+	stored := storedState(inv)
+	if stored.exists() && stored.text == string(text) && len(stored.tried) == 0 {
 		return nil
 	}
-	w := writer{store: s, owner: inv.Owner, held: h}
+	w := writer{store: s, owner: inv.Owner, state: stored}
 	err = w.save(ctx, text)
-	inv.Stored = w.held
+	inv.Stored = w.state
 	return err
 }
 
-// writer saves one inventory. What it learns about what is stored, it keeps in
-// held, also where it ends in an error.
+// writer saves one inventory. It keeps what it learns about the stored state in
+// state, also if the save fails.
 type writer struct {
 	store *Store
 	owner inventory.Owner
-	held  held
+	state state
 }
 
+// save writes the parts of a long text, then the head, and then deletes the parts
+// that are no longer used. Readers therefore always see a complete inventory, the
+// old one or the new one.
 func (w *writer) save(ctx context.Context, text []byte) error {
 	data := map[string]string{keyInventory: string(text)}
 	var parts []part
@@ -58,16 +63,17 @@ func (w *writer) save(ctx context.Context, text []byte) error {
 	if err := w.saveHead(ctx, data); err != nil {
 		return err
 	}
-	spare := slices.DeleteFunc(slices.Concat(w.held.parts, w.held.own, w.held.spare), func(p part) bool { return slices.Contains(parts, p) })
-	w.held.text, w.held.parts, w.held.own, w.held.spare = string(text), parts, nil, spare
+	spare := slices.DeleteFunc(slices.Concat(w.state.parts, w.state.own, w.state.spare), func(p part) bool { return slices.Contains(parts, p) })
+	w.state.text, w.state.parts, w.state.own, w.state.spare = string(text), parts, nil, spare
 	w.sweep(ctx)
 	return nil
 }
 
-// saveParts makes those parts that aren't stored. They belong to the head, so
-// that the cluster removes them with it; a new inventory is an empty one first.
+// saveParts creates the parts that are not stored yet. A head owns its parts, so
+// that the cluster deletes them with it. A new inventory therefore gets an empty
+// head first.
 func (w *writer) saveParts(ctx context.Context, texts [][]byte) ([]part, error) {
-	if !w.held.exists() {
+	if !w.state.exists() {
 		empty, err := inventory.Encode(&inventory.Inventory{Owner: w.owner})
 		if err != nil {
 			return nil, err
@@ -75,9 +81,9 @@ func (w *writer) saveParts(ctx context.Context, texts [][]byte) ([]part, error) 
 		if err := w.saveHead(ctx, map[string]string{keyInventory: string(empty)}); err != nil {
 			return nil, err
 		}
-		w.held.text = string(empty)
+		w.state.text = string(empty)
 	}
-	stored := slices.Concat(w.held.parts, w.held.own)
+	stored := slices.Concat(w.state.parts, w.state.own)
 	var parts []part
 	for _, text := range texts {
 		sum := inventory.Checksum(text)
@@ -90,15 +96,15 @@ func (w *writer) saveParts(ctx context.Context, texts [][]byte) ([]part, error) 
 			return nil, fmt.Errorf("inventory of %s: writing a part of it: %w", w.owner, err)
 		}
 		p := part{made.Name, sum}
-		w.held.own = append(slices.Clone(w.held.own), p)
+		w.state.own = append(slices.Clone(w.state.own), p)
 		parts = append(parts, p)
 	}
 	return parts, nil
 }
 
-// partOf is a part that is to be made. Its name has the content's checksum, and
-// characters from the API server that no part before it had: one that is about
-// to be removed is never mistaken for it.
+// partOf returns the ConfigMap of a new part. Its name has the checksum of the
+// content and a random suffix from the API server, so that a part that is being
+// deleted is never mistaken for the new one.
 func (w *writer) partOf(text []byte, sum string) *corev1.ConfigMap {
 	immutable := true
 	return &corev1.ConfigMap{
@@ -107,7 +113,7 @@ func (w *writer) partOf(text []byte, sum string) *corev1.ConfigMap {
 			Namespace:    w.owner.Namespace,
 			Labels:       labelsOf(w.owner, isPart),
 			OwnerReferences: []metav1.OwnerReference{
-				{APIVersion: "v1", Kind: "ConfigMap", Name: headName(w.owner), UID: w.held.uid},
+				{APIVersion: "v1", Kind: "ConfigMap", Name: headName(w.owner), UID: w.state.uid},
 			},
 		},
 		Data:      map[string]string{keyPart: string(text)},
@@ -115,18 +121,17 @@ func (w *writer) partOf(text []byte, sum string) *corev1.ConfigMap {
 	}
 }
 
-// sweep removes the parts that no head names any more. They were there before
-// the head was changed: whoever may still name one of them in a head will find
-// that it was.
+// sweep deletes the parts that no head names. They existed before the head was
+// changed, so a writer that still refers to one of them gets a conflict.
 func (w *writer) sweep(ctx context.Context) {
 	var left []part
-	for _, p := range w.held.spare {
+	for _, p := range w.state.spare {
 		err := w.store.remove(ctx, w.owner.Namespace, p.Name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			// The inventory is saved, which is what the caller asked for; the part
-			// goes with the next save or with the head.
+			// The inventory itself is saved. The part is deleted by the next save
+			// or with its head.
 			left = append(left, p)
 		}
 	}
-	w.held.spare = left
+	w.state.spare = left
 }

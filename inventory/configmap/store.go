@@ -1,18 +1,21 @@
-// Package configmap keeps inventories in ConfigMaps of their graphs' namespaces.
+// Package configmap stores inventories in ConfigMaps of their graphs' namespaces.
 //
-// [NewStore] makes a [Store]; Load, Save, Remove and List are what it does. An
-// inventory is one ConfigMap, the head, whose key "inventory" is text that a
-// human can read. What is too long for one is cut into parts, ConfigMaps of
-// their own, which never change and which the head names with their checksums.
-// Parts are written before the head and removed after it, so that a reader sees
-// a whole inventory, the old or the new one, wherever a writer ends. The cluster
-// removes parts with their head, which they name as their owner.
+// [NewStore] returns a [Store], which can Load, Save, Remove and List. An
+// inventory is one ConfigMap, the head, whose key "inventory" is readable text. A
+// text that is too long for one ConfigMap is cut into parts: immutable ConfigMaps
+// of their own, which the head lists with their checksums. Parts are written
+// before the head and deleted after it, so that a reader sees a complete
+// inventory, old or new, wherever a writer is interrupted. Parts have an owner
+// reference to their head, so that the cluster deletes both together.
 //
-// Nobody writes over what another wrote since it was read: Save and Remove end
-// in a [*ConflictError] then. It is no lock: who runs a graph, and for how long,
-// is not decided here.
+// Writes are optimistic: Save and Remove return a [*ConflictError] if the
+// inventory was changed since it was read. This is not a lock: it does not decide
+// which program executes a graph.
 //
-// A store needs to get, list, create, patch and delete ConfigMaps.
+// A store needs the verbs get, list, create, patch and delete on ConfigMaps.
+//
+// Files: store.go has the types and names, request.go the HTTP requests, load.go
+// reads, save.go writes texts and parts, head.go writes heads, remove.go deletes.
 package configmap
 
 import (
@@ -28,6 +31,7 @@ import (
 
 // Keys of the data: a head has one of the first two, a part has the third.
 const (
+	// Keys of the data. A head has one of the first two, a part has the third.
 	keyInventory = "inventory"
 	keyParts     = "parts"
 	keyPart      = "part"
@@ -35,92 +39,100 @@ const (
 
 // Values of the label pequod.io/inventory.
 const (
+	// Values of the label pequod.io/inventory.
 	isHead = "true"
 	isPart = "part"
 )
 
 const fieldManager = "pequod"
 
-// annotationWrite holds a random text on a head, another with every change, by
-// which a writer knows what it wrote itself.
+// annotationWrite is an annotation of heads with a random value that every write
+// changes. A writer recognizes its own writes by it.
 const annotationWrite = "pequod.io/inventory-write"
 
-// partLimit is how many bytes of text a ConfigMap holds at most. etcd takes
-// requests up to 1.5 MiB, the API server ConfigMaps up to 1 MiB.
+// partLimit is the maximum length in bytes of the text in one ConfigMap. etcd
+// accepts requests up to 1.5 MiB, the API server ConfigMaps up to 1 MiB.
 const partLimit = 700 << 10
 
-// requestTimeout bounds how long a server that doesn't answer is waited for.
+// requestTimeout bounds every request, so that a server that accepts a connection
+// and never answers does not block a run.
 const requestTimeout = 30 * time.Second
 
-// Store keeps inventories. It is safe for concurrent use.
+// Store stores inventories. It is safe for concurrent use.
 type Store struct {
 	client rest.Interface
-	limit  int
+	// limit is partLimit; tests use less.
+	limit int
 	// timeout bounds each request.
 	timeout time.Duration
 }
 
-// NewStore is a store that makes its requests through client, whichever API
-// group and encoding that was made for.
+// NewStore returns a store that sends its requests through client. The API group
+// and the encoding that client is configured for do not matter.
 func NewStore(client rest.Interface) *Store {
 	return &Store{client: client, limit: partLimit, timeout: requestTimeout}
 }
 
-// ConflictError says that an inventory was saved or removed by somebody else
-// since it was read. Read it again, and decide again.
+// ConflictError means that an inventory was saved or deleted by another writer
+// since it was read. The caller must load it again and decide again.
 type ConflictError struct {
 	Owner inventory.Owner
 }
 
+// Error implements error.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("inventory of %s: somebody else has changed it since it was read", e.Owner)
+	return fmt.Sprintf("inventory of %s: another writer has changed it since it was read", e.Owner)
 }
 
-// held is what the store held of an inventory when it was loaded or saved; it
-// is the inventory's Stored, and never changed. The zero value is that of an
-// inventory that isn't stored.
-type held struct {
+// state is everything that a store knows about the stored form of an inventory;
+// [inventory.Inventory.Stored] has it. It is immutable. The zero value means that
+// nothing is stored.
+type state struct {
 	uid     types.UID
 	version string // of the head, as the API server counts
 	text    string
 	parts   []part // that the head names
 	own     []part // that were made for a head that isn't stored yet
-	// spare are parts that nobody names. They aren't used again: who left them
-	// may be removing them.
+	// spare are parts that no head names. They are never reused, because the
+	// writer that left them may be deleting them.
 	spare []part
-	// tried tells what was sent as head and may be stored or not, since the
-	// answer was lost or an error.
+	// tried has the marks of writes whose result is unknown, because their
+	// answers were lost or were errors.
 	tried []mark
 }
 
-// part is a part as the head names it.
+// part is the reference of a head to one of its parts.
 type part struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
 }
 
-func heldOf(inv *inventory.Inventory) held {
-	if h, ok := inv.Stored.(held); ok {
-		return h
+// storedState returns the stored state of an inventory, or the zero value for a new
+// one.
+func storedState(inv *inventory.Inventory) state {
+	if s, ok := inv.Stored.(state); ok {
+		return s
 	}
-	return held{}
+	return state{}
 }
 
-func (h held) exists() bool { return h.uid != "" }
+// exists reports whether a head is stored.
+func (s state) exists() bool { return s.uid != "" }
 
-// headName is the name of a graph's head. Names that are over 63 characters are
-// cut as they are for labels.
+// headName returns the name of the head of a graph's inventory.
 func headName(owner inventory.Owner) string { return Name(owner) }
 
-// Name is the name of the ConfigMap that is the head of an inventory.
+// Name returns the name of the ConfigMap that is the head of a graph's inventory.
+// Long graph names are shortened as they are for labels.
 func Name(owner inventory.Owner) string {
 	return "pequod-inventory-" + v1alpha1.LabelValue(owner.Name)
 }
 
-// partPrefix begins the names of parts, which no head's name begins with.
+// partPrefix is the prefix of the names of parts. No head's name has it.
 const partPrefix = "pequod-inventory."
 
-// labelsOf are not those of a graph's objects, which its inventory isn't one of.
+// labelsOf returns the labels of an inventory's ConfigMap. They differ from the
+// labels of the graph's objects, because an inventory is not one of them.
 func labelsOf(owner inventory.Owner, role string) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelInventory:      role,
