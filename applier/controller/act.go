@@ -5,8 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cause"
+	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
@@ -59,9 +62,9 @@ func (r *run) start(a *engine.Action) {
 		r.survey(a)
 		return
 	}
-	r.job(func() func() {
+	r.job(func(ctx context.Context) func() {
 		began := time.Now()
-		o := r.do(context.Background(), a)
+		o := r.do(ctx, a)
 		took := time.Since(began)
 		return func() {
 			if a.Verb == engine.Apply && o.Err == nil {
@@ -79,14 +82,36 @@ func (r *run) start(a *engine.Action) {
 // is what keeps objects from being ready.
 var errCrowded = errors.New("there is more to do")
 
+// survey reads the objects of the graph.
+func (r *run) survey(a *engine.Action) {
+	r.flying++
+	r.d.c.share.Survey(share.Survey{
+		Graph: r.d, Targets: a.Targets, Recorded: r.stored != nil && r.stored.Revision != "",
+		Alone: func(ctx context.Context) engine.Outcome { return r.do(ctx, a) },
+		Found: func(objects []*unstructured.Unstructured) {
+			r.d.post(func() {
+				for _, obj := range objects {
+					r.engine.Observe(obj)
+				}
+			})
+		},
+		Done: func(o engine.Outcome) {
+			r.d.post(func() {
+				r.flying--
+				r.engine.Done(*a, o)
+			})
+		},
+	})
+}
+
 func (r *run) do(ctx context.Context, a *engine.Action) (o engine.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = engine.Outcome{Err: r.d.c.panicked(p, r.d.key.Namespace, r.d.key.Name)}
+			o = engine.Outcome{Err: r.d.c.share.PanicError(p, r.d.owner)}
 		}
 	}()
 	if a.Verb == engine.Explain {
-		if r.d.c.pool.crowded() {
+		if r.d.c.share.Crowded() {
 			return engine.Outcome{Err: errCrowded}
 		}
 		message, err := cause.Find(ctx, r.client, a.Object)

@@ -13,22 +13,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
 )
 
 // controller is what all drivers share.
 type controller struct {
 	Options
-	own        *cluster.Client // as the applier itself
-	graphs     rest.Interface
-	identities *identities
-	hub        *hub
-	pool       *pool
-	census     *census
-	surveys    *surveys
-	events     events.EventRecorder
-	log        logr.Logger
-	now        func() time.Time
-	queue      workqueue.TypedRateLimitingInterface[reconcile.Request]
+	own    *cluster.Client // as the applier itself
+	graphs rest.Interface
+	share  *share.Share
+	events events.EventRecorder
+	log    logr.Logger
+	now    func() time.Time
+	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	leads, listed atomic.Bool // it works, and knows the graphs
 

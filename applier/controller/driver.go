@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -27,9 +27,6 @@ type driver struct {
 	// forgotten drivers are told nothing any more.
 	forgotten bool
 
-	// The hub's.
-	watching []*watcher
-
 	// The worker's.
 	awaiting bool // the account, which doesn't exist
 	over     bool // the graph is gone, and nothing is under way
@@ -45,22 +42,37 @@ type driver struct {
 	tried    goal // by the last attempt
 	restarts int
 
-	rest   *engine.Snapshot // of a graph that is as it should be
-	woken  bool             // something happened to it since
-	early  []sighting       // what was seen while there was nobody to judge it
-	places []scope          // where its objects are, kind by kind
-	polled []scope
+	rest   *engine.Snapshot    // of a graph that is as it should be
+	woken  bool                // something happened to it since
+	early  []share.Observation // what was seen while there was nobody to judge it
+	places []share.Selection   // where its objects are, kind by kind
+	polled []share.Selection
 	pollAt time.Time
 	again  time.Time // when a graph that failed is tried again
 }
 
-// sighting is something that a watch saw.
-type sighting struct {
-	object  *unstructured.Unstructured
-	gone    bool
-	scope   scope // of a listing
-	version string
-	objects []unstructured.Unstructured
+// Owner implements [share.Graph].
+func (d *driver) Owner() inventory.Owner { return d.owner }
+
+// Notify implements [share.Graph].
+func (d *driver) Notify(o share.Observation) { d.post(func() { d.observe(o) }) }
+
+func (d *driver) serviceAccount() share.Account {
+	return share.Account{Namespace: d.key.Namespace, Name: d.account}
+}
+
+// actAs notes the name of the account that the graph is executed as, "" for none
+// any more.
+func (d *driver) actAs(name string) {
+	if name == d.account {
+		return
+	}
+	if d.account != "" {
+		d.c.share.Drop(d.serviceAccount())
+	}
+	if d.account = name; name != "" {
+		d.c.share.Retain(d.serviceAccount())
+	}
 }
 
 // goal is what is to be done for a graph. Whenever it changes, what is under way
@@ -167,7 +179,7 @@ func (d *driver) end() time.Time {
 		}
 		d.run = nil
 	}
-	d.c.hub.leave(d)
+	d.leave()
 	d.actAs("")
 	d.over = true
 	return time.Time{}
@@ -185,7 +197,7 @@ func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
 		return d.retryAt, false
 	}
 	if g.verb == nothing || g.verb == halt {
-		d.c.hub.leave(d)
+		d.leave()
 		d.rest, d.polled, d.early, d.woken = nil, nil, nil, false
 		if g.verb == nothing {
 			d.settled, d.graph = g, nil
@@ -216,6 +228,12 @@ func (d *driver) idle(now time.Time) time.Time {
 		return d.again
 	}
 	return d.poll(now)
+}
+
+// leave ends all subscriptions.
+func (d *driver) leave() {
+	d.c.share.Unsubscribe(d)
+	d.awaiting = false
 }
 
 // restart has everything begun anew, from what is in the cluster.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,12 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller/share"
 )
 
 // offline is a controller without a cluster.
 func offline() *controller {
 	return &controller{
-		Options: Options{Metrics: nobody{}, Resync: time.Hour}, hub: newHub(nil, time.Hour), pool: newPool(1), log: logr.Discard(),
+		Options: Options{Metrics: nobody{}, Resync: time.Hour}, share: share.New(share.Options{Requests: 1, Log: logr.Discard()}), log: logr.Discard(),
 		drivers: map[types.NamespacedName]*driver{}, now: time.Now,
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()),
 	}
@@ -28,65 +30,15 @@ func TestPanic(t *testing.T) {
 	d := c.driver(types.NamespacedName{Namespace: "shop", Name: "web"})
 	r := &run{d: d, goal: goal{verb: execute}}
 	d.run = r
-	r.job(func() func() { panic("no such field") })
-	if c.queue.Len() == 0 {
-		c.pool.drain(time.Minute)
-	}
+	r.job(func(context.Context) func() { panic("no such field") })
+	go c.share.Run(t.Context(), time.Minute)
+	c.queue.Get() // what the job left wakes the driver
 	before := time.Now()
 	for _, what := range d.news {
 		what()
 	}
 	if !r.over || r.flying != 0 || !d.retryAt.After(before) {
 		t.Errorf("over %t, %d under way, tried again at %v", r.over, r.flying, d.retryAt)
-	}
-}
-
-// Watches of kinds that aren't there ask for them seldom enough together, however
-// many they are; one of a few soon sees when its kind is there.
-func TestMissingKinds(t *testing.T) {
-	const most = 15 // requests a second of all
-	for _, missing := range []int{1, 19, 20, 100, 1000, 100_000} {
-		pause := missingPause(maxPause, missing)
-		if rate := float64(missing) / pause.Seconds(); rate > most {
-			t.Errorf("%d kinds, each asked for every %v: %.1f requests a second", missing, pause, rate)
-		}
-		if missing < fewMissing && pause > maxMissing {
-			t.Errorf("%d kinds are asked for every %v", missing, pause)
-		}
-	}
-	c := offline()
-	c.hub.start(t.Context())
-	w := &watcher{hub: c.hub, scope: scope{name: "x"}, cancel: func() {}, drivers: map[*driver]bool{}}
-	d := c.driver(types.NamespacedName{Name: "web"})
-	d.watching, w.drivers[d], c.hub.watchers[w.scope] = []*watcher{w}, true, w
-	if first, again := w.miss(), w.miss(); first != 1 || again != 1 {
-		t.Errorf("one watch counts as %d, and then %d", first, again)
-	}
-	c.hub.leave(d)
-	if w.miss(); c.hub.missing != 0 {
-		t.Errorf("%d watches of kinds that aren't there, after the last ended", c.hub.missing)
-	}
-}
-
-// An account is known as long as a graph is executed as it.
-func TestIdentitiesAreForgotten(t *testing.T) {
-	c := offline()
-	c.identities = newIdentities(nil)
-	web, shop := c.driver(types.NamespacedName{Namespace: "shop", Name: "web"}), c.driver(types.NamespacedName{Namespace: "shop", Name: "shop"})
-	knows := func(name string) bool { return c.identities.known[account{"shop", name}] != nil }
-	for _, d := range []*driver{web, shop} {
-		c.identities.of(account{"shop", "pequod"})
-		d.actAs("pequod")
-	}
-	c.identities.of(account{"shop", "other"})
-	web.actAs("other")
-	if !knows("pequod") || !knows("other") {
-		t.Errorf("known: %v", c.identities.known)
-	}
-	web.actAs("")
-	shop.actAs("")
-	if knows("pequod") || knows("other") || len(c.identities.users) != 0 {
-		t.Errorf("known without a graph: %v, %v", c.identities.known, c.identities.users)
 	}
 }
 

@@ -109,9 +109,10 @@ func (r *run) stall(reason, message string, now time.Time) {
 		if reason == reasonAccountMissing {
 			d.attempts++
 			d.again = d.c.now().Add(min(backoff.After(d.attempts), d.c.Resync))
-			d.c.hub.await(d)
+			d.c.share.SubscribeToAccount(d, d.serviceAccount())
+			d.awaiting = true
 		} else {
-			d.c.hub.leave(d) // nobody judges what is seen
+			d.leave() // nobody judges what is seen
 		}
 		d.wake()
 	})
@@ -165,12 +166,11 @@ func (r *run) orphan(message string, now time.Time) {
 
 // release removes the finalizer of a graph of which nothing is left.
 func (r *run) release(now time.Time) {
-	ctx := context.Background()
 	inv := r.stored
 	if r.engine != nil {
 		inv = r.engine.Inventory()
 	}
-	r.job(func() func() {
+	r.job(func(ctx context.Context) func() {
 		var err error
 		if inv != nil && inv.Stored != nil {
 			err = configmap.NewStore(r.client.REST()).Remove(ctx, inv)

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller/share"
 )
 
 // A graph may be made anew at the very moment at which the one of its name is
@@ -42,7 +43,7 @@ func TestForget(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			defer queue.ShutDown()
-			c := &controller{Options: Options{Metrics: nobody{}}, hub: newHub(nil, 0), drivers: map[types.NamespacedName]*driver{}, queue: queue}
+			c := &controller{Options: Options{Metrics: nobody{}}, share: share.New(share.Options{Requests: 1}), drivers: map[types.NamespacedName]*driver{}, queue: queue}
 			old := graphAnew()
 			old.UID = "old"
 			c.changed(old)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller/share"
 )
 
 // head is what the controller remembers of every graph: not the graph, which
@@ -58,7 +59,7 @@ func (c *controller) follow(ctx context.Context) {
 	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, news{c}, cache.ReflectorOptions{
 		Name: "resourcegraphs",
 		// By default it waits for up to a minute when the server was away.
-		Backoff: &wait.Backoff{Duration: minPause, Cap: maxPause, Factor: 2, Steps: 10, Jitter: 0.5},
+		Backoff: &wait.Backoff{Duration: share.MinPause, Cap: share.MaxPause, Factor: 2, Steps: 10, Jitter: 0.5},
 	})
 	r.RunWithContext(ctx)
 }

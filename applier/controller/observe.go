@@ -6,78 +6,71 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
 )
 
-// observe takes in that an object was seen, or seen to go.
-func (d *driver) observe(obj *unstructured.Unstructured, gone bool) {
-	d.sight(sighting{object: obj, gone: gone})
-}
-
-// observeAll takes in what a scope holds.
-func (d *driver) observeAll(s scope, version string, objects []unstructured.Unstructured) {
-	d.sight(sighting{scope: s, version: version, objects: objects})
-}
-
-// sight has whoever looks after the objects judge a sighting.
-func (d *driver) sight(s sighting) {
+// observe has whoever looks after the objects judge an observation.
+func (d *driver) observe(o share.Observation) {
 	switch {
+	case o.Type == share.AccessChanged:
+		d.refollow()
+	case o.Type == share.KindServed:
+		d.tryAgain()
 	case d.run != nil && d.run.engine != nil:
-		if s.object == nil {
-			for _, namespace := range d.placesOf(s.scope) {
-				d.run.engine.ObserveAll(s.scope.gvk.GroupKind(), namespace, s.scope.name, s.version, s.in(namespace))
+		switch o.Type {
+		case share.ObjectChanged:
+			d.run.engine.Observe(o.Object)
+		case share.ObjectDeleted:
+			d.run.engine.ObserveGone(o.Object)
+		case share.Listed:
+			for _, namespace := range d.placesOf(o.Selection) {
+				d.run.engine.ObserveAll(o.Selection.GVK.GroupKind(), namespace, o.Selection.Name, o.Version, in(o.Objects, namespace))
 			}
-			return
-		}
-		if s.gone {
-			d.run.engine.ObserveGone(s.object)
-		} else {
-			d.run.engine.Observe(s.object)
 		}
 	case d.rest != nil:
-		if d.matters(s) {
+		if d.matters(o) {
 			d.woken = true
-			d.early = append(d.early, s)
+			d.early = append(d.early, o)
 		}
-	case d.awaiting && !s.gone && (s.object != nil || len(s.objects) > 0):
+	case d.awaiting && (o.Type == share.ObjectChanged || len(o.Objects) > 0):
 		d.awaiting, d.again = false, time.Time{}
 		d.restart()
 	case d.run != nil:
-		d.early = append(d.early, s)
+		d.early = append(d.early, o)
 	}
 }
 
-// matters says whether a sighting changes anything for a graph that rests.
-func (d *driver) matters(s sighting) bool {
-	switch {
-	case s.object != nil && s.gone:
-		return d.rest.ObserveGone(s.object)
-	case s.object != nil:
-		return d.rest.Observe(s.object)
+// matters reports whether an observation changes anything for a graph that rests.
+func (d *driver) matters(o share.Observation) bool {
+	switch o.Type {
+	case share.ObjectChanged:
+		return d.rest.Observe(o.Object)
+	case share.ObjectDeleted:
+		return d.rest.ObserveGone(o.Object)
 	}
 	matters := false
-	for _, namespace := range d.placesOf(s.scope) {
-		gk := s.scope.gvk.GroupKind()
-		matters = d.rest.ObserveAll(gk, namespace, s.scope.name, s.version, s.in(namespace)) || matters
+	for _, namespace := range d.placesOf(o.Selection) {
+		gk := o.Selection.GVK.GroupKind()
+		matters = d.rest.ObserveAll(gk, namespace, o.Selection.Name, o.Version, in(o.Objects, namespace)) || matters
 	}
 	return matters
 }
 
-// placesOf are the namespaces in which the graph has objects that a scope sees.
-func (d *driver) placesOf(s scope) []string {
+// placesOf returns the namespaces in which the graph has objects of a selection.
+func (d *driver) placesOf(s share.Selection) []string {
 	var here []string
 	for _, p := range d.places {
-		if p.gvk == s.gvk && (p.namespace == s.namespace || s.name == "" && s.namespace == "") {
-			here = append(here, p.namespace)
+		if p.GVK == s.GVK && (p.Namespace == s.Namespace || s.Name == "" && s.Namespace == "") {
+			here = append(here, p.Namespace)
 		}
 	}
 	return here
 }
 
-// in are the objects of a listing in one namespace, or in none.
-func (s sighting) in(namespace string) []unstructured.Unstructured {
+// in returns the objects of a listing in one namespace, or in none.
+func in(objects []unstructured.Unstructured, namespace string) []unstructured.Unstructured {
 	var in []unstructured.Unstructured
-	for _, obj := range s.objects {
+	for _, obj := range objects {
 		if ns := obj.GetNamespace(); ns == namespace || ns == "" {
 			in = append(in, obj)
 		}
@@ -125,25 +118,20 @@ func (d *driver) poll(now time.Time) time.Time {
 		return d.pollAt
 	}
 	d.pollAt = now.Add(every)
-	account := account{d.key.Namespace, d.account}
+	account := d.serviceAccount()
 	for _, s := range d.polled {
-		d.c.pool.do(d, func() { d.look(account, s) })
+		d.c.share.Continue(d, func(ctx context.Context) { d.look(ctx, account, s) })
 	}
 	return d.pollAt
 }
 
-// look lists the objects of a scope as the graph's account.
-func (d *driver) look(a account, s scope) {
-	ctx := context.Background()
-	client, err := d.c.identities.as(ctx, a, false)
+// look lists the objects of a selection as the graph's account.
+func (d *driver) look(ctx context.Context, a share.Account, s share.Selection) {
+	client, err := d.c.share.Client(ctx, a, false)
 	if err != nil || client == nil {
 		return // the next poll will tell, or the next try
 	}
-	seen := cluster.Selection{GVK: s.gvk, Namespace: s.namespace, Name: s.name}
-	if s.name == "" {
-		seen.Labels = d.owner.Selector()
-	}
-	if all, err := client.List(ctx, seen); err == nil {
-		d.post(func() { d.observeAll(s, all.ResourceVersion, all.Objects) })
+	if all, err := client.List(ctx, s.Request(d.owner.Selector())); err == nil {
+		d.Notify(share.Observation{Type: share.Listed, Selection: s, Version: all.ResourceVersion, Objects: all.Objects})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
@@ -33,8 +34,8 @@ type prepared struct {
 // prepare reads what isn't known and puts the finalizer there.
 func (r *run) prepare() {
 	graph := r.d.graph
-	r.d.c.pool.begin(r.d, r.counted(func() func() {
-		p, err := r.d.c.prepare(context.Background(), r.d, r.goal.verb, graph)
+	r.d.c.share.Begin(r.d, r.counted(func(ctx context.Context) func() {
+		p, err := r.d.c.prepare(ctx, r.d, r.goal.verb, graph)
 		return func() { r.prepared(p, err) }
 	}))
 }
@@ -106,21 +107,21 @@ func (c *controller) read(ctx context.Context, key types.NamespacedName) (*v1alp
 
 // resolveAccount finds the client of the graph's account.
 func (c *controller) resolveAccount(ctx context.Context, p *prepared, surely bool) error {
-	a := account{p.graph.Namespace, p.graph.Spec.ServiceAccountName}
-	if a.name == "" {
-		a.name = c.DefaultServiceAccount
+	a := share.Account{Namespace: p.graph.Namespace, Name: p.graph.Spec.ServiceAccountName}
+	if a.Name == "" {
+		a.Name = c.DefaultServiceAccount
 	}
-	if a.name == "" {
+	if a.Name == "" {
 		p.reason, p.message = reasonNoAccount, "spec.serviceAccountName is empty, and the applier has no default (--default-service-account)"
 		p.gone = true
 		return nil
 	}
-	client, err := c.identities.as(ctx, a, surely)
+	client, err := c.share.Client(ctx, a, surely)
 	if err != nil {
 		return err
 	}
-	if p.account = a.name; client == nil {
-		p.reason, p.message = reasonAccountMissing, fmt.Sprintf("service account %s of namespace %s doesn't exist", a.name, a.namespace)
+	if p.account = a.Name; client == nil {
+		p.reason, p.message = reasonAccountMissing, fmt.Sprintf("service account %s of namespace %s doesn't exist", a.Name, a.Namespace)
 		p.gone = true
 		return nil
 	}

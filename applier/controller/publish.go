@@ -42,7 +42,7 @@ func (r *run) publish(now time.Time) time.Time {
 	if now.Before(due) {
 		return due
 	}
-	if now.Before(due.Add(giveWay)) && r.d.c.pool.crowded() {
+	if now.Before(due.Add(giveWay)) && r.d.c.share.Crowded() {
 		return now.Add(quietAtFirst)
 	}
 	r.dirty = false
@@ -93,8 +93,7 @@ func (r *run) write(next *v1alpha1.ResourceGraphStatus, then func(error)) {
 func (r *run) writeWith(next *v1alpha1.ResourceGraphStatus, inv *inventory.Inventory, then func(error)) {
 	r.writing, r.dirty = true, false
 	c, last := r.d.c, written{r.d.version, r.status}
-	ctx := context.Background()
-	r.job(func() func() {
+	r.job(func(ctx context.Context) func() {
 		err := r.keep(ctx, inv)
 		var version string
 		if err == nil {

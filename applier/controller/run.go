@@ -1,9 +1,8 @@
 package controller
 
 import (
-	"fmt"
+	"context"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -58,13 +58,13 @@ var backoff = engine.Backoff{Jitter: rand.Float64}
 const explainEvery = 10 * time.Second
 
 // job has something done in the pool, and then what follows by the worker.
-func (r *run) job(do func() (then func())) { r.d.c.pool.do(r.d, r.counted(do)) }
+func (r *run) job(do func(context.Context) (then func())) { r.d.c.share.Continue(r.d, r.counted(do)) }
 
 // counted is a job that is known to be under way until what follows is done.
-func (r *run) counted(do func() (then func())) func() {
+func (r *run) counted(do func(context.Context) (then func())) share.Job {
 	r.flying++
-	return func() {
-		then := r.guarded(do)
+	return func(ctx context.Context) {
+		then := r.guarded(ctx, do)
 		r.d.post(func() {
 			r.flying--
 			then()
@@ -74,21 +74,14 @@ func (r *run) counted(do func() (then func())) func() {
 
 // guarded does something of which a panic is the trouble of one graph: the
 // others go on.
-func (r *run) guarded(do func() (then func())) (then func()) {
+func (r *run) guarded(ctx context.Context, do func(context.Context) (then func())) (then func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			err := r.d.c.panicked(p, r.d.key.Namespace, r.d.key.Name)
+			err := r.d.c.share.PanicError(p, r.d.owner)
 			then = func() { r.complain(err, r.d.c.now()) }
 		}
 	}()
-	return do()
-}
-
-// panicked makes an error of a panic, and logs where it was.
-func (c *controller) panicked(p any, namespace, name string) error {
-	err := fmt.Errorf("panic: %v", p)
-	c.log.Error(err, "what was done for a graph panicked", "namespace", namespace, "name", name, "stack", string(debug.Stack()))
-	return err
+	return do(ctx)
 }
 
 // advance does what can be done now. It returns when to be called again.
@@ -164,7 +157,7 @@ func (r *run) build(now time.Time) bool {
 	r.d.rest = nil
 	r.watch()
 	for _, s := range r.d.early {
-		r.d.sight(s)
+		r.d.observe(s)
 	}
 	r.d.early = nil
 	return true
@@ -196,9 +189,9 @@ func (r *run) watch() {
 	held := r.engine.Tracked()
 	r.d.places = nil
 	for _, t := range held {
-		if p := (scope{gvk: kindOf(t), namespace: t.Namespace}); !slices.Contains(r.d.places, p) {
+		if p := (share.Selection{GVK: share.KindOf(t), Namespace: t.Namespace}); !slices.Contains(r.d.places, p) {
 			r.d.places = append(r.d.places, p)
 		}
 	}
-	r.d.polled = r.d.c.hub.follow(r.d, held, r.client)
+	r.d.polled, r.d.awaiting = r.d.c.share.Subscribe(r.d, r.d.serviceAccount(), r.client, held), false
 }

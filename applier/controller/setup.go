@@ -15,6 +15,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -62,11 +63,13 @@ func Setup(mgr manager.Manager, o Options) error {
 		return err
 	}
 	c := &controller{
-		Options: o, own: client, graphs: graphs, pool: newPool(8 * o.Concurrent), log: mgr.GetLogger().WithName("resourcegraph"),
+		Options: o, own: client, graphs: graphs, log: mgr.GetLogger().WithName("resourcegraph"),
 		events: mgr.GetEventRecorder("pequod-applier"), drivers: map[types.NamespacedName]*driver{}, now: time.Now,
-		identities: newIdentities(client),
 	}
-	c.hub, c.census, c.surveys = newHub(c.own, o.Resync), newCensus(c), newSurveys(c)
+	c.share = share.New(share.Options{
+		Client: client, Requests: 8 * o.Concurrent, RetryRefused: o.Resync, Log: c.log,
+		Pending: func() int { return c.queue.Len() }, Listings: c.listings,
+	})
 	made, err := ctrl.New("resourcegraph", mgr, ctrl.Options{
 		MaxConcurrentReconciles: o.Concurrent, Reconciler: c, SkipNameValidation: new(true),
 	})
@@ -79,7 +82,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	if err := mgr.AddReadyzCheck("graphs", c.ready); err != nil {
 		return err
 	}
-	return mgr.Add(manager.RunnableFunc(c.farewell))
+	return mgr.Add(manager.RunnableFunc(c.runShared))
 }
 
 // ready says whether the controller does its work: a replica that isn't the
@@ -95,16 +98,18 @@ func (c *controller) ready(*http.Request) error {
 func (c *controller) start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	c.queue = queue
 	c.leads.Store(true)
-	c.hub.start(ctx)
 	go c.follow(ctx)
 	return nil
 }
 
-// farewell lets the requests under way come to their end when the process is
-// to: what they did is then seen by whoever leads next, as it would be anyway.
-func (c *controller) farewell(ctx context.Context) error {
-	<-ctx.Done()
-	c.pool.drain(10 * time.Second)
+// shutdownTimeout is how long requests in flight may take when the process is
+// asked to end. It is shorter than the manager's graceful shutdown timeout.
+const shutdownTimeout = 10 * time.Second
+
+// runShared makes the shared services work until ctx is done and the requests
+// in flight have ended.
+func (c *controller) runShared(ctx context.Context) error {
+	c.share.Run(ctx, shutdownTimeout)
 	return nil
 }
 

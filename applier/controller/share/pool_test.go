@@ -1,0 +1,188 @@
+package share
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// fakeGraph is a subscriber and an owner of jobs. It keeps what it is notified of.
+type fakeGraph struct {
+	owner inventory.Owner
+
+	mu           sync.Mutex
+	observations []Observation
+}
+
+func (g *fakeGraph) Owner() inventory.Owner { return g.owner }
+
+func (g *fakeGraph) Notify(o Observation) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.observations = append(g.observations, o)
+}
+
+// startedPool returns a pool that runs jobs, and a function that shuts it down
+// and waits until it has.
+func startedPool(t *testing.T, limit int) (*pool, func()) {
+	p := newPool(limit)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { p.run(ctx, time.Minute); close(ended) }()
+	shutDown := func() { cancel(); <-ended }
+	t.Cleanup(shutDown)
+	return p, shutDown
+}
+
+// job returns f as a job that doesn't use its context.
+func job(f func()) Job { return func(context.Context) { f() } }
+
+// A graph whose requests hang leaves room for the others.
+func TestPoolLeavesRoom(t *testing.T) {
+	p, shutDown := startedPool(t, 4)
+	hung, other := &fakeGraph{}, &fakeGraph{}
+	release := make(chan struct{})
+	for range 100 {
+		p.continueWork(hung, job(func() { <-release }))
+	}
+	for range 10 {
+		done := make(chan struct{})
+		p.continueWork(other, job(func() { close(done) }))
+		<-done // or the test hangs
+	}
+	if p.mu.Lock(); p.byOwner[hung] != 3 {
+		t.Errorf("%d requests of one graph are in flight; want 3 of 4", p.byOwner[hung])
+	}
+	p.mu.Unlock()
+	close(release)
+	shutDown()
+	if p.inFlight != 0 || len(p.byOwner) != 0 || p.ongoing.owners() != 0 {
+		t.Errorf("after shutdown: %d in flight, of %d owners; %d owners wait", p.inFlight, len(p.byOwner), p.ongoing.owners())
+	}
+}
+
+// Graphs take turns, and the jobs of each keep their order.
+func TestPoolTakesTurns(t *testing.T) {
+	p, _ := startedPool(t, 1)
+	var (
+		mu    sync.Mutex
+		order []string
+		all   sync.WaitGroup
+	)
+	begin := make(chan struct{})
+	p.continueWork(&fakeGraph{}, job(func() { <-begin }))
+	a, b, c := &fakeGraph{}, &fakeGraph{}, &fakeGraph{}
+	for _, queued := range []struct {
+		of   *fakeGraph
+		name string
+	}{{a, "a1"}, {a, "a2"}, {a, "a3"}, {b, "b1"}, {c, "c1"}, {b, "b2"}} {
+		all.Add(1)
+		p.continueWork(queued.of, job(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, queued.name)
+			all.Done()
+		}))
+	}
+	close(begin)
+	all.Wait()
+	if want := []string{"a1", "b1", "c1", "a2", "b2", "a3"}; !slices.Equal(order, want) {
+		t.Errorf("ran in order %v; want %v", order, want)
+	}
+}
+
+// Jobs that continue work come before jobs that begin work, which aren't starved.
+func TestPoolBeginsLast(t *testing.T) {
+	p, _ := startedPool(t, 1)
+	var (
+		order []string
+		all   sync.WaitGroup
+	)
+	begin := make(chan struct{})
+	p.continueWork(&fakeGraph{}, job(func() { <-begin }))
+	a := &fakeGraph{}
+	put := func(how func(any, Job), name string) {
+		all.Add(1)
+		how(a, job(func() { order = append(order, name); all.Done() })) // one at a time
+	}
+	for range 3 {
+		put(p.beginWork, "b")
+	}
+	for range 2 * freshEvery {
+		put(p.continueWork, "-")
+	}
+	close(begin)
+	all.Wait()
+	if got, want := strings.Join(order, ""), "-------b-------b--b"; got != want {
+		t.Errorf("ran in order %s; want %s", got, want)
+	}
+}
+
+// A shutdown waits for the jobs in flight and starts no others.
+func TestPoolShutdown(t *testing.T) {
+	p, g := newPool(1), &fakeGraph{}
+	ctx, cancel := context.WithCancel(t.Context())
+	drained := make(chan bool)
+	go func() { p.run(ctx, time.Minute); close(drained) }()
+	var done atomic.Int32
+	begun, end := make(chan bool), make(chan bool)
+	p.continueWork(g, func(ctx context.Context) {
+		close(begun)
+		<-end
+		if ctx.Err() == nil {
+			done.Add(1)
+		}
+	})
+	p.continueWork(g, job(func() { done.Add(10) })) // waits for the first
+	<-begun
+	cancel()
+	for closed := false; !closed; {
+		p.mu.Lock()
+		closed = p.closed
+		p.mu.Unlock()
+	}
+	p.continueWork(g, job(func() { done.Add(100) }))
+	close(end)
+	<-drained
+	p.continueWork(g, job(func() { done.Add(1000) }))
+	time.Sleep(10 * time.Millisecond) // in which it would be started
+	if n := done.Load(); n != 1 {
+		t.Errorf("ran: %d; want the first job only, with a context that isn't canceled", n)
+	}
+}
+
+// Jobs that don't end within the shutdown timeout are canceled.
+func TestPoolShutdownTimeout(t *testing.T) {
+	p, g := newPool(2), &fakeGraph{}
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, canceled := make(chan bool), make(chan bool)
+	p.continueWork(g, func(ctx context.Context) {
+		close(begun)
+		<-ctx.Done()
+		close(canceled)
+	})
+	ended := make(chan bool)
+	go func() { p.run(ctx, 10*time.Millisecond); close(ended) }()
+	<-begun
+	cancel()
+	<-ended
+	<-canceled
+}
+
+// A job that was admitted but not started yet is discarded by a shutdown.
+func TestPoolShutdownBeforeStart(t *testing.T) {
+	p := newPool(2)
+	p.continueWork(&fakeGraph{}, job(func() { t.Error("the job was started") }))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.run(ctx, time.Minute)
+	if p.inFlight != 0 {
+		t.Errorf("%d in flight", p.inFlight)
+	}
+}

@@ -1,0 +1,134 @@
+package share
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Graph is one graph as its shared services see it: the owner of requests and
+// the receiver of observations. Implementations are compared with ==.
+type Graph interface {
+	// Owner names the graph.
+	Owner() inventory.Owner
+	// Notify hands over an observation. It is called from any goroutine, with
+	// locks held: it must neither block nor call the Share.
+	Notify(Observation)
+}
+
+// Options configure a Share.
+type Options struct {
+	// Client acts as the applier itself.
+	Client *cluster.Client
+	// Requests is the number of requests that are in flight at once.
+	Requests int
+	// RetryRefused is the longest time until a watch that the API server refused
+	// is tried again.
+	RetryRefused time.Duration
+	// Pending returns how many graphs wait for a worker.
+	Pending func() int
+	// Listings reads what the graphs of a namespace list, as the account of client.
+	Listings func(ctx context.Context, namespace string, client *cluster.Client) (*inventory.Listings, error)
+	Log      logr.Logger
+}
+
+// Share is what all graphs share. It is safe for concurrent use.
+type Share struct {
+	log        logr.Logger
+	pool       *pool
+	identities *identities
+	hub        *hub
+	surveys    *surveys
+	listings   *listings
+}
+
+// New returns a Share. Jobs and watches wait until [Share.Run] is called.
+func New(o Options) *Share {
+	p, h := newPool(o.Requests), newHub(o.Client, o.RetryRefused)
+	return &Share{
+		log: o.Log, pool: p, identities: newIdentities(o.Client), hub: h,
+		surveys: newSurveys(p, o.Client, o.Pending, h.watchesAll), listings: newListings(p, o.Listings, o.Log),
+	}
+}
+
+// Run makes requests and keeps watches open until ctx is done. The watches then
+// end at once. Requests in flight are given shutdownTimeout to end before they
+// are canceled, and none is started any more: the next leader starts from what
+// is in the cluster.
+func (s *Share) Run(ctx context.Context, shutdownTimeout time.Duration) {
+	var watches sync.WaitGroup
+	watches.Go(func() { s.hub.run(ctx) })
+	s.pool.run(ctx, shutdownTimeout)
+	watches.Wait()
+}
+
+// Job is one or more requests to the API server. Its context outlives the one
+// of [Share.Run] by the shutdown timeout.
+type Job func(ctx context.Context)
+
+// Continue queues a job that continues work of a graph. It doesn't wait for the job.
+func (s *Share) Continue(g Graph, job Job) { s.pool.continueWork(g, job) }
+
+// Begin queues a job that begins work for a graph. Jobs that continue work take
+// precedence over it.
+func (s *Share) Begin(g Graph, job Job) { s.pool.beginWork(g, job) }
+
+// Crowded reports whether jobs wait because too many are in flight. Requests
+// that are not urgent should be left for later then.
+func (s *Share) Crowded() bool { return s.pool.crowded() }
+
+// Subscribe makes g receive observations of the targets, and of nothing else.
+// Objects that carry the graph's labels are watched with the applier's own
+// rights, all others one by one with those of the graph's account, as which
+// client acts. It returns the selections that can't be watched: the caller has
+// to poll them.
+func (s *Share) Subscribe(g Graph, a Account, client *cluster.Client, targets []engine.Target) (unwatched []Selection) {
+	return s.hub.subscribe(g, a, client, targets)
+}
+
+// SubscribeToAccount makes g receive observations of its service account, and of
+// nothing else.
+func (s *Share) SubscribeToAccount(g Graph, a Account) { s.hub.subscribeToAccount(g, a) }
+
+// Unsubscribe ends all subscriptions of g.
+func (s *Share) Unsubscribe(g Graph) { s.hub.unsubscribe(g) }
+
+// Client returns the client that acts as an account, or nil if the account
+// doesn't exist. If verify is set, the API server is asked whether it exists
+// even if it existed a moment ago.
+func (s *Share) Client(ctx context.Context, a Account, verify bool) (*cluster.Client, error) {
+	return s.identities.client(ctx, a, verify)
+}
+
+// Retain notes that a graph is executed as an account, so that its client is kept.
+func (s *Share) Retain(a Account) { s.identities.retain(a) }
+
+// Drop undoes one Retain. The client of an account without graphs is dropped.
+func (s *Share) Drop(a Account) { s.identities.drop(a) }
+
+// Survey reads the objects of a graph, together with those of other graphs if
+// many are to be read.
+func (s *Share) Survey(v Survey) { s.surveys.add(&v) }
+
+// Listings asks which objects the graphs of an account's namespace list. The
+// answer is given by a goroutine of the pool.
+func (s *Share) Listings(a Account, client *cluster.Client, answer func(*inventory.Listings, error)) {
+	s.listings.ask(a, client, answer)
+}
+
+// PanicError returns a recovered panic as an error, and logs the stack.
+func (s *Share) PanicError(p any, graph inventory.Owner) error { return panicError(s.log, p, graph) }
+
+func panicError(log logr.Logger, p any, graph inventory.Owner) error {
+	err := fmt.Errorf("panic: %v", p)
+	log.Error(err, "recovered a panic", "namespace", graph.Namespace, "name", graph.Name, "stack", string(debug.Stack()))
+	return err
+}

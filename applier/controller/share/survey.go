@@ -1,0 +1,171 @@
+package share
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Survey is the request of one graph to read all of its objects.
+type Survey struct {
+	Graph   Graph
+	Targets []engine.Target
+	// Recorded says that the graph has an inventory. Only then is it likely that
+	// its objects exist and that a list for many graphs finds them.
+	Recorded bool
+	// Alone reads the objects of this graph only, as its account. It reports an
+	// error in the outcome.
+	Alone func(ctx context.Context) engine.Outcome
+	// Found receives objects that a shared list found, in several parts; Done
+	// then receives the outcome, which doesn't repeat them. Alone leads to Done
+	// only. Both are called from any goroutine.
+	Found func([]*unstructured.Unstructured)
+	Done  func(engine.Outcome)
+}
+
+// surveys reads the objects of graphs, each as its graph's account. If many
+// surveys wait, for example because the applier has just started, the kinds that
+// the applier watches itself are listed once for all of them, as the applier.
+type surveys struct {
+	pool       *pool
+	own        *cluster.Client
+	pending    func() int
+	watchesAll func(schema.GroupVersionKind) bool
+
+	mu      sync.Mutex
+	waiting []*Survey
+	listing bool // a list for many graphs is in flight
+}
+
+const (
+	// minShared is the number of waiting surveys from which on one list serves all.
+	minShared = 16
+	// A list reads the objects of all graphs, however many surveys it serves. So
+	// it waits for more surveys, until there are enoughShared or for gatherTime.
+	enoughShared = 250
+	gatherTime   = time.Second
+)
+
+func newSurveys(p *pool, own *cluster.Client, pending func() int, watchesAll func(schema.GroupVersionKind) bool) *surveys {
+	return &surveys{pool: p, own: own, pending: pending, watchesAll: watchesAll}
+}
+
+// add queues a survey. One that can't be served by a shared list isn't made to
+// wait for one.
+func (s *surveys) add(v *Survey) {
+	shareable := v.Recorded
+	for _, t := range v.Targets {
+		// What the applier doesn't watch, it may not list either.
+		shareable = shareable && t.Labeled && s.watchesAll(KindOf(t))
+	}
+	if !shareable {
+		s.readAlone(v)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, v)
+	s.pool.beginWork(v.Graph, s.next)
+}
+
+// readAlone queues a survey as a job of its own.
+func (s *surveys) readAlone(v *Survey) {
+	s.pool.beginWork(v.Graph, func(ctx context.Context) { v.Done(v.Alone(ctx)) })
+}
+
+// next serves the first waiting survey, or all if many wait. Every survey brings
+// one such job along; a job does nothing if an earlier one has served its survey,
+// or if the list in flight is going to be followed by another one.
+func (s *surveys) next(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(s.waiting) == 0:
+	case len(s.waiting) < minShared:
+		first := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		s.mu.Unlock()
+		first.Done(first.Alone(ctx))
+		s.mu.Lock()
+	case !s.listing:
+		s.listing = true
+		for len(s.waiting) >= minShared {
+			s.gather()
+			all := s.waiting
+			s.waiting = nil
+			s.mu.Unlock()
+			s.list(ctx, all)
+			s.mu.Lock()
+		}
+		// The jobs of these surveys may have ended while the list was in flight.
+		for _, v := range s.waiting {
+			s.readAlone(v)
+		}
+		s.waiting, s.listing = nil, false
+	}
+}
+
+// gather waits while other graphs are about to ask for a survey. The caller
+// holds s.mu, which gather unlocks in between.
+func (s *surveys) gather() {
+	for end := time.Now().Add(gatherTime); time.Now().Before(end) && len(s.waiting) < enoughShared && s.pending() > 0; {
+		s.mu.Unlock()
+		time.Sleep(gatherTime / 100)
+		s.mu.Lock()
+	}
+}
+
+// list reads the objects of many graphs page by page. Pages are handed over at
+// once, so that no more than one is in memory.
+func (s *surveys) list(ctx context.Context, all []*Survey) {
+	byOwner := make(map[inventory.Owner]*Survey, len(all))
+	kinds := map[schema.GroupVersionKind]bool{}
+	for _, v := range all {
+		byOwner[labeled(v.Graph.Owner())] = v
+		for _, t := range v.Targets {
+			kinds[KindOf(t)] = true
+		}
+	}
+	for gvk := range kinds {
+		request := Selection{GVK: gvk}.Request(managedSelector)
+		err := s.own.ListPages(ctx, request, func(page []unstructured.Unstructured) { handOver(page, byOwner) })
+		if err != nil {
+			// Each graph tries as its own account, which either works or yields an
+			// error of its own.
+			for _, v := range all {
+				s.readAlone(v)
+			}
+			return
+		}
+	}
+	for _, v := range all {
+		// A target that wasn't found may exist without its labels, so nothing is
+		// claimed about it; the engine reads it by name.
+		o := engine.Outcome{Unreadable: make(map[inventory.Key]error, len(v.Targets))}
+		for _, t := range v.Targets {
+			o.Unreadable[t.Key] = nil
+		}
+		v.Done(o)
+	}
+}
+
+// handOver hands the objects of a page over to the surveys of their graphs.
+func handOver(page []unstructured.Unstructured, byOwner map[inventory.Owner]*Survey) {
+	parts := map[*Survey][]*unstructured.Unstructured{}
+	for i := range page {
+		owner, owned := inventory.OwnerOf(page[i].GetLabels())
+		if v := byOwner[owner]; owned && v != nil {
+			parts[v] = append(parts[v], &page[i])
+		}
+	}
+	for v, part := range parts {
+		v.Found(part)
+	}
+}

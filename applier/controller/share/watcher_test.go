@@ -1,0 +1,43 @@
+package share
+
+import (
+	"testing"
+	"time"
+)
+
+// Watches of kinds that the cluster doesn't serve make few requests together,
+// however many they are. If they are few, each soon learns that its kind is served.
+func TestUnservedKinds(t *testing.T) {
+	const most = 15 // requests a second of all
+	for _, unserved := range []int{1, 19, 20, 100, 1000, 100_000} {
+		pause := unservedPause(MaxPause, unserved)
+		if rate := float64(unserved) / pause.Seconds(); rate > most {
+			t.Errorf("%d kinds, each tried every %v: %.1f requests a second", unserved, pause, rate)
+		}
+		if unserved < fewUnserved && pause > maxUnserved {
+			t.Errorf("%d kinds are tried every %v", unserved, pause)
+		}
+	}
+}
+
+// A watch of a kind that isn't served counts once, and no more after it ended.
+func TestUnservedKindsAreCounted(t *testing.T) {
+	h, g := newHub(nil, time.Hour), &fakeGraph{}
+	h.subscribeToAccount(g, Account{"shop", "pequod"})
+	w := h.subscriptions[g][0]
+	if first, again := w.setUnserved(), w.setUnserved(); first != 1 || again != 1 {
+		t.Errorf("one watch counts as %d, and then %d", first, again)
+	}
+	w.setOpen()
+	if h.unserved != 0 || len(g.observations) != 1 || g.observations[0].Type != KindServed {
+		t.Errorf("served: %d kinds aren't; notified of %+v", h.unserved, g.observations)
+	}
+	w.setUnserved()
+	h.unsubscribe(g)
+	if w.setUnserved(); h.unserved != 0 {
+		t.Errorf("%d watches of kinds that aren't served, after the last ended", h.unserved)
+	}
+	if len(h.watchers)+len(h.subscriptions)+len(h.graphs) > 0 {
+		t.Errorf("left: %v, %v, %v", h.watchers, h.subscriptions, h.graphs)
+	}
+}
