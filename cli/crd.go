@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
-	"github.com/spf13/cobra"
-
 	cueerrors "cuelang.org/go/cue/errors"
+	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/crdgen"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -94,7 +93,7 @@ func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, erro
 	r, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
 	var cueErr cueerrors.Error
 	if errors.As(err, &cueErr) {
-		err = render.ModuleProblems(p.From, err)
+		err = cueerror.ProblemsIn(p.From, err)
 	}
 	if err != nil {
 		return g, err

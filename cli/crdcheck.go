@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"github.com/spf13/cobra"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/crdgen/compat"
-	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // checkFormats are the formats of crd check: of those of package report, the
@@ -81,7 +80,7 @@ func (o *crdCheckOptions) run(ctx context.Context, s streams, oldArg, newArg str
 // definition is a CRD and the document that it was read from.
 type definition struct {
 	*apiextensionsv1.CustomResourceDefinition
-	doc render.Document
+	doc yamlfile.Document
 }
 
 // readCRDs reads the definitions that an argument names. Other objects in a
@@ -93,7 +92,7 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 	}
 	var all []definition
 	for _, file := range files {
-		docs, err := render.Documents(file.name, file.data)
+		docs, err := yamlfile.Parse(file.name, file.data)
 		if err != nil {
 			return nil, err
 		}

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/render"
 )
@@ -137,7 +137,7 @@ func (o *deleteOptions) owners(s streams, names []string) ([]inventory.Owner, er
 		if err != nil {
 			return nil, err
 		}
-		for doc, ps := range render.Scan(shown, data) {
+		for doc, ps := range yamlfile.Objects(shown, data) {
 			if len(ps) == 0 {
 				var owner inventory.Owner
 				owner, ps = o.ownerOf(doc)
@@ -157,9 +157,9 @@ func (o *deleteOptions) owners(s streams, names []string) ([]inventory.Owner, er
 
 // ownerOf reads which graph a document is, or is the instance of, and nothing
 // else: what is wrong with it otherwise is no reason to keep what it made.
-func (o *deleteOptions) ownerOf(doc render.Document) (inventory.Owner, problem.List) {
+func (o *deleteOptions) ownerOf(doc yamlfile.Document) (inventory.Owner, problem.List) {
 	if !isResourceGraph(doc) {
-		in, ps := doc.Instance()
+		in, ps := render.InstanceOf(doc)
 		if ps.Failed() || in == nil {
 			return inventory.Owner{}, ps
 		}

@@ -8,15 +8,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"github.com/spf13/cobra"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/objectdiff"
-	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // diffFormats are the formats of diff.
@@ -167,7 +166,7 @@ func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 	var problems problem.List
 	first := map[objectdiff.Key]problem.Position{}
 	for _, file := range files {
-		docs, err := render.Documents(file.name, file.data)
+		docs, err := yamlfile.Parse(file.name, file.data)
 		if err != nil {
 			var ps problem.List
 			if !errors.As(err, &ps) {
@@ -202,7 +201,7 @@ func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 }
 
 // documentObjects reads the objects of one document.
-func documentObjects(doc render.Document, file string) ([]objectdiff.Object, error) {
+func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, error) {
 	gv, kind := doc.Text("apiVersion"), doc.Text("kind")
 	if gv == v1alpha1.GroupVersion.String() && kind == "ResourceGraph" {
 		rg := &v1alpha1.ResourceGraph{}
@@ -235,7 +234,7 @@ func documentObjects(doc render.Document, file string) ([]objectdiff.Object, err
 }
 
 // graphProblems places what is wrong with a graph where the graph begins.
-func graphProblems(doc render.Document, found []graph.Problem) problem.List {
+func graphProblems(doc yamlfile.Document, found []graph.Problem) problem.List {
 	var ps problem.List
 	for _, p := range found {
 		ps = append(ps, p.At(doc.PosOf(nil)))

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -69,7 +69,7 @@ type graphReader struct {
 }
 
 func (r *graphReader) read(file string, data []byte) {
-	for doc, ps := range render.Scan(file, data) {
+	for doc, ps := range yamlfile.Objects(file, data) {
 		switch {
 		case ps != nil:
 			r.sum.add(file, nil, ps)
@@ -80,7 +80,7 @@ func (r *graphReader) read(file string, data []byte) {
 				r.found = append(r.found, givenGraph{g, doc.PosOf(nil)})
 			}
 		default:
-			in, ps := doc.Instance()
+			in, ps := render.InstanceOf(doc)
 			r.inputs = append(r.inputs, input{file, in, ps})
 			if in == nil {
 				continue
@@ -94,7 +94,7 @@ func (r *graphReader) read(file string, data []byte) {
 	}
 }
 
-func isResourceGraph(doc render.Document) bool {
+func isResourceGraph(doc yamlfile.Document) bool {
 	group, _, _ := strings.Cut(doc.Text("apiVersion"), "/")
 	return group == v1alpha1.GroupVersion.Group && doc.Text("kind") == "ResourceGraph"
 }
@@ -134,7 +134,7 @@ func (r *graphReader) refuseDuplicates() {
 
 // readGraph reads a ResourceGraph and holds it to all rules that are known
 // without a cluster.
-func readGraph(doc render.Document, namespace string) (*v1alpha1.ResourceGraph, problem.List) {
+func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph, problem.List) {
 	if ps := doc.Check(); len(ps) > 0 {
 		return nil, ps
 	}
@@ -167,7 +167,7 @@ func readGraph(doc render.Document, namespace string) (*v1alpha1.ResourceGraph, 
 	return g, ps
 }
 
-func nameProblems(doc render.Document, g *v1alpha1.ResourceGraph) problem.List {
+func nameProblems(doc yamlfile.Document, g *v1alpha1.ResourceGraph) problem.List {
 	var ps problem.List
 	refuse := func(path string, wrong []string) {
 		for _, message := range wrong {
@@ -184,7 +184,7 @@ func nameProblems(doc render.Document, g *v1alpha1.ResourceGraph) problem.List {
 }
 
 // placed gives a problem of a graph its place in the document.
-func placed(doc render.Document, g *v1alpha1.ResourceGraph, p graph.Problem) problem.Problem {
+func placed(doc yamlfile.Document, g *v1alpha1.ResourceGraph, p graph.Problem) problem.Problem {
 	at := "spec.graph." + p.Field
 	if strings.HasPrefix(p.Field, "spec.") {
 		at = p.Field
@@ -197,7 +197,7 @@ func placed(doc render.Document, g *v1alpha1.ResourceGraph, p graph.Problem) pro
 }
 
 // violationProblem is what a policy found when the graph was rendered.
-func violationProblem(doc render.Document, v v1alpha1.Violation) problem.Problem {
+func violationProblem(doc yamlfile.Document, v v1alpha1.Violation) problem.Problem {
 	p := problem.Problem{Position: doc.PosOf(nil), Path: graph.NodePath(v.Node, v.Path), Rule: problem.RulePolicy, Message: v.Message}
 	switch v.Severity {
 	case v1alpha1.SeverityWarning:

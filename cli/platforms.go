@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue/ast"
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/render"
 )
@@ -276,7 +276,7 @@ func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := render.Documents(file, data)
+	docs, err := yamlfile.Parse(file, data)
 	if err != nil {
 		return nil, err
 	}

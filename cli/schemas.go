@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
@@ -97,7 +96,7 @@ func visitDefinitions(file string, visit func(content []byte) error) (int, error
 	if err != nil {
 		return 0, err
 	}
-	docs, err := render.Documents(filepath.ToSlash(file), data)
+	docs, err := yamlfile.Parse(filepath.ToSlash(file), data)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,9 @@ import (
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/format"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // condition is what a field in a module depends on: the condition that has to
@@ -51,7 +54,7 @@ func (d *diagnosis) conditionsIn(f *ast.File) {
 		var beside []string
 		for _, decl := range s.Elts {
 			if field, ok := decl.(*ast.Field); ok {
-				beside = append(beside, labelName(field.Label))
+				beside = append(beside, cuesyntax.LabelName(field.Label))
 			}
 		}
 		for _, decl := range s.Elts {
@@ -60,7 +63,7 @@ func (d *diagnosis) conditionsIn(f *ast.File) {
 				d.made(x, nil, beside)
 			case *ast.Field:
 				names := filter(namesIn(x.Value), func(n string) bool { return slices.Contains(beside, n) })
-				if name := labelName(x.Label); len(names) > 0 {
+				if name := cuesyntax.LabelName(x.Label); len(names) > 0 {
 					d.conditions[name] = append(d.conditions[name], condition{names: names, beside: beside})
 				}
 			}
@@ -80,7 +83,7 @@ func (d *diagnosis) made(c *ast.Comprehension, clauses []ast.Clause, beside []st
 		case *ast.Comprehension:
 			d.made(x, clauses, beside)
 		case *ast.Field:
-			name := labelName(x.Label)
+			name := cuesyntax.LabelName(x.Label)
 			if name == "" || slices.Contains(beside, name) {
 				continue
 			}
@@ -103,7 +106,7 @@ func namesIn(n ast.Node) (names []string) {
 		case *ast.Ident:
 			names = append(names, x.Name)
 		case *ast.SelectorExpr:
-			names = append(names, labelName(x.Sel))
+			names = append(names, cuesyntax.LabelName(x.Sel))
 		}
 		return true
 	}, nil)
@@ -160,7 +163,7 @@ func (d *diagnosis) blames(on []condition, typos map[string]string) bool {
 		suspects[meant] = true
 	}
 	for _, q := range d.problems {
-		if parts := splitPath(q.Path); len(parts) > 0 {
+		if parts := fieldpath.Split(q.Path); len(parts) > 0 {
 			suspects[parts[len(parts)-1]] = true
 		}
 	}

@@ -7,13 +7,15 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
 
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // decoder reads the output of a module, value by value, and gathers every
@@ -39,7 +41,7 @@ type decodedNode struct {
 
 func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...any) {
 	d.problems = append(d.problems, problem.Problem{
-		Position: ValuePos(v), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
+		Position: cuesyntax.ValuePosition(v), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -50,13 +52,13 @@ func (d *decoder) wrong(v cue.Value, path string, err error) {
 		d.unknown.open[placeKey(path)] = true
 		return
 	}
-	for _, e := range cueErrors(err) {
-		p := problem.Problem{Path: path, Rule: problem.RuleModule, Message: errMessage(e)}
+	for _, e := range cueerror.List(err) {
+		p := problem.Problem{Path: path, Rule: problem.RuleModule, Message: cueerror.Message(e)}
 		if path == "" {
-			p.Path = errPath(e)
+			p.Path = cueerror.Path(e)
 		}
 		for _, at := range append(cueerrors.Positions(e), v.Pos()) {
-			if p.Position = posOf(at); p.Position.File != "" {
+			if p.Position = cuesyntax.Position(at); p.Position.File != "" {
 				break
 			}
 		}
@@ -92,7 +94,7 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 		}
 		name := it.Selector().Unquoted()
 		if names != nil && !contains(names, name) {
-			d.problem(it.Value(), joinPath(path, name), problem.RuleUnknown, source.Hint(name, names), "unknown field")
+			d.problem(it.Value(), fieldpath.Join(path, name), problem.RuleUnknown, source.Hint(name, names), "unknown field")
 			continue
 		}
 		visit(name, it.Value())
@@ -202,10 +204,10 @@ func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
 func (d *decoder) object(v cue.Value, path string, late *lateFields) map[string]any {
 	m := map[string]any{}
 	d.fields(v, path, nil, func(name string, v cue.Value) {
-		m[name] = d.any(v, joinPath(path, name), late)
+		m[name] = d.any(v, fieldpath.Join(path, name), late)
 	})
 	if d.unknown != nil {
-		d.unknown.reference(path, joinPath(path, reference.FromKey))
+		d.unknown.reference(path, fieldpath.Join(path, reference.FromKey))
 	}
 	return m
 }
@@ -232,7 +234,7 @@ func (d *decoder) number(v cue.Value, path string) any {
 func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any) {
 	n := len(d.problems)
 	m := map[string]any{}
-	d.fields(v, path, names, func(name string, v cue.Value) { m[name] = d.any(v, joinPath(path, name), nil) })
+	d.fields(v, path, names, func(name string, v cue.Value) { m[name] = d.any(v, fieldpath.Join(path, name), nil) })
 	if len(d.problems) > n {
 		return
 	}

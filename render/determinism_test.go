@@ -1,7 +1,10 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // rendering is a module in the repository and the instances for it.
@@ -44,11 +48,14 @@ func graphs(t *testing.T, repo string, r rendering, change func(*testing.T, *yam
 	}
 	var all []string
 	renderer := &Renderer{}
-	for n, ps := range newYAMLFile("app.yaml", data).documents() {
-		if ps != nil {
-			t.Fatal(ps)
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var n yaml.Node
+		if err := dec.Decode(&n); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
 		}
-		for in, ps := range Instances("app.yaml", change(t, n)) {
+		for in, ps := range Instances("app.yaml", change(t, &n)) {
 			if ps.Failed() {
 				t.Fatal(ps)
 			}
@@ -100,10 +107,14 @@ func backwards(t *testing.T, n *yaml.Node) []byte {
 
 func asJSON(t *testing.T, n *yaml.Node) []byte {
 	t.Helper()
-	c := &converter{src: newYAMLFile("app.yaml", nil)}
-	b, err := cuecontext.New().BuildExpr(c.expr(n, "", 0)).MarshalJSON()
-	if err != nil || len(c.problems) > 0 {
-		t.Fatal(err, c.problems)
+	docs, err := yamlfile.Parse("app.yaml", unchanged(t, n))
+	if err != nil || len(docs) != 1 {
+		t.Fatal(docs, err)
+	}
+	e, _ := docs[0].Syntax()
+	b, err := cuecontext.New().BuildExpr(e).MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return b
 }

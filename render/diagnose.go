@@ -3,11 +3,14 @@ package render
 import (
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // diagnose says what is wrong with an instance: every mistake once, at the
@@ -33,7 +36,7 @@ func (b *built) diagnose(data *ast.StructLit, err error, evals ...evalFunc) prob
 		}
 	}
 	d := &diagnosis{built: b, data: data}
-	d.inCUEsWords(cueErrors(err))
+	d.inCUEsWords(cueerror.List(err))
 	return d.problems.Sorted()
 }
 
@@ -58,7 +61,7 @@ func (d *diagnosis) inCUEsWords(errs []cueerrors.Error) {
 		}
 	}
 	for path, errs := range byPath {
-		d.problems = append(d.problems, d.told(causes(errs)[0], path, valueAt(d.data, splitPath(path)), cue.Value{}))
+		d.problems = append(d.problems, d.told(cueerror.Causes(errs)[0], path, cuesyntax.ValueAt(d.data, fieldpath.Split(path)), cue.Value{}))
 	}
 }
 
@@ -106,7 +109,7 @@ func (d *diagnosis) value(p place, e ast.Expr) { d.wrong(p, cue.Value{}, e) }
 // wrong is like value, for a value whose schema may be known already.
 func (d *diagnosis) wrong(p place, schema cue.Value, e ast.Expr) {
 	if !schema.Exists() {
-		schema = d.at(p, anything())
+		schema = d.at(p, cuesyntax.Any())
 	}
 	if !schema.Exists() {
 		return // in a union whose branch isn't known
@@ -134,7 +137,7 @@ func (d *diagnosis) wrong(p place, schema cue.Value, e ast.Expr) {
 
 // constraint reports the first error of a value as a whole.
 func (d *diagnosis) constraint(v cue.Value, e ast.Expr, path string, schema cue.Value) {
-	errs := causes(cueErrors(v.Validate(cue.Concrete(true), cue.All())))
+	errs := cueerror.Causes(cueerror.List(v.Validate(cue.Concrete(true), cue.All())))
 	switch {
 	case len(errs) == 0:
 	case sound(v) && !definite(errs[0]):
@@ -154,7 +157,7 @@ func definite(e cueerrors.Error) bool {
 
 func (d *diagnosis) add(path, rule string, rulePos problem.Position, message, hint string) {
 	d.problems = append(d.problems, problem.Problem{
-		Position: placeIn(d.data, splitPath(path)), Path: path, Rule: rule,
+		Position: cuesyntax.PositionAt(d.data, fieldpath.Split(path)), Path: path, Rule: rule,
 		Message: message, Hint: hint, Related: rulePos,
 	})
 }
@@ -164,12 +167,12 @@ func (d *diagnosis) told(e cueerrors.Error, path string, value ast.Expr, schema 
 	if at := d.pathOf(e); len(at) > len(path) && at[:len(path)] == path {
 		path = at
 	}
-	p := problem.Problem{Position: placeIn(d.data, splitPath(path)), Path: path, Rule: problem.RuleConstraint, Related: d.ruleOf(e, schema)}
+	p := problem.Problem{Position: cuesyntax.PositionAt(d.data, fieldpath.Split(path)), Path: path, Rule: problem.RuleConstraint, Related: d.ruleOf(e, schema)}
 	p.Message, p.Rule = message(e, value)
 	if l, ok := value.(*ast.ListLit); ok && p.Message == notUnique {
 		if i := repeated(l); i > 0 {
-			p.Path += indexPath(i)
-			p.Position = placeIn(d.data, splitPath(p.Path))
+			p.Path += fieldpath.Index(i)
+			p.Position = cuesyntax.PositionAt(d.data, fieldpath.Split(p.Path))
 			p.Message = show(l.Elts[i]) + " is in the list already"
 		}
 	}

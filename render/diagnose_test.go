@@ -11,8 +11,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
@@ -22,7 +20,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
+
+const header = "apiVersion: example.org/v1\nkind: K\nmetadata: {name: a}\n"
 
 // corpus is the modules and instances of the scripts that specify `pequod
 // validate`, which hold every kind of schema and mistake that was thought of.
@@ -115,7 +117,7 @@ func oracle(in *Instance, p *Platform) error {
 		f := &ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: ast.NewBinExpr(token.AND, def, e)}}}
 		return b.ctx.BuildFile(f, cue.Scope(b.root)).Validate(cue.Concrete(true), cue.All())
 	}
-	if err := check(ast.NewIdent("#Input"), field(data, "spec").Value); err != nil {
+	if err := check(ast.NewIdent("#Input"), cuesyntax.Field(data, "spec").Value); err != nil {
 		return err
 	}
 	return check(ast.NewSel(ast.NewIdent("#Render"), "input"), data)

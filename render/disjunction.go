@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // alternatives gives the branches of a disjunction that are left of it, in the
@@ -63,18 +64,18 @@ func (d *diagnosis) choose(p place, s *ast.StructLit) branch {
 	}
 	if len(left) > 1 {
 		likely, certain := likeliest(left, s)
-		if !certain && !slices.ContainsFunc(fieldsOf(s), func(f *ast.Field) bool { return hasName(likely, labelName(f.Label)) }) {
+		if !certain && !slices.ContainsFunc(cuesyntax.Fields(s), func(f *ast.Field) bool { return hasName(likely, cuesyntax.LabelName(f.Label)) }) {
 			b.unclear = d.noBranch(p, s, union, left, "", nil)
 			return b
 		}
 		left = []cue.Value{likely}
 		with := slices.Clone(b.with)
 		for _, name := range required(likely) {
-			if field(structOf(with), name) == nil {
-				with = append(with, &ast.Field{Label: label(name, s.Pos()), Value: anything()})
+			if cuesyntax.Field(cuesyntax.Struct(with), name) == nil {
+				with = append(with, &ast.Field{Label: cuesyntax.Label(name, s.Pos()), Value: cuesyntax.Any()})
 			}
 		}
-		if len(alternatives(d.at(p, structOf(with)))) == 1 {
+		if len(alternatives(d.at(p, cuesyntax.Struct(with)))) == 1 {
 			b.with = with
 		}
 	}
@@ -92,7 +93,7 @@ func (d *diagnosis) byDiscriminator(p place, s *ast.StructLit, union cue.Value, 
 		if name == "" {
 			break
 		}
-		f := field(s, name)
+		f := cuesyntax.Field(s, name)
 		if f == nil {
 			likely, certain := likeliest(left, s)
 			if !certain {
@@ -101,12 +102,12 @@ func (d *diagnosis) byDiscriminator(p place, s *ast.StructLit, union cue.Value, 
 			}
 			left = []cue.Value{likely}
 			value := literalOf(alternatives(schemaOf(likely, name))[0])
-			b.with = append(b.with, &ast.Field{Label: label(name, s.Pos()), Value: value})
+			b.with = append(b.with, &ast.Field{Label: cuesyntax.Label(name, s.Pos()), Value: value})
 			continue
 		}
 		left = filter(left, func(v cue.Value) bool { return takes(v, f) })
 		if len(left) == 0 {
-			d.oneOf(union, values, 0, f.Value, joinPath(p.path, name))
+			d.oneOf(union, values, 0, f.Value, fieldpath.Join(p.path, name))
 			b.unclear = true
 			return b, nil
 		}
@@ -125,8 +126,8 @@ func (b *branch) apart(chosen cue.Value, all []cue.Value, s *ast.StructLit) {
 			}
 		}
 	}
-	for _, f := range fieldsOf(s) {
-		name := labelName(f.Label)
+	for _, f := range cuesyntax.Fields(s) {
+		name := cuesyntax.LabelName(f.Label)
 		if b.not == "" && hasName(chosen, name) && slices.ContainsFunc(all, func(v cue.Value) bool { return !hasName(v, name) }) {
 			b.not = "not allowed beside " + name
 		}
@@ -145,13 +146,13 @@ func (d *diagnosis) noBranch(p place, s *ast.StructLit, union cue.Value, branche
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	strange := filter(fieldsOf(s), func(f *ast.Field) bool { return !slices.Contains(known, labelName(f.Label)) })
+	strange := filter(cuesyntax.Fields(s), func(f *ast.Field) bool { return !slices.Contains(known, cuesyntax.LabelName(f.Label)) })
 	if len(strange) > 0 {
-		d.unknown(p, branch{}, branches[0], strange, typosOf(strange, fieldsOf(s), known), known)
+		d.unknown(p, branch{}, branches[0], strange, typosOf(strange, cuesyntax.Fields(s), known), known)
 		return true
 	}
 	if name != "" {
-		d.add(joinPath(p.path, name), problem.RuleRequired, d.rulePos(union), "missing", "one of "+strings.Join(literals(values), ", "))
+		d.add(fieldpath.Join(p.path, name), problem.RuleRequired, d.rulePos(union), "missing", "one of "+strings.Join(literals(values), ", "))
 		return true
 	}
 	var needs []string
@@ -170,7 +171,7 @@ func (d *diagnosis) noBranch(p place, s *ast.StructLit, union cue.Value, branche
 // same in all: one that the data has, else any. It gives all those values.
 func discriminator(branches []cue.Value, s *ast.StructLit) (found string, values []cue.Value) {
 	for _, name := range fieldNames(branches[0]) {
-		f := field(s, name)
+		f := cuesyntax.Field(s, name)
 		if found != "" && f == nil {
 			continue
 		}
@@ -200,7 +201,7 @@ func discriminator(branches []cue.Value, s *ast.StructLit) (found string, values
 
 // takes says whether a branch has the plain value that the data has in a field.
 func takes(b cue.Value, f *ast.Field) bool {
-	return slices.ContainsFunc(alternatives(schemaOf(b, labelName(f.Label))), func(l cue.Value) bool { return equals(l, f.Value) })
+	return slices.ContainsFunc(alternatives(schemaOf(b, cuesyntax.LabelName(f.Label))), func(l cue.Value) bool { return equals(l, f.Value) })
 }
 
 // required lists the fields of a schema that aren't optional.
@@ -225,8 +226,8 @@ func likeliest(branches []cue.Value, s *ast.StructLit) (best cue.Value, certain 
 	scores := make([]int, len(branches))
 	for i, b := range branches {
 		names := fieldNames(b)
-		for _, f := range fieldsOf(s) {
-			scores[i] += likeness(b, names, labelName(f.Label), f.Value)
+		for _, f := range cuesyntax.Fields(s) {
+			scores[i] += likeness(b, names, cuesyntax.LabelName(f.Label), f.Value)
 		}
 		scores[i] -= len(wanted(b))
 	}
@@ -257,7 +258,7 @@ func likeness(b cue.Value, names []string, name string, e ast.Expr) int {
 }
 
 func child(v cue.Value, f *ast.Field) cue.Value {
-	return v.LookupPath(cue.MakePath(cue.Str(labelName(f.Label))))
+	return v.LookupPath(cue.MakePath(cue.Str(cuesyntax.LabelName(f.Label))))
 }
 
 // schemaOf gives a field of a schema, optional or not.

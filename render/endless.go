@@ -3,10 +3,11 @@ package render
 import (
 	"slices"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // CUE v0.17.1 recurses without end over two forms: a bound that meets a struct
@@ -53,7 +54,7 @@ func (w *endlessWalk) enter(n ast.Node) bool {
 	switch x := n.(type) {
 	case *ast.UnaryExpr:
 		if isBoundOp(x.Op) && w.isInside(x.X) {
-			w.found = &endless{posOf(x.Pos()), "where a bound names the value that it stands in"}
+			w.found = &endless{cuesyntax.Position(x.Pos()), "where a bound names the value that it stands in"}
 		}
 	case *ast.BinaryExpr:
 		if x.Op == token.AND {
@@ -84,21 +85,21 @@ func (w *endlessWalk) fields(decls []ast.Decl) {
 	byName := map[string]conjuncts{}
 	for _, d := range decls {
 		if f, ok := d.(*ast.Field); ok {
-			if name := labelName(f.Label); name != "" {
+			if name := cuesyntax.LabelName(f.Label); name != "" {
 				byName[name] = byName[name].with(f.Value)
 			}
 		}
 	}
 	for _, d := range decls {
 		if f, ok := d.(*ast.Field); ok {
-			w.meeting(byName[labelName(f.Label)])
+			w.meeting(byName[cuesyntax.LabelName(f.Label)])
 		}
 	}
 }
 
 func (w *endlessWalk) meeting(c conjuncts) {
 	if w.found == nil && c.bound != nil && c.conditional {
-		w.found = &endless{posOf(c.bound.Pos()), "where a bound meets a struct whose fields hang on a condition"}
+		w.found = &endless{cuesyntax.Position(c.bound.Pos()), "where a bound meets a struct whose fields hang on a condition"}
 	}
 }
 

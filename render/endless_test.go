@@ -6,9 +6,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // TestEndless looks for the places where CUE v0.17.1 recurses without end. It

@@ -6,6 +6,7 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // Everything is evaluated from syntax, as a file in the module's scope. An
@@ -95,7 +96,7 @@ func withSchema(data *ast.StructLit, schema SchemaPath) *ast.StructLit {
 	for _, d := range data.Elts {
 		f := d.(*ast.Field)
 		value := f.Value
-		if labelName(f.Label) == "spec" {
+		if cuesyntax.LabelName(f.Label) == "spec" {
 			value = ast.NewBinExpr(token.AND, schema.expr(), value)
 		}
 		input.Elts = append(input.Elts, &ast.Field{Label: f.Label, Value: value})

@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue/ast"
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // Instance is one developer's object: its names, and its data as syntax that
@@ -29,11 +31,13 @@ type Instance struct {
 }
 
 // Pos is where the instance begins.
-func (in *Instance) Pos() problem.Position { return posOf(in.doc.Lbrace) }
+func (in *Instance) Pos() problem.Position { return cuesyntax.Position(in.doc.Lbrace) }
 
 // PosOf is where a field of the instance stands, or the innermost mapping on the
 // way to it. The path is written as in a [Problem].
-func (in *Instance) PosOf(path string) problem.Position { return placeIn(in.doc, splitPath(path)) }
+func (in *Instance) PosOf(path string) problem.Position {
+	return cuesyntax.PositionAt(in.doc, fieldpath.Split(path))
+}
 
 func (in *Instance) String() string {
 	if in.Namespace == "" {
@@ -51,63 +55,77 @@ func (in *Instance) Group() string {
 	return group
 }
 
-// Instances reads the instances of one YAML or JSON file, document by document;
-// a v1 List stands for its items. Each element is an instance and what is wrong
-// with it besides its spec; the instance is nil where even its kind is unknown. A document that isn't YAML ends
-// the sequence, since nothing after it can be trusted.
+// reservedKeys mark late references and generated values. Only modules may have
+// them, so that an instance can't read objects of the cluster.
+var reservedKeys = []string{reference.FromKey, reference.GenerateKey}
+
+// Instances reads the instances of a YAML or JSON file, document by document. A
+// v1 List yields its items. Each element is an instance and the problems of
+// everything but its spec; the instance is nil if its kind is not known. A
+// document that is not YAML ends the sequence, since everything after it may be
+// misread.
 func Instances(file string, data []byte) iter.Seq2[*Instance, problem.List] {
 	return func(yield func(*Instance, problem.List) bool) {
-		src := newYAMLFile(file, data)
-		for n, ps := range src.documents() {
+		for doc, ps := range yamlfile.Documents(file, data) {
 			if ps != nil {
 				yield(nil, ps)
 				return
 			}
-			if !document(src, n, yield) {
+			if !instancesOf(doc, yield) {
 				return
 			}
 		}
 	}
 }
 
-// document yields the instance of one document, or those of a List.
-func document(src *yamlFile, n *yaml.Node, yield func(*Instance, problem.List) bool) bool {
-	c := &converter{src: src, reserved: true}
-	e := c.expr(n, "", 0)
-	doc, ok := e.(*ast.StructLit)
-	if !ok && len(c.problems) == 0 {
-		c.problem(n, problem.RuleInstance, "", "", "not an object with apiVersion, kind and metadata")
+// InstanceOf reads one document as an instance. The instance is nil if its kind
+// is not known.
+func InstanceOf(doc yamlfile.Document) (in *Instance, ps problem.List) {
+	instancesOf(doc, func(i *Instance, found problem.List) bool {
+		in, ps = i, found
+		return false
+	})
+	return in, ps
+}
+
+// instancesOf yields the instance of a document, or those of a List.
+func instancesOf(doc yamlfile.Document, yield func(*Instance, problem.List) bool) bool {
+	const notAnObject = "not an object with apiVersion, kind and metadata"
+	e, ps := doc.Syntax(reservedKeys...)
+	object, ok := e.(*ast.StructLit)
+	if !ok && len(ps) == 0 {
+		ps = problem.List{{Position: doc.Start(), Rule: problem.RuleInstance, Message: notAnObject}}
 	}
-	if len(c.problems) > 0 {
-		return yield(nil, c.problems)
+	if len(ps) > 0 {
+		return yield(nil, ps)
 	}
-	if isList(doc) {
-		items, _ := field(doc, "items").Value.(*ast.ListLit)
-		for _, item := range items.Elts {
-			st, ok := item.(*ast.StructLit)
-			if !ok {
-				p := problem.Problem{Position: posOf(item.Pos()), Rule: problem.RuleInstance, Message: "not an object with apiVersion, kind and metadata"}
-				if !yield(nil, problem.List{p}) {
-					return false
-				}
-				continue
-			}
-			if !yield(newInstance(src.name, st)) {
+	if !isList(object) {
+		return yield(newInstance(doc.Name(), object))
+	}
+	items, _ := cuesyntax.Field(object, "items").Value.(*ast.ListLit)
+	for _, item := range items.Elts {
+		object, ok := item.(*ast.StructLit)
+		if !ok {
+			p := problem.Problem{Position: cuesyntax.Position(item.Pos()), Rule: problem.RuleInstance, Message: notAnObject}
+			if !yield(nil, problem.List{p}) {
 				return false
 			}
+			continue
 		}
-		return true
+		if !yield(newInstance(doc.Name(), object)) {
+			return false
+		}
 	}
-	return yield(newInstance(src.name, doc))
+	return true
 }
 
 func isList(doc *ast.StructLit) bool {
-	kind, apiVersion, items := field(doc, "kind"), field(doc, "apiVersion"), field(doc, "items")
+	kind, apiVersion, items := cuesyntax.Field(doc, "kind"), cuesyntax.Field(doc, "apiVersion"), cuesyntax.Field(doc, "items")
 	if kind == nil || apiVersion == nil || items == nil {
 		return false
 	}
-	k, _ := text(kind.Value)
-	v, _ := text(apiVersion.Value)
+	k, _ := cuesyntax.Text(kind.Value)
+	v, _ := cuesyntax.Text(apiVersion.Value)
 	_, ok := items.Value.(*ast.ListLit)
 	return k == "List" && v == "v1" && ok
 }
@@ -131,9 +149,9 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 	in.Kind = r.text(doc, "kind", true)
 	if meta := r.object(doc, "metadata"); meta != nil {
 		r.known(meta, "metadata", metadataFields)
-		in.Name = r.text(meta, "metadata.name", field(meta, "generateName") == nil)
-		if in.Name == "" && field(meta, "generateName") != nil {
-			r.problem(field(meta, "generateName").Label, problem.RuleInstance, "metadata.generateName",
+		in.Name = r.text(meta, "metadata.name", cuesyntax.Field(meta, "generateName") == nil)
+		if in.Name == "" && cuesyntax.Field(meta, "generateName") != nil {
+			r.problem(cuesyntax.Field(meta, "generateName").Label, problem.RuleInstance, "metadata.generateName",
 				"not supported: what is rendered needs a stable metadata.name")
 		}
 		in.Namespace = r.text(meta, "metadata.namespace", false)
@@ -143,11 +161,11 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 		r.check(doc, "graphNamespace", in.graphNamespace, validation.IsDNS1123Label)
 		r.check(meta, "metadata.name", in.Name, validation.IsDNS1123Subdomain)
 		r.check(meta, "metadata.namespace", in.Namespace, validation.IsDNS1123Label)
-	} else if field(doc, "metadata") == nil {
+	} else if cuesyntax.Field(doc, "metadata") == nil {
 		r.problem(doc, problem.RuleRequired, "metadata", "missing")
 	}
 	in.spec = &ast.StructLit{Lbrace: doc.Lbrace}
-	if f := field(doc, "spec"); f != nil {
+	if f := cuesyntax.Field(doc, "spec"); f != nil {
 		in.spec = f.Value
 	}
 	if in.APIVersion == "" || in.Kind == "" {
@@ -164,17 +182,17 @@ type reader struct {
 
 func (r *reader) problem(n ast.Node, rule, path, format string, args ...any) {
 	r.problems = append(r.problems, problem.Problem{
-		Position: posOf(n.Pos()), Path: path, Rule: rule, Message: fmt.Sprintf(format, args...),
+		Position: cuesyntax.Position(n.Pos()), Path: path, Rule: rule, Message: fmt.Sprintf(format, args...),
 	})
 }
 
 func (r *reader) known(s *ast.StructLit, path string, names []string) {
 	for _, d := range s.Elts {
-		name := fieldName(d)
+		name := cuesyntax.FieldName(d)
 		if slices.Contains(names, name) {
 			continue
 		}
-		r.problem(d.(*ast.Field).Label, problem.RuleUnknown, joinPath(path, name), "unknown field")
+		r.problem(d.(*ast.Field).Label, problem.RuleUnknown, fieldpath.Join(path, name), "unknown field")
 		r.problems[len(r.problems)-1].Hint = source.Hint(name, names)
 	}
 }
@@ -183,14 +201,14 @@ func (r *reader) known(s *ast.StructLit, path string, names []string) {
 func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
 func (r *reader) text(s *ast.StructLit, path string, required bool) string {
-	f := field(s, last(path))
+	f := cuesyntax.Field(s, last(path))
 	if f == nil {
 		if required {
 			r.problem(parentLabel(r.at, s), problem.RuleRequired, path, "missing")
 		}
 		return ""
 	}
-	v, ok := text(f.Value)
+	v, ok := cuesyntax.Text(f.Value)
 	switch {
 	case !ok:
 		r.problem(f.Value, problem.RuleType, path, "must be a string")
@@ -213,7 +231,7 @@ func parentLabel(doc ast.Node, s *ast.StructLit) ast.Node {
 }
 
 func (r *reader) object(s *ast.StructLit, path string) *ast.StructLit {
-	f := field(s, last(path))
+	f := cuesyntax.Field(s, last(path))
 	if f == nil {
 		return nil
 	}
@@ -226,7 +244,7 @@ func (r *reader) object(s *ast.StructLit, path string) *ast.StructLit {
 
 // strings gives a mapping whose values must all be strings.
 func (r *reader) strings(s *ast.StructLit, path string) *ast.StructLit {
-	if f := field(s, last(path)); f != nil {
+	if f := cuesyntax.Field(s, last(path)); f != nil {
 		if l, ok := f.Value.(*ast.BasicLit); ok && l.Value == "null" {
 			return nil
 		}
@@ -237,8 +255,8 @@ func (r *reader) strings(s *ast.StructLit, path string) *ast.StructLit {
 	}
 	for _, d := range o.Elts {
 		f := d.(*ast.Field)
-		if _, ok := text(f.Value); !ok {
-			r.problem(f.Value, problem.RuleType, joinPath(path, labelName(f.Label)), "must be a string")
+		if _, ok := cuesyntax.Text(f.Value); !ok {
+			r.problem(f.Value, problem.RuleType, fieldpath.Join(path, cuesyntax.LabelName(f.Label)), "must be a string")
 			r.problems[len(r.problems)-1].Hint = "quote it"
 		}
 	}
@@ -250,7 +268,7 @@ func (r *reader) check(meta *ast.StructLit, path, value string, valid func(strin
 		return
 	}
 	if msgs := valid(value); len(msgs) > 0 {
-		r.problem(field(meta, last(path)).Value, problem.RuleInstance, path, "%q: %s", value, nameRule(msgs))
+		r.problem(cuesyntax.Field(meta, last(path)).Value, problem.RuleInstance, path, "%q: %s", value, nameRule(msgs))
 	}
 }
 

@@ -3,9 +3,11 @@ package render
 import (
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // lateFields are the fields of one resource that its node's `from` fills in:
@@ -28,14 +30,14 @@ func (d *decoder) late(v cue.Value, path string) *lateFields {
 		base = "object"
 	}
 	l := &lateFields{exprs: map[string]string{}, used: map[string]bool{}}
-	d.fields(from, joinPath(path, "from"), nil, func(name string, v cue.Value) {
-		at := joinPath(joinPath(path, "from"), name)
+	d.fields(from, fieldpath.Join(path, "from"), nil, func(name string, v cue.Value) {
+		at := fieldpath.Join(fieldpath.Join(path, "from"), name)
 		p := cue.ParsePath(name)
 		if p.Err() != nil || name == "" {
 			d.problem(v, at, problem.RuleGraph, `write a path such as spec.roleARN or metadata.annotations."a.b/c"`, "%q is not a path", name)
 			return
 		}
-		full := joinShown(joinPath(path, base), showPath(p.Selectors()))
+		full := joinShown(fieldpath.Join(path, base), cuesyntax.PathString(p.Selectors()))
 		l.exprs[full] = d.text(v, at)
 		if d.unknown != nil {
 			d.unknown.reference(full, at)
@@ -74,7 +76,7 @@ func (l *lateFields) fill(d *decoder, v cue.Value, path string, object map[strin
 		if l.used[full] {
 			continue
 		}
-		parts := splitPath(strings.TrimPrefix(full, path))
+		parts := fieldpath.Split(strings.TrimPrefix(full, path))
 		if !setPath(object, parts, map[string]any{"$from": l.exprs[full]}) {
 			d.problem(v, full, problem.RuleGraph, "", "from: the resource has no such place")
 		}

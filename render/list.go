@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/source"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // items reports what is wrong with the items of a list where the schema takes
@@ -35,7 +36,7 @@ func (d *diagnosis) items(p place, schema, v cue.Value, l *ast.ListLit) {
 	}
 	before := make([]ast.Expr, fixed)
 	for i := range before {
-		before[i] = anything()
+		before[i] = cuesyntax.Any()
 	}
 	reported := len(d.problems)
 	unsure := failedUnion(v)

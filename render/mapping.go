@@ -5,6 +5,9 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // structure reports what is wrong with a mapping where the schema takes one; v is
@@ -16,15 +19,15 @@ func (d *diagnosis) structure(p place, v cue.Value, s *ast.StructLit) {
 		if b.unclear {
 			return
 		}
-		v = d.at(p, structOf(b.with, fieldsOf(s)...))
+		v = d.at(p, cuesyntax.Struct(b.with, cuesyntax.Fields(s)...))
 	}
 	m := d.part(p, v, b.with, s)
 	names := namesOf(m.empty, m.context, s)
-	typos := typosOf(m.strange, fieldsOf(s), names)
+	typos := typosOf(m.strange, cuesyntax.Fields(s), names)
 
 	beside := slices.Concat(b.with, m.right)
-	place := func(f *ast.Field) place { return p.field(beside, labelName(f.Label)) }
-	dependsOn := func(f *ast.Field) []condition { return d.dependencies(labelName(f.Label), m.empty) }
+	place := func(f *ast.Field) place { return p.field(beside, cuesyntax.LabelName(f.Label)) }
+	dependsOn := func(f *ast.Field) []condition { return d.dependencies(cuesyntax.LabelName(f.Label), m.empty) }
 	// Those that depend on others come last: what they depend on may be wrong.
 	for _, f := range m.wrong {
 		if len(dependsOn(f)) == 0 {
@@ -58,27 +61,27 @@ type parted struct {
 // part parts the fields of a mapping; v is what CUE makes of all of them, beside
 // others that choose a branch.
 func (d *diagnosis) part(p place, v cue.Value, with []*ast.Field, s *ast.StructLit) parted {
-	all := fieldsOf(s)
-	m := parted{empty: d.at(p, structOf(with))}
+	all := cuesyntax.Fields(s)
+	m := parted{empty: d.at(p, cuesyntax.Struct(with))}
 	m.strange = filter(all, func(f *ast.Field) bool { return !allows(m.empty, f) })
 	if len(m.strange) > 0 {
-		v = d.at(p, structOf(with, without(all, m.strange)...))
+		v = d.at(p, cuesyntax.Struct(with, without(all, m.strange)...))
 	}
 	for {
 		m.right, m.wrong, m.context = d.sift(p, v, with, without(all, m.strange))
 		// Fields that a condition makes are known only beside what fulfils it.
 		made := filter(m.strange, func(f *ast.Field) bool {
-			return allows(m.context, f) && !notAllowed(child(d.at(p, structOf(with, append(slices.Clone(m.right), f)...)), f))
+			return allows(m.context, f) && !notAllowed(child(d.at(p, cuesyntax.Struct(with, append(slices.Clone(m.right), f)...)), f))
 		})
 		if len(made) == 0 {
 			break
 		}
 		m.strange = without(m.strange, made)
-		v = d.at(p, structOf(with, without(all, m.strange)...))
+		v = d.at(p, cuesyntax.Struct(with, without(all, m.strange)...))
 	}
 	// Before a condition is decided, CUE takes any field.
 	if slices.ContainsFunc(m.wrong, func(f *ast.Field) bool { return !sound(child(m.context, f)) }) {
-		decided := d.at(p, structOf(with, m.right...))
+		decided := d.at(p, cuesyntax.Struct(with, m.right...))
 		late := filter(m.wrong, func(f *ast.Field) bool { return !sound(child(m.context, f)) && !allows(decided, f) })
 		if len(late) > 0 {
 			m.strange, m.wrong, m.context = append(m.strange, late...), without(m.wrong, late), decided
@@ -87,7 +90,7 @@ func (d *diagnosis) part(p place, v cue.Value, with []*ast.Field, s *ast.StructL
 	return m
 }
 
-func allows(v cue.Value, f *ast.Field) bool { return v.Allows(cue.Str(labelName(f.Label))) }
+func allows(v cue.Value, f *ast.Field) bool { return v.Allows(cue.Str(cuesyntax.LabelName(f.Label))) }
 
 // sift tells right fields from wrong ones; v is what CUE makes of all of them.
 // Fields that are right alone may be wrong together: the one is wrong at which
@@ -96,7 +99,7 @@ func (d *diagnosis) sift(p place, v cue.Value, with, fields []*ast.Field) (right
 	wrong = filter(fields, func(f *ast.Field) bool { return !sound(child(v, f)) })
 	if failedUnion(v) {
 		// CUE no longer says which field it was.
-		wrong = filter(fields, func(f *ast.Field) bool { return !sound(d.at(p, structOf(with, f))) })
+		wrong = filter(fields, func(f *ast.Field) bool { return !sound(d.at(p, cuesyntax.Struct(with, f))) })
 	} else if len(wrong) == 0 {
 		return fields, nil, v
 	}
@@ -104,9 +107,9 @@ func (d *diagnosis) sift(p place, v cue.Value, with, fields []*ast.Field) (right
 	beside := func(right, wrong []*ast.Field) cue.Value {
 		all := slices.Concat(with, right)
 		for _, f := range wrong {
-			all = append(all, &ast.Field{Label: f.Label, Value: anything()})
+			all = append(all, &ast.Field{Label: f.Label, Value: cuesyntax.Any()})
 		}
-		return d.at(p, structOf(all))
+		return d.at(p, cuesyntax.Struct(all))
 	}
 	context = beside(right, wrong)
 	// Some are right only as long as others are wrong.
@@ -121,7 +124,7 @@ func (d *diagnosis) sift(p place, v cue.Value, with, fields []*ast.Field) (right
 	}
 	wrong = without(wrong, doubtful)
 	for _, f := range doubtful {
-		next := d.at(p, structOf(with, append(slices.Clone(right), f)...))
+		next := d.at(p, cuesyntax.Struct(with, append(slices.Clone(right), f)...))
 		if sound(child(next, f)) && !failedUnion(next) {
 			right = append(right, f)
 		} else {
@@ -148,7 +151,7 @@ func (d *diagnosis) fits(schema cue.Value, e ast.Expr) bool {
 
 // notAllowed says whether a field is one that its struct doesn't have.
 func notAllowed(v cue.Value) bool {
-	for _, e := range cueErrors(v.Err()) {
+	for _, e := range cueerror.List(v.Err()) {
 		if format, _ := e.Msg(); format == "field not allowed" && len(e.Path()) <= len(v.Path().Selectors()) {
 			return true
 		}
@@ -169,8 +172,8 @@ func (d *diagnosis) incomplete(p place, v cue.Value, e ast.Expr) {
 			return
 		}
 		d.missing(p, v, x, nil)
-		for _, f := range fieldsOf(x) {
-			d.incomplete(p.field(fieldsOf(x), labelName(f.Label)), child(v, f), f.Value)
+		for _, f := range cuesyntax.Fields(x) {
+			d.incomplete(p.field(cuesyntax.Fields(x), cuesyntax.LabelName(f.Label)), child(v, f), f.Value)
 		}
 	case *ast.ListLit:
 		for i, item := range x.Elts {

@@ -3,11 +3,13 @@ package render
 import (
 	"slices"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // mend does to an instance what the API server does before anybody else reads
@@ -20,10 +22,10 @@ func mend(data *ast.StructLit, spec cue.Value) (*ast.StructLit, problem.List) {
 	for _, d := range data.Elts {
 		f := d.(*ast.Field)
 		value := f.Value
-		if labelName(f.Label) == "spec" && isNullLit(value) {
+		if cuesyntax.LabelName(f.Label) == "spec" && isNullLit(value) {
 			m.drop(value, "spec")
 			value = &ast.StructLit{Lbrace: value.Pos()}
-		} else if labelName(f.Label) == "spec" {
+		} else if cuesyntax.LabelName(f.Label) == "spec" {
 			value = m.value(value, []cue.Value{spec}, "spec")
 		}
 		whole.Elts = append(whole.Elts, &ast.Field{Label: f.Label, Value: value})
@@ -42,7 +44,7 @@ type mender struct {
 func (m *mender) drop(null ast.Expr, path string) {
 	m.changed = true
 	m.warnings = append(m.warnings, problem.Problem{
-		Position: posOf(null.Pos()), Path: path, Rule: problem.RuleNull, Severity: problem.Warning,
+		Position: cuesyntax.Position(null.Pos()), Path: path, Rule: problem.RuleNull, Severity: problem.Warning,
 		Message: "null is dropped, as the API server would", Hint: "leave the field out",
 	})
 }
@@ -59,9 +61,9 @@ func (m *mender) value(e ast.Expr, schemas []cue.Value, path string) ast.Expr {
 	switch x := e.(type) {
 	case *ast.StructLit:
 		s := &ast.StructLit{Lbrace: x.Lbrace}
-		for _, f := range fieldsOf(x) {
-			name := labelName(f.Label)
-			at := joinPath(path, name)
+		for _, f := range cuesyntax.Fields(x) {
+			name := cuesyntax.LabelName(f.Label)
+			at := fieldpath.Join(path, name)
 			subs := existing(all, func(v cue.Value) cue.Value { return fieldSchema(v, name) })
 			if isNullLit(f.Value) && len(subs) > 0 && !slices.ContainsFunc(subs, takesNull) {
 				m.drop(f.Value, at)
@@ -79,7 +81,7 @@ func (m *mender) value(e ast.Expr, schemas []cue.Value, path string) ast.Expr {
 				}
 				return v.LookupPath(cue.MakePath(cue.AnyIndex))
 			})
-			l.Elts = append(l.Elts, m.value(e, subs, path+indexPath(i)))
+			l.Elts = append(l.Elts, m.value(e, subs, path+fieldpath.Index(i)))
 		}
 		return l
 	case *ast.BasicLit:

@@ -7,20 +7,22 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/source"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // show writes a value of the instance the way a message can carry it.
 func show(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.BasicLit:
-		if s, ok := text(x); ok {
+		if s, ok := cuesyntax.Text(x); ok {
 			return clip(strconv.Quote(s))
 		}
 		return x.Value
@@ -123,7 +125,7 @@ func message(err cueerrors.Error, value ast.Expr) (text, rule string) {
 	case strings.Contains(format, "empty disjunction"):
 		return "fits none of the alternatives", problem.RuleConstraint
 	}
-	return errMessage(err), problem.RuleConstraint
+	return cueerror.Message(err), problem.RuleConstraint
 }
 
 func outOfBound(value, bound string) string {
@@ -161,7 +163,7 @@ func unsatisfied(value, validator string, e ast.Expr, cause error) string {
 	case *ast.ListLit:
 		has = len(x.Elts)
 	default:
-		if s, ok := text(e); ok {
+		if s, ok := cuesyntax.Text(e); ok {
 			has = len([]rune(s))
 		}
 	}
@@ -200,19 +202,4 @@ func orList(words []string) string {
 		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
 	}
 	return strings.Join(words, "")
-}
-
-// causes leaves out what CUE says beside the cause: the summary over a
-// disjunction, and conflicts where something else is wrong too.
-func causes(errs []cueerrors.Error) []cueerrors.Error {
-	for _, noise := range []string{"conflicting values", "empty disjunction"} {
-		rest := filter(errs, func(e cueerrors.Error) bool {
-			format, _ := e.Msg()
-			return !strings.Contains(format, noise)
-		})
-		if len(rest) > 0 {
-			errs = rest
-		}
-	}
-	return errs
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
@@ -17,7 +15,10 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // Source is where the files of a module are: a file system whose root is the
@@ -87,12 +88,12 @@ func Load(src Source) (*Module, error) {
 	}
 	b := m.build()
 	if err := b.root.Validate(); err != nil {
-		return nil, ModuleProblems(src.Ref, err)
+		return nil, cueerror.ProblemsIn(src.Ref, err)
 	}
 	for _, name := range []string{"#Input", "#Render", "#Policy"} {
 		// Not Err: a definition may be incomplete until it has its input.
 		if err := b.root.LookupPath(cue.ParsePath(name)).Validate(); err != nil && b.has(name[1:]) {
-			return nil, ModuleProblems(src.Ref, err)
+			return nil, cueerror.ProblemsIn(src.Ref, err)
 		}
 	}
 	m.spare.Store(b)
@@ -143,7 +144,7 @@ func errList(err cueerrors.Error) error {
 // commands, and data from outside CUE.
 func refused(inst *build.Instance) error {
 	problem := func(n ast.Node, message string) error {
-		return problem.List{{Position: posOf(n.Pos()), Rule: problem.RuleModule, Message: message}}
+		return problem.List{{Position: cuesyntax.Position(n.Pos()), Rule: problem.RuleModule, Message: message}}
 	}
 	for _, f := range inst.Files {
 		for imp := range f.ImportSpecs() {

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // missing reports fields that the schema wants and the instance lacks, unless a
@@ -25,7 +26,7 @@ func (d *diagnosis) missing(p place, context cue.Value, s *ast.StructLit, typos 
 	}
 	for it.Next() {
 		name, v := it.Selector().Unquoted(), it.Value()
-		if field(s, name) != nil || explained[name] || !lacks(it) || !sound(v) {
+		if cuesyntax.Field(s, name) != nil || explained[name] || !lacks(it) || !sound(v) {
 			continue
 		}
 		hint := ""
@@ -34,7 +35,7 @@ func (d *diagnosis) missing(p place, context cue.Value, s *ast.StructLit, typos 
 		} else if values := literals(alternatives(v)); len(values) > 1 {
 			hint = "one of " + strings.Join(values, ", ")
 		}
-		d.add(joinPath(p.path, name), problem.RuleRequired, d.rulePos(v), "missing", hint)
+		d.add(fieldpath.Join(p.path, name), problem.RuleRequired, d.rulePos(v), "missing", hint)
 	}
 }
 
@@ -65,12 +66,12 @@ func wanted(v cue.Value) []string {
 // typosOf gives for each unknown field the one that was probably meant.
 func typosOf(strange, given []*ast.Field, known []string) map[string]string {
 	free := slices.DeleteFunc(slices.Clone(known), func(k string) bool {
-		return slices.ContainsFunc(given, func(f *ast.Field) bool { return labelName(f.Label) == k })
+		return slices.ContainsFunc(given, func(f *ast.Field) bool { return cuesyntax.LabelName(f.Label) == k })
 	})
 	typos := map[string]string{}
 	for _, f := range strange {
-		if meant := source.Nearest(labelName(f.Label), free); meant != "" {
-			typos[labelName(f.Label)] = meant
+		if meant := source.Nearest(cuesyntax.LabelName(f.Label), free); meant != "" {
+			typos[cuesyntax.LabelName(f.Label)] = meant
 		}
 	}
 	return typos
@@ -80,8 +81,8 @@ func typosOf(strange, given []*ast.Field, known []string) map[string]string {
 func (d *diagnosis) unknown(p place, b branch, empty cue.Value, strange []*ast.Field, typos map[string]string, known []string) {
 	patterns := patternsOf(empty)
 	for _, f := range strange {
-		name := labelName(f.Label)
-		q := problem.Problem{Position: posOf(f.Label.Pos()), Path: joinPath(p.path, name), Rule: problem.RuleUnknown, Message: "unknown field"}
+		name := cuesyntax.LabelName(f.Label)
+		q := problem.Problem{Position: cuesyntax.Position(f.Label.Pos()), Path: fieldpath.Join(p.path, name), Rule: problem.RuleUnknown, Message: "unknown field"}
 		made := filter(d.dependencies(name, empty), func(c condition) bool { return c.text != "" })
 		switch {
 		case typos[name] != "":
@@ -89,7 +90,7 @@ func (d *diagnosis) unknown(p place, b branch, empty cue.Value, strange []*ast.F
 		case d.blames(made, typos):
 			continue // known, perhaps, once what is wrong there is right
 		case len(made) > 0:
-			q.Related = posOf(made[0].pos)
+			q.Related = cuesyntax.Position(made[0].pos)
 			q.Hint = "known only where " + made[0].text
 		case slices.Contains(b.others, name):
 			q.Message = b.not
@@ -108,7 +109,7 @@ func (d *diagnosis) unknown(p place, b branch, empty cue.Value, strange []*ast.F
 func namesOf(empty, context cue.Value, s *ast.StructLit) []string {
 	names := fieldNames(empty)
 	for _, name := range fieldNames(context) {
-		if field(s, name) == nil {
+		if cuesyntax.Field(s, name) == nil {
 			names = append(names, name)
 		}
 	}

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-
-	"github.com/pequod-io/pequod/internal/problem"
 
 	"cuelang.org/go/cue"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // Names that a node may have; object and dependsOn are those of modules that
@@ -42,7 +42,7 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	late := d.late(v, path)
 	has := func(name string) bool { return dn.value.LookupPath(cue.MakePath(cue.Str(name))).Exists() }
 	d.fields(v, path, nodeFields, func(name string, v cue.Value) {
-		at := joinPath(path, name)
+		at := fieldpath.Join(path, name)
 		if now, old := newNames[name]; old {
 			if has(now) {
 				d.problem(v, at, problem.RuleGraph, "", "given beside %s", now)
@@ -107,8 +107,8 @@ func (d *decoder) place(id, path string) problem.Position {
 			v, names = n.value, n.names
 		}
 	}
-	at := ValuePos(v)
-	for i, s := range splitPath(path) {
+	at := cuesyntax.ValuePosition(v)
+	for i, s := range fieldpath.Split(path) {
 		if old, ok := names[s]; ok && i == 0 {
 			s = old
 		}
@@ -120,41 +120,11 @@ func (d *decoder) place(id, path string) problem.Position {
 			break
 		}
 		v = next
-		if p := ValuePos(v); p.File != "" {
+		if p := cuesyntax.ValuePosition(v); p.File != "" {
 			at = p
 		}
 	}
 	return at
-}
-
-// splitPath takes apart what joinPath made.
-func splitPath(path string) []string {
-	var parts []string
-	for path != "" {
-		if path[0] == '.' {
-			path = path[1:]
-			continue
-		}
-		if path[0] == '[' {
-			if q, err := strconv.QuotedPrefix(path[1:]); err == nil {
-				s, _ := strconv.Unquote(q)
-				parts = append(parts, s)
-				path = strings.TrimPrefix(path[1+len(q):], "]")
-				continue
-			}
-			s, rest, _ := strings.Cut(path[1:], "]")
-			parts = append(parts, s)
-			path = rest
-			continue
-		}
-		i := strings.IndexAny(path, ".[")
-		if i < 0 {
-			i = len(path)
-		}
-		parts = append(parts, path[:i])
-		path = path[i:]
-	}
-	return parts
 }
 
 func newRaws() map[string]runtime.RawExtension { return map[string]runtime.RawExtension{} }

@@ -3,9 +3,9 @@ package render
 import (
 	"cuelang.org/go/cue"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // graph reads nodes, outputs and violations.
@@ -25,7 +25,7 @@ func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 			g.Nodes = d.nodeList(v)
 		case "outputs":
 			d.fields(v, "outputs", nil, func(name string, v cue.Value) {
-				path := joinPath("outputs", name)
+				path := fieldpath.Join("outputs", name)
 				value, err := raw(d.any(v, path, nil))
 				if err != nil {
 					d.problem(v, path, problem.RuleGraph, "", "%v", err)
@@ -59,7 +59,7 @@ func (d *decoder) nodeList(v cue.Value) []v1alpha1.Node {
 		return nodes
 	}
 	d.fields(v, "nodes", nil, func(name string, v cue.Value) {
-		nodes = append(nodes, d.node(v, joinPath("nodes", name), name))
+		nodes = append(nodes, d.node(v, fieldpath.Join("nodes", name), name))
 	})
 	return nodes
 }

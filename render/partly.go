@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // Partly says what is wrong with a graph of which only a part is known: with the
@@ -101,7 +101,7 @@ const keySep = "\x00"
 
 // placeKey writes a path so that the two names of a field are one.
 func placeKey(path string) string {
-	parts := splitPath(path)
+	parts := fieldpath.Split(path)
 	if len(parts) > 2 && parts[0] == "nodes" {
 		if now, old := newNames[parts[2]]; old {
 			parts[2] = now
@@ -117,6 +117,6 @@ func parentKey(key string) string {
 
 // nodeKey gives the key of the node that a path lies in.
 func nodeKey(path string) string {
-	parts := splitPath(path)
+	parts := fieldpath.Split(path)
 	return strings.Join(parts[:min(2, len(parts))], keySep)
 }

@@ -1,16 +1,15 @@
 package render
 
 import (
-	"strconv"
-
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // Place settles where an instance and its graph live: a namespaced instance in
@@ -53,62 +52,6 @@ func (in *Instance) GraphOf(namespace string) (graphNamespace, name string) {
 	return namespace, v1alpha1.GraphName(in.Group(), in.Kind, namespace, in.Name)
 }
 
-// valueAt gives the value at a path, or nil.
-func valueAt(e ast.Expr, parts []string) ast.Expr {
-	for _, part := range parts {
-		switch x := e.(type) {
-		case *ast.StructLit:
-			f := field(x, part)
-			if f == nil {
-				return nil
-			}
-			e = f.Value
-		case *ast.ListLit:
-			e = itemOf(x, part)
-		default:
-			return nil
-		}
-	}
-	return e
-}
-
-// placeIn gives the place of the value at a path, or of the label of the
-// innermost struct on the way to it.
-func placeIn(e ast.Expr, parts []string) problem.Position {
-	at := e.Pos()
-	for i, part := range parts {
-		switch x := e.(type) {
-		case *ast.StructLit:
-			f := field(x, part)
-			if f == nil {
-				return posOf(at)
-			}
-			e, at = f.Value, f.Label.Pos()
-		case *ast.ListLit:
-			n, err := strconv.Atoi(part)
-			if err != nil || n < 0 || n >= len(x.Elts) {
-				return posOf(at)
-			}
-			e, at = x.Elts[n], x.Elts[n].Pos()
-		default:
-			return posOf(at)
-		}
-		if i == len(parts)-1 {
-			return posOf(valuePos(e, at))
-		}
-	}
-	return posOf(at)
-}
-
-// valuePos is where a value is shown to begin: a scalar where it stands, a
-// struct or list at its label.
-func valuePos(e ast.Expr, label token.Pos) token.Pos {
-	if _, ok := e.(*ast.BasicLit); ok && e.Pos().IsValid() {
-		return e.Pos()
-	}
-	return label
-}
-
 // pathOf is the path of an error as the instance's author knows it.
 func (d *diagnosis) pathOf(err cueerrors.Error) string {
 	parts := err.Path()
@@ -118,16 +61,16 @@ func (d *diagnosis) pathOf(err cueerrors.Error) string {
 	var path string
 	var e ast.Expr = d.data
 	for _, part := range parts {
-		if l, ok := e.(*ast.ListLit); ok && isIndex(part) {
+		if l, ok := e.(*ast.ListLit); ok && fieldpath.IsIndex(part) {
 			path += "[" + part + "]"
-			e = itemOf(l, part)
+			e = cuesyntax.Item(l, part)
 			continue
 		}
-		part = unquoteLabel(part)
-		path = joinPath(path, part)
+		part = cuesyntax.UnquoteLabel(part)
+		path = fieldpath.Join(path, part)
 		s, _ := e.(*ast.StructLit)
-		if e = nil; field(s, part) != nil {
-			e = field(s, part).Value
+		if e = nil; cuesyntax.Field(s, part) != nil {
+			e = cuesyntax.Field(s, part).Value
 		}
 	}
 	return path
@@ -161,7 +104,7 @@ func (d *diagnosis) rulePos(schema cue.Value) problem.Position {
 
 // outside keeps positions in the instance itself from being shown as rules.
 func (d *diagnosis) outside(p token.Pos) problem.Position {
-	at := posOf(p)
+	at := cuesyntax.Position(p)
 	if at.File == d.data.Lbrace.Position().Filename {
 		return problem.Position{}
 	}

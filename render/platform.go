@@ -6,14 +6,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // Platform is a module together with what its generated kind is called and how
@@ -107,7 +108,7 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	input := b.root.LookupPath(cue.ParsePath("#Render.input"))
 	if !input.Allows(cue.Str("metadata")) {
 		return nil, problem.List{{
-			Position: posOf(input.Pos()), Path: "#Render.input", Rule: problem.RuleModule,
+			Position: cuesyntax.Position(input.Pos()), Path: "#Render.input", Rule: problem.RuleModule,
 			Message: "has no place for metadata", Hint: "add metadata: {name: string, namespace: string}",
 		}}
 	}
@@ -125,13 +126,13 @@ func (b *built) platform() (platformDef, error) {
 	}
 	it, err := v.Fields(cue.Optional(true))
 	if err != nil {
-		return def, moduleErrors(err)
+		return def, cueerror.Problems(err)
 	}
 	var ps problem.List
 	for it.Next() {
 		if name := it.Selector().Unquoted(); !contains(platformFields, name) {
 			ps = append(ps, problem.Problem{
-				Position: posOf(it.Value().Pos()), Path: "#Platform." + name, Rule: problem.RuleUnknown,
+				Position: cuesyntax.Position(it.Value().Pos()), Path: "#Platform." + name, Rule: problem.RuleUnknown,
 				Message: "unknown field", Hint: source.Hint(name, platformFields),
 			})
 		}
@@ -140,10 +141,10 @@ func (b *built) platform() (platformDef, error) {
 		return def, err
 	}
 	if err := v.Validate(cue.Concrete(true)); err != nil {
-		return def, moduleErrors(err)
+		return def, cueerror.Problems(err)
 	}
 	if err := v.Decode(&def); err != nil {
-		return def, moduleErrors(err)
+		return def, cueerror.Problems(err)
 	}
 	return def, nil
 }

@@ -3,12 +3,13 @@ package render
 import (
 	"fmt"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // Policy is a module whose #Policy sees every input and every rendered node,
@@ -36,21 +37,21 @@ type finding struct {
 var violationNames = []string{"path", "node", "message", "severity"}
 
 func (d *decoder) violation(v cue.Value, path string) (finding, bool) {
-	f := finding{pos: posOf(v.Pos())}
+	f := finding{pos: cuesyntax.Position(v.Pos())}
 	n := len(d.problems)
 	d.decodeInto(v, path, violationNames, &f.Violation)
 	if len(d.problems) > n {
 		return f, false
 	}
 	if f.Message == "" {
-		d.problem(v, joinPath(path, "message"), problem.RuleModule, "", "missing")
+		d.problem(v, fieldpath.Join(path, "message"), problem.RuleModule, "", "missing")
 	}
 	switch f.Severity {
 	case "":
 		f.Severity = v1alpha1.SeverityError
 	case v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo:
 	default:
-		d.problem(v, joinPath(path, "severity"), problem.RuleModule, "", "%q is not one of Error, Warning, Info", f.Severity)
+		d.problem(v, fieldpath.Join(path, "severity"), problem.RuleModule, "", "%q is not one of Error, Warning, Info", f.Severity)
 	}
 	return f, len(d.problems) == n
 }
@@ -74,7 +75,7 @@ func (r *Renderer) policy(p *Policy, rendered cue.Value, of *decoder) ([]finding
 		}
 		data["nodes"] = nodes
 	}
-	v := b.unify("#Policy", dataSyntax(data))
+	v := b.unify("#Policy", cuesyntax.Data(data))
 	if err := v.Validate(); err != nil {
 		d.wrong(v, "", err)
 	}

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue/build"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // recorder keeps what the CUE loader reads, since the loader itself doesn't for
@@ -90,8 +91,8 @@ func digestOf(files []sourceFile) string {
 // invalidUTF8 finds bytes that the CUE scanner lets pass.
 func invalidUTF8(files []sourceFile) error {
 	for _, f := range files {
-		if at, bad := newYAMLFile(f.shown, f.data).invalidUTF8(); bad {
-			return problem.List{{Position: posOf(at), Rule: problem.RuleModule, Message: "not UTF-8"}}
+		if at, bad := yamlfile.InvalidUTF8(f.shown, f.data); bad {
+			return problem.List{{Position: at, Rule: problem.RuleModule, Message: "not UTF-8"}}
 		}
 	}
 	return nil

@@ -1,12 +1,13 @@
 package render
 
 import (
-	"github.com/pequod-io/pequod/internal/problem"
 	"slices"
 
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // Options steer what a rendering allows.
@@ -92,12 +93,12 @@ func (in *Instance) data(p *Platform) *ast.StructLit {
 	meta := &ast.StructLit{Lbrace: at}
 	var from *ast.StructLit
 	metaPos := at
-	if f := field(in.doc, "metadata"); f != nil {
+	if f := cuesyntax.Field(in.doc, "metadata"); f != nil {
 		from, _ = f.Value.(*ast.StructLit)
 		metaPos = f.Label.Pos()
 	}
 	add := func(name string, value ast.Expr) {
-		meta.Elts = append(meta.Elts, &ast.Field{Label: label(name, value.Pos()), Value: value})
+		meta.Elts = append(meta.Elts, &ast.Field{Label: cuesyntax.Label(name, value.Pos()), Value: value})
 	}
 	if p.allowAnnotations && in.annotations != nil {
 		add("annotations", in.annotations)
@@ -106,18 +107,18 @@ func (in *Instance) data(p *Platform) *ast.StructLit {
 		add("labels", in.labels)
 	}
 	for _, name := range []string{"name", "namespace"} {
-		if f := field(from, name); f != nil {
+		if f := cuesyntax.Field(from, name); f != nil {
 			add(name, f.Value)
 			continue
 		}
-		add(name, stringLit(map[string]string{"name": "name", "namespace": in.Namespace}[name], metaPos))
+		add(name, cuesyntax.String(map[string]string{"name": "name", "namespace": in.Namespace}[name], metaPos))
 	}
 	specPos := at
-	if f := field(in.doc, "spec"); f != nil {
+	if f := cuesyntax.Field(in.doc, "spec"); f != nil {
 		specPos = f.Label.Pos()
 	}
 	return &ast.StructLit{Lbrace: at, Elts: []ast.Decl{
-		&ast.Field{Label: label("metadata", metaPos), Value: meta},
-		&ast.Field{Label: label("spec", specPos), Value: in.spec},
+		&ast.Field{Label: cuesyntax.Label("metadata", metaPos), Value: meta},
+		&ast.Field{Label: cuesyntax.Label("spec", specPos), Value: in.spec},
 	}}
 }

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue/ast"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // RoundTrip converts a sample to the stored version and back, or a sample of the
@@ -22,7 +24,7 @@ func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	if _, problems := b.input(data, p, version); problems.Failed() {
 		return problems.Sorted()
 	}
-	spec := field(data, "spec").Value
+	spec := cuesyntax.Field(data, "spec").Value
 	var problems problem.List
 	for _, v := range p.Versions {
 		switch {
@@ -56,10 +58,10 @@ func (b *built) trip(p *Platform, spec ast.Expr, in *Instance, there, back leg) 
 	value := start
 	for _, l := range []leg{there, back} {
 		from, to := l.ends(p)
-		value, problems = b.convert(l.version, l.conversion, p.Schema(from), dataSyntax(value))
+		value, problems = b.convert(l.version, l.conversion, p.Schema(from), cuesyntax.Data(value))
 		if len(problems) == 0 {
 			// What comes out has to be a spec of the version, and gets its defaults.
-			value, problems = b.settled(p.Schema(to), dataSyntax(value))
+			value, problems = b.settled(p.Schema(to), cuesyntax.Data(value))
 		}
 		for i := range problems {
 			problems[i].Message = fmt.Sprintf("conversion from %s to %s: %s", from, to, problems[i].Message)
@@ -98,7 +100,7 @@ func differences(a, b any, path string, report func(path string, a, b any)) {
 			names[name] = true
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			differences(member(x, name), member(y, name), joinPath(path, name), report)
+			differences(member(x, name), member(y, name), fieldpath.Join(path, name), report)
 		}
 		return
 	case []any:
@@ -107,7 +109,7 @@ func differences(a, b any, path string, report func(path string, a, b any)) {
 			break
 		}
 		for i := range x {
-			differences(x[i], y[i], path+indexPath(i), report)
+			differences(x[i], y[i], path+fieldpath.Index(i), report)
 		}
 		return
 	}

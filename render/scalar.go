@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // scalar reports a plain value that the schema doesn't take.
@@ -52,11 +52,11 @@ func (d *diagnosis) mistyped(schema cue.Value, want cue.Kind, e ast.Expr, path s
 		return
 	}
 	hint, wanted := "", kindWords(want)
-	s, isText := text(e)
+	s, isText := cuesyntax.Text(e)
 	switch {
 	case isInt(e) && want&cue.NumberKind == cue.FloatKind:
 		wanted, hint = strings.Replace(wanted, "a number", "a float", 1), "write "+written(e)+".0"
-	case isText && want&cue.NumberKind != 0 && number(s) != nil,
+	case isText && want&cue.NumberKind != 0 && cuesyntax.Number(s) != nil,
 		isText && want&cue.BoolKind != 0 && (s == "true" || s == "false"):
 		hint = "write it without quotes"
 	case !isText && want&cue.StringKind != 0 && isScalar(e):
@@ -75,7 +75,7 @@ func isInt(e ast.Expr) bool {
 func (d *diagnosis) oneOf(schema cue.Value, plain []cue.Value, kinds cue.Kind, e ast.Expr, path string) {
 	values := literals(plain)
 	hint := ""
-	if s, ok := text(e); ok {
+	if s, ok := cuesyntax.Text(e); ok {
 		var words []string
 		for _, l := range plain {
 			if w, err := l.String(); err == nil {
@@ -128,7 +128,7 @@ func literals(alts []cue.Value) []string {
 
 // equals says whether a plain value is the one that the data has.
 func equals(literal cue.Value, e ast.Expr) bool {
-	if s, ok := text(e); ok {
+	if s, ok := cuesyntax.Text(e); ok {
 		l, err := literal.String()
 		return err == nil && l == s
 	}

@@ -7,6 +7,10 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // place is a place in the instance: how to put another value there, beside
@@ -19,13 +23,13 @@ type place struct {
 
 // field is the place of a field beside its siblings.
 func (p place) field(siblings []*ast.Field, name string) place {
-	rest := slices.DeleteFunc(slices.Clone(siblings), func(s *ast.Field) bool { return labelName(s.Label) == name })
+	rest := slices.DeleteFunc(slices.Clone(siblings), func(s *ast.Field) bool { return cuesyntax.LabelName(s.Label) == name })
 	return place{
 		wrap: func(e ast.Expr) *ast.StructLit {
-			return p.wrap(structOf(rest, &ast.Field{Label: label(name, token.NoPos), Value: e}))
+			return p.wrap(cuesyntax.Struct(rest, &ast.Field{Label: cuesyntax.Label(name, token.NoPos), Value: e}))
 		},
 		sels: append(slices.Clone(p.sels), cue.Str(name)),
-		path: joinPath(p.path, name),
+		path: fieldpath.Join(p.path, name),
 	}
 }
 
@@ -36,7 +40,7 @@ func (p place) item(i int, before, after []ast.Expr) place {
 			return p.wrap(ast.NewList(slices.Concat(before, []ast.Expr{e}, after)...))
 		},
 		sels: append(slices.Clone(p.sels), cue.Index(len(before))),
-		path: p.path + indexPath(i),
+		path: p.path + fieldpath.Index(i),
 	}
 }
 
@@ -69,7 +73,7 @@ func (d *diagnosis) at(p place, e ast.Expr) cue.Value {
 // something in it, or stands for one (see at).
 func failedUnion(v cue.Value) bool {
 	depth := len(v.Path().Selectors())
-	for _, e := range cueErrors(v.Err()) {
+	for _, e := range cueerror.List(v.Err()) {
 		format, _ := e.Msg()
 		if (strings.Contains(format, "empty disjunction") || strings.HasPrefix(format, explicitError)) && len(e.Path()) <= depth {
 			return true
@@ -104,9 +108,6 @@ func sizeOf(n ast.Node) (size int) {
 	}, nil)
 	return size
 }
-
-// anything stands for a value that isn't given.
-func anything() ast.Expr { return ast.NewIdent("_") }
 
 // complete says whether a value is all that its schema wants, sound whether it
 // is right so far.

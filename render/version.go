@@ -2,12 +2,8 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/pequod-io/pequod/internal/problem"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -16,7 +12,10 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // SchemaPath is where a schema stands in a module, such as #Input or
@@ -72,12 +71,12 @@ func (b *built) versions() (all []v1alpha1.KindVersion, stored string, err error
 	}
 	it, err := v.Fields()
 	if err != nil {
-		return nil, "", moduleErrors(err)
+		return nil, "", cueerror.Problems(err)
 	}
 	var ps problem.List
 	problem := func(v cue.Value, path, hint, format string, args ...any) {
 		ps = append(ps, problem.Problem{
-			Position: posOf(v.Pos()), Path: strings.TrimSuffix("#Versions."+path, "."), Rule: problem.RuleModule, Hint: hint, Message: fmt.Sprintf(format, args...),
+			Position: cuesyntax.Position(v.Pos()), Path: strings.TrimSuffix("#Versions."+path, "."), Rule: problem.RuleModule, Hint: hint, Message: fmt.Sprintf(format, args...),
 		})
 	}
 	for it.Next() {
@@ -91,7 +90,7 @@ func (b *built) versions() (all []v1alpha1.KindVersion, stored string, err error
 		}
 		fields, err := v.Fields(cue.Optional(true))
 		if err != nil {
-			return nil, "", moduleErrors(err)
+			return nil, "", cueerror.Problems(err)
 		}
 		for fields.Next() {
 			if f := fields.Selector().Unquoted(); !slices.Contains(versionFields, f) {
@@ -100,7 +99,7 @@ func (b *built) versions() (all []v1alpha1.KindVersion, stored string, err error
 		}
 		var def versionDef
 		if err := v.Decode(&def); err != nil {
-			return nil, "", moduleErrors(err)
+			return nil, "", cueerror.Problems(err)
 		}
 		kv := v1alpha1.KindVersion{
 			Name: name, Served: def.Served == nil || *def.Served,
@@ -133,7 +132,7 @@ func (b *built) stated(schema SchemaPath) evalFunc {
 	return func(data *ast.StructLit) cue.Value {
 		input := withSchema(data, schema)
 		for _, d := range input.Elts {
-			if f := d.(*ast.Field); labelName(f.Label) == "metadata" {
+			if f := d.(*ast.Field); cuesyntax.LabelName(f.Label) == "metadata" {
 				rule := ast.NewSel(ast.NewIdent("#Render"), "input", "metadata")
 				f.Value = ast.NewBinExpr(token.AND, rule, f.Value)
 			}
@@ -145,15 +144,15 @@ func (b *built) stated(schema SchemaPath) evalFunc {
 // converted renders an instance of a version that isn't stored: its spec, with
 // the defaults of its version, becomes one of the stored version first.
 func (b *built) converted(data *ast.StructLit, p *Platform, version string) (cue.Value, problem.List) {
-	value, problems := b.convert(version, toStorage, p.Schema(version), field(data, "spec").Value)
+	value, problems := b.convert(version, toStorage, p.Schema(version), cuesyntax.Field(data, "spec").Value)
 	if len(problems) > 0 {
 		return cue.Value{}, problems
 	}
-	spec := dataSyntax(value)
+	spec := cuesyntax.Data(value)
 	now := &ast.StructLit{Lbrace: data.Lbrace}
 	for _, d := range data.Elts {
 		f := d.(*ast.Field)
-		if labelName(f.Label) == "spec" {
+		if cuesyntax.LabelName(f.Label) == "spec" {
 			f = &ast.Field{Label: f.Label, Value: spec}
 		}
 		now.Elts = append(now.Elts, f)
@@ -161,10 +160,10 @@ func (b *built) converted(data *ast.StructLit, p *Platform, version string) (cue
 	v := b.rendered(p.Schema(p.Version))(now)
 	if err := inputError(v); err != nil {
 		at := b.root.LookupPath(cue.ParsePath(string(versionPath(version, toStorage))))
-		e := causes(cueErrors(err))[0]
+		e := cueerror.Causes(cueerror.List(err))[0]
 		return v, problem.List{{
-			Position: posOf(at.Pos()), Path: errPath(e), Rule: problem.RuleModule,
-			Message: fmt.Sprintf("conversion from %s gives what %s refuses: %s", version, p.Version, errMessage(e)),
+			Position: cuesyntax.Position(at.Pos()), Path: cueerror.Path(e), Rule: problem.RuleModule,
+			Message: fmt.Sprintf("conversion from %s gives what %s refuses: %s", version, p.Version, cueerror.Message(e)),
 		}}
 	}
 	return v, nil
@@ -181,7 +180,7 @@ func (b *built) convert(version, conversion string, schema SchemaPath, spec ast.
 	v := b.in(ast.NewBinExpr(token.AND, path.expr(), ast.NewStruct("input", input)))
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
 	if !out.Exists() {
-		return nil, problem.List{{Position: posOf(v.Pos()), Path: string(path) + ".output", Rule: problem.RuleModule, Message: "missing"}}
+		return nil, problem.List{{Position: cuesyntax.Position(v.Pos()), Path: string(path) + ".output", Rule: problem.RuleModule, Message: "missing"}}
 	}
 	d := &decoder{}
 	value := d.any(out, string(path)+".output", nil)
@@ -193,31 +192,4 @@ func (b *built) settled(schema SchemaPath, spec ast.Expr) (any, problem.List) {
 	d := &decoder{}
 	value := d.any(b.in(ast.NewBinExpr(token.AND, schema.expr(), spec)), "spec", nil)
 	return value, d.problems.Sorted()
-}
-
-// dataSyntax writes a value of JSON's types as syntax.
-func dataSyntax(v any) ast.Expr {
-	switch x := v.(type) {
-	case map[string]any:
-		s := &ast.StructLit{}
-		for _, name := range slices.Sorted(maps.Keys(x)) {
-			s.Elts = append(s.Elts, &ast.Field{Label: label(name, token.NoPos), Value: dataSyntax(x[name])})
-		}
-		return s
-	case []any:
-		l := &ast.ListLit{}
-		for _, item := range x {
-			l.Elts = append(l.Elts, dataSyntax(item))
-		}
-		return l
-	case string:
-		return stringLit(x, token.NoPos)
-	case bool:
-		return boolLit(x, token.NoPos)
-	case int64:
-		return ast.NewLit(token.INT, strconv.FormatInt(x, 10))
-	case float64:
-		return number(strconv.FormatFloat(x, 'g', -1, 64))
-	}
-	return ast.NewNull()
 }

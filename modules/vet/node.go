@@ -4,15 +4,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
-	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
@@ -77,7 +76,7 @@ type node struct {
 
 func (n *node) problem(v cue.Value, base reference.Path, p kinds.Problem) {
 	n.tell(problem.Problem{
-		Position: render.ValuePos(v), Path: slices.Concat(n.path, base, p.Path).String(),
+		Position: cuesyntax.ValuePosition(v), Path: slices.Concat(n.path, base, p.Path).String(),
 		Message: p.Message, Hint: p.Hint, Rule: problem.RuleSchema,
 		Severity: map[kinds.Level]problem.Severity{
 			kinds.Error: problem.Error, kinds.Warning: problem.Warning, kinds.Note: problem.Note,

@@ -1,30 +1,35 @@
-package render
+package yamlfile
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// read gives the documents of a file as JSON, or what is wrong with it.
+// read returns the documents of a file as JSON, or the problems of the first bad
+// one.
 func read(data []byte) (docs []string, ps problem.List) {
-	for in, found := range Instances("app.yaml", data) {
-		if found.Failed() {
+	for e, found := range objects(data) {
+		if len(found) > 0 {
 			return nil, found
 		}
-		b, err := cuecontext.New().BuildExpr(in.doc).MarshalJSON()
+		b, err := cuecontext.New().BuildExpr(e).MarshalJSON()
 		if err != nil {
 			return nil, problem.List{{Message: err.Error()}}
 		}
@@ -33,7 +38,28 @@ func read(data []byte) (docs []string, ps problem.List) {
 	return docs, nil
 }
 
-// kubectlReads gives the objects that kubectl would send for a file.
+// objects yields the documents of a file as CUE syntax. A document that is not
+// an object is a problem.
+func objects(data []byte) iter.Seq2[*ast.StructLit, problem.List] {
+	return func(yield func(*ast.StructLit, problem.List) bool) {
+		for doc, ps := range Documents("app.yaml", data) {
+			if ps != nil {
+				yield(nil, ps)
+				return
+			}
+			e, ps := doc.Syntax()
+			object, ok := e.(*ast.StructLit)
+			if !ok && len(ps) == 0 {
+				ps = problem.List{{Position: doc.Start(), Message: "not an object"}}
+			}
+			if !yield(object, ps) {
+				return
+			}
+		}
+	}
+}
+
+// kubectlReads returns the objects that kubectl would send for a file.
 func kubectlReads(data []byte) (docs []string, err error) {
 	dec := k8syaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
 	for {
@@ -202,7 +228,7 @@ func TestYAMLPlaces(t *testing.T) {
 		"separator":    {header + "spec: {b: \"x\u2028y\", a: x}\n", "spec.a", "5:8"},
 		"alias":        {header + "spec:\n  b: &b {a: x}\n  c: *b\n", "spec.c.a", "5:13"},
 		"merge":        {header + "spec:\n  b: &b {a: x}\n  c: {<<: *b}\n", "spec.c.a", "5:13"},
-		"document":     {"a: 1\n---\n", "", ""},
+		"document":     {"a: 1\n---\n", "", "1:1"},
 		"second":       {"# c\n---\n---\n# d\n" + header + "spec:\n  a: x\n", "spec.a", "9:6"},
 		"list":         {header + "spec:\n  a:\n  - x\n  - b: z\n", "spec.a[1].b", "7:8"},
 		"block":        {header + "spec:\n  a: |\n    x\n", "spec.a", "5:6"},
@@ -213,14 +239,14 @@ func TestYAMLPlaces(t *testing.T) {
 		"quoted label": {header + "spec:\n  \"a.b\": {c: x}\n", `spec["a.b"].c`, "5:14"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for in, ps := range Instances("app.yaml", []byte(c.data)) {
+			for object, ps := range objects([]byte(c.data)) {
 				if ps.Failed() {
 					if c.want != "" {
 						t.Fatal(ps)
 					}
 					return
 				}
-				if got := strings.TrimPrefix(in.PosOf(c.path).String(), "app.yaml:"); got != c.want {
+				if got := strings.TrimPrefix(cuesyntax.PositionAt(object, fieldpath.Split(c.path)).String(), "app.yaml:"); got != c.want {
 					t.Errorf("%s is at %s, want %s", c.path, got, c.want)
 				}
 			}
@@ -240,7 +266,7 @@ func TestYAMLIsFast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			for _, ps := range Instances("app.yaml", []byte(data)) {
+			for _, ps := range objects([]byte(data)) {
 				if ps.Failed() {
 					t.Fatal(ps)
 				}

@@ -1,4 +1,4 @@
-package render
+package cueerror
 
 import (
 	"cmp"
@@ -7,21 +7,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// conflict is an error of CUE about two values, or types, that exclude each other.
+// conflict is an error of CUE about two values or types that exclude each other.
 type conflict struct {
-	values [2]string
-	pos    [2]problem.Position
+	// values are the two sides as CUE prints them.
+	values    [2]string
+	positions [2]problem.Position
 }
 
+// conflictOf returns the conflict that an error describes. CUE has no error
+// types, so the message format has to tell.
 func conflictOf(e cueerrors.Error) (conflict, bool) {
 	format, args := e.Msg()
 	at := e.InputPositions()
@@ -30,18 +33,19 @@ func conflictOf(e cueerrors.Error) (conflict, bool) {
 	}
 	var c conflict
 	for i := range c.values {
-		c.values[i], c.pos[i] = fmt.Sprint(args[i]), posOf(at[i])
+		c.values[i], c.positions[i] = fmt.Sprint(args[i]), cuesyntax.Position(at[i])
 	}
 	return c, true
 }
 
-// place is that of a value rather than that of a type, for its author can mend
-// it; of two values it is the first.
-func (c conflict) place() (problem.Position, bool) {
+// valuePosition returns the position of the side that is a plain value, since
+// the author can correct a value more likely than a type. If both sides are plain
+// values it returns the first position in the file.
+func (c conflict) valuePosition() (problem.Position, bool) {
 	var found []problem.Position
 	for i, v := range c.values {
-		if scalarText(v) && c.pos[i].File != "" {
-			found = append(found, c.pos[i])
+		if isScalar(v) && c.positions[i].File != "" {
+			found = append(found, c.positions[i])
 		}
 	}
 	if len(found) == 0 {
@@ -52,7 +56,8 @@ func (c conflict) place() (problem.Position, bool) {
 	}), true
 }
 
-func scalarText(text string) bool {
+// isScalar reports whether CUE source text is a plain value, such as "a" or -1.
+func isScalar(text string) bool {
 	e, err := parser.ParseExpr("value", text)
 	if u, ok := e.(*ast.UnaryExpr); ok && err == nil {
 		e = u.X
@@ -61,19 +66,20 @@ func scalarText(text string) bool {
 	return ok && err == nil
 }
 
-// choices makes one problem of what CUE says of a value that is none of those
-// allowed: a summary, and a conflict with each of them. It gives the others
-// back.
-func choices(errs []cueerrors.Error) (problem.List, []cueerrors.Error) {
+// enumerations finds values that are none of an enumeration's. For each CUE
+// reports a summary and a conflict with every allowed value, all with the same
+// path; enumerations makes one problem of them. It returns the other errors
+// unchanged.
+func enumerations(errs []cueerrors.Error) (problem.List, []cueerrors.Error) {
 	var ps problem.List
 	var rest []cueerrors.Error
 	for len(errs) > 0 {
-		path := errPath(errs[0])
+		path := Path(errs[0])
 		n := 1
-		for n < len(errs) && errPath(errs[n]) == path {
+		for n < len(errs) && Path(errs[n]) == path {
 			n++
 		}
-		if p, ok := choice(errs[:n]); ok {
+		if p, ok := enumeration(errs[:n]); ok {
 			p.Path = path
 			ps = append(ps, p)
 		} else {
@@ -84,9 +90,9 @@ func choices(errs []cueerrors.Error) (problem.List, []cueerrors.Error) {
 	return ps, rest
 }
 
-// choice is such a problem, if the errors of one path are about a value and all
-// that it may be.
-func choice(errs []cueerrors.Error) (problem.Problem, bool) {
+// enumeration returns one problem for the errors of one path, if all of them
+// compare the same plain value with plain values.
+func enumeration(errs []cueerrors.Error) (problem.Problem, bool) {
 	if format, _ := errs[0].Msg(); len(errs) < 3 || !strings.Contains(format, "errors in empty disjunction") {
 		return problem.Problem{}, false
 	}
@@ -95,10 +101,10 @@ func choice(errs []cueerrors.Error) (problem.Problem, bool) {
 	p := problem.Problem{Rule: problem.RuleModule}
 	for _, e := range errs[1:] {
 		c, ok := conflictOf(e)
-		if !ok || !scalarText(c.values[0]) || !scalarText(c.values[1]) || value != "" && c.values[1] != value {
+		if !ok || !isScalar(c.values[0]) || !isScalar(c.values[1]) || value != "" && c.values[1] != value {
 			return problem.Problem{}, false
 		}
-		value, p.Position = c.values[1], c.pos[1]
+		value, p.Position = c.values[1], c.positions[1]
 		allowed = append(allowed, c.values[0])
 		if name, err := strconv.Unquote(c.values[0]); err == nil {
 			names = append(names, name)

@@ -1,0 +1,159 @@
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+// Documents reads the documents of a file one by one and skips empty ones. It
+// only parses them; [Document.Check] reports values that parsers read
+// differently.
+//
+// A document that can't be parsed is yielded with its problems and ends the
+// sequence, since everything after it may be misread.
+func Documents(name string, data []byte) iter.Seq2[Document, problem.List] {
+	return func(yield func(Document, problem.List) bool) {
+		f := newFile(name, data)
+		for n, ps := range f.documents() {
+			if !yield(Document{f, n}, ps) {
+				return
+			}
+		}
+	}
+}
+
+// Objects is like [Documents], and yields the items of a v1 List one by one
+// instead of the List.
+func Objects(name string, data []byte) iter.Seq2[Document, problem.List] {
+	return func(yield func(Document, problem.List) bool) {
+		for doc, ps := range Documents(name, data) {
+			if ps != nil {
+				yield(doc, ps)
+				return
+			}
+			for _, item := range listItems(doc.node) {
+				if !yield(Document{doc.file, item}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Parse returns all documents of a file, each checked by [Document.Check]. Its
+// error is a [problem.List].
+func Parse(name string, data []byte) ([]Document, error) {
+	var docs []Document
+	for doc, ps := range Documents(name, data) {
+		if ps == nil {
+			ps = doc.Check()
+		}
+		if len(ps) > 0 {
+			return nil, ps
+		}
+		docs = append(docs, doc)
+	}
+	return docs, nil
+}
+
+// documents yields the root node of each document. It splits the file as kubectl
+// does, which looks for lines that begin with --- before it parses any YAML.
+// Text that kubectl would drop, or that ends a document only for the YAML
+// library, is a problem.
+func (f *file) documents() iter.Seq2[*yaml.Node, problem.List] {
+	return func(yield func(*yaml.Node, problem.List) bool) {
+		if ps := f.checkEncoding(); ps != nil {
+			yield(nil, ps)
+			return
+		}
+		if docs := f.json(); docs != nil {
+			for _, doc := range docs {
+				if !yield(doc, nil) {
+					return
+				}
+			}
+			return
+		}
+		if at, found := f.loneCarriageReturn(); found {
+			yield(nil, f.problem(at, "end lines with a line feed", "carriage return without a line feed"))
+			return
+		}
+		start, line := 0, 1
+		endOfFile := separator{len(f.lines) + 1, len(f.data), len(f.data)}
+		for _, sep := range append(f.separators, endOfFile) {
+			rest := f.data[min(sep.start+3, sep.end):sep.end]
+			text := bytes.TrimSpace(rest)
+			if len(text) > 0 && (text[0] != '#' || rest[0] == '#') || bytes.ContainsAny(rest, "\u0085\u2028\u2029") {
+				yield(nil, f.problem(f.pos(sep.line, 1), "begin the document on the next line", "text after ---"))
+				return
+			}
+			doc, ps := f.document(f.data[start:sep.start], line)
+			if ps != nil || doc != nil {
+				if !yield(doc, ps) || ps != nil {
+					return
+				}
+			}
+			start, line = sep.end, sep.line+1
+		}
+	}
+}
+
+// document parses a part of the file between two separators. The part begins at
+// the given line. document returns nil if the part has no content.
+func (f *file) document(data []byte, line int) (*yaml.Node, problem.List) {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("%")) {
+		return nil, f.problem(f.pos(line, 1), "leave it out", "YAML directives are not supported")
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, f.syntaxError(data, line, err)
+	}
+	switch err := dec.Decode(&second); {
+	case err == nil:
+		return nil, f.problem(f.pos(second.Line+line-1, second.Column), "separate documents with ---", "a second document")
+	case !errors.Is(err, io.EOF):
+		return nil, f.syntaxError(data, line, err)
+	}
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) && len(f.bareTags) == 0 {
+		return nil, nil
+	}
+	addLines(doc.Content[0], line-1)
+	return doc.Content[0], nil
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// addLines moves a node and all below it down, because the YAML library counts
+// lines from the start of the document and not of the file.
+func addLines(n *yaml.Node, lines int) {
+	if lines == 0 {
+		return
+	}
+	n.Line += lines
+	for _, c := range n.Content {
+		addLines(c, lines)
+	}
+}
+
+// listItems returns the items of a v1 List, or the node itself if it is none.
+func listItems(n *yaml.Node) []*yaml.Node {
+	d := Document{node: n}
+	if d.Text("apiVersion") != "v1" || d.Text("kind") != "List" {
+		return []*yaml.Node{n}
+	}
+	items := find(n, []string{"items"})
+	if items == n || items.Kind != yaml.SequenceNode {
+		return []*yaml.Node{n}
+	}
+	return items.Content
+}

@@ -1,0 +1,54 @@
+package yamlfile
+
+import (
+	"cuelang.org/go/cue/ast"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+)
+
+// merge is the merge key `<<` of a mapping, and the mapping's own keys.
+type merge struct {
+	// value is the value of the merge key, or nil if the mapping has none.
+	value *yaml.Node
+	// keys holds the mapping's own keys by name, and the merged ones once merged.
+	keys map[string]*yaml.Node
+	// before holds the names of keys that stand before the merge key.
+	before map[string]bool
+}
+
+// merge adds the fields of the merge key to a mapping. The mapping's own keys
+// win, then the earlier of several merged mappings. For kubectl an own key wins
+// only if it stands behind the merge key, so an own key before it is a problem.
+func (c *converter) merge(s *ast.StructLit, m merge, path string, depth int) {
+	var from []ast.Expr
+	switch e := c.value(m.value, path, depth+1).(type) {
+	case nil:
+		return
+	case *ast.StructLit:
+		from = []ast.Expr{e}
+	case *ast.ListLit:
+		from = e.Elts
+	}
+	for _, e := range from {
+		merged, ok := e.(*ast.StructLit)
+		if !ok {
+			from = nil
+			break
+		}
+		for _, d := range merged.Elts {
+			name := cuesyntax.FieldName(d)
+			if m.before[name] {
+				c.problem(m.value, problem.RuleYAML, path, "put << before the other keys", "<< brings key %s, which stands before it", name)
+			}
+			if m.keys[name] == nil {
+				m.keys[name] = m.value
+				s.Elts = append(s.Elts, d)
+			}
+		}
+	}
+	if from == nil {
+		c.problem(m.value, problem.RuleYAML, path, "", "<< takes a mapping or a list of mappings")
+	}
+}
