@@ -99,11 +99,10 @@ func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, erro
 		return g, err
 	}
 	for _, n := range r.Notes {
-		at := problem.Position{File: p.From}
-		if pos := n.Pos.Position(); pos.Filename != "" {
-			at = problem.Position{File: pos.Filename, Line: pos.Line, Column: pos.Column}
+		if n.Position.File == "" {
+			n.Position = problem.Position{File: p.From}
 		}
-		g.notes = append(g.notes, problem.Problem{Position: at, Path: n.Path, Message: n.Message, Rule: problem.RuleModule, Severity: problem.Note})
+		g.notes = append(g.notes, n)
 	}
 	g.key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
 	g.path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)

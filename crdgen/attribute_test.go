@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/schema/cel"
 )
 
 const attributedSchema = `
@@ -53,7 +53,7 @@ func TestAttributes(t *testing.T) {
 	}
 	var columns []string
 	for _, c := range result.CRD.Spec.Versions[0].AdditionalPrinterColumns {
-		columns = append(columns, strings.TrimSpace(c.Name+" "+c.Type+" "+c.JSONPath+" "+itoa(int64(c.Priority))+" "+c.Description))
+		columns = append(columns, strings.TrimSpace(c.Name+" "+c.Type+" "+c.JSONPath+" "+cel.Itoa(int64(c.Priority))+" "+c.Description))
 	}
 	wantColumns := []string{
 		"Replicas integer .status.replicas 0",

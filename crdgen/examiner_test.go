@@ -139,7 +139,7 @@ func (x *examiner) stop() {
 func cueOverflowed(dump string) bool {
 	_, stack, ok := strings.Cut(dump, "fatal error: stack overflow")
 	inner, _, _ := strings.Cut(stack, "frames elided")
-	return ok && strings.Contains(inner, "cuelang.org/go/internal/") && !strings.Contains(inner, "pequod/crdgen")
+	return ok && strings.Contains(inner, "cuelang.org/go/internal/") && !strings.Contains(inner, "github.com/pequod-io/pequod/")
 }
 
 // TestExaminerSurvives gives the examiner schemas that CUE can't evaluate, and
@@ -169,7 +169,7 @@ func TestExaminerSurvives(t *testing.T) {
 func TestCUEOverflowed(t *testing.T) {
 	const dump = "runtime: goroutine stack exceeds 67108864-byte limit\nfatal error: stack overflow\n\ngoroutine 7 [running]:\n"
 	const inCUE = "cuelang.org/go/internal/core/adt.(*Vertex).unify(0xc)\n"
-	const ours = "github.com/pequod-io/pequod/crdgen.(*reader).shape(0xc)\n"
+	const ours = "github.com/pequod-io/pequod/internal/schema/read.(*reader).shape(0xc)\n"
 	for text, want := range map[string]bool{
 		dump + inCUE + "...99 frames elided...\n" + ours:  true,
 		dump + inCUE + ours + "...99 frames elided...\n":  false,

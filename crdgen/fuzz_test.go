@@ -10,10 +10,11 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
-	"go.yaml.in/yaml/v3"
-
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/crdgen/compat"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/read"
+	"go.yaml.in/yaml/v3"
 )
 
 // FuzzParity makes a schema and documents of a small grammar and holds CUE's
@@ -111,7 +112,7 @@ const (
 // examine holds CUE against the CRD. It says when it enters a stage.
 func examine(names v1alpha1.Names, it specimen, enter func(stage)) (found finding) {
 	defer func() {
-		if r := recover(); r != nil && !fromCUE() {
+		if r := recover(); r != nil && !read.FromCUE() {
 			panic(r)
 		}
 	}()
@@ -178,7 +179,7 @@ func incompatibility(names v1alpha1.Names, it specimen, old *crdType, before ser
 
 // disagreement says how CUE's verdict on a document differs from that of the
 // CRD, which may let through what its notes admit.
-func disagreement(module cue.Value, s server, notes []Note, source string, doc []byte) string {
+func disagreement(module cue.Value, s server, notes problem.List, source string, doc []byte) string {
 	c := compare(module, s, doc)
 	switch {
 	case c.falselyRejected():
@@ -194,7 +195,7 @@ func disagreement(module cue.Value, s server, notes []Note, source string, doc [
 // admitsWithout says whether the notes admit that the CRD lets doc through: by a
 // note on the field of CUE's error, or on one that the error's field refers to.
 // Then the document is no longer let through without the fields that have notes.
-func admitsWithout(module cue.Value, s server, notes []Note, doc []byte, err error) bool {
+func admitsWithout(module cue.Value, s server, notes problem.List, doc []byte, err error) bool {
 	if _, ok := admits(notes, err); ok {
 		return true
 	}

@@ -1,40 +1,22 @@
 package crdgen
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
-	"slices"
-	"strings"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/token"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"github.com/pequod-io/pequod/internal/schema/read"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // Result is a generated CRD and what it leaves to rendering.
 type Result struct {
 	CRD *apiextensionsv1.CustomResourceDefinition
 	// Notes are in the order of their positions, without duplicates.
-	Notes []Note
-}
-
-// Note names something that CUE rejects and the CRD doesn't. It is enforced
-// when an instance is rendered.
-type Note struct {
-	// Pos is where the CUE schema says it; it may be invalid for values that
-	// have no source.
-	Pos token.Pos
-	// Path is the field of the instance, such as "spec.ports[].name" or
-	// "spec.env.*", where [] stands for any item and * for any key.
-	Path string
-	// Message is a sentence without its position, such as
-	// "list.UniqueItems() is enforced when rendering, not by the CRD".
-	Message string
+	Notes problem.List
 }
 
 // Options are what a CRD is made of besides its kind's #Input.
@@ -73,7 +55,7 @@ func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error
 		if k.Name != names.Version {
 			v = o.Inputs[k.Name]
 		}
-		in, err := readSpec(v)
+		in, err := read.Value(v, "#Input", "spec")
 		if err != nil && len(kinds) > 1 {
 			return nil, fmt.Errorf("version %s: %w", k.Name, err)
 		} else if err != nil {
@@ -113,13 +95,13 @@ func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error
 // version is one version of the kind.
 type version struct {
 	v1alpha1.KindVersion
-	spec, status *specShape
+	spec, status *read.Result
 	// refused are the rules that the API server doesn't take.
 	refused map[ruleKey]bool
 }
 
 // assemble writes the CRD without the rules that were refused.
-func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.CustomResourceDefinition, []Note, error) {
+func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.CustomResourceDefinition, problem.List, error) {
 	crd := newCRD(names)
 	var all noteList
 	for _, v := range versions {
@@ -127,9 +109,7 @@ func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.Custo
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, n := range written.notes.list {
-			all.put(n)
-		}
+		all.put(written.notes.list...)
 		crd.Spec.Versions = append(crd.Spec.Versions, newVersion(names, v.KindVersion, written))
 	}
 	return crd, all.sorted(), nil
@@ -149,132 +129,13 @@ func (v *version) write() (*written, error) {
 	out := &written{status: statusSchema()}
 	var err error
 	w := writer{notes: &out.notes, refused: v.refused, columns: &out.columns, err: &err}
-	for _, n := range v.spec.notes.list {
-		out.notes.put(n)
-	}
-	f := v.spec.field
-	out.spec = w.field(f, place{path: "spec", pos: f.pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
-	out.required = f.value == nil
+	out.notes.put(v.spec.Notes...)
+	f := v.spec.Field
+	out.spec = w.field(f, place{path: "spec", pos: f.Pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
+	out.required = f.Default == nil
 	if v.status != nil {
-		for _, n := range v.status.notes.list {
-			out.notes.put(n)
-		}
-		v.status.addTo(&out.status, w)
+		out.notes.put(v.status.Notes...)
+		w.addStatus(&out.status, v.status.Field)
 	}
 	return out, err
-}
-
-// specShape is what was read of an #Input or a #Status.
-type specShape struct {
-	field field
-	notes noteList
-}
-
-// readSpec reads an #Input.
-func readSpec(input cue.Value) (*specShape, error) {
-	out, err := read(input, "#Input", "spec")
-	if err == nil && input.Validate(cue.Concrete(true)) == nil {
-		out.field.value = defaultOf(input)
-	}
-	return out, err
-}
-
-// read reads the definition def as the field path.
-func read(v cue.Value, def, path string) (s *specShape, err error) {
-	defer func() {
-		// CUE v0.17.1 panics over some disjunctions and cycles.
-		if r := recover(); r != nil && fromCUE() {
-			s, err = nil, errors.Newf(v.Pos(), "%s: CUE can't evaluate it: %v", def, r)
-		} else if r != nil {
-			panic(r)
-		}
-	}()
-	return readDefinition(v, def, path)
-}
-
-// fromCUE says whether CUE's evaluator is panicking.
-func fromCUE() bool {
-	stack := string(debug.Stack())
-	_, panicking, _ := strings.Cut(stack, "panic(")
-	return strings.Contains(panicking, "cuelang.org/go/internal/")
-}
-
-func readDefinition(v cue.Value, def, path string) (*specShape, error) {
-	if !v.Exists() {
-		return nil, fmt.Errorf("%s: %w", def, v.Err())
-	}
-	invalid := v.Validate()
-	if len(errors.Positions(invalid)) > 0 {
-		return nil, fmt.Errorf("%s: %w", def, invalid)
-	}
-	r := &reader{at: v.Pos(), closed: v.IsClosedRecursively(), input: v}
-	s := r.shape(v, path, nil)
-	switch {
-	case r.err != nil:
-		// CUE reports some cycles without a position; the reader knows one.
-		return nil, r.err
-	case invalid != nil:
-		return nil, errors.Wrapf(invalid, v.Pos(), "%s", def)
-	}
-	for _, t := range s {
-		if t.kind != cue.StructKind {
-			return nil, errors.Newf(v.Pos(), "%s: is %v: want a struct", def, v.IncompleteKind())
-		}
-	}
-	if len(s) == 0 {
-		return nil, errors.Newf(v.Pos(), "%s: admits no value", def)
-	}
-	return &specShape{field: field{name: path, shape: s, description: description(v), pos: v.Pos()}, notes: r.notes}, nil
-}
-
-// description joins the doc comments of v.
-func description(v cue.Value) string {
-	var parts []string
-	seen := map[string]bool{}
-	for _, group := range v.Doc() {
-		text := strings.TrimSpace(group.Text())
-		if text != "" && !seen[text] {
-			seen[text] = true
-			parts = append(parts, text)
-		}
-	}
-	if len(parts) == 0 {
-		if d := cue.Dereference(v); d != v {
-			return description(d)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// noteList collects notes once each.
-type noteList struct {
-	list []Note
-	seen map[Note]bool
-}
-
-func (n *noteList) add(pos token.Pos, path, format string, args ...any) {
-	n.put(Note{Pos: pos, Path: path, Message: fmt.Sprintf(format, args...) + " is enforced when rendering, not by the CRD"})
-}
-
-func (n *noteList) put(note Note) {
-	if n.seen[note] {
-		return
-	}
-	if n.seen == nil {
-		n.seen = map[Note]bool{}
-	}
-	n.seen[note] = true
-	n.list = append(n.list, note)
-}
-
-// sorted is the notes by position, then by path.
-func (n *noteList) sorted() []Note {
-	slices.SortStableFunc(n.list, func(a, b Note) int {
-		return cmp.Or(
-			strings.Compare(a.Pos.Filename(), b.Pos.Filename()),
-			cmp.Compare(a.Pos.Offset(), b.Pos.Offset()),
-			strings.Compare(a.Path, b.Path),
-		)
-	})
-	return n.list
 }

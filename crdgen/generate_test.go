@@ -16,10 +16,11 @@ import (
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
 	"github.com/google/go-cmp/cmp"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/read"
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
-
-	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -110,7 +111,7 @@ func runForm(t *testing.T, source, docs []byte) []txtar.File {
 	}
 	var notes bytes.Buffer
 	for _, n := range result.Notes {
-		fmt.Fprintf(&notes, "%v: %s: %s\n", n.Pos, n.Path, n.Message)
+		fmt.Fprintf(&notes, "%v: %s: %s\n", n.Position, n.Path, n.Message)
 	}
 	return []txtar.File{
 		{Name: "want.yaml", Data: want},
@@ -123,6 +124,12 @@ func errorText(err error) string {
 	out := err.Error() + "\n"
 	for _, p := range errors.Positions(err) {
 		out += fmt.Sprintf("at %v\n", p)
+	}
+	var problems problem.List
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			out += fmt.Sprintf("at %v\n", p.Position)
+		}
 	}
 	return out
 }
@@ -325,7 +332,7 @@ func BenchmarkGenerate(b *testing.B) {
 			})
 		}
 		bench("read", func(input cue.Value) error {
-			in, err := readSpec(input)
+			in, err := read.Value(input, "#Input", "spec")
 			if err == nil {
 				_, err = (&version{spec: in}).write()
 			}

@@ -19,6 +19,7 @@ import (
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/token"
 	"github.com/google/go-cmp/cmp"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -288,7 +289,7 @@ func parityOf(t *testing.T, module, input cue.Value, docs []byte) (tally, []stri
 			t.Errorf("CUE accepts what the CRD rejects:\n%s\n%v", doc, c.crd)
 		case c.changed != "":
 			n.changed++
-			if slices.ContainsFunc(result.Notes, func(n Note) bool { return strings.HasPrefix(n.Message, "bytes") }) {
+			if slices.ContainsFunc(result.Notes, func(n problem.Problem) bool { return strings.HasPrefix(n.Message, "bytes") }) {
 				continue
 			}
 			t.Errorf("storing changes what is rendered:\n%s\n(-before +after)\n%s", doc, c.changed)
@@ -308,7 +309,7 @@ func parityOf(t *testing.T, module, input cue.Value, docs []byte) (tally, []stri
 
 // admits finds the note that says that the CRD lets err through: a note on the
 // field of one of its errors, on one around it or on one inside of it.
-func admits(notes []Note, err error) (Note, bool) {
+func admits(notes problem.List, err error) (problem.Problem, bool) {
 	for _, e := range errors.Errors(err) {
 		at := []string{"spec"}
 		for _, p := range e.Path() {
@@ -328,5 +329,5 @@ func admits(notes []Note, err error) (Note, bool) {
 			}
 		}
 	}
-	return Note{}, false
+	return problem.Problem{}, false
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/schema/cel"
+
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -13,7 +15,7 @@ func schemaField(i, n int) string {
 	if n == 1 {
 		return "spec.validation.openAPIV3Schema"
 	}
-	return "spec.versions[" + itoa(int64(i)) + "].schema.openAPIV3Schema"
+	return "spec.versions[" + cel.Itoa(int64(i)) + "].schema.openAPIV3Schema"
 }
 
 // contributed is how an API server's problem with all rules together begins, where
@@ -57,7 +59,7 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 	walk(schema, "", func(at string, p props) {
 		for i, r := range p.XValidations {
 			within := func(schema string) bool { return at == schema || strings.HasPrefix(at, schema+".") }
-			if all[at] || one[at+"["+itoa(int64(i))+"]"] || slices.ContainsFunc(defaults, within) {
+			if all[at] || one[at+"["+cel.Itoa(int64(i))+"]"] || slices.ContainsFunc(defaults, within) {
 				refused[ruleKey{at, r.Rule}] = true
 			}
 		}

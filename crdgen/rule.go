@@ -4,67 +4,43 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
-
-// rule is what a struct demands that is about several of its fields.
-type rule struct {
-	// text is a CEL expression in which selfMark stands for the struct.
-	text string
-	// message says the rule to who broke it.
-	message string
-	// field is the path of the field that is wrong where the rule is broken, as
-	// the API server writes it, or empty.
-	field string
-	// exact says that the rule rejects all that CUE rejects for its sake.
-	exact bool
-	// fields are the struct's fields that it reads.
-	fields []string
-	// defaulted says that it is exact only if defaults are in the schema.
-	defaulted bool
-	// notes are for where the rule can't be written.
-	notes []Note
-}
-
-// selfMark can't occur in CEL.
-const selfMark = "\x00"
-
-// on is the rule about v.
-func (r rule) on(v string) string { return strings.ReplaceAll(r.text, selfMark, v) }
-
-func (r rule) equal(s rule) bool { return r.text == s.text && r.exact == s.exact }
 
 // ruleKey names a rule by the schema that carries it and its text.
 type ruleKey struct{ schema, text string }
 
 // rule adds the predicate p about self to the schema out. It reports whether all
 // is said: p may not be exact, and the API server may have refused it before.
-func (w writer) rule(out *props, at place, p predicate, message string) bool {
+func (w writer) rule(out *props, at place, p cel.Predicate, message string) bool {
 	return w.ruleAt(out, at, "", p, message)
 }
 
 // ruleAt is rule with the path of the field to blame, from self.
-func (w writer) ruleAt(out *props, at place, field string, p predicate, message string) bool {
+func (w writer) ruleAt(out *props, at place, field string, p cel.Predicate, message string) bool {
 	written := false
-	if p.text != "" && !at.bare && !w.refused[ruleKey{at.schema, p.text}] {
+	if p.Text != "" && !at.bare && !w.refused[ruleKey{at.schema, p.Text}] {
 		written = true
-		r := apiextensionsv1.ValidationRule{Rule: p.text, Message: shorten(message), FieldPath: field}
+		r := apiextensionsv1.ValidationRule{Rule: p.Text, Message: shorten(message), FieldPath: field}
 		if !slices.ContainsFunc(out.XValidations, func(q apiextensionsv1.ValidationRule) bool { return q.Rule == r.Rule }) {
 			out.XValidations = append(out.XValidations, r)
 		}
 	}
-	return p.exact && (written || p.text == "")
+	return p.Exact && (written || p.Text == "")
 }
 
 // rules writes the rules of a struct.
-func (w writer) rules(out *props, o *object, at place) {
-	for _, r := range o.rules {
-		field := r.field
-		if len(o.fields) > maxBlamed {
+func (w writer) rules(out *props, o *shape.Object, at place) {
+	for _, r := range o.Rules {
+		field := r.Field
+		if len(o.Fields) > maxBlamed {
 			field = ""
 		}
-		if !w.ruleAt(out, at, field, predicate{text: r.on("self"), exact: r.exact && (!r.defaulted || at.defaults)}, r.message) {
-			for _, n := range r.notes {
+		if !w.ruleAt(out, at, field, cel.Predicate{Text: r.For("self"), Exact: r.Exact && (!r.Defaulted || at.defaults)}, r.Message) {
+			for _, n := range r.Notes {
 				w.notes.put(n)
 			}
 		}

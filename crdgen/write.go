@@ -1,12 +1,13 @@
 package crdgen
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
@@ -33,7 +34,7 @@ func (w writer) fail(err error) {
 // place is where a shape stands.
 type place struct {
 	path string
-	pos  token.Pos
+	pos  problem.Position
 	// defaults says whether defaults may be written: not inside of members of
 	// a choice, where they depend on which member is meant.
 	defaults bool
@@ -45,7 +46,7 @@ type place struct {
 	fields []string
 }
 
-func (p place) in(name string, pos token.Pos) place {
+func (p place) in(name string, pos problem.Position) place {
 	p.path += name
 	switch name {
 	case "[]":
@@ -56,35 +57,35 @@ func (p place) in(name string, pos token.Pos) place {
 		p.schema += ".properties[" + name[1:] + "]"
 		p.fields = append(slices.Clone(p.fields), name[1:])
 	}
-	if pos.IsValid() {
+	if pos.Line > 0 {
 		p.pos = pos
 	}
 	return p
 }
 
 // field writes a field with its description and default.
-func (w writer) field(f field, p place) props {
-	out := w.schema(f.shape, p)
-	out.Description = f.described(out)
+func (w writer) field(f shape.Field, p place) props {
+	out := w.schema(f.Shape, p)
+	out.Description = descriptionOf(f, out)
 	w.attributes(&out, f, p)
-	if p.defaults && f.value != nil {
-		out.Default = &apiextensionsv1.JSON{Raw: f.value}
+	if p.defaults && f.Default != nil {
+		out.Default = &apiextensionsv1.JSON{Raw: f.Default}
 	}
 	return out
 }
 
 // schema writes a shape with its type.
-func (w writer) schema(s shape, p place) props {
+func (w writer) schema(s shape.Shape, p place) props {
 	out := w.typed(s, p)
-	checks := checksOf(s)
+	checks := shape.ChecksOf(s)
 	if len(checks) == 0 {
 		return out
 	}
 	var texts []string
 	for _, c := range checks {
-		texts = append(texts, c.unsaid())
+		texts = append(texts, checkText(c))
 	}
-	if !w.rule(&out, p, holds(s, unchecked(s), "self"), "must satisfy "+strings.Join(texts, " and ")) {
+	if !w.rule(&out, p, cel.Holds(s, shape.WithoutChecks(s), "self"), "must satisfy "+strings.Join(texts, " and ")) {
 		for _, text := range texts {
 			w.notes.add(p.pos, p.path, "%s", text)
 		}
@@ -93,33 +94,33 @@ func (w writer) schema(s shape, p place) props {
 }
 
 // typed writes a shape but for its checks.
-func (w writer) typed(s shape, p place) props {
+func (w writer) typed(s shape.Shape, p place) props {
 	yes := true
-	s, nullable := withoutNull(s)
+	s, nullable := shape.WithoutNull(s)
 	out := props{Nullable: nullable}
-	switch kinds := kindsOf(s); kinds {
-	case cue.TopKind:
+	switch kinds := shape.KindsOf(s); kinds {
+	case shape.TopKind:
 		// The API server drops null from fields that aren't nullable.
 		return props{XPreserveUnknownFields: &yes, Nullable: true}
-	case cue.BottomKind:
+	case shape.BottomKind:
 		out.XPreserveUnknownFields = &yes
-		out.AllOf = excluding(jsonKinds, cue.BottomKind)
+		out.AllOf = excluding(jsonKinds, shape.BottomKind)
 		return out
-	case cue.ListKind:
+	case shape.ListKind:
 		w.list(&out, s, p)
 		return out
-	case cue.StructKind:
+	case shape.StructKind:
 		w.structs(&out, s, p)
 		return out
-	case cue.BoolKind:
+	case shape.BoolKind:
 		out.Type = "boolean"
-	case cue.IntKind:
+	case shape.IntKind:
 		out.Type = "integer"
-	case cue.NumberKind, cue.FloatKind:
+	case shape.NumberKind, shape.FloatKind:
 		out.Type = "number"
-	case cue.StringKind:
+	case shape.StringKind:
 		out.Type = "string"
-	case cue.IntKind | cue.StringKind:
+	case shape.IntKind | shape.StringKind:
 		out.XIntOrString = true
 	default:
 		w.mixed(&out, s, p)
@@ -129,13 +130,13 @@ func (w writer) typed(s shape, p place) props {
 	if len(unsaid) == 0 {
 		return out
 	}
-	declared := ofKinds(kindsOf(s) &^ (cue.ListKind | cue.StructKind))
+	declared := shape.OfKinds(shape.KindsOf(s) &^ (shape.ListKind | shape.StructKind))
 	if nullable {
-		s, declared = append(s, term{kind: cue.NullKind}), append(declared, term{kind: cue.NullKind})
+		s, declared = append(s, shape.Term{Kind: shape.NullKind}), append(declared, shape.Term{Kind: shape.NullKind})
 	}
-	q := unknown()
+	q := cel.Unknown()
 	if !p.bare {
-		q = holds(s, declared, "self")
+		q = cel.Holds(s, declared, "self")
 	}
 	if !w.rule(&out, p, q, "must satisfy "+strings.Join(unsaid, " and ")) {
 		for _, f := range unsaid {
@@ -147,8 +148,8 @@ func (w writer) typed(s shape, p place) props {
 
 // restOf is what a rule leaves to rendering of what a schema leaves out.
 func restOf(unsaid string) string {
-	if f, ok := formatOf(unsaid); ok {
-		return f.rest()
+	if f, ok := shape.FormatOf(unsaid); ok {
+		return cel.FormatRest(f)
 	}
 	if strings.HasPrefix(unsaid, "math.MultipleOf(") {
 		return unsaid + " beyond 1e9 and in more digits than a float has"
@@ -156,22 +157,10 @@ func restOf(unsaid string) string {
 	return unsaid
 }
 
-// withoutNull splits null off.
-func withoutNull(s shape) (shape, bool) {
-	rest := slices.DeleteFunc(slices.Clone(s), func(t term) bool { return t.kind == cue.NullKind })
-	return rest, len(rest) < len(s)
-}
-
-// kindsOf is the union of the terms' kinds; TopKind only for anything.
-func kindsOf(s shape) cue.Kind {
-	var kinds cue.Kind
-	for _, t := range s {
-		kinds |= t.kind
+// unsaid is what the note says where a check can't be written.
+func checkText(c shape.Check) string {
+	if len(c.Text) > maxMessage {
+		return shorten(c.Text)
 	}
-	return kinds
-}
-
-// isMixed says whether kinds are of more than one JSON type.
-func isMixed(kinds cue.Kind) bool {
-	return bits.OnesCount16(uint16(kinds&^cue.NumberKind)) > 1 || kinds&cue.NumberKind != 0 && kinds&^cue.NumberKind != 0
+	return c.Text
 }

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue"
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
@@ -15,53 +17,53 @@ import (
 // mapValues is what the values of o, written as a map, have in common. It reports
 // false where o has more to say than a map has place for: defaults, attributes,
 // rules, or fields of another type.
-func (o *object) mapValues() (shape, bool) {
-	if o.values == nil || o.open || o.unread || len(o.rules) > 0 || !isAccessible(o.values) {
+func mapValues(o *shape.Object) (shape.Shape, bool) {
+	if o.Values == nil || o.Open || o.Unlisted || len(o.Rules) > 0 || !cel.IsAccessible(o.Values) {
 		return nil, false
 	}
-	sum := o.values
-	for _, f := range o.fields {
-		at, ok := celField("", f.name)
-		if !ok || at != "."+f.name || f.value != nil || f.attributes != nil || f.conditional || f.filled || !f.required && !f.optional || isNullable(f.shape) {
+	sum := o.Values
+	for _, f := range o.Fields {
+		at, ok := cel.Field("", f.Name)
+		if !ok || at != "."+f.Name || f.Default != nil || f.Attributes != nil || f.Guarded || f.GuardFills || !f.Required && !f.Optional || shape.IsNullable(f.Shape) {
 			return nil, false
 		}
-		sum = either(sum, f.shape)
+		sum = shape.Union(sum, f.Shape)
 	}
-	kinds := kindsOf(sum)
-	for _, f := range o.fields {
-		alike := f.shape.equal(o.values) && sum.equal(o.values)
-		scalar := kinds&(cue.ListKind|cue.StructKind) == 0 && (len(f.shape) == 0 || kindsOf(f.shape) == kinds)
-		if !alike && !scalar && kinds != cue.IntKind|cue.StringKind {
+	kinds := shape.KindsOf(sum)
+	for _, f := range o.Fields {
+		alike := f.Shape.Equal(o.Values) && sum.Equal(o.Values)
+		scalar := kinds&(shape.ListKind|shape.StructKind) == 0 && (len(f.Shape) == 0 || shape.KindsOf(f.Shape) == kinds)
+		if !alike && !scalar && kinds != shape.IntKind|shape.StringKind {
 			return nil, false
 		}
 	}
-	return sum, isAccessible(sum) && !isNullable(sum)
+	return sum, cel.IsAccessible(sum) && !shape.IsNullable(sum)
 }
 
 // asMap writes o as a map.
-func (w writer) asMap(out *props, o *object, sum shape, p place) {
+func (w writer) asMap(out *props, o *shape.Object, sum shape.Shape, p place) {
 	out.Type = "object"
 	schema := w.schema(sum, p.in(".*", p.pos))
 	out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &schema}
-	out.MinProperties, out.MaxProperties = o.min, o.max
+	out.MinProperties, out.MaxProperties = o.Min, o.Max
 	var names []string
-	for _, f := range o.fields {
-		names = append(names, "key == "+celString(f.name))
-		if f.required {
-			out.Required = append(out.Required, f.name)
+	for _, f := range o.Fields {
+		names = append(names, "key == "+cel.String(f.Name))
+		if f.Required {
+			out.Required = append(out.Required, f.Name)
 		}
 		// An index, not a selector: of what a map's selector yields, an API server
 		// doesn't know how large it can be.
-		q := implies(celString(f.name)+" in self", holds(f.shape, sum, "self["+celString(f.name)+"]"))
-		if !w.ruleAt(out, p, fieldPath([]string{f.name}), q, f.name+" must be what the schema says of it") {
-			w.notes.add(f.pos, p.path+"."+f.name, "what the field holds")
+		q := cel.Implies(cel.String(f.Name)+" in self", cel.Holds(f.Shape, sum, "self["+cel.String(f.Name)+"]"))
+		if !w.ruleAt(out, p, cel.FieldPath([]string{f.Name}), q, f.Name+" must be what the schema says of it") {
+			w.notes.add(f.Pos, p.path+"."+f.Name, "what the field holds")
 		}
 	}
-	others := &object{values: sum, patterns: o.patterns, keysClosed: o.keysClosed}
-	all := append(others.keys("self", "key"), holds(o.values, sum, "self[key]"))
-	q := allOf(all...)
-	if q.text != "" {
-		q.text = "self.all(key, " + join(append(names, q.text), " || ") + ")"
+	others := &shape.Object{Values: sum, Patterns: o.Patterns, KeysClosed: o.KeysClosed}
+	all := append(cel.HoldsKeys(others, "self", "key"), cel.Holds(o.Values, sum, "self[key]"))
+	q := cel.AllOf(all...)
+	if q.Text != "" {
+		q.Text = "self.all(key, " + cel.Join(append(names, q.Text), " || ") + ")"
 	}
 	if !w.rule(out, p, q, "each other field must be what the schema says") {
 		w.notes.add(p.pos, p.path+".*", "what the fields that the schema doesn't name hold")
@@ -70,14 +72,14 @@ func (w writer) asMap(out *props, o *object, sum shape, p place) {
 
 // described is the description of f, with those of the fields that a map has no
 // place for.
-func (f field) described(out props) string {
-	if out.AdditionalProperties == nil || len(f.shape) != 1 || f.shape[0].kind != cue.StructKind {
-		return f.description
+func descriptionOf(f shape.Field, out props) string {
+	if out.AdditionalProperties == nil || len(f.Shape) != 1 || f.Shape[0].Kind != shape.StructKind {
+		return f.Description
 	}
-	parts := []string{f.description}
-	for _, g := range f.shape[0].object.fields {
-		if g.description != "" {
-			parts = append(parts, g.name+": "+g.description)
+	parts := []string{f.Description}
+	for _, g := range f.Shape[0].Object.Fields {
+		if g.Description != "" {
+			parts = append(parts, g.Name+": "+g.Description)
 		}
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")

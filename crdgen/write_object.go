@@ -5,18 +5,20 @@ import (
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func isEmpty(p props) bool { return reflect.DeepEqual(p, props{}) }
 
 // structs writes structs.
-func (w writer) structs(out *props, s shape, p place) {
+func (w writer) structs(out *props, s shape.Shape, p place) {
 	if len(s) == 1 {
-		o := s[0].object
-		if sum, ok := o.mapValues(); ok && len(o.fields) > 0 && !p.bare {
+		o := s[0].Object
+		if sum, ok := mapValues(o); ok && len(o.Fields) > 0 && !p.bare {
 			w.asMap(out, o, sum, p)
 			return
 		}
@@ -27,89 +29,89 @@ func (w writer) structs(out *props, s shape, p place) {
 }
 
 // object writes one struct.
-func (w writer) object(out *props, o *object, p place) {
+func (w writer) object(out *props, o *shape.Object, p place) {
 	out.Type = "object"
-	filled := o.unread
-	for _, f := range o.fields {
+	filled := o.Unlisted
+	for _, f := range o.Fields {
 		if out.Properties == nil {
 			out.Properties = map[string]props{}
 		}
-		out.Properties[f.name] = w.field(f, p.in("."+f.name, f.pos))
-		if f.required {
-			out.Required = append(out.Required, f.name)
+		out.Properties[f.Name] = w.field(f, p.in("."+f.Name, f.Pos))
+		if f.Required {
+			out.Required = append(out.Required, f.Name)
 		}
-		filled = filled || !f.required && !f.optional || f.filled || f.conditional
+		filled = filled || !f.Required && !f.Optional || f.GuardFills || f.Guarded
 	}
 	w.others(out, o, p)
-	out.MaxProperties = o.max
+	out.MaxProperties = o.Max
 	switch {
-	case o.min == nil:
+	case o.Min == nil:
 	case filled:
 		// The fields that rendering fills in count, too.
 		least := *o
-		least.max = nil
-		if !w.rule(out, p, least.holdsCount(o, "self"), "must have at least "+itoa(*o.min)+" fields") {
-			w.notes.add(p.pos, p.path, "struct.MinFields(%d)", *o.min)
+		least.Max = nil
+		if !w.rule(out, p, cel.HoldsCount(&least, o, "self"), "must have at least "+cel.Itoa(*o.Min)+" fields") {
+			w.notes.add(p.pos, p.path, "struct.MinFields(%d)", *o.Min)
 		}
 	default:
-		out.MinProperties = o.min
+		out.MinProperties = o.Min
 	}
 	w.rules(out, o, p)
 }
 
 // others writes what o says about fields that it doesn't list.
-func (w writer) others(out *props, o *object, p place) {
+func (w writer) others(out *props, o *shape.Object, p place) {
 	yes := true
 	switch {
-	case o.values == nil:
-		if o.open {
+	case o.Values == nil:
+		if o.Open {
 			out.XPreserveUnknownFields = &yes
 		}
-	case o.values.equal(anything()):
+	case o.Values.Equal(shape.Any()):
 		out.XPreserveUnknownFields = &yes
-	case len(o.fields) > 0 || o.open:
+	case len(o.Fields) > 0 || o.Open:
 		out.XPreserveUnknownFields = &yes
 		w.notes.add(p.pos, p.path+".*", "what the fields that the schema doesn't name hold")
 	default:
-		schema := w.schema(o.values, p.in(".*", token.NoPos))
+		schema := w.schema(o.Values, p.in(".*", problem.Position{}))
 		out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &schema}
 		w.keys(out, o, p)
 		return
 	}
-	for _, k := range o.patterns {
-		w.notes.add(k.pos, p.path+".*", "the constraint on fields that match %s", k.text)
+	for _, k := range o.Patterns {
+		w.notes.add(k.Pos, p.path+".*", "the constraint on fields that match %s", k.Text)
 	}
 }
 
 // keys writes what a map demands of its keys.
-func (w writer) keys(out *props, o *object, p place) {
-	if len(o.patterns) == 0 {
+func (w writer) keys(out *props, o *shape.Object, p place) {
+	if len(o.Patterns) == 0 {
 		return
 	}
-	q := unknown()
-	if isAccessible(o.values) {
-		q = allOf(o.keys("self", "key")...)
-		if q.text != "" {
-			q.text = "self.all(key, " + q.text + ")"
+	q := cel.Unknown()
+	if cel.IsAccessible(o.Values) {
+		q = cel.AllOf(cel.HoldsKeys(o, "self", "key")...)
+		if q.Text != "" {
+			q.Text = "self.all(key, " + q.Text + ")"
 		}
 	}
 	var texts []string
-	for _, k := range o.patterns {
-		texts = append(texts, k.text)
+	for _, k := range o.Patterns {
+		texts = append(texts, k.Text)
 	}
 	if w.rule(out, p, q, keysMessage(o, texts)) {
 		return
 	}
-	for _, k := range o.patterns {
-		w.notes.add(k.pos, p.path+".*", "that the key matches %s", k.text)
+	for _, k := range o.Patterns {
+		w.notes.add(k.Pos, p.path+".*", "that the key matches %s", k.Text)
 	}
-	if len(o.patterns) > 1 {
-		w.notes.add(o.patterns[0].pos, p.path+".*", "which key takes which value")
+	if len(o.Patterns) > 1 {
+		w.notes.add(o.Patterns[0].Pos, p.path+".*", "which key takes which value")
 	}
 }
 
-func keysMessage(o *object, texts []string) string {
-	if o.keysClosed && len(texts) == 1 {
+func keysMessage(o *shape.Object, texts []string) string {
+	if o.KeysClosed && len(texts) == 1 {
 		return "each name must be " + texts[0]
 	}
 	return "each field must be what the schema says for names like " + strings.Join(texts, " and ")
@@ -118,14 +120,14 @@ func keysMessage(o *object, texts []string) string {
 // choice writes a choice between structs: all of their fields, and under anyOf
 // what tells the members apart. A member is never told by the presence of a
 // literal, which CUE fills in.
-func (w writer) choice(out *props, s shape, p place) {
+func (w writer) choice(out *props, s shape.Shape, p place) {
 	p.defaults = false
-	sum, alike := sumOf(s)
+	sum, alike := shape.ObjectEnvelope(s)
 	w.object(out, sum, p)
 	exact := alike && len(out.Properties) > 0
 	var members []props
 	for _, t := range s {
-		m, ok := w.member(t.object, sum)
+		m, ok := w.member(t.Object, sum)
 		exact = exact && ok
 		members = append(members, m)
 	}
@@ -134,88 +136,43 @@ func (w writer) choice(out *props, s shape, p place) {
 		exact, members = false, nil
 	}
 	out.AnyOf = members
-	declared := shape{{kind: cue.StructKind, object: sum}}
+	declared := shape.Shape{{Kind: shape.StructKind, Object: sum}}
 	if !exact && !p.bare {
-		var of []predicate
+		var of []cel.Predicate
 		for _, t := range s {
-			of = append(of, t.holds(declared, declared, "self"))
+			of = append(of, cel.HoldsTerm(t, declared, declared, "self"))
 		}
-		exact = w.rule(out, p, anyOf(of...), "must be "+outlines(s))
+		exact = w.rule(out, p, cel.AnyOf(of...), "must be "+outlines(s))
 	}
 	switch {
 	case !exact:
 		w.notes.add(p.pos, p.path, "the choice between %d structs", len(s))
-	case slices.ContainsFunc(s, func(t term) bool { return t.object.apart }):
-	case !areExclusive(s) && (p.bare || !w.rule(out, p, oneAlone(s, declared, "self"), "must be like one alone of "+outlines(s))):
+	case slices.ContainsFunc(s, func(t shape.Term) bool { return t.Object.Separate }):
+	case !shape.AreExclusive(s) && (p.bare || !w.rule(out, p, cel.ExactlyOne(s, declared, "self"), "must be like one alone of "+outlines(s))):
 		w.notes.add(p.pos, p.path, "that one of %d structs alone is meant", len(s))
 	}
 }
 
-// sumOf is an object with the fields of all the members, each as wide as the
-// widest. It reports whether the members agree on the fields that they don't
-// list.
-func sumOf(s shape) (*object, bool) {
-	sum := &object{}
-	alike := true
-	first := s[0].object
-	for _, t := range s {
-		o := t.object
-		sum.open = sum.open || o.open
-		sum.values = merge(sum.values, o.values)
-		alike = alike && len(o.rules) == 0 && len(o.patterns) == 0 && o.open == first.open && o.values.equal(first.values) && o.min == nil && o.max == nil
-		for _, f := range o.fields {
-			if i, found := slices.BinarySearchFunc(sum.fields, f.name, byName); !found {
-				sum.fields = slices.Insert(sum.fields, i, field{name: f.name, required: true, optional: true, pos: f.pos})
-			}
-		}
-	}
-	for i := range sum.fields {
-		g := &sum.fields[i]
-		for _, t := range s {
-			f := t.object.lookup(g.name)
-			switch {
-			case f != nil:
-				g.shape = merge(g.shape, f.shape)
-				g.required = g.required && f.required
-				g.optional = g.optional && (f.optional || f.required)
-				if g.description == "" {
-					g.description = f.description
-				}
-				if g.attributes == nil {
-					g.attributes = f.attributes
-				}
-				continue
-			case t.object.open:
-				g.shape = anything()
-			default:
-				g.shape = merge(g.shape, t.object.values)
-			}
-			g.required = false
-		}
-	}
-	return sum, alike
-}
-
 // member is what distinguishes o among the members of sum. It reports whether
 // that is all of what o says.
-func (w writer) member(o, sum *object) (props, bool) {
+func (w writer) member(o, sum *shape.Object) (props, bool) {
 	var out props
-	exact := len(o.rules) == 0 && len(o.patterns) == 0
-	for _, g := range sum.fields {
-		f := o.lookup(g.name)
+	exact := len(o.Rules) == 0 && len(o.Patterns) == 0
+	for _, g := range sum.Fields {
+		f := o.Lookup(g.Name)
 		if f == nil {
-			if !o.open && o.values == nil {
-				conjoin(&out, props{Not: &props{Required: []string{g.name}}})
+			if !o.Open && o.Values == nil {
+				conjoin(&out, props{Not: &props{Required: []string{g.Name}}})
 			}
 			continue
 		}
-		if f.required && !g.required {
-			out.Required = append(out.Required, f.name)
+		if f.Required && !g.Required {
+			out.Required = append(out.Required, f.Name)
 		}
-		if f.shape.equal(g.shape) {
+		if f.Shape.Equal(g.Shape) {
 			continue
 		}
-		inner, ok := w.narrowed(f.shape, g.shape)
+		inner, ok := w.narrowed(f.Shape, g.Shape)
 		exact = exact && ok
 		if isEmpty(inner) {
 			continue
@@ -223,38 +180,66 @@ func (w writer) member(o, sum *object) (props, bool) {
 		if out.Properties == nil {
 			out.Properties = map[string]props{}
 		}
-		out.Properties[g.name] = inner
+		out.Properties[g.Name] = inner
 	}
 	return out, exact
 }
 
 // narrowed is what s says beyond sum, without a type: there can be none inside
 // of anyOf. It reports whether that is all.
-func (w writer) narrowed(s, sum shape) (props, bool) {
+func (w writer) narrowed(s, sum shape.Shape) (props, bool) {
 	var out props
-	rest, nullable := withoutNull(s)
-	all, sumNullable := withoutNull(sum)
-	kinds, sumKinds := kindsOf(rest), kindsOf(all)
-	if kinds&(cue.ListKind|cue.StructKind) != 0 || kinds == cue.BottomKind || kinds&cue.TopKind == cue.TopKind {
+	rest, nullable := shape.WithoutNull(s)
+	all, sumNullable := shape.WithoutNull(sum)
+	kinds, sumKinds := shape.KindsOf(rest), shape.KindsOf(all)
+	if kinds&(shape.ListKind|shape.StructKind) != 0 || kinds == shape.BottomKind || kinds&shape.TopKind == shape.TopKind {
 		return out, false
 	}
-	if sumKinds&cue.TopKind == cue.TopKind {
+	if sumKinds&shape.TopKind == shape.TopKind {
 		sumKinds = jsonKinds
 	}
 	others := excluding(sumKinds, kinds)
-	if enum, ok := enumOf(rest); ok && !nullable && len(others) == 0 && (kinds&cue.IntKind == 0 || sumKinds&cue.FloatKind == 0) {
+	if enum, ok := enumOf(rest); ok && !nullable && len(others) == 0 && (kinds&shape.IntKind == 0 || sumKinds&shape.FloatKind == 0) {
 		out.Enum = enum
 		return out, true
 	}
 	if len(others) > 0 {
 		// The constraints of one kind must let the others be for their own to
 		// speak of them.
-		rest = append(slices.Clone(rest), ofKinds(sumKinds&^kinds&(cue.BoolKind|cue.NumberKind|cue.StringKind))...)
-		if kinds&cue.NumberKind == cue.IntKind {
-			rest = slices.DeleteFunc(rest, func(t term) bool { return t.equal(term{kind: cue.NumberKind}) })
+		rest = append(slices.Clone(rest), shape.OfKinds(sumKinds&^kinds&(shape.BoolKind|shape.NumberKind|shape.StringKind))...)
+		if kinds&shape.NumberKind == shape.IntKind {
+			rest = slices.DeleteFunc(rest, func(t shape.Term) bool { return t.Equal(shape.Term{Kind: shape.NumberKind}) })
 		}
 	}
 	unsaid := w.scalars(&out, rest, nullable || sumNullable)
 	out.AllOf = append(out.AllOf, others...)
 	return out, len(unsaid) == 0 && nullable == sumNullable
+}
+
+// outline is a struct in few words, such as {type: "tcp", port, name?}.
+func outline(o *shape.Object) string {
+	var parts []string
+	for _, f := range o.Fields {
+		text := f.Name
+		switch {
+		case len(f.Shape) == 1 && f.Shape[0].Value != nil:
+			text += ": " + string(f.Shape[0].Value.Json)
+		case f.Optional:
+			text += "?"
+		}
+		parts = append(parts, text)
+	}
+	if o.Open || o.Values != nil {
+		parts = append(parts, "...")
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// outlines are the members of a choice.
+func outlines(s shape.Shape) string {
+	var parts []string
+	for _, t := range s {
+		parts = append(parts, outline(t.Object))
+	}
+	return strings.Join(parts, " or ")
 }

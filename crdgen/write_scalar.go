@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue"
+	"github.com/pequod-io/pequod/internal/schema/read"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
@@ -16,83 +18,83 @@ import (
 // Where more than one kind is admitted, or null, each constraint must leave the
 // others alone, as minimum and pattern do. The API server's enum doesn't: it
 // rejects null even if it lists it, and it takes 1.5 for a 1 and 97 for an "a".
-func (w writer) scalars(out *props, s shape, nullable bool) (unsaid []string) {
-	kinds := kindsOf(s)
+func (w writer) scalars(out *props, s shape.Shape, nullable bool) (unsaid []string) {
+	kinds := shape.KindsOf(s)
 	if enum, ok := enumOf(s); ok && !nullable {
 		out.Enum = enum
 		return nil
 	}
-	guarded := nullable || isMixed(kinds)
-	for _, group := range []cue.Kind{cue.BoolKind, cue.NumberKind, cue.StringKind} {
-		terms := shape{}
+	guarded := nullable || shape.IsMixed(kinds)
+	for _, group := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind} {
+		terms := shape.Shape{}
 		for _, t := range s {
-			if t.kind&group != 0 {
+			if t.Kind&group != 0 {
 				terms = append(terms, t)
 			}
 		}
 		switch {
 		case len(terms) == 0:
-		case group == cue.BoolKind:
-			if len(terms) == 1 && terms[0].value != nil {
+		case group == shape.BoolKind:
+			if len(terms) == 1 && terms[0].Value != nil {
 				// No other kind of value equals a bool.
 				other := "true"
-				if string(terms[0].value.json) == other {
+				if string(terms[0].Value.Json) == other {
 					other = "false"
 				}
 				conjoin(out, props{Not: &props{Enum: []apiextensionsv1.JSON{{Raw: []byte(other)}}}})
 			}
 		default:
 			unsaid = append(unsaid, inexpressible(terms)...)
-			conjoin(out, oneOf(terms, guarded || kindsOf(terms)&cue.FloatKind != 0))
+			conjoin(out, oneOf(terms, guarded || shape.KindsOf(terms)&shape.FloatKind != 0))
 		}
 	}
 	return unsaid
 }
 
 // enumOf is s as an enumeration, if it is one that the API server reads right.
-func enumOf(s shape) ([]apiextensionsv1.JSON, bool) {
+func enumOf(s shape.Shape) ([]apiextensionsv1.JSON, bool) {
 	var enum []apiextensionsv1.JSON
 	for _, t := range s {
-		if t.value == nil || t.kind == cue.IntKind && kindsOf(s)&cue.FloatKind != 0 {
+		if t.Value == nil || t.Kind == shape.IntKind && shape.KindsOf(s)&shape.FloatKind != 0 {
 			return nil, false
 		}
-		enum = append(enum, apiextensionsv1.JSON{Raw: t.value.json})
+		enum = append(enum, apiextensionsv1.JSON{Raw: t.Value.Json})
 	}
 	return enum, len(enum) > 0
 }
 
 // inexpressible lists what oneOf leaves out.
-func inexpressible(terms shape) []string {
+func inexpressible(terms shape.Shape) []string {
 	var out []string
 	ints := 0
 	for _, t := range terms {
-		unsafe := func(l *limit, upper bool) bool {
-			return l != nil && !l.isSafe() && !(t.kind == cue.IntKind && l.isImplied(upper)) && !l.isEndless(upper)
+		unsafe := func(l *shape.Limit, upper bool) bool {
+			return l != nil && !l.IsSafe() && !(t.Kind == shape.IntKind && l.AdmitsAllInts(upper)) && !l.AdmitsAllFloats(upper)
 		}
-		if unsafe(t.num.min, false) || unsafe(t.num.max, true) {
+		if unsafe(t.Numbers.Min, false) || unsafe(t.Numbers.Max, true) {
 			out = append(out, "the bound beyond 2^53")
 		}
-		for _, l := range t.num.not {
-			if !(&limit{at: l.number}).isSafe() {
-				out = append(out, "!="+string(l.json))
+		for _, l := range t.Numbers.Not {
+			if !(&shape.Limit{At: l.Number}).IsSafe() {
+				out = append(out, "!="+string(l.Json))
 			}
 		}
-		if t.value != nil && t.value.number != nil && !(&limit{at: t.value.number}).isSafe() {
-			out = append(out, string(t.value.json))
+		if t.Value != nil && t.Value.Number != nil && !(&shape.Limit{At: t.Value.Number}).IsSafe() {
+			out = append(out, string(t.Value.Json))
 		}
-		for _, f := range t.str.formats {
+		for _, f := range t.Strings.Formats {
 			out = append(out, string(f))
 		}
-		for _, m := range t.num.multiples {
+		for _, m := range t.Numbers.Multiples {
 			if !isMultiple(t, m) {
 				out = append(out, "math.MultipleOf("+m.RatString()+")")
 			}
 		}
-		if t.kind == cue.IntKind && t.value == nil {
+		if t.Kind == shape.IntKind && t.Value == nil {
 			ints++
 		}
 	}
-	if ints > 0 && kindsOf(terms)&cue.FloatKind != 0 {
+	if ints > 0 && shape.KindsOf(terms)&shape.FloatKind != 0 {
 		out = append(out, "which numbers are ints")
 	}
 	return out
@@ -100,18 +102,18 @@ func inexpressible(terms shape) []string {
 
 // isMultiple says whether the API server computes multiples of m as CUE does: it
 // divides floats with their rounding errors.
-func isMultiple(t term, m *big.Rat) bool {
-	return t.kind == cue.IntKind && m.IsInt() && (&limit{at: m}).isSafe()
+func isMultiple(t shape.Term, m *big.Rat) bool {
+	return t.Kind == shape.IntKind && m.IsInt() && (&shape.Limit{At: m}).IsSafe()
 }
 
 // oneOf is the constraints of terms of the same kind, any of which is enough.
 // Guarded constraints admit all values of other kinds.
-func oneOf(terms shape, guarded bool) props {
+func oneOf(terms shape.Shape, guarded bool) props {
 	var members []props
-	var enum shape
+	var enum shape.Shape
 	for _, t := range terms {
 		switch {
-		case t.value != nil:
+		case t.Value != nil:
 			enum = append(enum, t)
 		case isUnconstrained(t):
 			return props{}
@@ -135,16 +137,16 @@ func oneOf(terms shape, guarded bool) props {
 
 // guardedEnum is an enumeration of numbers or strings that admits all values of
 // other kinds.
-func guardedEnum(enum shape) []props {
+func guardedEnum(enum shape.Shape) []props {
 	var out []props
 	var words []string
 	for _, t := range enum {
-		if t.value.string != nil {
-			words = append(words, *t.value.string)
+		if t.Value.String != nil {
+			words = append(words, *t.Value.String)
 			continue
 		}
-		at := &limit{at: t.value.number}
-		out = append(out, constraints(term{kind: t.kind, num: numbers{min: at, max: at}}, true))
+		at := &shape.Limit{At: t.Value.Number}
+		out = append(out, constraints(shape.Term{Kind: t.Kind, Numbers: shape.Numbers{Min: at, Max: at}}, true))
 	}
 	if len(words) > 0 {
 		out = append(out, props{Pattern: anyOfWords(words)})
@@ -161,45 +163,45 @@ func anyOfWords(words []string) string {
 	return "^(?:" + strings.Join(quoted, "|") + ")$"
 }
 
-func isUnconstrained(t term) bool {
-	return t.equal(term{kind: t.kind})
+func isUnconstrained(t shape.Term) bool {
+	return t.Equal(shape.Term{Kind: t.Kind})
 }
 
 // constraints writes what t says besides its kind, as far as a schema can.
-func constraints(t term, guarded bool) props {
+func constraints(t shape.Term, guarded bool) props {
 	var out props
-	if n := t.num.min; n != nil && n.isSafe() {
-		at := n.float()
-		out.Minimum, out.ExclusiveMinimum = &at, n.exclusive
+	if n := t.Numbers.Min; n != nil && n.IsSafe() {
+		at := n.Float()
+		out.Minimum, out.ExclusiveMinimum = &at, n.Exclusive
 	}
-	if n := t.num.max; n != nil && n.isSafe() {
-		at := n.float()
-		out.Maximum, out.ExclusiveMaximum = &at, n.exclusive
+	if n := t.Numbers.Max; n != nil && n.IsSafe() {
+		at := n.Float()
+		out.Maximum, out.ExclusiveMaximum = &at, n.Exclusive
 	}
-	for _, m := range t.num.multiples {
+	for _, m := range t.Numbers.Multiples {
 		if at, _ := m.Float64(); isMultiple(t, m) {
 			conjoin(&out, props{MultipleOf: &at})
 		}
 	}
-	for _, l := range t.num.not {
-		at, _ := l.number.Float64()
-		if !(&limit{at: l.number}).isSafe() {
+	for _, l := range t.Numbers.Not {
+		at, _ := l.Number.Float64()
+		if !(&shape.Limit{At: l.Number}).IsSafe() {
 			continue
 		}
 		conjoin(&out, props{AnyOf: []props{{Maximum: &at, ExclusiveMaximum: true}, {Minimum: &at, ExclusiveMinimum: true}}})
 	}
-	out.MinLength, out.MaxLength = t.str.min, t.str.max
-	for _, p := range t.str.patterns {
+	out.MinLength, out.MaxLength = t.Strings.Min, t.Strings.Max
+	for _, p := range t.Strings.Patterns {
 		conjoin(&out, props{Pattern: p})
 	}
-	for _, f := range t.str.formats {
-		conjoin(&out, props{Pattern: f.pattern()})
+	for _, f := range t.Strings.Formats {
+		conjoin(&out, props{Pattern: f.Pattern()})
 	}
-	not := slices.Clone(t.str.notPatterns)
-	if words := t.str.not; len(words) > 0 {
+	not := slices.Clone(t.Strings.NotPatterns)
+	if words := t.Strings.Not; len(words) > 0 {
 		var texts []string
 		for _, l := range words {
-			texts = append(texts, *l.string)
+			texts = append(texts, *l.String)
 		}
 		not = append(not, anyOfWords(texts))
 	}
@@ -207,7 +209,7 @@ func constraints(t term, guarded bool) props {
 		c := props{Not: &props{Pattern: p}}
 		if guarded {
 			// What isn't a string matches every pattern and has every length.
-			c = props{AnyOf: []props{c, {MinLength: ptr(1), MaxLength: ptr(0)}}}
+			c = props{AnyOf: []props{c, {MinLength: read.Ptr(1), MaxLength: read.Ptr(0)}}}
 		}
 		conjoin(&out, c)
 	}

@@ -202,7 +202,7 @@ func TestCRDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range result.Notes {
-			t.Errorf("%s: %v: %s: %s", dir, n.Pos, n.Path, n.Message)
+			t.Errorf("%s: %v: %s: %s", dir, n.Position, n.Path, n.Message)
 		}
 		data, err := crdgen.Marshal(result.CRD)
 		if err != nil {

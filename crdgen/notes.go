@@ -1,0 +1,52 @@
+package crdgen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+)
+
+// noteList collects notes once each.
+type noteList struct {
+	list problem.List
+	seen map[problem.Problem]bool
+}
+
+func (n *noteList) add(at problem.Position, path, format string, args ...any) {
+	n.put(shape.Unenforced(at, path, fmt.Sprintf(format, args...)))
+}
+
+func (n *noteList) put(notes ...problem.Problem) {
+	for _, note := range notes {
+		if n.seen[note] {
+			continue
+		}
+		if n.seen == nil {
+			n.seen = map[problem.Problem]bool{}
+		}
+		n.seen[note] = true
+		n.list = append(n.list, note)
+	}
+}
+
+// sorted is the notes by position, then by path.
+func (n *noteList) sorted() problem.List {
+	slices.SortStableFunc(n.list, func(a, b problem.Problem) int {
+		return cmp.Or(
+			strings.Compare(a.Position.File, b.Position.File),
+			cmp.Compare(a.Position.Line, b.Position.Line),
+			cmp.Compare(a.Position.Column, b.Position.Column),
+			strings.Compare(a.Path, b.Path),
+		)
+	})
+	return n.list
+}
+
+// problemAt is the error for one mistake in a module.
+func problemAt(at problem.Position, path, format string, args ...any) error {
+	return problem.List{{Position: at, Path: path, Message: fmt.Sprintf(format, args...), Rule: problem.RuleModule}}
+}

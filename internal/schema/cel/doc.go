@@ -1,0 +1,2 @@
+// Package cel writes CEL predicates for shapes.
+package cel

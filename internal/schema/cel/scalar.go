@@ -1,0 +1,159 @@
+package cel
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/schema/shape"
+)
+
+func celType(group shape.Kind) string {
+	switch group {
+	case shape.BoolKind:
+		return "bool"
+	case shape.NumberKind:
+		return "int"
+	}
+	return "string"
+}
+
+// holdsNumber compares integers exactly, and other numbers as the server has
+// them, which is in 64 bits.
+func holdsNumber(t shape.Term, float bool, v string) Predicate {
+	var all []Predicate
+	add := func(operator string, at *big.Rat) {
+		if text, ok := Number(at, float); ok {
+			all = append(all, Predicate{Text: v + operator + text, Exact: true})
+			return
+		}
+		all = append(all, Unknown())
+	}
+	switch {
+	case t.Value != nil && !float && !t.Value.Number.IsInt():
+		return Never()
+	case t.Value != nil:
+		add(" == ", t.Value.Number)
+		return AllOf(all...)
+	case float && t.Kind == shape.IntKind:
+		all = append(all, Unknown()) // which numbers are ints
+	}
+	for _, upper := range []bool{false, true} {
+		l, operator := t.Numbers.Min, " >"
+		if upper {
+			l, operator = t.Numbers.Max, " <"
+		}
+		switch {
+		case l == nil || !float && l.AdmitsAllInts(upper):
+			continue
+		case !l.Exclusive:
+			operator += "= "
+		default:
+			operator += " "
+		}
+		at := l.At
+		if !float && !at.IsInt() {
+			at, operator = toInt(at, upper), strings.TrimRight(operator, " =")+"= "
+		}
+		add(operator, at)
+	}
+	for _, m := range t.Numbers.Multiples {
+		all = append(all, isMultipleOf(v, m, float))
+	}
+	for _, l := range t.Numbers.Not {
+		if !float && !l.Number.IsInt() {
+			continue
+		}
+		add(" != ", l.Number)
+	}
+	return AllOf(all...)
+}
+
+// isMultipleOf is the predicate that the number v is a multiple of m. CEL has no
+// remainder of floats. But where a float is the one that is nearest to k times p/q,
+// with small integers p and q, it is what k·p/q rounds to.
+func isMultipleOf(v string, m *big.Rat, float bool) Predicate {
+	p, q := m.Num(), m.Denom()
+	const small = 1 << 20
+	switch {
+	case !float && p.IsInt64():
+		// In lowest terms, an integer times q is a multiple of p if it is one itself.
+		return Predicate{Text: v + " % " + p.String() + " == 0", Exact: true}
+	case !float || p.Cmp(big.NewInt(small)) > 0 || q.Cmp(big.NewInt(small)) > 0:
+		return Unknown()
+	}
+	scaled := func(text string, up, down *big.Int) string {
+		if up.Cmp(big.NewInt(1)) != 0 {
+			text += " * " + up.String() + ".0"
+		}
+		if down.Cmp(big.NewInt(1)) != 0 {
+			text += " / " + down.String() + ".0"
+		}
+		return text
+	}
+	k := "double(int(" + scaled(v, q, p) + " + (" + v + " < 0.0 ? -0.5 : 0.5)))"
+	return Predicate{Text: v + " < -1e9 || " + v + " > 1e9 || " + scaled(k, p, q) + " == " + v}
+}
+
+// toInt is the nearest integer on the inside of a limit that isn't one.
+func toInt(at *big.Rat, upper bool) *big.Rat {
+	q := new(big.Int).Div(at.Num(), at.Denom()) // rounds down: the denominator is positive
+	if !upper {
+		q.Add(q, big.NewInt(1))
+	}
+	return new(big.Rat).SetInt(q)
+}
+
+// celNumber writes a number; it reports false for one that CEL can't hold.
+func Number(at *big.Rat, float bool) (string, bool) {
+	if !float {
+		return at.RatString(), at.IsInt() && at.Num().IsInt64()
+	}
+	f, exact := at.Float64()
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	// Documents are rounded in the same way, so that no value changes sides.
+	return text, exact || !strings.Contains(text, "Inf")
+}
+
+func holdsString(t shape.Term, v string) Predicate {
+	var all []Predicate
+	add := func(text string) { all = append(all, Predicate{Text: text, Exact: true}) }
+	if t.Value != nil {
+		add(v + " == " + String(*t.Value.String))
+		return AllOf(all...)
+	}
+	if t.Strings.Min != nil {
+		add("size(" + v + ") >= " + Itoa(*t.Strings.Min))
+	}
+	if t.Strings.Max != nil {
+		add("size(" + v + ") <= " + Itoa(*t.Strings.Max))
+	}
+	for _, p := range t.Strings.Patterns {
+		add(v + ".matches(" + String(p) + ")")
+	}
+	for _, p := range t.Strings.NotPatterns {
+		add("!" + v + ".matches(" + String(p) + ")")
+	}
+	for _, l := range t.Strings.Not {
+		add(v + " != " + String(*l.String))
+	}
+	for _, f := range t.Strings.Formats {
+		all = append(all, holdsFormat(f, v))
+	}
+	return AllOf(all...)
+}
+
+// celString writes a string in the quotes that leave it readable.
+func String(s string) string {
+	plain := !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f || r == 0xfffd })
+	switch {
+	case plain && !strings.Contains(s, `\`):
+		return "'" + s + "'"
+	case plain:
+		return "r'" + s + "'"
+	}
+	return strconv.Quote(s)
+}

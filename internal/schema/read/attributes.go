@@ -1,0 +1,81 @@
+package read
+
+import (
+	"slices"
+	"strconv"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+)
+
+// attributes reads the @k8s attributes of the field v, which declared has the
+// positions of. Nobody would notice a misspelt one, so it is an error.
+func (r *reader) attributes(v cue.Value, declared token.Pos, path string) *shape.Attributes {
+	var out *shape.Attributes
+	for _, a := range v.Attributes(cue.FieldAttr) {
+		if a.Name() != syntax.AttributeName {
+			continue
+		}
+		if out == nil {
+			out = &shape.Attributes{Pos: positionOf(declared)}
+		}
+		for i := range a.NumArgs() {
+			key, value := a.Arg(i)
+			if err := setArgument(out, key, value); err != "" {
+				r.fail(errors.Newf(declared, "%s: @%s(%s): %s", path, syntax.AttributeName, a.Contents(), err))
+			}
+		}
+		switch {
+		case (out.ListType == "map") != (len(out.ListMapKeys) > 0):
+			r.fail(errors.Newf(declared, "%s: @%s(%s): listType=map and listMapKey go together", path, syntax.AttributeName, a.Contents()))
+		case out.Priority != 0 && out.Column == "":
+			r.fail(errors.Newf(declared, "%s: @%s(%s): priority without printerColumn", path, syntax.AttributeName, a.Contents()))
+		}
+	}
+	return out
+}
+
+// set takes one argument. It returns what is wrong with it.
+func setArgument(a *shape.Attributes, key, value string) string {
+	switch key {
+	case "listType":
+		if !slices.Contains([]string{"atomic", "set", "map"}, value) {
+			return "listType is atomic, set or map"
+		}
+		a.ListType = value
+	case "mapType":
+		if !slices.Contains([]string{"atomic", "granular"}, value) {
+			return "mapType is atomic or granular"
+		}
+		a.MapType = value
+	case "listMapKey":
+		if value == "" {
+			return "listMapKey is the name of a field of the items"
+		}
+		if !slices.Contains(a.ListMapKeys, value) {
+			a.ListMapKeys = append(a.ListMapKeys, value)
+		}
+	case "immutable":
+		if value != "" {
+			return "immutable has no value"
+		}
+		a.Immutable = true
+	case "printerColumn":
+		if value == "" {
+			return "printerColumn is the name of a column"
+		}
+		a.Column = value
+	case "priority":
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil || n < 0 {
+			return "priority is a number from 0 up"
+		}
+		a.Priority = int32(n)
+	default:
+		return "unknown argument " + strconv.Quote(key) + ", known are immutable, listMapKey, listType, mapType, printerColumn and priority"
+	}
+	return ""
+}

@@ -1,0 +1,223 @@
+package read
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+)
+
+// sourceText is v in CUE's syntax, on one line.
+func sourceText(v cue.Value) string {
+	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+}
+
+// bound is a unary comparison with arg.
+func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape.Shape {
+	if syntax.DependsOnInput(syntax.Expression(arg.Source())) {
+		r.note(v.Pos(), path, "the bound by another field")
+		return r.comparableTo(arg, op)
+	}
+	kinds := shape.OfKinds(kindsOfValue(v))
+	l, ok := literalOf(arg)
+	if !ok {
+		r.note(v.Pos(), path, "%s", sourceText(v))
+		return kinds
+	}
+	t := shape.Term{}
+	switch {
+	case l.Number != nil:
+		t = shape.Term{Kind: shape.NumberKind}
+		at := &shape.Limit{At: l.Number, Exclusive: op == cue.LessThanOp || op == cue.GreaterThanOp}
+		switch op {
+		case cue.GreaterThanOp, cue.GreaterThanEqualOp:
+			t.Numbers.Min = at
+		case cue.LessThanOp, cue.LessThanEqualOp:
+			t.Numbers.Max = at
+		default:
+			t.Numbers.Not = []shape.Literal{l}
+		}
+	case l.String != nil:
+		t = shape.Term{Kind: shape.StringKind}
+		switch {
+		case op == cue.RegexMatchOp || op == cue.NotRegexMatchOp:
+			if _, err := regexp.Compile(*l.String); err != nil {
+				r.note(v.Pos(), path, "%s", sourceText(v))
+			} else if op == cue.RegexMatchOp {
+				t.Strings.Patterns = []string{*l.String}
+			} else {
+				t.Strings.NotPatterns = []string{*l.String}
+			}
+		case op == cue.NotEqualOp && *l.String == "":
+			t.Strings.Min = Ptr(1)
+		case op == cue.NotEqualOp:
+			t.Strings.Not = []shape.Literal{l}
+		default:
+			r.note(v.Pos(), path, "%s", sourceText(v))
+		}
+	case string(l.Json) == "null":
+		return kinds // null is not among them
+	case op == cue.NotEqualOp && (string(l.Json) == "true" || string(l.Json) == "false"):
+		other := shape.Literal{Json: []byte(map[bool]string{true: "false", false: "true"}[string(l.Json) == "true"])}
+		t = shape.Term{Kind: shape.BoolKind, Value: &other}
+	default:
+		r.note(v.Pos(), path, "%s", sourceText(v))
+		return kinds
+	}
+	if op == cue.NotEqualOp {
+		// Values of other kinds differ, too.
+		var rest shape.Shape
+		for _, k := range kinds {
+			if k.Kind != t.Kind && k.Kind&t.Kind == 0 {
+				rest = append(rest, k)
+			}
+		}
+		return shape.Union(shape.Intersect(kinds, shape.Shape{t}), rest)
+	}
+	return shape.Intersect(kinds, shape.Shape{t})
+}
+
+// comparableTo is what op can compare with the values of arg, a reference to
+// another field.
+func (r *reader) comparableTo(arg cue.Value, op cue.Op) shape.Shape {
+	if r.blurred {
+		return shape.Any()
+	}
+	switch op {
+	case cue.NotEqualOp:
+		return shape.Any()
+	case cue.RegexMatchOp, cue.NotRegexMatchOp:
+		return shape.OfKinds(shape.StringKind | shape.BytesKind)
+	}
+	switch kinds := r.operandKind(arg); {
+	case kinds&^shape.NumberKind == 0:
+		return shape.OfKinds(shape.NumberKind)
+	case kinds == shape.StringKind:
+		return shape.OfKinds(shape.StringKind)
+	}
+	return shape.Any()
+}
+
+// call is a validator, or the result of a function.
+func (r *reader) call(v cue.Value, args []cue.Value, path string) shape.Shape {
+	name := callee(args)
+	for _, a := range args[1:] {
+		if syntax.DependsOnInput(syntax.Expression(a.Source())) {
+			r.note(v.Pos(), path, "%s of other fields", name)
+			if r.blurred {
+				return shape.Any()
+			}
+			if name == "len" {
+				return shape.OfKinds(shape.IntKind)
+			}
+			if t, ok := validator(name, nil); ok {
+				return shape.Shape{t}
+			}
+			return shape.Any()
+		}
+	}
+	if l, ok := literalOf(v); ok {
+		return shape.Shape{{Kind: kindOf(kindsFrom(v.Kind())), Value: &l}}
+	}
+	if f, ok := shape.FormatOf(name); ok && len(args) == 1 {
+		return shape.OfFormat(f, kindsOfValue(v))
+	}
+	if name == "list.UniqueItems" && len(args) == 1 {
+		return uniqueItems()
+	}
+	if name == "time.Format" && len(args) == 2 {
+		if l, ok := literalOf(args[1]); ok && l.String != nil {
+			if f, ok := shape.LayoutFormat(*l.String); ok {
+				return shape.OfFormat(f, kindsOfValue(v))
+			}
+		}
+	}
+	if s, ok := r.match(v, name, args, path); ok {
+		return s
+	}
+	switch kindsOfValue(v) {
+	case shape.BottomKind:
+		return nil // error("…") as a member of a disjunction
+	case shape.StructKind:
+		if name == "close" {
+			return r.structure(v, path, nil)
+		}
+	}
+	if len(args) == 2 {
+		if l, ok := literalOf(args[1]); ok {
+			if t, ok := validator(name, &l); ok {
+				return shape.Shape{t}
+			}
+		}
+	}
+	r.note(v.Pos(), path, "%s", sourceText(v))
+	return shape.OfKinds(kindsOfValue(v))
+}
+
+// validator is the builtin of that name with its one argument. With no argument
+// it admits what the builtin can be applied to.
+func validator(name string, arg *shape.Literal) (shape.Term, bool) {
+	t := shape.Term{}
+	var n *int64
+	var s string
+	if arg != nil {
+		if arg.Number != nil && arg.Number.IsInt() && arg.Number.Num().IsInt64() && arg.Number.Sign() >= 0 {
+			n = Ptr(arg.Number.Num().Int64())
+		}
+		if arg.String != nil {
+			s = regexp.QuoteMeta(*arg.String)
+		}
+	}
+	switch name {
+	case "strings.MinRunes", "strings.MaxRunes", "strings.HasPrefix", "strings.HasSuffix", "strings.Contains":
+		t.Kind = shape.StringKind
+	case "list.MinItems", "list.MaxItems":
+		t.Kind, t.List = shape.ListKind, &shape.List{Rest: shape.Any()}
+	case "struct.MinFields", "struct.MaxFields":
+		t.Kind, t.Object = shape.StructKind, &shape.Object{Open: true}
+	case "math.MultipleOf":
+		t.Kind = shape.NumberKind
+	default:
+		return shape.Term{}, false
+	}
+	if arg == nil {
+		return t, true
+	}
+	switch name {
+	case "strings.MinRunes":
+		t.Strings.Min = n
+	case "strings.MaxRunes":
+		t.Strings.Max = n
+	case "strings.HasPrefix":
+		t.Strings.Patterns = []string{"^" + s}
+	case "strings.HasSuffix":
+		t.Strings.Patterns = []string{s + "$"}
+	case "strings.Contains":
+		t.Strings.Patterns = []string{s}
+	case "list.MinItems":
+		t.List.Min = n
+	case "list.MaxItems":
+		t.List.Max = n
+	case "struct.MinFields":
+		t.Object.Min = n
+	case "struct.MaxFields":
+		t.Object.Max = n
+	case "math.MultipleOf":
+		if arg.Number == nil || arg.Number.Sign() <= 0 {
+			return shape.Term{}, false
+		}
+		t.Numbers.Multiples = append(t.Numbers.Multiples, arg.Number)
+		return t, true
+	}
+	return t, n != nil || arg.String != nil
+}
+
+// uniqueItems admits lists without equal items.
+func uniqueItems() shape.Shape {
+	return shape.Shape{{Kind: shape.ListKind, List: &shape.List{Rest: shape.Any(), Unique: true}}}
+}
+
+func Ptr(n int64) *int64 { return &n }

@@ -1,0 +1,2 @@
+// Package read reads a CUE value into a shape.
+package read

@@ -1,0 +1,55 @@
+package read
+
+import (
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/schema/translate"
+)
+
+// list is what the list v admits; lit is its source, if it is a literal.
+func (r *reader) list(v cue.Value, lit *ast.ListLit, path string) shape.Shape {
+	if lit != nil {
+		for _, e := range lit.Elts {
+			if c, ok := e.(*ast.Comprehension); ok && syntax.DependsOnInput(c) {
+				r.note(c.Pos(), path, "what a comprehension over other fields puts into the list")
+				return shape.OfKinds(shape.ListKind)
+			}
+		}
+	}
+	leave, ok := r.enter(path, syntax.Key(lit))
+	if !ok {
+		return shape.Any()
+	}
+	defer leave()
+
+	l := &shape.List{Closed: true}
+	items, err := v.List()
+	if err != nil {
+		r.note(v.Pos(), path, "%s", sourceText(v))
+		return shape.OfKinds(shape.ListKind)
+	}
+	for items.Next() {
+		r.in(translate.Segment{Barrier: true}, func() { l.Prefix = append(l.Prefix, r.shape(items.Value(), path+"[]", nil)) })
+	}
+	if rest := v.LookupPath(cue.MakePath(cue.AnyIndex)); rest.Exists() || syntax.IsOpen(lit) {
+		l.Closed = false
+		each := translate.Segment{Each: translate.EachItem}
+		if len(l.Prefix) > 0 {
+			each = translate.Segment{Barrier: true}
+		}
+		r.in(each, func() { l.Rest = r.shape(rest, path+"[]", nil) })
+		if len(l.Rest) == 0 {
+			l.Closed = true // [...T] where T admits nothing has no items
+		}
+	}
+	n := int64(len(l.Prefix))
+	if n > 0 {
+		l.Min = &n
+	}
+	if l.Closed {
+		l.Max = &n
+	}
+	return shape.Shape{{Kind: shape.ListKind, List: l}}
+}

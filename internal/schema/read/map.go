@@ -1,0 +1,89 @@
+package read
+
+import (
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/schema/translate"
+)
+
+// pattern is a constraint on the fields whose names satisfy key.
+type pattern struct {
+	key, value cue.Value
+}
+
+// rest sets what o's other fields may be.
+func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, path string) {
+	var all, some []pattern
+	for _, p := range patterns {
+		if a := r.attributes(p.value, p.value.Pos(), path+".*"); a != nil {
+			// labels: [string]: string @k8s(…) is about the values, which CUE's
+			// syntax hides.
+			r.fail(errors.Newf(p.value.Pos(), "%s.*: @%s belongs to a field: put the map in braces and the attribute behind them", path, syntax.AttributeName))
+		}
+		if isAnyString(p.key) {
+			all = append(all, p)
+		} else {
+			some = append(some, p)
+		}
+	}
+	path += ".*"
+	open := v.Allows(cue.AnyString)
+	if r.closed && !v.LookupPath(cue.MakePath(cue.AnyString)).Exists() {
+		// v is a part of something closed and doesn't know it.
+		open = false
+	}
+	open = open || r.loose
+	if len(all) > 0 {
+		values := shape.Any()
+		for _, p := range all {
+			each := translate.Segment{Each: translate.EachValue}
+			if len(o.Fields) > 0 || len(some) > 0 || o.Open {
+				each = translate.Segment{Barrier: true}
+			}
+			r.in(each, func() { values = shape.Intersect(values, r.shape(p.value, path, nil)) })
+		}
+		o.Values = values
+		for _, p := range some {
+			r.keyed(o, p, values, path)
+		}
+		return
+	}
+	if open {
+		o.Open = true
+		for _, p := range some {
+			r.note(p.value.Pos(), path, "the constraint on fields that match %s", sourceText(p.key))
+		}
+		return
+	}
+	for _, p := range some {
+		r.keyed(o, p, shape.Any(), path)
+		o.Values = shape.Merge(o.Values, o.Patterns[len(o.Patterns)-1].Values)
+		o.KeysClosed = true
+	}
+}
+
+// item is what the values of a map admit.
+func (r *reader) item(v cue.Value, path string) shape.Shape {
+	var s shape.Shape
+	r.in(translate.Segment{Barrier: true}, func() { s = r.shape(v, path, nil) })
+	return s
+}
+
+// keyed adds a pattern to o, whose values are narrowed by it.
+func (r *reader) keyed(o *shape.Object, p pattern, values shape.Shape, path string) {
+	k := shape.KeyPattern{Text: sourceText(p.key), Pos: positionOf(p.value.Pos()), Values: shape.Intersect(values, r.item(p.value, path))}
+	notes := r.capture(func() { k.Key = shape.Intersect(shape.OfKinds(shape.StringKind), r.item(p.key, path)) })
+	if len(notes) > 0 {
+		// A key that can't be told may be any.
+		k.Key = nil
+	}
+	o.Patterns = append(o.Patterns, k)
+}
+
+// isAnyString says whether every field's name satisfies key.
+func isAnyString(key cue.Value) bool {
+	op, args := key.Expr()
+	return op == cue.NoOp && (len(args) == 0 || args[0] == key) && !key.IsConcrete() && kindsOfValue(key)&shape.StringKind != 0
+}

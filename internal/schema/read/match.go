@@ -1,0 +1,98 @@
+package read
+
+import (
+	"math/big"
+	"slices"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/schema/translate"
+)
+
+// match reads matchN and matchIf. It reports false for what it can't read.
+func (r *reader) match(v cue.Value, name string, args []cue.Value, path string) (shape.Shape, bool) {
+	c := shape.Check{Text: sourceText(v)}
+	var members []cue.Value
+	switch {
+	case name == "matchN" && len(args) == 3:
+		count := r.shape(args[1], path, nil)
+		if len(count) != 1 || count[0].Kind&shape.NumberKind == 0 {
+			return nil, false
+		}
+		c.Count = count[0].Numbers
+		if l := count[0].Value; l != nil {
+			at := &shape.Limit{At: l.Number}
+			c.Count = shape.Numbers{Min: at, Max: at}
+		}
+		list, err := args[2].List()
+		if err != nil {
+			return nil, false
+		}
+		for list.Next() {
+			members = append(members, list.Value())
+		}
+	case name == "matchIf" && len(args) == 4:
+		c.Branch, members = true, args[1:]
+	default:
+		return nil, false
+	}
+	// What a member leaves incomplete is no mismatch, and it is open unless it
+	// is a definition.
+	before := *r
+	r.matching, r.closed, r.loose = true, false, false
+	r.segments = append(slices.Clone(r.segments), translate.Segment{Barrier: true})
+	var notes []problem.Problem
+	r.captured = &notes
+	known := true
+	for _, m := range members {
+		s, ok := r.candidate(m, path)
+		known = known && ok
+		c.Shapes = append(c.Shapes, s)
+	}
+	r.matching, r.closed, r.loose, r.segments, r.captured = before.matching, before.closed, before.loose, before.segments, before.captured
+	if !known || len(notes) > 0 || len(c.Shapes) == 0 {
+		return nil, false
+	}
+	s := shape.Shape{{Kind: shape.TopKind, Checks: []shape.Check{c}}}
+	switch {
+	case c.Branch:
+		return shape.Intersect(shape.Union(shape.Intersect(c.Shapes[0], c.Shapes[1]), c.Shapes[2]).Scalar(), s), true
+	case c.Count.Admits(zero()):
+		return s, true
+	}
+	return shape.Intersect(shape.Union(c.Shapes...).Scalar(), s), true
+}
+
+// candidate is a shape that values are matched against. A literal is open, and so
+// are those in it; what it refers to is as closed as it says. It reports false
+// where the two can't be told apart.
+func (r *reader) candidate(v cue.Value, path string) (shape.Shape, bool) {
+	lit, ok := syntax.Expression(v.Source()).(*ast.StructLit)
+	if !ok {
+		return r.shape(v, path, nil), true
+	}
+	refers := false
+	ast.Walk(lit, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		refers = refers || ok && id.Node != nil
+		return true
+	}, nil)
+	r.loose = !refers
+	s := r.shape(v, path, nil)
+	r.loose = false
+	for _, t := range s {
+		if t.Kind != shape.StructKind || !refers {
+			continue
+		}
+		t.Object.Open = true
+		if slices.ContainsFunc(t.Object.Fields, func(f shape.Field) bool { return shape.KindsOf(f.Shape)&shape.StructKind != 0 }) {
+			return nil, false
+		}
+	}
+	return s, true
+}
+
+func zero() shape.Literal { return shape.Literal{Json: []byte("0"), Number: new(big.Rat)} }

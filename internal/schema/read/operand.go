@@ -1,0 +1,90 @@
+package read
+
+import (
+	"slices"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+)
+
+// kindsAmong are the kinds of e's values, told from the source: TopKind where they
+// can't be. What else a field is declared to be leaves it fewer.
+func (r *reader) kindsAmong(e ast.Expr) shape.Kind { return r.kindsIn(e, nil) }
+
+func (r *reader) kindsIn(e ast.Expr, followed []ast.Node) shape.Kind {
+	e = syntax.Expression(e)
+	if e == nil {
+		return shape.TopKind
+	}
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		switch x.Op {
+		case token.OR:
+			return r.kindsIn(x.X, followed) | r.kindsIn(x.Y, followed)
+		case token.AND:
+			return r.kindsIn(x.X, followed) & r.kindsIn(x.Y, followed)
+		}
+	case *ast.UnaryExpr:
+		if x.Op == token.MUL {
+			return r.kindsIn(x.X, followed)
+		}
+	case *ast.CallExpr:
+		if syntax.IsOr(x) {
+			return r.itemKinds(x.Args[0], followed)
+		}
+	case *ast.Ident:
+		if syntax.AnyFieldRefers(x) && !slices.Contains(followed, x.Node) {
+			return r.kindsIn(syntax.Expression(x.Node), append(followed, x.Node))
+		}
+	}
+	if syntax.AnyFieldRefers(e) {
+		return shape.TopKind
+	}
+	if v, ok := r.build(e); ok && kindsOfValue(v) != shape.BottomKind {
+		return kindsOfValue(v)
+	}
+	return shape.TopKind
+}
+
+// itemKinds are the kinds of the items of a field that is declared as [...T].
+func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return shape.TopKind
+	}
+	list, ok := syntax.Expression(id.Node).(*ast.ListLit)
+	if !ok || len(list.Elts) != 1 {
+		return shape.TopKind
+	}
+	rest, ok := list.Elts[0].(*ast.Ellipsis)
+	if !ok || rest.Type == nil {
+		return shape.TopKind
+	}
+	return r.kindsIn(rest.Type, followed)
+}
+
+// operandKind is what kinds of values the operand a of an operation has.
+func (r *reader) operandKind(a cue.Value) shape.Kind {
+	if !syntax.DependsOnInput(syntax.Expression(a.Source())) {
+		if k := kindsFrom(a.Kind()); k != shape.BottomKind {
+			return k
+		}
+		return shape.TopKind
+	}
+	// Only a plain reference to a plain field has the kind that it will have:
+	// operations take the defaults of their operands.
+	if r.conjunctOf(a).op != cue.SelectorOp {
+		return shape.TopKind
+	}
+	parts, dropped := r.conjuncts(cue.Dereference(a))
+	if dropped || slices.ContainsFunc(parts, func(p conjunct) bool { return syntax.DependsOnInput(syntax.Expression(p.Source())) }) {
+		return shape.TopKind
+	}
+	if kinds := kindsOfValue(a); kinds != shape.BottomKind {
+		return kinds
+	}
+	return shape.TopKind
+}

@@ -1,0 +1,160 @@
+package read
+
+import (
+	"slices"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/schema/translate"
+)
+
+// push opens a frame.
+func (r *reader) push(literals []ast.Node, c *syntax.Guarded) {
+	f := &translate.Frame{Literals: literals, Guarded: c, Depth: len(r.segments), Allowed: map[string][]translate.Allowed{}, Unless: map[string]translate.Unless{}}
+	r.frames = append(r.frames, f)
+}
+
+// pop closes the innermost frame, whose fields are now known, and gives it the
+// rules that waited.
+func (r *reader) pop(o *shape.Object, c *syntax.Guarded) {
+	f := r.frames[len(r.frames)-1]
+	r.put(f.Finish(o, c, static{r})...)
+	r.frames = r.frames[:len(r.frames)-1]
+}
+
+// in reads under one more step.
+func (r *reader) in(s translate.Segment, read func()) {
+	before := r.segments
+	r.segments = append(slices.Clone(r.segments), s)
+	read()
+	r.segments = before
+}
+
+// capture reads without notes and returns those that there would have been.
+func (r *reader) capture(read func()) []problem.Problem {
+	before := r.captured
+	var notes []problem.Problem
+	r.captured = &notes
+	read()
+	r.captured = before
+	return notes
+}
+
+// put adds a note, or keeps it for who captures them.
+func (r *reader) put(notes ...problem.Problem) {
+	for _, n := range notes {
+		if r.captured != nil {
+			*r.captured = append(*r.captured, n)
+			continue
+		}
+		r.notes = append(r.notes, n)
+	}
+}
+
+// wait keeps p until the outermost struct that e names is read. It reports
+// false where no struct holds all that e is about: where it names a struct beyond
+// a barrier.
+func (r *reader) wait(p translate.Pending, e ast.Node) bool {
+	if len(r.frames) == 0 {
+		return false
+	}
+	outermost := len(r.frames) - 1
+	ok := true
+	r.scopes(e, map[ast.Node]bool{}, func(scope ast.Node) {
+		i := r.frameOf(scope)
+		ok = ok && i >= 0
+		outermost = min(outermost, i)
+	})
+	if !ok {
+		return false
+	}
+	f := r.frames[outermost]
+	for _, s := range r.segments[f.Depth:] {
+		name, ok := s.Name()
+		if !ok {
+			return false
+		}
+		p.Target = append(p.Target, name)
+	}
+	p.Frames, p.Segments, p.Blurred = slices.Clone(r.frames), slices.Clone(r.segments), r.blurred
+	f.Pending = append(f.Pending, p)
+	return true
+}
+
+// frameOf is the innermost frame that scope is a literal of, or -1.
+func (r *reader) frameOf(scope ast.Node) int {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if slices.Contains(r.frames[i].Literals, scope) {
+			return i
+		}
+	}
+	return -1
+}
+
+// scopes visits the scopes of the fields of the instance that e names.
+func (r *reader) scopes(e ast.Node, seen map[ast.Node]bool, visit func(ast.Node)) {
+	ast.Walk(e, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.SelectorExpr:
+			r.scopes(x.X, seen, visit)
+			return false
+		case *ast.Ident:
+			if x.Node == nil || seen[x.Node] || !(syntax.References{FieldsOf: true, Bounds: true, Seen: map[ast.Node]bool{}}).Ident(x) {
+				return true
+			}
+			seen[x.Node] = true
+			if let, ok := x.Node.(*ast.LetClause); ok {
+				r.scopes(let.Expr, seen, visit)
+				return true
+			}
+			visit(x.Scope)
+		}
+		return true
+	}, nil)
+}
+
+// build compiles an expression that names no field of the instance. It reports
+// false for what can't be compiled outside of its place.
+func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
+	ok = true
+	ast.Walk(e, func(n ast.Node) bool {
+		if id, isIdent := n.(*ast.Ident); isIdent && id.Node != nil {
+			switch id.Scope.(type) {
+			case nil, *ast.File:
+				// A field of #Input with this name would come first.
+				ok = ok && !r.input.LookupPath(cue.MakePath(selectorOf(id.Name))).Exists() &&
+					!r.input.LookupPath(cue.MakePath(selectorOf(id.Name).Optional())).Exists()
+			case *ast.StructLit:
+				ok = ok && syntax.Contains(e, id.Node)
+			default:
+				ok = false
+			}
+		}
+		return ok
+	}, nil)
+	if !ok {
+		return cue.Value{}, false
+	}
+	defer func() {
+		// CUE v0.17 may panic over a disjunction that fails.
+		if recover() != nil {
+			v, ok = cue.Value{}, false
+		}
+	}()
+	//lint:ignore SA1019 a scope is of use in its own context only
+	v = r.input.Context().BuildExpr(syntax.Unresolved(e).(ast.Expr), cue.Scope(r.input), cue.InferBuiltins(true))
+	return v, v.Exists()
+}
+
+func selectorOf(name string) cue.Selector {
+	switch {
+	case len(name) > 0 && name[0] == '#':
+		return cue.Def(name)
+	case len(name) > 0 && name[0] == '_':
+		return cue.Hid(name, "_")
+	}
+	return cue.Str(name)
+}

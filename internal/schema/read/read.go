@@ -1,0 +1,89 @@
+package read
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+)
+
+// Result is what was read of an #Input or a #Status.
+type Result struct {
+	Field shape.Field
+	Notes problem.List
+}
+
+// Value reads v, the definition of that name, as the field path.
+func Value(v cue.Value, name, path string) (out *Result, err error) {
+	defer func() {
+		// CUE v0.17.1 panics over some disjunctions and cycles.
+		if r := recover(); r != nil && FromCUE() {
+			out, err = nil, errors.Newf(v.Pos(), "%s: CUE can't evaluate it: %v", name, r)
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	out, err = readDefinition(v, name, path)
+	if err == nil && v.Validate(cue.Concrete(true)) == nil {
+		out.Field.Default = defaultOf(v)
+	}
+	return out, err
+}
+
+// fromCUE says whether CUE's evaluator is panicking.
+func FromCUE() bool {
+	stack := string(debug.Stack())
+	_, panicking, _ := strings.Cut(stack, "panic(")
+	return strings.Contains(panicking, "cuelang.org/go/internal/")
+}
+
+func readDefinition(v cue.Value, def, path string) (*Result, error) {
+	if !v.Exists() {
+		return nil, fmt.Errorf("%s: %w", def, v.Err())
+	}
+	invalid := v.Validate()
+	if len(errors.Positions(invalid)) > 0 {
+		return nil, fmt.Errorf("%s: %w", def, invalid)
+	}
+	r := &reader{at: v.Pos(), closed: v.IsClosedRecursively(), input: v}
+	s := r.shape(v, path, nil)
+	switch {
+	case r.err != nil:
+		// CUE reports some cycles without a position; the reader knows one.
+		return nil, r.err
+	case invalid != nil:
+		return nil, errors.Wrapf(invalid, v.Pos(), "%s", def)
+	}
+	for _, t := range s {
+		if t.Kind != shape.StructKind {
+			return nil, errors.Newf(v.Pos(), "%s: is %v: want a struct", def, v.IncompleteKind())
+		}
+	}
+	if len(s) == 0 {
+		return nil, errors.Newf(v.Pos(), "%s: admits no value", def)
+	}
+	return &Result{Field: shape.Field{Name: path, Shape: s, Description: description(v), Pos: positionOf(v.Pos())}, Notes: r.notes}, nil
+}
+
+// description joins the doc comments of v.
+func description(v cue.Value) string {
+	var parts []string
+	seen := map[string]bool{}
+	for _, group := range v.Doc() {
+		text := strings.TrimSpace(group.Text())
+		if text != "" && !seen[text] {
+			seen[text] = true
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		if d := cue.Dereference(v); d != v {
+			return description(d)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}

@@ -1,0 +1,284 @@
+package read
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+)
+
+// sources is what a struct is made of.
+type sources struct {
+	literals []ast.Node
+	// declared are the literals' fields by name, once all literals are known.
+	declared map[string][]*ast.Field
+	// calls are the validators that all values must pass, memberCalls those in
+	// members of disjunctions.
+	calls, memberCalls []cue.Value
+	guarded            *syntax.Guarded
+	notes              []guardNote
+	// ways is in how many ways the disjunctions can be resolved.
+	ways int
+	// dropped are the disjunctions of which CUE leaves a default out because
+	// another member covers it: with fields that the default has a value for, and
+	// that member waits for.
+	dropped []ast.Expr
+	// other says that a condition may make the struct something else, as in
+	// {if x {3}}.
+	other bool
+	// counting asks for how many of the ways are without a contradiction, which
+	// takes a unification: CUE v0.17.1 overflows the stack over some bounds by
+	// other fields.
+	counting bool
+}
+
+// declarations are the literals' own declarations of a field, without those of
+// comprehensions. They are listed once: a struct may have hundreds of fields.
+func (s *sources) declarations(name string) []*ast.Field {
+	if s.declared == nil {
+		s.declared = map[string][]*ast.Field{}
+		for _, n := range s.literals {
+			lit, ok := n.(*ast.StructLit)
+			if !ok {
+				continue
+			}
+			for _, d := range lit.Elts {
+				f, ok := d.(*ast.Field)
+				if !ok {
+					continue
+				}
+				if declared, ok := syntax.StaticName(f.Label); ok {
+					s.declared[declared] = append(s.declared[declared], f)
+				}
+			}
+		}
+	}
+	return s.declared[name]
+}
+
+// position is where the literals first declare a field.
+func (s *sources) position(name string) token.Pos {
+	for _, f := range s.declarations(name) {
+		if p := f.Pos(); p.IsValid() {
+			return p
+		}
+	}
+	return token.NoPos
+}
+
+// markOf is whether a field is optional, required or neither without
+// comprehensions, whose conditions may happen to hold without input.
+func (s *sources) markOf(name string) cue.SelectorType {
+	mark := cue.OptionalConstraint
+	for _, f := range s.declarations(name) {
+		switch f.Constraint {
+		case token.ILLEGAL:
+			return cue.StringLabel
+		case token.NOT:
+			mark = cue.RequiredConstraint
+		}
+	}
+	return mark
+}
+
+// isBound says whether the field's own declarations supply no value.
+func (s *sources) isBound(name string) bool {
+	all := s.declarations(name)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(f *ast.Field) bool { return !syntax.IsBound(f.Value) })
+}
+
+type guardNote struct {
+	pos  token.Pos
+	what string
+	// comprehension is what the note is about, where it is one.
+	comprehension *ast.Comprehension
+}
+
+// sourcesOf collects what v is made of, through ands, ors and references.
+func (r *reader) sourcesOf(v cue.Value, c *syntax.Guarded) *sources {
+	s := &sources{guarded: c}
+	s.ways, _ = r.collect(v, v, s, false, 0)
+	return s
+}
+
+// collect adds what v, a part of whole, is made of. It counts in how many ways
+// the disjunctions between structs can be resolved, and in how many without
+// contradicting the whole.
+func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int) (ways, alive int) {
+	if depth > maxDepth {
+		return 1, 1 // the reference cycle is CUE's to report
+	}
+	switch x := syntax.Expression(v.Source()).(type) {
+	case *ast.StructLit:
+		r.scan(x, x.Elts, s)
+	}
+	if file, ok := v.Source().(*ast.File); ok {
+		r.scan(file, file.Decls, s)
+	}
+	next := func(v cue.Value, member bool) (int, int) { return r.collect(v, whole, s, member, depth+1) }
+	part := r.conjunctOf(v)
+	switch part.op {
+	case cue.AndOp:
+		ways, alive = 1, 1
+		for _, a := range part.args {
+			w, l := next(a, member)
+			ways, alive = ways*w, alive*l
+		}
+		return ways, alive
+	case cue.OrOp:
+		s.compare(v, len(part.args))
+		for _, a := range part.args {
+			if !r.conjunctOf(a).isStruct() {
+				continue
+			}
+			w, l := next(a, true)
+			ways += w
+			if s.counting && kindsOfValue(a.Unify(whole)) != shape.BottomKind {
+				alive += l
+			}
+		}
+		return max(ways, 1), max(alive, 1)
+	case cue.NoOp:
+		if len(part.args) == 1 && part.args[0] != v {
+			s.compare(v, 1)
+			ways, alive = next(part.args[0], member)
+			return max(ways, syntax.LiteralMembers(syntax.Expression(v.Source()))), alive
+		}
+	case cue.SpreadOp:
+		return next(part.args[0], member)
+	case cue.SelectorOp, cue.IndexOp:
+		if d := cue.Dereference(v); d != v {
+			return next(d, member)
+		}
+	case cue.CallOp:
+		switch {
+		case callee(part.args) == "close" && len(part.args) == 2:
+			return next(part.args[1], member)
+		case member:
+			s.memberCalls = append(s.memberCalls, v)
+		default:
+			s.calls = append(s.calls, v)
+		}
+	}
+	return 1, 1
+}
+
+// compare notes the source of v if it is a disjunction of more members than that.
+func (s *sources) compare(v cue.Value, members int) {
+	e := syntax.Expression(v.Source())
+	if len(syntax.MembersOf(e)) > members && !slices.Contains(s.dropped, e) {
+		s.dropped = append(s.dropped, e)
+	}
+}
+
+// scan looks for declarations of a struct literal that hold only for some input.
+func (r *reader) scan(lit ast.Node, decls []ast.Decl, s *sources) {
+	if slices.Contains(s.literals, lit) {
+		return
+	}
+	s.literals = append(s.literals, lit)
+	for _, d := range decls {
+		switch x := d.(type) {
+		case *ast.Comprehension:
+			r.scanComprehension(x, s)
+		case *ast.EmbedDecl:
+			switch e := x.Expr.(type) {
+			case *ast.Comprehension:
+				r.scanComprehension(e, s)
+			case *ast.StructLit:
+				r.scan(e, e.Elts, s)
+			default:
+				if syntax.DependsOnInput(e) {
+					s.guard(r, x, "the embedding of another field")
+					s.guarded = s.guarded.Opaque()
+				}
+			}
+		case *ast.Field:
+			if _, ok := syntax.StaticName(x.Label); ok || !syntax.DependsOnInput(x.Label) {
+				continue
+			}
+			s.guard(r, x, "a field that is named after another")
+			s.guarded = s.guarded.Clone()
+			s.guarded.AddDecl(x)
+		}
+	}
+}
+
+func (r *reader) scanComprehension(x *ast.Comprehension, s *sources) {
+	for _, clause := range x.Clauses {
+		if !syntax.DependsOnInput(clause) {
+			continue
+		}
+		own := (*syntax.Guarded)(nil).Clone()
+		own.AddComprehension(x)
+		what := "what depends on other fields here"
+		if names := own.Names(); len(names) > 0 {
+			what += " (" + strings.Join(names, ", ") + ")"
+		}
+		s.guard(r, x, what)
+		added := s.guarded.Clone()
+		added.AddComprehension(x)
+		s.guarded = added
+		s.other = s.other || r.embedsOther(x)
+		return
+	}
+	if body, ok := x.Value.(*ast.StructLit); ok {
+		r.scan(body, body.Elts, s)
+	}
+}
+
+// embedsOther says whether a comprehension embeds what may be no struct, and what it
+// is in with it.
+func (r *reader) embedsOther(x *ast.Comprehension) bool {
+	bodies := []ast.Expr{x.Value}
+	if x.Fallback != nil {
+		bodies = append(bodies, x.Fallback.Body)
+	}
+	return slices.ContainsFunc(bodies, func(body ast.Expr) bool {
+		lit, ok := body.(*ast.StructLit)
+		return !ok || slices.ContainsFunc(lit.Elts, r.isOther)
+	})
+}
+
+// turns says whether a condition may make of a struct literal what is no struct.
+func (r *reader) turns(n ast.Node) bool {
+	lit, ok := syntax.Expression(n).(*ast.StructLit)
+	return ok && slices.ContainsFunc(lit.Elts, func(d ast.Decl) bool {
+		x, ok := d.(*ast.Comprehension)
+		if e, isEmbed := d.(*ast.EmbedDecl); isEmbed {
+			x, ok = e.Expr.(*ast.Comprehension)
+		}
+		return ok && slices.ContainsFunc(x.Clauses, func(c ast.Clause) bool { return syntax.DependsOnInput(c) }) && r.embedsOther(x)
+	})
+}
+
+func (r *reader) isOther(d ast.Decl) bool {
+	switch x := d.(type) {
+	case *ast.Comprehension:
+		return r.embedsOther(x)
+	case *ast.EmbedDecl:
+		switch e := x.Expr.(type) {
+		case *ast.Comprehension:
+			return r.embedsOther(e)
+		case *ast.StructLit:
+			return slices.ContainsFunc(e.Elts, r.isOther)
+		default:
+			return !syntax.IsBottom(e) && r.kindsAmong(e) != shape.StructKind
+		}
+	}
+	return false
+}
+
+// conditional marks n, so that what it says is left out.
+func (s *sources) guard(r *reader, n ast.Node, what string) {
+	if sp := syntax.SpanOf(n); !slices.Contains(r.guarded, sp) {
+		r.guarded = append(r.guarded, sp)
+	}
+	note := guardNote{pos: n.Pos(), what: what}
+	note.comprehension, _ = n.(*ast.Comprehension)
+	s.notes = append(s.notes, note)
+}

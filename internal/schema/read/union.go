@@ -1,0 +1,195 @@
+package read
+
+import (
+	"bytes"
+	"slices"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/schema/translate"
+)
+
+// structure is what v admits among structs: one term, or one for each member of
+// a disjunction.
+func (r *reader) structure(v cue.Value, path string, c *syntax.Guarded) shape.Shape {
+	s := r.sourcesOf(v, c)
+	leave, ok := r.enter(path, syntax.KeyOf(s.literals))
+	if !ok {
+		return shape.Any()
+	}
+	defer leave()
+	if s.other {
+		for _, lit := range s.literals {
+			r.share(lit)
+		}
+		for _, n := range s.notes {
+			r.note(n.pos, path, "%s", n.what)
+		}
+		return shape.Any()
+	}
+	members := r.members(v, s)
+	if len(members) != 1 {
+		for _, n := range s.notes {
+			r.note(n.pos, path, "%s", n.what)
+		}
+		s.notes = nil
+	}
+	if members == nil {
+		for _, lit := range s.literals {
+			r.share(lit)
+		}
+		for _, e := range r.expressions(v) {
+			r.share(e)
+		}
+		r.note(v.Pos(), path, "the choice between structs")
+		return shape.Shape{{Kind: shape.StructKind, Object: &shape.Object{Open: true, Unlisted: true}}}
+	}
+	// CUE v0.17 doesn't close a struct that is unified with matchN, nor what is
+	// in it.
+	loose := r.loose
+	r.loose = loose || slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
+	var out shape.Shape
+	for _, m := range members {
+		read := func() {
+			out = append(out, shape.Term{Kind: shape.StructKind, Object: r.object(m, path, s, len(members) > 1)})
+		}
+		if len(members) == 1 {
+			read()
+			continue
+		}
+		r.in(translate.Segment{Barrier: true}, read)
+	}
+	r.loose = loose
+	if d, preferred := v.Default(); preferred {
+		chosen := defaultMember(members, d)
+		for i, t := range out {
+			t.Object.Preferred, t.Object.IsDefault = true, i == chosen
+		}
+		if len(out) < s.ways && d.Validate(cue.Concrete(true)) != nil {
+			// CUE takes the default although another member would do.
+			r.note(v.Pos(), path, "the choice between structs")
+		}
+	}
+	out = shape.Union(out)
+	for _, call := range s.calls {
+		out = shape.Intersect(out, r.leaf(r.conjunctOf(call), path, c))
+	}
+	for _, call := range s.memberCalls {
+		if kindsOfValue(call) != shape.BottomKind {
+			r.note(call.Pos(), path, "%s", sourceText(call))
+		}
+	}
+	return out
+}
+
+// members are the structs that v may be, or nil if they can't be told.
+func (r *reader) members(v cue.Value, s *sources) []cue.Value {
+	members := structMembers(v)
+	s.ways = max(s.ways, syntax.LiteralMembers(syntax.Expression(v.Source())))
+	switch {
+	case len(s.dropped) > 0:
+		return r.withDefault(v, members, s)
+	case len(members) < s.ways:
+		return r.survivors(v, s)
+	}
+	return members
+}
+
+// withDefault are the members of v's disjunction and the default that CUE left out.
+// It is nil where that can't be told.
+func (r *reader) withDefault(v cue.Value, members []cue.Value, s *sources) []cue.Value {
+	d, ok := v.Default()
+	all := syntax.MembersOf(s.dropped[0])
+	if !ok || len(s.dropped) > 1 || kindsOfValue(d) != shape.StructKind || len(members) != len(all)-1 || syntax.AnyFieldRefers(s.dropped[0]) {
+		return nil
+	}
+	var marked []*ast.UnaryExpr
+	for _, m := range all {
+		if x, ok := m.(*ast.UnaryExpr); ok && x.Op == token.MUL {
+			marked = append(marked, x)
+		}
+	}
+	if len(marked) > 1 {
+		return nil // the default may be any of them, or what they have in common
+	}
+	for _, x := range marked {
+		lit, ok := x.X.(*ast.StructLit)
+		if !ok {
+			return nil
+		}
+		r.scan(lit, lit.Elts, s)
+	}
+	return append([]cue.Value{d}, members...)
+}
+
+// standing is which of the members the default d is, if it has a value that no
+// instance can make incomplete: it is -1 where that isn't known.
+func defaultMember(members []cue.Value, d cue.Value) int {
+	want, err := d.MarshalJSON()
+	if err != nil {
+		return -1
+	}
+	found := -1
+	for i, m := range members {
+		if own, err := m.MarshalJSON(); err != nil || !bytes.Equal(own, want) {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+// structMembers are the structs among the members of v's disjunction as
+// evaluated, or v itself.
+func structMembers(v cue.Value) []cue.Value {
+	e := v.Eval()
+	op, args := e.Expr()
+	switch {
+	case op == cue.OrOp:
+		return slices.DeleteFunc(args, func(m cue.Value) bool { return kindsOfValue(m) != shape.StructKind })
+	case op == cue.NoOp && len(args) == 1 && args[0] != e && kindsOfValue(args[0]) == shape.StructKind:
+		return args
+	}
+	return []cue.Value{v}
+}
+
+// survivors are the members of v's disjunctions where CUE evaluates fewer than
+// the source has. It is nil if they can't be told: if CUE may have left members
+// out because they contradict a default that an instance can override, or
+// because they look alike until there is data.
+func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
+	e := syntax.Expression(v.Source())
+	if slices.ContainsFunc(s.literals, syntax.AnyFieldRefers) || syntax.AnyFieldRefers(e) {
+		return nil
+	}
+	evaluated := structMembers(v)
+	if len(evaluated) >= r.alive(v) && !slices.ContainsFunc(s.literals, syntax.Calls) && !syntax.Calls(e) {
+		return evaluated
+	}
+	if whole := r.conjunctOf(v); whole.op == cue.OrOp {
+		var out []cue.Value
+		for _, m := range whole.args {
+			if inner := r.conjunctOf(m); inner.op == cue.OrOp {
+				return nil
+			} else if inner.isStruct() {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// alive is in how many ways v's disjunctions can be resolved without a
+// contradiction.
+func (r *reader) alive(v cue.Value) int {
+	s := &sources{counting: true}
+	_, alive := r.collect(v, v, s, false, 0)
+	return alive
+}

@@ -1,0 +1,97 @@
+package read
+
+import (
+	"encoding/json"
+	"math/big"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+)
+
+// kindsFrom converts CUE's kinds.
+func kindsFrom(kinds cue.Kind) shape.Kind {
+	if kinds == cue.TopKind {
+		return shape.TopKind
+	}
+	out := shape.BottomKind
+	for _, k := range []struct {
+		cue  cue.Kind
+		kind shape.Kind
+	}{
+		{cue.NullKind, shape.NullKind}, {cue.BoolKind, shape.BoolKind}, {cue.IntKind, shape.IntKind}, {cue.FloatKind, shape.FloatKind}, {cue.StringKind, shape.StringKind},
+		{cue.BytesKind, shape.BytesKind}, {cue.ListKind, shape.ListKind}, {cue.StructKind, shape.StructKind},
+	} {
+		if kinds&k.cue != 0 {
+			out |= k.kind
+		}
+	}
+	return out
+}
+
+// kindsOfValue are the kinds that v may have.
+func kindsOfValue(v interface{ IncompleteKind() cue.Kind }) shape.Kind {
+	return kindsFrom(v.IncompleteKind())
+}
+
+// positionOf converts CUE's positions.
+func positionOf(p token.Pos) problem.Position {
+	at := p.Position()
+	return problem.Position{File: at.Filename, Line: at.Line, Column: at.Column}
+}
+
+// literalOf is the concrete scalar v. It reports false for values that JSON
+// can't hold or that are too large to compute with.
+func literalOf(v cue.Value) (shape.Literal, bool) {
+	switch v.Kind() {
+	case cue.NullKind, cue.BoolKind, cue.StringKind, cue.IntKind, cue.FloatKind:
+	default:
+		return shape.Literal{}, false
+	}
+	data, err := v.MarshalJSON()
+	if err != nil {
+		return shape.Literal{}, false
+	}
+	l := shape.Literal{Json: data}
+	switch v.Kind() {
+	case cue.IntKind, cue.FloatKind:
+		l.Number = rational(v)
+		return l, l.Number != nil
+	case cue.StringKind:
+		var s string
+		if json.Unmarshal(data, &s) != nil {
+			return shape.Literal{}, false
+		}
+		l.String = &s
+	}
+	return l, true
+}
+
+// maxExponent bounds the numbers that are computed with, far beyond what a
+// float64 holds: the exact value of 1e999999999 would fill the memory.
+const maxExponent = 400
+
+// rational is the exact value of the concrete number v, or nil if it is absurdly
+// large or small.
+func rational(v cue.Value) *big.Rat {
+	var mantissa big.Int
+	exponent, err := v.MantExp(&mantissa)
+	if err != nil || exponent > maxExponent || exponent < -maxExponent || mantissa.BitLen() > 8*maxExponent {
+		return nil
+	}
+	out := new(big.Rat).SetInt(&mantissa)
+	power := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(exponent, -exponent))), nil))
+	if exponent < 0 {
+		return out.Quo(out, power)
+	}
+	return out.Mul(out, power)
+}
+
+// kindOf is the kind of the terms for literals of kind k.
+func kindOf(k shape.Kind) shape.Kind {
+	if k == shape.FloatKind {
+		return shape.NumberKind
+	}
+	return k
+}

@@ -1,0 +1,2 @@
+// Package syntax answers questions about CUE syntax trees without evaluating them.
+package syntax

@@ -1,0 +1,183 @@
+package syntax
+
+import (
+	"maps"
+	"slices"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+)
+
+// condition is what a struct may hold besides what its schema says without
+// conditions: the bodies of comprehensions whose clauses depend on the input.
+// What it names may be there or not, may be narrower, and may be supplied; it is
+// never required and has no default. A nil condition adds nothing.
+type Guarded struct {
+	// fields are the expressions that may be added to a field.
+	Fields map[string][]ast.Expr
+	// regular are the fields that it may make regular ones, which alone supplies
+	// a value.
+	Regular map[string]bool
+	// open says that any field may be added.
+	Open bool
+	// deep says that anything may be added at any depth.
+	Deep bool
+	// attributed is where a field has a @k8s attribute, if one has.
+	Attributed token.Pos
+}
+
+// opaque is a condition under which anything may be added anywhere.
+func (c *Guarded) Opaque() *Guarded {
+	out := c.Clone()
+	out.Open, out.Deep = true, true
+	return out
+}
+
+// clone is a copy of c to add to.
+func (c *Guarded) Clone() *Guarded {
+	out := &Guarded{Fields: map[string][]ast.Expr{}, Regular: map[string]bool{}}
+	if c == nil {
+		return out
+	}
+	out.Open, out.Deep, out.Attributed = c.Open, c.Deep, c.Attributed
+	for name, exprs := range c.Fields {
+		out.Fields[name] = slices.Clone(exprs)
+	}
+	maps.Copy(out.Regular, c.Regular)
+	return out
+}
+
+// loosens says whether what e adds to a field makes it admit more than its own
+// schema: other fields, or anything in them.
+func Loosens(e ast.Expr) bool {
+	own := (*Guarded)(nil).Clone()
+	own.add(e)
+	return own.Open || own.Deep || len(own.Fields) > 0
+}
+
+// names are the fields that c may add, sorted.
+func (c *Guarded) Names() []string {
+	if c == nil {
+		return nil
+	}
+	var out []string
+	for name := range c.Fields {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// touches says whether c may add anything to the field.
+func (c *Guarded) Touches(name string) bool {
+	return c != nil && (c.Deep || len(c.Fields[name]) > 0)
+}
+
+// onlyBounds says whether c only narrows the field, so that it never supplies a
+// value.
+func (c *Guarded) OnlyBounds(name string) bool {
+	return c != nil && !c.Deep && AllBound(c.Fields[name])
+}
+
+// allBound says whether expressions supply no value, not even together.
+func AllBound(exprs []ast.Expr) bool {
+	return !slices.ContainsFunc(exprs, func(e ast.Expr) bool { return !IsBound(e) })
+}
+
+// field is what c may add inside of the field.
+func (c *Guarded) Field(name string) *Guarded {
+	if c == nil {
+		return nil
+	}
+	if c.Deep {
+		return c.Opaque()
+	}
+	var out *Guarded
+	for _, e := range c.Fields[name] {
+		if out == nil {
+			out = out.Clone()
+		}
+		out.add(e)
+	}
+	return out
+}
+
+// add adds the fields of e, or anything if e isn't a literal.
+func (c *Guarded) add(e ast.Expr) {
+	switch x := Expression(e).(type) {
+	case *ast.StructLit:
+		for _, d := range x.Elts {
+			c.AddDecl(d)
+		}
+	case *ast.BinaryExpr:
+		if x.Op == token.AND || x.Op == token.OR {
+			c.add(x.X)
+			c.add(x.Y)
+			return
+		}
+		c.Open, c.Deep = true, true
+	case *ast.UnaryExpr:
+		if x.Op == token.MUL {
+			c.add(x.X)
+		}
+	case *ast.BasicLit, *ast.BottomLit:
+		// A scalar adds no fields.
+	case *ast.Ident:
+		if x.Node != nil || !slices.Contains(BasicTypes(), x.Name) {
+			c.Open, c.Deep = true, true
+		}
+	default:
+		c.Open, c.Deep = true, true
+	}
+}
+
+func (c *Guarded) AddDecl(d ast.Decl) {
+	switch x := d.(type) {
+	case *ast.Field:
+		if pos, ok := attributed(x); ok {
+			c.Attributed = pos
+		}
+		name, ok := StaticName(x.Label)
+		if !ok {
+			c.Open, c.Deep = true, true
+			return
+		}
+		c.Fields[name] = append(c.Fields[name], x.Value)
+		c.Regular[name] = c.Regular[name] || x.Constraint == token.ILLEGAL
+	case *ast.Comprehension:
+		c.AddComprehension(x)
+	case *ast.EmbedDecl:
+		if inner, ok := x.Expr.(*ast.Comprehension); ok {
+			c.AddComprehension(inner)
+			return
+		}
+		c.Open, c.Deep = true, true
+	case *ast.Ellipsis:
+		c.Open = true
+	}
+}
+
+func (c *Guarded) AddComprehension(x *ast.Comprehension) {
+	c.add(x.Value)
+	if x.Fallback != nil {
+		c.add(x.Fallback.Body)
+	}
+}
+
+// staticName is the name of a field whose label isn't computed. Labels of
+// definitions and hidden fields have names, too, which no instance can use.
+func StaticName(l ast.Label) (string, bool) {
+	if a, ok := l.(*ast.Alias); ok {
+		inner, ok := a.Expr.(ast.Label)
+		if !ok {
+			return "", false
+		}
+		return StaticName(inner)
+	}
+	switch l.(type) {
+	case *ast.Ident, *ast.BasicLit:
+		name, _, err := ast.LabelName(l)
+		return name, err == nil
+	}
+	return "", false
+}

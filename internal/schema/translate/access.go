@@ -1,0 +1,228 @@
+package translate
+
+import (
+	"slices"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+)
+
+// access is a field of self: its CEL expression, what has to be asked before it
+// can be read, and what the schema says of it.
+type access struct {
+	text  string
+	shape shape.Shape
+	// guards are the fields on the way that may be absent, itself included.
+	presences []presence
+	// conditional fields are declared by comprehensions alone.
+	conditional bool
+}
+
+// guard is a field that may be absent.
+type presence struct {
+	text string
+	// optional fields stay absent; the others are filled in when rendering,
+	// unless value, their default in the schema, came first.
+	optional bool
+	value    bool
+	// nullable fields may be there and null, which CEL takes for absent.
+	nullable bool
+	// filled fields may have a value of their own under a condition, which in
+	// those that clash may contradict the one that they have without.
+	filled, clashes bool
+	// variable, where it is set, stands for each item of the list or each key of
+	// the map that text is; the other guards then come with it.
+	variable string
+}
+
+// look is the field at path from self.
+func (t *translator) look(path []string) (access, bool) {
+	o := t.frame.object
+	a := access{text: shape.SelfMark}
+	if !slices.Contains(t.fields, path[0]) {
+		t.fields = append(t.fields, path[0])
+	}
+	for i, name := range path {
+		if name == EachItem || name == EachValue {
+			if !a.enter(name) {
+				return access{}, false
+			}
+			o = nil
+			if len(a.shape) == 1 && a.shape[0].Kind == shape.StructKind {
+				o = a.shape[0].Object
+			}
+			continue
+		}
+		if o == nil {
+			return access{}, false
+		}
+		f := o.Lookup(name)
+		at, ok := cel.Field(a.text, name)
+		if f == nil || !ok || !cel.IsAccessible(f.Shape) {
+			return access{}, false
+		}
+		a.text, a.shape, a.conditional = at, f.Shape, f.Guarded
+		if !f.Required {
+			a.presences = append(a.presences, presence{text: "has(" + at + ")", optional: f.Optional, value: f.Default != nil, nullable: shape.IsNullable(f.Shape), filled: f.GuardFills, clashes: f.GuardClashes})
+		}
+		o = nil
+		if i < len(path)-1 && len(f.Shape) == 1 && f.Shape[0].Kind == shape.StructKind {
+			o = f.Shape[0].Object
+		}
+	}
+	return a, true
+}
+
+// enter leads from a list or a map to each of what it holds.
+func (a *access) enter(each string) bool {
+	if len(a.shape) != 1 {
+		return false
+	}
+	t := a.shape[0]
+	x := cel.Variable(a.text)
+	switch {
+	case each == EachItem && t.Kind == shape.ListKind && len(t.List.Prefix) == 0 && !t.List.Closed:
+		a.presences = append(a.presences, presence{text: a.text, variable: x})
+		a.text, a.shape = x, t.List.Rest
+	case each == EachValue && t.Kind == shape.StructKind && t.Object.IsMap():
+		a.presences = append(a.presences, presence{text: a.text, variable: x})
+		a.text, a.shape = a.text+"["+x+"]", t.Object.Values
+	default:
+		return false
+	}
+	return cel.IsAccessible(a.shape)
+}
+
+// path is the path from self that e, a chain of selectors, names.
+func (t *translator) path(e ast.Expr) ([]string, bool) {
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		return t.path(x.X)
+	case *ast.SelectorExpr:
+		base, ok := t.path(x.X)
+		name, ok2 := syntax.StaticName(x.Sel)
+		return append(base, name), ok && ok2
+	case *ast.IndexExpr:
+		base, ok := t.path(x.X)
+		lit, isLit := x.Index.(*ast.BasicLit)
+		if !ok || !isLit || lit.Kind != token.STRING {
+			return nil, false
+		}
+		name, ok := syntax.StaticName(lit)
+		return append(base, name), ok
+	case *ast.Ident:
+		if let, ok := x.Node.(*ast.LetClause); ok {
+			return t.path(let.Expr)
+		}
+		for i := len(t.frames) - 1; i >= 0; i-- {
+			name, ok := declaredName(t.frames[i].Literals, x)
+			if !ok {
+				continue
+			}
+			var out []string
+			for _, s := range t.segments[t.frame.Depth:t.frames[i].Depth] {
+				segment, ok := s.Name()
+				if !ok {
+					return nil, false
+				}
+				out = append(out, segment)
+			}
+			return append(out, name), true
+		}
+	}
+	return nil, false
+}
+
+// pathOf is the path from the struct of f that e, a chain of selectors, names.
+func (f *Frame) PathOf(e ast.Expr, steps []Segment) ([]string, bool) {
+	t := translator{frame: f, frames: []*Frame{f}, segments: steps}
+	return t.path(e)
+}
+
+// declaredName is the name of the field that id stands for in one of the
+// literals.
+func declaredName(literals []ast.Node, id *ast.Ident) (string, bool) {
+	for _, lit := range literals {
+		if lit != id.Scope {
+			continue
+		}
+		s, ok := lit.(*ast.StructLit)
+		if !ok {
+			return "", false
+		}
+		for _, d := range s.Elts {
+			f, ok := d.(*ast.Field)
+			if !ok {
+				continue
+			}
+			name, ok := syntax.StaticName(f.Label)
+			if !ok {
+				continue
+			}
+			if a, isAlias := f.Label.(*ast.Alias); isAlias && a.Ident.Name == id.Name {
+				return name, true
+			}
+			if label, isIdent := f.Label.(*ast.Ident); isIdent && label.Name == id.Name {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// strays says whether the last expression reads an item other than the one that
+// it is about.
+func (t *translator) strays(seen map[string]bool) bool {
+	return slices.ContainsFunc(t.needs, func(a access) bool {
+		return slices.ContainsFunc(a.presences, func(g presence) bool { return g.variable != "" && !seen[g.text] })
+	})
+}
+
+// inWords is a path as people write it.
+func inWords(path []string) string {
+	out := ""
+	for i, name := range path {
+		switch name {
+		case EachItem:
+			out += "[]"
+			continue
+		case EachValue:
+			name = "*"
+		}
+		if i > 0 {
+			out += "."
+		}
+		out += name
+	}
+	return out
+}
+
+// reading is q, of an expression that reads the fields that the translator
+// needed, where those are there. CUE rejects an expression that reads an
+// optional field that is absent. Where a field is absent that rendering fills
+// in, nothing is demanded, and less than all is said.
+func (t *translator) reading(seen map[string]bool, q cel.Predicate) cel.Predicate {
+	var guards []presence
+	for _, a := range t.needs {
+		for _, g := range a.presences {
+			if !seen[g.text] {
+				seen[g.text] = true
+				guards = append(guards, g)
+			}
+		}
+	}
+	t.needs = nil
+	for _, g := range slices.Backward(guards) {
+		if g.optional && !g.nullable && !t.blurred {
+			q = cel.AllOf(cel.Predicate{Text: g.text, Exact: true}, q)
+			continue
+		}
+		t.defaulted = true
+		q = cel.Implies(g.text, q)
+		q.Exact = q.Exact && g.value && !g.nullable && !g.optional
+	}
+	return q
+}

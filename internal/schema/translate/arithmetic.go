@@ -1,0 +1,207 @@
+package translate
+
+import (
+	"math"
+	"math/big"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+
+	cueliteral "cuelang.org/go/cue/literal"
+	"cuelang.org/go/cue/token"
+)
+
+// within64 is the range of the integers in s, of which an API server has no others
+// than those of 64 bits. It reports false for anything but integers.
+func within64(s shape.Shape) (low, high *big.Rat, ok bool) {
+	for _, t := range s {
+		l, h := t.Interval()
+		if t.Kind != shape.IntKind {
+			return nil, nil, false
+		}
+		if l == nil || l.Cmp(least64()) < 0 {
+			l = least64()
+		}
+		if h == nil || h.Cmp(most64()) > 0 {
+			h = most64()
+		}
+		if low == nil || l.Cmp(low) < 0 {
+			low = l
+		}
+		if high == nil || h.Cmp(high) > 0 {
+			high = h
+		}
+	}
+	return low, high, low != nil
+}
+
+func least64() *big.Rat { return new(big.Rat).SetInt64(math.MinInt64) }
+func most64() *big.Rat  { return new(big.Rat).SetInt64(math.MaxInt64) }
+
+// arithmetic is a sum of strings, or a sum, a difference or a product of integers.
+// CUE's integers have no end and CEL's do.
+func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
+	a, ok := t.value(x.X)
+	if !ok || a.isLimited() {
+		return operand{}, false
+	}
+	b, ok := t.value(x.Y)
+	if !ok || b.isLimited() {
+		return operand{}, false
+	}
+	if x.Op == token.ADD && shape.KindsOf(a.shape) == shape.StringKind && shape.KindsOf(b.shape) == shape.StringKind {
+		return operand{text: a.text + " + " + b.text, shape: shape.OfKinds(shape.StringKind)}, true
+	}
+	al, ah, ok := within64(a.shape)
+	if !ok {
+		return operand{}, false
+	}
+	bl, bh, ok := within64(b.shape)
+	if !ok {
+		return operand{}, false
+	}
+	low, high, ok := reach(x.Op, al, ah, bl, bh)
+	if !ok {
+		return operand{}, false
+	}
+	out := operand{
+		text:  cel.Wrap(a.text) + " " + x.Op.String() + " " + cel.Wrap(b.text),
+		shape: shape.Shape{{Kind: shape.IntKind, Numbers: shape.Numbers{Min: &shape.Limit{At: low}, Max: &shape.Limit{At: high}}}},
+	}
+	above, below := high.Cmp(most64()) > 0, low.Cmp(least64()) < 0
+	if !above && !below {
+		return out, true
+	}
+	// With an operand that is never negative, whether the result has 64 bits can
+	// be asked in 64 bits.
+	if x.Op == token.ADD && bl.Sign() < 0 || x.Op == token.MUL && al.Cmp(ah) == 0 {
+		a, b, bl, bh = b, a, al, ah
+	}
+	switch {
+	case bl.Sign() < 0 || x.Op == token.MUL && bl.Cmp(bh) != 0:
+		return operand{}, false
+	case x.Op == token.ADD:
+		out.above = a.text + " > 9223372036854775807 - " + cel.Wrap(b.text)
+	case x.Op == token.SUB:
+		out.below = a.text + " < -9223372036854775808 + " + cel.Wrap(b.text)
+	case bl.Sign() == 0:
+		return operand{}, false // nothing is beyond
+	default:
+		out.above = a.text + " > 9223372036854775807 / " + cel.Wrap(b.text)
+		out.below = a.text + " < -9223372036854775808 / " + cel.Wrap(b.text)
+	}
+	if !above {
+		out.above = ""
+	}
+	if !below {
+		out.below = ""
+	}
+	return out, true
+}
+
+// reach is the range of what op makes of numbers in two ranges.
+func reach(op token.Token, al, ah, bl, bh *big.Rat) (low, high *big.Rat, ok bool) {
+	for _, p := range [][2]*big.Rat{{al, bl}, {al, bh}, {ah, bl}, {ah, bh}} {
+		end := new(big.Rat)
+		switch op {
+		case token.ADD:
+			end.Add(p[0], p[1])
+		case token.SUB:
+			end.Sub(p[0], p[1])
+		case token.MUL:
+			end.Mul(p[0], p[1])
+		default:
+			return nil, nil, false
+		}
+		if low == nil || end.Cmp(low) < 0 {
+			low = end
+		}
+		if high == nil || end.Cmp(high) > 0 {
+			high = end
+		}
+	}
+	return low, high, true
+}
+
+// compareBeyond is the predicate that a op b, of which one may be beyond what CEL
+// can hold. Then it is beyond the other, too.
+func compareBeyond(a operand, op token.Token, b operand) cel.Predicate {
+	if shape.KindsOf(a.shape) != shape.IntKind || shape.KindsOf(b.shape) != shape.IntKind {
+		return cel.Unknown()
+	}
+	above, below := a.above, a.below
+	holdsAbove, holdsBelow := op == token.GTR || op == token.GEQ || op == token.NEQ, op == token.LSS || op == token.LEQ || op == token.NEQ
+	if b.isLimited() {
+		above, below = b.above, b.below
+		holdsAbove, holdsBelow = holdsBelow, holdsAbove
+		if op == token.NEQ {
+			holdsAbove, holdsBelow = true, true
+		}
+	}
+	a.above, a.below, b.above, b.below = "", "", "", ""
+	p := compareValues(a, op, b)
+	add := func(beyond string, holds bool) {
+		q := cel.Predicate{Text: beyond, Exact: true}
+		switch {
+		case beyond == "":
+		case holds:
+			p = cel.AnyOf(q, p)
+		default:
+			p = cel.AllOf(cel.Predicate{Text: cel.Negated(beyond), Exact: true}, p)
+		}
+	}
+	add(above, holdsAbove)
+	add(below, holdsBelow)
+	return p
+}
+
+// interpolation is a string made of strings and integers.
+func (t *translator) interpolation(x *ast.Interpolation) (operand, bool) {
+	var parts []string
+	first, ok := x.Elts[0].(*ast.BasicLit)
+	if !ok {
+		return operand{}, false
+	}
+	last, ok := x.Elts[len(x.Elts)-1].(*ast.BasicLit)
+	if !ok {
+		return operand{}, false
+	}
+	quotes, _, _, err := cueliteral.ParseQuotes(first.Value, last.Value)
+	if err != nil || !quotes.IsDouble() || quotes.IsMulti() {
+		return operand{}, false
+	}
+	for i, e := range x.Elts {
+		if i%2 == 1 {
+			v, ok := t.value(e)
+			rest, nullable := shape.WithoutNull(v.shape)
+			switch kinds := shape.KindsOf(rest); {
+			case !ok || nullable || v.isLimited():
+				return operand{}, false
+			case kinds == shape.StringKind:
+				parts = append(parts, v.text)
+			case kinds == shape.IntKind:
+				parts = append(parts, "string("+v.text+")")
+			default:
+				return operand{}, false
+			}
+			continue
+		}
+		lit, ok := e.(*ast.BasicLit)
+		if !ok {
+			return operand{}, false
+		}
+		text := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(lit.Value, `\(`), `"`), ")")
+		if i == 0 {
+			text = strings.TrimPrefix(text, `"`)
+		}
+		if strings.Contains(text, `\`) {
+			return operand{}, false
+		}
+		if text != "" {
+			parts = append(parts, cel.String(text))
+		}
+	}
+	return operand{text: strings.Join(parts, " + "), shape: shape.OfKinds(shape.StringKind)}, len(parts) > 0
+}

@@ -1,0 +1,234 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+)
+
+// given is the predicate that a condition surely holds, and that it may hold: they
+// differ where it reads fields that rendering fills in.
+func (t *translator) given(q cel.Predicate) (sure, maybe cel.Predicate) {
+	needs := t.needs
+	maybe = t.reading(map[string]bool{}, q)
+	sure = q
+	seen := map[string]bool{}
+	var guards []cel.Predicate
+	for _, a := range needs {
+		for _, g := range a.presences {
+			if !seen[g.text] {
+				seen[g.text] = true
+				guards = append(guards, cel.Predicate{Text: g.text, Exact: true})
+			}
+		}
+	}
+	if q.Text == "true" && len(guards) == 0 {
+		return cel.Always(), cel.Always()
+	}
+	return cel.AllOf(append(guards, q)...), maybe
+}
+
+// comprehension are the rules of a comprehension of ifs: that its body holds if
+// its conditions do. What only its body allows is noted in the frame.
+func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
+	if p.Comprehension.Fallback != nil || slices.Contains(p.Target, EachItem) || slices.Contains(p.Target, EachValue) {
+		return nil, false
+	}
+	if syntax.CallsOnOwn(p.Comprehension) {
+		return nil, false
+	}
+	var conditions, possible []cel.Predicate
+	var texts []string
+	for _, clause := range p.Comprehension.Clauses {
+		c, ok := clause.(*ast.IfClause)
+		if !ok {
+			return nil, false
+		}
+		t.needs = nil
+		q := t.guard(c.Condition)
+		if !q.Exact {
+			return nil, false
+		}
+		if q.Text == "" {
+			q.Text = "true"
+		}
+		sure, maybe := t.given(q)
+		conditions, possible = append(conditions, sure), append(possible, maybe)
+		texts = append(texts, syntax.Text(c.Condition))
+	}
+	body, ok := p.Comprehension.Value.(*ast.StructLit)
+	if !ok {
+		return nil, false
+	}
+	// Where rendering fills in what the conditions read, nothing is demanded.
+	applies, exact := cel.AllOf(conditions...), cel.AllOf(possible...).Exact
+	when := "if " + strings.Join(texts, " if ")
+	var rules []shape.Rule
+	lost := false
+	add := func(q cel.Predicate, message, field string) {
+		if q.Text == "" && !q.Exact {
+			lost = true
+		}
+		if q.Text != "" {
+			q = cel.Implies(applies.Text, q)
+			rules = append(rules, shape.Rule{Text: q.Text, Exact: q.Exact && exact, Message: message, Field: field})
+		}
+	}
+	// An expression over an absent optional field is an error, not false.
+	for i, clause := range p.Comprehension.Clauses {
+		t.needs = nil
+		t.guard(clause.(*ast.IfClause).Condition)
+		there := t.reading(map[string]bool{}, cel.Always())
+		if there.Text == "" || there.Text == "true" {
+			continue
+		}
+		there.Exact = true
+		before := cel.AllOf(conditions[:i]...)
+		q := cel.Implies(before.Text, there)
+		rules = append(rules, shape.Rule{Text: q.Text, Exact: true, Message: "what '" + texts[i] + "' asks for must be given"})
+	}
+	for _, d := range body.Elts {
+		q, message, name, ok := t.declaration(d, p.Target)
+		if !ok {
+			return nil, false
+		}
+		add(q, when+": "+message, cel.FieldPath(append(slices.Clone(p.Target), name)))
+		if name != "" && len(p.Target) == 0 {
+			t.frame.Allowed[name] = append(t.frame.Allowed[name], Allowed{when: cel.AllOf(possible...), text: when, notes: p.Notes, fields: append(slices.Clone(t.fields), name)})
+		}
+	}
+	if lost {
+		t.notes = append(t.notes, p.Notes...)
+	}
+	return rules, true
+}
+
+// declaration is what a declaration in the body of a comprehension demands of
+// the struct at target, and the field that it allows.
+func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, message, name string, ok bool) {
+	f, isField := d.(*ast.Field)
+	if !isField {
+		e, isEmbed := d.(*ast.EmbedDecl)
+		if isEmbed && syntax.IsBottom(e.Expr) {
+			return cel.Never(), syntax.ErrorOf(e.Expr), "", true
+		}
+		return cel.Predicate{}, "", "", false
+	}
+	name, ok = syntax.StaticName(f.Label)
+	if !ok {
+		return cel.Predicate{}, "", "", false
+	}
+	if strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#") {
+		if syntax.IsBottom(f.Value) && f.Constraint == token.ILLEGAL {
+			return cel.Never(), syntax.ErrorOf(f.Value), "", true
+		}
+		return cel.Predicate{}, "", "", false
+	}
+	at, ok := t.look(append(slices.Clone(target), name))
+	if !ok {
+		return cel.Predicate{}, "", "", false
+	}
+	t.needs = nil
+	switch {
+	case syntax.IsBottom(f.Value):
+		q = cel.Never()
+	default:
+		q = t.constraint(f.Value, at)
+	}
+	blurred := t.blurred
+	t.blurred = len(at.shape) > 1
+	defer func() { t.blurred = blurred }()
+	seen := map[string]bool{}
+	for _, g := range at.presences {
+		seen[g.text] = true
+	}
+	q = t.reading(seen, q)
+	message = inWords(append(slices.Clone(target), name)) + " must be " + syntax.Text(f.Value)
+	if syntax.IsBottom(f.Value) {
+		message = inWords(append(slices.Clone(target), name)) + " must not be given"
+	}
+	if !at.conditional && syntax.Loosens(f.Value) {
+		q.Exact = false
+	}
+	for i, g := range slices.Backward(at.presences) {
+		last := i == len(at.presences)-1
+		switch {
+		case last && f.Constraint == token.OPTION:
+			q = cel.Implies(g.text, q)
+			// What rendering fills in must meet it, too.
+			q.Exact = q.Exact && g.optional
+		case last && f.Constraint != token.OPTION && g.filled && !syntax.IsBottom(f.Value), last && g.nullable:
+			q = cel.Implies(g.text, q)
+			q.Exact = false
+		case last && g.optional && f.Constraint == token.NOT:
+			q = cel.AllOf(cel.Predicate{Text: g.text, Exact: true}, q)
+		case last && syntax.IsBottom(f.Value):
+		case last && !g.optional:
+			// The field's own default may not meet the condition.
+			t.defaulted = true
+			q = cel.Implies(g.text, q)
+			q.Exact = q.Exact && !syntax.IsBound(f.Value) && !g.clashes
+		case last && !t.supplies(f.Value):
+			q = cel.AllOf(cel.Predicate{Text: g.text, Exact: true}, q)
+		default:
+			q = cel.Implies(g.text, q)
+			q.Exact = q.Exact && last
+		}
+	}
+	return q, message, name, true
+}
+
+// supplies says whether a field that e constrains may have a value although the
+// instance gives none.
+func (t *translator) supplies(e ast.Expr) bool {
+	if syntax.IsBound(e) {
+		return false
+	}
+	if syntax.AnyFieldRefers(e) {
+		return true
+	}
+	concrete, ok := t.schema.IsConcrete(e)
+	return !ok || concrete
+}
+
+// allowed is a condition under which a field may be there.
+type Allowed struct {
+	when  cel.Predicate
+	text  string
+	notes []problem.Problem
+	// fields are those that the condition reads.
+	fields []string
+}
+
+// allow adds the rules for the fields of o that only comprehensions allow.
+func (f *Frame) allow(o *shape.Object, c *syntax.Guarded) {
+	if c == nil || o.Open || c.Open || c.Deep {
+		return
+	}
+	for _, g := range o.Fields {
+		ways := f.Allowed[g.Name]
+		at, ok := cel.Field(shape.SelfMark, g.Name)
+		if !g.Guarded || !ok || len(ways) == 0 || len(ways) != len(c.Fields[g.Name]) {
+			continue
+		}
+		var when []cel.Predicate
+		var texts, fields []string
+		for _, w := range ways {
+			fields = append(fields, w.fields...)
+			when = append(when, w.when)
+			texts = append(texts, w.text)
+		}
+		q := cel.Implies("has("+at+")", cel.AnyOf(when...))
+		o.Rules = append(o.Rules, shape.Rule{
+			Text: q.Text, Exact: q.Exact && !shape.IsNullable(g.Shape), Defaulted: true, Notes: ways[0].notes,
+			Fields:  fields,
+			Message: g.Name + " is only allowed " + strings.Join(texts, " or "), Field: cel.FieldPath([]string{g.Name}),
+		})
+	}
+}

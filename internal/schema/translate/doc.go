@@ -1,0 +1,2 @@
+// Package translate turns CUE expressions about several fields into CEL rules.
+package translate

@@ -1,0 +1,165 @@
+package translate
+
+import (
+	"slices"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+)
+
+// condition is the predicate that e, the condition of an if, is true. It is
+// exact or unknown: what doesn't hold is as much of interest as what does.
+func (t *translator) guard(e ast.Expr) cel.Predicate {
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		return t.guard(x.X)
+	case *ast.UnaryExpr:
+		if x.Op == token.NOT {
+			return not(t.guard(x.X))
+		}
+	case *ast.CallExpr:
+		return t.test(x)
+	case *ast.BinaryExpr:
+		switch x.Op {
+		case token.LAND:
+			return exactly(t.guard(x.X), t.guard(x.Y), cel.AllOf)
+		case token.LOR:
+			return exactly(t.guard(x.X), t.guard(x.Y), cel.AnyOf)
+		case token.MAT, token.NMAT:
+			return t.matches(x)
+		}
+		if _, bottom := x.Y.(*ast.BottomLit); bottom {
+			return t.isPresent(x)
+		}
+		a, ok := t.value(x.X)
+		if !ok || !isPlain(a.shape) {
+			return cel.Unknown()
+		}
+		b, ok := t.value(x.Y)
+		if !ok || !isPlain(b.shape) {
+			return cel.Unknown()
+		}
+		return compareValues(a, x.Op, b)
+	}
+	v, ok := t.value(e)
+	if !ok || shape.KindsOf(v.shape) != shape.BoolKind {
+		return cel.Unknown()
+	}
+	return cel.Predicate{Text: v.text, Exact: true}
+}
+
+// isPlain says whether s is of one kind that CEL compares.
+func isPlain(s shape.Shape) bool {
+	kinds := shape.KindsOf(s)
+	return kinds == shape.BoolKind || kinds == shape.StringKind || kinds&^shape.NumberKind == 0
+}
+
+// exactly joins two predicates that are exact.
+func exactly(a, b cel.Predicate, of func(...cel.Predicate) cel.Predicate) cel.Predicate {
+	if !a.Exact || !b.Exact {
+		return cel.Unknown()
+	}
+	return of(a, b)
+}
+
+func not(p cel.Predicate) cel.Predicate {
+	switch {
+	case !p.Exact:
+		return cel.Unknown()
+	case p.Text == "":
+		return cel.Never()
+	case p.Text == "false":
+		return cel.Always()
+	}
+	return cel.Predicate{Text: cel.Negated(p.Text), Exact: true}
+}
+
+// presence is the predicate that a field is there, or isn't.
+func (t *translator) isPresent(x *ast.BinaryExpr) cel.Predicate {
+	path, ok := t.path(x.X)
+	if t.isGuarded(x.X) {
+		// What a comprehension makes an error is absent, says CUE.
+		return cel.Unknown()
+	}
+	if !ok || x.Op != token.EQL && x.Op != token.NEQ {
+		return cel.Unknown()
+	}
+	a, ok := t.look(path)
+	if !ok {
+		return cel.Unknown()
+	}
+	p := cel.Always()
+	for i, g := range a.presences {
+		switch {
+		case g.nullable:
+			return cel.Unknown()
+		case g.optional:
+			p = cel.AllOf(p, cel.Predicate{Text: g.text, Exact: true})
+		case i < len(a.presences)-1:
+			return cel.Unknown()
+		}
+	}
+	if x.Op == token.EQL {
+		return not(p)
+	}
+	return p
+}
+
+// isConditional says whether comprehensions add to the field that e is about.
+func (t *translator) isGuarded(e ast.Expr) bool {
+	found := false
+	ast.Walk(e, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			for _, f := range t.frames {
+				name, declared := declaredName(f.Literals, id)
+				found = found || declared && f.Guarded.Touches(name)
+			}
+		}
+		return true
+	}, nil)
+	return found
+}
+
+// matches is the predicate that a string matches a pattern, or doesn't.
+func (t *translator) matches(x *ast.BinaryExpr) cel.Predicate {
+	a, ok := t.value(x.X)
+	if !ok || shape.KindsOf(a.shape) != shape.StringKind {
+		return cel.Unknown()
+	}
+	b, ok := t.constant(x.Y)
+	if !ok || shape.KindsOf(b.shape) != shape.StringKind {
+		return cel.Unknown()
+	}
+	p := cel.Predicate{Text: a.text + ".matches(" + b.text + ")", Exact: true}
+	if x.Op == token.NMAT {
+		return not(p)
+	}
+	return p
+}
+
+// test is the predicate that a function of strings says true.
+func (t *translator) test(x *ast.CallExpr) cel.Predicate {
+	name, ok := syntax.CalleeName(x)
+	method := map[string]string{"strings.HasPrefix": "startsWith", "strings.HasSuffix": "endsWith", "strings.Contains": "contains"}[name]
+	if !ok || len(x.Args) != 2 {
+		return cel.Unknown()
+	}
+	a, okA := t.value(x.Args[0])
+	b, okB := t.value(x.Args[1])
+	if !okA || !okB || a.isLimited() || b.isLimited() {
+		return cel.Unknown()
+	}
+	if name == "list.Contains" && shape.KindsOf(a.shape) == shape.ListKind {
+		items := shape.EnvelopeOfLists(a.shape).Items
+		if kinds := shape.KindsOf(items); kinds == shape.KindsOf(b.shape) && slices.Contains([]shape.Kind{shape.StringKind, shape.IntKind}, kinds) {
+			return cel.Predicate{Text: b.text + " in " + a.text, Exact: true}
+		}
+	}
+	if method == "" || shape.KindsOf(a.shape) != shape.StringKind || shape.KindsOf(b.shape) != shape.StringKind {
+		return cel.Unknown()
+	}
+	return cel.Predicate{Text: a.text + "." + method + "(" + b.text + ")", Exact: true}
+}
