@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,8 +73,12 @@ type graph struct {
 	} `json:"status"`
 }
 
-// Load reads a graph's inventory. Where there is none, it is empty and has no
-// revision.
+// InStatus reports whether a status holds the whole inventory. If it doesn't,
+// the inventory is in ConfigMaps or there is none.
+func InStatus(view *v1alpha1.Inventory) bool { return view != nil && view.ConfigMap == "" }
+
+// Load reads a graph's inventory. If there is none, the result is empty and has
+// no revision.
 func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
 	rg, err := s.graph(ctx, owner)
 	if err != nil {
@@ -82,11 +87,32 @@ func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inv
 	h := held{}
 	if rg != nil {
 		h = held{uid: rg.UID, version: rg.ResourceVersion, view: rg.Status.Inventory}
-		if in := rg.Status.Inventory; in != nil && in.ConfigMap == "" {
-			inv := inventory.OfStatus(owner, in)
-			inv.Stored = h
-			return inv, nil
-		}
+	}
+	return s.load(ctx, owner, h)
+}
+
+// LoadOf is Load for a caller that has read the graph. It makes no request if
+// the status holds the inventory.
+//
+// An identity that may not read ConfigMaps can't have saved an inventory there.
+// So if the status doesn't name a ConfigMap either, the inventory is empty.
+func (s *Store) LoadOf(ctx context.Context, rg *v1alpha1.ResourceGraph) (*inventory.Inventory, error) {
+	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+	h := held{uid: rg.UID, version: rg.ResourceVersion, view: rg.Status.Inventory}
+	inv, err := s.load(ctx, owner, h)
+	if apierrors.IsForbidden(err) && h.view == nil {
+		return &inventory.Inventory{Owner: owner, Stored: h}, nil
+	}
+	return inv, err
+}
+
+// load returns the inventory of a graph whose status is known, and reads its
+// ConfigMaps if necessary.
+func (s *Store) load(ctx context.Context, owner inventory.Owner, h held) (*inventory.Inventory, error) {
+	if InStatus(h.view) {
+		inv := inventory.OfStatus(owner, h.view)
+		inv.Stored = h
+		return inv, nil
 	}
 	inv, err := s.maps.Load(ctx, owner)
 	if err != nil {
@@ -130,24 +156,45 @@ func path(namespace string) string {
 }
 
 // Save writes an inventory that was loaded or saved by this store, or that is
-// new. If somebody else saved it in between, that is a
-// [*configmap.ConflictError]. After any other error nobody knows whether it was
-// saved: call Save again.
+// new. If it was saved by another process in between, the error is a
+// [*configmap.ConflictError]. After any other error it is unknown whether the
+// inventory was saved: call Save again.
 func (s *Store) Save(ctx context.Context, inv *inventory.Inventory) error {
 	h := heldOf(inv)
-	if h.uid == "" || !Fits(inv) {
-		if err := s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Save(ctx, inv) }); err != nil {
+	if h.uid == "" {
+		return s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Save(ctx, inv) })
+	}
+	return s.save(ctx, inv, &h, func() error { return s.inStatus(ctx, inv, &h, View(inv)) })
+}
+
+// SaveWith is Save for a caller that writes the status of the graph itself, in
+// one request with the rest of the status. WriteStatus has to write View(inv) as
+// status.inventory, and to make sure that nobody else has changed that field.
+// ConfigMaps are written before the status and removed after it, so that the
+// status never refers to an inventory that doesn't exist.
+func (s *Store) SaveWith(ctx context.Context, inv *inventory.Inventory, writeStatus func() error) error {
+	h := heldOf(inv)
+	return s.save(ctx, inv, &h, func() error {
+		err := writeStatus()
+		if err == nil {
+			h.view = View(inv)
+			inv.Stored = h
+		}
+		return err
+	})
+}
+
+func (s *Store) save(ctx context.Context, inv *inventory.Inventory, h *held, writeStatus func() error) error {
+	if !Fits(inv) {
+		if err := s.inMaps(inv, h, func(inv *inventory.Inventory) error { return s.maps.Save(ctx, inv) }); err != nil {
 			return err
 		}
 	}
-	if h.uid == "" {
-		return nil
-	}
-	if err := s.inStatus(ctx, inv, &h, View(inv)); err != nil {
+	if err := writeStatus(); err != nil {
 		return err
 	}
 	if Fits(inv) && h.maps != nil {
-		return s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Remove(ctx, inv) })
+		return s.inMaps(inv, h, func(inv *inventory.Inventory) error { return s.maps.Remove(ctx, inv) })
 	}
 	return nil
 }
@@ -160,6 +207,13 @@ func (s *Store) Remove(ctx context.Context, inv *inventory.Inventory) error {
 			return err
 		}
 	}
+	return s.RemoveConfigMaps(ctx, inv)
+}
+
+// RemoveConfigMaps is Remove for a graph that is being deleted: its status, and
+// the inventory in it, is deleted with it.
+func (s *Store) RemoveConfigMaps(ctx context.Context, inv *inventory.Inventory) error {
+	h := heldOf(inv)
 	return s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Remove(ctx, inv) })
 }
 
@@ -244,33 +298,37 @@ func same(a, b *v1alpha1.Inventory) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// List reads all inventories of a namespace, "" for all namespaces, sorted by their
-// owners. With an error about some of them it returns the others.
+// List reads all inventories of a namespace, or of all namespaces if it is empty,
+// sorted by their owners. If some of them can't be read, it returns the others
+// together with the error.
 func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Inventory, error) {
-	inventories, problems := s.maps.List(ctx, namespace)
 	raw, err := answer(s.client.Get().AbsPath(path(namespace)).SetHeader("Accept", "application/json").Do(ctx))
+	var list struct{ Items []graph }
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		return inventories, problems
+		err = nil // there are no graphs that this identity may see
 	case err != nil:
-		return inventories, errors.Join(problems, fmt.Errorf("inventories of namespace %s: reading the ResourceGraphs: %w", namespace, err))
+		err = fmt.Errorf("inventories of namespace %s: reading the ResourceGraphs: %w", namespace, err)
+	default:
+		err = json.Unmarshal(raw, &list)
 	}
-	var list struct{ Items []graph }
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return inventories, errors.Join(problems, err)
-	}
-	here := map[inventory.Owner]bool{}
-	var inStatus []*inventory.Inventory
+	inStatus := map[inventory.Owner]*inventory.Inventory{}
 	for _, rg := range list.Items {
-		if in := rg.Status.Inventory; in != nil && in.ConfigMap == "" {
+		if in := rg.Status.Inventory; InStatus(in) {
 			owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-			here[owner] = true
-			inStatus = append(inStatus, inventory.OfStatus(owner, in))
+			inStatus[owner] = inventory.OfStatus(owner, in)
 		}
 	}
-	// A ConfigMap that was left beside an inventory in a status counts no more.
-	inventories = slices.DeleteFunc(inventories, func(old *inventory.Inventory) bool { return here[old.Owner] })
-	inventories = append(inventories, inStatus...)
+	inventories, problems := s.ListConfigMaps(ctx, namespace, func(owner inventory.Owner) bool { return inStatus[owner] != nil })
+	inventories = append(inventories, slices.Collect(maps.Values(inStatus))...)
 	slices.SortFunc(inventories, func(a, b *inventory.Inventory) int { return strings.Compare(a.Owner.String(), b.Owner.String()) })
-	return inventories, problems
+	return inventories, errors.Join(problems, err)
+}
+
+// ListConfigMaps reads the inventories of a namespace that are kept in
+// ConfigMaps. InStatus reports whether the status of a graph holds its
+// inventory: a ConfigMap that is left of such a graph is outdated, and omitted.
+func (s *Store) ListConfigMaps(ctx context.Context, namespace string, inStatus func(inventory.Owner) bool) ([]*inventory.Inventory, error) {
+	inventories, err := s.maps.List(ctx, namespace)
+	return slices.DeleteFunc(inventories, func(inv *inventory.Inventory) bool { return inStatus(inv.Owner) }), err
 }
