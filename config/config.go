@@ -1,13 +1,12 @@
 // Package config holds what is installed in a cluster: kustomizations for
-// kubectl apply -k, and in this package what config/applier comes to, so that
-// pequod install needs no kustomize.
-//
-// It is text, and nothing more: package cli applies it.
+// `kubectl apply -k`, and the built form of config/applier, so that `pequod
+// install` needs no kustomize. The package is text only; the command line applies
+// it.
 package config
 
 import _ "embed"
 
-// Applier is what kubectl apply -k config/applier applies, as YAML documents.
+// Applier has the YAML documents that `kubectl apply -k config/applier` applies.
 // `make manifests` writes it.
 //
 //go:embed applier.yaml

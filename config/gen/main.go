@@ -1,4 +1,4 @@
-// Command gen writes what a kustomization comes to.
+// Command gen builds a kustomization and writes the result to a file:
 //
 //	go run ./config/gen config/applier config/applier.yaml
 package main

@@ -1,14 +1,15 @@
-// Package churn changes many ResourceGraphs at random, and holds a cluster to what
-// must come of it: whatever happens to the applier and its API server meanwhile, in
-// the end there is exactly what the graphs say.
+// Package churn changes many ResourceGraphs at random and checks the result:
+// whatever happens to the applier and its API server meanwhile, the cluster must
+// in the end have exactly the objects that the graphs list.
 //
-// [New] prepares the test's namespace. [Churn.Step] makes one change: a graph is
-// made, changed or deleted, or somebody else changes an object of one.
-// [Churn.Settled] waits until the graphs say that they are ready, and looks whether
-// that is so. [Churn.Drain] deletes them all, and looks whether anything is left.
+// [New] prepares the test's namespace. [Churn.Step] makes one change: it creates,
+// changes or deletes a graph, or modifies an object of a graph as another client
+// would. [Churn.Settled] waits until all graphs report that they are ready and
+// checks that this is true. [Churn.Drain] deletes all graphs and checks that
+// nothing is left.
 //
-// The applier isn't started here. The changes are made by the administrator's
-// connection: what goes wrong on the applier's way doesn't concern them.
+// The package does not start an applier. Its changes use the administrator's
+// connection, so faults that a test injects for the applier do not affect them.
 package churn
 
 import (
@@ -28,31 +29,32 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// Churn are graphs that change. It isn't safe for use by several goroutines.
+// Churn is a set of changing graphs. It is not safe for concurrent use.
 type Churn struct {
-	// Patience is how long Settled and Drain wait; 0 means three minutes.
+	// Patience bounds how long Settled and Drain wait; 0 means three minutes.
 	Patience time.Duration
 
 	c      *harness.Cluster
 	t      testing.TB
 	random *rand.Rand
 	slots  []*slot
-	value  int // the last one that was given to a node
-	// foreign says that others changed objects since everything was as it should be:
-	// that a graph says it is ready may then be old news.
+	value  int // last value given to a node
+	// foreign means that Step has modified objects of graphs since the last
+	// Settled. A graph that reports to be ready may then not have seen it yet.
 	foreign bool
 	counts  map[string]int
 }
 
-// slot is a graph that there is, or was, or will be.
+// slot is the name of a graph that may exist now or later.
 type slot struct {
 	name    string
-	graph   *graph // nil if it is to be gone
-	leaving bool   // it was deleted, and wasn't seen to be gone
+	graph   *graph // nil if it should not exist
+	leaving bool   // it was deleted and may still exist
 }
 
-// New prepares the test's namespace for a number of graphs, none of which exists yet.
-// The seed decides about the changes, as far as how fast graphs go doesn't.
+// New prepares the test's namespace for a number of graphs, none of which exists
+// yet. The seed determines the changes, except those that depend on how fast
+// deleted graphs disappear.
 func New(t testing.TB, c *harness.Cluster, graphs int, seed uint64) *Churn {
 	t.Helper()
 	role := c.Unique("churn")
@@ -68,14 +70,14 @@ func New(t testing.TB, c *harness.Cluster, graphs int, seed uint64) *Churn {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("seed %d; %v", seed, u.exact(context.WithoutCancel(t.Context())))
+			t.Logf("seed %d; %v", seed, u.checkObjects(context.WithoutCancel(t.Context())))
 		}
 	})
 	return u
 }
 
-// access is what the graphs' account may do, and what an applier may watch that
-// was installed by config/applier.
+// access grants the graphs' service account what its objects need, and lets an
+// applier that was installed from config/applier watch these kinds.
 const access = `
 apiVersion: v1
 kind: ServiceAccount
@@ -128,13 +130,14 @@ func (u *Churn) Step() {
 	}
 }
 
-// Counts says how often what was done, for the log of a test.
+// Counts returns how often Step made each kind of change, for the log of a test.
 func (u *Churn) Counts() map[string]int { return maps.Clone(u.counts) }
 
 func (u *Churn) graphs() dynamic.ResourceInterface {
 	return u.c.Dynamic.Resource(v1alpha1.GroupVersion.WithResource("resourcegraphs")).Namespace(u.c.Namespace)
 }
 
+// put applies a graph and counts the change.
 func (u *Churn) put(what string, s *slot) {
 	u.t.Helper()
 	u.counts[what]++
@@ -153,6 +156,7 @@ func (u *Churn) delete(s *slot) {
 	s.graph, s.leaving = nil, true
 }
 
+// isGone reports whether a deleted graph no longer exists.
 func (u *Churn) isGone(s *slot) bool {
 	u.t.Helper()
 	_, err := u.graphs().Get(u.t.Context(), s.name, metav1.GetOptions{})
@@ -163,7 +167,8 @@ func (u *Churn) isGone(s *slot) bool {
 	return !s.leaving
 }
 
-// meddle changes or deletes an object of a graph, if it is there by now.
+// meddle deletes or modifies an object of a graph as another client, if the
+// object exists.
 func (u *Churn) meddle(s *slot) {
 	u.t.Helper()
 	ids := slices.Sorted(maps.Keys(s.graph.nodes))
@@ -179,7 +184,7 @@ func (u *Churn) meddle(s *slot) {
 		what = "changed by others"
 		_, err = objects.Patch(u.t.Context(), name, "application/merge-patch+json",
 			[]byte(`{"metadata":{"labels":{"value":"other"}},"data":{"value":"other"}}`),
-			metav1.PatchOptions{FieldManager: "somebody"})
+			metav1.PatchOptions{FieldManager: "another-client"})
 	}
 	switch {
 	case err == nil:

@@ -11,10 +11,10 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// graph is what a ResourceGraph says.
+// graph is the desired content of a ResourceGraph.
 type graph struct{ nodes map[string]*node }
 
-// node is a ConfigMap or a Deployment, both of which hold a value.
+// node is a ConfigMap or a Deployment; both carry a value.
 type node struct {
 	kind  string
 	value string
@@ -29,8 +29,8 @@ func (n *node) apiVersion() string {
 	return "v1"
 }
 
-// most is how many ids there are for nodes: the fewer, the more often one comes
-// again that was there before.
+// most is the number of different node ids. It is small so that removed ids come
+// back often.
 const most = 7
 
 func newGraph(random *rand.Rand, value int) *graph {
@@ -41,8 +41,8 @@ func newGraph(random *rand.Rand, value int) *graph {
 	return g
 }
 
-// add adds a node, or makes one of that id another. A node needs only those before
-// it, so that there is no cycle.
+// add adds a node or replaces the one with the same id. A node depends only on
+// nodes with lower ids, so that there are no cycles.
 func (g *graph) add(random *rand.Rand, value int) {
 	i := random.IntN(most)
 	id := fmt.Sprintf("n%d", i)
@@ -63,7 +63,7 @@ func (g *graph) add(random *rand.Rand, value int) {
 	g.nodes[id] = n
 }
 
-// change adds, changes and removes nodes, one at least.
+// change adds, changes or removes nodes. At least one node remains.
 func (g *graph) change(random *rand.Rand, value int) {
 	ids := slices.Sorted(maps.Keys(g.nodes))
 	g.nodes[ids[random.IntN(len(ids))]].value = fmt.Sprint(value)
@@ -87,14 +87,15 @@ func (g *graph) remove(id string) {
 	}
 }
 
-// object is the graph as it is applied.
+// object returns the ResourceGraph that is applied.
 func (g *graph) object(name string) *unstructured.Unstructured {
 	nodes := []any{}
 	for _, id := range slices.Sorted(maps.Keys(g.nodes)) {
 		n := g.nodes[id]
 		node := map[string]any{
 			"id": id, "resource": n.resource(name + "-" + id),
-			// Others may change a value when the graph changes it, too.
+			// The graph may have to overwrite a value that another client has
+			// changed.
 			"applyPolicy": map[string]any{"conflictPolicy": "Force"},
 		}
 		if n.needs != "" {
@@ -135,7 +136,8 @@ func (n *node) resource(name string) map[string]any {
 	return resource
 }
 
-// want is what must be found of each object of the graph, by its kind and name.
+// want returns the expected description of every object of the graph, by kind and
+// name; describe produces the actual one.
 func (g *graph) want(name string) map[string]string {
 	want := map[string]string{}
 	for id, n := range g.nodes {

@@ -10,12 +10,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// lasts is for how long the applier has access, in seconds: a demonstration that
-// is kept may be kept for long.
+// lasts is the lifetime of the applier's token in seconds. With -keep the
+// demonstration may run for hours.
 const lasts = 24 * 60 * 60
 
-// writeAccess writes a kubeconfig of a service account that exists, by the
-// administrator's kubeconfig.
+// writeAccess writes a kubeconfig with the access of an existing service account,
+// using the administrator's kubeconfig.
 func writeAccess(ctx context.Context, admin, namespace, account, file string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", admin)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// app is what a developer writes. The tag of its image has the stand-in for the
-// kubelet take that long until a Pod is ready: see test/cluster/README.md.
+// app is the developer's instance. The tag of its image makes the fake kubelet
+// take that long until a Pod is ready; see test/cluster/README.md.
 const app = `apiVersion: pequod.io/v1alpha1
 kind: WebService
 metadata:
@@ -29,13 +29,13 @@ spec:
     tlsSecret: shop-tls
 `
 
-// step is a part of the demonstration.
+// step is a part of the demonstration: a comment and the commands that follow it.
 type step struct {
 	says     string
 	commands []string
 }
 
-// graph is the name of the instance's graph, which stands in commands.
+// graph is the name of the instance's graph, which commands mention.
 const graph = "web-0d114651"
 
 // install brings the applier into the cluster.
@@ -44,7 +44,7 @@ var install = []step{{
 	commands: []string{"pequod install"},
 }}
 
-// deploy brings an instance to where it runs.
+// deploy renders an instance and applies it.
 var deploy = []step{{
 	says:     "A developer writes a few lines. They are rendered, without a cluster, to a graph of objects.",
 	commands: []string{"cat app.yaml", "pequod render -f app.yaml > graph.yaml", "pequod graph -f app.yaml"},
@@ -67,11 +67,11 @@ var deploy = []step{{
 // demo is one demonstration.
 type demo struct {
 	out, err io.Writer
-	// keep has everything go on until ctx is done.
+	// keep leaves everything running until ctx is done.
 	keep bool
 }
 
-// run shows everything, and clears up behind it.
+// run shows everything and removes what it created.
 func (d *demo) run(ctx context.Context) (err error) {
 	began := time.Now()
 	dir, err := os.MkdirTemp("", "pequod-demo-")
@@ -119,7 +119,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// wait leaves everything as it is until ctx is done.
+// wait leaves everything running until ctx is done.
 func (s *session) wait(ctx context.Context, cluster *server.Server, applier *applier) error {
 	s.say("It goes on until Ctrl-C. In another terminal:")
 	fmt.Fprintf(s.out, "\n    export KUBECONFIG=%s\n    export PATH=%s:$PATH\n    cd %s\n    pequod status %s -n shop --watch\n\n",
@@ -134,7 +134,7 @@ func (s *session) wait(ctx context.Context, cluster *server.Server, applier *app
 	}
 }
 
-// all goes through steps.
+// all runs steps in order.
 func (s *session) all(ctx context.Context, steps []step) error {
 	for _, step := range steps {
 		s.say(step.says)

@@ -1,14 +1,15 @@
-// Command demo shows Pequod from nothing to a WebService that is ready:
-// `make demo-cluster` runs it. It builds the programs and a Kubernetes control
-// plane, installs the applier, renders an instance, hands the graph to the
-// applier and shows how it gets ready. What it does are commands, which it
-// prints: whoever wants to can type them.
+// Command demo shows Pequod from nothing to a WebService that is ready; `make
+// demo-cluster` runs it. It builds the programs and a Kubernetes control plane,
+// installs the applier, renders an instance, applies its graph and shows how it
+// becomes ready. Everything that it does is a command that it prints, so that
+// readers can repeat it.
 //
-// No container runs in that control plane. So the applier runs beside it, as the
-// account that was installed, with the rights of that account and no others.
+// No container runs in that control plane. The applier therefore runs as a local
+// process, with the service account that was installed and only the rights of
+// that account.
 //
-// It ends by itself and leaves nothing behind but what was compiled, in bin/;
-// with -keep everything goes on until an interrupt.
+// The program ends by itself and leaves nothing behind except compiled programs
+// in bin/. With -keep everything keeps running until an interrupt.
 package main
 
 import (
@@ -30,7 +31,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal asks to stop; the next one ends the process, and the
+	// The first signal asks to stop. The second one ends the process, and the
 	// control plane with it.
 	context.AfterFunc(ctx, stop)
 	err := d.run(ctx)

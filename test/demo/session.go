@@ -15,23 +15,25 @@ import (
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// session runs commands in a directory of its own.
+// session runs commands in a temporary directory.
 type session struct {
 	dir, bin   string
 	kubeconfig string
 	out, err   io.Writer
 }
 
-// patience is what a program has to end when it is asked to.
+// patience is how long a program may take to exit after it was asked to.
 const patience = 10 * time.Second
 
-// build compiles the control plane, and puts programs into the session's bin.
+// build compiles the control plane, and installs the programs in the session's
+// bin directory.
 func (s *session) build(ctx context.Context) error {
 	s.say("Everything is compiled from its sources, which takes minutes the first time and seconds later.")
 	if err := os.Mkdir(s.bin, 0o700); err != nil {
 		return err
 	}
-	// First the largest, of which kubectl has the rest.
+	// The control plane comes first: it is the largest, and kubectl shares its
+	// packages.
 	if _, err := server.Build(ctx, s.err); err != nil {
 		return err
 	}
@@ -64,7 +66,8 @@ func (s *session) command(ctx context.Context, text string) error {
 	return nil
 }
 
-// environment is that of the process without what would lead elsewhere.
+// environment returns the environment of the process without variables that point
+// to other clusters or configuration.
 func (s *session) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "PEQUOD_") || strings.HasPrefix(v, "KUBECONFIG=")
@@ -73,14 +76,15 @@ func (s *session) environment() []string {
 		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "KUBECACHEDIR="+filepath.Join(s.dir, "cache", "kubectl"))
 }
 
-// applier is the applier that runs.
+// applier is the running applier.
 type applier struct {
 	command *exec.Cmd
 	logFile string
 	done    chan struct{} // closed when it has ended
 }
 
-// startApplier runs the applier as the account that was installed.
+// startApplier runs the applier outside the cluster, as the service account that
+// was installed.
 func (s *session) startApplier(ctx context.Context) (*applier, error) {
 	s.say("No container runs in this cluster, so the applier runs beside it, as that account.")
 	const kubeconfig = "applier.kubeconfig"
@@ -110,7 +114,8 @@ func (s *session) startApplier(ctx context.Context) (*applier, error) {
 	return a, nil
 }
 
-// stop ends the applier, and says so if it had ended before.
+// stop terminates the applier. It returns an error if the applier had ended
+// before.
 func (a *applier) stop() error {
 	select {
 	case <-a.done:
@@ -127,7 +132,7 @@ func (a *applier) stop() error {
 	return nil
 }
 
-// log is the end of what the applier logged.
+// log returns the end of the applier's log.
 func (a *applier) log() string {
 	const most = 4 << 10
 	text, err := os.ReadFile(a.logFile)

@@ -3,13 +3,13 @@
 //
 // A document has two kinds of fenced blocks:
 //
-//   - console: lines that begin with "$ " are commands for a shell, run one
-//     after the other in one directory, and what follows each is what it prints,
-//     stdout and stderr. "…" stands for something left out: for one or more lines
-//     where it is a line of its own, else for part of a line. A command that fails
+//   - console: lines that begin with "$ " are shell commands. They run one after
+//     the other in one directory. The lines after a command are the output, stdout
+//     and stderr, that it must print. "…" stands for omitted text: on a line of its
+//     own for one or more lines, otherwise for part of a line. A command that fails
 //     must be followed by one that shows its exit code: $ echo $?
-//   - any other: a file, named by the last `code` in the line before the block,
-//     and written when the block is reached.
+//   - any other language: a file that is written when the block is reached. Its
+//     name is the last `code` in the line before the block.
 package docsession
 
 import (
@@ -26,26 +26,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Session is a document and where its commands are run.
+// Session is a document and the environment of its commands.
 type Session struct {
-	// Doc is the document's file.
+	// Doc is the path of the document.
 	Doc string
-	// Dir is where its files are written and its commands run; ReadOnly says
-	// that nothing may be written there. Checkout is where make is run.
+	// Dir is the directory in which files are written and commands run. Checkout
+	// is the directory in which make runs. With ReadOnly, nothing may be written
+	// to Dir.
 	Dir, Checkout string
 	ReadOnly      bool
-	// Env is the environment of the commands; make has none beside it, others
+	// Env is the environment of all commands. Commands other than make also get
 	// MoreEnv.
 	Env, MoreEnv []string
-	// NotRun are commands that aren't run, and why.
+	// NotRun maps commands that are not run to the reason.
 	NotRun map[string]string
-	// Before is called before each command that is run, nil for nothing.
+	// Before is called before each command that is run. It may be nil.
 	Before func(command string)
-	// Must are commands that the document has to show.
+	// Must lists commands that the document has to show.
 	Must []string
 }
 
-// Run runs a session.
+// Run runs a session and fails the test if a command prints something else than
+// the document shows.
 func Run(t testing.TB, s Session) {
 	t.Helper()
 	text, err := os.ReadFile(s.Doc)
@@ -99,7 +101,8 @@ func Run(t testing.TB, s Session) {
 	}
 }
 
-// shell runs commands in one directory, each knowing the exit code of the last.
+// shell runs commands in one directory. Each command sees the exit code of the
+// one before.
 type shell struct {
 	Session
 	code int
@@ -137,17 +140,19 @@ func (s *shell) run(t testing.TB, command string) (lines []string, code int) {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), s.code
 }
 
-// Block is a fenced block: a file, or commands.
+// Block is a fenced block: a file or commands.
 type Block struct {
-	// File is the path of a file, "" for commands; Lines are its content.
+	// File is the path of a file and Lines its content. For commands, File is
+	// empty.
 	File     string
 	Lines    []string
 	Commands []Command
 }
 
-// Command is one command of a console block and what it prints.
+// Command is one command of a console block, with the output that the document
+// shows.
 type Command struct {
-	// Line is the one of the document that it stands in.
+	// Line is the line number in the document.
 	Line   int
 	Text   string
 	Output []string
@@ -155,7 +160,7 @@ type Command struct {
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
-// Parse takes a document apart into its blocks.
+// Parse returns the fenced blocks of a document.
 func Parse(text string) ([]Block, error) {
 	var blocks []Block
 	var info, before string
@@ -195,7 +200,8 @@ func Parse(text string) ([]Block, error) {
 	return blocks, nil
 }
 
-// outputMatches compares line by line; "…" in want stands for what is left out.
+// outputMatches compares output line by line. "…" in want stands for omitted
+// text.
 func outputMatches(want, got []string) bool {
 	var pattern strings.Builder
 	for _, line := range want {

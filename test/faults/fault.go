@@ -10,18 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Fault is something that goes wrong with a request: Status, Delay, Timeout,
-// Hang, Cut or Drop.
+// Fault is a failure of a request: Status, Delay, Timeout, Hang, Cut or Drop.
 type Fault interface {
 	happen(w http.ResponseWriter, r *http.Request, forward http.Handler)
 }
 
-// Status answers in the API server's place, and as it would: with a Status
-// object of that code. The server never sees the request.
+// Status answers instead of the API server, with a Status object of the given
+// code. The request does not reach the server.
 type Status struct {
 	Code int
-	// RetryAfter is said in the header that makes client-go try again by itself,
-	// in whole seconds; 0 is no header.
+	// RetryAfter sets the header Retry-After, in whole seconds, which makes
+	// client-go retry by itself. 0 sets no header.
 	RetryAfter time.Duration
 }
 
@@ -36,11 +35,11 @@ func (s Status) happen(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(s.Code)
-	// A client that doesn't read its answer has gone.
+	// Writing fails only if the client has closed the connection.
 	_ = json.NewEncoder(w).Encode(status)
 }
 
-// Delay lets the request wait before the server sees it.
+// Delay holds a request back before it reaches the server.
 type Delay struct{ For time.Duration }
 
 func (d Delay) happen(w http.ResponseWriter, r *http.Request, forward http.Handler) {
@@ -49,8 +48,8 @@ func (d Delay) happen(w http.ResponseWriter, r *http.Request, forward http.Handl
 	}
 }
 
-// Timeout answers as an API server whose database doesn't: 504, after a while.
-// The server never sees the request.
+// Timeout answers 504 after a while, like an API server whose etcd does not
+// answer. The request does not reach the server.
 type Timeout struct{ After time.Duration }
 
 func (t Timeout) happen(w http.ResponseWriter, r *http.Request, forward http.Handler) {
@@ -59,22 +58,23 @@ func (t Timeout) happen(w http.ResponseWriter, r *http.Request, forward http.Han
 	}
 }
 
-// Hang never answers: the client gives up, or waits. The server never sees the
-// request.
+// Hang never answers: the client waits or gives up. The request does not reach
+// the server.
 type Hang struct{}
 
 func (Hang) happen(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	<-r.Context().Done()
 }
 
-// Drop breaks the connection before the server sees the request.
+// Drop closes the connection before the request reaches the server.
 type Drop struct{}
 
 func (Drop) happen(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
-// Cut breaks the connection after that many bytes of the answer, or half of it
-// if it is shorter; at 0 not even its status is seen. What the request asked
-// for has then been done, which makes it the worst of all faults.
+// Cut closes the connection after the given number of bytes of the response, or
+// after half of a shorter response. With 0 the client does not even see the
+// status code. The server has executed the request, which makes this the hardest
+// fault to handle.
 type Cut struct{ After int }
 
 func (c Cut) happen(w http.ResponseWriter, r *http.Request, forward http.Handler) {
@@ -82,7 +82,7 @@ func (c Cut) happen(w http.ResponseWriter, r *http.Request, forward http.Handler
 	panic(http.ErrAbortHandler)
 }
 
-// cutter is a response that breaks off.
+// cutter is a response writer that breaks off.
 type cutter struct {
 	http.ResponseWriter
 	left int
@@ -103,16 +103,17 @@ func (c *cutter) Write(data []byte) (int, error) {
 		c.left -= len(data)
 		return c.ResponseWriter.Write(data)
 	}
-	// Whether these bytes still arrive doesn't matter: it breaks off here.
+	// It does not matter whether these bytes arrive: the connection is closed
+	// next.
 	_, _ = c.ResponseWriter.Write(data[:c.left])
 	c.Flush()
 	panic(http.ErrAbortHandler)
 }
 
-// Flush passes on what was written.
+// Flush passes buffered bytes on to the client.
 func (c *cutter) Flush() { _ = http.NewResponseController(c.ResponseWriter).Flush() }
 
-// pause waits, and says whether the client is still there.
+// pause waits, and reports whether the client is still connected.
 func pause(r *http.Request, duration time.Duration) bool {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()

@@ -1,15 +1,15 @@
-// Package faults stands between a program and an API server, and makes
-// that path as bad as a test wants: it answers 409, 429 or 500 in the server's
-// place, delays, hangs, cuts responses in the middle, and goes away
-// altogether. It also keeps a record of the requests that passed.
+// Package faults is a reverse proxy between a client and an API server that makes
+// the connection as bad as a test wants: it answers 409, 429 or 500 instead of
+// the server, delays requests, hangs, cuts responses, and goes down. It also
+// records the requests that it received.
 //
-// Start makes a Proxy, Config points a client at it, Inject says what goes
-// wrong. Clients must authenticate by bearer token: a client certificate ends
-// where TLS does, which is here.
+// [Start] starts a [Proxy], [Proxy.Config] points a client at it, and
+// [Proxy.Inject] adds faults. Clients must authenticate with a bearer token: a
+// client certificate does not pass a proxy that terminates TLS.
 //
-// What goes wrong with which request follows from the seed, the rules, the
-// request, and how often the same request was seen before; not from the order
-// in which concurrent requests arrive. A failing test can so be run again.
+// Which request meets which fault depends on the seed, the rules, the request and
+// the number of equal requests before it. It does not depend on the order in
+// which concurrent requests arrive, so a failing test can be repeated.
 package faults
 
 import (
@@ -26,7 +26,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Proxy is a reverse proxy in front of one API server.
+// Proxy is a reverse proxy in front of one API server. It is safe for concurrent
+// use.
 type Proxy struct {
 	address  string
 	identity identity
@@ -40,8 +41,8 @@ type Proxy struct {
 	seed   uint64
 }
 
-// Start starts a proxy in front of the API server that upstream reaches. Of
-// upstream only the address and what is needed to trust the server are used.
+// Start starts a proxy in front of the API server that upstream reaches. It uses
+// only the address of upstream and its settings for trusting the server.
 func Start(upstream *rest.Config, seed uint64) (*Proxy, error) {
 	target, err := url.Parse(upstream.Host)
 	if err != nil || target.Scheme != "https" {
@@ -70,15 +71,15 @@ func Start(upstream *rest.Config, seed uint64) (*Proxy, error) {
 			Transport:     transport,
 			FlushInterval: -1, // a watch event is passed on at once
 			ErrorLog:      log.New(io.Discard, "", 0),
-			// A server that can't be reached looks as if there were no proxy: the
-			// connection breaks.
+			// If the server cannot be reached, the connection breaks, as it would
+			// without a proxy.
 			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		},
 	}
 	return p, p.Up()
 }
 
-// Config is config with its requests sent through the proxy.
+// Config returns a copy of config that sends its requests through the proxy.
 func (p *Proxy) Config(config *rest.Config) *rest.Config {
 	through := rest.CopyConfig(config)
 	through.Host = "https://" + p.address
@@ -86,16 +87,16 @@ func (p *Proxy) Config(config *rest.Config) *rest.Config {
 	return through
 }
 
-// Inject replaces the rules by these; without any, nothing goes wrong. The
-// first rule that fires decides about a request.
+// Inject replaces all rules. The first rule that fires decides on a request;
+// without rules every request passes.
 func (p *Proxy) Inject(rules ...Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = newRuleBook(p.seed, rules)
 }
 
-// Down closes the proxy's port and all connections: what connects is refused,
-// as if the API server were gone. The record and the rules stay.
+// Down closes the port and all connections of the proxy, as if the API server
+// were gone. The record and the rules are kept.
 func (p *Proxy) Down() error {
 	p.mu.Lock()
 	server := p.server
@@ -107,7 +108,7 @@ func (p *Proxy) Down() error {
 	return server.Close()
 }
 
-// Up opens the proxy again, on the port that it had.
+// Up opens the proxy again on the same port.
 func (p *Proxy) Up() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,20 +127,21 @@ func (p *Proxy) Up() error {
 	}
 	server := p.server
 	go func() {
-		// Serve returns when Down closes the server; there is nobody to tell why.
+		// ServeTLS returns when Down closes the server. Its error has no
+		// receiver.
 		_ = server.ServeTLS(listener, "", "")
 	}()
 	return nil
 }
 
-// Close ends the proxy and all requests in it.
+// Close stops the proxy and aborts all requests that are in flight.
 func (p *Proxy) Close() error {
 	err := p.Down()
 	p.upstream.CloseIdleConnections()
 	return err
 }
 
-// ServeHTTP lets a request pass, or the fault happen that it met.
+// ServeHTTP records a request and forwards it, or injects a fault.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := describe(r)
 	p.mu.Lock()

@@ -11,31 +11,32 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Request is one request that reached the proxy.
+// Request is a request that reached the proxy.
 type Request struct {
 	Time time.Time
-	// Verb is the API's: get, list, watch, create, update, patch, delete,
-	// deletecollection, and apply for a patch that is a server-side apply.
+	// Verb is the API verb: get, list, watch, create, update, patch, delete or
+	// deletecollection, or apply for a server-side apply patch.
 	Verb string
-	// Resource is plural, with its group and subresource: "pods",
-	// "deployments.apps", "deployments.apps/status". For what is no resource it
-	// is the path: "/apis/apps/v1".
+	// Resource is the plural name with group and subresource: "pods",
+	// "deployments.apps", "deployments.apps/status". For requests that address no
+	// resource it is the path: "/apis/apps/v1".
 	Resource        string
 	Namespace, Name string
 	UserAgent       string
-	// As is whom the request impersonates.
+	// As is the impersonated user.
 	As     string
 	DryRun bool
-	// Fault is what happened to it, as text; empty if it passed.
+	// Fault describes the injected fault. It is empty if the request was
+	// forwarded.
 	Fault string
 }
 
-// Write says whether the request would change the cluster.
+// Write reports whether the request would change the cluster.
 func (r Request) Write() bool {
 	return !r.DryRun && !slices.Contains([]string{"get", "list", "watch"}, r.Verb) && !strings.HasPrefix(r.Resource, "/")
 }
 
-// Discovery says whether the request asks what the API server offers.
+// Discovery reports whether the request is API discovery.
 func (r Request) Discovery() bool {
 	for _, path := range []string{"/api", "/apis", "/openapi", "/version"} {
 		if r.Resource == path || strings.HasPrefix(r.Resource, path+"/") {
@@ -45,19 +46,19 @@ func (r Request) Discovery() bool {
 	return false
 }
 
-// Key is what Counts tells apart.
+// Key groups requests in Counts.
 type Key struct{ Verb, Resource, UserAgent string }
 
-// Requests are all requests since the start or the last Reset, in the order of
-// their arrival.
+// Requests returns all requests since the start or the last Reset, in the order
+// of their arrival.
 func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.record)
 }
 
-// Counts is how many requests there were of each kind since the start or the
-// last Reset.
+// Counts returns the number of requests since the start or the last Reset, by
+// key.
 func (p *Proxy) Counts() map[Key]int {
 	counts := map[Key]int{}
 	for _, r := range p.Requests() {
@@ -66,7 +67,8 @@ func (p *Proxy) Counts() map[Key]int {
 	return counts
 }
 
-// Count is how many requests since the start or the last Reset match.
+// Count returns the number of matching requests since the start or the last
+// Reset.
 func (p *Proxy) Count(match func(Request) bool) int {
 	count := 0
 	for _, r := range p.Requests() {
@@ -77,7 +79,8 @@ func (p *Proxy) Count(match func(Request) bool) int {
 	return count
 }
 
-// Faults is how often each fault happened since the start or the last Reset.
+// Faults returns how often each fault was injected since the start or the last
+// Reset.
 func (p *Proxy) Faults() map[string]int {
 	faults := map[string]int{}
 	for _, r := range p.Requests() {
@@ -87,14 +90,14 @@ func (p *Proxy) Faults() map[string]int {
 	return faults
 }
 
-// Reset empties the record.
+// Reset clears the record.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.record = nil
 }
 
-// describe reads a request as the API server does.
+// describe parses a request in the same way as the API server.
 func describe(r *http.Request) Request {
 	request := Request{Time: time.Now(), UserAgent: r.UserAgent(), As: r.Header.Get("Impersonate-User"), DryRun: r.URL.Query().Has("dryRun")}
 	factory := apirequest.RequestInfoFactory{
@@ -103,7 +106,7 @@ func describe(r *http.Request) Request {
 	}
 	info, err := factory.NewRequestInfo(r)
 	if err != nil || !info.IsResourceRequest {
-		// What the API server couldn't read either is counted by its path.
+		// A request that the API server could not parse is recorded by its path.
 		request.Verb, request.Resource = strings.ToLower(r.Method), r.URL.Path
 		return request
 	}

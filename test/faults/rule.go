@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Rule says which requests meet which faults. A field that is empty matches
-// everything.
+// Rule selects requests and the faults that they meet. An empty field matches
+// every request.
 type Rule struct {
 	Verbs      []string // as in Request.Verb
 	Resources  []string // as in Request.Resource
@@ -16,16 +16,19 @@ type Rule struct {
 	Names      []string
 	UserAgent  string // its beginning
 
-	// Skip lets that many matching requests pass first.
+	// Skip is the number of matching requests that pass first.
 	Skip int
-	// Times ends the rule after that many faults; 0 is without end.
+	// Times is the number of faults after which the rule ends; 0 means never.
 	Times int
-	// Rate is the share of matching requests that meet a fault; 0 is all.
+	// Rate is the share of matching requests that meet a fault, between 0 and 1;
+	// 0 means all.
 	Rate float64
-	// Faults are what happens, one of them chosen evenly.
+	// Faults are the possible faults. Each is equally likely.
 	Faults []Fault
 }
 
+// matches reports whether the rule applies to a request, regardless of Skip,
+// Times and Rate.
 func (r Rule) matches(request Request) bool {
 	among := func(set []string, value string) bool { return len(set) == 0 || slices.Contains(set, value) }
 	return among(r.Verbs, request.Verb) && among(r.Resources, request.Resource) &&
@@ -33,7 +36,7 @@ func (r Rule) matches(request Request) bool {
 		strings.HasPrefix(request.UserAgent, r.UserAgent)
 }
 
-// ruleBook decides what happens to requests. It isn't safe for concurrent use.
+// ruleBook decides on faults. It is not safe for concurrent use.
 type ruleBook struct {
 	seed    uint64
 	rules   []Rule
@@ -52,7 +55,7 @@ func newRuleBook(seed uint64, rules []Rule) *ruleBook {
 	}
 }
 
-// decide is the fault that a request meets, nil if it may pass.
+// decide returns the fault for a request, or nil if the request may pass.
 func (b *ruleBook) decide(request Request) Fault {
 	if len(b.rules) == 0 {
 		return nil
@@ -77,11 +80,12 @@ func (b *ruleBook) decide(request Request) Fault {
 	return nil
 }
 
-// roll is a number, evenly spread, that depends on all its arguments and nothing else.
+// roll returns a pseudo-random number that depends only on its arguments.
 func roll(seed uint64, rule int, look string, occurrence int) uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintf(hash, "%d %d %s %d", seed, rule, look, occurrence)
-	// The last bytes change few bits of this hash; a finaliser spreads them.
+	// The last bytes of the input change only a few bits of an FNV hash. The
+	// finalizer of MurmurHash3 spreads them.
 	mixed := hash.Sum64()
 	mixed ^= mixed >> 33
 	mixed *= 0xff51afd7ed558ccd

@@ -13,8 +13,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// ServiceAccount returns access as a service account, which is made unless it
-// exists. It may do what roles bound to it allow, and nothing else.
+// ServiceAccount returns a client configuration for a service account, and
+// creates the account if it does not exist. The account has only the rights that
+// roles bound to it grant.
 func (c *Cluster) ServiceAccount(t testing.TB, namespace, name string) *rest.Config {
 	t.Helper()
 	accounts := c.Client.CoreV1().ServiceAccounts(namespace)
@@ -31,8 +32,9 @@ func (c *Cluster) ServiceAccount(t testing.TB, namespace, name string) *rest.Con
 	return config
 }
 
-// WriteKubeconfig writes a kubeconfig with the access that config has, for programs
-// that the test starts, and returns its path. Its namespace is the test's.
+// WriteKubeconfig writes a kubeconfig with the access of config, for programs
+// that the test starts, and returns its path. Its default namespace is the
+// test's.
 func (c *Cluster) WriteKubeconfig(t testing.TB, config *rest.Config) string {
 	t.Helper()
 	const name = "test"

@@ -1,10 +1,10 @@
-// Package harness gives a test a Kubernetes cluster: a real control plane
-// from Go modules with a fake kubelet (see test/cluster/), which needs Go and
-// nothing else. No container runs in it, so there are no logs, no exec, no DNS
-// and no network between Pods; everything that the API server, the controllers
-// and the scheduler do is real.
+// Package harness gives a test a Kubernetes cluster: a real control plane from Go
+// modules with a fake kubelet (see test/cluster/). It needs Go and nothing else.
+// No container runs in it, so there are no logs, no exec, no DNS and no network
+// between Pods. The API server, the controllers and the scheduler are the real
+// ones.
 //
-// Start is the entry point:
+// [Start] is the entry point:
 //
 //	func TestSomething(t *testing.T) {
 //		t.Parallel()
@@ -13,14 +13,14 @@
 //		harness.Eventually(t, 10*time.Second, func(ctx context.Context) error { … })
 //	}
 //
-// The tests of a package share one server, which the first Start starts and
-// which ends with the process, and each has a namespace of its own. What a test
-// makes outside its namespace must have a name of its own (Cluster.Unique) and
-// be removed by the test. A test that kills or restarts the server takes its
-// own by StartOwn. Package faults makes the way to the server unreliable.
+// The tests of a package share one server. The first call of Start starts it, and
+// it ends with the process. Every test has a namespace of its own. Objects
+// outside that namespace need unique names ([Cluster.Unique]), and the test must
+// delete them. A test that kills or restarts the server uses [StartOwn]. Package
+// faults makes the connection to the server unreliable.
 //
-// Pods are steered by annotations and by image tags, such as
-// "testcluster.pequod.io/ready-after: 2s" and "app:missing";
+// Annotations and image tags control what the fake kubelet does with a Pod, such
+// as "testcluster.pequod.io/ready-after: 2s" and "app:missing".
 // test/cluster/README.md lists them.
 package harness
 
@@ -42,14 +42,14 @@ import (
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// Cluster is a control plane as one test sees it.
+// Cluster is the view that one test has of a control plane.
 type Cluster struct {
-	// Config is the administrator's, without client-side throttling. It is the
-	// test's own to copy and change.
+	// Config has the access of the administrator, without client-side throttling.
+	// The test may copy and change it.
 	Config *rest.Config
 	// Kubeconfig is the path of a file with the same access.
 	Kubeconfig string
-	// Namespace is the test's own; it is removed when the test ends.
+	// Namespace belongs to the test. It is deleted when the test ends.
 	Namespace string
 
 	Client  kubernetes.Interface
@@ -60,15 +60,15 @@ type Cluster struct {
 	suffix string
 }
 
-// shared is the server of this package's tests. Nothing stops it: it sees the
-// end of the process, in whichever way that ends.
+// shared is the server of all tests in this process. Nothing stops it explicitly:
+// it ends when the process does, in whichever way.
 var shared = sync.OnceValues(func() (*server.Server, error) {
 	return server.Start(context.Background(), server.Options{Log: os.Stderr})
 })
 
-// Start returns the cluster that the tests of this process share, with a
-// namespace that is this test's. The first call starts it, which takes some
-// seconds, and minutes if the control plane was never compiled on this machine.
+// Start returns the cluster that the tests of this process share, with a new
+// namespace for this test. The first call takes some seconds, or minutes if the
+// control plane has never been compiled on this machine.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
 	s, err := shared()
@@ -78,8 +78,8 @@ func Start(t testing.TB) *Cluster {
 	return attach(t, s)
 }
 
-// StartOwn returns a cluster that no other test sees, and whose state outlives
-// Stop and Kill until the test ends.
+// StartOwn returns a cluster that no other test uses. Its state survives Stop and
+// Kill until the test ends.
 func StartOwn(t testing.TB) *Cluster {
 	t.Helper()
 	s, err := server.Start(t.Context(), server.Options{DataDir: t.TempDir(), Log: os.Stderr})
@@ -94,8 +94,8 @@ func StartOwn(t testing.TB) *Cluster {
 	return attach(t, s)
 }
 
-// Stop lets the API server and everything behind it end cleanly. Only a
-// cluster from StartOwn may be stopped.
+// Stop shuts the API server and all other components down cleanly. Only a cluster
+// from StartOwn may be stopped.
 func (c *Cluster) Stop(t testing.TB) {
 	t.Helper()
 	if err := c.server.Stop(); err != nil {
@@ -103,8 +103,8 @@ func (c *Cluster) Stop(t testing.TB) {
 	}
 }
 
-// Kill ends the API server and everything behind it as a crash would. Only a
-// cluster from StartOwn may be killed.
+// Kill ends the API server and all other components like a crash. Only a cluster
+// from StartOwn may be killed.
 func (c *Cluster) Kill(t testing.TB) {
 	t.Helper()
 	if err := c.server.Kill(); err != nil {
@@ -112,8 +112,8 @@ func (c *Cluster) Kill(t testing.TB) {
 	}
 }
 
-// Restart starts a cluster that was stopped or killed again, with all that it
-// held, at the same address: clients made before go on working.
+// Restart starts a stopped or killed cluster again, with the same data and at the
+// same address, so that existing clients continue to work.
 func (c *Cluster) Restart(t testing.TB) {
 	t.Helper()
 	if err := c.server.Restart(t.Context()); err != nil {
@@ -121,8 +121,8 @@ func (c *Cluster) Restart(t testing.TB) {
 	}
 }
 
-// Proxy returns a fault proxy in front of the API server, of which nothing
-// goes wrong yet.
+// Proxy returns a fault proxy in front of the API server. It injects no faults
+// until the test adds rules.
 func (c *Cluster) Proxy(t testing.TB, seed uint64) *faults.Proxy {
 	t.Helper()
 	p, err := faults.Start(c.Config, seed)
@@ -137,7 +137,7 @@ func (c *Cluster) Proxy(t testing.TB, seed uint64) *faults.Proxy {
 	return p
 }
 
-// attach makes the clients and the namespace of one test.
+// attach creates the clients and the namespace of one test.
 func attach(t testing.TB, s *server.Server) *Cluster {
 	t.Helper()
 	select {

@@ -8,9 +8,9 @@ import (
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// Kubectl puts kubectl of the control plane's version into a directory, for
-// documents and scripts that use it. It is built from its Go modules: the tests
-// need none on the machine.
+// Kubectl installs kubectl of the control plane's version into a directory, for
+// documents and scripts that use it. It is built from its Go modules, so tests do
+// not need a kubectl on the machine.
 func Kubectl(t testing.TB, dir string) {
 	t.Helper()
 	binary, err := server.Kubectl(t.Context(), os.Stderr)

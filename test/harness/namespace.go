@@ -12,18 +12,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Unique is a name that no other test uses, for what isn't in the test's
-// namespace. The same prefix gives the same name within a test.
+// Unique returns a name that no other test uses, for objects outside the test's
+// namespace. Within a test, the same prefix gives the same name.
 func (c *Cluster) Unique(prefix string) string { return prefix + "-" + c.suffix }
 
+// suffix returns random characters that make a name unique.
 func suffix() string {
 	const digits = 6
 	text := strconv.FormatUint(rand.Uint64(), 36)
 	return (text + strings.Repeat("0", digits))[:digits]
 }
 
-// nameOf is the test's name as a namespace may have it, cut to leave room for
-// what makes it unique and for what tests append to it.
+// nameOf turns the name of the test into a valid namespace name. It is short
+// enough to leave room for a unique suffix and for what tests append.
 func nameOf(t testing.TB) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -36,9 +37,9 @@ func nameOf(t testing.TB) string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
-// makeNamespace makes the test's namespace, waits until Pods can be made in
-// it, and sees to its end. If the test fails, what the cluster complained
-// about in it is logged.
+// makeNamespace creates the test's namespace, waits until Pods can be created in
+// it, and deletes it at the end of the test. If the test fails, it logs the
+// warning Events of the namespace.
 func (c *Cluster) makeNamespace(t testing.TB) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Namespace}}
@@ -51,8 +52,9 @@ func (c *Cluster) makeNamespace(t testing.TB) {
 		if t.Failed() {
 			c.logWarnings(ctx, t)
 		}
-		// Nobody waits for the end of the namespace, which takes the server some
-		// seconds; and if the server is gone, so is the namespace.
+		// Deleting a namespace takes the server some seconds, and nothing depends
+		// on it, so the test does not wait. If the server is gone, so is the
+		// namespace.
 		_ = c.Client.CoreV1().Namespaces().Delete(ctx, c.Namespace, metav1.DeleteOptions{})
 	})
 	Eventually(t, 30*time.Second, func(ctx context.Context) error {
@@ -61,6 +63,7 @@ func (c *Cluster) makeNamespace(t testing.TB) {
 	})
 }
 
+// logWarnings logs the warning Events of the namespace.
 func (c *Cluster) logWarnings(ctx context.Context, t testing.TB) {
 	events, err := c.Client.CoreV1().Events(c.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// FieldManager is the name that Apply applies under.
+// FieldManager is the field manager of Apply.
 const FieldManager = "harness"
 
-// Apply applies YAML documents one after the other as the server does it, and
-// returns what is stored. Objects without a namespace go to the test's. A
-// CustomResourceDefinition is waited for, so that its objects may follow it.
+// Apply applies YAML documents in their order by server-side apply and returns
+// the stored objects. Objects without a namespace get the test's. After a
+// CustomResourceDefinition, Apply waits until the kind is served.
 func (c *Cluster) Apply(t testing.TB, manifests string) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := decode(manifests)
@@ -50,7 +50,7 @@ func (c *Cluster) Apply(t testing.TB, manifests string) []*unstructured.Unstruct
 	return stored
 }
 
-// Get returns an object of the test's namespace, or one that is in none.
+// Get returns an object in the test's namespace, or a cluster-scoped one.
 func (c *Cluster) Get(t testing.TB, apiVersion, kind, name string) *unstructured.Unstructured {
 	t.Helper()
 	client, err := c.Resource(apiVersion, kind, "")
@@ -64,8 +64,8 @@ func (c *Cluster) Get(t testing.TB, apiVersion, kind, name string) *unstructured
 	return object
 }
 
-// SetStatus merges status into that of an object of the test's namespace, or
-// of one that is in none, as its controller would.
+// SetStatus merges status into the status of an object in the test's namespace,
+// or of a cluster-scoped one, as the object's controller would.
 func (c *Cluster) SetStatus(t testing.TB, apiVersion, kind, name string, status map[string]any) {
 	t.Helper()
 	client, err := c.Resource(apiVersion, kind, "")
@@ -81,8 +81,8 @@ func (c *Cluster) SetStatus(t testing.TB, apiVersion, kind, name string, status 
 	}
 }
 
-// Resource is the client of a kind's objects in a namespace, by default the
-// test's. It doesn't matter for kinds that are in none.
+// Resource returns a client for a kind in a namespace. An empty namespace means
+// the test's. For cluster-scoped kinds the namespace is ignored.
 func (c *Cluster) Resource(apiVersion, kind, namespace string) (dynamic.ResourceInterface, error) {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -102,6 +102,7 @@ func (c *Cluster) Resource(apiVersion, kind, namespace string) (dynamic.Resource
 	return client.Namespace(namespace), nil
 }
 
+// decode splits YAML documents into objects.
 func decode(manifests string) ([]*unstructured.Unstructured, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifests), len(manifests))
 	var objects []*unstructured.Unstructured
@@ -125,8 +126,8 @@ func decode(manifests string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// established says whether a definition's objects can be made, and forgets
-// what the mapper knew before.
+// established returns an error until a CRD is established, and then resets the
+// REST mapper, which may have cached that the kind does not exist.
 func (c *Cluster) established(ctx context.Context, definition *unstructured.Unstructured) error {
 	client, err := c.Resource(definition.GetAPIVersion(), definition.GetKind(), "")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Eventually calls check until it returns nil, and fails the test with what
-// check returned last if that takes too long.
+// Eventually calls check until it returns nil. After timeout it fails the test
+// with the last error of check.
 func Eventually(t testing.TB, timeout time.Duration, check func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -19,7 +19,8 @@ func Eventually(t testing.TB, timeout time.Duration, check func(context.Context)
 		if err == nil {
 			return
 		}
-		// An answer that was cut short by the deadline says less than the one before.
+		// An error that is caused by the deadline tells less than the one before
+		// it.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}

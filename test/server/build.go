@@ -19,7 +19,7 @@ const (
 	source = "test/cluster" // directory of the nested module
 )
 
-// program is one that is built from the nested module.
+// program is a program that is built from the nested module.
 type program struct {
 	name string
 	pkg  string
@@ -32,17 +32,18 @@ var (
 	kubectl      = program{"kubectl", "k8s.io/kubernetes/cmd/kubectl", "kubectl", "another minute"}
 )
 
-// Build returns the path of the control plane's binary, and builds it into
-// bin/ of this checkout unless it is there already: its name holds a hash of
-// all that goes into it. Compiling Kubernetes takes minutes, but only once,
-// since the go command caches it; log, if not nil, is told. Processes that
-// build at the same time wait for one of them.
+// Build returns the path of the control plane's binary in bin/ of this checkout,
+// and builds it if necessary. The name of the binary has a hash of everything
+// that goes into it. Compiling Kubernetes takes minutes the first time; after
+// that the go command's cache has it. Progress goes to log, which may be nil.
+// Concurrent processes build once and wait for each other.
 func Build(ctx context.Context, log io.Writer) (string, error) { return controlPlane.find(ctx, log) }
 
-// Kubectl returns the path of kubectl of the control plane's version, and builds
-// it likewise. Its name in the file system isn't kubectl.
+// Kubectl returns the path of a kubectl binary of the control plane's version,
+// built in the same way. The file is not named kubectl.
 func Kubectl(ctx context.Context, log io.Writer) (string, error) { return kubectl.find(ctx, log) }
 
+// find locates the checkout and builds the program there.
 func (p program) find(ctx context.Context, log io.Writer) (string, error) {
 	if log == nil {
 		log = io.Discard
@@ -58,6 +59,8 @@ func (p program) find(ctx context.Context, log io.Writer) (string, error) {
 	return p.build(ctx, root, log)
 }
 
+// build returns the path of the binary, and compiles it unless it exists. A file
+// lock makes concurrent processes compile only once.
 func (p program) build(ctx context.Context, root string, log io.Writer) (string, error) {
 	recipe, err := readRecipe(filepath.Join(root, source))
 	if err != nil {
@@ -88,12 +91,14 @@ func (p program) build(ctx context.Context, root string, log io.Writer) (string,
 	return binary, nil
 }
 
+// built reports whether a binary exists.
 func built(binary string) bool {
 	info, err := os.Stat(binary)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// compile builds the binary beside its place and moves it there.
+// compile builds to a temporary name and renames, so that a binary is never
+// incomplete.
 func (r recipe) compile(ctx context.Context, p program, binary string, log io.Writer) error {
 	fmt.Fprintf(log, "compiling a Kubernetes %s %s from its Go modules; the first time this takes %s\n"+
 		"on two cores and 3 GB of the go command's cache, from then on seconds, and without changes nothing\n", r.kubernetes, p.what, p.cost)
@@ -114,7 +119,7 @@ func (r recipe) compile(ctx context.Context, p program, binary string, log io.Wr
 	return os.Rename(next, binary)
 }
 
-// remind says text every half minute until the function it returns is called.
+// remind logs text every 30 seconds until the returned function is called.
 func remind(log io.Writer, text string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -130,8 +135,8 @@ func remind(log io.Writer, text string) (stop func()) {
 	return func() { close(done) }
 }
 
-// removeOthers removes the binaries of other recipes, which would pile up. One
-// that runs goes on running.
+// removeOthers deletes binaries of other recipes, which would pile up. A running
+// process is not affected.
 func (p program) removeOthers(binary string) {
 	others, err := filepath.Glob(filepath.Join(filepath.Dir(binary), p.name+"-*"))
 	if err != nil {

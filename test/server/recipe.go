@@ -13,15 +13,15 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// recipe is all that a build depends on.
+// recipe is everything that a build of the nested module depends on.
 type recipe struct {
 	dir        string
 	kubernetes string // version, "v1.36.3"
 	key        string
 }
 
-// flags are the same for every build of the control plane, so that the go
-// command's cache serves them all. Kubernetes refuses to start without its
+// flags returns the flags of the go command. They are the same for every build,
+// so that all builds share the cache. Kubernetes refuses to start without its
 // version, which only the linker can set.
 func (r recipe) flags() []string {
 	const pkg = "k8s.io/component-base/version."
@@ -30,12 +30,14 @@ func (r recipe) flags() []string {
 	return []string{"-buildvcs=false", "-ldflags", strings.Join(values, " -X "+pkg)}
 }
 
-// environment keeps the user's own go settings from making a build that
-// differs, and needs no C compiler.
+// environment returns the environment of the go command without the user's own Go
+// settings, which would change the build. The build needs no C compiler.
 func environment() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
 
+// readRecipe hashes the nested module and reads the Kubernetes version from its
+// go.mod.
 func readRecipe(dir string) (recipe, error) {
 	r := recipe{dir: dir}
 	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -61,6 +63,7 @@ func readRecipe(dir string) (recipe, error) {
 	return r, err
 }
 
+// required returns the version of a module that a go.mod requires.
 func required(gomod []byte, path string) (string, error) {
 	file, err := modfile.ParseLax("go.mod", gomod, nil)
 	if err != nil {
@@ -74,7 +77,7 @@ func required(gomod []byte, path string) (string, error) {
 	return "", fmt.Errorf("go.mod: %s: not required", path)
 }
 
-// checkout is the directory of this module, at begin or above it.
+// checkout returns the root of this module: begin or a directory above it.
 func checkout(begin string) (string, error) {
 	for dir := begin; ; dir = filepath.Dir(dir) {
 		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))

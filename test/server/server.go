@@ -1,9 +1,10 @@
-// Package server builds the test control plane, which is a module and a
-// program of its own in test/cluster/, and runs it as a child process.
+// Package server builds the test control plane, a module and program of its own
+// in test/cluster/, and runs it as a child process.
 //
-// Start is the entry point; package harness is what tests use. A Server
-// ends with the process that started it, even if that is killed: it watches
-// the pipe that only its parent holds open.
+// [Start] is the entry point; tests use package harness instead. A Server ends
+// with the process that started it, even if that process is killed: the control
+// plane exits when its standard input is closed, and only its parent holds that
+// pipe open.
 package server
 
 import (
@@ -21,18 +22,21 @@ import (
 	"time"
 )
 
-// Options say what to start.
+// Options configure a server.
 type Options struct {
-	// DataDir keeps the cluster's state; without one it is thrown away.
+	// DataDir keeps the state of the cluster. If it is empty, the state is
+	// deleted when the server ends.
 	DataDir string
-	// Nodes is how many nodes there are; 0 is the program's default.
+	// Nodes is the number of fake nodes; 0 means the default of the program.
 	Nodes int
-	// Log is told when something has to be compiled; it may be nil.
+	// Log receives progress messages when something must be compiled. It may be
+	// nil.
 	Log io.Writer
 }
 
-// Server is a control plane that runs, or ran. Its methods may be called
-// concurrently, but Restart only when it has ended.
+// Server is a control plane that is running or has run. Its methods are safe for
+// concurrent use, except that Restart must not be called before the server has
+// ended.
 type Server struct {
 	opts   Options
 	binary string
@@ -40,7 +44,7 @@ type Server struct {
 	now    *process
 }
 
-// process is one run of the program.
+// process is one run of the control plane.
 type process struct {
 	command    *exec.Cmd
 	stdin      io.Closer
@@ -50,12 +54,12 @@ type process struct {
 	err        error         // why; read after done
 }
 
-// startPatience bounds a start on a machine that is busy with other things.
+// startPatience bounds the start on a busy machine.
 const startPatience = 4 * time.Minute
 
-// Start builds the control plane if need be, starts it, and returns when it is
-// usable. When ctx is done before that, the control plane ends; later ctx has
-// no effect.
+// Start builds the control plane if necessary, starts it, and returns when it is
+// usable. If ctx is done before that, the control plane is stopped; afterwards
+// ctx has no effect.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	binary, err := Build(ctx, opts.Log)
 	if err != nil {
@@ -68,8 +72,8 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Restart starts a server that has ended again, on the same data directory and
-// the same port.
+// Restart starts a server that has ended again, with the same data directory and
+// port.
 func (s *Server) Restart(ctx context.Context) error {
 	args := []string{"-exit-with-stdin"}
 	if s.opts.DataDir != "" {
@@ -88,19 +92,19 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (s *Server) Kubeconfig() string { return s.current().kubeconfig }
 
-// Log is the path of the file that the control plane logs to.
+// Log returns the path of the control plane's log file.
 func (s *Server) Log() string { return filepath.Join(filepath.Dir(s.Kubeconfig()), "server.log") }
 
-// Pid is the id of the control plane's process.
+// Pid returns the process id of the control plane.
 func (s *Server) Pid() int { return s.current().command.Process.Pid }
 
-// Done is closed when the server has ended.
+// Done returns a channel that is closed when the server has ended.
 func (s *Server) Done() <-chan struct{} { return s.current().done }
 
-// Stop lets the server end cleanly and waits for it.
+// Stop shuts the server down cleanly and waits until it has ended.
 func (s *Server) Stop() error {
 	p := s.current()
 	_ = p.stdin.Close()
@@ -108,8 +112,7 @@ func (s *Server) Stop() error {
 	return p.err
 }
 
-// Kill ends the server without giving it a chance to do anything, as a crash
-// would.
+// Kill ends the server like a crash.
 func (s *Server) Kill() error {
 	p := s.current()
 	if err := p.command.Process.Kill(); err != nil {
@@ -119,13 +122,15 @@ func (s *Server) Kill() error {
 	return nil
 }
 
+// current returns the latest run.
 func (s *Server) current() *process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
-// run starts the program and waits for the line that says it is usable.
+// run starts the program and waits until it prints the path of its kubeconfig,
+// which means that it is usable.
 func run(ctx context.Context, command *exec.Cmd) (*process, error) {
 	p := &process{command: command, stderr: &tail{}, done: make(chan struct{})}
 	stdin, err := command.StdinPipe()
@@ -154,13 +159,13 @@ func run(ctx context.Context, command *exec.Cmd) (*process, error) {
 	case <-timeout.C:
 		err = fmt.Errorf("not usable after %s", startPatience)
 	}
-	// It may have ended already, which is as well.
+	// The process may have ended already.
 	_ = command.Process.Kill()
 	<-p.done
 	return nil, fmt.Errorf("test cluster: starting: %w\n%s", err, p.stderr)
 }
 
-// firstLine sends the first line that is written to it.
+// firstLine is a writer that sends the first line written to it to a channel.
 type firstLine struct {
 	line chan string
 	seen bytes.Buffer
@@ -179,7 +184,7 @@ func (f *firstLine) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the end of what is written to it.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

@@ -13,8 +13,9 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// exact says whether there is what should be, and nothing else.
-func (u *Churn) exact(ctx context.Context) error {
+// checkObjects returns an error unless the namespace has exactly the objects of
+// the graphs, with the right content.
+func (u *Churn) checkObjects(ctx context.Context) error {
 	want, got := map[string]string{}, map[string]string{}
 	for _, s := range u.slots {
 		if s.graph != nil {
@@ -32,18 +33,18 @@ func (u *Churn) exact(ctx context.Context) error {
 		}
 		for i := range list.Items {
 			if obj := &list.Items[i]; obj.GetName() != "kube-root-ca.crt" {
-				got[kind+" "+obj.GetName()] = found(obj)
+				got[kind+" "+obj.GetName()] = describe(obj)
 			}
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		return fmt.Errorf("objects (-want +got):\n%s", diff)
 	}
-	return u.identified(ctx)
+	return u.checkUIDs(ctx)
 }
 
-// found is what there is of an object, in the words of [graph.want].
-func found(obj *unstructured.Unstructured) string {
+// describe returns the state of an object in the format of [graph.want].
+func describe(obj *unstructured.Unstructured) string {
 	text := "value " + obj.GetLabels()["value"]
 	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
 	if obj.GetKind() == "ConfigMap" && data["value"] != obj.GetLabels()["value"] {
@@ -67,8 +68,9 @@ func found(obj *unstructured.Unstructured) string {
 	return text
 }
 
-// identified says whether the inventories mean the objects that there are.
-func (u *Churn) identified(ctx context.Context) error {
+// checkUIDs returns an error unless the UIDs in the inventories are those of the
+// existing objects.
+func (u *Churn) checkUIDs(ctx context.Context) error {
 	list, err := u.graphs().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func (u *Churn) identified(ctx context.Context) error {
 				return err
 			}
 			if obj.GetUID() != e.UID {
-				return fmt.Errorf("graph %s: the inventory means another %s %s", rg.Name, e.Kind, e.Name)
+				return fmt.Errorf("graph %s: the UID in the inventory is not that of %s %s", rg.Name, e.Kind, e.Name)
 			}
 		}
 	}

@@ -18,24 +18,25 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// Settled waits until every graph says that it is ready, as it is now, and those
-// that were deleted are gone; and holds the cluster to it: each object and no other
-// is there, and is as its graph says, and the inventories list just these.
+// Settled waits until every graph reports that its current generation is ready
+// and deleted graphs no longer exist. It then fails the test unless the cluster
+// has exactly the objects of the graphs, with the right content, and the
+// inventories list exactly these.
 func (u *Churn) Settled() {
 	u.t.Helper()
-	harness.Eventually(u.t, u.patience(), u.told)
+	harness.Eventually(u.t, u.patience(), u.checkStatuses)
 	if u.foreign {
-		harness.Eventually(u.t, u.patience(), u.exact)
-		harness.Eventually(u.t, u.patience(), u.told)
+		harness.Eventually(u.t, u.patience(), u.checkObjects)
+		harness.Eventually(u.t, u.patience(), u.checkStatuses)
 	}
-	if err := u.exact(u.t.Context()); err != nil {
-		u.t.Fatalf("the graphs say that they are ready: %v", err)
+	if err := u.checkObjects(u.t.Context()); err != nil {
+		u.t.Fatalf("the graphs report that they are ready: %v", err)
 	}
 	u.foreign = false
 }
 
-// Drain deletes all graphs, waits until they are gone and holds that nothing of
-// them is left.
+// Drain deletes all graphs, waits until they no longer exist and checks that no
+// object of them is left.
 func (u *Churn) Drain() {
 	u.t.Helper()
 	for _, s := range u.slots {
@@ -53,8 +54,9 @@ func (u *Churn) patience() time.Duration {
 	return 3 * time.Minute
 }
 
-// told says whether the graphs say what they should.
-func (u *Churn) told(ctx context.Context) error {
+// checkStatuses returns an error unless all graphs report that they are ready and
+// list the right objects.
+func (u *Churn) checkStatuses(ctx context.Context) error {
 	list, err := u.graphs().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -71,15 +73,15 @@ func (u *Churn) told(ctx context.Context) error {
 		rg := there[s.name]
 		switch {
 		case s.graph == nil && rg != nil:
-			return fmt.Errorf("graph %s isn't gone: %s", s.name, shown(rg))
+			return fmt.Errorf("graph %s still exists: %s", s.name, summary(rg))
 		case s.graph == nil:
 			s.leaving = false
 			continue
 		case rg == nil:
-			return fmt.Errorf("graph %s isn't there", s.name)
+			return fmt.Errorf("graph %s does not exist", s.name)
 		}
-		if err := ready(rg); err != nil {
-			return fmt.Errorf("graph %s, generation %d: %w: %s", s.name, rg.Generation, err, shown(rg))
+		if err := checkReady(rg); err != nil {
+			return fmt.Errorf("graph %s, generation %d: %w: %s", s.name, rg.Generation, err, summary(rg))
 		}
 		if diff := cmp.Diff(s.graph.inventory(s.name), owned(rg)); diff != "" {
 			return fmt.Errorf("graph %s is ready; inventory (-want +got):\n%s", s.name, diff)
@@ -88,8 +90,9 @@ func (u *Churn) told(ctx context.Context) error {
 	return nil
 }
 
-// ready says why a graph isn't to be taken for one that is ready.
-func ready(rg *v1alpha1.ResourceGraph) error {
+// checkReady returns an error unless the status of a graph reports that its
+// current generation is ready, with all its fields consistent.
+func checkReady(rg *v1alpha1.ResourceGraph) error {
 	conditions := rg.Status.Conditions
 	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {
@@ -100,16 +103,16 @@ func ready(rg *v1alpha1.ResourceGraph) error {
 	case c.ObservedGeneration != rg.Generation:
 		return fmt.Errorf("ready is generation %d", c.ObservedGeneration)
 	case len(conditions) != 1:
-		return fmt.Errorf("ready, and more than that")
+		return fmt.Errorf("ready, and it has other conditions")
 	case rg.Status.Phase != v1alpha1.GraphCompleted:
-		return fmt.Errorf("ready, and %s", rg.Status.Phase)
+		return fmt.Errorf("ready, but the phase is %s", rg.Status.Phase)
 	case rg.Status.Inventory == nil || !rg.Status.Inventory.Complete:
-		return fmt.Errorf("ready, and the inventory isn't complete")
+		return fmt.Errorf("ready, but the inventory is not complete")
 	}
 	return nil
 }
 
-// inventory is what a graph owns, by node.
+// inventory returns the expected inventory and node phases, by node id.
 func (g *graph) inventory(name string) map[string]string {
 	want := map[string]string{}
 	for id, n := range g.nodes {
@@ -118,6 +121,7 @@ func (g *graph) inventory(name string) map[string]string {
 	return want
 }
 
+// owned returns the actual inventory and node phases, by node id.
 func owned(rg *v1alpha1.ResourceGraph) map[string]string {
 	got := map[string]string{}
 	for _, e := range rg.Status.Inventory.Entries {
@@ -143,7 +147,8 @@ func decode(obj *unstructured.Unstructured) (*v1alpha1.ResourceGraph, error) {
 	return rg, err
 }
 
-func shown(rg *v1alpha1.ResourceGraph) string {
+// summary formats a status for error messages.
+func summary(rg *v1alpha1.ResourceGraph) string {
 	parts := []string{string(rg.Status.Phase)}
 	for _, c := range rg.Status.Conditions {
 		parts = append(parts, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
