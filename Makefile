@@ -3,8 +3,7 @@
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# The programs that run in a cluster have their version in package main.
-LDFLAGS := -s -w -X github.com/pequod-io/pequod/cli.version=$(VERSION) -X main.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/pequod-io/pequod/internal/version.linked=$(VERSION)
 
 # Packages whose code runs concurrently or shares files between processes: the
 # race detector makes CUE five to ten times slower, so it isn't run on all.

@@ -1,6 +1,26 @@
-// Package cli is the pequod command: flags, text, colour and exit codes. A
-// command parses its flags, calls the packages that do the work, and prints;
-// [Main] alone reads the process's environment, prints errors and picks the
+// Package cli is the roof of the pequod command. It has the command tree, the
+// exit codes and the printing of errors. [Main] is its entry point.
+//
+// The commands live in rooms by what a user does:
+//
+//   - author: create, vet and test modules; generate and check CRDs
+//   - review: render, validate, graph, diff
+//   - run: apply, delete, status, adopt
+//   - install: install, uninstall, rbac generate
+//
+// The rooms share smaller packages below them and never import each other:
+//
+//   - command: streams, exit codes, helpers for errors and flags
+//   - settings: defaults of flags from the environment and pequod.yaml
+//   - files: bounded reading of files and of git revisions
+//   - platform: the flags that choose platforms, and their loading
+//   - input: instances and graphs from files, the rendering of them
+//   - kube: the flags that choose a cluster, and the connection to it
+//   - execute: runs and plans of several graphs at once
+//   - output: encoding and printing of objects
+//
+// A command parses flags, calls the packages that do the work, and prints the
+// result. Only Main reads the process's arguments, prints errors and picks the
 // exit code.
 package cli
 
@@ -9,119 +29,63 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
+	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/internal/problem"
-
-	"github.com/spf13/cobra"
 )
 
-// Exit codes of every command.
-const (
-	exitYes      = 0 // the answer is yes
-	exitNo       = 1 // the answer is no: broken input, a violation, a difference
-	exitNoAnswer = 2 // there is no answer: usage, I/O, network, a module that had to be ended
-)
-
-// streams are what a command reads and writes.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-	getenv   func(string) (string, bool)
-}
-
-// Main runs the command line of the process and gives its exit code.
+// Main runs the command line of the process and returns its exit code.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal asks to stop; the next one ends the process.
+	// The first signal cancels ctx and restores the default handling of
+	// signals, so that the second one ends the process.
 	context.AfterFunc(ctx, stop)
-	// A closed stdout is an error to report, not a signal to die of.
+	// Without this, writing to a closed pipe kills the process; with it the
+	// write fails, and the error is reported like any other.
 	signal.Ignore(syscall.SIGPIPE)
-	s := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv}
-	return run(ctx, s, os.Args[1:])
+	env := command.Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.LookupEnv}
+	return execute(ctx, env, os.Args[1:])
 }
 
-func run(ctx context.Context, s streams, args []string) int {
-	cmd := newCommand(s)
+// execute runs one command line, prints its error and returns its exit code.
+func execute(ctx context.Context, env command.Env, args []string) int {
+	cmd := newRootCommand(env)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
-		return exitYes
+		return command.ExitOK
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		fmt.Fprintln(s.err, "pequod: interrupted")
-		return exitNoAnswer
+		fmt.Fprintln(env.Err, "pequod: interrupted")
+		return command.ExitUnknown
 	}
-	var said saidError
-	if !errors.As(err, &said) {
-		printError(s.err, err)
+	var exit command.ExitError
+	if errors.As(err, &exit) {
+		for _, cause := range exit.Causes {
+			printError(env.Err, cause)
+		}
+		return exit.Code
 	}
-	return exitCode(err)
+	printError(env.Err, err)
+	var problems problem.List
+	if errors.As(err, &problems) {
+		return command.ProblemsExitCode(problems)
+	}
+	return command.ExitUnknown
 }
 
-// printError writes an error, one line for each problem in it.
+// printError writes an error: a line for each problem in it, or one line with
+// the name of the program if it holds no problems.
 func printError(w io.Writer, err error) {
-	var ps problem.List
-	if errors.As(err, &ps) {
-		for _, line := range strings.Split(ps.Error(), "\n") {
-			fmt.Fprintln(w, line)
-		}
+	var problems problem.List
+	if errors.As(err, &problems) {
+		fmt.Fprintln(w, problems.Error())
 		return
 	}
 	fmt.Fprintln(w, "pequod: "+strings.ReplaceAll(err.Error(), "\n", " "))
-}
-
-// saidError is an error whose explanation was printed already.
-type saidError struct{ code int }
-
-func (e saidError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
-// exitCode tells broken input from a missing answer.
-func exitCode(err error) int {
-	var said saidError
-	if errors.As(err, &said) {
-		return said.code
-	}
-	var ps problem.List
-	if errors.As(err, &ps) {
-		return problemsCode(ps)
-	}
-	return exitNoAnswer
-}
-
-// problemsCode is the exit code of a list of problems.
-func problemsCode(ps problem.List) int {
-	code := exitYes
-	for _, p := range ps {
-		if p.Severity != problem.Error {
-			continue
-		}
-		if p.Rule == problem.RuleUnchecked {
-			return exitNoAnswer
-		}
-		code = exitNo
-	}
-	return code
-}
-
-// ioError leaves the operation out of an error about a file: FILE: cause.
-func ioError(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return fmt.Errorf("%s: %w", p.Path, p.Err)
-	}
-	return err
-}
-
-// Command gives the command tree, for documentation.
-func Command() *cobra.Command {
-	return newCommand(streams{
-		in: strings.NewReader(""), out: io.Discard, err: io.Discard,
-		getenv: func(string) (string, bool) { return "", false },
-	})
 }

@@ -7,22 +7,11 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/internal/version"
 )
-
-// version is set by the linker.
-var version string
-
-// programVersion is the linker's version, or for a build by go install the
-// module's.
-func programVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
-}
 
 // versionInfo is what `pequod version -o json` prints.
 type versionInfo struct {
@@ -37,7 +26,7 @@ type versionInfo struct {
 	Kubernetes string `json:"kubernetes"`
 }
 
-func newVersion(s streams) *cobra.Command {
+func newVersionCommand(env command.Env) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -47,28 +36,28 @@ func newVersion(s streams) *cobra.Command {
 			info := buildVersion()
 			switch output {
 			case "":
-				_, err := fmt.Fprintf(s.out, "pequod %s (CUE %s, Kubernetes API %s, %s %s)\n",
+				_, err := fmt.Fprintf(env.Out, "pequod %s (CUE %s, Kubernetes API %s, %s %s)\n",
 					info.Version, info.CUE, info.Kubernetes, info.GoVersion, info.Platform)
-				return outputError(err)
+				return command.OutputError(err)
 			case "json", "yaml":
 				data, err := encodeVersion(output, info)
 				if err != nil {
 					return err
 				}
-				_, err = s.out.Write(data)
-				return outputError(err)
+				_, err = env.Out.Write(data)
+				return command.OutputError(err)
 			}
-			return oneOf("--output", output, []string{"json", "yaml"})
+			return command.OneOf("--output", output, []string{"json", "yaml"})
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json or yaml")
-	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
 func encodeVersion(format string, info versionInfo) ([]byte, error) {
 	if format == "yaml" {
-		return encode("yaml", info, "")
+		return output.Encode("yaml", info, "")
 	}
 	data, err := json.MarshalIndent(info, "", "  ")
 	return append(data, '\n'), err
@@ -76,7 +65,7 @@ func encodeVersion(format string, info versionInfo) ([]byte, error) {
 
 func buildVersion() versionInfo {
 	v := versionInfo{
-		Version: programVersion(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Version: version.Program(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		CUE: "unknown", Kubernetes: "unknown",
 	}
 	info, ok := debug.ReadBuildInfo()

@@ -31,7 +31,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-ldflags=-X main.version=v1.2.3-test", "-o", dir, ".", "../pequod").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-X github.com/pequod-io/pequod/internal/version.linked=v1.2.3-test", "-o", dir, ".", "../pequod").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/pequod-io/pequod/internal/version"
 )
 
 // Exit codes.
@@ -28,9 +30,6 @@ const (
 // collecting it sooner costs some milliseconds and saves a quarter of the memory.
 const gcPercent = 50
 
-// version is set by the linker.
-var version string
-
 func run(args []string, stdout, stderr io.Writer) int {
 	s, fs, err := parse(args)
 	switch {
@@ -41,7 +40,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %s; see '%s --help'\n", name, strings.ReplaceAll(err.Error(), "\n", " "), name)
 		return exitFailed
 	case s.version:
-		fmt.Fprintln(stdout, name, programVersion())
+		fmt.Fprintln(stdout, name, version.Program())
 		return exitDone
 	}
 	if os.Getenv("GOGC") == "" {
@@ -81,16 +80,4 @@ func (s *settings) config() (*rest.Config, error) {
 		return nil, errors.New("no cluster: not in a Pod, and no kubeconfig; name one with --kubeconfig")
 	}
 	return config, err
-}
-
-// programVersion is the linker's version, or for a build by go install the
-// module's.
-func programVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
 }

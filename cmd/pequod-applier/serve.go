@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/applier/controller"
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
+	"github.com/pequod-io/pequod/internal/version"
 )
 
 // serve runs the applier until ctx is done.
@@ -23,7 +24,7 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *setting
 		return err
 	}
 	return program.Run(ctx, config, program.Options{
-		Name: name, Version: programVersion(), Log: log,
+		Name: name, Version: version.Program(), Log: log,
 		Scheme:  scheme,
 		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")},
 		Metrics: s.metrics, Probes: s.probes, Election: s.election,

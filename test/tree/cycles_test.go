@@ -19,7 +19,6 @@ const maxCycle = 6
 var largerCycles = map[string]int{
 	"applier/engine":     13,
 	"applier/controller": 19,
-	"cli":                40,
 	"cli/objectdiff":     9,
 	"crdgen":             44,
 	"modules/vet":        15,

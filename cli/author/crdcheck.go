@@ -1,0 +1,155 @@
+package author
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/crdgen/compat"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/internal/version"
+)
+
+// checkFormats are the formats of crd check: of those of package report, the
+// ones that aren't about instances.
+var checkFormats = []string{"text", "json", "github", "sarif"}
+
+type crdCheckOptions struct {
+	output string
+}
+
+func newCRDCheckCommand(env command.Env) *cobra.Command {
+	o := &crdCheckOptions{}
+	cmd := &cobra.Command{
+		Use:   "check OLD NEW",
+		Short: "Report changes between CRDs that would break somebody",
+		Long: `Report the changes between CRDs: those that would break a stored or submitted
+object, and those that are safe. Every object that OLD accepts, NEW accepts unless
+a change is reported as breaking.
+
+OLD and NEW are files, directories, or REV:PATH for either in a git revision.
+The exit code is 1 if a change is breaking.`,
+		Example: `  pequod crd check main:crds crds/
+  pequod crd check v1.2.0:crds/webservice.yaml crds/webservice.yaml -o github`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("crd check takes two arguments, OLD and NEW, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0], args[1]) },
+	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(checkFormats, ", "))
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
+	if err := command.OneOf("--output", o.output, checkFormats); err != nil {
+		return err
+	}
+	before, err := readCRDs(ctx, oldArg)
+	if err != nil {
+		return err
+	}
+	after, err := readCRDs(ctx, newArg)
+	if err != nil {
+		return err
+	}
+	var problems problem.List
+	breaking := false
+	for _, found := range compare(before, after, newArg) {
+		problems = append(problems, found)
+		breaking = breaking || found.Severity == problem.Error
+	}
+	err = report.Write(env.Out, o.output, problems, nil, report.Options{Color: command.Colored(env.Out), Version: version.Program()})
+	if err != nil {
+		return command.OutputError(err)
+	}
+	if breaking {
+		return command.ExitError{Code: command.ExitNo}
+	}
+	return nil
+}
+
+// definition is a CRD and the document that it was read from.
+type definition struct {
+	*apiextensionsv1.CustomResourceDefinition
+	doc yamlfile.Document
+}
+
+// readCRDs reads the definitions that an argument names. Other objects in a
+// directory are passed over; a file must hold one.
+func readCRDs(ctx context.Context, arg string) ([]definition, error) {
+	files, err := files.ReadTree(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	var all []definition
+	for _, file := range files {
+		docs, err := yamlfile.Parse(file.Name, file.Data)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			if kind := doc.Text("kind"); kind != "CustomResourceDefinition" {
+				continue
+			}
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := doc.Decode(crd); err != nil {
+				return nil, err
+			}
+			if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+				return nil, doc.Problem(fmt.Errorf("apiVersion must be %s, not %q", apiextensionsv1.SchemeGroupVersion, crd.APIVersion))
+			}
+			if slices.ContainsFunc(all, func(d definition) bool { return d.Name == crd.Name }) {
+				return nil, doc.Problem(fmt.Errorf("a second definition of %s", crd.Name))
+			}
+			all = append(all, definition{crd, doc})
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: no CustomResourceDefinition", arg)
+	}
+	return all, nil
+}
+
+// compare pairs definitions by name and reports their changes at the place in
+// the new file, or at the new argument where there is none.
+func compare(before, after []definition, newArg string) problem.List {
+	var problems problem.List
+	add := func(at problem.Position, c compat.Change) {
+		p := problem.Problem{
+			Position: at, Message: c.Message, Rule: c.Rule,
+			Path: strings.TrimSpace(c.Version + " " + c.Path), Instance: c.CRD, Severity: problem.Note,
+		}
+		if c.Breaking {
+			p.Severity = problem.Error
+		}
+		problems = append(problems, p)
+	}
+	for _, o := range before {
+		i := slices.IndexFunc(after, func(d definition) bool { return d.Name == o.Name })
+		if i < 0 {
+			add(problem.Position{File: newArg}, compat.Removed(o.CustomResourceDefinition))
+			continue
+		}
+		for _, c := range compat.Check(o.CustomResourceDefinition, after[i].CustomResourceDefinition) {
+			add(after[i].doc.PosOf(c.At), c)
+		}
+	}
+	for _, n := range after {
+		if !slices.ContainsFunc(before, func(d definition) bool { return d.Name == n.Name }) {
+			add(n.doc.PosOf(nil), compat.Added(n.CustomResourceDefinition))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,161 @@
+package author
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	cueerrors "cuelang.org/go/cue/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/outdir"
+	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/crdgen"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/render"
+)
+
+type crdGenerateOptions struct {
+	platform.Flags
+	output.ObjectFlags
+}
+
+func newCRDGenerateCommand(env command.Env) *cobra.Command {
+	o := &crdGenerateOptions{}
+	cmd := &cobra.Command{
+		Use:   "generate -p PLATFORM [KIND ...]",
+		Short: "Print the CRDs of platforms",
+		Long: `Print the CRDs of platforms, or of those of the given kinds. Each has passed the API server's own validation.
+
+What a platform's schema demands and a CRD can't say is listed on stderr; it is
+enforced when instances are rendered.`,
+		Example: `  pequod crd generate -p embedded:webservice
+  pequod crd generate -p platforms/ --output-dir crds --prune`,
+		RunE: func(cmd *cobra.Command, kinds []string) error { return o.run(cmd.Context(), env, kinds) },
+	}
+	cmd.ValidArgsFunction = o.completeKinds
+	o.Flags.AddFlags(cmd)
+	o.ObjectFlags.AddFlags(cmd)
+	return cmd
+}
+
+func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []string) error {
+	if err := o.ObjectFlags.Validate(); err != nil {
+		return err
+	}
+	if len(o.Platforms) == 0 {
+		return errors.New("no platforms given; name Transforms or modules with -p, such as -p embedded:webservice")
+	}
+	catalog, err := o.Flags.LoadPlatforms(ctx)
+	if err != nil {
+		return err
+	}
+	platforms, err := ofKinds(catalog.Given, kinds)
+	if err != nil {
+		return err
+	}
+	w, err := o.ObjectFlags.OpenSink("crd")
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	crds, err := o.generate(ctx, platforms)
+	if err != nil {
+		return err
+	}
+	for i, crd := range crds {
+		for _, n := range crd.notes {
+			fmt.Fprintf(env.Err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
+		}
+		if err := w.Add(crd.Object, platforms[i].From); err != nil {
+			return err
+		}
+	}
+	return w.Commit(env)
+}
+
+// generatedCRD is a CRD, and what it doesn't say.
+type generatedCRD struct {
+	output.Object
+	notes problem.List
+}
+
+// generate makes the CRDs of platforms on all processors, under the limits of
+// evaluation.
+func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.Platform) ([]generatedCRD, error) {
+	return render.Map(ctx, o.Limits(), platforms, (*render.Platform).Subject, o.generateOne)
+}
+
+func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, error) {
+	var g generatedCRD
+	inputs, status := p.Schemas()
+	r, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
+	var cueErr cueerrors.Error
+	if errors.As(err, &cueErr) {
+		err = cueerror.ProblemsIn(p.From, err)
+	}
+	if err != nil {
+		return g, err
+	}
+	for _, n := range r.Notes {
+		if n.Position.File == "" {
+			n.Position = problem.Position{File: p.From}
+		}
+		g.notes = append(g.notes, n)
+	}
+	g.Key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
+	g.Path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)
+	if o.Output == "yaml" {
+		g.Data, err = crdgen.Marshal(r.CRD)
+	} else {
+		g.Data, err = output.Encode(o.Output, r.CRD, g.Key)
+	}
+	return g, err
+}
+
+// ofKinds picks the platforms of the given kinds, all of them for none.
+func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, error) {
+	if len(kinds) == 0 {
+		return platforms, nil
+	}
+	var known []string
+	for _, p := range platforms {
+		known = append(known, p.Kind)
+	}
+	var picked []*render.Platform
+	for _, kind := range kinds {
+		n := len(picked)
+		for _, p := range platforms {
+			if p.Kind == kind || p.GroupKind() == kind {
+				picked = append(picked, p)
+			}
+		}
+		if len(picked) > n {
+			continue
+		}
+		err := fmt.Errorf("no platform for kind %q", kind)
+		if hint := source.Hint(kind, known); hint != "" {
+			err = fmt.Errorf("%w; %s", err, hint)
+		}
+		return nil, err
+	}
+	return picked, nil
+}
+
+// completeKinds offers the kinds of the platforms given so far.
+func (o *crdGenerateOptions) completeKinds(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	catalog, err := o.Flags.LoadPlatforms(cmd.Context())
+	if err != nil {
+		cobra.CompErrorln(err.Error())
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var kinds []string
+	for _, p := range catalog.Given {
+		kinds = append(kinds, p.Kind)
+	}
+	return kinds, cobra.ShellCompDirectiveNoFileComp
+}

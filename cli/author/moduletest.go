@@ -1,0 +1,115 @@
+package author
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/modules/moduletest"
+)
+
+type moduleTestOptions struct {
+	platform.LimitFlags
+	allowSecrets bool
+	update       bool
+	coverage     bool
+	output       string
+}
+
+func newModuleTestCommand(env command.Env) *cobra.Command {
+	o := &moduleTestOptions{}
+	cmd := &cobra.Command{
+		Use:   "test [DIR ...]",
+		Short: "Run the cases of modules",
+		Long: `Run the cases of modules: of the one in the working directory, or of those in
+the directories given. A case is a directory tests/NAME of the module, with the
+instances in instance.yaml and either graph.yaml, the graphs that they must
+render to, or error.txt, the problems that they must have. The module's digest
+isn't part of graph.yaml, nor the place of a broken rule part of error.txt.
+
+With --coverage, nodes, branches of if and values of enumerations that no case
+reaches are listed: those that could be an error without any case noticing; and
+those if that hold in every case: which could as well not be there.`,
+		Example: `  pequod module test ./shop
+  pequod module test ./shop --update
+  pequod module test modules/* --coverage -o junit > cases.xml`,
+		RunE: func(cmd *cobra.Command, dirs []string) error { return o.run(cmd.Context(), env, dirs) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	o.LimitFlags.AddFlags(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&o.allowSecrets, "allow-secrets", false, "let Secrets carry literal data")
+	fl.BoolVar(&o.update, "update", false, "write graph.yaml and error.txt of every case anew")
+	fl.BoolVar(&o.coverage, "coverage", false, "say what of the modules no case reaches")
+	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(moduletest.Formats(), ", "))
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(moduletest.Formats(), cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []string) error {
+	if err := command.OneOf("--output", o.output, moduletest.Formats()); err != nil {
+		return err
+	}
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	r, err := o.report(ctx, dirs)
+	if err != nil {
+		return err
+	}
+	if err := r.Write(env.Out, o.output); err != nil {
+		return command.OutputError(err)
+	}
+	fmt.Fprintln(env.Err, r.Summary())
+	if r.Failed() > 0 {
+		return command.ExitError{Code: command.ExitNo}
+	}
+	return nil
+}
+
+// report runs the cases. Every module is read before the first case is run.
+func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*moduletest.Report, error) {
+	r := &moduletest.Report{}
+	defer func() {
+		for _, m := range r.Modules {
+			_ = m.Close() // it was only read
+		}
+	}()
+	for _, dir := range dirs {
+		m, err := platform.Guard(ctx, o.Limits(), o.ModuleSubject(ctx, dir), func() (*moduletest.Module, error) { return moduletest.Open(ctx, o.Modules, dir) })
+		if err != nil {
+			return nil, err
+		}
+		r.Modules = append(r.Modules, m)
+	}
+	opts := moduletest.Options{Limits: o.Limits(), AllowSecrets: o.allowSecrets}
+	var err error
+	if r.Results, err = moduletest.Run(ctx, r.Modules, opts); err != nil {
+		return nil, err
+	}
+	if o.update {
+		for i := range r.Results {
+			files, err := r.Results[i].Update()
+			if err != nil {
+				return nil, err
+			}
+			r.Updated = append(r.Updated, files...)
+		}
+	}
+	if o.coverage {
+		for _, m := range r.Modules {
+			c, err := m.Coverage(ctx, r.Results, opts)
+			if err != nil {
+				return nil, err
+			}
+			r.Coverage = append(r.Coverage, c)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,256 @@
+package author
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/version"
+	"github.com/pequod-io/pequod/modules/vet"
+	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/render/kinds"
+)
+
+type moduleVetOptions struct {
+	input.RenderFlags
+	input.SchemaFlags
+	output string
+}
+
+func newModuleVetCommand(env command.Env) *cobra.Command {
+	o := &moduleVetOptions{}
+	cmd := &cobra.Command{
+		Use:   "vet [DIR ...] [-p PLATFORM] [-f SAMPLES]",
+		Short: "Check modules, and how they do with sample instances",
+		Long: `Check modules: those in the directories given and those of -p, or with neither
+the one in the working directory; as far as that is possible without an instance: that they load,
+that their names are good, and that their CRDs pass the API server's own
+validation; API versions that are gone, fields that a kind doesn't have or lacks,
+values that it doesn't take, checks of readiness that can't pass, graphs that
+would be refused, nodes that are never made, names of the input that #Input
+doesn't have, and conditions that never hold. For that instances are made up from
+the schema. What a CRD can't say is listed.
+
+Samples, and the cases of modules in directories, are rendered, and what they
+render is checked in full. If their kind has several versions, samples are
+converted to the others and back, and what is lost on the way is an error.`,
+		Example: `  pequod module vet ./shop
+  pequod module vet -p transforms/ -f samples/ --crd crds/ -o sarif`,
+		RunE: func(cmd *cobra.Command, dirs []string) error { return o.run(cmd.Context(), env, dirs) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	o.RenderFlags.AddFlags(cmd)
+	o.SchemaFlags.AddFlags(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(report.Formats(), ", "))
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []string) error {
+	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
+		return err
+	}
+	if found, _ := filepath.Glob("*.cue"); len(dirs) == 0 && len(o.Platforms) == 0 && len(found) > 0 {
+		dirs = []string{"."}
+	}
+	for _, dir := range dirs {
+		// A reference without a slash could be one of another kind.
+		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, ".") {
+			dir = "./" + dir
+		}
+		o.Platforms = append(o.Platforms, dir)
+	}
+	if len(o.Platforms) == 0 {
+		return errors.New("no module here; name directories of modules, such as ./shop, or platforms with -p")
+	}
+	schemas, err := o.SchemaFlags.LoadSchemas()
+	if err != nil {
+		return err
+	}
+	sum, err := o.checks(ctx, env, schemas)
+	if err != nil {
+		return err
+	}
+	sum.Problems = input.UniqueNotes(sum.Problems)
+	err = report.Write(env.Out, o.output, sum.Problems, sum.Subjects, report.Options{Color: command.Colored(env.Out), Version: version.Program()})
+	if err != nil {
+		return command.OutputError(err)
+	}
+	if sum.Problems.Failed() {
+		return command.ExitError{Code: command.ProblemsExitCode(sum.Problems)}
+	}
+	return nil
+}
+
+// checks finds everything: of the modules, of their policies, of their cases,
+// and of the samples.
+func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas *kinds.Catalog) (input.Checks, error) {
+	var sum input.Checks
+	platforms, err := o.Flags.LoadPlatforms(ctx)
+	var broken problem.List
+	if errors.As(err, &broken) {
+		sum.Subjects = append(sum.Subjects, report.Subject{File: strings.Join(o.Platforms, ", ")})
+		sum.Problems = broken
+		return sum, nil
+	}
+	if err != nil {
+		return sum, err
+	}
+	policies := map[*render.Policy][]*render.Platform{}
+	var order []*render.Policy
+	watched := func(policy *render.Policy, p *render.Platform) {
+		if policies[policy] == nil {
+			order = append(order, policy)
+		}
+		policies[policy] = append(policies[policy], p)
+	}
+	for _, p := range platforms.Given {
+		sum.Subjects = append(sum.Subjects, report.Subject{File: p.From, Instance: p.Kind})
+		ps, err := o.platform(ctx, p, schemas)
+		if err != nil {
+			return sum, err
+		}
+		sum.Problems = append(sum.Problems, ps...)
+		for _, policy := range p.Policies {
+			watched(policy, p)
+		}
+	}
+	for _, ref := range o.Policies {
+		policy, err := platform.Guard(ctx, o.Limits(), o.ModuleSubject(ctx, ref), func() (*render.Policy, error) { return o.OpenPolicy(ctx, ref) })
+		if err != nil {
+			return sum, err
+		}
+		for _, p := range platforms.Given {
+			watched(policy, p)
+		}
+	}
+	for _, policy := range order {
+		ps, err := platform.Guard(ctx, o.Limits(), render.Subject{Name: policy.Module.Ref, Files: policy.Module.Files}, func() (problem.List, error) {
+			return vet.Policy(policy, policies[policy]), nil
+		})
+		if err != nil {
+			return sum, err
+		}
+		sum.Problems = append(sum.Problems, ps...)
+	}
+	if len(o.Filenames) == 0 {
+		return sum, nil
+	}
+	o.NodeCheck = input.SchemaCheck(schemas)
+	samples, err := input.RenderAll(ctx, env, &o.RenderFlags, roundTrip, func(input.Rendered[*v1alpha1.ResourceGraph]) error { return nil })
+	sum.Subjects = append(sum.Subjects, samples.Subjects...)
+	sum.Problems = append(sum.Problems, samples.Problems...)
+	return sum, err
+}
+
+// platform checks one module: its CRD, itself, and what its cases render.
+func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
+	var found problem.List
+	crd := &crdGenerateOptions{Flags: o.Flags, ObjectFlags: output.ObjectFlags{Output: "yaml"}}
+	made, err := platform.Guard(ctx, o.Limits(), p.Subject(), func() (generatedCRD, error) { return crd.generateOne(p) })
+	var limit *render.LimitError
+	var broken problem.List
+	switch {
+	case errors.As(err, &limit):
+		return nil, err
+	case errors.As(err, &broken):
+		found = append(found, broken...)
+	case err != nil:
+		found = append(found, problem.Problem{Position: problem.Position{File: p.From}, Rule: problem.RuleModule, Message: err.Error()})
+	}
+	found = append(found, made.notes...)
+	static, err := vet.Module(p, schemas, func(run func()) error {
+		_, err := platform.Guard(ctx, o.Limits(), p.Subject(), func() (struct{}, error) { run(); return struct{}{}, nil })
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, static...)
+	cases, err := o.cases(ctx, p, schemas)
+	if err != nil {
+		return nil, err
+	}
+	// What was found without an instance is not said again for one.
+	for _, q := range cases {
+		if !slices.ContainsFunc(static, func(s problem.Problem) bool { return s.Position == q.Position && s.Message == q.Message }) {
+			found = append(found, q)
+		}
+	}
+	return found, nil
+}
+
+// cases gives what is wrong with the objects that a module's cases render. What
+// the cases themselves say is the business of module test.
+func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
+	if info, err := os.Stat(p.Module.Ref); err != nil || !info.IsDir() {
+		return nil, nil // not from a directory
+	}
+	files, err := filepath.Glob(filepath.Join(escapeGlob(p.Module.Ref), "tests", "*", "instance.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	opts := render.Options{AllowSecrets: true, Check: input.SchemaCheck(schemas)}
+	jobs := func(yield func(render.Job[problem.List]) bool) {
+		for _, file := range files {
+			job := render.Job[problem.List]{Subject: render.Subject{Name: file, Files: p.Subject().Files}, Run: func(r *render.Renderer) problem.List {
+				return objectProblems(r, p, file)
+			}}
+			if !yield(job) {
+				return
+			}
+		}
+	}
+	var found problem.List
+	for ps, err := range render.Each(ctx, opts, o.Limits(), jobs) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, ps...)
+	}
+	return found, nil
+}
+
+func objectProblems(r *render.Renderer, p *render.Platform, file string) problem.List {
+	data, err := files.ReadFile(file)
+	if err != nil {
+		return problem.List{{Rule: problem.RuleSchema, Message: err.Error()}}
+	}
+	var found problem.List
+	for in := range render.Instances(filepath.ToSlash(file), data) {
+		if in == nil || in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) || in.Place(p, "default").Failed() {
+			continue
+		}
+		for _, q := range r.Render(in, p).Problems {
+			if q.Rule == problem.RuleSchema {
+				found = append(found, q)
+			}
+		}
+	}
+	return found
+}
+
+// escapeGlob keeps a path from being read as a pattern.
+func escapeGlob(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
+
+// roundTrip takes a rendered sample through the other versions of its kind.
+func roundTrip(r render.Result) (*v1alpha1.ResourceGraph, problem.List) {
+	return r.Graph, (&render.Renderer{}).RoundTrip(r.Instance, r.Platform)
+}

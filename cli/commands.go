@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/author"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/install"
+	"github.com/pequod-io/pequod/cli/review"
+	"github.com/pequod-io/pequod/cli/run"
+	"github.com/pequod-io/pequod/cli/settings"
+)
+
+// Command returns the command tree without a process around it. The generator of
+// the command reference walks it.
+func Command() *cobra.Command {
+	return newRootCommand(command.Env{
+		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+		Getenv: func(string) (string, bool) { return "", false },
+	})
+}
+
+// newRootCommand returns the whole command tree.
+func newRootCommand(env command.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "pequod",
+		Short: "Turn platform modules written in CUE into CRDs, and instances into ResourceGraphs",
+		Long: `Pequod turns a platform, described once as a CUE module, into the CRD that
+developers use, and developers' instances into ResourceGraphs: Kubernetes
+resources with their dependencies, readiness gates and policy results. It also
+executes ResourceGraphs in a cluster.
+
+Every flag has a default in pequod.yaml (looked for in the working directory and
+above it) and in the environment: --eval-timeout is eval-timeout in the file and
+PEQUOD_EVAL_TIMEOUT in the environment. Flags win over the environment, and the
+environment over the file.
+
+Exit codes: 0 yes; 1 the answer is no (broken input, a violation, a difference,
+not ready in time); 2 there is no answer (usage, a missing file, I/O, a cluster
+that can't be reached, a module that had to be ended).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// Defaults are filled in after the flags are parsed and before the
+		// command looks at them.
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return settings.Apply(cmd, env) },
+	}
+	cmd.SetIn(env.In)
+	cmd.SetOut(env.Out)
+	cmd.SetErr(env.Err)
+	cmd.CompletionOptions.HiddenDefaultCmd = false
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
+	})
+	cmd.AddCommand(author.Commands(env)...)
+	cmd.AddCommand(review.Commands(env)...)
+	cmd.AddCommand(run.Commands(env)...)
+	cmd.AddCommand(install.Commands(env)...)
+	cmd.AddCommand(newVersionCommand(env))
+	return cmd
+}

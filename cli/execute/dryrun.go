@@ -1,0 +1,73 @@
+package execute
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// dryRunModes are the values of --dry-run, in kubectl's words.
+var DryRunModes = []string{"none", "server", "client"}
+
+// dryRun prints what applying graphs would do, a line for each object as kubectl
+// does it.
+func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []input.Graph, mode string, o applier.PlanOptions) error {
+	o.NoDryRun, o.Drift = mode == "client", engine.ReportDrift
+	plans, err := PlanEach(ctx, a, graphs, o)
+	switch {
+	case errors.Is(err, engine.ErrEmpty):
+		return command.ExitError{Code: command.ExitNo, Causes: []error{err}} // as the apply itself
+	case err != nil:
+		return err
+	}
+	var b strings.Builder
+	for _, plan := range plans {
+		writePlan(&b, plan, mode)
+	}
+	if _, err := io.WriteString(env.Out, b.String()); err != nil {
+		return command.OutputError(err)
+	}
+	return command.ExitWith(PrintObstacles(env.Err, plans, func(applier.PlannedNode) bool { return true }))
+}
+
+func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
+	say := func(group, kind, namespace, name, what string) {
+		resource := strings.ToLower(kind)
+		if group != "" {
+			resource += "." + group
+		}
+		if namespace != "" && namespace != plan.Owner.Namespace {
+			name += " -n " + namespace
+		}
+		fmt.Fprintf(b, "%s/%s %s (%s dry run)\n", resource, name, what, mode)
+	}
+	nodes := slices.Clone(plan.Nodes)
+	slices.SortStableFunc(nodes, func(x, y applier.PlannedNode) int { return cmp.Compare(x.Wave, y.Wave) })
+	for _, n := range nodes {
+		if n.Failure == nil && n.WaitReason == "" && n.Op != engine.Observed {
+			say(n.Key.Group, n.Key.Kind, n.Key.Namespace, n.Key.Name, string(n.Op))
+		}
+	}
+	for _, l := range plan.Removals {
+		what := "pruned"
+		switch {
+		case l.Failure != nil:
+			what = "not pruned: " + source.Escape(l.Failure.Message, "")
+		case l.NewOwner != nil:
+			what = "handed over to graph " + l.NewOwner.String()
+		case l.Op == engine.Released:
+			what = "released"
+		}
+		say(l.Key.Group, l.Key.Kind, l.Key.Namespace, l.Key.Name, what)
+	}
+}

@@ -1,0 +1,53 @@
+package execute
+
+import (
+	"fmt"
+
+	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
+	l := objectdiff.Live{
+		Graph: plan.Owner.String(), Before: n.Live, After: n.Object, Manager: n.Manager,
+		Corrects: n.Op == engine.Corrected, Replaces: n.Op == engine.Recreated, Refusal: refusal(n),
+	}
+	for _, u := range n.Unknown {
+		l.Unknown = append(l.Unknown, reference.Path(u.Path))
+	}
+	note := func(rule, path, format string, args ...any) {
+		l.Notes = append(l.Notes, problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case n.RecreateReason != "":
+		note(objectdiff.RuleImmutable, "", "%s", n.RecreateReason)
+	case n.Unchecked != "" && len(n.Unknown) == 0:
+		note(objectdiff.RuleUnchecked, "", "isn't checked: %s", n.Unchecked)
+	}
+	switch {
+	case n.Op == engine.Adopted && n.PreviousOwner != nil:
+		note(objectdiff.RuleTaken, "", "is taken from graph %s", n.PreviousOwner)
+	case n.Op == engine.Adopted:
+		note(objectdiff.RuleTaken, "", "exists already, and is taken over")
+	}
+	if n.Op != engine.Corrected {
+		for _, c := range n.Taken {
+			note(objectdiff.RuleTaken, c.Field, "taken from %s", c.Manager)
+		}
+	}
+	return l
+}
+
+// refusal is what keeps a node from being applied, "" if nothing does.
+func refusal(n applier.PlannedNode) string {
+	switch {
+	case n.Failure == nil:
+		return n.WaitReason
+	case n.Failure.Reason == engine.ReasonConflict:
+		return n.Failure.Message + "; apply takes it with --force-conflicts"
+	}
+	return n.Failure.Message
+}

@@ -1,0 +1,77 @@
+package execute
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// shownGraph is a graph as progress shows it before it is begun.
+func ProgressGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
+	shown := progress.Graph{Owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}}
+	if ref := rg.Spec.SourceRef; ref.Kind != "" {
+		name := ref.Name
+		if ref.Namespace != "" {
+			name = ref.Namespace + "/" + name
+		}
+		shown.Source = ref.Kind + " " + name
+	}
+	g := graph.Read(rg)
+	waves, err := g.Waves()
+	if err != nil {
+		return shown // a cycle was found when the graph was read
+	}
+	of := map[string]int{}
+	for wave, ids := range waves {
+		for _, id := range ids {
+			of[id] = wave
+		}
+	}
+	for _, n := range g.Nodes {
+		shown.Nodes = append(shown.Nodes, progress.Node{ID: n.ID, Wave: of[n.ID], Key: inventory.Key{
+			Group: n.GroupKind().Group, Kind: n.Object.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name,
+		}})
+	}
+	return shown
+}
+
+// pollGone is how often an object that is being deleted is looked for.
+const DeletionPoll = time.Second
+
+// sink chooses how progress is shown: as events on stdout, else on stderr, live
+// on a terminal.
+func (f *RunFlags) OpenSink(env command.Env, graphs []progress.Graph) progress.Sink {
+	if f.Output == "json" {
+		return progress.NewJSON(env.Out, time.Now)
+	}
+	if t, ok := Terminal(env.Err); ok {
+		return progress.NewLive(t, graphs)
+	}
+	return progress.NewLines(env.Err, graphs)
+}
+
+// terminal is the terminal that w is, if a tree may be drawn on it.
+func Terminal(w io.Writer) (progress.Terminal, bool) {
+	file, ok := w.(*os.File)
+	if !ok || !command.Colored(w) || !term.IsTerminal(int(file.Fd())) {
+		return progress.Terminal{}, false
+	}
+	return progress.Terminal{
+		Writer: file, Color: true, Now: time.Now,
+		Size: func() (width, height int) {
+			width, height, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 0, 0
+			}
+			return width, height
+		},
+	}, true
+}

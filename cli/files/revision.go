@@ -1,0 +1,113 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/pequod-io/pequod/cli/command"
+)
+
+// treeFile is one file of a tree of manifests, on disk or in a git revision.
+type TreeFile struct {
+	// name is what messages call it, rel its path in the tree ("" for a tree
+	// that is one file).
+	Name, Path string
+	Data       []byte
+}
+
+// readTree reads the YAML and JSON files that an argument names: a file, a
+// directory, or REV:PATH for either in a git revision of the repository around
+// the working directory.
+func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
+	info, err := os.Stat(arg)
+	if err != nil {
+		if rev, file, ok := strings.Cut(arg, ":"); ok && !filepath.IsAbs(arg) {
+			return gitTree(ctx, rev, file)
+		}
+		return nil, command.FileError(err)
+	}
+	if !info.IsDir() {
+		data, err := ReadFile(arg)
+		return []TreeFile{{Name: filepath.ToSlash(arg), Data: data}}, err
+	}
+	var files []TreeFile
+	err = filepath.WalkDir(arg, func(p string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !IsYAML(p) || IsToolConfig(e.Name()) {
+			return err
+		}
+		data, err := ReadFile(p)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(arg, p)
+		files = append(files, TreeFile{filepath.ToSlash(p), filepath.ToSlash(rel), data})
+		return err
+	})
+	return files, command.FileError(err)
+}
+
+// gitTree reads what a revision holds at a path.
+func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
+	arg := rev + ":" + file
+	if strings.HasPrefix(rev, "-") {
+		return nil, fmt.Errorf("%s: not a revision", arg)
+	}
+	object := rev + ":" + gitPath(file)
+	kind, err := git(ctx, arg, "cat-file", "-t", object)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(string(kind)) != "tree" {
+		data, err := git(ctx, arg, "cat-file", "blob", object)
+		return []TreeFile{{Name: arg, Data: data}}, err
+	}
+	list, err := git(ctx, arg, "ls-tree", "--full-tree", "-r", "-z", "--name-only", object)
+	if err != nil {
+		return nil, err
+	}
+	var files []TreeFile
+	for _, rel := range strings.Split(strings.TrimRight(string(list), "\x00"), "\x00") {
+		if !IsYAML(rel) || IsToolConfig(path.Base(rel)) {
+			continue
+		}
+		data, err := git(ctx, arg, "cat-file", "blob", strings.TrimSuffix(object, "/")+"/"+rel)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, TreeFile{path.Join(arg, rel), rel, data})
+	}
+	return files, nil
+}
+
+// gitPath makes a path relative to the working directory, as all other paths
+// are; git alone would start at the top of the repository.
+func gitPath(file string) string {
+	file = filepath.ToSlash(file)
+	if path.IsAbs(file) {
+		return file
+	}
+	return "./" + file
+}
+
+// git runs the user's git, which knows every revision that the user can name.
+func git(ctx context.Context, subject string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, fmt.Errorf("%s: git is needed to read revisions, and is not installed", subject)
+	}
+	if err != nil {
+		message, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		return nil, fmt.Errorf("%s: git: %s", subject, strings.TrimPrefix(message, "fatal: "))
+	}
+	return out, nil
+}

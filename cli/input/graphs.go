@@ -1,0 +1,212 @@
+package input
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/render"
+)
+
+// givenGraph is a ResourceGraph of the input: one that stands there, or that of an
+// instance.
+type Graph struct {
+	*v1alpha1.ResourceGraph
+	// pos is where the graph or the instance begins.
+	Pos problem.Position
+}
+
+// graphs gives the graphs of the input: documents that are ResourceGraphs as they
+// are, and all others as instances, which are rendered. Modules are loaded only
+// if there are instances. What is wrong with any of them is printed, and stops
+// all of them.
+func (f *RenderFlags) ReadGraphs(ctx context.Context, env command.Env) ([]Graph, error) {
+	paths, err := f.Paths()
+	if err != nil {
+		return nil, err
+	}
+	r := &graphReader{namespace: f.Namespace}
+	for _, file := range paths {
+		shown, data, err := files.ReadInput(file, env.In)
+		if err != nil {
+			return nil, err
+		}
+		r.read(shown, data)
+	}
+	if err := r.render(ctx, f); err != nil {
+		return nil, err
+	}
+	if !f.AllowRevisions {
+		r.refuseDuplicates()
+	}
+	if err := PrintProblems(env.Err, r.sum); err != nil {
+		return nil, err
+	}
+	if r.sum.Problems.Failed() {
+		return nil, command.ExitError{Code: command.ProblemsExitCode(r.sum.Problems)}
+	}
+	if len(r.found) == 0 {
+		return nil, fmt.Errorf("no graphs and no instances in %s", strings.Join(f.Filenames, ", "))
+	}
+	return r.found, ctx.Err()
+}
+
+// graphReader gathers graphs in the order of the input.
+type graphReader struct {
+	namespace string
+	found     []Graph
+	inputs    []candidate
+	// at are the places in found that the graphs of inputs take.
+	at  map[*render.Instance]int
+	sum Checks
+}
+
+func (r *graphReader) read(file string, data []byte) {
+	for doc, ps := range yamlfile.Objects(file, data) {
+		switch {
+		case ps != nil:
+			r.sum.add(file, nil, ps)
+		case IsResourceGraph(doc):
+			g, ps := readGraph(doc, r.namespace)
+			r.sum.Problems = append(r.sum.Problems, ps...)
+			if !ps.Failed() {
+				r.found = append(r.found, Graph{g, doc.PosOf(nil)})
+			}
+		default:
+			in, ps := render.InstanceOf(doc)
+			r.inputs = append(r.inputs, candidate{file, in, ps})
+			if in == nil {
+				continue
+			}
+			if r.at == nil {
+				r.at = map[*render.Instance]int{}
+			}
+			r.at[in] = len(r.found)
+			r.found = append(r.found, Graph{Pos: in.Pos()})
+		}
+	}
+}
+
+func IsResourceGraph(doc yamlfile.Document) bool {
+	group, _, _ := strings.Cut(doc.Text("apiVersion"), "/")
+	return group == v1alpha1.GroupVersion.Group && doc.Text("kind") == "ResourceGraph"
+}
+
+func (r *graphReader) render(ctx context.Context, f *RenderFlags) error {
+	if len(r.inputs) == 0 {
+		return nil
+	}
+	sum, err := renderEach(ctx, f, slices.Values(r.inputs),
+		func(res render.Result) (*v1alpha1.ResourceGraph, problem.List) { return res.Graph, nil },
+		func(res Rendered[*v1alpha1.ResourceGraph]) error {
+			r.found[r.at[res.Instance]].ResourceGraph = res.Value
+			return nil
+		})
+	r.sum.Subjects = append(r.sum.Subjects, sum.Subjects...)
+	r.sum.Problems = append(r.sum.Problems, sum.Problems...)
+	return err
+}
+
+// refuseDuplicates finds graphs that stand in the input twice.
+func (r *graphReader) refuseDuplicates() {
+	first := map[string]problem.Position{}
+	for _, g := range r.found {
+		if g.ResourceGraph == nil {
+			continue // it has problems of its own
+		}
+		key := g.Namespace + "/" + g.Name
+		if at, ok := first[key]; ok {
+			r.sum.Problems = append(r.sum.Problems, problem.Problem{
+				Position: g.Pos, Rule: problem.RuleDuplicate, Message: fmt.Sprintf("graph %s stands at %s already", key, at),
+			})
+			continue
+		}
+		first[key] = g.Pos
+	}
+}
+
+// readGraph reads a ResourceGraph and holds it to all rules that are known
+// without a cluster.
+func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph, problem.List) {
+	if ps := doc.Check(); len(ps) > 0 {
+		return nil, ps
+	}
+	if v := doc.Text("apiVersion"); v != v1alpha1.GroupVersion.String() {
+		return nil, problem.List{{
+			Position: doc.At("apiVersion"), Path: "apiVersion", Rule: problem.RuleGraph,
+			Message: fmt.Sprintf("version %s of ResourceGraph is not known", v), Hint: "known: " + v1alpha1.GroupVersion.String(),
+		}}
+	}
+	g := &v1alpha1.ResourceGraph{}
+	if err := doc.Decode(g); err != nil {
+		return nil, ProblemsOf(err)
+	}
+	if g.Namespace == "" {
+		g.Namespace = namespace
+	}
+	ps := nameProblems(doc, g)
+	for _, p := range graph.Read(g).Problems() {
+		ps = append(ps, placed(doc, g, p))
+	}
+	for _, v := range g.Spec.Graph.Violations {
+		ps = append(ps, violationProblem(doc, v))
+	}
+	// The hash tells revisions apart, also of a graph that was edited by hand.
+	hash, err := graph.RenderHash(g.Spec.Graph)
+	if err != nil {
+		return nil, append(ps, ProblemsOf(doc.Problem(err))...)
+	}
+	g.Spec.RenderHash = hash
+	return g, ps
+}
+
+func nameProblems(doc yamlfile.Document, g *v1alpha1.ResourceGraph) problem.List {
+	var ps problem.List
+	refuse := func(path string, wrong []string) {
+		for _, message := range wrong {
+			ps = append(ps, problem.Problem{Position: doc.At(path), Path: path, Rule: problem.RuleGraph, Message: message})
+		}
+	}
+	if g.Name == "" {
+		refuse("metadata.name", []string{"missing"})
+	} else {
+		refuse("metadata.name", validation.IsDNS1123Subdomain(g.Name))
+	}
+	refuse("metadata.namespace", validation.IsDNS1123Label(g.Namespace))
+	return ps
+}
+
+// placed gives a problem of a graph its place in the document.
+func placed(doc yamlfile.Document, g *v1alpha1.ResourceGraph, p graph.Problem) problem.Problem {
+	at := "spec.graph." + p.Field
+	if strings.HasPrefix(p.Field, "spec.") {
+		at = p.Field
+	}
+	if p.Node != "" {
+		i := slices.IndexFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool { return n.ID == p.Node })
+		at = strings.TrimSuffix(fmt.Sprintf("spec.graph.nodes[%d].%s", i, p.Field), ".")
+	}
+	return p.At(doc.At(at))
+}
+
+// violationProblem is what a policy found when the graph was rendered.
+func violationProblem(doc yamlfile.Document, v v1alpha1.Violation) problem.Problem {
+	p := problem.Problem{Position: doc.PosOf(nil), Path: graph.NodePath(v.Node, v.Path), Rule: problem.RulePolicy, Message: v.Message}
+	switch v.Severity {
+	case v1alpha1.SeverityWarning:
+		p.Severity = problem.Warning
+	case v1alpha1.SeverityInfo:
+		p.Severity = problem.Note
+	case v1alpha1.SeverityError:
+	}
+	return p
+}

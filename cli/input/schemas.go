@@ -1,0 +1,102 @@
+package input
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/render/kinds"
+)
+
+// schemaFlags name the definitions of custom kinds.
+type SchemaFlags struct {
+	Crds []string
+}
+
+func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.Crds, "crd", nil,
+		"CustomResourceDefinitions of kinds that aren't Kubernetes' own: a file, or a directory; repeatable")
+	command.Must(cmd.RegisterFlagCompletionFunc("crd", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}))
+}
+
+// catalog reads the definitions.
+func (f *SchemaFlags) LoadSchemas() (*kinds.Catalog, error) {
+	c := &kinds.Catalog{}
+	err := f.EachCRD(func(content []byte) error {
+		custom, err := kinds.ParseDefinition(content)
+		if err == nil {
+			err = c.Add(custom)
+		}
+		return err
+	})
+	return c, err
+}
+
+// each visits the definitions. What visit finds wrong is said with the place of
+// the definition.
+func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
+	for i, name := range f.Crds {
+		if slices.Contains(f.Crds[:i], name) {
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return command.FileError(err)
+		}
+		paths := []string{name}
+		if info.IsDir() {
+			if paths, err = files.YamlFiles(name); err != nil {
+				return err
+			}
+		}
+		found := 0
+		for _, file := range paths {
+			n, err := visitDefinitions(file, visit)
+			if err != nil {
+				return err
+			}
+			found += n
+		}
+		if found == 0 {
+			return fmt.Errorf("%s: no CustomResourceDefinition in it", name)
+		}
+	}
+	return nil
+}
+
+// visitDefinitions visits the definitions of a file, and gives how many there
+// are. Other documents are left alone.
+func visitDefinitions(file string, visit func(content []byte) error) (int, error) {
+	data, err := files.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	docs, err := yamlfile.Parse(filepath.ToSlash(file), data)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, doc := range docs {
+		if !kinds.IsDefinition(doc.Text("apiVersion"), doc.Text("kind")) {
+			continue
+		}
+		var content json.RawMessage
+		if err := doc.Decode(&content); err != nil {
+			return 0, err
+		}
+		if err := visit(content); err != nil {
+			return 0, doc.Problem(err)
+		}
+		n++
+	}
+	return n, nil
+}

@@ -1,0 +1,42 @@
+package output
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+)
+
+// outputFlags are those of commands that print objects.
+type ObjectFlags struct {
+	Output     string
+	outputDir  string
+	prune      bool
+	allowEmpty bool
+}
+
+func (f *ObjectFlags) AddFlags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVarP(&f.Output, "output", "o", "yaml", "output format: yaml, json or name")
+	fl.StringVar(&f.outputDir, "output-dir", "", "write one file per object into this directory instead of to stdout")
+	fl.BoolVar(&f.prune, "prune", false, "with --output-dir, remove files that an earlier run wrote and this one doesn't")
+	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "with --prune, remove everything if nothing is rendered")
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp)))
+	command.Must(cmd.MarkFlagDirname("output-dir"))
+}
+
+func (f *ObjectFlags) Validate() error {
+	if err := command.OneOf("--output", f.Output, Formats); err != nil {
+		return err
+	}
+	switch {
+	case f.outputDir != "" && f.Output != "yaml":
+		return fmt.Errorf("--output-dir writes yaml, not %s", f.Output)
+	case f.prune && f.outputDir == "":
+		return fmt.Errorf("--prune goes with --output-dir")
+	case f.allowEmpty && !f.prune:
+		return fmt.Errorf("--allow-empty goes with --prune")
+	}
+	return nil
+}

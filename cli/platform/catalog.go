@@ -1,0 +1,109 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
+)
+
+// catalog finds the platform of an instance: among those given, then among the
+// embedded ones, which are loaded when they are wanted.
+type Catalog struct {
+	Given   []*render.Platform
+	modules *modules.Opener
+
+	mu       sync.Mutex
+	embedded map[string]*render.Platform
+}
+
+func (c *Catalog) add(p *render.Platform) error {
+	for _, other := range c.Given {
+		if other.GroupKind() == p.GroupKind() {
+			return problem.List{{
+				Position: problem.Position{File: p.From}, Rule: problem.RulePlatform,
+				Message: fmt.Sprintf("two platforms for kind %s: the other is %s", p.GroupKind(), other.From),
+			}}
+		}
+	}
+	c.Given = append(c.Given, p)
+	return nil
+}
+
+// find gives the platform of an instance.
+func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platform, error) {
+	p, err := c.lookup(ctx, in.Group(), in.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, problem.List{{
+			Position: in.Pos(), Rule: problem.RulePlatform, Instance: in.String(),
+			Message: fmt.Sprintf("no platform for %s %s", in.APIVersion, in.Kind),
+			Hint:    "there are: " + strings.Join(c.kinds(ctx), ", "),
+		}}
+	}
+	if !p.Serves(in.Version()) {
+		return nil, problem.List{{
+			Position: in.PosOf("apiVersion"), Path: "apiVersion", Rule: problem.RulePlatform, Instance: in.String(),
+			Message: fmt.Sprintf("version %s is not served by %s", in.Version(), p.From),
+			Hint:    "served: " + strings.Join(p.Served(), ", "),
+		}}
+	}
+	return p, nil
+}
+
+func (c *Catalog) lookup(ctx context.Context, group, kind string) (*render.Platform, error) {
+	for _, p := range c.Given {
+		if p.Group == group && p.Kind == kind {
+			return p, nil
+		}
+	}
+	name := strings.ToLower(kind)
+	if group != v1alpha1.DefaultGroup || !slices.Contains(modules.Embedded(), name) {
+		return nil, nil
+	}
+	p, err := c.embeddedPlatform(ctx, name)
+	if err != nil || p.Group != group || p.Kind != kind {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Platform, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.embedded[name]; p != nil {
+		return p, nil
+	}
+	p, err := moduleTransform(c.modules, v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}).load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.embedded == nil {
+		c.embedded = map[string]*render.Platform{}
+	}
+	c.embedded[name] = p
+	return p, nil
+}
+
+// kinds lists what there is, for errors and completion.
+func (c *Catalog) kinds(ctx context.Context) []string {
+	var kinds []string
+	for _, p := range c.Given {
+		kinds = append(kinds, p.GroupKind())
+	}
+	for _, name := range modules.Embedded() {
+		if p, err := c.embeddedPlatform(ctx, name); err == nil && !slices.Contains(kinds, p.GroupKind()) {
+			kinds = append(kinds, p.GroupKind())
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}

@@ -1,0 +1,46 @@
+package platform
+
+import (
+	"context"
+
+	"cuelang.org/go/cue/ast"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
+)
+
+// loadModule opens and loads the module that ref refers to, and returns it with
+// its default name. base is the directory that relative paths start from.
+func loadModule(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) (*render.Module, string, error) {
+	files, err := opener.Open(ctx, ref, modules.Options{BaseDir: base})
+	if err != nil {
+		return nil, "", err
+	}
+	m, err := render.Load(sourceOf(files))
+	return m, files.Name, err
+}
+
+// moduleFiles returns the parsed files of a module whose evaluation was stopped,
+// for an explanation of the cause. It does not evaluate the module, and returns
+// nil if the module cannot be opened.
+func moduleFiles(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) []*ast.File {
+	files, err := opener.Open(ctx, ref, modules.Options{BaseDir: base})
+	if err != nil {
+		return nil // loading the module reports the error
+	}
+	return sourceOf(files).Files()
+}
+
+func sourceOf(f *modules.Files) render.Source {
+	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version}
+}
+
+// loadPolicy opens and loads a policy module.
+func loadPolicy(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) (*render.Policy, error) {
+	m, _, err := loadModule(ctx, opener, ref, base)
+	if err != nil {
+		return nil, err
+	}
+	return render.NewPolicy(m)
+}

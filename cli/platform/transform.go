@@ -1,0 +1,141 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
+)
+
+// transform is a Transform and where it was read.
+type transform struct {
+	name string
+	spec v1alpha1.TransformSpec
+	// from is how messages call it, base the directory that paths in it start from.
+	from, base string
+	modules    *modules.Opener
+}
+
+// moduleTransform stands for a module that is given without a Transform.
+func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
+	t := transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
+	if ref.Type == v1alpha1.CueRefEmbedded {
+		t.from = "embedded:" + ref.Ref
+	}
+	return t
+}
+
+// transforms reads what one --platform stands for.
+func transforms(opener *modules.Opener, arg string) ([]transform, error) {
+	ref, err := modules.ParseRef(arg)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Type != v1alpha1.CueRefPath {
+		return []transform{moduleTransform(opener, ref)}, nil
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return nil, command.FileError(err)
+	}
+	if !info.IsDir() {
+		return readTransforms(opener, arg)
+	}
+	entries, err := os.ReadDir(arg)
+	if err != nil {
+		return nil, command.FileError(err)
+	}
+	var all []transform
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") {
+			return []transform{moduleTransform(opener, ref)}, nil
+		}
+	}
+	for _, e := range entries {
+		if e.IsDir() || !files.IsYAML(e.Name()) {
+			continue
+		}
+		ts, err := readTransforms(opener, filepath.Join(arg, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ts...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: neither a CUE module nor a directory of Transforms", arg)
+	}
+	return all, nil
+}
+
+// readTransforms reads the Transforms of one file.
+func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
+	data, err := files.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := yamlfile.Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	var all []transform
+	for _, doc := range docs {
+		var t v1alpha1.Transform
+		if err := doc.Decode(&t); err != nil {
+			return nil, err
+		}
+		if t.APIVersion != v1alpha1.GroupVersion.String() || t.Kind != "Transform" {
+			return nil, doc.Problem(fmt.Errorf("a Transform (apiVersion %s) is expected, not %s %s",
+				v1alpha1.GroupVersion, t.APIVersion, t.Kind))
+		}
+		if t.Name == "" {
+			return nil, doc.Problem(fmt.Errorf("metadata.name: missing"))
+		}
+		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, base: filepath.Dir(file), modules: opener})
+	}
+	return all, nil
+}
+
+// load opens and evaluates the module of a Transform, and its policies.
+func (t transform) load(ctx context.Context) (*render.Platform, error) {
+	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.base)
+	if err != nil {
+		return nil, err
+	}
+	if t.name != "" {
+		name = t.name
+	}
+	p, err := render.NewPlatform(name, t.spec, m)
+	if err != nil {
+		return nil, err
+	}
+	p.From = t.from
+	for _, ref := range t.spec.Policies {
+		policy, err := loadPolicy(ctx, t.modules, ref, t.base)
+		if err != nil {
+			return nil, err
+		}
+		p.Policies = append(p.Policies, policy)
+	}
+	return p, nil
+}
+
+// subject is the Transform as the subject of an evaluation.
+func (t transform) subject(ctx context.Context) render.Subject {
+	return render.Subject{Name: t.from, Files: func() []*ast.File {
+		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.base)
+		for _, ref := range t.spec.Policies {
+			files = append(files, moduleFiles(ctx, t.modules, ref, t.base)...)
+		}
+		return files
+	}}
+}

@@ -1,0 +1,106 @@
+package review
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+)
+
+// readObjects reads the objects that an argument names. Everything in a tree must
+// be an object, and stand there once: a comparison that passes something over
+// would call it unchanged.
+func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
+	files, err := files.ReadTree(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	var all []objectdiff.Object
+	var problems problem.List
+	first := map[objectdiff.Key]problem.Position{}
+	for _, file := range files {
+		docs, err := yamlfile.Parse(file.Name, file.Data)
+		if err != nil {
+			var ps problem.List
+			if !errors.As(err, &ps) {
+				return nil, err
+			}
+			problems = append(problems, ps...)
+			continue
+		}
+		for _, doc := range docs {
+			objects, err := documentObjects(doc, file.Name)
+			if err != nil {
+				problems = append(problems, input.ProblemsOf(err)...)
+				continue
+			}
+			for _, obj := range objects {
+				if at, ok := first[obj.Key]; ok {
+					problems = append(problems, problem.Problem{
+						Position: doc.PosOf(nil), Rule: problem.RuleDuplicate,
+						Message: fmt.Sprintf("%s stands at %s already", obj, at),
+					})
+					continue
+				}
+				first[obj.Key] = doc.PosOf(nil)
+				all = append(all, obj)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return all, nil
+}
+
+// documentObjects reads the objects of one document.
+func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, error) {
+	gv, kind := doc.Text("apiVersion"), doc.Text("kind")
+	if gv == v1alpha1.GroupVersion.String() && kind == "ResourceGraph" {
+		rg := &v1alpha1.ResourceGraph{}
+		if err := doc.Decode(rg); err != nil {
+			return nil, err
+		}
+		if found := graph.Read(rg).Problems(); len(found) > 0 {
+			return nil, graphProblems(doc, found)
+		}
+		objects, err := objectdiff.FromGraph(rg, file)
+		if err != nil {
+			return nil, doc.Problem(err)
+		}
+		return objects, nil
+	}
+	var raw json.RawMessage
+	if err := doc.Decode(&raw); err != nil {
+		return nil, err
+	}
+	var v any
+	if err := utiljson.Unmarshal(raw, &v); err != nil {
+		return nil, doc.Problem(err)
+	}
+	manifest, _ := v.(map[string]any)
+	objects, err := objectdiff.FromManifest(manifest, file)
+	if err != nil {
+		return nil, doc.Problem(err)
+	}
+	return objects, nil
+}
+
+// graphProblems places what is wrong with a graph where the graph begins.
+func graphProblems(doc yamlfile.Document, found []graph.Problem) problem.List {
+	var ps problem.List
+	for _, p := range found {
+		ps = append(ps, p.At(doc.PosOf(nil)))
+	}
+	return ps
+}

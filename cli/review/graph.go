@@ -1,0 +1,63 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/graphview"
+	"github.com/pequod-io/pequod/cli/input"
+)
+
+type graphOptions struct {
+	input.RenderFlags
+	output string
+}
+
+func newGraphCommand(env command.Env) *cobra.Command {
+	o := &graphOptions{}
+	cmd := &cobra.Command{
+		Use:   "graph -f FILENAME",
+		Short: "Show graphs, and those of instances: waves, nodes, edges and readiness",
+		Example: `  pequod graph -f app.yaml
+  pequod graph -f app.yaml -o dot | dot -Tsvg > app.svg`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
+	}
+	o.RenderFlags.AddFlags(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "tree", "output format: "+strings.Join(graphFormats(), ", "))
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(graphFormats(), cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *graphOptions) run(ctx context.Context, env command.Env) error {
+	if err := command.OneOf("--output", o.output, graphFormats()); err != nil {
+		return err
+	}
+	given, err := o.ReadGraphs(ctx, env)
+	if err != nil {
+		return err
+	}
+	graphs := make([]*v1alpha1.ResourceGraph, len(given))
+	for i, g := range given {
+		graphs[i] = g.ResourceGraph
+	}
+	var b bytes.Buffer
+	if err := graphview.Write(&b, graphview.Format(o.output), graphs...); err != nil {
+		return err
+	}
+	_, err = env.Out.Write(b.Bytes())
+	return command.OutputError(err)
+}
+
+func graphFormats() []string {
+	var names []string
+	for _, f := range graphview.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}

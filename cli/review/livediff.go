@@ -1,0 +1,81 @@
+package review
+
+import (
+	"context"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/execute"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+// runLive compares graphs with a cluster.
+func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
+	graphs, err := o.ReadGraphs(ctx, env)
+	if err != nil {
+		return err
+	}
+	a, err := o.Connect(kube.PrintWarnings(env.Err))
+	if err != nil {
+		return err
+	}
+	var opts applier.PlanOptions
+	opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
+	plans, err := execute.PlanEach(ctx, a, graphs, opts)
+	if err != nil {
+		return err
+	}
+	d, err := liveDiff(plans)
+	if err != nil {
+		return err
+	}
+	if err := o.write(env.Out, d); err != nil {
+		return command.OutputError(err)
+	}
+	code := command.ExitOK
+	if len(d.Objects) > 0 {
+		code = command.ExitNo
+	}
+	return command.ExitWith(max(code, execute.PrintObstacles(env.Err, plans, func(n applier.PlannedNode) bool {
+		return n.Live == nil && n.Object == nil || n.Op == engine.Observed
+	})))
+}
+
+// liveDiff gives what plans change, as the differences of objects.
+func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
+	var objects []objectdiff.Live
+	for _, plan := range plans {
+		for _, n := range plan.Nodes {
+			if n.Op != engine.Unchanged && n.Op != engine.Observed {
+				objects = append(objects, execute.LiveNode(plan, n))
+			}
+		}
+		for _, l := range plan.Removals {
+			objects = append(objects, liveLeaving(plan, l))
+		}
+	}
+	return objectdiff.CompareLive(objects)
+}
+
+func liveLeaving(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
+	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaves: true}
+	if l.Failure != nil {
+		live.Refusal = l.Failure.Message
+	}
+	message := ""
+	switch {
+	case l.NewOwner != nil:
+		message = "is not deleted: it goes over to graph " + l.NewOwner.String()
+	case l.Op == engine.Released:
+		message = "is not deleted: it stays in the cluster without an owner"
+	default:
+		message = l.Message
+	}
+	if message != "" {
+		live.Notes = problem.List{{Severity: problem.Warning, Rule: objectdiff.RuleOrphan, Message: message}}
+	}
+	return live
+}

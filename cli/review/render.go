@@ -1,0 +1,178 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/outdir"
+	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/render/manifests"
+)
+
+type renderOptions struct {
+	input.RenderFlags
+	output.ObjectFlags
+	input.SchemaFlags
+	format    string
+	annotate  string
+	validates bool
+}
+
+func newRenderCommand(env command.Env) *cobra.Command {
+	o := &renderOptions{}
+	cmd := &cobra.Command{
+		Use:   "render -f FILENAME",
+		Short: "Render instances to ResourceGraphs, or to plain manifests",
+		Long: `Render instances to ResourceGraphs, or with --format resources to plain manifests
+in apply order.
+
+The platform of an instance is found by its group and kind: among those given
+with -p, then among the embedded modules. Nothing is written unless every
+instance renders.`,
+		Example: `  # The ResourceGraph of one instance, with an embedded module
+  pequod render -f app.yaml
+
+  # A directory of instances to a directory of manifests for Argo CD
+  pequod render -f apps/ -p platforms/ --format resources --annotate argocd --output-dir out --prune`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
+	}
+	o.RenderFlags.AddFlags(cmd)
+	o.ObjectFlags.AddFlags(cmd)
+	o.SchemaFlags.AddFlags(cmd)
+	cmd.Flags().BoolVar(&o.validates, "validate", false, "check what is rendered against the schemas of its kinds, Kubernetes' own and those of --crd")
+	cmd.Flags().StringVar(&o.format, "format", "graph", "what to print: graph (ResourceGraphs) or resources (plain manifests)")
+	cmd.Flags().StringVar(&o.annotate, "annotate", "", "with --format resources, add the annotations that a tool needs: argocd or flux")
+	command.Must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"graph", "resources"}, cobra.ShellCompDirectiveNoFileComp)))
+	command.Must(cmd.RegisterFlagCompletionFunc("annotate", cobra.FixedCompletions([]string{"argocd", "flux"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *renderOptions) run(ctx context.Context, env command.Env) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if o.validates {
+		catalog, err := o.SchemaFlags.LoadSchemas()
+		if err != nil {
+			return err
+		}
+		o.NodeCheck = input.SchemaCheck(catalog)
+	}
+	w, err := o.OpenSink("render")
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	from := map[string]problem.Position{}
+	var clashes problem.List
+	sum, err := input.RenderAll(ctx, env, &o.RenderFlags, o.objects, func(r input.Rendered[[]output.Object]) error {
+		for _, obj := range r.Value {
+			if at, ok := from[obj.Key]; ok {
+				clashes = append(clashes, problem.Problem{
+					Position: r.Instance.Pos(), Rule: problem.RuleDuplicate, Instance: r.Instance.String(),
+					Message: fmt.Sprintf("%s is rendered by %s already", obj.Key, at),
+				})
+				continue
+			}
+			from[obj.Key] = r.Instance.Pos()
+			if err := w.Add(obj, r.Instance.Pos().String()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	sum.Problems = input.UniqueNotes(append(sum.Problems, clashes...))
+	if err := input.PrintProblems(env.Err, sum); err != nil {
+		return err
+	}
+	if sum.Problems.Failed() {
+		return command.ExitError{Code: command.ProblemsExitCode(sum.Problems)}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(sum.Subjects) == 0 {
+		fmt.Fprintf(env.Err, "pequod: no instances in %s\n", strings.Join(o.Filenames, ", "))
+	}
+	return w.Commit(env)
+}
+
+func (o *renderOptions) validate() error {
+	if err := command.OneOf("--format", o.format, []string{"graph", "resources"}); err != nil {
+		return err
+	}
+	if o.annotate != "" {
+		if err := command.OneOf("--annotate", o.annotate, []string{"argocd", "flux"}); err != nil {
+			return err
+		}
+		if o.format != "resources" {
+			return fmt.Errorf("--annotate goes with --format resources")
+		}
+	}
+	if len(o.Crds) > 0 && !o.validates {
+		return fmt.Errorf("--crd goes with --validate")
+	}
+	return o.ObjectFlags.Validate()
+}
+
+// objects gives what one instance's graph is written as.
+func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List) {
+	if o.format == "graph" {
+		g := r.Graph
+		obj, err := o.object("platform.pequod.io", g.Kind, g.Namespace, g.Name, g)
+		if err != nil {
+			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
+		}
+		return []output.Object{obj}, nil
+	}
+	plain, refused := manifests.Plain(r.Graph, manifests.Options{Annotate: manifests.Tool(o.annotate)})
+	if len(refused) > 0 {
+		return nil, refusals(r.Instance, refused)
+	}
+	var objs []output.Object
+	for _, m := range plain {
+		obj, err := o.object(m.GroupVersionKind().Group, m.GetKind(), m.GetNamespace(), m.GetName(), m.Object)
+		if err != nil {
+			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
+		}
+		objs = append(objs, obj)
+	}
+	return objs, nil
+}
+
+func (o *renderOptions) object(group, kind, namespace, name string, object any) (output.Object, error) {
+	short := strings.ToLower(kind)
+	if group != "" {
+		short += "." + group
+	}
+	out := output.Object{Key: short + "/" + name, Path: outdir.Path(group, kind, namespace, name)}
+	data, err := output.Encode(o.Output, object, out.Key)
+	out.Data = data
+	if namespace != "" {
+		out.Key = fmt.Sprintf("%s %s/%s", short, namespace, name)
+	}
+	return out, err
+}
+
+// refusals are what plain manifests can't carry, at the instance that asks for it.
+func refusals(in *render.Instance, refused []graph.Problem) problem.List {
+	var ps problem.List
+	for _, p := range refused {
+		q := p.At(in.Pos())
+		q.Instance = in.String()
+		ps = append(ps, q)
+	}
+	return ps
+}

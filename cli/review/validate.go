@@ -1,0 +1,63 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/version"
+	"github.com/pequod-io/pequod/render"
+)
+
+type validateOptions struct {
+	input.RenderFlags
+	output string
+}
+
+func newValidateCommand(env command.Env) *cobra.Command {
+	o := &validateOptions{}
+	cmd := &cobra.Command{
+		Use:   "validate -f FILENAME",
+		Short: "Report every problem of every instance at once",
+		Long: `Report every problem of every instance at once: against the platform's schema,
+what the platform renders, and policy. Each mistake is one line, at its place in
+the instance.`,
+		Example: `  pequod validate -f apps/
+  pequod validate -f apps/ -p platforms/ -o sarif > pequod.sarif`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
+	}
+	o.RenderFlags.AddFlags(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(report.Formats(), ", "))
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *validateOptions) run(ctx context.Context, env command.Env) error {
+	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
+		return err
+	}
+	sum, err := input.RenderAll(ctx, env, &o.RenderFlags,
+		func(render.Result) (struct{}, problem.List) { return struct{}{}, nil },
+		func(input.Rendered[struct{}]) error { return nil })
+	if err != nil {
+		return err
+	}
+	err = report.Write(env.Out, o.output, sum.Problems, sum.Subjects, report.Options{Color: command.Colored(env.Out), Version: version.Program()})
+	if err != nil {
+		return command.OutputError(err)
+	}
+	if o.output == "text" {
+		fmt.Fprintln(env.Err, report.Summary(sum.Problems, sum.Subjects))
+	}
+	if sum.Problems.Failed() {
+		return command.ExitError{Code: command.ProblemsExitCode(sum.Problems)}
+	}
+	return nil
+}

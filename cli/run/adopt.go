@@ -1,0 +1,202 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/execute"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+type adoptOptions struct {
+	input.RenderFlags
+	kube.ConnectionFlags
+	strategy string
+}
+
+func newAdoptCommand(env command.Env) *cobra.Command {
+	o := &adoptOptions{}
+	strategies := []string{string(v1alpha1.AdoptTakeOwnership), string(v1alpha1.AdoptMirror)}
+	cmd := &cobra.Command{
+		Use:   "adopt -f FILENAME",
+		Short: "List the objects that a graph would have to adopt",
+		Long: `List the objects of graphs that exist in the cluster already and aren't the
+graphs' own: as spec.adopt of a ResourceGraph, to paste or to merge. Nothing is
+written to the cluster.
+
+Stderr says of each object who holds its fields, and what taking it over would
+change. An object that belongs to another graph is listed too, with a warning.
+
+The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
+		Example: `  pequod adopt -f graph.yaml > adopt.yaml`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := command.OneOf("--strategy", o.strategy, strategies); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), env)
+		},
+	}
+	o.RenderFlags.AddFlags(cmd)
+	o.ConnectionFlags.AddFlags(cmd)
+	fl := cmd.Flags()
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
+	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
+	fl.StringVar(&o.strategy, "strategy", strategies[0], "what becomes of the objects: TakeOwnership (they become the graph's own) or Mirror (they are only watched)")
+	command.Must(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(strategies, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
+	graphs, err := o.ReadGraphs(ctx, env)
+	if err != nil {
+		return err
+	}
+	a, err := o.Connect(kube.PrintWarnings(env.Err))
+	if err != nil {
+		return err
+	}
+	asked := make([]input.Graph, len(graphs))
+	for i, g := range graphs {
+		asked[i] = input.Graph{ResourceGraph: adopting(g.ResourceGraph), Pos: g.Pos}
+	}
+	plans, err := execute.PlanEach(ctx, a, asked, applier.PlanOptions{})
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	var objects []objectdiff.Live
+	for _, plan := range plans {
+		found := slices.DeleteFunc(slices.Clone(plan.Nodes), func(n applier.PlannedNode) bool { return !n.Adopts })
+		if len(found) == 0 {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("---\n")
+		}
+		if len(plans) > 1 {
+			fmt.Fprintf(&out, "# graph %s\n", plan.Owner)
+		}
+		if err := o.writeList(&out, plan, found); err != nil {
+			return err
+		}
+		for _, n := range found {
+			objects = append(objects, adopted(plan, n))
+		}
+	}
+	d, err := objectdiff.CompareLive(objects)
+	if err != nil {
+		return err
+	}
+	if err := objectdiff.WriteChanges(env.Err, d, command.Colored(env.Err)); err != nil {
+		return command.OutputError(err)
+	}
+	if _, err := env.Out.Write(out.Bytes()); err != nil {
+		return command.OutputError(err)
+	}
+	// What couldn't be asked may be an object to adopt; what else is in the way
+	// of a node isn't asked here.
+	code := execute.PrintObstacles(env.Err, plans, func(n applier.PlannedNode) bool { return execute.NodeExitCode(n) == command.ExitUnknown })
+	switch {
+	case code == command.ExitUnknown:
+		return command.ExitError{Code: code}
+	case out.Len() == 0:
+		fmt.Fprintln(env.Err, "pequod: nothing to adopt")
+		return command.ExitError{Code: command.ExitNo}
+	}
+	return nil
+}
+
+// adopting is a graph that may adopt whatever its nodes name.
+func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
+	rg = rg.DeepCopy()
+	adopt := &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit, Strategy: v1alpha1.AdoptTakeOwnership}
+	for _, n := range rg.Spec.Graph.Nodes {
+		if n.Resource == nil {
+			continue
+		}
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON(n.Resource.Raw); err != nil {
+			continue // the plan says what is wrong with it
+		}
+		adopt.Resources = append(adopt.Resources, v1alpha1.ObjectRef{
+			APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(),
+		})
+	}
+	rg.Spec.Adopt = adopt
+	return rg
+}
+
+// adoptList is spec.adopt in the order in which people write it.
+type adoptList struct {
+	Adopt struct {
+		Mode      v1alpha1.AdoptMode `yaml:"mode"`
+		Strategy  string             `yaml:"strategy"`
+		Resources []adoptRef         `yaml:"resources"`
+	} `yaml:"adopt"`
+}
+
+type adoptRef struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Namespace  string `yaml:"namespace,omitempty"`
+	Name       string `yaml:"name"`
+}
+
+func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []applier.PlannedNode) error {
+	var list adoptList
+	list.Adopt.Mode, list.Adopt.Strategy = v1alpha1.AdoptExplicit, o.strategy
+	for _, n := range found {
+		ref := adoptRef{
+			APIVersion: schema.GroupVersion{Group: n.Key.Group, Version: n.Version}.String(),
+			Kind:       n.Key.Kind, Name: n.Key.Name,
+		}
+		if n.Key.Namespace != plan.Owner.Namespace {
+			ref.Namespace = n.Key.Namespace
+		}
+		list.Adopt.Resources = append(list.Adopt.Resources, ref)
+	}
+	enc := yaml.NewEncoder(b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(list); err != nil {
+		return err
+	}
+	return enc.Close()
+}
+
+// adopted is what taking an object over would change, and from whom.
+func adopted(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
+	l := execute.LiveNode(plan, n)
+	l.Notes = nil
+	note := func(format string, args ...any) {
+		l.Notes = append(l.Notes, problem.Problem{Severity: problem.Warning, Rule: objectdiff.RuleTaken, Message: fmt.Sprintf(format, args...)})
+	}
+	var managers []string
+	for _, entry := range n.Live.GetManagedFields() {
+		if entry.Subresource == "" && !slices.Contains(managers, entry.Manager) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	if len(managers) > 0 {
+		note("its fields are held by %s", strings.Join(managers, ", "))
+	}
+	if n.PreviousOwner != nil {
+		note("it belongs to graph %s, which would lose it", n.PreviousOwner)
+	}
+	return l
+}

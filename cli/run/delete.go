@@ -1,0 +1,192 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/execute"
+	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/render"
+)
+
+type deleteOptions struct {
+	input.FileFlags
+	kube.ConnectionFlags
+	execute.RunFlags
+	cascade string
+	orphan  bool
+}
+
+// cascades are the values of --cascade.
+var cascades = []string{"foreground", "background", "orphan"}
+
+func newDeleteCommand(env command.Env) *cobra.Command {
+	o := &deleteOptions{}
+	cmd := &cobra.Command{
+		Use:   "delete (NAME ... | -f FILENAME)",
+		Short: "Remove what graphs own from a cluster",
+		Long: `Remove everything that graphs own from a cluster, in reverse order: an object goes
+when all that need it are gone. What a graph owns is in its inventory in the
+cluster; the files only name the graph, so an instance needs no platform here.
+Where the inventory was lost, the objects are found by their labels.
+
+A graph is named by NAME and --namespace, by its own document, or by its instance.
+Objects whose deletionPolicy is Orphan, by default PersistentVolumeClaims,
+Namespaces and CustomResourceDefinitions, stay and are released: they lose the
+graph's labels and the fields that it held are nobody's. With --orphan all are.
+
+By default objects are deleted in the foreground: a Deployment is gone only when
+its Pods are, so that what the Pods need outlives them.
+
+The exit code is 0 if everything is gone or nothing was there, 1 if something
+isn't gone in time or can't be removed, 2 if the cluster couldn't be asked.`,
+		Example: `  pequod delete -f app.yaml -n shop
+  pequod delete web-3f2a91c0 -n shop --timeout 10m`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args) },
+	}
+	o.FileFlags.AddFlags(cmd)
+	o.ConnectionFlags.AddFlags(cmd)
+	o.RunFlags.AddFlags(cmd, "wait until everything is gone; otherwise end when every deletion was asked for")
+	fl := cmd.Flags()
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
+	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
+	fl.StringVar(&o.cascade, "cascade", "foreground", "what becomes of dependents such as Pods: foreground, background or orphan")
+	fl.BoolVar(&o.orphan, "orphan", false, "leave all objects in the cluster and release them")
+	command.Must(cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions(cascades, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
+	return cmd
+}
+
+func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string) error {
+	if err := o.RunFlags.Validate(); err != nil {
+		return err
+	}
+	if err := command.OneOf("--cascade", o.cascade, cascades); err != nil {
+		return err
+	}
+	owners, err := o.owners(env, names)
+	if err != nil {
+		return err
+	}
+	shown := make([]progress.Graph, len(owners))
+	for i, owner := range owners {
+		shown[i].Owner = owner
+	}
+	var sink progress.Sink
+	a, err := o.Connect(func(text string) { sink.Warn(text) })
+	if err != nil {
+		return err
+	}
+	sink = o.OpenSink(env, shown) // before the first request
+	a.Client.Propagation = map[string]cluster.Propagation{
+		"foreground": cluster.Foreground, "background": cluster.Background, "orphan": cluster.Orphan,
+	}[o.cascade]
+	ends := execute.RunEach(ctx, sink, progress.Delete, owners,
+		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
+			opts := o.ApplierOptions()
+			opts.Orphan, opts.Report, opts.PollInterval = o.orphan, report, execute.DeletionPoll
+			return a.Delete(ctx, owners[i], opts)
+		})
+	return o.Finish(env, sink, ends)
+}
+
+// owners are the graphs to delete, each once.
+func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Owner, error) {
+	switch {
+	case len(names) > 0 && len(o.Filenames) > 0:
+		return nil, errors.New("delete takes names or -f, not both")
+	case len(names) == 0 && len(o.Filenames) == 0:
+		return nil, errors.New("no graph given; name it, or give its file or its instance's with -f")
+	}
+	if err := kube.CheckNames(o.Namespace, names); err != nil {
+		return nil, err
+	}
+	var owners []inventory.Owner
+	add := func(owner inventory.Owner) {
+		if !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
+	}
+	for _, name := range names {
+		add(inventory.Owner{Namespace: o.Namespace, Name: name})
+	}
+	if len(names) > 0 {
+		return owners, nil
+	}
+	paths, err := o.Paths()
+	if err != nil {
+		return nil, err
+	}
+	var problems problem.List
+	for _, file := range paths {
+		shown, data, err := files.ReadInput(file, env.In)
+		if err != nil {
+			return nil, err
+		}
+		for doc, ps := range yamlfile.Objects(shown, data) {
+			if len(ps) == 0 {
+				var owner inventory.Owner
+				owner, ps = o.ownerOf(doc)
+				add(owner)
+			}
+			problems = append(problems, ps...)
+		}
+	}
+	if problems.Failed() {
+		return nil, problems
+	}
+	if len(owners) == 0 {
+		return nil, fmt.Errorf("no graphs and no instances in %s", strings.Join(o.Filenames, ", "))
+	}
+	return owners, nil
+}
+
+// ownerOf reads which graph a document is, or is the instance of, and nothing
+// else: what is wrong with it otherwise is no reason to keep what it made.
+func (o *deleteOptions) ownerOf(doc yamlfile.Document) (inventory.Owner, problem.List) {
+	if !input.IsResourceGraph(doc) {
+		in, ps := render.InstanceOf(doc)
+		if ps.Failed() || in == nil {
+			return inventory.Owner{}, ps
+		}
+		namespace, name := in.GraphOf(o.Namespace)
+		return inventory.Owner{Namespace: namespace, Name: name}, nil
+	}
+	if ps := doc.Check(); ps.Failed() {
+		return inventory.Owner{}, ps
+	}
+	var head struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ObjectMeta `json:"metadata"`
+		Spec            any               `json:"spec"`
+		Status          any               `json:"status"`
+	}
+	if err := doc.Decode(&head); err != nil {
+		return inventory.Owner{}, input.ProblemsOf(err)
+	}
+	if head.Metadata.Name == "" {
+		return inventory.Owner{}, problem.List{{
+			Position: doc.At("metadata"), Path: "metadata.name", Rule: problem.RuleGraph, Message: "missing",
+		}}
+	}
+	owner := inventory.Owner{Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}
+	if owner.Namespace == "" {
+		owner.Namespace = o.Namespace
+	}
+	return owner, nil
+}

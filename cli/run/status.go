@@ -1,0 +1,160 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/execute"
+	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/cli/statusview"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// statusFormats are the values of -o of status.
+var statusFormats = []string{"text", "wide", "json", "yaml", "dot"}
+
+type statusOptions struct {
+	input.RenderFlags
+	kube.ConnectionFlags
+	output        string
+	allNamespaces bool
+	watch, wait   bool
+	timeout       time.Duration
+}
+
+func newStatusCommand(env command.Env) *cobra.Command {
+	o := &statusOptions{}
+	cmd := &cobra.Command{
+		Use:   "status [-f FILENAME | NAME ...]",
+		Short: "Show how graphs are in a cluster",
+		Long: `Show the nodes of graphs with their live state, and why those aren't ready that
+aren't. Nothing is written: a node that an apply would change says so.
+
+With -f, the graphs are ResourceGraphs and the graphs of instances. With names,
+they are those of the namespace: as the ResourceGraph in the cluster says, or where
+there is none, by the record of what was applied, which knows each object but not
+how it should be. With neither, the graphs are listed that were executed, from here
+or in the cluster: those of the namespace, or with -A those of all.
+
+With --watch, graphs are shown as they are and then whatever changes, until an
+interrupt: on a terminal as a tree that is drawn anew, elsewhere by a line for each
+change, with -o json by a JSON object for each state of a graph. With --wait that
+ends when everything is ready, or after --timeout. A node that was applied by a run
+which is under way counts as applied; the graph is ready when the run says so.
+
+The exit code is 0 if everything is ready, 1 if not, and 2 if the cluster couldn't
+be asked or has no such graph.`,
+		Example: `  pequod status -f app.yaml -p platforms/
+  pequod status web-1b2c3d4e -n shop
+  pequod status -n shop
+  pequod status -A
+
+  # Look on while the applier executes a graph, until everything is ready
+  pequod status web-1b2c3d4e -n shop --wait`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.Flags().Changed("filename") {
+				return errors.New("status takes names or -f, not both")
+			}
+			if o.allNamespaces && (len(args) > 0 || cmd.Flags().Changed("filename") || cmd.Flags().Changed("namespace")) {
+				return errors.New("-A lists the graphs of all namespaces: it goes without names, -f and -n")
+			}
+			return o.run(cmd.Context(), env, args)
+		},
+	}
+	o.RenderFlags.AddFlags(cmd)
+	o.ConnectionFlags.AddFlags(cmd)
+	fl := cmd.Flags()
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
+	fl.Lookup("namespace").Usage = "namespace of the graphs that are named, and of graphs and instances that name none"
+	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(statusFormats, ", "))
+	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
+	fl.BoolVarP(&o.watch, "watch", "w", false, "show what changes, until an interrupt")
+	fl.BoolVar(&o.wait, "wait", false, "show what changes, until everything is ready")
+	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long --wait waits; 0 means without end")
+	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
+	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(statusFormats, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (o *statusOptions) run(ctx context.Context, env command.Env, names []string) error {
+	if err := command.OneOf("--output", o.output, statusFormats); err != nil {
+		return err
+	}
+	if err := kube.CheckNames(o.Namespace, names); err != nil {
+		return err
+	}
+	if o.watch || o.wait {
+		return o.follow(ctx, env, names)
+	}
+	if len(names) == 0 && len(o.Filenames) == 0 {
+		return o.list(ctx, env)
+	}
+	states, err := o.states(ctx, env, names)
+	if err != nil {
+		return err
+	}
+	if err := o.write(env.Out, statusview.NewReport(states)); err != nil {
+		return command.OutputError(err)
+	}
+	for _, state := range states {
+		if !state.Ready {
+			return command.ExitError{Code: command.ExitNo}
+		}
+	}
+	return nil
+}
+
+// states finds out how graphs are: those of names, else those of -f.
+func (o *statusOptions) states(ctx context.Context, env command.Env, names []string) ([]*applier.State, error) {
+	var graphs []input.Graph
+	var err error
+	if len(names) == 0 {
+		if graphs, err = o.ReadGraphs(ctx, env); err != nil {
+			return nil, err
+		}
+	}
+	a, err := o.Connect(kube.PrintWarnings(env.Err))
+	if err != nil {
+		return nil, err
+	}
+	states := make([]*applier.State, len(names)+len(graphs))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(execute.MaxConcurrent)
+	for i, name := range names {
+		g.Go(func() (err error) {
+			states[i], err = a.StatusOf(ctx, inventory.Owner{Namespace: o.Namespace, Name: name})
+			return kube.ClusterError(err)
+		})
+	}
+	for i, rg := range graphs {
+		g.Go(func() (err error) {
+			states[i], err = a.Status(ctx, rg.ResourceGraph)
+			return execute.GraphError(rg.ResourceGraph, err)
+		})
+	}
+	return states, g.Wait()
+}
+
+func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
+	switch o.output {
+	case "json", "yaml":
+		data, err := output.Encode(o.output, r, "")
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	case "dot":
+		return statusview.WriteDOT(w, r)
+	}
+	return statusview.WriteTree(w, r, statusview.Tree{Color: command.Colored(w), Wide: o.output == "wide"})
+}

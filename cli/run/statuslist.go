@@ -1,0 +1,105 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// listedGraph is one line of the list of graphs.
+type listedGraph struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Objects   int    `json:"objects"`
+	// Complete says that the last run came to its end with everything ready.
+	Complete bool   `json:"complete"`
+	Revision string `json:"revision"`
+}
+
+// list prints the graphs of the namespace.
+func (o *statusOptions) list(ctx context.Context, env command.Env) error {
+	if o.output == "dot" {
+		return errors.New("-o dot shows graphs: name some, or give -f")
+	}
+	a, err := o.Connect(kube.PrintWarnings(env.Err))
+	if err != nil {
+		return err
+	}
+	namespace := o.Namespace
+	if o.allNamespaces {
+		namespace = ""
+	}
+	inventories, failed := a.Inventories.List(ctx, namespace)
+	if failed != nil && len(inventories) == 0 {
+		return kube.ClusterError(failed)
+	}
+	listed := []listedGraph{}
+	code := command.ExitOK
+	for _, inv := range inventories {
+		listed = append(listed, listedGraph{
+			Namespace: inv.Owner.Namespace, Name: inv.Owner.Name, Objects: len(inv.Entries),
+			Complete: inv.Complete, Revision: inv.Revision,
+		})
+		if !inv.Complete {
+			code = command.ExitNo
+		}
+	}
+	if err := o.writeList(env, listed); err != nil {
+		return command.OutputError(err)
+	}
+	for _, err := range command.FlattenErrors(failed) {
+		fmt.Fprintln(env.Err, "pequod: "+source.Escape(err.Error(), ""))
+		code = command.ExitUnknown
+	}
+	return command.ExitWith(code)
+}
+
+func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
+	if o.output == "json" || o.output == "yaml" {
+		data, err := output.Encode(o.output, struct {
+			Graphs []listedGraph `json:"graphs"`
+		}{listed}, "")
+		if err == nil {
+			_, err = env.Out.Write(data)
+		}
+		return err
+	}
+	if len(listed) == 0 {
+		where := "namespace " + o.Namespace
+		if o.allNamespaces {
+			where = "any namespace"
+		}
+		fmt.Fprintf(env.Err, "pequod: no graphs in %s\n", where)
+		return nil
+	}
+	w := tabwriter.NewWriter(env.Out, 0, 8, 3, ' ', 0)
+	head := "NAME\tOBJECTS\tLAST RUN"
+	if o.allNamespaces {
+		head = "NAMESPACE\t" + head
+	}
+	if o.output == "wide" {
+		head += "\tREVISION"
+	}
+	fmt.Fprintln(w, head)
+	for _, g := range listed {
+		state := "complete"
+		if !g.Complete {
+			state = "incomplete"
+		}
+		if o.allNamespaces {
+			fmt.Fprintf(w, "%s\t", g.Namespace)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s", g.Name, g.Objects, state)
+		if o.output == "wide" {
+			fmt.Fprintf(w, "\t%s", source.Escape(g.Revision, ""))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,200 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/execute"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/cli/statusview"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// stateView shows graphs that are watched.
+type stateView interface {
+	Show(*applier.State)
+	Gone(inventory.Owner)
+	// Err is the first error of writing.
+	Err() error
+	Close()
+}
+
+// watched is a graph that is watched.
+type watched struct {
+	owner inventory.Owner
+	graph *v1alpha1.ResourceGraph // nil where the name is all that is given
+	ready bool
+	// trouble is what kept the cluster from being asked last.
+	trouble error
+	seen    bool
+}
+
+// follow shows how graphs are, and what changes.
+func (o *statusOptions) follow(ctx context.Context, env command.Env, names []string) error {
+	switch {
+	case o.timeout < 0:
+		return errors.New("--timeout: must not be negative")
+	case len(names) == 0 && len(o.Filenames) == 0:
+		return errors.New("--watch and --wait show graphs: name some, or give -f")
+	case o.output != "text" && o.output != "json":
+		return errors.New("--watch and --wait print text or json")
+	}
+	graphs, err := o.watched(ctx, env, names)
+	if err != nil {
+		return err
+	}
+	warned := kube.PrintWarnings(env.Err)
+	a, err := o.Connect(func(text string) { warned(text) })
+	if err != nil {
+		return err
+	}
+	view, warn := o.stateView(env, graphs)
+	warned = warn
+	if o.wait && o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, applier.ErrTimeout)
+		defer cancel()
+	}
+	err = followEach(ctx, a, graphs, view, warn, o.wait)
+	view.Close()
+	if err := view.Err(); err != nil {
+		return command.OutputError(err)
+	}
+	if err != nil && !errors.Is(err, applier.ErrTimeout) {
+		return err
+	}
+	return o.followed(ctx, env, graphs)
+}
+
+// watched are the graphs of names, else of -f.
+func (o *statusOptions) watched(ctx context.Context, env command.Env, names []string) ([]*watched, error) {
+	var all []*watched
+	for _, name := range names {
+		all = append(all, &watched{owner: inventory.Owner{Namespace: o.Namespace, Name: name}})
+	}
+	if len(names) > 0 {
+		return all, nil
+	}
+	graphs, err := o.ReadGraphs(ctx, env)
+	for _, g := range graphs {
+		all = append(all, &watched{owner: inventory.Owner{Namespace: g.Namespace, Name: g.Name}, graph: g.ResourceGraph})
+	}
+	return all, err
+}
+
+// stateView chooses how graphs are shown, and who is told of trouble.
+func (o *statusOptions) stateView(env command.Env, graphs []*watched) (stateView, func(string)) {
+	if o.output == "json" {
+		return &jsonStates{w: env.Out}, kube.PrintWarnings(env.Err)
+	}
+	if t, ok := execute.Terminal(env.Out); ok {
+		shown := make([]progress.Graph, len(graphs))
+		for i, g := range graphs {
+			shown[i].Owner = g.owner
+		}
+		live := progress.NewLive(t, shown)
+		return live, live.Warn
+	}
+	return progress.NewStates(env.Out, len(graphs) > 1), kube.PrintWarnings(env.Err)
+}
+
+// followEach follows graphs beside each other. An interrupt isn't an error, but
+// that there is no such graph is, unless it was there before.
+func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view stateView, warn func(string), untilReady bool) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, w := range graphs {
+		g.Go(func() error {
+			err := a.Follow(ctx, w.owner, w.graph, func(state *applier.State, err error) bool {
+				if err != nil {
+					if err = kube.ClusterError(err); w.trouble == nil || w.trouble.Error() != err.Error() {
+						warn(source.Escape(err.Error(), "") + "; will be tried again")
+					}
+					w.trouble = err
+					return true
+				}
+				w.seen, w.trouble, w.ready = true, nil, state.Ready
+				view.Show(state)
+				return view.Err() == nil && !(state.Ready && untilReady)
+			})
+			switch {
+			case errors.Is(err, applier.ErrNoGraph) && w.seen:
+				w.ready = false
+				view.Gone(w.owner)
+				return nil
+			case errors.Is(err, context.Canceled) && w.seen && !untilReady:
+				return nil
+			case w.graph != nil && !errors.Is(err, applier.ErrTimeout):
+				return execute.GraphError(w.graph, err)
+			}
+			return kube.ClusterError(err)
+		})
+	}
+	return g.Wait()
+}
+
+// followed says what kept graphs from being ready that were waited for, and gives
+// the exit code.
+func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []*watched) error {
+	code := command.ExitOK
+	for _, w := range graphs {
+		switch {
+		case w.ready:
+			continue
+		case w.trouble != nil:
+			fmt.Fprintf(env.Err, "pequod: %s\n", source.Escape(w.trouble.Error(), ""))
+			code = command.ExitUnknown
+			continue
+		case errors.Is(context.Cause(ctx), applier.ErrTimeout):
+			fmt.Fprintf(env.Err, "pequod: graph %s: not ready after %s (--timeout)\n", w.owner, o.timeout)
+		}
+		code = max(code, command.ExitNo)
+	}
+	return command.ExitWith(code)
+}
+
+// jsonStates writes each state of a graph as a JSON object on a line.
+type jsonStates struct {
+	mu   sync.Mutex
+	w    io.Writer
+	last map[inventory.Owner]string
+	err  error
+}
+
+func (j *jsonStates) Show(s *applier.State) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	data, err := json.Marshal(statusview.NewReport([]*applier.State{s}).Graphs[0])
+	if err == nil && j.last[s.Owner] != string(data) {
+		_, err = fmt.Fprintf(j.w, "%s\n", data)
+	}
+	if j.last == nil {
+		j.last = map[inventory.Owner]string{}
+	}
+	j.last[s.Owner] = string(data)
+	if j.err == nil {
+		j.err = err
+	}
+}
+
+func (j *jsonStates) Err() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// Gone writes nothing: a graph that is gone has no state.
+func (j *jsonStates) Gone(inventory.Owner) {}
+
+// Close writes nothing.
+func (j *jsonStates) Close() {}
