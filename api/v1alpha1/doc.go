@@ -1,12 +1,17 @@
-// Package v1alpha1 holds Pequod's API kinds, group platform.pequod.io, and the
-// rules that every reader of them keeps: names, validation and order.
+// Package v1alpha1 defines Pequod's API kinds in the group platform.pequod.io,
+// and the names, labels and limits that all programs share.
 //
-// [ResourceGraph] is the seam of the product: pequod renders it from CUE
-// without a cluster, the applier executes it without CUE. [Transform] says
-// which module becomes which generated kind.
+// [ResourceGraph] (resourcegraph.go, status.go) is the interface between the two
+// halves of Pequod: rendering produces it from CUE without a cluster, and the
+// applier executes it without CUE. [Transform] (transform.go) binds a CUE module
+// to the API kind that is generated from it. names.go has the names of generated
+// kinds and of graphs.
 //
-// The package is data and pure functions: it reads no files and talks to no
-// cluster.
+// The comments on API types and fields become the descriptions in the CRDs, so
+// they are written for the readers of kubectl explain.
+//
+// The package contains data and pure functions. It reads no files and talks to no
+// cluster. Validation beyond the CRD schema is in package graph.
 //
 // +kubebuilder:object:generate=true
 // +groupName=platform.pequod.io
@@ -23,8 +28,8 @@ const (
 // GroupVersion is the group and version of the kinds in this package.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// What a Transform's generated kind gets where the Transform and its module
-// don't say otherwise.
+// The API group and version of a generated kind if neither its Transform nor its
+// module sets them.
 const (
 	DefaultGroup   = "pequod.io"
 	DefaultVersion = "v1alpha1"
@@ -32,26 +37,35 @@ const (
 
 // Labels and annotations that Pequod writes and reads.
 const (
-	LabelManaged   = "pequod.io/managed"
+	// LabelManaged is "true" on objects that a graph owns, and on generated CRDs.
+	LabelManaged = "pequod.io/managed"
+	// LabelTransform is the name of the Transform that a graph or a generated CRD
+	// comes from, shortened by [LabelValue].
 	LabelTransform = "pequod.io/transform"
-	LabelInstance  = "pequod.io/instance"
-	LabelGraph     = "pequod.io/graph"
-	// LabelGraphNamespace stands beside LabelGraph on a graph's objects, which
-	// may lie in any namespace or in none.
+	// LabelInstance is the name of the instance that a graph was rendered from,
+	// shortened by [LabelValue].
+	LabelInstance = "pequod.io/instance"
+	// LabelGraph and LabelGraphNamespace identify the graph that owns an object.
+	// Two labels are needed because the object may be in another namespace or be
+	// cluster-scoped.
+	LabelGraph          = "pequod.io/graph"
 	LabelGraphNamespace = "pequod.io/graph-namespace"
-	// LabelInventory marks ConfigMaps that hold what a graph owns.
+	// LabelInventory marks the ConfigMaps that store the inventory of a graph.
 	LabelInventory = "pequod.io/inventory"
+	// LabelCueModule is reserved for the name of the CUE module of an object.
 	LabelCueModule = "pequod.io/cue-module"
-	// LabelPaused set to "true" stops reconciliation of a Transform, an
-	// instance or a graph.
+	// LabelPaused stops reconciliation of a Transform, an instance or a graph if
+	// its value is "true".
 	LabelPaused = "pequod.io/paused"
-	// AnnotationReconcileRequestedAt asks for a reconciliation whenever its
-	// value changes.
+	// AnnotationReconcileRequestedAt requests a reconciliation each time its value
+	// changes. The value is usually a timestamp, but it may be any string.
 	AnnotationReconcileRequestedAt = "pequod.io/reconcile-requested-at"
-	// Finalizer keeps a graph in the cluster until its objects are gone.
+	// Finalizer keeps a deleted graph in the cluster until the applier has deleted
+	// or orphaned its objects.
 	Finalizer = "pequod.io/applier"
 
+	// LabelManagedBy is the recommended Kubernetes label for the managing tool,
+	// with the value ManagedBy on objects that Pequod applies.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
-	// ManagedBy is the value of LabelManagedBy on what Pequod applies.
-	ManagedBy = "pequod"
+	ManagedBy      = "pequod"
 )

@@ -7,36 +7,40 @@ import (
 	"strings"
 )
 
-// Names is everything that a generated kind is called: what a Transform says,
-// completed from its module's #Platform and the defaults.
+// Names are the names, versions and columns of a generated kind. They come from
+// the Transform, then from the module's #Platform, then from defaults.
 type Names struct {
+	// Group is the API group, and Version the storage version.
 	Group, Version         string
 	Kind, Plural, Singular string
 	ShortNames, Categories []string
 	Scope                  Scope
-	// Versions are all versions of the kind, in the order in which the API
-	// server prefers them; Version is the one that is stored.
+	// Versions are all versions of the kind, including Version. The API server
+	// prefers the first.
 	Versions []KindVersion
-	// PrinterColumns are shown by kubectl get before the ones that every
-	// generated kind has.
+	// PrinterColumns are the columns that kubectl get prints before the columns
+	// that every generated kind has.
 	PrinterColumns []PrinterColumn
-	// Transform is the name of the Transform, or of the module where there is none.
+	// Transform is the name of the Transform, or the name of the module if the
+	// kind has no Transform.
 	Transform string
 }
 
 // KindVersion is one version of a generated kind.
 type KindVersion struct {
 	Name string
-	// Served is false for a version that stored objects may still be in, and
-	// that nobody can use.
+	// Served reports whether clients can use the version. Objects may still be
+	// stored in a version that is not served.
 	Served bool
-	// Deprecated versions warn their users, with DeprecationWarning if it is set.
-	Deprecated         bool
+	// Deprecated makes the API server return a warning to clients of the version.
+	Deprecated bool
+	// DeprecationWarning is the text of that warning. If it is empty, the API
+	// server uses a default text.
 	DeprecationWarning string
 }
 
-// Served lists the versions that can be used, in the order in which the API
-// server prefers them.
+// Served returns the names of the served versions. The API server prefers the
+// first.
 func (n *Names) Served() []string {
 	var names []string
 	for _, v := range n.Versions {
@@ -47,11 +51,11 @@ func (n *Names) Served() []string {
 	return names
 }
 
-// Serves says whether a version can be used.
+// Serves reports whether clients can use a version.
 func (n *Names) Serves(version string) bool { return slices.Contains(n.Served(), version) }
 
-// PrinterColumn is a column of kubectl get, as in CustomResourceDefinition's
-// additionalPrinterColumns.
+// PrinterColumn is a column of kubectl get. Its fields are those of
+// additionalPrinterColumns in a CustomResourceDefinition.
 type PrinterColumn struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -61,14 +65,16 @@ type PrinterColumn struct {
 	Priority    int32  `json:"priority,omitempty"`
 }
 
-// GraphName gives the name of an instance's graph: the instance's name, cut
-// where it must be, and a hash, so that it is at most 63 characters, stable over
-// the instance's life, and never that of another kind's instance.
+// GraphName returns the name of the graph of an instance: the instance's name
+// followed by a hash of all four arguments. The name is at most 63 characters
+// long, does not change during the instance's life, and differs from the names
+// of graphs of other kinds' instances with the same name.
 func GraphName(group, kind, namespace, name string) string {
 	return shorten(name, shortHash(group, kind, namespace, name))
 }
 
-// LabelValue gives a name as a label's value, which can't be over 63 characters.
+// LabelValue returns name as the value of a label. Label values are limited to 63
+// characters, so longer names are cut and end in a hash.
 func LabelValue(name string) string {
 	if len(name) <= maxLabel {
 		return name
@@ -76,13 +82,17 @@ func LabelValue(name string) string {
 	return shorten(name, shortHash(name))
 }
 
+// maxLabel is Kubernetes' limit for the length of a label value.
 const maxLabel = 63
 
+// shortHash returns eight hex digits that identify parts.
 func shortHash(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:4])
 }
 
+// shorten appends a hash to name, and cuts name so that the result is not longer
+// than [maxLabel].
 func shorten(name, hash string) string {
 	if most := maxLabel - 1 - len(hash); len(name) > most {
 		name = strings.TrimRight(name[:most], "-.")

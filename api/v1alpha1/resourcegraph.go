@@ -5,8 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ResourceGraph is one instance rendered: the Kubernetes objects it needs, the
-// order among them, and when each of them counts as ready.
+// ResourceGraph is the rendered form of one instance: its Kubernetes objects, the
+// dependencies between them, and the conditions under which each is ready. The
+// applier creates and updates the objects in dependency order, and deletes objects
+// that are no longer part of the graph.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -19,113 +21,140 @@ type ResourceGraph struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is the desired state: the objects, and how to apply them.
 	Spec ResourceGraphSpec `json:"spec"`
-	// Status is what the applier found and did. A graph that it hasn't seen has
-	// observedGeneration -1: kstatus would take one without a status for current.
+	// status is the observed state, written by the applier. observedGeneration is
+	// -1 until an applier has seen the graph, because kstatus considers objects
+	// without a status to be current.
 	//
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status ResourceGraphStatus `json:"status,omitzero"`
 }
 
-// ResourceGraphSpec says what is to exist and how it is looked after. It holds
-// no timestamp and nothing of the machine that rendered it: the same input
-// gives the same bytes.
+// ResourceGraphSpec is the desired state of a ResourceGraph. It contains no
+// timestamps and no data about the machine that rendered it, so rendering the same
+// input twice yields the same bytes.
 type ResourceGraphSpec struct {
-	// SourceRef is the instance that was rendered.
+	// sourceRef is the instance that the graph was rendered from.
 	SourceRef ObjectRef `json:"sourceRef"`
-	// PlatformRef is the module that rendered it.
+	// platformRef is the module that rendered the graph.
 	PlatformRef PlatformRef `json:"platformRef"`
-	// RenderHash is "sha256:" and the hex digest of the canonical JSON of
-	// Graph alone, so that a new module that renders the same changes nothing
-	// in the cluster.
+	// renderHash identifies the content of graph: "sha256:" and the hex digest of
+	// its JSON. Other fields of the spec do not affect it, so a new version of the
+	// module that renders the same graph causes no new execution.
 	//
 	// +kubebuilder:validation:MaxLength=128
 	RenderHash string `json:"renderHash"`
 
-	// ServiceAccountName is the account of the graph's namespace that the
-	// applier impersonates.
+	// serviceAccountName is the service account, in the namespace of the graph, that
+	// the applier impersonates. Defaults to pequod.
 	//
 	// +kubebuilder:validation:MaxLength=253
-	ServiceAccountName string         `json:"serviceAccountName,omitempty"`
-	DeletionPolicy     DeletionPolicy `json:"deletionPolicy,omitempty"`
-	DriftPolicy        DriftPolicy    `json:"driftPolicy,omitempty"`
-	// Suspend stops the applier from touching the graph's objects. A graph that
-	// is deleted while it is suspended leaves them where they are.
-	Suspend bool   `json:"suspend,omitempty"`
-	Adopt   *Adopt `json:"adopt,omitempty"`
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// deletionPolicy is the default for objects that leave the graph and for the
+	// objects of a deleted graph: Delete or Orphan. Nodes can override it. With the
+	// default, Delete, PersistentVolumeClaims, Namespaces and
+	// CustomResourceDefinitions are still orphaned unless their node sets Delete.
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// driftPolicy is the reaction to changes that others make to the objects:
+	// Correct, the default, or Report.
+	DriftPolicy DriftPolicy `json:"driftPolicy,omitempty"`
+	// suspend stops the applier from changing the objects. If the graph is deleted
+	// while it is suspended, its objects stay in the cluster.
+	Suspend bool `json:"suspend,omitempty"`
+	// adopt selects existing objects that the graph may take over.
+	Adopt *Adopt `json:"adopt,omitempty"`
 
-	// Graph is one value to field managers: whoever applies it owns all of it.
+	// graph is the content of the ResourceGraph. It is atomic for server-side
+	// apply: the field manager that applies it owns all of it.
 	//
 	// +structType=atomic
 	Graph Graph `json:"graph"`
 }
 
-// PlatformRef identifies the module a graph was rendered from.
+// PlatformRef identifies the module that a graph was rendered from.
 type PlatformRef struct {
-	Module  string `json:"module"`
+	// module is the module's path, or its package name if it has no path.
+	Module string `json:"module"`
+	// version is the version of the module, if its source has versions.
 	Version string `json:"version,omitempty"`
-	Digest  string `json:"digest,omitempty"`
+	// digest is the digest of the module's files, as sha256:HEX.
+	Digest string `json:"digest,omitempty"`
 }
 
-// ObjectRef names one Kubernetes object.
+// ObjectRef refers to one Kubernetes object.
 type ObjectRef struct {
+	// apiVersion is the group and version of the object, such as apps/v1.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	// Namespace is empty for cluster-scoped objects, and for namespaced ones
-	// that lie in the namespace of their graph.
+	// kind is the kind of the object.
+	Kind string `json:"kind"`
+	// name is the name of the object.
+	Name string `json:"name"`
+	// namespace is the namespace of the object. It is empty for cluster-scoped
+	// objects, and may be empty for objects in the namespace of the graph.
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// Graph is what the renderer made: nodes with their dependencies, the outputs
-// that are read from them once they are ready, and what policy had to say.
+// Graph is the content of a ResourceGraph.
 type Graph struct {
+	// nodes are the objects of the graph with their dependencies.
 	Nodes []Node `json:"nodes"`
-	// Outputs maps a name to a literal, or to {"$from": "CEL"}.
+	// outputs are named values that are published in the status. A value is either
+	// literal or a late reference {"$from": "CEL"} that reads live objects.
 	//
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
-	Outputs    map[string]runtime.RawExtension `json:"outputs,omitempty"`
-	Violations []Violation                     `json:"violations,omitempty"`
+	Outputs map[string]runtime.RawExtension `json:"outputs,omitempty"`
+	// violations are the findings of policies during rendering.
+	Violations []Violation `json:"violations,omitempty"`
 }
 
-// Node is one object of a graph. Exactly one of Resource and ExternalRef is set.
+// Node is one object of a graph. Exactly one of resource and externalRef is set.
 type Node struct {
-	// ID is unique in the graph; dependencies and late references use it.
+	// id identifies the node in dependencies and late references. It is unique in
+	// the graph.
 	ID string `json:"id"`
-	// Resource is the object to apply. Anywhere but in apiVersion, kind and
-	// metadata.name and namespace a value may be {"$from": "CEL"}.
+	// resource is the object to apply. Any value except apiVersion, kind,
+	// metadata.name and metadata.namespace may be a late reference
+	// {"$from": "CEL"}, which is evaluated over the live objects of other nodes.
 	//
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
-	// ExternalRef is an object that is read and waited for, never written.
+	// externalRef is an object that the applier waits for and reads, but never
+	// writes.
 	ExternalRef *ObjectRef `json:"externalRef,omitempty"`
-	// Dependencies are ids of nodes that must be ready before this one is
-	// applied. Late references add theirs.
+	// dependencies are the ids of nodes that must be ready before this node is
+	// applied. Nodes that late references read are dependencies in addition.
 	Dependencies []string `json:"dependencies,omitempty"`
-	// ReadyWhen holds the checks that must all pass; none means kstatus Current.
-	ReadyWhen   []ReadyCheck `json:"readyWhen,omitempty"`
+	// readyWhen are the readiness checks of the object. All of them must pass.
+	// Without checks, the object is ready when kstatus considers it current.
+	ReadyWhen []ReadyCheck `json:"readyWhen,omitempty"`
+	// applyPolicy overrides how the object is applied and deleted.
 	ApplyPolicy *ApplyPolicy `json:"applyPolicy,omitempty"`
 }
 
-// ReadyCheck is one condition on a live object.
+// ReadyCheck is one check of a live object.
 type ReadyCheck struct {
+	// type is the kind of check.
 	Type ReadyType `json:"type"`
-	// ConditionType and ConditionStatus belong to ConditionMatch; the status
-	// is "True" if it is not given.
-	ConditionType   string `json:"conditionType,omitempty"`
+	// conditionType is the type of the status condition that a ConditionMatch
+	// check compares.
+	ConditionType string `json:"conditionType,omitempty"`
+	// conditionStatus is the status that a ConditionMatch check requires. Defaults
+	// to "True".
 	ConditionStatus string `json:"conditionStatus,omitempty"`
-	// Expr is the CEL expression over `object` of an Expression check.
+	// expr is the CEL expression of an Expression check. Its only variable is
+	// object, the live object, and it must yield a boolean.
 	Expr string `json:"expr,omitempty"`
 }
 
-// ReadyType names a way to tell that an object is ready.
+// ReadyType is a kind of readiness check.
 //
 // +kubebuilder:validation:Enum=Exists;DeploymentAvailable;ConditionMatch;ServiceLoadBalancerReady;JobComplete;Expression
 type ReadyType string
 
-// The ways to tell that an object is ready.
+// The readiness checks. Package applier/readiness implements them.
 const (
 	ReadyExists              ReadyType = "Exists"
 	ReadyDeploymentAvailable ReadyType = "DeploymentAvailable"
@@ -141,26 +170,35 @@ var ReadyTypes = []ReadyType{
 	ReadyLoadBalancer, ReadyJobComplete, ReadyExpression,
 }
 
-// ApplyPolicy says how one object is written and removed. An empty Mode means
-// Apply, an empty ConflictPolicy Error, an empty Recreate Never, an empty
-// FieldManager "pequod", and an empty DeletionPolicy that of the graph, except
-// that PersistentVolumeClaims, Namespaces and CustomResourceDefinitions are
-// orphaned.
+// ApplyPolicy configures how one object is applied and deleted.
 type ApplyPolicy struct {
-	Mode           ApplyMode      `json:"mode,omitempty"`
+	// mode is Apply, the default, Create or Adopt. Apply keeps the object as
+	// rendered, Create creates it once and never updates it, and Adopt takes over
+	// an object that already exists.
+	Mode ApplyMode `json:"mode,omitempty"`
+	// conflictPolicy is the reaction to fields that other field managers own:
+	// Error, the default, fails the node, and Force takes the fields over.
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
-	FieldManager   string         `json:"fieldManager,omitempty"`
-	// IgnoreFields are paths, such as "spec.replicas", that are left to others
-	// after the object was created.
-	IgnoreFields   []string       `json:"ignoreFields,omitempty"`
-	Recreate       RecreatePolicy `json:"recreate,omitempty"`
+	// fieldManager is the field manager of server-side apply. Defaults to pequod.
+	FieldManager string `json:"fieldManager,omitempty"`
+	// ignoreFields are paths, such as spec.replicas, that are set when the object
+	// is created and left to other field managers afterwards.
+	IgnoreFields []string `json:"ignoreFields,omitempty"`
+	// recreate allows deleting and recreating the object if an immutable field
+	// changes: Never, the default, or OnImmutable.
+	Recreate RecreatePolicy `json:"recreate,omitempty"`
+	// deletionPolicy is Delete or Orphan. Defaults to Orphan for objects of mode
+	// Create, for PersistentVolumeClaims, for Namespaces and for
+	// CustomResourceDefinitions, and to the policy of the graph for all others.
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// Timeout bounds the wait for readiness, as a Go duration such as "90s".
+	// timeout limits the time in which the object must become ready, as a Go
+	// duration such as 90s. Without a timeout the applier keeps waiting.
 	Timeout string `json:"timeout,omitempty"`
 }
 
-// Normalize gives the policy without what is the default anyway, and nil where
-// nothing is left, so that two ways to say the same render the same.
+// Normalize returns the policy without fields that are set to their defaults, or
+// nil if no field remains. Graphs that differ only in explicit defaults render to
+// the same bytes.
 func (p ApplyPolicy) Normalize() *ApplyPolicy {
 	if p.Mode == ApplyModeApply {
 		p.Mode = ""
@@ -181,22 +219,22 @@ func (p ApplyPolicy) Normalize() *ApplyPolicy {
 	return &p
 }
 
-// ApplyMode says whether an object is kept as rendered, created once, or taken over.
+// ApplyMode is the way in which an object is written.
 //
 // +kubebuilder:validation:Enum=Apply;Create;Adopt
 type ApplyMode string
 
 // The apply modes.
 const (
-	// ApplyModeApply keeps the object as rendered by server-side apply.
+	// ApplyModeApply keeps the object as rendered, by server-side apply.
 	ApplyModeApply ApplyMode = "Apply"
-	// ApplyModeCreate creates the object once and never overwrites it.
+	// ApplyModeCreate creates the object once and never updates it.
 	ApplyModeCreate ApplyMode = "Create"
-	// ApplyModeAdopt takes over an object that exists.
+	// ApplyModeAdopt is ApplyModeApply, and takes over an object that already exists.
 	ApplyModeAdopt ApplyMode = "Adopt"
 )
 
-// ConflictPolicy says what happens when another field manager owns a field.
+// ConflictPolicy is the reaction to a field that another field manager owns.
 //
 // +kubebuilder:validation:Enum=Error;Force
 type ConflictPolicy string
@@ -207,7 +245,8 @@ const (
 	ConflictForce ConflictPolicy = "Force"
 )
 
-// RecreatePolicy says whether an object may be deleted and made anew.
+// RecreatePolicy allows or forbids deleting and recreating an object to change an
+// immutable field.
 //
 // +kubebuilder:validation:Enum=Never;OnImmutable
 type RecreatePolicy string
@@ -218,7 +257,8 @@ const (
 	RecreateOnImmutable RecreatePolicy = "OnImmutable"
 )
 
-// DeletionPolicy says what becomes of objects that a graph no longer lists.
+// DeletionPolicy is the treatment of objects that leave their graph: they are
+// deleted, or stay in the cluster without an owner.
 //
 // +kubebuilder:validation:Enum=Delete;Orphan
 type DeletionPolicy string
@@ -229,38 +269,47 @@ const (
 	DeletionOrphan DeletionPolicy = "Orphan"
 )
 
-// DriftPolicy says what is done about changes made by others.
+// DriftPolicy is the reaction to changes that others make to a graph's objects.
 //
 // +kubebuilder:validation:Enum=Correct;Report
 type DriftPolicy string
 
 // The drift policies.
 const (
+	// DriftCorrect reverts the changes.
 	DriftCorrect DriftPolicy = "Correct"
-	DriftReport  DriftPolicy = "Report"
+	// DriftReport reports the changes and leaves them. Deleted objects are still
+	// recreated.
+	DriftReport DriftPolicy = "Report"
 )
 
-// Adopt says which existing objects a graph may take, and how.
+// Adopt selects the existing objects that a graph may take over.
 type Adopt struct {
-	// Mode is Explicit or LabelSelector.
+	// mode is Explicit, the default, or LabelSelector.
 	Mode AdoptMode `json:"mode,omitempty"`
-	// Strategy is TakeOwnership or Mirror; empty means TakeOwnership.
-	Strategy      AdoptStrategy         `json:"strategy,omitempty"`
-	Resources     []ObjectRef           `json:"resources,omitempty"`
+	// strategy is TakeOwnership, the default, or Mirror. TakeOwnership applies the
+	// objects like all others; Mirror only waits for them and reads them.
+	Strategy AdoptStrategy `json:"strategy,omitempty"`
+	// resources are the objects that the graph may take over in both modes.
+	Resources []ObjectRef `json:"resources,omitempty"`
+	// labelSelector selects objects by their labels, for mode LabelSelector.
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 }
 
-// Violation is what a policy found in an input or in a rendered node.
+// Violation is a finding of a policy in an instance or in a rendered node.
 type Violation struct {
-	// Path is a field of the instance, such as "spec.replicas", or of the
-	// node's resource where Node is set.
-	Path     string   `json:"path,omitempty"`
-	Node     string   `json:"node,omitempty"`
-	Message  string   `json:"message"`
+	// path is a field of the instance, such as spec.replicas, or a field of the
+	// node's resource if node is set.
+	Path string `json:"path,omitempty"`
+	// node is the id of the node that violates the policy.
+	Node string `json:"node,omitempty"`
+	// message describes the violation.
+	Message string `json:"message"`
+	// severity is Error, Warning or Info. Only an Error stops the graph.
 	Severity Severity `json:"severity,omitempty"`
 }
 
-// Severity ranks a violation: only Error stops a graph.
+// Severity ranks violations. Only Error stops a graph.
 //
 // +kubebuilder:validation:Enum=Error;Warning;Info
 type Severity string
@@ -272,49 +321,51 @@ const (
 	SeverityInfo    Severity = "Info"
 )
 
-// NodePhase says how far a node is.
+// NodePhase is the state of a node.
 type NodePhase string
 
 // The phases of nodes.
 const (
-	// NodePending nodes weren't looked at yet, or wait for their turn.
+	// NodePending nodes have not been visited yet, or wait for a free worker.
 	NodePending NodePhase = "Pending"
-	// NodeBlocked nodes wait for another node.
+	// NodeBlocked nodes wait for a dependency to become ready.
 	NodeBlocked NodePhase = "Blocked"
-	// NodeWaiting nodes wait for something in the cluster before they are
-	// applied: a field that a reference reads, an object that is to come or go.
+	// NodeWaiting nodes wait for the cluster before they can be applied: for a field
+	// that a late reference reads, or for an object to be created or deleted.
 	NodeWaiting NodePhase = "Waiting"
 	// NodeApplying nodes are being written.
 	NodeApplying NodePhase = "Applying"
-	// NodeProgressing nodes are applied and not ready.
+	// NodeProgressing nodes are applied but not ready yet.
 	NodeProgressing NodePhase = "Progressing"
 	NodeReady       NodePhase = "Ready"
 	NodeFailed      NodePhase = "Failed"
-	// NodeDeleting and NodeGone are of objects that left the graph.
+	// NodeDeleting and NodeGone are the phases of objects that left the graph.
 	NodeDeleting NodePhase = "Deleting"
 	NodeGone     NodePhase = "Gone"
 )
 
-// AdoptMode says how the objects that a graph may take are chosen.
+// AdoptMode is the way in which existing objects are selected for adoption.
 //
 // +kubebuilder:validation:Enum=Explicit;LabelSelector
 type AdoptMode string
 
 // The adoption modes.
 const (
-	AdoptExplicit      AdoptMode = "Explicit"
+	// AdoptExplicit selects the objects in adopt.resources.
+	AdoptExplicit AdoptMode = "Explicit"
+	// AdoptLabelSelector selects the objects that match adopt.labelSelector.
 	AdoptLabelSelector AdoptMode = "LabelSelector"
 )
 
-// AdoptStrategy says what becomes of objects that a graph may take.
+// AdoptStrategy is the treatment of objects that are selected for adoption.
 //
 // +kubebuilder:validation:Enum=TakeOwnership;Mirror
 type AdoptStrategy string
 
 // The adoption strategies.
 const (
-	// AdoptTakeOwnership makes them the graph's own.
+	// AdoptTakeOwnership makes the graph the owner of the objects.
 	AdoptTakeOwnership AdoptStrategy = "TakeOwnership"
-	// AdoptMirror waits for them and reads them, and writes nothing.
+	// AdoptMirror waits for the objects and reads them, but does not write them.
 	AdoptMirror AdoptStrategy = "Mirror"
 )

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ResourceGraphList is what a list of ResourceGraphs is answered with.
+// ResourceGraphList is a list of ResourceGraphs.
 //
 // +kubebuilder:object:root=true
 type ResourceGraphList struct {
@@ -15,7 +15,8 @@ type ResourceGraphList struct {
 	Items []ResourceGraph `json:"items"`
 }
 
-// AddToScheme makes ResourceGraphs known to a scheme.
+// AddToScheme registers ResourceGraph with a scheme. Transform is not registered:
+// no program reads Transforms from a cluster yet.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &ResourceGraph{}, &ResourceGraphList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)

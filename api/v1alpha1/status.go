@@ -6,7 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The bounds of what stands in a status. What goes beyond is counted, not listed.
+// Limits of a status, because etcd and the API server limit the size of an
+// object. Entries over a limit are left out, or stored in ConfigMaps in the case
+// of the inventory. MaxMessage is a number of bytes; the others count entries.
+// The CRD enforces the same limits by the markers on the fields.
 const (
 	MaxNodeStates = 500
 	MaxOutputs    = 100
@@ -15,35 +18,41 @@ const (
 	MaxMessage    = 1024
 )
 
-// ResourceGraphStatus is what the applier found and did. Every list in it is bounded.
+// ResourceGraphStatus is the observed state of a ResourceGraph. All lists in it
+// are bounded.
 type ResourceGraphStatus struct {
-	Phase              GraphPhase `json:"phase,omitempty"`
-	ObservedGeneration int64      `json:"observedGeneration,omitempty"`
-	// ReconcileRequestedAt is the last value of the annotation of that name
-	// that was acted on.
+	// phase summarizes the state of the graph: Pending, Executing, Completed or
+	// Failed.
+	Phase GraphPhase `json:"phase,omitempty"`
+	// observedGeneration is the generation that the status describes. It is -1
+	// until an applier has seen the graph.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// reconcileRequestedAt is the value of the annotation
+	// pequod.io/reconcile-requested-at that was handled last.
 	//
 	// +kubebuilder:validation:MaxLength=256
 	ReconcileRequestedAt string `json:"reconcileRequestedAt,omitempty"`
-	// NodeStates are by id. Of a graph with more nodes than fit, those that
-	// aren't ready are listed first.
+	// nodeStates are the states of the nodes, by node id. At most 500 nodes are
+	// listed; nodes that are not ready take precedence over ready ones.
 	//
 	// +kubebuilder:validation:MaxProperties=500
 	NodeStates map[string]NodeState `json:"nodeStates,omitempty"`
-	// Outputs are those whose values are known.
+	// outputs are the values of the graph's outputs that are already known.
 	//
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=100
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs map[string]runtime.RawExtension `json:"outputs,omitempty"`
-	// Inventory is what the graph owns.
+	// inventory lists the objects that the graph owns.
 	Inventory *Inventory `json:"inventory,omitempty"`
-	// History are the last revisions that came to an end, the newest first.
+	// history lists the last finished executions, newest first.
 	//
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	History []Revision `json:"history,omitempty"`
-	// Conditions are Ready, Reconciling and Stalled, as kstatus reads them.
+	// conditions are Ready, Reconciling and Stalled, with the meaning that kstatus
+	// defines. Reconciling and Stalled are only present while they are true.
 	//
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
@@ -51,56 +60,69 @@ type ResourceGraphStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// GraphPhase says how far a graph is.
+// GraphPhase is a summary of the state of a graph.
 //
 // +kubebuilder:validation:Enum=Pending;Executing;Completed;Failed
 type GraphPhase string
 
 // The phases of graphs.
 const (
-	GraphPending   GraphPhase = "Pending"
+	// GraphPending graphs have not been executed yet.
+	GraphPending GraphPhase = "Pending"
+	// GraphExecuting graphs are being applied, or wait for readiness.
 	GraphExecuting GraphPhase = "Executing"
+	// GraphCompleted graphs have only ready nodes.
 	GraphCompleted GraphPhase = "Completed"
-	GraphFailed    GraphPhase = "Failed"
+	// GraphFailed graphs have a failed node, or could not be executed.
+	GraphFailed GraphPhase = "Failed"
 )
 
-// The conditions of a graph. Reconciling and Stalled are there only while they
-// are true.
+// The condition types of a graph. Reconciling and Stalled are only present while
+// they are true, as kstatus expects.
 const (
 	ConditionReady       = "Ready"
 	ConditionReconciling = "Reconciling"
 	ConditionStalled     = "Stalled"
 )
 
-// NodeState is the state of one node.
+// NodeState is the observed state of one node.
 type NodeState struct {
+	// phase is the state of the node: Pending, Blocked, Waiting, Applying,
+	// Progressing, Ready, Failed, Deleting or Gone.
 	Phase NodePhase `json:"phase,omitempty"`
-	// Message names the cause and, when the node is blocked, the node that
+	// message explains the phase. For a blocked node it names the node that
 	// blocks it.
 	//
 	// +kubebuilder:validation:MaxLength=1024
-	Message   string       `json:"message,omitempty"`
+	Message string `json:"message,omitempty"`
+	// appliedAt is the time at which the object was last written.
 	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
-	ReadyAt   *metav1.Time `json:"readyAt,omitempty"`
-	// Adopted says that the object existed before the graph took it.
+	// readyAt is the time at which the object became ready.
+	ReadyAt *metav1.Time `json:"readyAt,omitempty"`
+	// adopted is true if the object existed before the graph took it over.
 	Adopted bool `json:"adopted,omitempty"`
 }
 
-// Inventory is what a graph owns, as package inventory knows it. An inventory
-// that doesn't fit is kept in ConfigMaps, and here it is only counted.
+// Inventory lists the objects that a graph owns. An inventory of more than 500
+// objects is stored in ConfigMaps, and the status only has their number.
 type Inventory struct {
-	// Revision is the hash of the graph whose intent was recorded last.
+	// revision is the render hash of the graph that was recorded last, before its
+	// objects were written.
 	//
 	// +kubebuilder:validation:MaxLength=128
 	Revision string `json:"revision,omitempty"`
-	// Complete says that its execution ended with everything ready and
-	// everything else pruned.
+	// complete is true if the execution of revision has ended with all nodes ready
+	// and all other objects pruned.
 	Complete bool `json:"complete,omitempty"`
-	Count    int  `json:"count"`
-	// ConfigMap is set where the entries are in the ConfigMap of that name.
+	// count is the number of objects in the inventory.
+	Count int `json:"count"`
+	// configMap is the name of the ConfigMap with the entries, if they are not in
+	// the status.
 	//
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMap string `json:"configMap,omitempty"`
+	// entries are the objects of the inventory.
+	//
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	Entries []InventoryEntry `json:"entries,omitempty"`
@@ -108,47 +130,71 @@ type Inventory struct {
 
 // InventoryEntry is one object of an inventory.
 type InventoryEntry struct {
+	// group is the API group of the object; empty means the core group.
+	//
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
+	// version is the API version with which the object was applied.
+	//
 	// +kubebuilder:validation:MaxLength=63
 	Version string `json:"version"`
+	// kind is the kind of the object.
+	//
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
+	// namespace is the namespace of the object; empty means cluster-scoped.
+	//
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
+	// name is the name of the object.
+	//
 	// +kubebuilder:validation:MaxLength=512
 	Name string `json:"name"`
+	// node is the id of the node that the object belongs to.
+	//
 	// +kubebuilder:validation:MaxLength=63
 	Node string `json:"node,omitempty"`
+	// wave is the position of the object in apply order, from 0. Objects are
+	// pruned in the opposite order.
+	//
 	// +kubebuilder:validation:Minimum=0
-	Wave   int       `json:"wave,omitempty"`
-	Orphan bool      `json:"orphan,omitempty"`
-	Create bool      `json:"create,omitempty"`
-	UID    types.UID `json:"uid,omitempty"`
-	// Desired and Live are digests of what was applied and of what came of it.
+	Wave int `json:"wave,omitempty"`
+	// orphan is true if the object stays in the cluster when it leaves the graph.
+	Orphan bool `json:"orphan,omitempty"`
+	// create is true if the object is created once and never updated.
+	Create bool `json:"create,omitempty"`
+	// uid is the UID of the object. An object with another UID is never deleted.
+	UID types.UID `json:"uid,omitempty"`
+	// desired is a digest of the configuration that was applied.
 	//
 	// +kubebuilder:validation:MaxLength=64
 	Desired string `json:"desired,omitempty"`
+	// live is a digest of the same fields as the API server returned them.
+	//
 	// +kubebuilder:validation:MaxLength=64
 	Live string `json:"live,omitempty"`
 }
 
-// Revision is an execution that came to an end.
+// Revision is a finished execution of a graph.
 type Revision struct {
-	// Revision counts the generations of the graph.
+	// revision is the generation of the graph that was executed.
 	Revision int64 `json:"revision"`
-	// Hash is that of the graph as it was executed.
+	// hash is the render hash of the graph that was executed.
 	//
 	// +kubebuilder:validation:MaxLength=128
-	Hash       string      `json:"hash"`
-	Result     GraphPhase  `json:"result"`
+	Hash string `json:"hash"`
+	// result is Completed or Failed.
+	Result GraphPhase `json:"result"`
+	// finishedAt is the time at which the execution ended.
 	FinishedAt metav1.Time `json:"finishedAt"`
-	// Nodes is how many the graph had, Applied how many objects were written,
-	// Pruned how many left.
-	Nodes   int `json:"nodes"`
+	// nodes is the number of nodes of the graph.
+	Nodes int `json:"nodes"`
+	// applied is the number of objects that were written.
 	Applied int `json:"applied"`
-	Pruned  int `json:"pruned"`
-	// Duration is a Go duration.
+	// pruned is the number of objects that left the graph and were deleted or
+	// orphaned.
+	Pruned int `json:"pruned"`
+	// duration is the duration of the execution, such as 1m30s.
 	//
 	// +kubebuilder:validation:MaxLength=32
 	Duration string `json:"duration"`
