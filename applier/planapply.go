@@ -121,12 +121,8 @@ func (p *planner) unchecked(ctx context.Context, a engine.Action, live *unstruct
 
 // drift is what others did to the fields of a graph since its last apply.
 func drift(applied, live *unstructured.Unstructured, manager string) []engine.Conflict {
-	lost, err := fields.Lost(applied, live, manager)
-	if err != nil {
-		return nil // the changes of the object tell it still
-	}
 	var changed []engine.Conflict
-	for _, field := range lost {
+	for _, field := range fields.Lost(applied, live, manager) {
 		changed = append(changed, engine.Conflict{Field: field.Path.String(), Manager: field.Manager})
 	}
 	return changed

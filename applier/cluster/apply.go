@@ -111,13 +111,13 @@ var errChanged = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was
 // and nobody else holds is removed.
 func keepIgnored(live *unstructured.Unstructured, want *engine.ApplyRequest, object map[string]any) {
 	for _, path := range want.Ignore {
-		fields.Unset(object, path)
+		fields.RemoveValue(object, path)
 		for _, entry := range fields.Entries(live) {
-			if !entry.Applied(want.Manager) || !entry.Owns(path) {
+			if !entry.AppliedBy(want.Manager) || !entry.Owns(path) {
 				continue
 			}
 			if value, ok := fields.Value(live, path); ok {
-				fields.Set(object, path, runtime.DeepCopyJSONValue(value))
+				fields.SetValue(object, path, runtime.DeepCopyJSONValue(value))
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRe
 		for _, conflict := range f.Conflicts {
 			switch {
 			case yields(conflict):
-				fields.Unset(object, fields.Path{"f:spec", "f:replicas"})
+				fields.RemoveValue(object, fields.Path{"f:spec", "f:replicas"})
 			case conflict.Manager == replicasManager, want.Adopt && predecessor(conflict.Manager):
 			default:
 				others = append(others, conflict)

@@ -71,23 +71,20 @@ func (c *Client) preview(ctx context.Context, key inventory.Key, version string,
 func (c *Client) afterwards(ctx context.Context, a address, live, object *unstructured.Unstructured, want *engine.ApplyRequest) *unstructured.Unstructured {
 	if want.HandOverReplicas {
 		if replicas, ok := fields.Value(live, fields.Path{"f:spec", "f:replicas"}); ok {
-			fields.Set(object.Object, fields.Path{"f:spec", "f:replicas"}, replicas)
+			fields.SetValue(object.Object, fields.Path{"f:spec", "f:replicas"}, replicas)
 		}
 	}
 	if !want.Adopt {
 		return object
 	}
-	moved := func(e metav1.ManagedFieldsEntry) bool { return predecessor(e.Manager) && e.Subresource == "" }
-	held, err := fields.OwnedSet(live, moved)
-	if err != nil || held.Empty() {
-		return object // an object that can't be read so is refused by the apply
-	}
-	kept, err := fields.OwnedSet(object, func(e metav1.ManagedFieldsEntry) bool { return !moved(e) })
-	if err != nil {
+	moved := func(e fields.Entry) bool { return predecessor(e.Manager) && e.Subresource == "" }
+	owned := fields.OwnedSet(live, moved)
+	if len(owned) == 0 {
 		return object
 	}
+	kept := fields.OwnedSet(object, func(e fields.Entry) bool { return !moved(e) })
 	rest := object.DeepCopy()
-	if !fields.RemoveUnowned(rest.Object, held, kept) {
+	if !fields.RemoveUnowned(rest.Object, owned, kept) {
 		return object
 	}
 	// Of what is taken away, the API server puts back what has a default.

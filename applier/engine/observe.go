@@ -217,7 +217,7 @@ func (e *Engine) look(key inventory.Key, obj *unstructured.Unstructured) *observ
 	}
 	o.live, o.err = fields.OwnedDigest(obj, n.manager, n.ignore)
 	for _, entry := range fields.Entries(obj) {
-		if entry.Applied(n.manager) && entry.Owns(replicas) {
+		if entry.AppliedBy(n.manager) && entry.Owns(replicas) {
 			o.replicas = true
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func object(t testing.TB, text string) *unstructured.Unstructured {
+func decode(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -68,9 +68,9 @@ spec:
 status: {replicas: 2}
 `
 
-// edited is the object with one change, by a function over its decoded JSON.
+// edited returns the Deployment after a change to its decoded JSON.
 func edited(t testing.TB, change func(map[string]any)) *unstructured.Unstructured {
-	u := object(t, deployment)
+	u := decode(t, deployment)
 	change(u.Object)
 	return u
 }
@@ -82,7 +82,7 @@ func container(o map[string]any, i int) map[string]any {
 
 func ports(o map[string]any) []any { return container(o, 1)["ports"].([]any) }
 
-func TestLive(t *testing.T) {
+func TestOwnedDigest(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		change  func(map[string]any)
@@ -91,16 +91,16 @@ func TestLive(t *testing.T) {
 	}{
 		{"nothing", func(map[string]any) {}, "", false},
 		{"status", func(o map[string]any) { o["status"] = map[string]any{"replicas": int64(5)} }, "", false},
-		{"somebody's label", func(o map[string]any) { o["metadata"].(map[string]any)["labels"].(map[string]any)["new"] = "x" }, "", false},
+		{"a label of another manager", func(o map[string]any) { o["metadata"].(map[string]any)["labels"].(map[string]any)["new"] = "x" }, "", false},
 		{"a label", func(o map[string]any) { o["metadata"].(map[string]any)["labels"].(map[string]any)["app"] = "x" }, "", true},
-		{"a label goes", func(o map[string]any) { delete(o["metadata"].(map[string]any)["labels"].(map[string]any), "app") }, "", true},
+		{"a label is removed", func(o map[string]any) { delete(o["metadata"].(map[string]any)["labels"].(map[string]any), "app") }, "", true},
 		{"replicas", func(o map[string]any) { o["spec"].(map[string]any)["replicas"] = int64(3) }, "", true},
 		{"ignored replicas", func(o map[string]any) { o["spec"].(map[string]any)["replicas"] = int64(3) }, "spec.replicas", false},
 		{"ignored above", func(o map[string]any) { o["spec"].(map[string]any)["replicas"] = int64(3) }, "spec", false},
 		{"a number as a float", func(o map[string]any) { o["spec"].(map[string]any)["replicas"] = float64(2) }, "", false},
 		{"a key as a float", func(o map[string]any) { ports(o)[0].(map[string]any)["containerPort"] = float64(80) }, "", false},
 		{"another container", func(o map[string]any) { container(o, 0)["image"] = "x" }, "", false},
-		{"containers change places", func(o map[string]any) {
+		{"containers change order", func(o map[string]any) {
 			list := o["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
 			list[0], list[1] = list[1], list[0]
 		}, "", false},
@@ -113,10 +113,10 @@ func TestLive(t *testing.T) {
 		{"a port's name", func(o map[string]any) { ports(o)[0].(map[string]any)["name"] = "x" }, "", true},
 		{"a port's name, ignored by one key", func(o map[string]any) { ports(o)[0].(map[string]any)["name"] = "x" },
 			"spec.template.spec.containers[name=web].ports[containerPort=80].name", false},
-		{"a port that others hold", func(o map[string]any) { ports(o)[1].(map[string]any)["name"] = "x" }, "", false},
-		{"the port goes", func(o map[string]any) { container(o, 1)["ports"] = ports(o)[1:] }, "", true},
-		{"a value of a set goes", func(o map[string]any) { o["metadata"].(map[string]any)["finalizers"] = []any{"a/b"} }, "", true},
-		{"another value of the set goes", func(o map[string]any) { o["metadata"].(map[string]any)["finalizers"] = []any{"c/d"} }, "", false},
+		{"a port of another manager", func(o map[string]any) { ports(o)[1].(map[string]any)["name"] = "x" }, "", false},
+		{"the port is removed", func(o map[string]any) { container(o, 1)["ports"] = ports(o)[1:] }, "", true},
+		{"a value of a set is removed", func(o map[string]any) { o["metadata"].(map[string]any)["finalizers"] = []any{"a/b"} }, "", true},
+		{"another value of the set is removed", func(o map[string]any) { o["metadata"].(map[string]any)["finalizers"] = []any{"c/d"} }, "", false},
 		{"the manager loses a field", func(o map[string]any) {
 			entry := o["metadata"].(map[string]any)["managedFields"].([]any)[0].(map[string]any)
 			delete(entry["fieldsV1"].(map[string]any)["f:spec"].(map[string]any), "f:replicas")
@@ -134,7 +134,7 @@ func TestLive(t *testing.T) {
 			}
 			ignore = []Path{path}
 		}
-		before, err := OwnedDigest(object(t, deployment), "pequod", ignore)
+		before, err := OwnedDigest(decode(t, deployment), "pequod", ignore)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,14 +153,14 @@ func TestLive(t *testing.T) {
 	}
 }
 
-func TestLiveOfManagers(t *testing.T) {
-	u := object(t, deployment)
-	for _, manager := range []string{"hpa", "broken", "nobody"} {
+func TestOwnedDigestEntries(t *testing.T) {
+	u := decode(t, deployment)
+	for _, manager := range []string{"hpa", "broken", "absent"} {
 		if digest, err := OwnedDigest(u, manager, nil); digest != "" || err != nil {
 			t.Errorf("%s applied nothing: %q, %v", manager, digest, err)
 		}
 	}
-	// What was applied by two versions of an API is in two entries, in any order.
+	// Fields that were applied with two API versions are in two entries, in any order.
 	entry := u.Object["metadata"].(map[string]any)["managedFields"].([]any)
 	second := runtime.DeepCopyJSONValue(entry[0]).(map[string]any)
 	second["apiVersion"] = "apps/v1beta1"
@@ -169,18 +169,18 @@ func TestLiveOfManagers(t *testing.T) {
 	u.Object["metadata"].(map[string]any)["managedFields"] = []any{entry[0], second}
 	two, _ := OwnedDigest(u, "pequod", nil)
 	u.Object["metadata"].(map[string]any)["managedFields"] = []any{second, entry[0]}
-	turned, _ := OwnedDigest(u, "pequod", nil)
+	swapped, _ := OwnedDigest(u, "pequod", nil)
 	u.Object["spec"].(map[string]any)["paused"] = true
 	paused, _ := OwnedDigest(u, "pequod", nil)
-	if one == two || two != turned || paused == two {
-		t.Errorf("one %s, two %s, turned %s, and one of the second changed %s", one, two, turned, paused)
+	if one == two || two != swapped || paused == two {
+		t.Errorf("one %s, two %s, swapped %s, and with a change in the second %s", one, two, swapped, paused)
 	}
 }
 
-func TestHolds(t *testing.T) {
-	entries := Entries(object(t, deployment))
+func TestOwns(t *testing.T) {
+	entries := Entries(decode(t, deployment))
 	if len(entries) != 2 {
-		t.Fatalf("%d entries; the broken one isn't one", len(entries))
+		t.Fatalf("%d entries; the broken entry must be left out", len(entries))
 	}
 	for text, want := range map[string]bool{
 		"spec.replicas":         true,
@@ -193,7 +193,7 @@ func TestHolds(t *testing.T) {
 		"spec.template.spec.containers[1].image":                           true,
 		"spec.template.spec.containers[0].image":                           false,
 		"spec.template.spec.containers[image=nginx].args":                  true,
-		"/spec/template/spec/containers/1/args/0":                          true, // atomic: held as a whole
+		"/spec/template/spec/containers/1/args/0":                          true, // atomic: owned as a whole
 		"spec.template.spec.containers[name=web].ports[containerPort=80]":  true,
 		"spec.template.spec.containers[name=web].ports[containerPort=81]":  false,
 		"spec.template.spec.containers[name=web].ports[name=http].name":    true,
@@ -210,12 +210,12 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%s: %t, want %t", text, got, want)
 		}
 	}
-	if !entries[0].Applied("pequod") || entries[0].Applied("hpa") || entries[1].Applied("hpa") {
-		t.Error("Applied")
+	if !entries[0].AppliedBy("pequod") || entries[0].AppliedBy("hpa") || entries[1].AppliedBy("hpa") {
+		t.Error("AppliedBy is wrong")
 	}
 }
 
-func TestEdit(t *testing.T) {
+func TestSetAndRemoveValue(t *testing.T) {
 	const before = `{"list":[{"name":"a","x":1},{"name":"b"}],"set":["u","v"],"spec":{"n":1},"text":"t","zero":null}`
 	for _, test := range []struct{ path, set, unset string }{
 		{"spec.n", `"spec":{"n":"new"}`, `"spec":{}`},
@@ -249,8 +249,8 @@ func TestEdit(t *testing.T) {
 				}
 			}
 			if verb == "unset" {
-				Unset(u, path)
-			} else if ok := Set(u, path, "new"); ok != (want != "") {
+				RemoveValue(u, path)
+			} else if ok := SetValue(u, path, "new"); ok != (want != "") {
 				t.Errorf("set %s: %t", test.path, ok)
 			}
 			if diff := cmp.Diff(expected, u); diff != "" {
@@ -261,7 +261,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestValue(t *testing.T) {
-	u := object(t, deployment)
+	u := decode(t, deployment)
 	for text, want := range map[string]any{
 		"spec.replicas": int64(2),
 		"spec.template.spec.containers[name=web].image": "nginx",
@@ -280,8 +280,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-func BenchmarkLive(b *testing.B) {
-	u := object(b, deployment)
+func BenchmarkOwnedDigest(b *testing.B) {
+	u := decode(b, deployment)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := OwnedDigest(u, "pequod", nil); err != nil {

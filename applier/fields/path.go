@@ -8,24 +8,31 @@ import (
 )
 
 // Path names a field by the keys of FieldsV1, outermost first: "f:spec",
-// "f:replicas".
+// "f:replicas". A key has one of four forms:
+//
+//   - f:NAME names a field of a map
+//   - k:{"NAME":VALUE} names an item of a list by its identifying fields
+//   - v:VALUE names an item of a set by its value
+//   - i:INDEX names an item of a list by its position, counted from 0
+//
+// NAME is taken literally; VALUE is JSON.
 type Path []string
 
-// String gives the path as the API server's conflict messages do:
-// .spec.containers[name="web"].image.
+// String returns the path as the API server's conflict messages write it,
+// without the leading dot: spec.containers[name="web"].image.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, key := range p {
 		kind, rest, _ := strings.Cut(key, ":")
 		switch kind {
 		case "k":
-			b.WriteString("[" + keyText(rest) + "]")
+			b.WriteString("[" + identityText(rest) + "]")
 		case "v":
 			b.WriteString("[=" + rest + "]")
 		case "i":
 			b.WriteString("[" + rest + "]")
 		default:
-			if plain(rest) {
+			if isPlainName(rest) {
 				b.WriteString("." + rest)
 			} else {
 				b.WriteString("[" + strconv.Quote(rest) + "]")
@@ -35,24 +42,30 @@ func (p Path) String() string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-func keyText(text string) string {
-	var keys map[string]any
-	if json.Unmarshal([]byte(text), &keys) != nil || len(keys) != 1 {
+// identityText returns the text between the brackets for an item that is named
+// by its fields: name=web for a single field, the JSON for several fields.
+func identityText(text string) string {
+	var identity map[string]any
+	if json.Unmarshal([]byte(text), &identity) != nil || len(identity) != 1 {
 		return text
 	}
-	for name, value := range keys {
+	for name, value := range identity {
 		return fmt.Sprintf("%s=%v", name, value)
 	}
 	return ""
 }
 
-func plain(name string) bool {
+// isPlainName reports whether a field name can follow a dot without quotes.
+func isPlainName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, `.[]"/ `)
 }
 
 // Parse reads a path as authors write it in ignoreFields: spec.replicas,
 // metadata.annotations["a.b/c"], spec.template.spec.containers[name=web].image,
 // webhooks[0].clientConfig.caBundle; or a JSON pointer, /spec/replicas.
+//
+// A path that is returned without an error has at least one key. Errors quote
+// the text.
 func Parse(text string) (Path, error) {
 	if strings.HasPrefix(text, "/") {
 		return parsePointer(text)
@@ -88,7 +101,9 @@ func Parse(text string) (Path, error) {
 	return p, nil
 }
 
-// parseBracket reads ["key"], [name=value] or [0].
+// parseBracket reads the bracket at the start of text, which has the form
+// ["name"], [name=value] or [0]. It returns the FieldsV1 key of the bracket and
+// the text after it.
 func parseBracket(text string) (key, after string, err error) {
 	if strings.HasPrefix(text, `["`) {
 		quoted, err := strconv.QuotedPrefix(text[1:])
@@ -113,6 +128,8 @@ func parseBracket(text string) (key, after string, err error) {
 	return "i:" + strconv.FormatUint(i, 10), after, nil
 }
 
+// scalar returns the value in [name=value]: a whole number, a quoted string, or
+// else the text itself. Quotes make a string of digits: [name="80"].
 func scalar(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
@@ -123,6 +140,8 @@ func scalar(text string) any {
 	return text
 }
 
+// parsePointer reads a JSON pointer (RFC 6901). A token of digits becomes an
+// index; [fieldName] resolves it as a field name if the value is a map.
 func parsePointer(text string) (Path, error) {
 	var p Path
 	for _, token := range strings.Split(text[1:], "/") {

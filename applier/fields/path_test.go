@@ -75,7 +75,7 @@ func TestPathString(t *testing.T) {
 	}
 }
 
-// Whatever is written, Parse gives an error or a path that can be used.
+// Parse returns an error or a usable path for any input.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"spec.replicas", `a["b"].c`, "a[name=b].c", "a[0]", "/a/0/b", "..", "a[", `a["`, "[x=1]", `a[b="c"]`, "a]b", "\x00.é", "/~0~1",
@@ -97,7 +97,7 @@ func FuzzParse(f *testing.F) {
 		}
 		object := map[string]any{"a": []any{map[string]any{"b": "c"}}, "spec": map[string]any{}}
 		_ = path.String()
-		Set(object, path, "x")
-		Unset(object, path)
+		SetValue(object, path, "x")
+		RemoveValue(object, path)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -121,7 +122,7 @@ func (t *Type) Refuses(v any) string {
 			return fmt.Sprintf("%q is not one of %s", text, quoted(t.enum))
 		}
 	case kindInt32:
-		if n, ok := number(v); ok && (n < math.MinInt32 || n > math.MaxInt32) {
+		if n, ok := jsonvalue.Number(v); ok && (n < math.MinInt32 || n > math.MaxInt32) {
 			return fmt.Sprintf("%v doesn't fit into 32 bits", v)
 		}
 	case kindQuantity:
@@ -144,18 +145,6 @@ func quoted(values []string) string {
 		all = append(all, strconv.Quote(v))
 	}
 	return strings.Join(all, ", ")
-}
-
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case int:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }
 
 // jsonOf is the JSON type of a decoded value.
