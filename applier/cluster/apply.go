@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/resolve"
@@ -53,7 +54,7 @@ func complete(object map[string]any, want *engine.ApplyRequest) error {
 			return err
 		}
 	}
-	if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
+	if !graph.IsSecret(object) {
 		return nil
 	}
 	text, ok := object["stringData"].(map[string]any)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
@@ -14,7 +15,7 @@ import (
 // server, and webhooks even more so, quote what they refuse.
 func hideValues(err error, object map[string]any) error {
 	var f *engine.Failure
-	if !errors.As(err, &f) || object["kind"] != "Secret" || object["apiVersion"] != "v1" {
+	if !errors.As(err, &f) || !graph.IsSecret(object) {
 		return err
 	}
 	hidden := *f
