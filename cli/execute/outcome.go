@@ -17,7 +17,7 @@ import (
 )
 
 // finish says how it ended, and gives the error for the exit code.
-func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.End) error {
+func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.Outcome) error {
 	sink.Close()
 	if j, ok := sink.(*progress.JSON); ok {
 		if err := j.Err(); err != nil {
@@ -43,7 +43,7 @@ func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.E
 }
 
 // endCode is the exit code of one graph.
-func ExitCode(e progress.End) int {
+func ExitCode(e progress.Outcome) int {
 	var invalid *engine.InvalidError
 	switch {
 	case e.Ready():
@@ -63,7 +63,7 @@ func timedOut(err error) bool {
 
 // printRunErrors prints what ended runs, beyond what their summaries say. What
 // is wrong with the way to the cluster is said once.
-func PrintErrors(w io.Writer, ends []progress.End) {
+func PrintErrors(w io.Writer, ends []progress.Outcome) {
 	var said []string
 	for _, e := range ends {
 		errs := command.FlattenErrors(e.Err)
@@ -97,7 +97,7 @@ func PrintErrors(w io.Writer, ends []progress.End) {
 
 // printOutputs prints the outputs of graphs that are ready as YAML: name and
 // value, below the graph where there are several.
-func printOutputs(w io.Writer, ends []progress.End) error {
+func printOutputs(w io.Writer, ends []progress.Outcome) error {
 	outputs := map[string]any{}
 	for _, e := range ends {
 		if e.Ready() && len(e.Result.Outputs) > 0 {

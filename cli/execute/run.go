@@ -18,16 +18,16 @@ const MaxConcurrent = 8
 // for each, in their order.
 func RunEach(ctx context.Context, sink progress.Sink, verb progress.Verb, graphs []inventory.Owner,
 	run func(context.Context, int, func(applier.Event)) (*applier.Result, error),
-) []progress.End {
-	ends := make([]progress.End, len(graphs))
+) []progress.Outcome {
+	ends := make([]progress.Outcome, len(graphs))
 	var g errgroup.Group
 	g.SetLimit(MaxConcurrent)
 	for i, owner := range graphs {
 		g.Go(func() error {
 			began := time.Now()
 			result, err := run(ctx, i, func(e applier.Event) { sink.Change(owner, e) })
-			ends[i] = progress.End{Graph: owner, Verb: verb, Result: result, Err: err, Elapsed: time.Since(began)}
-			sink.End(ends[i])
+			ends[i] = progress.Outcome{Graph: owner, Verb: verb, Result: result, Err: err, Elapsed: time.Since(began)}
+			sink.Finish(ends[i])
 			return nil // how each ended is in ends
 		})
 	}

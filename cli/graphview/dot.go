@@ -7,8 +7,8 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 )
 
-// writeDOT writes one digraph with a cluster for each graph, in which the nodes
-// of a wave have the same rank.
+// writeDOT writes one digraph with a cluster for each graph. The nodes of a wave
+// have the same rank, so Graphviz draws them side by side.
 func writeDOT(b *strings.Builder, views []view) {
 	b.WriteString("digraph pequod {\n  rankdir=TB;\n  node [shape=box];\n")
 	for i, v := range views {
@@ -21,7 +21,7 @@ func writeDOT(b *strings.Builder, views []view) {
 				if n.External {
 					style = ", style=dashed"
 				}
-				label := dotText(append([]string{n.ID, n.object()}, n.traits()...)...)
+				label := dotText(n.label()...)
 				fmt.Fprintf(b, "      %s [label=%s%s];\n", v.number(i, id), label, style)
 			}
 			b.WriteString("    }\n")
@@ -34,6 +34,7 @@ func writeDOT(b *strings.Builder, views []view) {
 	b.WriteString("}\n")
 }
 
+// dotStyle returns the attributes of an edge.
 func dotStyle(kind graph.EdgeKind) string {
 	switch kind {
 	case graph.Reference:
@@ -44,7 +45,8 @@ func dotStyle(kind graph.EdgeKind) string {
 	return ""
 }
 
-// dotText quotes lines of text; \n between them is DOT's centred line break.
+// dotText returns lines as one quoted string. DOT breaks and centers lines at the
+// escape sequence \n.
 func dotText(lines ...string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ", "\r", " ")
 	escaped := make([]string, len(lines))

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// writeJSON writes an array, also for one graph and for none, so that whoever
-// reads it needs one way only.
+// writeJSON writes an array even for one graph or none, so that readers need only
+// one form.
 func writeJSON(w io.Writer, views []view) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

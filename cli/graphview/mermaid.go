@@ -7,9 +7,9 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 )
 
-// writeMermaid writes a flowchart with a subgraph for each graph and, inside,
-// for each wave. Nodes are numbered: Mermaid's identifiers exclude much that ids
-// may hold, and words like end.
+// writeMermaid writes a flowchart with a subgraph for each graph and, inside it,
+// for each wave. Nodes are numbered, because Mermaid's identifiers exclude many
+// characters of node ids, and words such as end.
 func writeMermaid(b *strings.Builder, views []view) {
 	b.WriteString("flowchart TB\n")
 	for i, v := range views {
@@ -18,7 +18,7 @@ func writeMermaid(b *strings.Builder, views []view) {
 			fmt.Fprintf(b, "    subgraph g%dw%d[\"wave %d\"]\n", i+1, k+1, k+1)
 			for _, id := range wave {
 				n := v.Nodes[v.byID[id]]
-				label := mermaidText(append([]string{n.ID, n.object()}, n.traits()...)...)
+				label := mermaidText(n.label()...)
 				if n.External {
 					label = "([" + label + "])"
 				} else {
@@ -35,11 +35,13 @@ func writeMermaid(b *strings.Builder, views []view) {
 	}
 }
 
-// number is the identifier of a node in Mermaid and DOT, unique over all graphs.
+// number returns the identifier of a node in Mermaid and DOT. It is unique over all
+// graphs; graph is the index of v among them.
 func (v view) number(graph int, id string) string {
 	return fmt.Sprintf("g%dn%d", graph+1, v.byID[id]+1)
 }
 
+// mermaidArrow returns the arrow of an edge.
 func mermaidArrow(kind graph.EdgeKind) string {
 	switch kind {
 	case graph.Reference:
@@ -50,8 +52,9 @@ func mermaidArrow(kind graph.EdgeKind) string {
 	return "-->"
 }
 
-// mermaidText quotes lines of text. Mermaid has no backslash escapes but
-// entities that begin with #, and takes HTML and a leading backtick for markup.
+// mermaidText returns lines as one quoted string. Mermaid escapes characters as
+// entities that begin with #, not with backslashes, and reads HTML and a leading
+// backtick as markup.
 func mermaidText(lines ...string) string {
 	escape := strings.NewReplacer(
 		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", "\n", " ", "\r", " ",

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// writeTree writes one level of branches below each wave: what a node waits for
-// stands behind it, because a node may wait for several.
+// writeTree writes one level of branches below each wave. The dependencies of a
+// node end its line, because a node may depend on several others.
 func writeTree(b *strings.Builder, views []view) {
 	for i, v := range views {
 		if i > 0 {
@@ -21,23 +22,21 @@ func writeTree(b *strings.Builder, views []view) {
 			needs[e.Node] = append(needs[e.Node], e.Needs+suffix(e.Kind))
 		}
 		for i, wave := range v.Waves {
-			fmt.Fprintf(b, "wave %d\n", i+1)
-			for k, id := range wave {
-				branch := "├── "
-				if k == len(wave)-1 {
-					branch = "└── "
-				}
-				n := v.Nodes[v.byID[id]]
-				line := append([]string{n.ID, n.object()}, n.traits()...)
+			var rows []string
+			for _, id := range wave {
+				row := v.Nodes[v.byID[id]].label()
 				if len(needs[id]) > 0 {
-					line = append(line, "← "+strings.Join(needs[id], ", "))
+					row = append(row, "← "+strings.Join(needs[id], ", "))
 				}
-				b.WriteString(branch + strings.Join(line, "  ") + "\n")
+				rows = append(rows, strings.Join(row, "  "))
 			}
+			style.WriteBranches(b, fmt.Sprintf("wave %d", i+1), rows)
 		}
 	}
 }
 
+// suffix marks dependencies that the graph does not list: references in values, and
+// those that pequod adds.
 func suffix(kind graph.EdgeKind) string {
 	switch kind {
 	case graph.Reference:

@@ -9,7 +9,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Format is a way to show graphs.
+// Format is a format of [Write].
 type Format string
 
 // The formats.
@@ -20,10 +20,11 @@ const (
 	JSON    Format = "json"
 )
 
-// Formats lists every Format, the default first.
+// Formats lists every Format. The first is the default.
 func Formats() []Format { return []Format{Tree, Mermaid, DOT, JSON} }
 
-// Write shows graphs. It writes once, and nothing if one of them has no order.
+// Write prints graphs in a format. It writes everything at once, and nothing if a
+// graph has a cycle of dependencies or the format is unknown.
 func Write(w io.Writer, format Format, graphs ...*v1alpha1.ResourceGraph) error {
 	views := make([]view, len(graphs))
 	for i, rg := range graphs {
@@ -52,19 +53,21 @@ func Write(w io.Writer, format Format, graphs ...*v1alpha1.ResourceGraph) error 
 	return err
 }
 
-// view is what all formats show of a graph, and the shape of its JSON.
+// view is the part of a graph that the formats show. Its JSON form is what the json
+// format prints: fields may be added; none is renamed or removed.
 type view struct {
 	Name      string             `json:"name"`
 	Namespace string             `json:"namespace,omitempty"`
 	Source    v1alpha1.ObjectRef `json:"source"`
-	// Waves hold node ids in apply order.
+	// Waves lists the node ids of each wave, in apply order.
 	Waves [][]string `json:"waves"`
 	Nodes []node     `json:"nodes"`
 	Edges []edge     `json:"edges"`
 
-	byID map[string]int
+	byID map[string]int // indexes in Nodes
 }
 
+// node is one node of a view.
 type node struct {
 	ID string `json:"id"`
 	// Wave counts from 1.
@@ -73,16 +76,18 @@ type node struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// External nodes are read and waited for, never written.
-	External bool               `json:"external,omitempty"`
-	Mode     v1alpha1.ApplyMode `json:"mode,omitempty"`
-	// Ready summarises the checks that must all pass.
+	// External is set for nodes that are read and waited for, but never written.
+	External bool `json:"external,omitempty"`
+	// Mode is empty for the default, Apply.
+	Mode v1alpha1.ApplyMode `json:"mode,omitempty"`
+	// Ready describes the readiness checks. All of them must pass.
 	Ready []string `json:"ready"`
 
-	foreign bool // lies in another namespace than the graph
+	foreign bool // the object is in another namespace than the graph
 }
 
-// edge says that Node waits for Needs.
+// edge is a dependency: Node waits for Needs. Path is the field of Node that refers
+// to Needs, if there is one.
 type edge struct {
 	Node  string         `json:"node"`
 	Needs string         `json:"needs"`
@@ -90,6 +95,7 @@ type edge struct {
 	Path  string         `json:"path,omitempty"`
 }
 
+// newView returns the view of a graph, or an error if its dependencies form a cycle.
 func newView(rg *v1alpha1.ResourceGraph) (view, error) {
 	g := graph.Read(rg)
 	waves, err := g.Waves()
@@ -133,6 +139,7 @@ func newNode(n *graph.Node, namespace string) node {
 	return shown
 }
 
+// readyText describes one readiness check.
 func readyText(check v1alpha1.ReadyCheck) string {
 	if check.Type != v1alpha1.ReadyConditionMatch {
 		return string(check.Type)
@@ -144,7 +151,7 @@ func readyText(check v1alpha1.ReadyCheck) string {
 	return fmt.Sprintf("%s %s=%s", check.Type, check.ConditionType, status)
 }
 
-// title names a graph and the instance it was rendered from.
+// title returns the name of the graph and of the instance that it was rendered from.
 func (v view) title() string {
 	source := v.Source.Name
 	if v.Source.Namespace != "" {
@@ -153,7 +160,8 @@ func (v view) title() string {
 	return fmt.Sprintf("%s (%s %s)", v.Name, v.Source.Kind, source)
 }
 
-// object names a node's object; its namespace only if it is another one.
+// object returns the name of the node's object. It includes the namespace only if
+// that differs from the graph's.
 func (n node) object() string {
 	name := n.Kind + "/" + n.Name
 	if n.foreign {
@@ -162,7 +170,10 @@ func (n node) object() string {
 	return name
 }
 
-// traits are what a reader should know about a node beside its object.
+// label returns the lines that describe a node: its id, its object and its traits.
+func (n node) label() []string { return append([]string{n.ID, n.object()}, n.traits()...) }
+
+// traits describes how a node is checked and applied.
 func (n node) traits() []string {
 	traits := []string{"ready: " + strings.Join(n.Ready, ", ")}
 	if n.Mode != "" {

@@ -12,27 +12,29 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// JSON writes a stream of events, a JSON object on each line: every change of
-// every node, warnings, and for each graph a result.
+// JSON is a [Sink] that writes a stream of events, one JSON object per line: every
+// change of every node, every warning, and a result for each graph. Fields may be
+// added; none is renamed or removed.
 type JSON struct {
-	mu  sync.Mutex
+	mu  sync.Mutex // guards enc and err
 	enc *json.Encoder
 	now func() time.Time
-	err error
+	err error // the first error of the writer
 }
 
-// NewJSON writes to w.
+// NewJSON returns a sink that writes to w. The clock now dates warnings and results;
+// changes have a time of their own.
 func NewJSON(w io.Writer, now func() time.Time) *JSON {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return &JSON{enc: enc, now: now}
 }
 
-// header begins each event.
+// header has the fields that every event begins with.
 type header struct {
 	Time time.Time `json:"time"`
-	// Type is "node", for a node of the graph; "object", for an object that left
-	// it; "warning", or "result".
+	// Type is "node" for a node of the graph, "object" for an object that left the
+	// graph, "warning" or "result".
 	Type string `json:"type"`
 	// Graph is NAMESPACE/NAME; warnings have none.
 	Graph string `json:"graph,omitempty"`
@@ -46,22 +48,23 @@ type change struct {
 	Object objectRef `json:"object"`
 	// Wave counts from 1.
 	Wave int `json:"wave"`
-	// Phase is Pending, Blocked, Waiting, Applying, Progressing, Ready or Failed;
-	// of objects that left, Pending, Deleting, Gone or Failed.
+	// Phase of a node is Pending, Blocked, Waiting, Applying, Progressing, Ready or
+	// Failed. Phase of an object that left is Pending, Deleting, Gone or Failed.
 	Phase v1alpha1.NodePhase `json:"phase"`
-	// Op is what was done: created, configured, unchanged, adopted, recreated,
+	// Op is the operation on the object: created, configured, unchanged, adopted, recreated,
 	// corrected, observed, deleted or released.
 	Op engine.Operation `json:"op,omitempty"`
-	// Reason is a word for the failure.
+	// Reason is one CamelCase word for the failure.
 	Reason string `json:"reason,omitempty"`
-	// Message says what the object waits for, or failed of.
+	// Message describes the failure, or what the object waits for. BlockedBy is the
+	// id of the node that it waits for.
 	Message   string `json:"message,omitempty"`
 	BlockedBy string `json:"blockedBy,omitempty"`
-	// Taken are fields that were taken from other managers.
+	// Taken lists the fields that were taken from other field managers.
 	Taken []taken `json:"taken,omitempty"`
-	// Drifted says that others changed the object, and that the graph leaves it so.
+	// Drifted is set if others changed the object and the graph only reports drift.
 	Drifted bool `json:"drifted,omitempty"`
-	// Attempts counts the tries that failed in a row.
+	// Attempts counts consecutive failures.
 	Attempts    int        `json:"attempts,omitempty"`
 	NextAttempt *time.Time `json:"nextAttempt,omitempty"`
 }
@@ -81,38 +84,43 @@ type taken struct {
 // result is an event of type result.
 type result struct {
 	header
-	// Phase is how far the graph is: Executing, Pruning, Completed or Stuck.
+	// Phase is the phase of the run: Executing, Pruning, Completed or Stuck.
 	Phase engine.Phase `json:"phase,omitempty"`
-	// Ready says whether it ended as it was to.
+	// Ready is set if the run reached its goal.
 	Ready bool `json:"ready"`
-	// Error is what ended it before it was through.
+	// Error is the error that stopped the run early.
 	Error string `json:"error,omitempty"`
-	// Trouble is what kept the run from asking the cluster when it ended.
+	// Trouble is the last error of requests to the cluster, if the run could not
+	// reach its goal.
 	Trouble string `json:"trouble,omitempty"`
 	// Elapsed is in seconds.
 	Elapsed float64 `json:"elapsed"`
-	// Counts are by op.
+	// Counts has the number of objects by operation.
 	Counts map[engine.Operation]int `json:"counts"`
 	Nodes  nodeCounts               `json:"nodes"`
-	// Outputs are those of the graph; Unknown says of each that can't be told why.
+	// Outputs has the outputs of the graph. Unknown has, for each output without a
+	// value, the reason.
 	Outputs map[string]any    `json:"outputs,omitempty"`
 	Unknown map[string]string `json:"unknown,omitempty"`
 }
 
+// warning is an event of type warning.
 type warning struct {
 	header
 	Message string `json:"message"`
 }
 
+// nodeCounts counts the nodes of a graph by phase.
 type nodeCounts struct {
 	Total   int `json:"total"`
 	Ready   int `json:"ready"`
 	Failed  int `json:"failed"`
 	Blocked int `json:"blocked"`
-	// Drifted nodes are ready, and were changed by others since they were applied.
+	// Drifted nodes are counted as ready too.
 	Drifted int `json:"drifted,omitempty"`
 }
 
+// write writes one event, and records the first error.
 func (j *JSON) write(e any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -121,7 +129,7 @@ func (j *JSON) write(e any) {
 	}
 }
 
-// Err is the first error of writing.
+// Err returns the first write error.
 func (j *JSON) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -161,23 +169,23 @@ func (j *JSON) Warn(text string) {
 	j.write(warning{header{j.now().UTC(), "warning", ""}, text})
 }
 
-// End writes an event of type result.
-func (j *JSON) End(e End) {
-	c := e.count()
+// Finish writes an event of type result.
+func (j *JSON) Finish(o Outcome) {
+	c := o.count()
 	r := result{
-		header: header{j.now().UTC(), "result", e.Graph.String()},
-		Ready:  e.Ready(), Elapsed: float64(e.Elapsed.Milliseconds()) / 1000, Counts: c.ops,
+		header: header{j.now().UTC(), "result", o.Graph.String()},
+		Ready:  o.Ready(), Elapsed: float64(o.Elapsed.Milliseconds()) / 1000, Counts: c.ops,
 		Nodes: nodeCounts{c.nodes, c.ready, c.failed, c.blocked, c.drifted},
 	}
-	if e.Err != nil {
-		r.Error = oneLine(e.Err.Error())
+	if o.Err != nil {
+		r.Error = oneLine(o.Err.Error())
 	}
-	if e.Result != nil {
-		if e.Result.RequestError != nil && !r.Ready {
-			r.Trouble = oneLine(e.Result.RequestError.Error())
+	if o.Result != nil {
+		if o.Result.RequestError != nil && !r.Ready {
+			r.Trouble = oneLine(o.Result.RequestError.Error())
 		}
-		r.Phase, r.Outputs = e.Result.Phase, e.Result.Outputs
-		for name, why := range e.Result.OutputErrors {
+		r.Phase, r.Outputs = o.Result.Phase, o.Result.Outputs
+		for name, why := range o.Result.OutputErrors {
 			if r.Unknown == nil {
 				r.Unknown = map[string]string{}
 			}

@@ -12,41 +12,43 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Lines prints a line for each change that a reader of a log wants to know:
-// what was done to an object, what it waits for, that it is ready. What a line
-// has said already isn't said again.
+// Lines is a [Sink] for logs. It prints a line when an operation was performed on
+// an object, when an object waits for something, and when it is ready. It does
+// not repeat what the previous line of the object said. It ignores write errors:
+// a full log must not stop a run.
 type Lines struct {
 	mu sync.Mutex
 	w  io.Writer
-	// named says that lines begin with the graph: there are several.
+	// named is set if lines begin with the name of their graph.
 	named bool
-	said  map[place]said
+	said  map[objectOf]said
 }
 
-type place struct {
+// objectOf identifies an object and the graph that it is shown for.
+type objectOf struct {
 	graph inventory.Owner
 	key   inventory.Key
 }
 
-// said is what was printed about an object.
+// said is what was printed last about an object.
 type said struct {
 	op    string
 	state string
 }
 
-// NewLines prints to w. Where there are several graphs, each line names its own.
+// NewLines returns a sink that prints to w. If there are several graphs, each line
+// begins with the name of its graph.
 func NewLines(w io.Writer, graphs []Graph) *Lines {
-	return &Lines{w: w, named: len(graphs) > 1, said: map[place]said{}}
+	return &Lines{w: w, named: len(graphs) > 1, said: map[objectOf]said{}}
 }
 
-// Change prints what is new.
+// Change prints what has not been printed before, which may be nothing.
 func (l *Lines) Change(graph inventory.Owner, e applier.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := place{graph, e.Key}
-	was := l.said[at]
-	is, lines := news(was, e.Status)
-	l.said[at] = is
+	object := objectOf{graph, e.Key}
+	is, lines := news(l.said[object], e.Status)
+	l.said[object] = is
 	for _, text := range lines {
 		if l.named {
 			fmt.Fprintf(l.w, "%s: ", graph)
@@ -55,7 +57,10 @@ func (l *Lines) Change(graph inventory.Owner, e applier.Event) {
 	}
 }
 
-// news is what is to be said of a state after something was said.
+// news returns the lines to print for a status if was has been printed before, and
+// what has been printed after them. Phases that pass within a request, and
+// objects that wait for others, yield no lines: the summary names those that
+// still wait at the end.
 func news(was said, s engine.Status) (is said, lines []string) {
 	is = was
 	if op := opText(s); op != "" && op != was.op {
@@ -78,15 +83,14 @@ func news(was said, s engine.Status) (is said, lines []string) {
 		is.state = ready
 		return is, lines
 	case v1alpha1.NodePending, v1alpha1.NodeBlocked:
-		// Who waits for others is named at the end, if it still does.
 		return is, lines
 	case v1alpha1.NodeApplying:
 		if s.Message == "" {
-			return is, lines // it lasts for a request
+			return is, lines // only a request is in flight
 		}
 	case v1alpha1.NodeDeleting:
 		if !strings.Contains(s.Message, "held by") {
-			return is, lines // that it is gone will be said
+			return is, lines // without a finalizer, the object is gone in a moment
 		}
 	case v1alpha1.NodeGone, v1alpha1.NodeWaiting, v1alpha1.NodeProgressing, v1alpha1.NodeFailed:
 	}
@@ -104,8 +108,8 @@ func (l *Lines) Warn(text string) {
 	fmt.Fprintln(l.w, "warning: "+oneLine(text))
 }
 
-// End prints nothing: a summary follows.
-func (l *Lines) End(End) {}
+// Finish prints nothing: [Summary] prints the outcome.
+func (l *Lines) Finish(Outcome) {}
 
 // Close prints nothing.
 func (l *Lines) Close() {}

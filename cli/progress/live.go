@@ -8,45 +8,48 @@ import (
 	"time"
 
 	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Terminal is where a live tree is drawn.
+// Terminal is the terminal on which a [Live] tree is drawn.
 type Terminal struct {
 	Writer io.Writer
-	// Size gives the columns and rows of the window, 0 where they aren't known.
+	// Size returns the columns and rows of the window, or 0 if they are unknown.
 	Size  func() (width, height int)
 	Color bool
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// redraw is how often the tree is drawn at most.
-const redraw = 100 * time.Millisecond
+// redrawInterval is the shortest time between two drawings of the tree.
+const redrawInterval = 100 * time.Millisecond
 
-// Live keeps a tree of graphs up to date on a terminal, in place. The cursor
-// stays below the tree, so that whatever ends the program leaves the terminal
-// as it should be.
+// Live is a [Sink] that keeps a tree of graphs up to date on a terminal, in place.
+// Between drawings the cursor stands below the tree and no terminal mode is
+// changed, so a program that is killed leaves the terminal usable.
 type Live struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards everything below
 	term  Terminal
 	tree  *tree
-	drawn []int // the columns of the lines on the screen
-	shown string
+	drawn []int  // the widths of the lines on the screen, in columns
+	shown string // the text on the screen, to skip equal frames
 	stop  chan struct{}
-	done  chan struct{}
+	done  chan struct{} // closed when run has returned
 }
 
-// NewLive begins to draw; Close ends it.
+// NewLive starts to draw graphs. The caller must call Close to stop it.
 func NewLive(term Terminal, graphs []Graph) *Live {
 	l := &Live{term: term, tree: newTree(graphs, term.Now()), stop: make(chan struct{}), done: make(chan struct{})}
 	go l.run()
 	return l
 }
 
+// run draws at intervals until Close. Changes only update the tree, so the cost of
+// drawing does not grow with their number.
 func (l *Live) run() {
 	defer close(l.done)
-	tick := time.NewTicker(redraw)
+	tick := time.NewTicker(redrawInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -60,7 +63,7 @@ func (l *Live) run() {
 	}
 }
 
-// Change notes a change; it is drawn soon.
+// Change records a change for the next drawing.
 func (l *Live) Change(graph inventory.Owner, e applier.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,28 +74,29 @@ func (l *Live) Change(graph inventory.Owner, e applier.Event) {
 func (l *Live) Warn(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := painter{l.term.Color}
-	l.write(l.erase() + p.paint(yellow, "warning:") + " " + oneLine(text) + "\n")
+	p := style.Painter{Color: l.term.Color}
+	l.write(l.home() + clearBelow + p.Paint(style.Yellow, "warning:") + " " + oneLine(text) + "\n")
 	l.drawn, l.shown = nil, ""
 	l.draw(false)
 }
 
-// End notes how it ended for a graph.
-func (l *Live) End(e End) {
+// Finish records the outcome of a graph, and the final status of its objects: the
+// result may be newer than the last change.
+func (l *Live) Finish(o Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b := l.tree.branch(e.Graph); b != nil {
-		b.end = &e
-		// The result may know more than what was told last.
-		if e.Result != nil {
-			for _, s := range e.Result.Statuses {
-				l.tree.change(e.Graph, applier.Event{Time: l.term.Now(), Status: s})
+	if b := l.tree.branch(o.Graph); b != nil {
+		b.outcome = &o
+		if o.Result != nil {
+			for _, s := range o.Result.Statuses {
+				l.tree.change(o.Graph, applier.Event{Time: l.term.Now(), Status: s})
 			}
 		}
 	}
 }
 
-// Close draws the tree for the last time, whole.
+// Close stops drawing and leaves the whole tree on the screen, even if it is
+// longer than the window.
 func (l *Live) Close() {
 	close(l.stop)
 	<-l.done
@@ -101,31 +105,38 @@ func (l *Live) Close() {
 	l.draw(true)
 }
 
-// draw puts the tree where it was drawn before.
+// The escape sequences that erase the rest of a line and of the screen.
+const (
+	clearLine  = "\x1b[K"
+	clearBelow = "\x1b[J"
+)
+
+// draw replaces the tree on the screen. With whole, the height of the window does
+// not limit it.
 func (l *Live) draw(whole bool) {
 	width, height := l.size()
 	if whole {
 		height = 0
 	} else {
-		height-- // the cursor stands below
+		height-- // the row of the cursor
 	}
-	lines := l.tree.frame(l.term.Now(), width-1, height)
-	p := painter{l.term.Color}
+	p := style.Painter{Color: l.term.Color}
 	var b strings.Builder
 	var drawn []int
-	for _, line := range lines {
-		b.WriteString(line.render(p) + "\x1b[K\n")
-		drawn = append(drawn, line.columns())
+	for _, line := range l.tree.frame(l.term.Now(), width-1, height) {
+		b.WriteString(line.Render(p) + clearLine + "\n")
+		drawn = append(drawn, line.Width())
 	}
 	if b.String() == l.shown {
 		return
 	}
-	l.write(l.home() + b.String() + "\x1b[J")
+	l.write(l.home() + b.String() + clearBelow)
 	l.shown, l.drawn = b.String(), drawn
 }
 
-// home moves the cursor to where the tree begins. A window that became narrower
-// has broken the lines that it holds.
+// home returns the escape sequence that moves the cursor to the first row of the
+// tree. If the window became narrower since the last drawing, the terminal has
+// wrapped lines that are too long now, so the tree takes more rows.
 func (l *Live) home() string {
 	width, height := l.size()
 	rows := 0
@@ -138,8 +149,7 @@ func (l *Live) home() string {
 	return fmt.Sprintf("\r\x1b[%dA", rows)
 }
 
-func (l *Live) erase() string { return l.home() + "\x1b[J" }
-
+// size returns the size of the window, or 80×24 if it is unknown or too small.
 func (l *Live) size() (width, height int) {
 	width, height = l.term.Size()
 	if width < 10 {
@@ -151,6 +161,5 @@ func (l *Live) size() (width, height int) {
 	return width, height
 }
 
-// write drops errors: a terminal that is gone is no reason to stop what is
-// being done to a cluster.
+// write ignores errors: a closed terminal must not stop changes in a cluster.
 func (l *Live) write(text string) { _, _ = io.WriteString(l.term.Writer, text) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/style"
 )
 
 // screen is as much of a terminal as a tree needs: lines that wrap, a cursor
@@ -108,7 +109,7 @@ func TestLive(t *testing.T) {
 			t.Fatalf("%s: %d rows, want %d; cursor in row %d:\n%s", what, len(s.rows), above+len(lines), s.row, strings.Join(s.rows, "\n"))
 		}
 		for i, line := range lines {
-			if want := len([]rune(line.render(painter{}))); len(strings.TrimRight(s.rows[above+i], " ")) != want {
+			if want := len([]rune(line.Render(style.Painter{}))); len(strings.TrimRight(s.rows[above+i], " ")) != want {
 				t.Errorf("%s: row %d has %d columns, want %d", what, i, len(s.rows[above+i]), want)
 			}
 		}
@@ -127,7 +128,7 @@ func TestLive(t *testing.T) {
 	l.Warn("deprecated")
 	check("with a warning", 1)
 	l.Change(shop, at(16, object(key("", "ConfigMap", "old"), v1alpha1.NodeGone, engine.Deleted, "")))
-	l.End(End{Graph: shop})
+	l.Finish(Outcome{Graph: shop})
 	l.Close()
 	check("at the end", 1)
 }
@@ -163,7 +164,7 @@ func TestManyNodes(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, l := range tr.frame(start.Add(3*time.Second), 80, 10) {
-		b.WriteString(l.render(painter{}) + "\n")
+		b.WriteString(l.Render(style.Painter{}) + "\n")
 	}
 	golden(t, "tree_many.txt", b.String())
 }

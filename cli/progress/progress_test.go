@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -136,8 +137,8 @@ func TestJSON(t *testing.T) {
 	}
 	j.Change(shop, history()[16])
 	j.Warn("v1 Old is deprecated")
-	j.End(ends()["stuck"])
-	j.End(End{Graph: shop, Err: errors.New("no\nway")})
+	j.Finish(ends()["stuck"])
+	j.Finish(Outcome{Graph: shop, Err: errors.New("no\nway")})
 	if err := j.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestJSON(t *testing.T) {
 }
 
 // ends are ways in which a graph can end.
-func ends() map[string]End {
+func ends() map[string]Outcome {
 	failed := node("deployment", v1alpha1.NodeFailed, "", "exceeded quota: pods")
 	stuck := []engine.Status{
 		node("config", v1alpha1.NodeReady, engine.Created, ""), node("service", v1alpha1.NodeReady, engine.Unchanged, ""),
@@ -157,14 +158,14 @@ func ends() map[string]End {
 	ready := []engine.Status{stuck[0], stuck[1], object(key("", "ConfigMap", "old"), v1alpha1.NodeGone, engine.Deleted, "")}
 	held := object(key("", "ConfigMap", "held"), v1alpha1.NodeDeleting, engine.Deleted, "is being deleted, held by finalizer example.com/hold")
 	later := object(key("", "Secret", "later"), v1alpha1.NodePending, "", "")
-	end := func(verb Verb, phase engine.Phase, err error, statuses ...engine.Status) End {
-		return End{Graph: shop, Verb: verb, Err: err, Elapsed: 2400 * time.Millisecond, Result: &applier.Result{
+	end := func(verb Verb, phase engine.Phase, err error, statuses ...engine.Status) Outcome {
+		return Outcome{Graph: shop, Verb: verb, Err: err, Elapsed: 2400 * time.Millisecond, Result: &applier.Result{
 			Phase: phase, Statuses: statuses,
 			Outputs: map[string]any{"url": "http://<ip>"}, OutputErrors: map[string]error{"port": errors.New("service.spec.port: no such field")},
 		}}
 	}
 	interrupted := errors.Join(contextCanceled{}, errors.New("2 requests weren't answered"))
-	return map[string]End{
+	return map[string]Outcome{
 		"ready":              end(Apply, engine.Completed, nil, ready...),
 		"stuck":              end(Apply, engine.Stuck, nil, stuck...),
 		"timeout":            end(Apply, engine.Executing, applier.ErrTimeout, progressing...),
@@ -222,10 +223,10 @@ func TestTree(t *testing.T) {
 				}
 				text := ""
 				for _, l := range lines {
-					if n := l.columns(); n > test.width {
-						t.Errorf("%d columns: %s", n, l.render(painter{}))
+					if n := l.Width(); n > test.width {
+						t.Errorf("%d columns: %s", n, l.Render(style.Painter{}))
 					}
-					text += strings.ReplaceAll(l.render(painter{test.color}), "\x1b", "^") + "\n"
+					text += strings.ReplaceAll(l.Render(style.Painter{Color: test.color}), "\x1b", "^") + "\n"
 				}
 				if text != shown {
 					b.WriteString("-- " + now.Sub(start).String() + " --\n" + text)
@@ -239,7 +240,7 @@ func TestTree(t *testing.T) {
 			}
 			end := ends()["ready"]
 			end.Elapsed = 16 * time.Second
-			tr.graphs[0].end = &end
+			tr.graphs[0].outcome = &end
 			frame(start.Add(16 * time.Second))
 			golden(t, test.file, b.String())
 		})

@@ -5,44 +5,47 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// operations are all that can be done to an object, in the order of a summary.
+// operations lists everything that a run can do to an object, in the order in which
+// summaries count it.
 var operations = []engine.Operation{
 	engine.Created, engine.Configured, engine.Recreated, engine.Corrected, engine.Adopted, engine.Unchanged,
 	engine.Observed, engine.Deleted, engine.Released,
 }
 
-// counts are how many nodes and objects are in which state.
+// counts has the numbers of nodes and objects by operation and phase.
 type counts struct {
-	// ops counts what was done; deletions only where the object is gone.
-	ops                                    map[engine.Operation]int
+	// ops counts operations. A deletion counts when the object is gone.
+	ops map[engine.Operation]int
+	// nodes counts nodes, without objects that left the graph; the others count both
+	// by phase. drifted nodes are also ready.
 	nodes, ready, failed, blocked, drifted int
-	leaving, deleting, gone, other         int
+	deleting, other                        int
 }
 
-func (e End) count() counts {
+func (o Outcome) count() counts {
 	c := counts{ops: map[engine.Operation]int{}}
-	if e.Result == nil {
+	if o.Result == nil {
 		return c
 	}
-	for _, s := range e.Result.Statuses {
+	for _, s := range o.Result.Statuses {
 		switch {
 		case s.Op == "", s.Phase == v1alpha1.NodeDeleting:
-		case s.Op == engine.Observed && s.Phase != v1alpha1.NodeReady: // it may not even exist
+		case s.Op == engine.Observed && s.Phase != v1alpha1.NodeReady: // the object may not exist
 		default:
 			c.ops[s.Op]++
 		}
-		if s.ID == "" {
-			c.leaving++
-		} else {
+		if s.ID != "" {
 			c.nodes++
 		}
 		switch s.Phase {
@@ -58,7 +61,6 @@ func (e End) count() counts {
 		case v1alpha1.NodeDeleting:
 			c.deleting++
 		case v1alpha1.NodeGone:
-			c.gone++
 		default:
 			c.other++
 		}
@@ -66,7 +68,7 @@ func (e End) count() counts {
 	return c
 }
 
-// opsText is "3 created, 1 unchanged".
+// opsText returns the operations as text: "3 created, 1 unchanged".
 func (c counts) opsText() string {
 	var parts []string
 	for _, op := range operations {
@@ -80,98 +82,102 @@ func (c counts) opsText() string {
 	return strings.Join(parts, ", ")
 }
 
-// Summary prints, for a graph that has ended, a line for each object that isn't
-// as it should be, a line for each output that isn't known, and one line that
-// sums up. An error that isn't about the graph's objects is left to the caller.
-func Summary(w io.Writer, e End, color bool) {
-	if e.Result == nil {
+// Summary prints the outcome of a graph: a line for each object that is not in its
+// desired state, a line for each output without a value, and a final line with
+// counts. It does not print o.Err, which the caller must print. It prints nothing
+// for a run that could not start, and nothing but the objects if an error stopped
+// the run before it did anything.
+func Summary(w io.Writer, o Outcome, color bool) {
+	if o.Result == nil {
 		return
 	}
-	for _, s := range e.Result.Statuses {
-		if !settled(s) && !(e.Ready() && s.Phase != v1alpha1.NodeFailed) && e.concerns(s) {
+	for _, s := range o.Result.Statuses {
+		if !settled(s) && !(o.Ready() && s.Phase != v1alpha1.NodeFailed) && o.relevant(s) {
 			fmt.Fprintf(w, "%s: %s\n", subject(s), stateText(s))
 		}
 	}
-	for _, name := range sortedKeys(e.Result.OutputErrors) {
-		if !e.Ready() {
-			break // nobody expects them
+	if o.Ready() { // otherwise missing outputs are no surprise
+		for _, name := range sortedKeys(o.Result.OutputErrors) {
+			fmt.Fprintf(w, "output %s: not known: %s\n", name, oneLine(o.Result.OutputErrors[name].Error()))
 		}
-		fmt.Fprintf(w, "output %s: not known: %s\n", name, oneLine(e.Result.OutputErrors[name].Error()))
 	}
-	if e.Err == nil && e.Verb == Delete && len(e.Result.Statuses) == 0 {
-		fmt.Fprintf(w, "%s: nothing to delete\n", e.Graph)
+	if o.Err == nil && o.Verb == Delete && len(o.Result.Statuses) == 0 {
+		fmt.Fprintf(w, "%s: nothing to delete\n", o.Graph)
 		return
 	}
-	if e.Err != nil && !e.timedOut() && len(e.count().ops) == 0 {
-		return // the error says it all
+	if o.Err != nil && !o.timedOut() && len(o.count().ops) == 0 {
+		return
 	}
-	p := painter{color}
-	style := green
-	if !e.Ready() {
-		style = red
+	p := style.Painter{Color: color}
+	result := style.Green
+	if !o.Ready() {
+		result = style.Red
 	}
-	fmt.Fprintf(w, "%s: %s\n", e.Graph, p.paint(style, e.verdict())+": "+e.figures())
+	fmt.Fprintf(w, "%s: %s\n", o.Graph, p.Paint(result, o.verdict())+": "+o.figures())
 }
 
-// concerns says whether a state that isn't as it should be is worth a line. What
-// wasn't begun isn't, unless there was all the time for it; and where an error
-// ended everything, what waits is none of the news.
-func (e End) concerns(s engine.Status) bool {
+// relevant reports whether an object that is not in its desired state gets a line.
+// Objects that the run did not reach are relevant only after a timeout. If an error
+// stopped the run, objects that wait for others are not.
+func (o Outcome) relevant(s engine.Status) bool {
 	switch s.Phase {
 	case v1alpha1.NodePending:
-		return errors.Is(e.Err, applier.ErrTimeout)
+		return errors.Is(o.Err, applier.ErrTimeout)
 	case v1alpha1.NodeApplying:
-		return !errors.Is(e.Err, applier.ErrSuperseded)
+		return !errors.Is(o.Err, applier.ErrSuperseded)
 	case v1alpha1.NodeBlocked:
-		return e.Err == nil || e.timedOut()
+		return o.Err == nil || o.timedOut()
 	default:
 		return true
 	}
 }
 
-// timedOut says that somebody's patience ended, and not the run by itself.
-func (e End) timedOut() bool {
-	return errors.Is(e.Err, applier.ErrTimeout) || errors.Is(e.Err, context.Canceled)
+// timedOut reports whether the run was stopped from outside, by its timeout or by a
+// signal.
+func (o Outcome) timedOut() bool {
+	return errors.Is(o.Err, applier.ErrTimeout) || errors.Is(o.Err, context.Canceled)
 }
 
+// settled reports whether an object is in its desired state.
 func settled(s engine.Status) bool {
 	return s.Phase == v1alpha1.NodeReady || s.Phase == v1alpha1.NodeGone
 }
 
-// verdict says how it ended, and after how long.
-func (e End) verdict() string {
+// verdict returns the outcome in a few words, with the elapsed time.
+func (o Outcome) verdict() string {
 	done, not := "ready", "not ready"
-	if e.Verb == Delete {
+	if o.Verb == Delete {
 		done, not = "deleted", "not deleted"
 	}
-	in, after := " in "+elapsed(e.Elapsed), " after "+elapsed(e.Elapsed)
+	in, after := " in "+elapsed(o.Elapsed), " after "+elapsed(o.Elapsed)
 	switch {
-	case errors.Is(e.Err, applier.ErrTimeout):
+	case errors.Is(o.Err, applier.ErrTimeout):
 		return not + after + " (--timeout)"
-	case errors.Is(e.Err, context.Canceled):
+	case errors.Is(o.Err, context.Canceled):
 		return "interrupted" + after
-	case e.Err != nil:
+	case o.Err != nil:
 		return "ended" + after
-	case e.Result.Phase == engine.Stuck:
+	case o.Result.Phase == engine.Stuck:
 		return "failed" + after
-	case e.Result.Phase == engine.Completed:
+	case o.Result.Phase == engine.Completed:
 		return done + in
-	case e.Verb == Delete:
+	case o.Verb == Delete:
 		return "deletion begun" + in
-	case !e.Ready():
+	case !o.Ready():
 		return "failed" + after
 	}
 	return "applied" + in
 }
 
-// figures are how much was done, and how much is left.
-func (e End) figures() string {
-	c := e.count()
+// figures returns the counts of the final line: what was done and, unless the graph
+// is complete, what remains.
+func (o Outcome) figures() string {
+	c := o.count()
 	text := c.opsText()
 	if c.drifted > 0 {
 		text += fmt.Sprintf("; %d changed by others", c.drifted)
 	}
-	if e.Err == nil && e.Result.Phase == engine.Completed {
+	if o.Err == nil && o.Result.Phase == engine.Completed {
 		return text
 	}
 	var left []string
@@ -186,7 +192,7 @@ func (e End) figures() string {
 			left = append(left, fmt.Sprintf("%d %s", x.n, x.word))
 		}
 	}
-	if e.Verb == Delete && c.other > 0 {
+	if o.Verb == Delete && c.other > 0 {
 		left = append(left, fmt.Sprintf("%d left", c.other))
 	}
 	if len(left) == 0 {
@@ -195,11 +201,4 @@ func (e End) figures() string {
 	return text + "; " + strings.Join(left, ", ")
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -9,29 +9,34 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// tree is what is known of graphs, and how it is shown.
+// tree is the state of graphs as [Live] draws it. It is not safe for concurrent
+// use.
 type tree struct {
 	graphs []*branch
 }
 
-// branch is one graph.
+// branch is one graph of a tree.
 type branch struct {
 	Graph
 	began time.Time
-	end   *End
-	// seen is set where the graph isn't run but watched: how it was seen last.
-	seen  *seen
-	rows  []*row
-	index map[string]*row // by id, or by key for objects that left
+	// outcome is nil while the graph is in progress, and always if it is watched.
+	outcome *Outcome
+	// observed is the last state of a watched graph. It is nil before the first
+	// state, and always if the graph is run.
+	observed *observed
+	rows     []*row
+	index    map[string]*row // by rowKey
 }
 
 // row is a node, or an object that left its graph.
 type row struct {
 	status engine.Status
-	// began is when it was first worked on, ended when it came to rest.
+	// began is when work on the object began, ended when it was ready or gone. They
+	// are zero before that.
 	began, ended time.Time
 }
 
@@ -49,6 +54,7 @@ func newTree(graphs []Graph, now time.Time) *tree {
 	return t
 }
 
+// branch returns the branch of a graph, or nil if the tree does not have it.
 func (t *tree) branch(graph inventory.Owner) *branch {
 	for _, b := range t.graphs {
 		if b.Owner == graph {
@@ -58,6 +64,8 @@ func (t *tree) branch(graph inventory.Owner) *branch {
 	return nil
 }
 
+// change records a new status. Objects that are not nodes get a row with their
+// first status.
 func (t *tree) change(graph inventory.Owner, e applier.Event) {
 	b := t.branch(graph)
 	if b == nil {
@@ -73,9 +81,11 @@ func (t *tree) change(graph inventory.Owner, e applier.Event) {
 	r.change(e)
 }
 
-// rowKey tells rows of a graph apart.
+// rowKey identifies a row within its graph: the id of a node, or the key of an
+// object that left the graph.
 func rowKey(s engine.Status) string { return cmp.Or(s.ID, "\x00"+s.Key.String()) }
 
+// change sets the status and the times of a row.
 func (r *row) change(e applier.Event) {
 	r.status = e.Status
 	switch e.Phase {
@@ -95,46 +105,49 @@ func (r *row) change(e applier.Event) {
 	}
 }
 
-// stateStyle is how a state is shown: a symbol, which tells it without colour
-// too, and a colour.
-func stateStyle(phase v1alpha1.NodePhase) (symbol, style string) {
+// phaseStyle returns the symbol and the color of a phase. The symbols alone tell
+// the phases apart that matter, for terminals without color.
+func phaseStyle(phase v1alpha1.NodePhase) (symbol string, color style.Style) {
 	switch phase {
 	case v1alpha1.NodeReady:
-		return "✓", green
+		return "✓", style.Green
 	case v1alpha1.NodeFailed:
-		return "✗", red
+		return "✗", style.Red
 	case v1alpha1.NodeApplying, v1alpha1.NodeProgressing:
-		return "▸", yellow
+		return "▸", style.Yellow
 	case v1alpha1.NodeWaiting:
-		return "?", yellow
+		return "?", style.Yellow
 	case v1alpha1.NodeDeleting:
-		return "−", yellow
+		return "−", style.Yellow
 	case v1alpha1.NodeGone:
-		return "−", dim
+		return "−", style.Dim
 	case v1alpha1.NodeBlocked, v1alpha1.NodePending:
 	}
-	return "·", dim
+	return "·", style.Dim
 }
 
-// frame is the tree in a window: whole if it fits, else without what is at rest,
-// else cut. A height of 0 means no bound.
-func (t *tree) frame(now time.Time, width, height int) []line {
+// frame returns the lines of the tree for a window. If the whole tree is too high,
+// frame leaves out nodes that are idle, and then cuts the rest. Without a height
+// (0) nothing is left out.
+func (t *tree) frame(now time.Time, width, height int) []style.Line {
 	lines := t.lines(now, width, false)
 	if height > 0 && len(lines) > height {
 		lines = t.lines(now, width, true)
 	}
 	if height > 0 && len(lines) > height {
 		more := len(lines) - (height - 1)
-		lines = append(lines[:height-1], line{{dim, fmt.Sprintf("… %d more lines", more)}})
+		lines = append(lines[:height-1], style.Line{{Style: style.Dim, Text: fmt.Sprintf("… %d more lines", more)}})
 	}
 	for i := range lines {
-		lines[i] = lines[i].cut(width)
+		lines[i] = lines[i].Cut(width)
 	}
 	return lines
 }
 
-func (t *tree) lines(now time.Time, width int, short bool) []line {
-	var lines []line
+// lines returns the lines of all graphs. With short, graphs that are ready get
+// their title only, and others a count of their idle nodes.
+func (t *tree) lines(now time.Time, width int, short bool) []style.Line {
+	var lines []style.Line
 	for _, b := range t.graphs {
 		lines = append(lines, b.title(now))
 		if short && b.ready() {
@@ -145,77 +158,81 @@ func (t *tree) lines(now time.Time, width int, short bool) []line {
 	return lines
 }
 
-// ready says that there is nothing about a graph that anybody has to look at.
-func (b *branch) ready() bool { return b.seen != nil && b.seen.ready || b.end != nil && b.end.Ready() }
-
-// title names the graph, and how it is, or for how long it has been worked on.
-func (b *branch) title(now time.Time) line {
-	l := line{{bold, b.Owner.String()}}
-	if b.Source != "" {
-		l = append(l, span{"", " (" + oneLine(b.Source) + ")"})
-	}
-	if b.seen != nil {
-		return append(l, span{b.seen.style(), "  " + b.seen.text})
-	}
-	if b.end != nil {
-		style := green
-		if !b.end.Ready() {
-			style = red
-		}
-		if b.end.Result == nil {
-			return append(l, span{style, "  failed"})
-		}
-		return append(l, span{style, "  " + b.end.verdict()})
-	}
-	return append(l, span{dim, "  " + elapsed(now.Sub(b.began))})
+// ready reports whether the graph is ready or its run has succeeded.
+func (b *branch) ready() bool {
+	return b.observed != nil && b.observed.ready || b.outcome != nil && b.outcome.Ready()
 }
 
-// lines are the rows under a heading for each wave; short leaves out those at
-// rest, and says how many they are.
-func (b *branch) lines(now time.Time, width int, short bool) []line {
-	at := b.layout(width)
+// title returns the name of the graph with its state or outcome, or with the time
+// since its run began.
+func (b *branch) title(now time.Time) style.Line {
+	l := style.Line{{Style: style.Bold, Text: b.Owner.String()}}
+	if b.Source != "" {
+		l = append(l, style.Span{Text: " (" + oneLine(b.Source) + ")"})
+	}
+	if b.observed != nil {
+		return append(l, style.Span{Style: b.observed.style(), Text: "  " + b.observed.text})
+	}
+	if b.outcome != nil {
+		color := style.Green
+		if !b.outcome.Ready() {
+			color = style.Red
+		}
+		if b.outcome.Result == nil {
+			return append(l, style.Span{Style: color, Text: "  failed"})
+		}
+		return append(l, style.Span{Style: color, Text: "  " + b.outcome.verdict()})
+	}
+	return append(l, style.Span{Style: style.Dim, Text: "  " + elapsed(now.Sub(b.began))})
+}
+
+// lines returns the rows of the graph below a heading for each wave. With short,
+// the last line counts the idle rows instead.
+func (b *branch) lines(now time.Time, width int, short bool) []style.Line {
+	columns := b.layout(width)
 	rows := slices.Clone(b.rows)
 	slices.SortStableFunc(rows, func(x, y *row) int { return cmp.Compare(x.heading(), y.heading()) })
-	var lines []line
+	var lines []style.Line
 	last := -1
-	rest := map[string]int{}
+	idle := map[string]int{} // rows by the word for their state
 	for _, r := range rows {
 		if short && !r.active() {
 			word, _ := state(r.status)
-			rest[word]++
+			idle[word]++
 			continue
 		}
 		if h := r.heading(); h != last {
 			last = h
 			text := fmt.Sprintf("wave %d", h+1)
-			if h == leaving {
+			if h == removing {
 				text = "removing"
 			}
-			lines = append(lines, line{{dim, text}})
+			lines = append(lines, style.Line{{Style: style.Dim, Text: text}})
 		}
-		lines = append(lines, b.row(r, now, at))
+		lines = append(lines, b.row(r, now, columns))
 	}
-	if len(rest) > 0 {
+	if len(idle) > 0 {
 		text := "  …"
-		for _, word := range sortedKeys(rest) {
-			text += fmt.Sprintf(" %d %s,", rest[word], word)
+		for _, word := range sortedKeys(idle) {
+			text += fmt.Sprintf(" %d %s,", idle[word], word)
 		}
-		lines = append(lines, line{{dim, text[:len(text)-1]}})
+		lines = append(lines, style.Line{{Style: style.Dim, Text: text[:len(text)-1]}})
 	}
 	return lines
 }
 
-// leaving is the heading of what left the graph, after all waves.
-const leaving = 1 << 30
+// removing is the heading of objects that left the graph. It sorts after all waves.
+const removing = 1 << 30
 
+// heading returns the wave of the row, from 0, or removing.
 func (r *row) heading() int {
 	if r.status.ID == "" {
-		return leaving
+		return removing
 	}
 	return r.status.Wave
 }
 
-// active says that something is happening, or went wrong.
+// active reports whether the object is changing or has failed. Other rows are idle.
 func (r *row) active() bool {
 	switch r.status.Phase {
 	case v1alpha1.NodePending, v1alpha1.NodeBlocked, v1alpha1.NodeReady, v1alpha1.NodeGone:
@@ -225,7 +242,8 @@ func (r *row) active() bool {
 	return true
 }
 
-// object names a row's object; its namespace only if it isn't the graph's.
+// object returns the name of the object of a row. It includes the namespace only if
+// that differs from the graph's.
 func (b *branch) object(r *row) string {
 	k := r.status.Key
 	name := k.Kind + "/" + k.Name
@@ -235,28 +253,32 @@ func (b *branch) object(r *row) string {
 	return name
 }
 
-// layout says how wide the columns are.
+// layout has the widths of the columns for ids and objects.
 type layout struct {
 	ids, objects int
-	// narrow windows have no room for the object beside the node's id.
+	// narrow is set if the window has no room for both.
 	narrow bool
 }
 
-// What a row has besides id and object, with some room for the reason.
-const restOfRow = 4 + 2 + 2 + 12 + 8 + 24
+// otherColumns is the width of the columns after id and object: symbol, gaps, state,
+// time, and the least that is useful of the details.
+const otherColumns = 4 + 2 + 2 + 12 + 8 + 24
 
+// layout fits the columns to the rows of the graph and the width of the window.
 func (b *branch) layout(width int) layout {
-	var at layout
+	var l layout
 	for _, r := range b.rows {
-		at.ids, at.objects = max(at.ids, columns(r.status.ID)), max(at.objects, columns(b.object(r)))
+		l.ids, l.objects = max(l.ids, style.Width(r.status.ID)), max(l.objects, style.Width(b.object(r)))
 	}
-	at.ids, at.objects = min(at.ids, 30), min(at.objects, 50)
-	at.narrow = at.ids+at.objects+restOfRow > width
-	return at
+	l.ids, l.objects = min(l.ids, 30), min(l.objects, 50)
+	l.narrow = l.ids+l.objects+otherColumns > width
+	return l
 }
 
-func (b *branch) row(r *row, now time.Time, at layout) line {
-	symbol, style := stateStyle(r.status.Phase)
+// row returns the line of a row: symbol, id, object, state, time and details. A
+// narrow line has the id or, without one, the object.
+func (b *branch) row(r *row, now time.Time, columns layout) style.Line {
+	symbol, color := phaseStyle(r.status.Phase)
 	word, detail := state(r.status)
 	took := ""
 	if !r.began.IsZero() {
@@ -266,17 +288,20 @@ func (b *branch) row(r *row, now time.Time, at layout) line {
 		}
 		took = elapsed(end.Sub(r.began))
 	}
-	l := line{{style, "  " + symbol + " "}}
-	if at.narrow {
+	l := style.Line{{Style: color, Text: "  " + symbol + " "}}
+	if columns.narrow {
 		return append(l,
-			span{"", pad(cmp.Or(r.status.ID, b.object(r)), at.ids) + " "}, span{style, word}, span{dim, " " + took + " "}, span{"", detail})
+			style.Span{Text: style.Pad(cmp.Or(r.status.ID, b.object(r)), columns.ids) + " "},
+			style.Span{Style: color, Text: word},
+			style.Span{Style: style.Dim, Text: " " + took + " "},
+			style.Span{Text: detail})
 	}
-	if at.ids > 0 {
-		l = append(l, span{"", pad(r.status.ID, at.ids) + "  "})
+	if columns.ids > 0 {
+		l = append(l, style.Span{Text: style.Pad(r.status.ID, columns.ids) + "  "})
 	}
 	return append(l,
-		span{dim, pad(b.object(r), at.objects) + "  "},
-		span{style, pad(word, len("progressing")) + " "},
-		span{dim, fmt.Sprintf("%6s  ", took)},
-		span{"", detail})
+		style.Span{Style: style.Dim, Text: style.Pad(b.object(r), columns.objects) + "  "},
+		style.Span{Style: color, Text: style.Pad(word, len("progressing")) + " "},
+		style.Span{Style: style.Dim, Text: fmt.Sprintf("%6s  ", took)},
+		style.Span{Text: detail})
 }

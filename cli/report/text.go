@@ -5,18 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
-)
-
-// The escape sequences of the colours that the text format uses.
-const (
-	bold   = "\x1b[1m"
-	dim    = "\x1b[2m"
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	blue   = "\x1b[34m"
-	reset  = "\x1b[0m"
 )
 
 // writeText prints one line per problem:
@@ -25,29 +16,24 @@ const (
 //
 // INSTANCE is printed only without LINE: a line already identifies the instance.
 func writeText(w *bufio.Writer, entries []entry, color bool) error {
+	p := style.Painter{Color: color}
 	for _, e := range entries {
-		paint := func(code, text string) string {
-			if !color || text == "" {
-				return text
-			}
-			return code + text + reset
-		}
 		var line strings.Builder
 		if at := subject(e); at != "" {
-			line.WriteString(paint(bold, at+":") + " ")
+			line.WriteString(p.Paint(style.Bold, at+":") + " ")
 		}
 		switch e.Severity {
 		case problem.Error:
 		case problem.Warning:
-			line.WriteString(paint(yellow, "warning:") + " ")
+			line.WriteString(p.Paint(style.Yellow, "warning:") + " ")
 		case problem.Note:
-			line.WriteString(paint(blue, "note:") + " ")
+			line.WriteString(p.Paint(style.Blue, "note:") + " ")
 		}
 		path, message, hint, ruleAt := parts(e)
 		if e.Severity == problem.Error {
-			message = paint(red, message)
+			message = p.Paint(style.Red, message)
 		}
-		line.WriteString(path + message + hint + paint(dim, ruleAt))
+		line.WriteString(path + message + hint + p.Paint(style.Dim, ruleAt))
 		if _, err := fmt.Fprintln(w, line.String()); err != nil {
 			return err
 		}

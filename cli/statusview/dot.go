@@ -6,23 +6,25 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
-// WriteDOT shows a report as one digraph with a cluster for each graph. The
-// colour of a node tells its state.
+// WriteDOT prints a report in the language of Graphviz, as one digraph with a
+// cluster for each graph. Nodes are colored by phase. Edges lead from a node to
+// those that depend on it.
 func WriteDOT(w io.Writer, r Report) error {
 	var b strings.Builder
 	b.WriteString("digraph pequod {\n  rankdir=TB;\n  node [shape=box, style=filled];\n")
 	for i, g := range r.Graphs {
 		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s;\n", i+1, quote(g.Namespace+"/"+g.Name))
-		number := map[string]string{}
+		number := map[string]string{} // identifiers in DOT by node id
 		for k, n := range g.Nodes {
 			id := fmt.Sprintf("n%d_%d", i+1, k+1)
 			if n.ID != "" {
 				number[n.ID] = id
 			}
 			lines := []string{n.ID, n.Kind + "/" + n.Name, strings.ToLower(string(n.Phase)), n.Message}
-			fmt.Fprintf(&b, "    %s [label=%s, fillcolor=%s];\n", id, quote(lines...), fill(n.Phase))
+			fmt.Fprintf(&b, "    %s [label=%s, fillcolor=%s];\n", id, quote(lines...), fillColor(n.Phase))
 		}
 		for _, n := range g.Nodes {
 			for _, needs := range n.Needs {
@@ -36,7 +38,8 @@ func WriteDOT(w io.Writer, r Report) error {
 	return err
 }
 
-func fill(phase v1alpha1.NodePhase) string {
+// fillColor returns the color of a phase, as Graphviz names it.
+func fillColor(phase v1alpha1.NodePhase) string {
 	switch phase {
 	case v1alpha1.NodeReady:
 		return "palegreen"
@@ -48,13 +51,14 @@ func fill(phase v1alpha1.NodePhase) string {
 	return "khaki"
 }
 
-// quote makes a DOT string of lines that aren't empty; \n is its line break.
+// quote returns a DOT string of the lines that are not empty. DOT breaks lines at
+// the escape sequence \n.
 func quote(lines ...string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	var shown []string
 	for _, line := range lines {
 		if line != "" {
-			shown = append(shown, escape.Replace(text(line)))
+			shown = append(shown, escape.Replace(source.Escape(line, "")))
 		}
 	}
 	return `"` + strings.Join(shown, `\n`) + `"`

@@ -10,29 +10,33 @@ import (
 	"github.com/pequod-io/pequod/applier/resolve"
 )
 
-// Report is the data of a status. Its shape only grows.
+// Report is the JSON form of the state of graphs. Fields may be added; none is
+// renamed or removed.
 type Report struct {
 	Graphs []Graph `json:"graphs"`
 }
 
-// Graph is one graph.
+// Graph is the state of one graph.
 type Graph struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Source says where the nodes are known from: given, cluster or inventory.
+	// Source is where the list of nodes was read: given (a file), cluster or
+	// inventory.
 	Source applier.Source `json:"source"`
 	Ready  bool           `json:"ready"`
-	// Unfinished says that a run began that hasn't come to its end.
+	// Unfinished is set if a run is in progress or was interrupted.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Cause is what the applier in the cluster says of the graph as a whole.
+	// Cause is what the applier in the cluster reports about the graph as a whole.
 	Cause string `json:"cause,omitempty"`
 	Nodes []Node `json:"nodes"`
-	// Outputs are those that can be told; UnknownOutputs says why the others can't.
+	// Outputs has the outputs with a value. UnknownOutputs has the reason for each
+	// output without one.
 	Outputs        map[string]any    `json:"outputs,omitempty"`
 	UnknownOutputs map[string]string `json:"unknownOutputs,omitempty"`
 }
 
-// Node is one node, or without an id an object that left the graph.
+// Node is the state of one node. A node without an id is an object that left the
+// graph.
 type Node struct {
 	ID string `json:"id,omitempty"`
 	// Wave counts from 1.
@@ -45,12 +49,14 @@ type Node struct {
 	Reason     string             `json:"reason,omitempty"`
 	Message    string             `json:"message,omitempty"`
 	BlockedBy  string             `json:"blockedBy,omitempty"`
-	// Drifted says that others changed the object, and that the graph leaves it so.
-	Drifted bool     `json:"drifted,omitempty"`
-	Needs   []string `json:"needs,omitempty"`
+	// Drifted is set if others changed the object and the graph only reports drift.
+	Drifted bool `json:"drifted,omitempty"`
+	// Needs lists the ids of the nodes that the node depends on.
+	Needs []string `json:"needs,omitempty"`
 }
 
-// reason is an error of an output without the output's name.
+// reason returns the message of an error of an output, without the name of the
+// output.
 func reason(err error) string {
 	var (
 		waits *resolve.WaitError
@@ -65,7 +71,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// NewReport makes the report of states.
+// NewReport returns the report of states, in their order.
 func NewReport(states []*applier.State) Report {
 	r := Report{Graphs: []Graph{}}
 	for _, s := range states {

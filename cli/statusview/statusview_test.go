@@ -31,7 +31,7 @@ func states() []*applier.State {
 	return []*applier.State{{
 		Owner: inventory.Owner{Namespace: "shop", Name: "web"}, Source: applier.SourceGiven,
 		Nodes: []applier.NodeState{
-			// The order of the graph isn't that of the waves.
+			// The nodes are not sorted by wave.
 			node("deployment", "Deployment", "shop", "web", 1, v1alpha1.NodeProgressing, "0 of 2 available: \x1b[31mno", "config"),
 			node("config", "ConfigMap", "shop", "web", 0, v1alpha1.NodeReady, ""),
 			node("space", "Namespace", "", "other", 0, v1alpha1.NodeReady, ""),
@@ -62,7 +62,7 @@ wave 3
 left the graph
 └──             Secret/old            pending      left the graph; the next apply removes it
 
-shop/db: ready, 1 of 1 ready (by the record of what was applied)
+shop/db: ready, 1 of 1 ready (from the inventory of the last run)
 wave 1
 └── claim  PersistentVolumeClaim/db  ready
 `},
@@ -82,7 +82,7 @@ outputs
 ├── ports: [80]
 └── url: http://web
 
-shop/db: ready, 1 of 1 ready (by the record of what was applied)
+shop/db: ready, 1 of 1 ready (from the inventory of the last run)
 wave 1
 └── claim  v1 PersistentVolumeClaim shop/db  ready
 `},
@@ -105,19 +105,20 @@ func TestWriteTreeColor(t *testing.T) {
 	if err := statusview.WriteTree(&b, statusview.NewReport(states()[1:]), statusview.Tree{Color: true}); err != nil {
 		t.Fatal(err)
 	}
-	want := "\x1b[1mshop/db\x1b[0m: \x1b[32mready\x1b[0m, 1 of 1 ready (by the record of what was applied)\n" +
+	want := "\x1b[1mshop/db\x1b[0m: \x1b[32mready\x1b[0m, 1 of 1 ready (from the inventory of the last run)\n" +
 		"\x1b[2mwave 1\x1b[0m\n└── claim  PersistentVolumeClaim/db  \x1b[32mready\x1b[0m\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// Somebody executes the graph, or did until it was stopped.
+// The title tells a run in progress from one that was interrupted and is only in
+// the inventory.
 func TestUnfinished(t *testing.T) {
 	for source, want := range map[applier.Source]string{
-		applier.SourceCluster:   "(a run is under way, or wasn't finished)",
-		applier.SourceGiven:     "(a run is under way, or wasn't finished)",
-		applier.SourceInventory: "(by the record of a run that wasn't finished)",
+		applier.SourceCluster:   "(a run is in progress, or was interrupted)",
+		applier.SourceGiven:     "(a run is in progress, or was interrupted)",
+		applier.SourceInventory: "(from the inventory of a run that did not finish)",
 	} {
 		s := states()[1]
 		s.Ready, s.Unfinished, s.Source, s.Cause = false, true, source, "no\nway"

@@ -5,50 +5,74 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// The escape sequences of the colours.
-const (
-	bold   = "\x1b[1m"
-	dim    = "\x1b[2m"
-	red    = "\x1b[31m"
-	green  = "\x1b[32m"
-	yellow = "\x1b[33m"
-	reset  = "\x1b[0m"
-)
-
-// Tree says how a tree is shown.
+// Tree configures [WriteTree].
 type Tree struct {
 	Color bool
-	// Wide adds versions, namespaces, what nodes wait for, and outputs.
+	// Wide adds API versions, namespaces, dependencies and outputs.
 	Wide bool
 }
 
-// WriteTree shows a report as a tree of waves and nodes. What a node waits for
-// isn't drawn, as it may be several.
+// WriteTree prints a report as a tree of waves and nodes. The branches show waves
+// only: a node may depend on several others, so dependencies are a column of the
+// wide form.
 func WriteTree(w io.Writer, r Report, t Tree) error {
-	var b strings.Builder
+	p := printer{Painter: style.Painter{Color: t.Color}, wide: t.Wide}
 	for i, g := range r.Graphs {
 		if i > 0 {
-			b.WriteByte('\n')
+			p.b.WriteByte('\n')
 		}
-		t.graph(&b, g)
+		p.graph(g)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, p.b.String())
 	return err
 }
 
-func (t Tree) graph(b *strings.Builder, g Graph) {
-	verdict, style := "ready", green
+// printer collects the text of a tree.
+type printer struct {
+	style.Painter
+	b    strings.Builder
+	wide bool
+}
+
+// graph prints the title of a graph, its waves, and with wide its outputs.
+func (p *printer) graph(g Graph) {
+	p.b.WriteString(p.title(g) + "\n")
+	nodes := slices.Clone(g.Nodes)
+	slices.SortStableFunc(nodes, func(x, y Node) int { return cmp.Compare(x.heading(), y.heading()) })
+	cells := make([][]string, len(nodes))
+	for i, n := range nodes {
+		cells[i] = p.cells(g, n)
+	}
+	widths := columnWidths(cells)
+	for i := 0; i < len(nodes); {
+		title := nodes[i].title()
+		var rows []string
+		for heading := nodes[i].heading(); i < len(nodes) && nodes[i].heading() == heading; i++ {
+			rows = append(rows, p.row(nodes[i], cells[i], widths))
+		}
+		style.WriteBranches(&p.b, p.Paint(style.Dim, title), rows)
+	}
+	if p.wide {
+		p.outputs(g)
+	}
+}
+
+// title returns the first line of a graph: its name, whether it is ready, how
+// current that is, and what the applier reports about it.
+func (p *printer) title(g Graph) string {
+	verdict, color := "ready", style.Green
 	if !g.Ready {
-		verdict, style = "not ready", red
+		verdict, color = "not ready", style.Red
 	}
 	ready := 0
 	for _, n := range g.Nodes {
@@ -56,51 +80,34 @@ func (t Tree) graph(b *strings.Builder, g Graph) {
 			ready++
 		}
 	}
-	fmt.Fprintf(b, "%s: %s, %d of %d ready", t.paint(bold, text(g.Namespace+"/"+g.Name)), t.paint(style, verdict), ready, len(g.Nodes))
+	name := source.Escape(g.Namespace+"/"+g.Name, "")
+	title := fmt.Sprintf("%s: %s, %d of %d ready", p.Paint(style.Bold, name), p.Paint(color, verdict), ready, len(g.Nodes))
 	switch {
 	case g.Unfinished && g.Source != applier.SourceInventory:
-		b.WriteString(" (a run is under way, or wasn't finished)")
+		title += " (a run is in progress, or was interrupted)"
 	case g.Unfinished:
-		b.WriteString(" (by the record of a run that wasn't finished)")
+		title += " (from the inventory of a run that did not finish)"
 	case g.Source == applier.SourceInventory:
-		b.WriteString(" (by the record of what was applied)")
+		title += " (from the inventory of the last run)"
 	}
 	if g.Cause != "" {
-		b.WriteString("; " + text(g.Cause))
+		title += "; " + source.Escape(g.Cause, "")
 	}
-	b.WriteByte('\n')
-	nodes := slices.Clone(g.Nodes)
-	slices.SortStableFunc(nodes, func(x, y Node) int { return cmp.Compare(x.heading(), y.heading()) })
-	rows := make([][]string, len(nodes))
-	for i, n := range nodes {
-		rows[i] = t.cells(g, n)
-	}
-	widths := columns(rows)
-	for i, n := range nodes {
-		if i == 0 || nodes[i-1].heading() != n.heading() {
-			b.WriteString(t.paint(dim, n.title()) + "\n")
-		}
-		branch := "├── "
-		if i == len(nodes)-1 || nodes[i+1].heading() != n.heading() {
-			branch = "└── "
-		}
-		t.row(b, branch, n, rows[i], widths)
-	}
-	if t.Wide {
-		t.outputs(b, g)
-	}
+	return title
 }
 
-// left is the heading of what left the graph, after all waves.
-const left = 1 << 30
+// leftGraph is the heading of objects that left the graph. It sorts after all waves.
+const leftGraph = 1 << 30
 
+// heading returns the wave of a node, or leftGraph.
 func (n Node) heading() int {
 	if n.ID == "" {
-		return left
+		return leftGraph
 	}
 	return n.Wave
 }
 
+// title returns the text of the heading.
 func (n Node) title() string {
 	if n.ID == "" {
 		return "left the graph"
@@ -108,10 +115,14 @@ func (n Node) title() string {
 	return fmt.Sprintf("wave %d", n.Wave)
 }
 
-// cells are the columns of a node but the last, its message.
-func (t Tree) cells(g Graph, n Node) []string {
+// phaseColumn is the index of the phase among the cells of a node.
+const phaseColumn = 2
+
+// cells returns the columns of a node: id, object, phase, and with wide the nodes
+// that it depends on. The message follows them without a column of its own.
+func (p *printer) cells(g Graph, n Node) []string {
 	object := n.Kind + "/" + n.Name
-	if t.Wide {
+	if p.wide {
 		object = n.APIVersion + " " + n.Kind + " "
 		if n.Namespace != "" {
 			object += n.Namespace + "/"
@@ -120,100 +131,89 @@ func (t Tree) cells(g Graph, n Node) []string {
 	} else if n.Namespace != "" && n.Namespace != g.Namespace {
 		object += " in " + n.Namespace
 	}
-	cells := []string{text(n.ID), text(object), strings.ToLower(string(n.Phase))}
-	if t.Wide {
+	cells := []string{source.Escape(n.ID, ""), source.Escape(object, ""), strings.ToLower(string(n.Phase))}
+	if p.wide {
 		needs := ""
 		if len(n.Needs) > 0 {
-			needs = "← " + text(strings.Join(n.Needs, ", "))
+			needs = "← " + source.Escape(strings.Join(n.Needs, ", "), "")
 		}
 		cells = append(cells, needs)
 	}
 	return cells
 }
 
-func (t Tree) row(b *strings.Builder, branch string, n Node, cells []string, widths []int) {
-	line := branch
+// row returns the line of a node. Columns that are empty in every row are left out.
+func (p *printer) row(n Node, cells []string, widths []int) string {
+	var line style.Line
 	for i, cell := range cells {
 		if widths[i] == 0 {
 			continue
 		}
-		padded := cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if i == 2 {
-			padded = t.paint(style(n.Phase), padded)
+		color := style.Plain
+		if i == phaseColumn {
+			color = phaseStyle(n.Phase)
 		}
-		line += padded + "  "
+		line = append(line, style.Span{Style: color, Text: style.Pad(cell, widths[i])}, style.Span{Text: "  "})
 	}
-	line += text(n.Message)
+	line = append(line, style.Span{Text: source.Escape(n.Message, "")})
 	if n.Drifted {
-		line += "was changed by others since it was applied, and is left so"
+		line = append(line, style.Span{Text: "was changed by others since it was applied; drift is only reported"})
 	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
+	return line.Render(p.Painter)
 }
 
-func columns(rows [][]string) []int {
+// columnWidths returns the width of each column, 0 if it is empty in every row.
+func columnWidths(rows [][]string) []int {
 	widths := make([]int, 4)
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], style.Width(cell))
 		}
 	}
 	return widths
 }
 
-func style(phase v1alpha1.NodePhase) string {
+// phaseStyle returns the color of a phase.
+func phaseStyle(phase v1alpha1.NodePhase) style.Style {
 	switch phase {
 	case v1alpha1.NodeReady:
-		return green
+		return style.Green
 	case v1alpha1.NodeFailed:
-		return red
+		return style.Red
 	case v1alpha1.NodeBlocked:
-		return dim
+		return style.Dim
 	}
-	return yellow
+	return style.Yellow
 }
 
-func (t Tree) outputs(b *strings.Builder, g Graph) {
-	names := make([]string, 0, len(g.Outputs)+len(g.UnknownOutputs))
+// outputs prints the outputs of a graph, sorted by name. An output without a value
+// shows the reason in parentheses.
+func (p *printer) outputs(g Graph) {
 	values := map[string]string{}
 	for name, value := range g.Outputs {
-		names = append(names, name)
-		values[name] = text(outputText(value))
+		values[name] = source.Escape(outputText(value), "")
 	}
-	for name, why := range g.UnknownOutputs {
-		names = append(names, name)
-		values[name] = "(" + text(why) + ")"
+	for name, reason := range g.UnknownOutputs {
+		values[name] = "(" + source.Escape(reason, "") + ")"
 	}
-	if len(names) == 0 {
+	if len(values) == 0 {
 		return
 	}
-	slices.Sort(names)
-	b.WriteString(t.paint(dim, "outputs") + "\n")
-	for i, name := range names {
-		branch := "├── "
-		if i == len(names)-1 {
-			branch = "└── "
-		}
-		b.WriteString(branch + text(name) + ": " + values[name] + "\n")
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		rows = append(rows, source.Escape(name, "")+": "+values[name])
 	}
+	style.WriteBranches(&p.b, p.Paint(style.Dim, "outputs"), rows)
 }
 
-// outputText is a text as it is, and any other value as JSON.
+// outputText returns a string as it is, and any other value as JSON.
 func outputText(value any) string {
 	if s, ok := value.(string); ok {
 		return s
 	}
 	data, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Sprint(value) // what CEL yields can be written
+		return fmt.Sprint(value) // not reached: the values that CEL returns can be marshaled
 	}
 	return string(data)
 }
-
-func (t Tree) paint(style, s string) string {
-	if !t.Color || style == "" {
-		return s
-	}
-	return style + s + reset
-}
-
-func text(s string) string { return source.Escape(s, "") }

@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/style"
 )
 
 // seenStates are how a graph was seen, one after the other, so many seconds after
@@ -94,7 +95,7 @@ func TestStatesTree(t *testing.T) {
 	frame := func(height int) {
 		b.WriteString("-- " + now.Sub(start).String() + " --\n")
 		for _, line := range l.tree.frame(now, 100, height) {
-			b.WriteString(line.render(painter{}) + "\n")
+			b.WriteString(line.Render(style.Painter{}) + "\n")
 		}
 	}
 	frame(0)

@@ -11,7 +11,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// subject names a node and its object, or an object that left its graph.
+// subject names a node and its object, or only the object if it left its graph.
 func subject(s engine.Status) string {
 	if s.ID == "" {
 		return s.Key.String()
@@ -19,9 +19,12 @@ func subject(s engine.Status) string {
 	return s.ID + " (" + s.Key.String() + ")"
 }
 
+// driftText follows the state of an object that drifted, if the graph only
+// reports drift.
 const driftText = "but changed by others since it was applied"
 
-// state gives the word for a state and what there is to say about it.
+// state returns the word for the phase of an object and the details, which may be
+// empty.
 func state(s engine.Status) (word, detail string) {
 	word, detail = strings.ToLower(string(cmp.Or(s.Phase, v1alpha1.NodePending))), source.Escape(s.Message, "")
 	switch s.Phase {
@@ -35,6 +38,7 @@ func state(s engine.Status) (word, detail string) {
 			detail = strings.TrimPrefix(detail+", "+driftText, ", ")
 		}
 	case v1alpha1.NodeDeleting:
+		// The word is "deleting" already.
 		detail = strings.TrimPrefix(strings.TrimPrefix(detail, "is being deleted"), ", ")
 	case v1alpha1.NodeGone:
 		word = string(cmp.Or(s.Op, engine.Deleted))
@@ -42,7 +46,7 @@ func state(s engine.Status) (word, detail string) {
 	return word, detail
 }
 
-// stateText is a state in one phrase.
+// stateText returns the word and the details of [state] as one phrase.
 func stateText(s engine.Status) string {
 	word, detail := state(s)
 	if detail == "" {
@@ -51,8 +55,9 @@ func stateText(s engine.Status) string {
 	return word + ": " + detail
 }
 
-// opText is what was done to an object, with the fields that were taken from
-// others; "" where nothing was.
+// opText returns what a run did to an object, with the fields that it took from
+// other field managers. It returns "" for operations that change nothing, and for
+// deletions, which the phase reports.
 func opText(s engine.Status) string {
 	switch s.Op {
 	case "", engine.Unchanged, engine.Observed, engine.Deleted, engine.Released:
@@ -65,10 +70,14 @@ func opText(s engine.Status) string {
 	return text
 }
 
-// elapsed writes a duration as people read it: 0.4s, 12s, 3m5s.
+// elapsed formats a duration for people: 0.4s, 12s, 3m5s.
 func elapsed(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
 	return d.Round(time.Second).String()
 }
+
+// oneLine returns s on one line and safe to print. Newlines become spaces, as
+// errors of several requests are joined by them.
+func oneLine(s string) string { return source.Escape(strings.ReplaceAll(s, "\n", " "), "") }

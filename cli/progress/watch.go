@@ -10,30 +10,33 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// seen is how a graph was seen last.
-type seen struct {
+// observed is the last state of a watched graph.
+type observed struct {
 	ready, failed bool
 	text          string
 }
 
-func (s *seen) style() string {
+// style returns the style of the text.
+func (s *observed) style() style.Style {
 	switch {
 	case s.ready:
-		return green
+		return style.Green
 	case s.failed:
-		return red
+		return style.Red
 	}
-	return yellow
+	return style.Yellow
 }
 
-// goneText is all that there is to say of a graph that was deleted.
+// goneText is the state of a graph or an object that was deleted.
 const goneText = "gone"
 
-// verdict says how a graph is.
-func verdict(s *applier.State) string {
+// stateSummary returns the state of a graph in one phrase:
+// "not ready, 1 of 3 ready; CAUSE".
+func stateSummary(s *applier.State) string {
 	ready := 0
 	for _, n := range s.Nodes {
 		if n.Phase == v1alpha1.NodeReady {
@@ -54,66 +57,70 @@ func verdict(s *applier.State) string {
 	return text
 }
 
-// shownStatus is a node's state without what a run did to it: nobody saw that.
-func shownStatus(n applier.NodeState) engine.Status {
+// watchedStatus returns the status of a node without operations: a watch observes
+// states, not what a run did.
+func watchedStatus(n applier.NodeState) engine.Status {
 	s := n.Status
 	s.Op, s.Taken = "", nil
 	return s
 }
 
-// States prints how graphs are, and then a line for each change. Whether a graph
-// is ready is said after what made it so.
+// States prints the states of watched graphs: all nodes at first, and then a line
+// for each change. The line of the graph itself follows the changes of its nodes
+// that led to it.
 type States struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards everything below
 	w     io.Writer
-	named bool
+	named bool // lines of nodes begin with the name of their graph
 	shown map[inventory.Owner]*shownGraph
-	err   error
+	err   error // the first error of w
 }
 
-// shownGraph is what was printed of a graph last.
+// shownGraph is what was printed last about a graph.
 type shownGraph struct {
 	ready bool
 	cause string
-	nodes map[string]shownNode
+	nodes map[string]shownNode // by rowKey
 }
 
+// shownNode is what was printed last about a node.
 type shownNode struct {
 	object        inventory.Key
 	subject, text string
 }
 
-// NewStates prints to w. Lines name their graph if there are several.
+// NewStates returns a printer to w. If several graphs are watched, each line begins
+// with the name of its graph.
 func NewStates(w io.Writer, several bool) *States {
 	return &States{w: w, named: several, shown: map[inventory.Owner]*shownGraph{}}
 }
 
-// Show prints what is new.
+// Show prints how a state differs from the previous one of the same graph.
 func (l *States) Show(s *applier.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.shown[s.Owner]
 	is := &shownGraph{ready: s.Ready, cause: s.Cause, nodes: map[string]shownNode{}}
 	if was == nil {
-		was = &shownGraph{ready: !s.Ready}
+		was = &shownGraph{ready: !s.Ready} // so that the graph gets its first line
 	}
-	here := map[inventory.Key]bool{}
+	present := map[inventory.Key]bool{}
 	for _, n := range s.Nodes {
-		status := shownStatus(n)
+		status := watchedStatus(n)
 		shown := shownNode{status.Key, subject(status), watchedText(status)}
 		key := rowKey(status)
-		is.nodes[key], here[status.Key] = shown, true
+		is.nodes[key], present[status.Key] = shown, true
 		if was.nodes[key] != shown {
 			l.line(s.Owner, shown.subject, shown.text)
 		}
 	}
 	for _, key := range sortedKeys(was.nodes) {
-		if old := was.nodes[key]; !here[old.object] {
+		if old := was.nodes[key]; !present[old.object] {
 			l.line(s.Owner, old.subject, goneText)
 		}
 	}
 	if was.ready != is.ready || was.cause != is.cause {
-		l.print("%s: %s\n", s.Owner, verdict(s))
+		l.print("%s: %s\n", s.Owner, stateSummary(s))
 	}
 	l.shown[s.Owner] = is
 }
@@ -131,14 +138,14 @@ func (l *States) print(format string, args ...any) {
 	}
 }
 
-// Err is the first error of writing.
+// Err returns the first write error.
 func (l *States) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// watchedText is a state in one phrase.
+// watchedText returns the state of an object in one phrase.
 func watchedText(s engine.Status) string {
 	text := stateText(s)
 	if s.Phase == v1alpha1.NodeReady {
@@ -157,7 +164,9 @@ func (l *States) Gone(graph inventory.Owner) {
 // Close prints nothing.
 func (l *States) Close() {}
 
-// Show draws a graph as it is.
+// Show draws the state of a watched graph. Times are counted from when this watch
+// first saw an object in its phase; objects in the first state have none, because
+// it is unknown how long they have been in it.
 func (l *Live) Show(s *applier.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,17 +174,17 @@ func (l *Live) Show(s *applier.State) {
 	if b == nil {
 		return
 	}
-	now, first, was := l.term.Now(), b.seen == nil, b.index
-	b.seen = &seen{ready: s.Ready, text: verdict(s), failed: slices.ContainsFunc(s.Nodes, func(n applier.NodeState) bool {
+	now, first, was := l.term.Now(), b.observed == nil, b.index
+	b.observed = &observed{ready: s.Ready, text: stateSummary(s), failed: slices.ContainsFunc(s.Nodes, func(n applier.NodeState) bool {
 		return n.Phase == v1alpha1.NodeFailed
 	})}
 	b.rows, b.index = nil, map[string]*row{}
 	for _, n := range s.Nodes {
-		status := shownStatus(n)
+		status := watchedStatus(n)
 		key := rowKey(status)
 		r := was[key]
 		switch {
-		case first: // for how long it has been so isn't known
+		case first:
 			r = &row{status: status}
 		case r == nil:
 			r = &row{}
@@ -190,7 +199,7 @@ func (l *Live) Show(s *applier.State) {
 	}
 }
 
-// Err is none: a terminal that can't be written to is gone, and with it the reader.
+// Err returns nil: a terminal that cannot be written to has no reader.
 func (l *Live) Err() error { return nil }
 
 // Gone draws a graph that was deleted.
@@ -198,6 +207,6 @@ func (l *Live) Gone(graph inventory.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.tree.branch(graph); b != nil {
-		b.seen, b.rows, b.index = &seen{text: goneText}, nil, map[string]*row{}
+		b.observed, b.rows, b.index = &observed{text: goneText}, nil, map[string]*row{}
 	}
 }

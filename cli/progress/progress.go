@@ -1,0 +1,93 @@
+// Package progress shows the progress of graphs while they are applied, deleted or
+// watched.
+//
+// A run reports to a [Sink]: [Lines] prints a line for each change, [Live] keeps a
+// tree on a terminal up to date, and [JSON] writes a stream of events. When a
+// graph has finished, [Summary] prints its outcome and names each object that is
+// not in its desired state.
+//
+// A watched graph is run by another program, usually the applier in the cluster.
+// Its states are shown one after the other, by [Live] or, as a line for each
+// change, by [States].
+//
+// The package prints what it receives. It decides nothing, and reads neither the
+// environment nor the size of the terminal.
+//
+// status_text.go words the status of an object for all of them, tree.go is the
+// tree that Live draws, and watch.go has everything about watched graphs.
+package progress
+
+import (
+	"time"
+
+	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Graph is a graph as it is shown before the state of its objects is known.
+type Graph struct {
+	inventory.Owner
+	// Source names the instance that the graph was rendered from, as in
+	// "WebService shop/web". It may be empty.
+	Source string
+	Nodes  []Node
+}
+
+// Node is one node of a graph. Waves count from 0.
+type Node struct {
+	ID   string
+	Key  inventory.Key
+	Wave int
+}
+
+// Verb is what a run does to a graph.
+type Verb string
+
+// The verbs.
+const (
+	Apply  Verb = "apply"
+	Delete Verb = "delete"
+)
+
+// Outcome is the end of a run of one graph.
+type Outcome struct {
+	Graph inventory.Owner
+	Verb  Verb
+	// Result is nil if the run could not start.
+	Result *applier.Result
+	// Err is the error that stopped the run early, or nil.
+	Err     error
+	Elapsed time.Duration
+}
+
+// Sink receives the progress of runs. Its methods may be called by several
+// goroutines at once.
+type Sink interface {
+	// Change reports a change of one node, or of an object that left its graph.
+	Change(graph inventory.Owner, e applier.Event)
+	// Warn reports a warning that belongs to no object.
+	Warn(text string)
+	// Finish reports the outcome of a graph, after its last change.
+	Finish(o Outcome)
+	// Close is called once, after everything else.
+	Close()
+}
+
+// Ready reports whether the run reached its goal: all nodes are ready, or all
+// objects are deleted. A run that does not wait has reached its goal when every
+// request was accepted.
+func (o Outcome) Ready() bool {
+	return o.Err == nil && o.Result != nil && (o.Result.Phase == engine.Completed || o.accepted())
+}
+
+// accepted reports whether a run without waiting wrote every object, or requested
+// the deletion of every object.
+func (o Outcome) accepted() bool {
+	switch o.Result.Phase {
+	case engine.Executing, engine.Pruning:
+		return o.count().failed == 0
+	case engine.Completed, engine.Stuck:
+	}
+	return false
+}
