@@ -13,7 +13,7 @@ import (
 
 // attributes reads the @k8s attributes of the field v, which declared has the
 // positions of. Nobody would notice a misspelt one, so it is an error.
-func (r *reader) attributes(v cue.Value, declared token.Pos, path string) *shape.Attributes {
+func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.Attributes {
 	var out *shape.Attributes
 	for _, a := range v.Attributes(cue.FieldAttr) {
 		if a.Name() != syntax.AttributeName {
@@ -25,14 +25,14 @@ func (r *reader) attributes(v cue.Value, declared token.Pos, path string) *shape
 		for i := range a.NumArgs() {
 			key, value := a.Arg(i)
 			if err := setArgument(out, key, value); err != "" {
-				r.fail(errors.Newf(declared, "%s: @%s(%s): %s", path, syntax.AttributeName, a.Contents(), err))
+				r.fail(errors.Newf(declared, "%s: @%s(%s): %s", in.path, syntax.AttributeName, a.Contents(), err))
 			}
 		}
 		switch {
 		case (out.ListType == "map") != (len(out.ListMapKeys) > 0):
-			r.fail(errors.Newf(declared, "%s: @%s(%s): listType=map and listMapKey go together", path, syntax.AttributeName, a.Contents()))
+			r.fail(errors.Newf(declared, "%s: @%s(%s): listType=map and listMapKey go together", in.path, syntax.AttributeName, a.Contents()))
 		case out.Priority != 0 && out.Column == "":
-			r.fail(errors.Newf(declared, "%s: @%s(%s): priority without printerColumn", path, syntax.AttributeName, a.Contents()))
+			r.fail(errors.Newf(declared, "%s: @%s(%s): priority without printerColumn", in.path, syntax.AttributeName, a.Contents()))
 		}
 	}
 	return out

@@ -16,15 +16,15 @@ func sourceText(v cue.Value) string {
 }
 
 // bound is a unary comparison with arg.
-func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape.Shape {
+func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.Shape {
 	if syntax.DependsOnInput(syntax.Expression(arg.Source())) {
-		r.note(v.Pos(), path, "the bound by another field")
-		return r.comparableTo(arg, op)
+		in.note(v.Pos(), "the bound by another field")
+		return r.comparableTo(in, arg, op)
 	}
 	kinds := shape.OfKinds(kindsOfValue(v))
 	l, ok := literalOf(arg)
 	if !ok {
-		r.note(v.Pos(), path, "%s", sourceText(v))
+		in.note(v.Pos(), "%s", sourceText(v))
 		return kinds
 	}
 	t := shape.Term{}
@@ -45,7 +45,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape
 		switch {
 		case op == cue.RegexMatchOp || op == cue.NotRegexMatchOp:
 			if _, err := regexp.Compile(*l.String); err != nil {
-				r.note(v.Pos(), path, "%s", sourceText(v))
+				in.note(v.Pos(), "%s", sourceText(v))
 			} else if op == cue.RegexMatchOp {
 				t.Strings.Patterns = []string{*l.String}
 			} else {
@@ -56,7 +56,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape
 		case op == cue.NotEqualOp:
 			t.Strings.Not = []shape.Literal{l}
 		default:
-			r.note(v.Pos(), path, "%s", sourceText(v))
+			in.note(v.Pos(), "%s", sourceText(v))
 		}
 	case string(l.Json) == "null":
 		return kinds // null is not among them
@@ -64,7 +64,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape
 		other := shape.Literal{Json: []byte(map[bool]string{true: "false", false: "true"}[string(l.Json) == "true"])}
 		t = shape.Term{Kind: shape.BoolKind, Value: &other}
 	default:
-		r.note(v.Pos(), path, "%s", sourceText(v))
+		in.note(v.Pos(), "%s", sourceText(v))
 		return kinds
 	}
 	if op == cue.NotEqualOp {
@@ -82,8 +82,8 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, path string) shape
 
 // comparableTo is what op can compare with the values of arg, a reference to
 // another field.
-func (r *reader) comparableTo(arg cue.Value, op cue.Op) shape.Shape {
-	if r.blurred {
+func (r *reader) comparableTo(in context, arg cue.Value, op cue.Op) shape.Shape {
+	if in.lenient {
 		return shape.Any()
 	}
 	switch op {
@@ -92,7 +92,7 @@ func (r *reader) comparableTo(arg cue.Value, op cue.Op) shape.Shape {
 	case cue.RegexMatchOp, cue.NotRegexMatchOp:
 		return shape.OfKinds(shape.StringKind | shape.BytesKind)
 	}
-	switch kinds := r.operandKind(arg); {
+	switch kinds := r.operandKind(in, arg); {
 	case kinds&^shape.NumberKind == 0:
 		return shape.OfKinds(shape.NumberKind)
 	case kinds == shape.StringKind:
@@ -102,12 +102,12 @@ func (r *reader) comparableTo(arg cue.Value, op cue.Op) shape.Shape {
 }
 
 // call is a validator, or the result of a function.
-func (r *reader) call(v cue.Value, args []cue.Value, path string) shape.Shape {
+func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
 	name := callee(args)
 	for _, a := range args[1:] {
 		if syntax.DependsOnInput(syntax.Expression(a.Source())) {
-			r.note(v.Pos(), path, "%s of other fields", name)
-			if r.blurred {
+			in.note(v.Pos(), "%s of other fields", name)
+			if in.lenient {
 				return shape.Any()
 			}
 			if name == "len" {
@@ -135,7 +135,7 @@ func (r *reader) call(v cue.Value, args []cue.Value, path string) shape.Shape {
 			}
 		}
 	}
-	if s, ok := r.match(v, name, args, path); ok {
+	if s, ok := r.match(v, name, args, in); ok {
 		return s
 	}
 	switch kindsOfValue(v) {
@@ -143,7 +143,7 @@ func (r *reader) call(v cue.Value, args []cue.Value, path string) shape.Shape {
 		return nil // error("…") as a member of a disjunction
 	case shape.StructKind:
 		if name == "close" {
-			return r.structure(v, path, nil)
+			return r.structure(v, in, nil)
 		}
 	}
 	if len(args) == 2 {
@@ -153,7 +153,7 @@ func (r *reader) call(v cue.Value, args []cue.Value, path string) shape.Shape {
 			}
 		}
 	}
-	r.note(v.Pos(), path, "%s", sourceText(v))
+	in.note(v.Pos(), "%s", sourceText(v))
 	return shape.OfKinds(kindsOfValue(v))
 }
 

@@ -9,29 +9,29 @@ import (
 )
 
 // list is what the list v admits; lit is its source, if it is a literal.
-func (r *reader) list(v cue.Value, lit *ast.ListLit, path string) shape.Shape {
+func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 	if lit != nil {
 		for _, e := range lit.Elts {
 			if c, ok := e.(*ast.Comprehension); ok && syntax.DependsOnInput(c) {
-				r.note(c.Pos(), path, "what a comprehension over other fields puts into the list")
+				in.note(c.Pos(), "what a comprehension over other fields puts into the list")
 				return shape.OfKinds(shape.ListKind)
 			}
 		}
 	}
-	leave, ok := r.enter(path, syntax.Key(lit))
+	in, ok := r.enter(in, syntax.Key(lit))
 	if !ok {
 		return shape.Any()
 	}
-	defer leave()
 
+	item := in.below("[]")
 	l := &shape.List{Closed: true}
 	items, err := v.List()
 	if err != nil {
-		r.note(v.Pos(), path, "%s", sourceText(v))
+		in.note(v.Pos(), "%s", sourceText(v))
 		return shape.OfKinds(shape.ListKind)
 	}
 	for items.Next() {
-		r.in(translate.Segment{Barrier: true}, func() { l.Prefix = append(l.Prefix, r.shape(items.Value(), path+"[]", nil)) })
+		l.Prefix = append(l.Prefix, r.shape(items.Value(), item.across(translate.Segment{Barrier: true}), nil))
 	}
 	if rest := v.LookupPath(cue.MakePath(cue.AnyIndex)); rest.Exists() || syntax.IsOpen(lit) {
 		l.Closed = false
@@ -39,7 +39,7 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, path string) shape.Shape {
 		if len(l.Prefix) > 0 {
 			each = translate.Segment{Barrier: true}
 		}
-		r.in(each, func() { l.Rest = r.shape(rest, path+"[]", nil) })
+		l.Rest = r.shape(rest, item.across(each), nil)
 		if len(l.Rest) == 0 {
 			l.Closed = true // [...T] where T admits nothing has no items
 		}

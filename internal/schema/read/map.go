@@ -14,13 +14,13 @@ type pattern struct {
 }
 
 // rest sets what o's other fields may be.
-func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, path string) {
+func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, in context) {
 	var all, some []pattern
 	for _, p := range patterns {
-		if a := r.attributes(p.value, p.value.Pos(), path+".*"); a != nil {
+		if a := r.attributes(p.value, p.value.Pos(), in.below(".*")); a != nil {
 			// labels: [string]: string @k8s(…) is about the values, which CUE's
 			// syntax hides.
-			r.fail(errors.Newf(p.value.Pos(), "%s.*: @%s belongs to a field: put the map in braces and the attribute behind them", path, syntax.AttributeName))
+			r.fail(errors.Newf(p.value.Pos(), "%s.*: @%s belongs to a field: put the map in braces and the attribute behind them", in.path, syntax.AttributeName))
 		}
 		if isAnyString(p.key) {
 			all = append(all, p)
@@ -28,13 +28,13 @@ func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, path str
 			some = append(some, p)
 		}
 	}
-	path += ".*"
+	in = in.below(".*")
 	open := v.Allows(cue.AnyString)
-	if r.closed && !v.LookupPath(cue.MakePath(cue.AnyString)).Exists() {
+	if in.closed && !v.LookupPath(cue.MakePath(cue.AnyString)).Exists() {
 		// v is a part of something closed and doesn't know it.
 		open = false
 	}
-	open = open || r.loose
+	open = open || in.open
 	if len(all) > 0 {
 		values := shape.Any()
 		for _, p := range all {
@@ -42,40 +42,39 @@ func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, path str
 			if len(o.Fields) > 0 || len(some) > 0 || o.Open {
 				each = translate.Segment{Barrier: true}
 			}
-			r.in(each, func() { values = shape.Intersect(values, r.shape(p.value, path, nil)) })
+			values = shape.Intersect(values, r.shape(p.value, in.across(each), nil))
 		}
 		o.Values = values
 		for _, p := range some {
-			r.keyed(o, p, values, path)
+			r.keyed(o, p, values, in)
 		}
 		return
 	}
 	if open {
 		o.Open = true
 		for _, p := range some {
-			r.note(p.value.Pos(), path, "the constraint on fields that match %s", sourceText(p.key))
+			in.note(p.value.Pos(), "the constraint on fields that match %s", sourceText(p.key))
 		}
 		return
 	}
 	for _, p := range some {
-		r.keyed(o, p, shape.Any(), path)
+		r.keyed(o, p, shape.Any(), in)
 		o.Values = shape.Merge(o.Values, o.Patterns[len(o.Patterns)-1].Values)
 		o.KeysClosed = true
 	}
 }
 
 // item is what the values of a map admit.
-func (r *reader) item(v cue.Value, path string) shape.Shape {
-	var s shape.Shape
-	r.in(translate.Segment{Barrier: true}, func() { s = r.shape(v, path, nil) })
-	return s
+func (r *reader) item(v cue.Value, in context) shape.Shape {
+	return r.shape(v, in.across(translate.Segment{Barrier: true}), nil)
 }
 
 // keyed adds a pattern to o, whose values are narrowed by it.
-func (r *reader) keyed(o *shape.Object, p pattern, values shape.Shape, path string) {
-	k := shape.KeyPattern{Text: sourceText(p.key), Pos: positionOf(p.value.Pos()), Values: shape.Intersect(values, r.item(p.value, path))}
-	notes := r.capture(func() { k.Key = shape.Intersect(shape.OfKinds(shape.StringKind), r.item(p.key, path)) })
-	if len(notes) > 0 {
+func (r *reader) keyed(o *shape.Object, p pattern, values shape.Shape, in context) {
+	k := shape.KeyPattern{Text: sourceText(p.key), Pos: positionOf(p.value.Pos()), Values: shape.Intersect(values, r.item(p.value, in))}
+	quiet, notes := in.capture()
+	k.Key = shape.Intersect(shape.OfKinds(shape.StringKind), r.item(p.key, quiet))
+	if len(*notes) > 0 {
 		// A key that can't be told may be any.
 		k.Key = nil
 	}

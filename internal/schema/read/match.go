@@ -6,19 +6,18 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
 // match reads matchN and matchIf. It reports false for what it can't read.
-func (r *reader) match(v cue.Value, name string, args []cue.Value, path string) (shape.Shape, bool) {
+func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (shape.Shape, bool) {
 	c := shape.Check{Text: sourceText(v)}
 	var members []cue.Value
 	switch {
 	case name == "matchN" && len(args) == 3:
-		count := r.shape(args[1], path, nil)
+		count := r.shape(args[1], in, nil)
 		if len(count) != 1 || count[0].Kind&shape.NumberKind == 0 {
 			return nil, false
 		}
@@ -41,19 +40,15 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, path string) 
 	}
 	// What a member leaves incomplete is no mismatch, and it is open unless it
 	// is a definition.
-	before := *r
-	r.matching, r.closed, r.loose = true, false, false
-	r.segments = append(slices.Clone(r.segments), translate.Segment{Barrier: true})
-	var notes []problem.Problem
-	r.captured = &notes
+	each, notes := in.across(translate.Segment{Barrier: true}).capture()
+	each.matching, each.closed, each.open = true, false, false
 	known := true
 	for _, m := range members {
-		s, ok := r.candidate(m, path)
+		s, ok := r.candidate(m, each)
 		known = known && ok
 		c.Shapes = append(c.Shapes, s)
 	}
-	r.matching, r.closed, r.loose, r.segments, r.captured = before.matching, before.closed, before.loose, before.segments, before.captured
-	if !known || len(notes) > 0 || len(c.Shapes) == 0 {
+	if !known || len(*notes) > 0 || len(c.Shapes) == 0 {
 		return nil, false
 	}
 	s := shape.Shape{{Kind: shape.TopKind, Checks: []shape.Check{c}}}
@@ -69,10 +64,10 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, path string) 
 // candidate is a shape that values are matched against. A literal is open, and so
 // are those in it; what it refers to is as closed as it says. It reports false
 // where the two can't be told apart.
-func (r *reader) candidate(v cue.Value, path string) (shape.Shape, bool) {
+func (r *reader) candidate(v cue.Value, in context) (shape.Shape, bool) {
 	lit, ok := syntax.Expression(v.Source()).(*ast.StructLit)
 	if !ok {
-		return r.shape(v, path, nil), true
+		return r.shape(v, in, nil), true
 	}
 	refers := false
 	ast.Walk(lit, func(n ast.Node) bool {
@@ -80,9 +75,8 @@ func (r *reader) candidate(v cue.Value, path string) (shape.Shape, bool) {
 		refers = refers || ok && id.Node != nil
 		return true
 	}, nil)
-	r.loose = !refers
-	s := r.shape(v, path, nil)
-	r.loose = false
+	in.open = !refers
+	s := r.shape(v, in, nil)
 	for _, t := range s {
 		if t.Kind != shape.StructKind || !refers {
 			continue

@@ -16,22 +16,22 @@ import (
 
 // object is what the struct v admits. A member of a disjunction is kept even if
 // one of its fields admits nothing.
-func (r *reader) object(v cue.Value, path string, s *sources, member bool) *shape.Object {
+func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape.Object {
 	o, c := &shape.Object{}, s.guarded
 	it, err := v.Fields(cue.Optional(true), cue.Patterns(true))
 	if err != nil {
-		r.note(v.Pos(), path, "%s", sourceText(v))
+		in.note(v.Pos(), "%s", sourceText(v))
 		return &shape.Object{Open: true, Unlisted: true}
 	}
-	r.push(s.literals, c)
-	defer func() { r.pop(o, c) }()
+	in, frame := in.push(s.literals, c)
+	defer func() { in.put(frame.Finish(o, c, static{r, in})...) }()
 	for _, n := range s.notes {
 		if n.comprehension != nil {
-			r.share(n.comprehension)
+			r.share(in, n.comprehension)
 		}
-		notes := r.capture(func() { r.note(n.pos, path, "%s", n.what) })
-		if n.comprehension == nil || !r.wait(translate.Pending{Comprehension: n.comprehension, Notes: notes}, n.comprehension) {
-			r.put(notes...)
+		notes := in.noteOf(n.pos, "%s", n.what)
+		if n.comprehension == nil || !in.wait(translate.Pending{Comprehension: n.comprehension, Notes: notes}, n.comprehension) {
+			in.put(notes...)
 		}
 	}
 	var patterns []pattern
@@ -43,25 +43,24 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *shap
 		if !it.Selector().IsString() {
 			continue
 		}
-		before := r.at
-		if r.at = s.position(it.Selector().Unquoted()); !r.at.IsValid() {
-			r.at = it.Value().Pos()
+		here := in
+		if here.pos = s.position(it.Selector().Unquoted()); !here.pos.IsValid() {
+			here.pos = it.Value().Pos()
 		}
-		if len(s.declarations(it.Selector().Unquoted())) > 0 || !r.onlyGuarded(it, c) {
-			o.Fields = append(o.Fields, r.field(it, path, s, member))
+		if len(s.declarations(it.Selector().Unquoted())) > 0 || !r.onlyGuarded(in, it, c) {
+			o.Fields = append(o.Fields, r.field(it, here, s, member))
 		}
-		r.at = before
 	}
 	slices.SortFunc(o.Fields, func(f, g shape.Field) int { return strings.Compare(f.Name, g.Name) })
 	o.Open = c != nil && (c.Open || c.Deep)
 	o.Unlisted = o.Open
-	r.rest(o, v, patterns, path)
+	r.rest(o, v, patterns, in)
 	if !o.Open && o.Values == nil {
 		// What can't be there needs no mention among what is closed.
 		o.Fields = slices.DeleteFunc(o.Fields, func(f shape.Field) bool { return len(f.Shape) == 0 })
 	}
 	if c != nil && c.Attributed.IsValid() {
-		r.fail(errors.Newf(c.Attributed, "%s: @%s: an attribute can't depend on a condition", path, syntax.AttributeName))
+		r.fail(errors.Newf(c.Attributed, "%s: @%s: an attribute can't depend on a condition", in.path, syntax.AttributeName))
 	}
 	for _, name := range c.Names() {
 		if len(s.declarations(name)) > 0 && !o.Open {
@@ -72,7 +71,7 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *shap
 		}
 		i, _ := slices.BinarySearchFunc(o.Fields, name, shape.ByName)
 		o.Fields = slices.Insert(o.Fields, i, shape.Field{
-			Name: name, Shape: r.guardedShape(c.Fields[name], o.Open || o.Values != nil), Optional: true, Guarded: true, Pos: positionOf(c.Fields[name][0].Pos()),
+			Name: name, Shape: r.guardedShape(in, c.Fields[name], o.Open || o.Values != nil), Optional: true, Guarded: true, Pos: positionOf(c.Fields[name][0].Pos()),
 			GuardFills: len(c.Fields[name]) > 1 && !syntax.AllBound(c.Fields[name]),
 		})
 	}
@@ -81,25 +80,24 @@ func (r *reader) object(v cue.Value, path string, s *sources, member bool) *shap
 
 // onlyConditional says whether a field is there, as far as is known, because a
 // comprehension's conditions hold without any input.
-func (r *reader) onlyGuarded(it *cue.Iterator, c *syntax.Guarded) bool {
+func (r *reader) onlyGuarded(in context, it *cue.Iterator, c *syntax.Guarded) bool {
 	if !c.Touches(it.Selector().Unquoted()) {
 		return false
 	}
-	parts, dropped := r.conjuncts(it.Value())
+	parts, dropped := r.conjuncts(in, it.Value())
 	return len(parts) == 0 && dropped
 }
 
 // field reads one field. The shape of an optional field that can't be present is
 // empty.
-func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) shape.Field {
+func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) shape.Field {
 	c := s.guarded
 	v, name := it.Value(), it.Selector().Unquoted()
-	path += "." + name
-	f := shape.Field{Name: name, Description: description(v), Pos: positionOf(r.at), Attributes: r.attributes(v, r.at, path)}
-	blurred := r.blurred
-	r.blurred = c != nil && slices.ContainsFunc(c.Fields[name], func(e ast.Expr) bool { return len(syntax.MembersOf(syntax.Expression(e))) > 1 })
-	r.in(translate.Segment{Field: name}, func() { f.Shape = r.shape(v, path, c.Field(name)) })
-	r.blurred = blurred
+	in = in.below("." + name)
+	f := shape.Field{Name: name, Description: description(v), Pos: positionOf(in.pos), Attributes: r.attributes(v, in.pos, in)}
+	value := in.across(translate.Segment{Field: name})
+	value.lenient = c != nil && slices.ContainsFunc(c.Fields[name], func(e ast.Expr) bool { return len(syntax.MembersOf(syntax.Expression(e))) > 1 })
+	f.Shape = r.shape(v, value, c.Field(name))
 	mark := it.FieldType()
 	if c.Touches(name) {
 		mark = s.markOf(name)
@@ -108,10 +106,10 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) s
 	if len(f.Shape) == 0 {
 		switch {
 		case f.Optional:
-			f.Shape = r.forbidden(v, path)
+			f.Shape = r.forbidden(v, in)
 			return f
 		case !member && !c.Touches(name):
-			r.fail(errors.Newf(r.at, "%s: admits no value", path))
+			r.fail(errors.Newf(in.pos, "%s: admits no value", in.path))
 		}
 		f.Shape = shape.Any()
 	}
@@ -120,12 +118,12 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) s
 		return f
 	}
 	if c.Touches(name) && (!c.OnlyBounds(name) || !s.isBound(name)) {
-		r.underGuards(&f, v, c, mark, path)
+		r.underGuards(&f, v, c, mark, in)
 		return f
 	}
-	var value, anyRef, choice bool
+	var depends, anyRef, choice bool
 	for _, src := range r.expressions(v) {
-		value = value || syntax.ValueDependsOnInput(src)
+		depends = depends || syntax.ValueDependsOnInput(src)
 		choice = choice || syntax.ValueDependsOnInput(src) && syntax.IsOpenChoice(src)
 		anyRef = anyRef || syntax.AnyDependsOnInput(src)
 	}
@@ -136,11 +134,11 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) s
 	// A regular field that the instance leaves out is v itself. Unless other
 	// input completes it, CUE rejects the instance if v isn't concrete.
 	complete := v.Validate(cue.Concrete(true)) == nil
-	if choice || !complete && value && f.Shape.HasRequired() {
-		r.note(r.at, path, "that the field is given")
+	if choice || !complete && depends && f.Shape.HasRequired() {
+		in.note(in.pos, "that the field is given")
 	}
 	if !complete {
-		f.Required = !value && !r.matching
+		f.Required = !depends && !in.matching
 		return f
 	}
 	_, chosen := v.Default()
@@ -155,20 +153,20 @@ func (r *reader) field(it *cue.Iterator, path string, s *sources, member bool) s
 
 // underConditions says when f, a field to which conditions add more than bounds, must
 // be given.
-func (r *reader) underGuards(f *shape.Field, v cue.Value, c *syntax.Guarded, mark cue.SelectorType, path string) {
-	ways, ok := r.ways(v, c, f.Name)
+func (r *reader) underGuards(f *shape.Field, v cue.Value, c *syntax.Guarded, mark cue.SelectorType, in context) {
+	ways, ok := r.ways(in, v, c, f.Name)
 	f.GuardClashes = !ok || slices.ContainsFunc(ways, isContradiction)
 	if mark&cue.RequiredConstraint == 0 && v.Validate(cue.Concrete(true)) == nil {
 		return
 	}
 	if mark&cue.RequiredConstraint != 0 && !c.Open && !c.Deep && !c.Regular[f.Name] {
-		f.Required = !r.matching
+		f.Required = !in.matching
 		return
 	}
 	fills := fillsOf(ways)
-	f.Required = fills == translate.FillsNever && !r.matching
+	f.Required = fills == translate.FillsNever && !in.matching
 	if !f.Required {
-		r.frames[len(r.frames)-1].Unless[f.Name] = translate.Unless{Fills: fills, Notes: r.capture(func() { r.note(r.at, path, "that the field is given") })}
+		in.frames[len(in.frames)-1].Unless[f.Name] = translate.Unless{Fills: fills, Notes: in.noteOf(in.pos, "that the field is given")}
 	}
 }
 
@@ -187,16 +185,16 @@ func isSettled(v cue.Value, value []byte) bool {
 // forbidden is what an optional field admits that CUE evaluates to an error. In
 // the values of a map, CUE v0.17.1 takes fields beside an embedded definition for
 // misspelt ones; that says nothing about what an instance may have.
-func (r *reader) forbidden(v cue.Value, path string) shape.Shape {
+func (r *reader) forbidden(v cue.Value, in context) shape.Shape {
 	if err := v.Err(); err == nil || !strings.Contains(err.Error(), "not allowed") {
 		return nil
 	}
 	if e := syntax.Expression(v.Source()); e != nil && !syntax.AnyFieldRefers(e) {
-		if s, ok := r.staticShape(e, r.closed); ok {
+		if s, ok := r.staticShape(in, e, in.closed); ok {
 			return s
 		}
 	}
-	r.note(r.at, path, "what the field holds")
+	in.note(in.pos, "what the field holds")
 	return shape.Any()
 }
 
@@ -231,7 +229,7 @@ func defaultOf(v cue.Value) []byte {
 
 // conditionalShape is what a field may be that only comprehensions declare, with
 // one of these expressions each.
-func (r *reader) guardedShape(exprs []ast.Expr, open bool) shape.Shape {
+func (r *reader) guardedShape(in context, exprs []ast.Expr, open bool) shape.Shape {
 	if open {
 		return shape.Any() // what the condition doesn't declare may be there, too
 	}
@@ -243,8 +241,8 @@ func (r *reader) guardedShape(exprs []ast.Expr, open bool) shape.Shape {
 		if syntax.AnyFieldRefers(e) {
 			return shape.Any()
 		}
-		closed := r.closed
-		s, ok := r.staticShape(e, closed && len(exprs) == 1)
+		closed := in.closed
+		s, ok := r.staticShape(in, e, closed && len(exprs) == 1)
 		if !ok || len(s) == 0 {
 			return shape.Any()
 		}

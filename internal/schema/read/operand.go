@@ -67,7 +67,7 @@ func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
 }
 
 // operandKind is what kinds of values the operand a of an operation has.
-func (r *reader) operandKind(a cue.Value) shape.Kind {
+func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
 	if !syntax.DependsOnInput(syntax.Expression(a.Source())) {
 		if k := kindsFrom(a.Kind()); k != shape.BottomKind {
 			return k
@@ -79,7 +79,7 @@ func (r *reader) operandKind(a cue.Value) shape.Kind {
 	if r.conjunctOf(a).op != cue.SelectorOp {
 		return shape.TopKind
 	}
-	parts, dropped := r.conjuncts(cue.Dereference(a))
+	parts, dropped := r.conjuncts(in, cue.Dereference(a))
 	if dropped || slices.ContainsFunc(parts, func(p conjunct) bool { return syntax.DependsOnInput(syntax.Expression(p.Source())) }) {
 		return shape.TopKind
 	}

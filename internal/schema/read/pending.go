@@ -5,89 +5,51 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// push opens a frame.
-func (r *reader) push(literals []ast.Node, c *syntax.Guarded) {
-	f := &translate.Frame{Literals: literals, Guarded: c, Depth: len(r.segments), Allowed: map[string][]translate.Allowed{}, Unless: map[string]translate.Unless{}}
-	r.frames = append(r.frames, f)
-}
-
-// pop closes the innermost frame, whose fields are now known, and gives it the
-// rules that waited.
-func (r *reader) pop(o *shape.Object, c *syntax.Guarded) {
-	f := r.frames[len(r.frames)-1]
-	r.put(f.Finish(o, c, static{r})...)
-	r.frames = r.frames[:len(r.frames)-1]
-}
-
-// in reads under one more step.
-func (r *reader) in(s translate.Segment, read func()) {
-	before := r.segments
-	r.segments = append(slices.Clone(r.segments), s)
-	read()
-	r.segments = before
-}
-
-// capture reads without notes and returns those that there would have been.
-func (r *reader) capture(read func()) []problem.Problem {
-	before := r.captured
-	var notes []problem.Problem
-	r.captured = &notes
-	read()
-	r.captured = before
-	return notes
-}
-
-// put adds a note, or keeps it for who captures them.
-func (r *reader) put(notes ...problem.Problem) {
-	for _, n := range notes {
-		if r.captured != nil {
-			*r.captured = append(*r.captured, n)
-			continue
-		}
-		r.notes = append(r.notes, n)
-	}
+// push opens a frame for a struct.
+func (in context) push(literals []ast.Node, c *syntax.Guarded) (context, *translate.Frame) {
+	f := &translate.Frame{Literals: literals, Guarded: c, Depth: len(in.segments), Allowed: map[string][]translate.Allowed{}, Unless: map[string]translate.Unless{}}
+	in.frames = append(slices.Clone(in.frames), f)
+	return in, f
 }
 
 // wait keeps p until the outermost struct that e names is read. It reports
 // false where no struct holds all that e is about: where it names a struct beyond
 // a barrier.
-func (r *reader) wait(p translate.Pending, e ast.Node) bool {
-	if len(r.frames) == 0 {
+func (in context) wait(p translate.Pending, e ast.Node) bool {
+	if len(in.frames) == 0 {
 		return false
 	}
-	outermost := len(r.frames) - 1
+	outermost := len(in.frames) - 1
 	ok := true
-	r.scopes(e, map[ast.Node]bool{}, func(scope ast.Node) {
-		i := r.frameOf(scope)
+	scopes(e, map[ast.Node]bool{}, func(scope ast.Node) {
+		i := in.frameOf(scope)
 		ok = ok && i >= 0
 		outermost = min(outermost, i)
 	})
 	if !ok {
 		return false
 	}
-	f := r.frames[outermost]
-	for _, s := range r.segments[f.Depth:] {
+	f := in.frames[outermost]
+	for _, s := range in.segments[f.Depth:] {
 		name, ok := s.Name()
 		if !ok {
 			return false
 		}
 		p.Target = append(p.Target, name)
 	}
-	p.Frames, p.Segments, p.Blurred = slices.Clone(r.frames), slices.Clone(r.segments), r.blurred
+	p.Frames, p.Segments, p.Blurred = slices.Clone(in.frames), slices.Clone(in.segments), in.lenient
 	f.Pending = append(f.Pending, p)
 	return true
 }
 
 // frameOf is the innermost frame that scope is a literal of, or -1.
-func (r *reader) frameOf(scope ast.Node) int {
-	for i := len(r.frames) - 1; i >= 0; i-- {
-		if slices.Contains(r.frames[i].Literals, scope) {
+func (in context) frameOf(scope ast.Node) int {
+	for i := len(in.frames) - 1; i >= 0; i-- {
+		if slices.Contains(in.frames[i].Literals, scope) {
 			return i
 		}
 	}
@@ -95,11 +57,11 @@ func (r *reader) frameOf(scope ast.Node) int {
 }
 
 // scopes visits the scopes of the fields of the instance that e names.
-func (r *reader) scopes(e ast.Node, seen map[ast.Node]bool, visit func(ast.Node)) {
+func scopes(e ast.Node, seen map[ast.Node]bool, visit func(ast.Node)) {
 	ast.Walk(e, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.SelectorExpr:
-			r.scopes(x.X, seen, visit)
+			scopes(x.X, seen, visit)
 			return false
 		case *ast.Ident:
 			if x.Node == nil || seen[x.Node] || !(syntax.References{FieldsOf: true, Bounds: true, Seen: map[ast.Node]bool{}}).Ident(x) {
@@ -107,7 +69,7 @@ func (r *reader) scopes(e ast.Node, seen map[ast.Node]bool, visit func(ast.Node)
 			}
 			seen[x.Node] = true
 			if let, ok := x.Node.(*ast.LetClause); ok {
-				r.scopes(let.Expr, seen, visit)
+				scopes(let.Expr, seen, visit)
 				return true
 			}
 			visit(x.Scope)

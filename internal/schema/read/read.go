@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue/errors"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
 // Result is what was read of an #Input or a #Status.
@@ -49,8 +50,9 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	if len(errors.Positions(invalid)) > 0 {
 		return nil, fmt.Errorf("%s: %w", def, invalid)
 	}
-	r := &reader{at: v.Pos(), closed: v.IsClosedRecursively(), input: v}
-	s := r.shape(v, path, nil)
+	r := &reader{input: v, taken: map[cue.Value]conjunct{}}
+	in := context{path: path, pos: v.Pos(), closed: v.IsClosedRecursively(), guarded: new([]syntax.Span), notes: &problem.List{}}
+	s := r.shape(v, in, nil)
 	switch {
 	case r.err != nil:
 		// CUE reports some cycles without a position; the reader knows one.
@@ -66,7 +68,7 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	if len(s) == 0 {
 		return nil, errors.Newf(v.Pos(), "%s: admits no value", def)
 	}
-	return &Result{Field: shape.Field{Name: path, Shape: s, Description: description(v), Pos: positionOf(v.Pos())}, Notes: r.notes}, nil
+	return &Result{Field: shape.Field{Name: path, Shape: s, Description: description(v), Pos: positionOf(v.Pos())}, Notes: *in.notes}, nil
 }
 
 // description joins the doc comments of v.

@@ -1,15 +1,12 @@
 package read
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
@@ -22,45 +19,12 @@ const maxDepth = 64
 // reader makes shapes of CUE values. After an error it admits anything and
 // keeps the first error.
 type reader struct {
-	notes problem.List
-	err   error
-	// open are the literals that are being read, from the outside in.
-	open []string
-	// conditional are the parts of the source that hold only for some input.
-	guarded []syntax.Span
-	// at is the field or the reference that is being read.
-	at token.Pos
-	// closed says that structs are closed unless they end in an ellipsis, as
-	// everything in a definition is.
-	closed bool
-	// loose says that structs are open, whatever they say.
-	loose bool
-	// matching says that a shape is read to be matched against, so that what it
-	// leaves incomplete is not required.
-	matching bool
-	// floats says that only floats were admitted somewhere.
-	floats bool
-	// blurred says that the field that is being read is unified with a
-	// disjunction. CUE v0.17.1 then forgets that another part of it was computed
-	// from what isn't there.
-	blurred bool
 	// input is the schema, in whose scope its expressions are compiled.
 	input cue.Value
-	// frames are the structs that are being read, steps what led to here.
-	frames   []*translate.Frame
-	segments []translate.Segment
-	// captured, where it is set, takes the notes.
-	captured *[]problem.Problem
+	// err is the first error.
+	err error
 	// taken are the values that were taken apart.
 	taken map[cue.Value]conjunct
-}
-
-// note adds a note at pos, or at the field that is being read if pos is unknown.
-func (r *reader) note(pos token.Pos, path, format string, args ...any) {
-	if !pos.IsValid() {
-		pos = r.at
-	}
-	r.put(shape.Unenforced(positionOf(pos), path, fmt.Sprintf(format, args...)))
 }
 
 // fail keeps the first error.
@@ -70,52 +34,34 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// enter notes that the literals named by key are being read, until the function
-// that it returns is called. It reports false if they already are: then the
-// value contains itself.
-func (r *reader) enter(path, key string) (leave func(), ok bool) {
-	if key != "" && slices.Contains(r.open, key) {
-		r.fail(errors.Newf(r.at, "%s: the schema contains itself: recursive definitions have no CRD", path))
-		return nil, false
-	}
-	if len(r.open) >= maxDepth {
-		r.fail(errors.Newf(r.at, "%s: the schema is nested deeper than %d levels", path, maxDepth))
-		return nil, false
-	}
-	r.open = append(r.open, key)
-	return func() { r.open = r.open[:len(r.open)-1] }, true
-}
-
 // shape is what v admits. The condition c, which may be nil, is what other
 // input may add to v.
-func (r *reader) shape(v cue.Value, path string, c *syntax.Guarded) shape.Shape {
+func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if r.err != nil {
 		return shape.Any()
 	}
-	parts, dropped := r.conjuncts(v)
+	parts, dropped := r.conjuncts(in, v)
 	validated := slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.CallOp && callee(p.args) != "close" })
 	if len(parts) > 1 && !dropped && kindsOfValue(v) == shape.BottomKind && !slices.ContainsFunc(parts, r.mayChange) {
 		return nil
 	}
-	blurred := r.blurred
-	defer func() { r.blurred = blurred }()
-	r.blurred = blurred || len(parts) > 1 && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.OrOp || isDisjunction(p.Value) })
+	in.lenient = in.lenient || len(parts) > 1 && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.OrOp || isDisjunction(p.Value) })
 	s, wholeStruct, wholeList, depends := shape.Any(), false, false, false
 	for _, p := range parts {
 		if e := syntax.Expression(p.Source()); e != nil && syntax.DependsOnInput(e) {
 			depends = true
-			r.share(e)
+			r.share(in, e)
 			if p.isStruct() && (p.op == cue.SelectorOp || p.op == cue.IndexOp) {
-				r.note(p.Pos(), path, "that the value equals that of another field")
+				in.note(p.Pos(), "that the value equals that of another field")
 			}
 		}
 		switch {
 		case r.turns(p.Source()):
 			// CUE has what it is by default alone.
-			r.note(p.Pos(), path, "what depends on other fields here")
+			in.note(p.Pos(), "what depends on other fields here")
 		// Without data, other members than structs may be no member at all.
 		case p.isStruct() && isDisjunction(p.Value) && syntax.DependsOnInput(syntax.Expression(p.Source())):
-			r.note(p.Pos(), path, "that the value equals that of another field")
+			in.note(p.Pos(), "that the value equals that of another field")
 			s = shape.Intersect(s, shape.OfKinds(r.kindsAmong(syntax.Expression(p.Source()))))
 		// Fields and items are read from the whole, not from its parts: only
 		// the whole knows which there are, which are required, and whether
@@ -123,7 +69,7 @@ func (r *reader) shape(v cue.Value, path string, c *syntax.Guarded) shape.Shape 
 		case p.isStruct() && !dropped:
 			if !wholeStruct {
 				wholeStruct = true
-				whole := r.structure(v, path, c)
+				whole := r.structure(v, in, c)
 				if slices.ContainsFunc(parts, func(p conjunct) bool { return syntax.DependsOnInput(syntax.Expression(p.Source())) }) {
 					// What another field is, it fills in here.
 					whole = whole.Relaxed()
@@ -131,21 +77,20 @@ func (r *reader) shape(v cue.Value, path string, c *syntax.Guarded) shape.Shape 
 				s = shape.Intersect(s, whole)
 			}
 		case p.isStruct():
-			s = shape.Intersect(s, r.structure(p.Value, path, c.Opaque()))
+			s = shape.Intersect(s, r.structure(p.Value, in, c.Opaque()))
 		case isList(p) && len(parts) > 1 && !validated && !dropped && kindsOfValue(v) == shape.ListKind:
 			if !wholeList {
 				wholeList = true
-				s = shape.Intersect(s, r.list(v, nil, path))
+				s = shape.Intersect(s, r.list(v, nil, in))
 			}
 		case isList(p) && validated:
 			// CUE v0.17 doesn't close the items of a list literal that is
 			// unified with a validator.
-			closed := r.closed
-			r.closed = false
-			s = shape.Intersect(s, r.leaf(p, path, c))
-			r.closed = closed
+			open := in
+			open.closed = false
+			s = shape.Intersect(s, r.leaf(p, open, c))
 		default:
-			s = shape.Intersect(s, r.related(p, path, c))
+			s = shape.Intersect(s, r.related(p, in, c))
 		}
 	}
 	for i, t := range s {
@@ -187,8 +132,8 @@ func (r *reader) conjunctOf(v cue.Value) conjunct {
 
 // conjuncts takes v apart at its ands. Those that hold only for some input are
 // left out; dropped says whether there were any.
-func (r *reader) conjuncts(v cue.Value) (parts []conjunct, dropped bool) {
-	if r.isGuarded(v.Source()) {
+func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped bool) {
+	if in.isGuarded(v.Source()) {
 		return nil, true
 	}
 	whole := r.conjunctOf(v)
@@ -208,7 +153,7 @@ func (r *reader) conjuncts(v cue.Value) (parts []conjunct, dropped bool) {
 		return []conjunct{whole}, false
 	}
 	for _, a := range whole.args {
-		p, d := r.conjuncts(a)
+		p, d := r.conjuncts(in, a)
 		parts = append(parts, p...)
 		dropped = dropped || d
 	}
@@ -236,65 +181,67 @@ func (v conjunct) isStruct() bool {
 }
 
 // leaf is what one conjunct admits.
-func (r *reader) leaf(v conjunct, path string, c *syntax.Guarded) shape.Shape {
+func (r *reader) leaf(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 	switch v.op {
 	case cue.NoOp:
 		if coveredList(v.Value, len(v.args)).Exists() {
-			return r.alternatives(v, path, c)
+			return r.alternatives(v, in, c)
 		}
-		return r.atom(v.Value, path, c)
+		return r.atom(v.Value, in, c)
 	case cue.OrOp:
-		return r.alternatives(v, path, c)
+		return r.alternatives(v, in, c)
 	case cue.SelectorOp, cue.IndexOp, cue.SliceOp:
-		return r.reference(v.Value, path, c)
+		return r.reference(v.Value, in, c)
 	case cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
 		cue.NotEqualOp, cue.RegexMatchOp, cue.NotRegexMatchOp:
 		if len(v.args) == 1 {
-			return r.bound(v.Value, v.op, v.args[0], path)
+			return r.bound(v.Value, v.op, v.args[0], in)
 		}
 	case cue.CallOp:
-		return r.call(v.Value, v.args, path)
+		return r.call(v.Value, v.args, in)
 	}
-	return r.computed(v.Value, v.op, path)
+	return r.computed(v.Value, v.op, in)
 }
 
 // atom is a literal, a basic type, or a list.
-func (r *reader) atom(v cue.Value, path string, c *syntax.Guarded) shape.Shape {
+func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if lit, ok := syntax.Expression(v.Source()).(*ast.ListLit); ok {
-		return r.list(v, lit, path)
+		return r.list(v, lit, in)
 	}
 	if e := syntax.Expression(v.Source()); syntax.DependsOnInput(e) {
-		r.note(v.Pos(), path, "what is computed from other fields")
+		in.note(v.Pos(), "what is computed from other fields")
 		return shape.OfKinds(r.kindsAmong(e))
 	} else if kindsOfValue(v) == shape.BottomKind && isDisjunction(v) && syntax.AnyFieldRefers(e) {
 		// CUE keeps the errors alone of members that fail, some for want of data.
-		r.note(v.Pos(), path, "the choice between structs")
+		in.note(v.Pos(), "the choice between structs")
 		return shape.OfKinds(r.kindsAmong(e))
 	}
 	switch kind := kindsOfValue(v); kind {
 	case shape.ListKind:
-		return r.list(v, nil, path)
+		return r.list(v, nil, in)
 	case shape.StructKind:
-		return r.structure(v, path, c)
+		return r.structure(v, in, c)
 	case shape.BytesKind:
 		// Neither JSON nor an API server knows bytes: what CUE takes, a
 		// binary YAML scalar, reaches the server as a string.
-		r.note(v.Pos(), path, "bytes, for which an instance has no notation but YAML's !!binary,")
+		in.note(v.Pos(), "bytes, for which an instance has no notation but YAML's !!binary,")
 		return shape.Shape{{Kind: shape.StringKind}}
 	default:
 		if kind&shape.NumberKind == shape.FloatKind {
-			r.floats = true
-			if r.matching {
+			if in.floats != nil {
+				*in.floats = true
+			}
+			if in.matching {
 				// An API server doesn't tell 1 from 1.0.
-				r.note(v.Pos(), path, "which numbers are floats")
+				in.note(v.Pos(), "which numbers are floats")
 			}
 		}
 		if l, ok := literalOf(v); ok {
 			return shape.Shape{{Kind: kindOf(kindsFrom(v.Kind())), Value: &l}}
 		}
-		if _, braces := syntax.Expression(v.Source()).(*ast.StructLit); braces && kind == shape.TopKind && r.closed {
+		if _, braces := syntax.Expression(v.Source()).(*ast.StructLit); braces && kind == shape.TopKind && in.closed {
 			// CUE v0.17.1 closes {_}, whatever it is unified with.
-			r.note(v.Pos(), path, "what it holds")
+			in.note(v.Pos(), "what it holds")
 		}
 		if isBasicType(v) {
 			return shape.OfKinds(kind)
@@ -307,7 +254,7 @@ func (r *reader) atom(v cue.Value, path string, c *syntax.Guarded) shape.Shape {
 			return uniqueItems()
 		}
 		if kind != shape.BottomKind {
-			r.note(v.Pos(), path, "%s", name)
+			in.note(v.Pos(), "%s", name)
 		}
 		return shape.OfKinds(kind)
 	}
@@ -322,7 +269,7 @@ func isBasicType(v cue.Value) bool {
 }
 
 // alternatives is the union of a disjunction's members.
-func (r *reader) alternatives(v conjunct, path string, c *syntax.Guarded) shape.Shape {
+func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 	var members []shape.Shape
 	structs := false
 	for _, m := range v.args {
@@ -330,10 +277,10 @@ func (r *reader) alternatives(v conjunct, path string, c *syntax.Guarded) shape.
 			structs = true
 			continue
 		}
-		r.in(translate.Segment{Barrier: true}, func() { members = append(members, r.shape(m, path, c)) })
+		members = append(members, r.shape(m, in.across(translate.Segment{Barrier: true}), c))
 	}
 	if structs {
-		s := r.structure(v.Value, path, c)
+		s := r.structure(v.Value, in, c)
 		if syntax.DependsOnInput(syntax.Expression(v.Source())) {
 			// What another field is, it fills in here.
 			s = s.Relaxed()
@@ -341,7 +288,7 @@ func (r *reader) alternatives(v conjunct, path string, c *syntax.Guarded) shape.
 		members = append(members, s)
 	}
 	if d := coveredList(v.Value, len(v.args)); d.Exists() {
-		r.in(translate.Segment{Barrier: true}, func() { members = append(members, r.list(d, nil, path)) })
+		members = append(members, r.list(d, nil, in.across(translate.Segment{Barrier: true})))
 	}
 	return shape.Union(members...)
 }
@@ -364,13 +311,4 @@ func coveredList(v cue.Value, members int) cue.Value {
 		}
 	}
 	return cue.Value{}
-}
-
-// isConditional says whether n lies in a part of the source that holds only for
-// some input.
-func (r *reader) isGuarded(n ast.Node) bool {
-	if len(r.guarded) == 0 || syntax.IsNil(n) {
-		return false
-	}
-	return slices.ContainsFunc(r.guarded, func(s syntax.Span) bool { return s.Contains(n.Pos()) })
 }

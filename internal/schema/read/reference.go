@@ -20,71 +20,66 @@ func (r *reader) mayChange(p conjunct) bool {
 
 // related reads a conjunct. What it says about other fields waits to become a
 // rule.
-func (r *reader) related(p conjunct, path string, c *syntax.Guarded) shape.Shape {
+func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape {
 	e := syntax.Expression(p.Source())
 	if e == nil || !syntax.DependsOnInput(e) {
-		return r.leaf(p, path, c)
+		return r.leaf(p, in, c)
 	}
-	var s shape.Shape
-	notes := r.capture(func() { s = r.leaf(p, path, c) })
+	quiet, notes := in.capture()
+	s := r.leaf(p, quiet, c)
 	if call, ok := e.(*ast.CallExpr); ok && syntax.IsOr(call) || syntax.CallsAmong(e) {
 		// CUE leaves out what fails without input: the call, or the member of a
 		// disjunction that it is.
 		s = shape.OfKinds(r.kindsAmong(e))
-		notes = r.capture(func() { r.note(p.Pos(), path, "what is computed from other fields") })
+		*notes = in.noteOf(p.Pos(), "what is computed from other fields")
 	}
-	if len(notes) > 0 && !r.wait(translate.Pending{Expr: e, Notes: notes}, e) {
-		r.put(notes...)
+	if len(*notes) > 0 && !in.wait(translate.Pending{Expr: e, Notes: *notes}, e) {
+		in.put(*notes...)
 	}
 	return s
 }
 
 // reference is what the value that v refers to admits.
-func (r *reader) reference(v cue.Value, path string, c *syntax.Guarded) shape.Shape {
-	before := r.at
-	defer func() { r.at = before }()
+func (r *reader) reference(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if p := v.Pos(); p.IsValid() {
-		r.at = p
+		in.pos = p
 	}
 	if syntax.DependsOnInput(syntax.Expression(v.Source())) {
-		r.note(r.at, path, "that the value equals that of another field")
-		return r.referred(v, path)
+		in.note(in.pos, "that the value equals that of another field")
+		return r.referred(v, in)
 	}
 	d := cue.Dereference(v)
 	if d == v {
 		d = v.Eval()
 		if op, _ := d.Expr(); op == cue.SelectorOp || op == cue.IndexOp || op == cue.SliceOp {
-			r.note(r.at, path, "%s", sourceText(v))
+			in.note(in.pos, "%s", sourceText(v))
 			return shape.OfKinds(kindsOfValue(v))
 		}
 	}
-	leave, ok := r.enter(path, "")
+	in, ok := r.enter(in, "")
 	if !ok {
 		return shape.Any()
 	}
-	defer leave()
-	return r.shape(d, path, c)
+	return r.shape(d, in, c)
 }
 
 // referred is what a value can be that equals the value of another field. For
 // structs and lists it is anything: what other input adds to them isn't known
 // here.
-func (r *reader) referred(v cue.Value, path string) shape.Shape {
+func (r *reader) referred(v cue.Value, in context) shape.Shape {
 	d := cue.Dereference(v)
 	key := "=" + syntax.Key(d.Source())
-	if d == v || slices.Contains(r.open, key) {
+	if d == v || slices.Contains(in.enclosing, key) {
 		return shape.Any()
 	}
-	leave, ok := r.enter(path, key)
+	in, ok := r.enter(in, key)
 	if !ok {
 		return shape.Any()
 	}
-	defer leave()
 	if kinds := kindsOfValue(d); kinds&(shape.ListKind|shape.StructKind) != 0 {
 		return shape.Any()
 	}
-	var s shape.Shape
-	r.in(translate.Segment{Barrier: true}, func() { s = r.shape(d, path, nil) })
+	s := r.shape(d, in.across(translate.Segment{Barrier: true}), nil)
 	if len(s) == 0 || shape.KindsOf(s)&(shape.ListKind|shape.StructKind) != 0 {
 		return shape.Any()
 	}
@@ -92,14 +87,14 @@ func (r *reader) referred(v cue.Value, path string) shape.Shape {
 }
 
 // computed is the result of an operation.
-func (r *reader) computed(v cue.Value, op cue.Op, path string) shape.Shape {
+func (r *reader) computed(v cue.Value, op cue.Op, in context) shape.Shape {
 	if !syntax.DependsOnInput(syntax.Expression(v.Source())) {
 		if l, ok := literalOf(v); ok {
 			return shape.Shape{{Kind: kindOf(kindsFrom(v.Kind())), Value: &l}}
 		}
 	}
-	r.note(v.Pos(), path, "what is computed from other fields")
-	if r.blurred {
+	in.note(v.Pos(), "what is computed from other fields")
+	if in.lenient {
 		return shape.Any()
 	}
 	switch op {
@@ -111,7 +106,7 @@ func (r *reader) computed(v cue.Value, op cue.Op, path string) shape.Shape {
 	case cue.AddOp, cue.SubtractOp, cue.MultiplyOp:
 		kinds := shape.BottomKind
 		for _, a := range r.conjunctOf(v).args {
-			kinds |= r.operandKind(a)
+			kinds |= r.operandKind(in, a)
 		}
 		switch {
 		case kinds == shape.IntKind, kinds&^shape.NumberKind == 0:

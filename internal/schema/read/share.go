@@ -15,7 +15,7 @@ import (
 // can't be in the schema: it would be taken for the instance's word. Operators and
 // functions of a field take its default, wherever it comes from.
 type sharing struct {
-	r *reader
+	in context
 	// seen are the declarations that were followed.
 	seen map[ast.Node]bool
 	// ofItems says that it is the items of lists that something is equal to.
@@ -23,9 +23,9 @@ type sharing struct {
 }
 
 // share notes the fields that n is equal to, or that something in n is.
-func (r *reader) share(n ast.Node) { sharing{r: r, seen: map[ast.Node]bool{}}.in(n) }
+func (r *reader) share(in context, n ast.Node) { sharing{in: in, seen: map[ast.Node]bool{}}.visit(n) }
 
-func (s sharing) in(n ast.Node) {
+func (s sharing) visit(n ast.Node) {
 	if syntax.IsNil(n) {
 		return
 	}
@@ -45,18 +45,18 @@ func (s sharing) in(n ast.Node) {
 			}
 			return slices.Contains([]string{"matchN", "matchIf", "close"}, name)
 		case *ast.Field:
-			s.in(x.Value)
+			s.visit(x.Value)
 			return false
 		case *ast.LetClause, *ast.ForClause, *ast.IfClause:
 			return false // what they declare is followed where it is used
 		case *ast.SelectorExpr:
 			if !s.field(x) {
-				s.in(x.X)
+				s.visit(x.X)
 			}
 			return false
 		case *ast.IndexExpr:
 			if !s.field(x) {
-				s.in(x.X)
+				s.visit(x.X)
 			}
 			return false
 		case *ast.Ident:
@@ -73,8 +73,8 @@ func (s sharing) in(n ast.Node) {
 // field notes the field that e names, if it names one.
 func (s sharing) field(e ast.Expr) bool {
 	found := false
-	for _, f := range s.r.frames {
-		if path, ok := f.PathOf(e, s.r.segments); ok {
+	for _, f := range s.in.frames {
+		if path, ok := f.PathOf(e, s.in.segments); ok {
 			f.Shared = append(f.Shared, translate.Shared{Path: path, Items: s.ofItems})
 			found = true
 		}
@@ -86,12 +86,12 @@ func (s sharing) field(e ast.Expr) bool {
 func (s sharing) items(lists []ast.Expr) {
 	for _, e := range lists {
 		if _, ok := syntax.Expression(e).(*ast.ListLit); ok {
-			s.in(e)
+			s.visit(e)
 			continue
 		}
 		of := s
 		of.ofItems = true
-		of.in(e)
+		of.visit(e)
 	}
 }
 
@@ -102,14 +102,14 @@ func (s sharing) follow(id *ast.Ident) {
 	}
 	s.seen[id.Node] = true
 	if loop, ok := id.Scope.(*ast.ForClause); ok {
-		s.in(loop.Source)
+		s.visit(loop.Source)
 		return
 	}
 	switch x := id.Node.(type) {
 	case *ast.LetClause:
-		s.in(x.Expr)
+		s.visit(x.Expr)
 	case *ast.ImportSpec:
 	default:
-		s.in(syntax.Expression(x))
+		s.visit(syntax.Expression(x))
 	}
 }

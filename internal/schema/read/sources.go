@@ -99,27 +99,27 @@ type guardNote struct {
 }
 
 // sourcesOf collects what v is made of, through ands, ors and references.
-func (r *reader) sourcesOf(v cue.Value, c *syntax.Guarded) *sources {
+func (r *reader) sourcesOf(in context, v cue.Value, c *syntax.Guarded) *sources {
 	s := &sources{guarded: c}
-	s.ways, _ = r.collect(v, v, s, false, 0)
+	s.ways, _ = r.collect(in, v, v, s, false, 0)
 	return s
 }
 
 // collect adds what v, a part of whole, is made of. It counts in how many ways
 // the disjunctions between structs can be resolved, and in how many without
 // contradicting the whole.
-func (r *reader) collect(v, whole cue.Value, s *sources, member bool, depth int) (ways, alive int) {
+func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool, depth int) (ways, alive int) {
 	if depth > maxDepth {
 		return 1, 1 // the reference cycle is CUE's to report
 	}
 	switch x := syntax.Expression(v.Source()).(type) {
 	case *ast.StructLit:
-		r.scan(x, x.Elts, s)
+		r.scan(in, x, x.Elts, s)
 	}
 	if file, ok := v.Source().(*ast.File); ok {
-		r.scan(file, file.Decls, s)
+		r.scan(in, file, file.Decls, s)
 	}
-	next := func(v cue.Value, member bool) (int, int) { return r.collect(v, whole, s, member, depth+1) }
+	next := func(v cue.Value, member bool) (int, int) { return r.collect(in, v, whole, s, member, depth+1) }
 	part := r.conjunctOf(v)
 	switch part.op {
 	case cue.AndOp:
@@ -176,7 +176,7 @@ func (s *sources) compare(v cue.Value, members int) {
 }
 
 // scan looks for declarations of a struct literal that hold only for some input.
-func (r *reader) scan(lit ast.Node, decls []ast.Decl, s *sources) {
+func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 	if slices.Contains(s.literals, lit) {
 		return
 	}
@@ -184,16 +184,16 @@ func (r *reader) scan(lit ast.Node, decls []ast.Decl, s *sources) {
 	for _, d := range decls {
 		switch x := d.(type) {
 		case *ast.Comprehension:
-			r.scanComprehension(x, s)
+			r.scanComprehension(in, x, s)
 		case *ast.EmbedDecl:
 			switch e := x.Expr.(type) {
 			case *ast.Comprehension:
-				r.scanComprehension(e, s)
+				r.scanComprehension(in, e, s)
 			case *ast.StructLit:
-				r.scan(e, e.Elts, s)
+				r.scan(in, e, e.Elts, s)
 			default:
 				if syntax.DependsOnInput(e) {
-					s.guard(r, x, "the embedding of another field")
+					s.guard(in, x, "the embedding of another field")
 					s.guarded = s.guarded.Opaque()
 				}
 			}
@@ -201,14 +201,14 @@ func (r *reader) scan(lit ast.Node, decls []ast.Decl, s *sources) {
 			if _, ok := syntax.StaticName(x.Label); ok || !syntax.DependsOnInput(x.Label) {
 				continue
 			}
-			s.guard(r, x, "a field that is named after another")
+			s.guard(in, x, "a field that is named after another")
 			s.guarded = s.guarded.Clone()
 			s.guarded.AddDecl(x)
 		}
 	}
 }
 
-func (r *reader) scanComprehension(x *ast.Comprehension, s *sources) {
+func (r *reader) scanComprehension(in context, x *ast.Comprehension, s *sources) {
 	for _, clause := range x.Clauses {
 		if !syntax.DependsOnInput(clause) {
 			continue
@@ -219,7 +219,7 @@ func (r *reader) scanComprehension(x *ast.Comprehension, s *sources) {
 		if names := own.Names(); len(names) > 0 {
 			what += " (" + strings.Join(names, ", ") + ")"
 		}
-		s.guard(r, x, what)
+		s.guard(in, x, what)
 		added := s.guarded.Clone()
 		added.AddComprehension(x)
 		s.guarded = added
@@ -227,7 +227,7 @@ func (r *reader) scanComprehension(x *ast.Comprehension, s *sources) {
 		return
 	}
 	if body, ok := x.Value.(*ast.StructLit); ok {
-		r.scan(body, body.Elts, s)
+		r.scan(in, body, body.Elts, s)
 	}
 }
 
@@ -274,9 +274,9 @@ func (r *reader) isOther(d ast.Decl) bool {
 }
 
 // conditional marks n, so that what it says is left out.
-func (s *sources) guard(r *reader, n ast.Node, what string) {
-	if sp := syntax.SpanOf(n); !slices.Contains(r.guarded, sp) {
-		r.guarded = append(r.guarded, sp)
+func (s *sources) guard(in context, n ast.Node, what string) {
+	if sp := syntax.SpanOf(n); !slices.Contains(*in.guarded, sp) {
+		*in.guarded = append(*in.guarded, sp)
 	}
 	note := guardNote{pos: n.Pos(), what: what}
 	note.comprehension, _ = n.(*ast.Comprehension)

@@ -4,11 +4,12 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
 // staticShape reads an expression that names no field of the instance.
-func (r *reader) staticShape(e ast.Expr, closed bool) (shape.Shape, bool) {
+func (r *reader) staticShape(in context, e ast.Expr, closed bool) (shape.Shape, bool) {
 	v, ok := r.build(e)
 	if !ok {
 		return nil, false
@@ -16,17 +17,18 @@ func (r *reader) staticShape(e ast.Expr, closed bool) (shape.Shape, bool) {
 	if kindsOfValue(v) == shape.BottomKind {
 		return nil, v.Err() != nil
 	}
-	var s shape.Shape
-	before := *r
-	r.guarded = nil // it may be from a comprehension's body
-	r.segments, r.closed = append(r.segments[:len(r.segments):len(r.segments)], translate.Segment{Barrier: true}), closed
-	notes := r.capture(func() { s = r.shape(v, "", nil) })
-	r.segments, r.closed, r.guarded = before.segments, before.closed, before.guarded
-	return s, len(notes) == 0 && r.err == nil
+	quiet, notes := in.across(translate.Segment{Barrier: true}).capture()
+	quiet.path, quiet.closed = "", closed
+	quiet.guarded = new([]syntax.Span) // it may be from a comprehension's body
+	s := r.shape(v, quiet, nil)
+	return s, len(*notes) == 0 && r.err == nil
 }
 
 // static answers a translator.
-type static struct{ r *reader }
+type static struct {
+	r  *reader
+	in context
+}
 
 func (s static) Literal(e ast.Expr) (shape.Literal, shape.Kind, bool) {
 	v, ok := s.r.build(e)
@@ -43,10 +45,8 @@ func (s static) IsConcrete(e ast.Expr) (concrete, ok bool) {
 }
 
 func (s static) Shape(e ast.Expr) (out shape.Shape, floats, ok bool) {
-	before := s.r.floats
-	s.r.floats = false
-	out, ok = s.r.staticShape(e, false)
-	floats = s.r.floats
-	s.r.floats = before
+	in := s.in
+	in.floats = &floats
+	out, ok = s.r.staticShape(in, e, false)
 	return out, floats, ok
 }

@@ -14,55 +14,49 @@ import (
 
 // structure is what v admits among structs: one term, or one for each member of
 // a disjunction.
-func (r *reader) structure(v cue.Value, path string, c *syntax.Guarded) shape.Shape {
-	s := r.sourcesOf(v, c)
-	leave, ok := r.enter(path, syntax.KeyOf(s.literals))
+func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
+	s := r.sourcesOf(in, v, c)
+	in, ok := r.enter(in, syntax.KeyOf(s.literals))
 	if !ok {
 		return shape.Any()
 	}
-	defer leave()
 	if s.other {
 		for _, lit := range s.literals {
-			r.share(lit)
+			r.share(in, lit)
 		}
 		for _, n := range s.notes {
-			r.note(n.pos, path, "%s", n.what)
+			in.note(n.pos, "%s", n.what)
 		}
 		return shape.Any()
 	}
-	members := r.members(v, s)
+	members := r.members(in, v, s)
 	if len(members) != 1 {
 		for _, n := range s.notes {
-			r.note(n.pos, path, "%s", n.what)
+			in.note(n.pos, "%s", n.what)
 		}
 		s.notes = nil
 	}
 	if members == nil {
 		for _, lit := range s.literals {
-			r.share(lit)
+			r.share(in, lit)
 		}
 		for _, e := range r.expressions(v) {
-			r.share(e)
+			r.share(in, e)
 		}
-		r.note(v.Pos(), path, "the choice between structs")
+		in.note(v.Pos(), "the choice between structs")
 		return shape.Shape{{Kind: shape.StructKind, Object: &shape.Object{Open: true, Unlisted: true}}}
 	}
 	// CUE v0.17 doesn't close a struct that is unified with matchN, nor what is
 	// in it.
-	loose := r.loose
-	r.loose = loose || slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
+	inside := in
+	inside.open = in.open || slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
 	var out shape.Shape
-	for _, m := range members {
-		read := func() {
-			out = append(out, shape.Term{Kind: shape.StructKind, Object: r.object(m, path, s, len(members) > 1)})
-		}
-		if len(members) == 1 {
-			read()
-			continue
-		}
-		r.in(translate.Segment{Barrier: true}, read)
+	if len(members) > 1 {
+		inside = inside.across(translate.Segment{Barrier: true})
 	}
-	r.loose = loose
+	for _, m := range members {
+		out = append(out, shape.Term{Kind: shape.StructKind, Object: r.object(m, inside, s, len(members) > 1)})
+	}
 	if d, preferred := v.Default(); preferred {
 		chosen := defaultMember(members, d)
 		for i, t := range out {
@@ -70,37 +64,37 @@ func (r *reader) structure(v cue.Value, path string, c *syntax.Guarded) shape.Sh
 		}
 		if len(out) < s.ways && d.Validate(cue.Concrete(true)) != nil {
 			// CUE takes the default although another member would do.
-			r.note(v.Pos(), path, "the choice between structs")
+			in.note(v.Pos(), "the choice between structs")
 		}
 	}
 	out = shape.Union(out)
 	for _, call := range s.calls {
-		out = shape.Intersect(out, r.leaf(r.conjunctOf(call), path, c))
+		out = shape.Intersect(out, r.leaf(r.conjunctOf(call), in, c))
 	}
 	for _, call := range s.memberCalls {
 		if kindsOfValue(call) != shape.BottomKind {
-			r.note(call.Pos(), path, "%s", sourceText(call))
+			in.note(call.Pos(), "%s", sourceText(call))
 		}
 	}
 	return out
 }
 
 // members are the structs that v may be, or nil if they can't be told.
-func (r *reader) members(v cue.Value, s *sources) []cue.Value {
+func (r *reader) members(in context, v cue.Value, s *sources) []cue.Value {
 	members := structMembers(v)
 	s.ways = max(s.ways, syntax.LiteralMembers(syntax.Expression(v.Source())))
 	switch {
 	case len(s.dropped) > 0:
-		return r.withDefault(v, members, s)
+		return r.withDefault(in, v, members, s)
 	case len(members) < s.ways:
-		return r.survivors(v, s)
+		return r.survivors(in, v, s)
 	}
 	return members
 }
 
 // withDefault are the members of v's disjunction and the default that CUE left out.
 // It is nil where that can't be told.
-func (r *reader) withDefault(v cue.Value, members []cue.Value, s *sources) []cue.Value {
+func (r *reader) withDefault(in context, v cue.Value, members []cue.Value, s *sources) []cue.Value {
 	d, ok := v.Default()
 	all := syntax.MembersOf(s.dropped[0])
 	if !ok || len(s.dropped) > 1 || kindsOfValue(d) != shape.StructKind || len(members) != len(all)-1 || syntax.AnyFieldRefers(s.dropped[0]) {
@@ -120,7 +114,7 @@ func (r *reader) withDefault(v cue.Value, members []cue.Value, s *sources) []cue
 		if !ok {
 			return nil
 		}
-		r.scan(lit, lit.Elts, s)
+		r.scan(in, lit, lit.Elts, s)
 	}
 	return append([]cue.Value{d}, members...)
 }
@@ -163,13 +157,13 @@ func structMembers(v cue.Value) []cue.Value {
 // the source has. It is nil if they can't be told: if CUE may have left members
 // out because they contradict a default that an instance can override, or
 // because they look alike until there is data.
-func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
+func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
 	e := syntax.Expression(v.Source())
 	if slices.ContainsFunc(s.literals, syntax.AnyFieldRefers) || syntax.AnyFieldRefers(e) {
 		return nil
 	}
 	evaluated := structMembers(v)
-	if len(evaluated) >= r.alive(v) && !slices.ContainsFunc(s.literals, syntax.Calls) && !syntax.Calls(e) {
+	if len(evaluated) >= r.alive(in, v) && !slices.ContainsFunc(s.literals, syntax.Calls) && !syntax.Calls(e) {
 		return evaluated
 	}
 	if whole := r.conjunctOf(v); whole.op == cue.OrOp {
@@ -188,8 +182,8 @@ func (r *reader) survivors(v cue.Value, s *sources) []cue.Value {
 
 // alive is in how many ways v's disjunctions can be resolved without a
 // contradiction.
-func (r *reader) alive(v cue.Value) int {
+func (r *reader) alive(in context, v cue.Value) int {
 	s := &sources{counting: true}
-	_, alive := r.collect(v, v, s, false, 0)
+	_, alive := r.collect(in, v, v, s, false, 0)
 	return alive
 }

@@ -15,11 +15,11 @@ const maxWays = 16
 // ways are what v, the field of that name, may be without any of the conditions in
 // c, then with each of them and with several. It reports false where that can't be
 // told.
-func (r *reader) ways(v cue.Value, c *syntax.Guarded, name string) ([]cue.Value, bool) {
+func (r *reader) ways(in context, v cue.Value, c *syntax.Guarded, name string) ([]cue.Value, bool) {
 	if c.Open || c.Deep || 1<<len(c.Fields[name]) > maxWays {
 		return nil, false
 	}
-	parts, _ := r.conjuncts(v)
+	parts, _ := r.conjuncts(in, v)
 	if len(parts) == 0 {
 		return nil, false
 	}
