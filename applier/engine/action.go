@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -12,168 +10,129 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Verb says what an action does.
+// Verb identifies the kind of an action.
 type Verb string
 
 // The verbs.
 const (
-	// Survey reads every object of the graph and of its inventory, once, in as
-	// few requests as can be.
+	// Survey reads every object of the graph and of its inventory once, with as
+	// few requests as possible.
 	Survey Verb = "Survey"
 	// Read reads one object.
 	Read Verb = "Read"
 	// Record stores the inventory.
 	Record Verb = "Record"
-	// Apply makes an object as wanted.
+	// Apply creates or updates an object.
 	Apply Verb = "Apply"
-	// Delete removes an object.
+	// Delete deletes an object.
 	Delete Verb = "Delete"
-	// Release leaves an object to others: without the graph's labels and
-	// without the fields that it held; or to another graph, with both.
+	// Release gives up the ownership of an object without deleting it: it removes
+	// the graph's labels and its field manager. With Action.NewOwner, both pass to
+	// another graph.
 	Release Verb = "Release"
-	// LoadClaims asks which objects other graphs list.
-	LoadClaims Verb = "Others"
-	// Compare asks which fields of an object differ from what is to be applied,
-	// and who holds them.
+	// LoadClaims reads which objects other graphs list.
+	LoadClaims Verb = "LoadClaims"
+	// Compare reads which fields of an object differ from the desired ones, and
+	// which managers own them.
 	Compare Verb = "Compare"
-	// Explain asks why an object isn't ready.
+	// Explain looks up why an object isn't ready.
 	Explain Verb = "Explain"
 )
 
-// Action is one thing to be done by the driver, who answers with [Engine.Done].
+// Action is a request to the driver, which answers with [Engine.Done].
 type Action struct {
 	Verb Verb
-	// Key and Version name the object of all but Survey, Record and Others.
+	// Key and Version (the API version) name the object. They are empty for
+	// Survey, Record and LoadClaims.
 	Key     inventory.Key
 	Version string
-	// Node is the id of the node that the action is for, "" for an object that
-	// left the graph.
+	// Node is the id of the node of the object, "" if the object left the graph.
 	Node string
 
 	// Targets are the objects of a Survey.
 	Targets []Target
-	// Inventory is what to Record; without entries the record is to be removed.
+	// Inventory is to be recorded. If it is complete and has no entries, its
+	// record is to be removed.
 	Inventory *inventory.Inventory
-	// Apply says how to apply.
+	// Apply has the parameters of Apply and Compare.
 	Apply *ApplyRequest
-	// UID is the object to Delete or Release: another of the same name is left
-	// alone. ResourceVersion is that of the object as it was judged: one that
-	// was changed since may have become another graph's.
-	UID             types.UID
+	// UID is a precondition of Delete and Release: another object of the same
+	// name must not be touched.
+	UID types.UID
+	// ResourceVersion is a precondition too: an object that changed after the
+	// engine decided may belong to another graph by now.
 	ResourceVersion string
-	// NewOwner is the graph that an object is released to, nil for nobody.
+	// NewOwner is the graph that a released object is handed over to, nil if none.
 	NewOwner *inventory.Owner
 	// Object is the live object to Explain.
 	Object *unstructured.Unstructured
 
-	was *observed // what was known of the object when the action was asked for
+	// before is the observation at the time of the request, nil if there was none.
+	before *observation
 }
 
-// Target is an object that a Survey looks for.
+// Target is an object that the driver is to read or to watch.
 type Target struct {
 	inventory.Key
 	Version string
-	// Labeled says that the object is expected to carry the graph's labels.
+	// Labeled is set if the object is expected to have the graph's labels, so that
+	// a label selector finds it.
 	Labeled bool
 }
 
-// ApplyRequest says what to apply and under which conditions.
+// ApplyRequest has the desired state of an object and the conditions under which
+// it may be written.
 type ApplyRequest struct {
-	// Object is the object as wanted, with references resolved.
+	// Object is the desired object, with references resolved.
 	Object map[string]any
-	// Generates are the values of Object to be made up.
+	// Generates are values of Object to be generated, for example passwords.
 	Generates []reference.Generate
-	// Unknown are the parts that are left out of Object because they are known
-	// after the apply; only with Options.Preview.
+	// Unknown are parts that are left out of Object because their values are known
+	// only after the apply. Only [ModePlan] has them.
 	Unknown []resolve.Unknown
+	// Manager is the field manager.
 	Manager string
-	// UID is the object that was seen, "" if there was none: then the object
-	// must be created, and one that appeared in between is left alone.
+	// UID is the observed object. If it is "", the object must be created, and an
+	// object that appeared in the meantime must not be touched.
 	UID types.UID
-	// Version is the resourceVersion of the object that was seen.
+	// Version is the resourceVersion of the observed object.
 	Version string
-	// Force takes fields from whoever holds them.
+	// Force takes conflicting fields from their managers.
 	Force bool
-	// Adopt moves the fields of other appliers (kubectl, Helm, the original
-	// operator) to Manager first, so that those that aren't wanted go away.
+	// Adopt first moves the fields of other appliers (kubectl, Helm, the original
+	// operator) to Manager, so that fields that aren't desired are removed.
 	Adopt bool
-	// Ignore are fields that are left as they are in an object that exists.
+	// Ignore are fields that keep their values in an existing object.
 	Ignore []fields.Path
-	// HandOverReplicas says that Manager holds spec.replicas and wants it no more: it
-	// keeps its value until an autoscaler takes it.
+	// HandOverReplicas is set if Manager owns spec.replicas and doesn't set it any
+	// more. The field keeps its value until an autoscaler takes it.
 	HandOverReplicas bool
-	// Drift says that the object was applied as it is wanted and was changed since.
+	// Drift is set if the object was applied as desired and changed since.
 	Drift bool
 }
 
-// Outcome is what came of an action.
+// Outcome is the answer to an action.
 type Outcome struct {
-	// Err is nil, a [*Failure], or an error that is worth another try.
+	// Err is nil, a [*Failure], or any other error, which is retried.
 	Err error
-	// Object is the live object after Apply and Read, nil if there is none.
+	// Object is the live object after Read, Apply, Delete and Release, nil if there
+	// is none.
 	Object *unstructured.Unstructured
-	// Created and Changed say what an Apply did.
+	// Created and Changed describe the effect of an Apply.
 	Created, Changed bool
-	// Taken are the fields that an Apply took from others, or would have: that is
-	// the answer to Compare.
+	// Taken are the fields that an Apply took from other managers, or that
+	// Compare found to differ.
 	Taken []Conflict
-	// Objects are what a Survey found; Unseen are the targets of which it
-	// couldn't tell, and why.
-	Objects    []*unstructured.Unstructured
+	// Objects are the objects that a Survey found. Targets that are neither among
+	// them nor in Unreadable don't exist.
+	Objects []*unstructured.Unstructured
+	// Unreadable are targets that the Survey couldn't read, with the reason, which
+	// may be nil. They are read one by one later.
 	Unreadable map[inventory.Key]error
 	// Claims are the objects that other graphs list.
 	Claims inventory.Claims
-	// Message is an explanation.
+	// Message is the answer to Explain, "" if no cause was found.
 	Message string
 	// Saved is the inventory as it was recorded.
 	Saved *inventory.Inventory
 }
-
-// Conflict is a field that another manager holds.
-type Conflict struct {
-	// Field is a path such as spec.template.spec.containers[name="web"].image.
-	Field   string
-	Manager string
-	// Subresource is what the manager came by the field through, mostly none.
-	Subresource string
-}
-
-// Failure is an error with what is known about its cure.
-type Failure struct {
-	// Reason is one word in CamelCase, fit for a condition or an Event.
-	Reason string
-	// Message says what happened, without naming the object.
-	Message string
-	// Terminal errors come back until somebody changes something.
-	Terminal bool
-	// Immutable says that the object would have to be made anew.
-	Immutable bool
-	// RetryAfter is when the server wants to be asked again, 0 if it didn't say.
-	RetryAfter time.Duration
-	// Conflicts are the fields of a Conflict.
-	Conflicts []Conflict
-}
-
-func (f *Failure) Error() string { return f.Message }
-
-// The reasons of failures.
-const (
-	ReasonConflict             = "Conflict"
-	ReasonAdoptionRequired     = "AdoptionRequired"
-	ReasonOwnedElsewhere       = "OwnedElsewhere"
-	ReasonReference            = "ReferenceFailed"
-	ReasonReadinessTimeout     = "ReadinessTimeout"
-	ReasonNotReady             = "ReadinessFailed"
-	ReasonUnknownKind          = "UnknownKind"
-	ReasonForbidden            = "Forbidden"
-	ReasonDenied               = "Denied"
-	ReasonInvalid              = "Invalid"
-	ReasonImmutable            = "Immutable"
-	ReasonQuotaExceeded        = "QuotaExceeded"
-	ReasonNamespaceTerminating = "NamespaceTerminating"
-	ReasonWebhookFailed        = "WebhookFailed"
-	// ReasonExists is of an apply that was to create an object.
-	ReasonExists       = "AlreadyExists"
-	ReasonApplyFailed  = "ApplyFailed"
-	ReasonDeleteFailed = "DeleteFailed"
-)

@@ -1,21 +1,23 @@
 package engine
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
-// Backoff says how long to wait after a failure: Base after the first, twice as
-// long after each further, at most Max; of this a random part of a half is
-// taken off, so that many that failed at once don't come back at once. The zero
-// value waits between a half and one second first, at most five minutes.
+// Backoff computes the delay before a retry. It starts at Base, doubles with each
+// further failure, and is at most Max. Jitter shortens each delay by a random
+// part of up to one half, so that actions which failed together aren't retried
+// together. The zero value starts at one second and ends at five minutes.
 type Backoff struct {
 	Base, Max time.Duration
-	// Jitter gives numbers from 0 to 1; nil means no jitter.
+	// Jitter returns random numbers between 0 and 1. Nil means no jitter.
 	Jitter func() float64
 }
 
-// After is the time to wait after a number of failures.
+// MaxTransientBackoff limits the delay after failures of the API server itself,
+// such as overload. They end without any event, and the graph should continue
+// soon afterwards.
+const MaxTransientBackoff = 30 * time.Second
+
+// After returns the delay after a number of failures in a row.
 func (b Backoff) After(failures int) time.Duration {
 	base, most := b.Base, b.Max
 	if base <= 0 {
@@ -25,6 +27,7 @@ func (b Backoff) After(failures int) time.Duration {
 		most = 5 * time.Minute
 	}
 	wait := most
+	// 30 doublings exceed every sensible maximum, and more would overflow.
 	if n := failures - 1; n < 30 && base<<max(n, 0) < most {
 		wait = base << max(n, 0)
 	}
@@ -34,53 +37,10 @@ func (b Backoff) After(failures int) time.Duration {
 	return wait
 }
 
-// AtMost is b with no wait longer than most.
+// AtMost returns a copy of b whose delays are limited to most.
 func (b Backoff) AtMost(most time.Duration) Backoff {
 	if b.Max <= 0 || b.Max > most {
 		b.Max = most
 	}
 	return b
-}
-
-// failureState is what is remembered of an action that may fail.
-type failureState struct {
-	flying   bool
-	failures int
-	failure  *Failure
-	retryAt  time.Time
-}
-
-// MaxTransientBackoff is how long trouble that the API server has is waited out at most:
-// it passes without a word, and what waits for that is to go on soon after.
-const MaxTransientBackoff = 30 * time.Second
-
-// failed notes a failure, and when to try again.
-func (e *Engine) failed(s *failureState, err error) {
-	s.failures++
-	if !errors.As(err, &s.failure) {
-		s.failure = &Failure{Reason: ReasonApplyFailed, Message: err.Error()}
-	}
-	backoff := e.opts.Backoff
-	if s.failure.Reason == ReasonApplyFailed {
-		backoff = backoff.AtMost(MaxTransientBackoff)
-	}
-	s.retryAt = e.now.Add(max(backoff.After(s.failures), s.failure.RetryAfter))
-}
-
-func (s *failureState) succeeded() { s.failures, s.failure, s.retryAt = 0, nil, time.Time{} }
-
-// wait says whether a failure keeps an action from being tried now, and sees to
-// it that the engine is woken when it may be.
-func (e *Engine) wait(s *failureState) bool {
-	if s.failure == nil || !e.now.Before(s.retryAt) {
-		return false
-	}
-	e.wakeAt(s.retryAt)
-	return true
-}
-
-func (e *Engine) wakeAt(t time.Time) {
-	if e.wake.IsZero() || t.Before(e.wake) {
-		e.wake = t
-	}
 }

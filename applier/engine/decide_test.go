@@ -108,11 +108,11 @@ func TestDecide(t *testing.T) {
 			spec = withPolicy(test.policy)
 		}
 		b := newBench(t, "{"+spec+test.adopt+"}", stored, test.opts)
-		n, seen := b.byID["a"], b.nothing("")
+		n, seen := b.nodes.byID["a"], absentObservation("", b.Engine.step.now)
 		if test.seen != nil {
-			seen = b.look(n.key, test.seen)
+			seen = b.newObservation(n.key, test.seen)
 		}
-		b.want(n)
+		b.resolveDesired(n)
 		if got := b.decide(n, seen).String(); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
@@ -154,9 +154,9 @@ func TestDecideUnderWay(t *testing.T) {
 			opts.Mode = ModeStatus
 		}
 		b := newBench(t, "{"+test.spec+"}", test.stored, opts)
-		n := b.byID["a"]
-		b.want(n)
-		d := b.decide(n, b.look(n.key, configMap(t, self, "a", "u-a", 5, test.value)))
+		n := b.nodes.byID["a"]
+		b.resolveDesired(n)
+		d := b.decide(n, b.newObservation(n.key, configMap(t, self, "a", "u-a", 5, test.value)))
 		if got := d.String(); got != test.want || d.unrecorded != test.unrecorded {
 			t.Errorf("%s: %s, unrecorded %t; want %s, %t", test.name, got, d.unrecorded, test.want, test.unrecorded)
 		}
@@ -167,9 +167,9 @@ func TestDecideReplicas(t *testing.T) {
 	const spec = `graph: {nodes: [{id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {paused: true}}}]}`
 	for manager, want := range map[string]string{"pequod": "apply, hand over", "hpa": "apply"} {
 		b := newBench(t, spec, nil, Options{})
-		n := b.byID["a"]
-		b.want(n)
-		seen := b.look(n.key, live(t, self, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, uid: u-a, managedFields: [
+		n := b.nodes.byID["a"]
+		b.resolveDesired(n)
+		seen := b.newObservation(n.key, live(t, self, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, uid: u-a, managedFields: [
 			{manager: pequod, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:pequod.io/graph": {}}}, "f:spec": {"f:paused": {}}}},
 			{manager: `+manager+`, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:pequod.io/graph": {}}}, "f:spec": {"f:replicas": {}}}}]}, spec: {replicas: 3}}`))
 		if got := b.decide(n, seen).String(); got != want {
@@ -185,7 +185,7 @@ func TestDecideLeaver(t *testing.T) {
 	copied := configMap(t, self, "a", "u-copy", 5, "1")
 	unstructured.RemoveNestedField(copied.Object, "metadata", "managedFields")
 	deleting := live(t, self, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u-a, deletionTimestamp: "2026-01-01T00:00:00Z"}}`)
-	names := map[fate]string{fateRead: "read", fateGone: "gone", fateForeign: "foreign", fateWait: "wait", fateDelete: "delete", fateRelease: "release", fateHandOver: "hand over"}
+	names := map[removalDecision]string{removeRead: "read", removeGone: "gone", removeForeign: "foreign", removeWait: "wait", removeDelete: "delete", removeRelease: "release", removeHandOver: "hand over"}
 	for _, test := range []struct {
 		name    string
 		spec    string
@@ -221,17 +221,17 @@ func TestDecideLeaver(t *testing.T) {
 		}
 		b := newBench(t, spec, stored, test.opts)
 		key := inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "a"}
-		b.claims = &test.claims
-		l := &leaver{entry: b.entries[key]}
+		b.removals.claims.value = &test.claims
+		l := &removal{entry: b.ledger.entries[key]}
 		l.entry.Orphan = test.orphan
-		seen := b.nothing("")
+		seen := absentObservation("", b.Engine.step.now)
 		switch {
 		case test.unknown:
 			seen = nil
 		case test.seen != nil:
-			seen = b.look(key, test.seen)
+			seen = b.newObservation(key, test.seen)
 		}
-		if got, to := b.decideLeaver(l, seen); names[got] != test.want || (to != nil) != (got == fateHandOver) {
+		if got, to := b.decideRemoval(l, seen); names[got] != test.want || (to != nil) != (got == removeHandOver) {
 			t.Errorf("%s: %s to %v, want %s", test.name, names[got], to, test.want)
 		}
 	}

@@ -2,56 +2,66 @@ package engine
 
 import (
 	"slices"
-	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// explainedAtOnce bounds for how many nodes a cause is looked for in the time
-// of Options.Explain: each costs requests, and nobody reads hundreds of causes.
-const explainedAtOnce = 10
+// maxExplanations limits the Explain actions of one ExplainInterval. Each costs
+// several requests, and users don't read hundreds of causes.
+const maxExplanations = 10
 
-// explain notes that it is to be asked why a node isn't ready.
-func (e *Engine) explain(n *node, seen *observed) {
+// scheduleExplanation queues a node that isn't ready for [Engine.requestExplanations]
+// if its last explanation is old enough. The first one is delayed by half an
+// interval: most objects become ready by then.
+func (e *Engine) scheduleExplanation(n *node, seen *observation) {
 	if e.opts.ExplainInterval <= 0 || seen.object == nil {
 		return
 	}
-	if n.state.explained.IsZero() {
-		n.state.explained = e.now.Add(-e.opts.ExplainInterval / 2) // give it a moment first
+	if n.progress.explained.IsZero() {
+		n.progress.explained = e.step.now.Add(-e.opts.ExplainInterval / 2)
 	}
-	if next := n.state.explained.Add(e.opts.ExplainInterval); e.now.Before(next) {
+	if next := n.progress.explained.Add(e.opts.ExplainInterval); e.step.now.Before(next) {
 		e.wakeAt(next)
 		return
 	}
-	e.unexplained = append(e.unexplained, n)
+	e.step.unexplained = append(e.step.unexplained, n)
 }
 
-// explainSome asks for the causes that were asked for the longest time ago.
-func (e *Engine) explainSome() {
-	waiting := e.unexplained
-	e.unexplained = nil
+// requestExplanations requests the causes of the queued nodes, beginning with the
+// ones that were explained the longest time ago. Nodes beyond the limit are
+// reconciled again in the next interval.
+func (e *Engine) requestExplanations() {
+	waiting := e.step.unexplained
 	if len(waiting) == 0 {
 		return
 	}
-	if next := e.explained.began.Add(e.opts.ExplainInterval); !e.now.Before(next) {
-		e.explained.began, e.explained.nodes = e.now, 0
+	interval := &e.explanations
+	if next := interval.began.Add(e.opts.ExplainInterval); !e.step.now.Before(next) {
+		interval.began, interval.count = e.step.now, 0
 	}
-	slices.SortStableFunc(waiting, func(a, b *node) int { return a.state.explained.Compare(b.state.explained) })
-	next := e.explained.began.Add(e.opts.ExplainInterval)
+	slices.SortStableFunc(waiting, func(a, b *node) int { return a.progress.explained.Compare(b.progress.explained) })
+	next := interval.began.Add(e.opts.ExplainInterval)
 	for _, n := range waiting {
-		if n.due.IsZero() || next.Before(n.due) {
-			n.due = next
+		if n.schedule.due.IsZero() || next.Before(n.schedule.due) {
+			n.schedule.due = next
 		}
-		if e.explained.nodes == explainedAtOnce {
+		if interval.count == maxExplanations {
 			continue
 		}
-		e.explained.nodes++
-		n.state.explained = e.now
-		e.ask(Action{Verb: Explain, Key: n.key, Version: n.version, Node: n.ID, Object: asObject(e.world[n.key].object)})
+		interval.count++
+		n.progress.explained = e.step.now
+		object := &unstructured.Unstructured{Object: e.cache.objects[n.key].object}
+		e.request(Action{Verb: Explain, Key: n.key, Version: n.version, Node: n.ID, Object: object})
 	}
 	e.wakeAt(next)
 }
 
-// explanations are those that were asked for since a time.
-type explanations struct {
-	began time.Time
-	nodes int
+// finishExplain receives a cause. A failed lookup is ignored: it only adds to the
+// message of the node, and is repeated in the next interval.
+func (e *Engine) finishExplain(n *node, o Outcome) {
+	if n != nil && o.Err == nil && n.status.Phase != v1alpha1.NodeReady {
+		n.progress.cause = o.Message
+	}
 }

@@ -15,79 +15,115 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// FieldManager is the manager of what a graph applies, unless a node says otherwise.
+// FieldManager is the default field manager of applied objects.
 const FieldManager = "pequod"
 
-// node is one node of the graph with what the engine knows about it.
+// node is a node of the graph with the state of its execution.
 type node struct {
 	*graph.Node
-	index    int
-	key      inventory.Key
-	version  string
-	wave     int
-	needs    []*node
-	neededBy []*node
-	root     *node // of a blocked node: the one that isn't blocked itself, for which all wait
-	gate     *readiness.Checker
-	read     bool // expressions read its object
+	index   int // in the graph
+	key     inventory.Key
+	version string // API version
+	wave    int
+	// needs are the nodes that this one depends on, neededBy those that depend on
+	// it.
+	needs, neededBy []*node
+	// referenced is set if expressions read the object of the node.
+	referenced bool
+	checker    *readiness.Checker
+	policy     applyPolicy
 
+	desired  desired
+	progress progress
+	schedule schedule
+	status   Status
+	// reported is the status in the last Step.Changes that had one, and touched is
+	// set if status may differ from it.
+	reported Status
+	touched  bool
+	// blockedOn is, of a blocked node, the node at the end of the chain of blocked
+	// nodes: the one that isn't blocked itself.
+	blockedOn *node
+	// hopeless is set if the node failed for good or waits for a node that did.
+	hopeless bool
+	// unrecorded is set if another run applied the object and didn't record it yet.
+	unrecorded bool
+}
+
+// applyPolicy is how the object of a node is applied and removed.
+type applyPolicy struct {
+	// external objects are made by others. They are read, never written.
 	external bool
+	// listed is set if spec.adopt names the object.
+	listed   bool
 	mode     v1alpha1.ApplyMode
 	manager  string
 	force    bool
 	recreate bool
 	ignore   []fields.Path
-	timeout  time.Duration
-	orphan   bool
-	listed   bool // for adoption, by name
-
-	want    wanted
-	state   state
-	status  Status
-	shown   Status // as the last step reported it
-	touched bool   // the status may be another than shown
-	lost    bool   // it failed for good, or waits for one that has
-	// unrecorded nodes were applied by a run that hasn't recorded it yet.
-	unrecorded bool
-	// stale nodes are judged anew by the next step, others when it is time to.
-	stale bool
-	due   time.Time
+	// timeout limits the wait for readiness; 0 means no limit.
+	timeout time.Duration
+	orphan  bool
 }
 
-// wanted is the object with its references resolved, as long as what they read
-// doesn't change.
-type wanted struct {
-	known  bool
-	seen   string // the versions of the objects that were read
-	object map[string]any
-	// unknown is what a preview leaves out of object.
+// desired is the object of a node with its references resolved. It is valid until
+// an object that the references read changes.
+type desired struct {
+	resolved bool
+	// sources identifies the versions of the objects that the references read.
+	sources string
+	object  map[string]any
+	// unknown are the parts that a plan leaves out of object.
 	unknown []resolve.Unknown
 	digest  string
-	err     error
+	// err is why the references couldn't be resolved. Then only unknown is set.
+	err error
 }
 
-// state is what isn't seen in the cluster: actions under way, and failures.
-type state struct {
-	failureState              // of writing
-	look         failureState // of reading
-	// digest is what was wanted by the last apply, and uid of which object.
-	digest      string
-	uid         types.UID
+// progress is the part of a node's state that can't be observed in the cluster.
+type progress struct {
+	write retryState // of Apply and Delete
+	read  retryState
+	// digest is the desired digest of the last Apply, and uid its precondition.
+	digest string
+	uid    types.UID
+	// recreating is set from the deletion of an immutable object until the Apply
+	// that creates it again.
 	recreating  bool
-	corrections int
-	corrected   time.Time
-	correctable time.Time // when the next correction is made
-	explained   time.Time
-	polled      time.Time
-	cause       string
-	compared    string // the live digest of a drifted object of which it was asked what drifted
-	op          Operation
-	began       time.Time // of the wait for readiness
+	corrections corrections
+	// explained is the time of the last Explain, polled of the last poll.
+	explained, polled time.Time
+	// cause is the last answer to Explain.
+	cause string
+	// compared is the live digest of the drifted object in the last Compare.
+	compared string
+	op       Operation
+	// waitingSince is the time since which the node waits to become ready, zero if
+	// it doesn't.
+	waitingSince time.Time
 }
 
-func (e *Engine) newNode(i int, rg *v1alpha1.ResourceGraph) (*node, error) {
-	spec := &e.graph.Nodes[i]
-	gate, err := readiness.Compile(spec)
+// corrections counts how often drift was corrected in a short time.
+type corrections struct {
+	count int
+	last  time.Time
+	// next is the earliest time of the next correction.
+	next time.Time
+}
+
+// schedule determines when a node is reconciled.
+type schedule struct {
+	// stale nodes are reconciled by the next step.
+	stale bool
+	// due is when a node is reconciled that isn't stale, zero if never.
+	due time.Time
+}
+
+// newNode creates the i-th node of a graph. Its dependencies, wave and references
+// are set later.
+func newNode(g *graph.Graph, i int, keys keyResolver, deletion v1alpha1.DeletionPolicy) (*node, error) {
+	spec := &g.Nodes[i]
+	checker, err := readiness.Compile(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -96,58 +132,82 @@ func (e *Engine) newNode(i int, rg *v1alpha1.ResourceGraph) (*node, error) {
 		return nil, err
 	}
 	n := &node{
-		Node: spec, index: i, key: e.keyOf(spec.Object), version: gv.Version, gate: gate,
-		stale: true, external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
-		orphan: spec.Orphaned(rg.Spec.DeletionPolicy),
+		Node: spec, index: i, key: keys.key(spec.Object), version: gv.Version, checker: checker,
+		schedule: schedule{stale: true},
+	}
+	if n.policy, err = newApplyPolicy(spec, deletion); err != nil {
+		return nil, err
 	}
 	n.status = Status{ID: spec.ID, Key: n.key, Version: gv.Version, Phase: v1alpha1.NodePending}
-	n.shown = n.status
+	n.reported = n.status
+	return n, nil
+}
+
+// newApplyPolicy reads the policy of a node. Errors name the field below the node.
+func newApplyPolicy(spec *graph.Node, deletion v1alpha1.DeletionPolicy) (applyPolicy, error) {
+	a := applyPolicy{
+		external: spec.ExternalRef != nil, mode: v1alpha1.ApplyModeApply, manager: FieldManager,
+		orphan: spec.Orphaned(deletion),
+	}
 	p := spec.ApplyPolicy
 	if p == nil {
-		return n, nil
+		return a, nil
 	}
 	if p.Mode != "" {
-		n.mode = p.Mode
+		a.mode = p.Mode
 	}
 	if p.FieldManager != "" {
-		n.manager = p.FieldManager
+		a.manager = p.FieldManager
 	}
-	// What was created once is kept, unless the node says that it goes.
-	if n.mode == v1alpha1.ApplyModeCreate && p.DeletionPolicy == "" {
-		n.orphan = true
+	// An object that is created only once is kept by default, because others are
+	// expected to own its content.
+	if a.mode == v1alpha1.ApplyModeCreate && p.DeletionPolicy == "" {
+		a.orphan = true
 	}
-	n.force = p.ConflictPolicy == v1alpha1.ConflictForce
-	n.recreate = p.Recreate == v1alpha1.RecreateOnImmutable && Recreatable(n.GroupKind())
+	a.force = p.ConflictPolicy == v1alpha1.ConflictForce
+	a.recreate = p.Recreate == v1alpha1.RecreateOnImmutable && Recreatable(spec.GroupKind())
 	if p.Timeout != "" {
-		if n.timeout, err = time.ParseDuration(p.Timeout); err != nil {
-			return nil, fmt.Errorf("applyPolicy.timeout: %w", err)
+		var err error
+		if a.timeout, err = time.ParseDuration(p.Timeout); err != nil {
+			return a, fmt.Errorf("applyPolicy.timeout: %w", err)
 		}
 	}
 	for k, text := range p.IgnoreFields {
 		path, err := fields.Parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("applyPolicy.ignoreFields[%d]: %w", k, err)
+			return a, fmt.Errorf("applyPolicy.ignoreFields[%d]: %w", k, err)
 		}
-		n.ignore = append(n.ignore, path)
+		a.ignore = append(a.ignore, path)
 	}
-	return n, nil
+	return a, nil
 }
 
-// Recreatable says whether objects of a kind may be deleted to be made anew:
-// never those that hold data, or other objects, that would go with them.
+// Recreatable reports whether objects of a kind may be deleted in order to
+// recreate them. Kinds whose deletion loses data or other objects, such as
+// PersistentVolumeClaims and Namespaces, may not.
 func Recreatable(gk schema.GroupKind) bool { return !graph.OrphanedByDefault(gk) }
 
-// entry is the node's entry in the inventory, before anything is known of its object.
+// entry returns the intent of the node: its inventory entry before the object is
+// applied.
 func (n *node) entry() inventory.Entry {
 	return inventory.Entry{
-		Key: n.key, Version: n.version, Node: n.ID, Wave: n.wave, Orphan: n.orphan,
-		Create: n.mode == v1alpha1.ApplyModeCreate,
+		Key: n.key, Version: n.version, Node: n.ID, Wave: n.wave, Orphan: n.policy.orphan,
+		Create: n.policy.mode == v1alpha1.ApplyModeCreate,
 	}
 }
 
-// touchDependents has the nodes judged anew that need this one.
-func (n *node) touchDependents() {
+// markDependentsStale makes the next step reconcile the nodes that depend on n.
+func (n *node) markDependentsStale() {
 	for _, m := range n.neededBy {
-		m.stale = true
+		m.schedule.stale = true
 	}
+}
+
+// settled reports whether a plan has its final result for the node.
+func (n *node) settled() bool {
+	switch n.status.Phase {
+	case v1alpha1.NodeReady, v1alpha1.NodeWaiting, v1alpha1.NodeFailed:
+		return !n.progress.write.inFlight
+	}
+	return false
 }

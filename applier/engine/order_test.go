@@ -65,7 +65,7 @@ func TestObserveInAnyOrder(t *testing.T) {
 				happens(e)
 			}
 			got := unknown
-			if o := e.world[key]; o != nil {
+			if o := e.cache.objects[key]; o != nil {
 				if got = o.version; o.absent {
 					got = absent
 				}

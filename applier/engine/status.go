@@ -8,7 +8,7 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Operation says what an apply did to an object.
+// Operation is the effect of a run on an object.
 type Operation string
 
 // The operations, in the words of kubectl.
@@ -18,91 +18,51 @@ const (
 	Unchanged  Operation = "unchanged"
 	Adopted    Operation = "adopted"
 	Recreated  Operation = "recreated"
-	Corrected  Operation = "corrected"
-	Observed   Operation = "observed"
-	Deleted    Operation = "deleted"
-	Released   Operation = "released"
+	// Corrected means that drift was reverted.
+	Corrected Operation = "corrected"
+	// Observed objects are only read.
+	Observed Operation = "observed"
+	Deleted  Operation = "deleted"
+	Released Operation = "released"
 )
 
-// Status is the state of one node, or of an object that left the graph.
+// Status is the state of a node, or of an object that left the graph.
 type Status struct {
-	// ID is the node's, "" for an object that left the graph.
+	// ID is the id of the node, "" for an object that left the graph.
 	ID      string
 	Key     inventory.Key
 	Version string
 	Wave    int
 	Phase   v1alpha1.NodePhase
-	// Reason is one of the reasons of failures, "" without a failure.
+	// Reason is one of the Reason constants, "" unless the phase is Failed.
 	Reason string
-	// Message says what is waited for, and why.
+	// Message describes what the node waits for, or why it failed.
 	Message string
-	// BlockedBy is the node that this one waits for.
+	// BlockedBy is the id of the node that blocks this one.
 	BlockedBy string
-	// Op is what was done to the object, "" if nothing was yet.
+	// Op is the effect on the object so far, "" if there is none.
 	Op Operation
-	// Drifted says that others changed the object, and that it is left so.
+	// Drifted is set if others changed the object and the changes are kept.
 	Drifted bool
-	// Taken are the fields that the last apply took from other managers.
+	// Taken are the fields that the last apply took from other managers, or, of a
+	// drifted object, the fields that others changed.
 	Taken     []Conflict
 	AppliedAt time.Time
 	ReadyAt   time.Time
-	// Attempts counts the tries that failed since the last one that didn't;
-	// NextAttempt is the time of the next, zero if there is none.
-	Attempts    int
+	// Attempts counts the failures since the last success.
+	Attempts int
+	// NextAttempt is the time of the next retry, zero if there is none.
 	NextAttempt time.Time
 }
 
-// equal says whether nothing changed that is shown.
+// equal reports whether s and t look the same to a user.
 func (s *Status) equal(t *Status) bool {
 	return s.Phase == t.Phase && s.Message == t.Message && s.Op == t.Op && s.Reason == t.Reason &&
 		s.BlockedBy == t.BlockedBy && s.Drifted == t.Drifted && s.Attempts == t.Attempts && s.NextAttempt.Equal(t.NextAttempt) &&
 		s.AppliedAt.Equal(t.AppliedAt) && s.ReadyAt.Equal(t.ReadyAt) && slices.Equal(s.Taken, t.Taken)
 }
 
-// hopeless says that something failed, and isn't tried again.
-func (s *Status) hopeless() bool {
+// failedForGood reports whether s is a failure without a retry.
+func (s *Status) failedForGood() bool {
 	return s.Phase == v1alpha1.NodeFailed && s.NextAttempt.IsZero()
-}
-
-// Statuses are the states of all nodes, in the order of the graph, and then
-// those of the objects that left it, in the order of their removal.
-func (e *Engine) Statuses() []Status {
-	all := make([]Status, 0, len(e.nodes))
-	for _, n := range e.nodes {
-		all = append(all, n.status)
-	}
-	for _, level := range e.leaving {
-		for _, l := range level {
-			if e.pruning || l.status.Phase != v1alpha1.NodePending {
-				all = append(all, l.status)
-			}
-		}
-	}
-	return all
-}
-
-// Unfinished says that an engine that is ReadOnly sees the work of a run that
-// hasn't come to its end.
-func (e *Engine) Unfinished() bool {
-	return slices.ContainsFunc(e.nodes, func(n *node) bool { return n.unrecorded })
-}
-
-// Dependencies gives the ids of the nodes that each node waits for.
-func (e *Engine) Dependencies() map[string][]string {
-	needs := make(map[string][]string, len(e.nodes))
-	for _, n := range e.nodes {
-		for _, m := range n.needs {
-			needs[n.ID] = append(needs[n.ID], m.ID)
-		}
-	}
-	return needs
-}
-
-// Outputs evaluates the outputs of the graph over what is known of its objects.
-// Outputs that can't be told yet are in the errors.
-func (e *Engine) Outputs() (map[string]any, map[string]error) {
-	if e.resolver == nil {
-		return nil, nil
-	}
-	return e.resolver.Outputs(e.live)
 }

@@ -144,9 +144,9 @@ func TestBackoff(t *testing.T) {
 // Trouble of the API server is tried again soon, what it refuses ever later.
 func TestTroublePasses(t *testing.T) {
 	for reason, want := range map[string]time.Duration{ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: 5 * time.Minute} {
-		e, s := &Engine{}, failureState{failures: 20}
-		e.failed(&s, &Failure{Reason: reason})
-		if got := s.retryAt.Sub(e.now); got != want {
+		s := retryState{failures: 20}
+		s.fail(&Failure{Reason: reason}, time.Time{}, Backoff{})
+		if got := s.retryAt.Sub(time.Time{}); got != want {
 			t.Errorf("%s: %v, want %v", reason, got, want)
 		}
 	}
@@ -179,7 +179,7 @@ func TestReadinessTimeout(t *testing.T) {
 	b.answer(Explain, Outcome{})
 	// Late is better than never.
 	ready := configMap(t, self, "a", "u-a", 2, "2")
-	b.entries[b.byID["a"].key] = func(e inventory.Entry) inventory.Entry { e.Live = b.look(e.Key, ready).live; return e }(b.entries[b.byID["a"].key])
+	b.ledger.entries[b.nodes.byID["a"].key] = func(e inventory.Entry) inventory.Entry { e.Live = b.newObservation(e.Key, ready).live; return e }(b.ledger.entries[b.nodes.byID["a"].key])
 	b.Observe(ready)
 	b.step()
 	b.wantShow("a Ready")
@@ -219,7 +219,7 @@ func TestCorrections(t *testing.T) {
 	if waits[0] != 0 || waits[1] == 0 || waits[2] <= waits[1] || waits[3] <= waits[2] {
 		t.Errorf("corrections wait %v", waits)
 	}
-	b.now = b.now.Add(calm + time.Second)
+	b.now = b.now.Add(correctionReset + time.Second)
 	drift()
 	b.expect("Apply a")
 }
@@ -287,7 +287,7 @@ func TestRecover(t *testing.T) {
 	b := newBench(t, nodes("a"), nil, Options{Prune: true})
 	b.survey(configMap(t, self, "a", "u-a", 1, "1"), configMap(t, self, "old", "u-old", 2, "1"), copied, owned, claim,
 		configMap(t, other, "theirs", "u-theirs", 6, "1"))
-	b.expect("Others, Record") // may be others list what was found
+	b.expect("LoadClaims, Record") // may be others list what was found
 	names := map[string]bool{}
 	for _, e := range b.answer(Record, Outcome{}).Inventory.Entries {
 		names[e.Name] = e.Orphan

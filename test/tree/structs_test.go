@@ -12,8 +12,6 @@ const maxFields = 20
 
 // largerStructs lists the structs that exceed maxFields.
 var largerStructs = map[string]bool{
-	"applier/engine.Engine":     true,
-	"applier/engine.node":       true,
 	"applier/controller.driver": true,
 	"applier/controller.run":    true,
 }

@@ -36,7 +36,7 @@ func TestObserveOrder(t *testing.T) {
 			e.Observe(old(3))
 			e.Observe(old(5))
 		}, "absent 5"},
-		{"gone, and made anew", func(e *Engine) { e.learn(keyA, e.nothing("5")); e.Observe(fresh(6)) }, "u-new 6"},
+		{"gone, and made anew", func(e *Engine) { e.put(keyA, absentObservation("5", e.step.now)); e.Observe(fresh(6)) }, "u-new 6"},
 		{"versions that aren't numbers", func(e *Engine) {
 			u := old(1)
 			u.SetResourceVersion("x")
@@ -44,15 +44,25 @@ func TestObserveOrder(t *testing.T) {
 			e.Observe(u)
 		}, "u-old x"},
 		{"none of the graph's", func(e *Engine) { e.Observe(configMap(t, self, "z", "u-z", 1, "1")) }, "unknown"},
-		{"the answer that it is gone", func(e *Engine) { e.Observe(old(1)); e.seeGone(keyA, e.world[keyA]) }, "absent 1"},
-		{"the same, with news in between", func(e *Engine) { e.Observe(old(1)); was := e.world[keyA]; e.Observe(old(2)); e.seeGone(keyA, was) }, "absent 2"},
-		{"the same, with another object since", func(e *Engine) { e.Observe(old(1)); was := e.world[keyA]; e.Observe(fresh(2)); e.seeGone(keyA, was) }, "unknown"},
-		{"the same, made since it was asked", func(e *Engine) { e.Observe(fresh(2)); e.seeGone(keyA, nil) }, "unknown"},
+		{"the answer that it is gone", func(e *Engine) { e.Observe(old(1)); e.observeAbsent(keyA, e.cache.objects[keyA]) }, "absent 1"},
+		{"the same, with news in between", func(e *Engine) {
+			e.Observe(old(1))
+			was := e.cache.objects[keyA]
+			e.Observe(old(2))
+			e.observeAbsent(keyA, was)
+		}, "absent 2"},
+		{"the same, with another object since", func(e *Engine) {
+			e.Observe(old(1))
+			was := e.cache.objects[keyA]
+			e.Observe(fresh(2))
+			e.observeAbsent(keyA, was)
+		}, "unknown"},
+		{"the same, made since it was asked", func(e *Engine) { e.Observe(fresh(2)); e.observeAbsent(keyA, nil) }, "unknown"},
 	} {
 		b := newBench(t, nodes("a"), nil, Options{})
 		test.news(b.Engine)
 		got := "unknown"
-		if o := b.world[keyA]; o != nil && o.absent {
+		if o := b.cache.objects[keyA]; o != nil && o.absent {
 			got = "absent " + o.version
 		} else if o != nil {
 			got = string(o.uid) + " " + o.version
@@ -99,7 +109,7 @@ func TestSurveyFails(t *testing.T) {
 	b.answer(Survey, Outcome{Unreadable: map[inventory.Key]error{{Kind: "ConfigMap", Namespace: "default", Name: "b"}: errors.New("x")}})
 	b.expect("Record")
 	b.answer(Record, Outcome{})
-	if a := b.world[keyA]; a.absent {
+	if a := b.cache.objects[keyA]; a.absent {
 		t.Error("a was seen, and the survey made it absent")
 	}
 
@@ -184,14 +194,14 @@ func TestScope(t *testing.T) {
 		spec: {group: example.com, scope: Cluster, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}}`
 	const thing = `{id: thing, resource: {apiVersion: example.com/v1, kind: Thing, metadata: {name: x}}}`
 	b := newBench(t, "graph: {nodes: ["+crd+","+thing+"]}", nil, Options{})
-	if key := b.byID["thing"].key; key.Namespace != "" {
+	if key := b.nodes.byID["thing"].key; key.Namespace != "" {
 		t.Errorf("key %v", key)
 	}
 	b = newBench(t, "graph: {nodes: ["+thing+"]}", nil, Options{})
 	u := live(t, self, `{apiVersion: example.com/v1, kind: Thing, metadata: {name: x, uid: u-x, resourceVersion: "1"}}`)
 	u.SetNamespace("")
 	b.Observe(u)
-	if o := b.world[b.byID["thing"].key]; o == nil || o.uid != "u-x" {
-		t.Errorf("the object wasn't taken for the node's: %+v", b.world)
+	if o := b.cache.objects[b.nodes.byID["thing"].key]; o == nil || o.uid != "u-x" {
+		t.Errorf("the object wasn't taken for the node's: %+v", b.cache.objects)
 	}
 }

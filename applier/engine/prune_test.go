@@ -27,7 +27,7 @@ func pruning(t *testing.T, opts Options, chain ...string) *bench {
 
 func TestPruneLevels(t *testing.T) {
 	b := pruning(t, Options{}, "a", "b", "c<b", "d<c", "e<c")
-	b.expect("Others")
+	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{})
 	b.expect("Record") // what left has no node any more
 	b.answer(Record, Outcome{})
@@ -44,8 +44,8 @@ func TestPruneLevels(t *testing.T) {
 	}
 	b.now = b.now.Add(time.Minute)
 	b.ObserveGone(held)
-	b.expect("Others") // what others list may have changed in a minute
-	list := []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{{Key: b.leaving[2][0].entry.Key, Node: "x"}}}}
+	b.expect("LoadClaims") // what others list may have changed in a minute
+	list := []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{{Key: b.removals.levels[2][0].entry.Key, Node: "x"}}}}
 	b.answer(LoadClaims, Outcome{Claims: inventory.ClaimsOn(self, list)})
 	b.expect("Delete c")
 	b.answer(Delete, Outcome{})
@@ -65,7 +65,7 @@ func TestPruneLevels(t *testing.T) {
 
 func TestPruneFails(t *testing.T) {
 	b := pruning(t, Options{}, "a", "b", "c<b")
-	b.expect("Others")
+	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{Err: errors.New("timed out")})
 	b.expect("")
 	b.wantShow("a Ready", "c Failed ApplyFailed: whether another graph lists it can't be told: timed out", "b Pending")
@@ -73,7 +73,7 @@ func TestPruneFails(t *testing.T) {
 		t.Errorf("%+v, phase %s", s, b.last.Phase)
 	}
 	b.now = b.last.Wake
-	b.expect("Others")
+	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{})
 	b.expect("Record")
 	b.answer(Record, Outcome{})
@@ -99,12 +99,12 @@ func TestPruneFails(t *testing.T) {
 	if b.last.Phase != Stuck {
 		t.Errorf("phase %s", b.last.Phase)
 	}
-	for _, e := range b.saved.Entries {
+	for _, e := range b.ledger.saved.Entries {
 		if e.Name == "c" && e.UID == "u-c" && e.Node == "" {
 			return
 		}
 	}
-	t.Errorf("c isn't in the inventory, and still there: %+v", b.saved.Entries)
+	t.Errorf("c isn't in the inventory, and still there: %+v", b.ledger.saved.Entries)
 }
 
 // An object that a graph only meant to make, and that its account may not even
@@ -145,7 +145,7 @@ func TestHandOverEarly(t *testing.T) {
 	stored := newBench(t, nodes("b", "c"), nil, Options{}).complete()
 	b := newBench(t, nodes("a"), stored, Options{Prune: true})
 	b.survey(configMap(t, other, "a", "u-a", 5, "1"), configMap(t, self, "b", "u-b", 6, "1"), configMap(t, self, "c", "u-c", 7, "1"))
-	b.expect("Others")
+	b.expect("LoadClaims")
 	list := []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{{Key: inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "b"}, Node: "b"}}}}
 	b.answer(LoadClaims, Outcome{Claims: inventory.ClaimsOn(self, list)})
 	b.expect("Record")
@@ -177,13 +177,13 @@ func TestPruneLooksAgain(t *testing.T) {
 	b.expect("Record") // a isn't ready in time
 	b.answer(Record, Outcome{})
 	ready := configMap(t, self, "a", "u-a", 6, "2")
-	entry := b.entries[keyA]
-	entry.Live = b.look(keyA, ready).live
-	b.entries[keyA] = entry
+	entry := b.ledger.entries[keyA]
+	entry.Live = b.newObservation(keyA, ready).live
+	b.ledger.entries[keyA] = entry
 	b.Observe(ready)
 	b.expect("Read b")
 	b.answer(Read, Outcome{Object: configMap(t, self, "b", "u-b2", 7, "1")})
-	b.expect("Others")
+	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{})
 	b.expect("Delete b")
 }
@@ -193,7 +193,7 @@ func TestDelete(t *testing.T) {
 	e := NewDelete(stored, Options{Orphan: true})
 	b := &bench{T: t, Engine: e, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	b.survey(configMap(t, self, "a", "u-a", 50, "1"), configMap(t, self, "b", "u-b", 51, "1"))
-	b.expect("Others")
+	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{})
 	b.expect("Record") // that all of it goes, so that nobody hands it anything
 	b.answer(Record, Outcome{})

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/pequod-io/pequod/api/graph"
+)
+
+// Failure is an error of one object, classified by how it can be resolved.
+type Failure struct {
+	// Reason is one of the Reason constants: a CamelCase word for conditions and
+	// Events.
+	Reason string
+	// Message describes the failure without naming the object.
+	Message string
+	// Terminal failures are not retried: they recur until a user changes
+	// something.
+	Terminal bool
+	// Immutable is set if the change needs the object to be deleted and recreated.
+	Immutable bool
+	// RetryAfter is the delay that the server asked for, 0 if it didn't.
+	RetryAfter time.Duration
+	// Conflicts are the fields of a failure with ReasonConflict.
+	Conflicts []Conflict
+}
+
+// Error returns the message.
+func (f *Failure) Error() string { return f.Message }
+
+// The reasons of failures.
+const (
+	ReasonConflict             = "Conflict"
+	ReasonAdoptionRequired     = "AdoptionRequired"
+	ReasonOwnedElsewhere       = "OwnedElsewhere"
+	ReasonReference            = "ReferenceFailed"
+	ReasonReadinessTimeout     = "ReadinessTimeout"
+	ReasonNotReady             = "ReadinessFailed"
+	ReasonUnknownKind          = "UnknownKind"
+	ReasonForbidden            = "Forbidden"
+	ReasonDenied               = "Denied"
+	ReasonInvalid              = "Invalid"
+	ReasonImmutable            = "Immutable"
+	ReasonQuotaExceeded        = "QuotaExceeded"
+	ReasonNamespaceTerminating = "NamespaceTerminating"
+	ReasonWebhookFailed        = "WebhookFailed"
+	// ReasonExists means that an object to be created exists already.
+	ReasonExists = "AlreadyExists"
+	// ReasonApplyFailed is every failure without a reason of its own. It is
+	// transient: an overloaded or unreachable API server, for example.
+	ReasonApplyFailed  = "ApplyFailed"
+	ReasonDeleteFailed = "DeleteFailed"
+)
+
+// Conflict is a field that another field manager owns.
+type Conflict struct {
+	// Field is a path such as spec.template.spec.containers[name="web"].image.
+	Field   string
+	Manager string
+	// Subresource is the subresource through which the manager wrote the field,
+	// usually "".
+	Subresource string
+}
+
+// InvalidError lists the problems of a graph that can't be executed.
+type InvalidError struct{ Problems []graph.Problem }
+
+// Error returns one problem per line.
+func (e *InvalidError) Error() string {
+	errs := make([]error, len(e.Problems))
+	for i, p := range e.Problems {
+		errs[i] = errors.New(p.String())
+	}
+	return errors.Join(errs...).Error()
+}
+
+// ErrEmpty rejects a graph without nodes whose inventory isn't empty: the apply
+// would prune every object. Options.AllowEmpty permits it.
+var ErrEmpty = errors.New("the graph has no nodes, and would remove everything that it holds")

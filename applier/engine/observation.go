@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/applier/readiness"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// observation is the newest known state of one object. It is immutable, and
+// compact: the object itself is kept only where it is needed.
+type observation struct {
+	// absent is set if the object doesn't exist. Then only version and at are set.
+	absent  bool
+	uid     types.UID
+	version string // resourceVersion
+
+	// owner is the graph that the labels of the object name, if owned is set.
+	owner inventory.Owner
+	owned bool
+	// mine is set if owner is this graph.
+	mine bool
+	// labeledByApplier is set if an applier set the labels. Otherwise they were
+	// probably copied from another object.
+	labeledByApplier bool
+	// selected is set if the graph's adoption selector matches.
+	selected bool
+
+	// live is the digest of the fields that the node's field manager owns.
+	live string
+	// ownsReplicas is set if that manager owns spec.replicas.
+	ownsReplicas bool
+	deleting     bool
+	finalizers   []string
+	verdict      readiness.Verdict
+	// object is set only if expressions read the object, or if it isn't ready and
+	// its cause may be looked up.
+	object map[string]any
+	// err is set if the object couldn't be read or evaluated.
+	err error
+	// at is the time of the step before the observation.
+	at time.Time
+}
+
+// absentObservation returns the observation of an object that doesn't exist.
+// Version is the newest known resourceVersion of the object: events that are
+// older arrive late and belong to the object that is gone.
+func absentObservation(version string, now time.Time) *observation {
+	return &observation{absent: true, version: version, at: now}
+}
+
+// location is where objects of one kind are listed: a namespace, or "" for
+// cluster-scoped kinds.
+type location struct {
+	schema.GroupKind
+	namespace string
+}
+
+func locationOf(key inventory.Key) location {
+	return location{schema.GroupKind{Group: key.Group, Kind: key.Kind}, key.Namespace}
+}
+
+// KeyOf returns the key of a live object.
+func KeyOf(obj *unstructured.Unstructured) inventory.Key {
+	gvk := obj.GroupVersionKind()
+	return inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// older reports whether resourceVersion a is older than b. Kubernetes calls
+// resource versions opaque, but they are increasing numbers in every release. Of
+// versions that aren't numbers, none is older: the last to arrive wins.
+func older(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x < y
+}
+
+// deletionMessage describes what an object that is being deleted waits for.
+func deletionMessage(o *observation) string {
+	var holders []string
+	text := "is being deleted"
+	for _, name := range o.finalizers {
+		switch name {
+		case metav1.FinalizerDeleteDependents:
+			text += ", after its dependents"
+		case metav1.FinalizerOrphanDependents:
+		default:
+			holders = append(holders, name)
+		}
+	}
+	if len(holders) > 0 {
+		text += ", held by finalizer " + strings.Join(holders, ", ")
+	}
+	return text
+}

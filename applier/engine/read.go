@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// read requests the object of a node about which nothing is known.
+func (e *Engine) read(n *node) {
+	state := &n.progress.read
+	if state.inFlight {
+		return
+	}
+	if e.backingOff(state) {
+		n.failBecause(state, "")
+		return
+	}
+	state.inFlight = true
+	if n.status.Phase != v1alpha1.NodeFailed {
+		n.setPhase(v1alpha1.NodePending, "")
+	}
+	e.request(Action{Verb: Read, Key: n.key, Version: n.version, Node: n.ID})
+}
+
+// poll describes an object that the engine waits for, and the state of its Reads.
+type poll struct {
+	key     inventory.Key
+	version string
+	node    string // id, "" for an object that left the graph
+	phase   v1alpha1.NodePhase
+	read    *retryState
+	last    *time.Time // time of the last poll
+}
+
+// pollWhileWaiting reads an object once per PollInterval while the engine waits
+// for it: a watch may have missed an event, or not be permitted.
+func (e *Engine) pollWhileWaiting(p poll, seen *observation) {
+	switch p.phase {
+	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
+	default:
+		return
+	}
+	if e.opts.PollInterval <= 0 || p.read.inFlight {
+		return
+	}
+	last := seen.at
+	if p.last.After(last) {
+		last = *p.last
+	}
+	if next := last.Add(e.opts.PollInterval); e.step.now.Before(next) {
+		e.wakeAt(next)
+		return
+	}
+	*p.last = e.step.now
+	p.read.inFlight = true
+	e.request(Action{Verb: Read, Key: p.key, Version: p.version, Node: p.node})
+}
+
+func (e *Engine) pollNode(n *node, seen *observation) {
+	e.pollWhileWaiting(poll{
+		key: n.key, version: n.version, node: n.ID, phase: n.status.Phase,
+		read: &n.progress.read, last: &n.progress.polled,
+	}, seen)
+}
+
+func (e *Engine) pollRemoval(r *removal, seen *observation) {
+	e.pollWhileWaiting(poll{
+		key: r.entry.Key, version: r.entry.Version, phase: r.status.Phase, read: &r.read, last: &r.polled,
+	}, seen)
+}
+
+// finishRead receives the outcome of a Read. N is nil for an object that left the
+// graph.
+func (e *Engine) finishRead(a Action, n *node, o Outcome) {
+	var state *retryState
+	if n != nil {
+		state = &n.progress.read
+	} else if r := e.removals.byKey[a.Key]; r != nil {
+		state = &r.read
+	} else {
+		return // the object isn't tracked any more
+	}
+	state.inFlight = false
+	if o.Err != nil {
+		state.fail(o.Err, e.step.now, e.opts.Backoff)
+		if n != nil && state.failure.Terminal && e.cache.objects[a.Key] == nil {
+			e.put(a.Key, &observation{err: state.failure, at: e.step.now})
+		}
+		return
+	}
+	state.succeed()
+	if o.Object != nil && e.cache.objects[a.Key] == nil {
+		// Observe would ignore it if a list is newer.
+		e.put(a.Key, e.newObservation(a.Key, o.Object))
+		return
+	}
+	e.observeOutcome(a, o.Object)
+}
+
+// observeOutcome receives the object of an outcome, nil if it doesn't exist.
+func (e *Engine) observeOutcome(a Action, obj *unstructured.Unstructured) {
+	if obj == nil {
+		e.observeAbsent(a.Key, a.before)
+		return
+	}
+	e.Observe(obj)
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// removalDecision is the next action for an object that left the graph.
+type removalDecision int
+
+const (
+	removeRead    removalDecision = iota // read it first
+	removeGone                           // it is gone
+	removeForeign                        // it belongs to another graph or to none: leave it alone
+	removeWait                           // it is being deleted
+	removeDelete
+	removeRelease
+	removeHandOver // to another graph that lists it
+)
+
+// decideRemoval decides about an object that left the graph. The owner is the one
+// that the object is handed over to. It is a pure function of what was observed
+// and recorded.
+func (e *Engine) decideRemoval(r *removal, seen *observation) (removalDecision, *inventory.Owner) {
+	switch {
+	case seen == nil:
+		return removeRead, nil
+	case seen.absent && r.status.Op == "" && e.step.now.Sub(seen.at) > maxAge:
+		// A run that was killed may have created it since.
+		return removeRead, nil
+	case seen.absent:
+		return removeGone, nil
+	case !e.owns(r.entry.Key, seen):
+		return removeForeign, nil
+	case seen.deleting:
+		return removeWait, nil
+	case e.removals.claims.value != nil:
+		if other, ok := e.removals.claims.value.Of(r.entry); ok {
+			return removeHandOver, &other
+		}
+	}
+	// An object that the graph still reads or mirrors must not be deleted.
+	if r.entry.Orphan || e.opts.Orphan || e.nodes.byKey[r.entry.Key] != nil {
+		return removeRelease, nil
+	}
+	return removeDelete, nil
+}
+
+// remove sets the status of an object that left the graph and requests the next
+// action for it.
+func (e *Engine) remove(r *removal) {
+	if r.gone || r.write.inFlight {
+		return
+	}
+	seen := e.cache.objects[r.entry.Key]
+	decision, newOwner := e.decideRemoval(r, seen)
+	switch decision {
+	case removeRead:
+		e.readRemoval(r)
+	case removeGone:
+		e.finishGone(r, Deleted, "")
+	case removeForeign:
+		e.finishGone(r, Released, "is no longer the graph's")
+	case removeWait:
+		e.waitForDeletion(r, seen)
+	case removeDelete:
+		e.requestRemoval(r, Action{Verb: Delete}, seen)
+	case removeRelease, removeHandOver:
+		e.requestRemoval(r, Action{Verb: Release, NewOwner: newOwner}, seen)
+	}
+}
+
+// requestRemoval requests a Delete or Release of an observed object.
+func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
+	if r.write.failedForGood() || e.backingOff(&r.write) {
+		r.fail(&r.write, r.write.failure.Message)
+		return
+	}
+	// The object may be another graph's by now, so claims come first.
+	if !e.claimsLoaded() {
+		if load := &e.removals.claims.load; load.failure != nil {
+			r.fail(load, "whether another graph lists it can't be told: "+load.failure.Message)
+		}
+		return
+	}
+	a.Key, a.Version, a.UID, a.ResourceVersion = r.entry.Key, r.entry.Version, seen.uid, seen.version
+	if !e.requestWrite(a) {
+		r.setPhase(v1alpha1.NodePending, "")
+		return
+	}
+	r.write.inFlight = true
+	r.setPhase(v1alpha1.NodeDeleting, "")
+}
+
+// waitForDeletion sets the status of an object that is being deleted. A plan
+// treats it as gone.
+func (e *Engine) waitForDeletion(r *removal, seen *observation) {
+	r.write.succeed()
+	r.setPhase(v1alpha1.NodeDeleting, deletionMessage(seen))
+	r.status.Op = Deleted
+	if e.opts.Mode == ModePlan {
+		r.gone = true
+		delete(e.ledger.entries, r.entry.Key)
+		return
+	}
+	e.pollRemoval(r, seen)
+}
+
+// readRemoval requests an object that left the graph and about which nothing is
+// known.
+func (e *Engine) readRemoval(r *removal) {
+	if r.read.inFlight {
+		return
+	}
+	if f := r.read.failure; f != nil && f.Reason == ReasonForbidden && r.entry.UID == "" {
+		// The object was never applied. An account that may not read it can't have
+		// created it, and waiting for permission would block the graph forever.
+		e.finishGone(r, Released, "was never applied, and can't be looked at: "+f.Message)
+		return
+	}
+	if r.read.failedForGood() || e.backingOff(&r.read) {
+		r.fail(&r.read, r.read.failure.Message)
+		return
+	}
+	r.read.inFlight = true
+	e.request(Action{Verb: Read, Key: r.entry.Key, Version: r.entry.Version})
+}
+
+// finishGone ends a removal: the object is gone or belongs to another owner.
+func (e *Engine) finishGone(r *removal, op Operation, message string) {
+	r.gone = true
+	delete(e.ledger.entries, r.entry.Key)
+	r.setPhase(v1alpha1.NodeGone, message)
+	if r.status.Op == "" {
+		r.status.Op = op
+	}
+}
+
+// finishWrite receives the outcome of a Delete or Release. N is set if the object
+// is deleted to be recreated. A successful Delete doesn't mean that the object is
+// gone: that is known only when it is observed.
+func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
+	r := e.removals.byKey[a.Key]
+	var state *retryState
+	switch {
+	case n != nil:
+		state = &n.progress.write
+	case r != nil:
+		state = &r.write
+	default:
+		return // the object isn't tracked any more
+	}
+	state.inFlight = false
+	switch {
+	case o.Err != nil:
+		if state.fail(o.Err, e.step.now, e.opts.Backoff); !state.failure.Terminal {
+			e.Forget(a.Key) // the request may have been executed nevertheless
+		}
+		return
+	case a.Verb == Delete && o.Object != nil && o.Object.GetUID() == a.UID && o.Object.GetDeletionTimestamp() == nil:
+		state.fail(&Failure{Reason: ReasonDeleteFailed, Message: "is still there after it was deleted"}, e.step.now, e.opts.Backoff)
+	case n != nil:
+		n.progress.write.succeed()
+	case a.Verb == Delete:
+		r.write.succeed()
+		r.status.Op = Deleted
+	case a.Verb == Release:
+		e.finishGone(r, Released, "")
+	}
+	e.observeOutcome(a, o.Object)
+}

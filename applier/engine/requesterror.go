@@ -1,0 +1,37 @@
+package engine
+
+import "fmt"
+
+// RequestError returns the last error of a request that the whole run depends on
+// and that didn't succeed since: the Survey, a Record, LoadClaims, or reading an
+// object. It explains why a run can't progress, for example because the cluster
+// is unreachable. It is nil if there is no such error, or if the engine was
+// stopped, see [Engine.Err].
+func (e *Engine) RequestError() error {
+	if e.fatal != nil {
+		return nil
+	}
+	for _, request := range []struct {
+		failed string
+		state  *retryState
+	}{
+		{"the inventory can't be written", &e.ledger.record},
+		{"the objects can't be read", &e.survey.retryState},
+		{"what other graphs list can't be read", &e.removals.claims.load},
+	} {
+		if request.state.failure != nil {
+			return fmt.Errorf("%s: %w", request.failed, request.state.failure)
+		}
+	}
+	for _, n := range e.nodes.all {
+		if f := n.progress.read.failure; f != nil && !f.Terminal {
+			return fmt.Errorf("%s can't be read: %w", n.key, f)
+		}
+	}
+	for key, r := range e.removals.byKey {
+		if f := r.read.failure; f != nil && !f.Terminal {
+			return fmt.Errorf("%s can't be read: %w", key, f)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// surveyed reports whether the objects of the graph and of its inventory were
+// read, and requests the Survey if they weren't.
+func (e *Engine) surveyed() bool {
+	if e.survey.done || len(e.ledger.entries) == 0 && len(e.nodes.all) == 0 {
+		return true
+	}
+	if e.opts.NeverApplied && e.ledger.lost {
+		e.assumeAbsent()
+		return true
+	}
+	if e.survey.inFlight || e.backingOff(&e.survey.retryState) {
+		return false
+	}
+	e.survey.inFlight = true
+	e.step.actions = append(e.step.actions, Action{Verb: Survey, Targets: e.surveyTargets()})
+	return false
+}
+
+// surveyTargets returns the objects of the nodes, then the others of the
+// inventory, sorted by key.
+func (e *Engine) surveyTargets() []Target {
+	targets := make([]Target, 0, len(e.ledger.entries))
+	for _, n := range e.nodes.all {
+		applied := e.ledger.entries[n.key].UID != ""
+		targets = append(targets, Target{n.key, n.version, !n.policy.external && applied})
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(e.ledger.entries), inventory.Key.Compare) {
+		if e.nodes.byKey[key] == nil {
+			targets = append(targets, Target{key, e.ledger.entries[key].Version, true})
+		}
+	}
+	return targets
+}
+
+// assumeAbsent replaces the Survey of a graph that was never applied. Objects that
+// may exist nevertheless, because others make them, are read one by one.
+func (e *Engine) assumeAbsent() {
+	e.survey.done, e.ledger.lost = true, false
+	for _, n := range e.nodes.all {
+		mayAdopt := n.policy.listed || n.policy.mode == v1alpha1.ApplyModeAdopt || e.adoption.selector != nil
+		if !n.policy.external && !mayAdopt && e.cache.objects[n.key] == nil {
+			e.put(n.key, absentObservation("", e.step.now))
+		}
+	}
+}
+
+// finishSurvey receives the objects. Until the Survey succeeds, every node shows
+// its failure.
+func (e *Engine) finishSurvey(a Action, o Outcome) {
+	e.survey.inFlight = false
+	if o.Err != nil {
+		e.survey.fail(o.Err, e.step.now, e.opts.Backoff)
+		for _, n := range e.nodes.all {
+			n.failBecause(&e.survey.retryState, "the objects can't be read: ")
+		}
+		if e.survey.failure.Terminal {
+			e.fatal = o.Err
+		}
+		return
+	}
+	e.survey.succeed()
+	e.survey.done = true
+	for _, t := range a.Targets {
+		// Watches may have observed an object already. Unreadable objects stay
+		// unknown and are read one by one when they are needed.
+		if _, unreadable := o.Unreadable[t.Key]; !unreadable && e.cache.objects[t.Key] == nil {
+			e.put(t.Key, absentObservation("", e.step.now))
+		}
+	}
+	for _, obj := range o.Objects {
+		if key := e.keyOfObject(obj); !e.tracks(key) && e.ledger.lost {
+			e.recoverEntry(key, obj)
+		}
+		e.Observe(obj)
+	}
+	e.ledger.lost = false
+}

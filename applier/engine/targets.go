@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"iter"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// Awaited yields the objects whose changes the engine waits for. The driver should
+// watch them.
+func (e *Engine) Awaited() iter.Seq[Target] {
+	return func(yield func(Target) bool) {
+		for _, n := range e.nodes.all {
+			if t, ok := e.awaited(n); ok && !yield(t) {
+				return
+			}
+		}
+		for _, level := range e.removals.levels {
+			for _, r := range level {
+				if r.status.Phase == v1alpha1.NodeDeleting && !yield(Target{r.entry.Key, r.entry.Version, true}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Tracked returns every object that the engine is interested in: those of its
+// nodes, and those that left the graph and aren't gone. Labeled is also set for
+// objects that don't exist yet and will have the graph's labels.
+func (e *Engine) Tracked() []Target {
+	var tracked []Target
+	for _, n := range e.nodes.all {
+		seen := e.cache.objects[n.key]
+		readOnly := n.policy.external || e.adoption.mirror && n.policy.listed
+		labeled := !readOnly && (seen == nil || seen.absent || seen.mine)
+		tracked = append(tracked, Target{n.key, n.version, labeled})
+	}
+	for key, entry := range e.ledger.entries {
+		if e.nodes.byKey[key] == nil {
+			tracked = append(tracked, Target{key, entry.Version, true})
+		}
+	}
+	return tracked
+}
+
+// awaited returns the object of a node, and reports whether the engine waits for
+// it to change.
+func (e *Engine) awaited(n *node) (Target, bool) {
+	switch n.status.Phase {
+	case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeFailed:
+	case v1alpha1.NodeReady:
+		// Values that others read from it may change while they wait for something
+		// else.
+		if !n.referenced {
+			return Target{}, false
+		}
+	default:
+		return Target{}, false
+	}
+	seen := e.cache.objects[n.key]
+	if seen == nil || n.progress.write.inFlight {
+		return Target{}, false
+	}
+	return Target{n.key, n.version, !n.policy.external && (seen.absent || seen.mine)}, true
+}
