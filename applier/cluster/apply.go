@@ -16,23 +16,28 @@ import (
 	"github.com/pequod-io/pequod/applier/resolve"
 )
 
-// replicasManager holds the replicas of a workload between the graph, which
-// wants them no more, and the autoscaler, which didn't change them yet: a field
-// that nobody holds is removed, and the workload would fall to one replica.
+// replicasManager is the field manager that owns the replicas of a workload while
+// they pass from the graph to an autoscaler. A field without an owner is removed,
+// so without it the workload would fall back to one replica between the apply that
+// leaves the replicas out and the first write of the autoscaler.
 const replicasManager = "pequod-replicas"
 
-// apply makes an object as it is wanted. In the usual case that is one request.
+// replicasPath is the field that autoscalers write.
+var replicasPath = fields.Path{"f:spec", "f:replicas"}
+
+// apply creates or updates an object. Usually it sends one request; it reads the
+// object first only if [Client.prepareLive] has something to do.
 func (c *Client) apply(ctx context.Context, a address, want *engine.ApplyRequest) engine.Outcome {
 	object := runtime.DeepCopyJSON(want.Object)
-	if err := complete(object, want); err != nil {
+	if err := completeObject(object, want); err != nil {
 		return engine.Outcome{Err: err}
 	}
-	before, err := c.prepare(ctx, a, want, object)
+	before, err := c.prepareLive(ctx, a, want, object)
 	if err != nil {
 		return engine.Outcome{Err: err}
 	}
 	if want.UID != "" {
-		// The API server refuses to apply to another object of that name.
+		// The API server refuses the apply if another object has the name now.
 		object["metadata"].(map[string]any)["uid"] = string(want.UID)
 	}
 	if want.UID == "" && !c.DryRun {
@@ -46,9 +51,9 @@ func (c *Client) apply(ctx context.Context, a address, want *engine.ApplyRequest
 	return engine.Outcome{Object: live, Created: created, Changed: changed, Taken: taken}
 }
 
-// complete fills in what is made up, and writes a Secret's stringData as data:
-// the API server would do so too, but then nobody would own the keys.
-func complete(object map[string]any, want *engine.ApplyRequest) error {
+// completeObject fills in generated values and moves a Secret's stringData to
+// data. The API server would move it too, but would record no owner for the keys.
+func completeObject(object map[string]any, want *engine.ApplyRequest) error {
 	if len(want.Generates) > 0 {
 		if err := resolve.Generate(&unstructured.Unstructured{Object: object}, want.Generates); err != nil {
 			return err
@@ -77,9 +82,13 @@ func complete(object map[string]any, want *engine.ApplyRequest) error {
 	return nil
 }
 
-// prepare does what has to be done to a live object first. It gives the
-// version of the object, where it had to read it.
-func (c *Client) prepare(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) (string, error) {
+// prepareLive makes the changes to the live object that must precede the apply:
+// it takes over fields of earlier appliers and hands replicas over. It also adapts
+// the object that is about to be applied to the ignored fields of the live one.
+//
+// It returns the resource version of the live object before the apply, as far as
+// it is known.
+func (c *Client) prepareLive(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) (string, error) {
 	if want.UID == "" || !want.Adopt && !want.HandOverReplicas && len(want.Ignore) == 0 && !want.Drift {
 		return want.Version, nil
 	}
@@ -88,14 +97,14 @@ func (c *Client) prepare(ctx context.Context, a address, want *engine.ApplyReque
 		return "", err
 	}
 	if live == nil || live.GetUID() != want.UID {
-		return "", errChanged
+		return "", errReplaced
 	}
 	if want.Adopt {
 		if live, err = c.takeOver(ctx, a, live, want.Manager); err != nil {
 			return "", err
 		}
 	}
-	keepIgnored(live, want, object)
+	leaveIgnored(live, want, object)
 	if want.HandOverReplicas {
 		if err := c.handOverReplicas(ctx, a, live); err != nil {
 			return "", err
@@ -104,13 +113,11 @@ func (c *Client) prepare(ctx context.Context, a address, want *engine.ApplyReque
 	return live.GetResourceVersion(), nil
 }
 
-// errChanged says that an object isn't the one that was looked at any more.
-var errChanged = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was replaced by another object of its name"}
-
-// keepIgnored leaves ignored fields to others: where the manager still holds
-// one, its live value is applied again, since what an applier stops to apply
-// and nobody else holds is removed.
-func keepIgnored(live *unstructured.Unstructured, want *engine.ApplyRequest, object map[string]any) {
+// leaveIgnored removes ignored fields from the object that is about to be applied,
+// so that other managers decide about them. If the graph's manager still owns an
+// ignored field, its live value is applied again: the API server removes a field
+// that its only owner stops applying.
+func leaveIgnored(live *unstructured.Unstructured, want *engine.ApplyRequest, object map[string]any) {
 	for _, path := range want.Ignore {
 		fields.RemoveValue(object, path)
 		for _, entry := range fields.Entries(live) {
@@ -124,6 +131,7 @@ func keepIgnored(live *unstructured.Unstructured, want *engine.ApplyRequest, obj
 	}
 }
 
+// handOverReplicas makes replicasManager an owner of the live replicas.
 func (c *Client) handOverReplicas(ctx context.Context, a address, live *unstructured.Unstructured) error {
 	replicas, ok, err := unstructured.NestedFieldNoCopy(live.Object, "spec", "replicas")
 	if err != nil || !ok {
@@ -138,27 +146,33 @@ func (c *Client) handOverReplicas(ctx context.Context, a address, live *unstruct
 	return err
 }
 
-// applyPatch applies without force first, so that a conflict tells who holds
-// what. Fields of an autoscaler are left to it, the others are taken if the
-// node, the user or drift says so.
+// applyPatch sends a server-side apply, and sends it again if its conflicts can be
+// resolved: the first request is never forced, so that a conflict names the other
+// managers.
+//
+// Replicas of an autoscaler are removed from object. Fields of replicasManager, and
+// of earlier appliers if the object is taken over, are forced. Other conflicts are
+// forced if want.Force is set, and an error otherwise. The result has the live
+// object, whether it was created, and the fields that were taken from others.
 func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) (*unstructured.Unstructured, bool, []engine.Conflict, error) {
 	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}
 	live, created, err := c.patch(ctx, a, types.ApplyPatchType, object, options)
 	var taken []engine.Conflict
+	// The second attempt may conflict again if a manager writes in between.
 	for range 2 {
 		if err == nil {
 			break
 		}
-		f := failure(err)
+		f := Classify(err)
 		if len(f.Conflicts) == 0 {
 			break
 		}
 		var others []engine.Conflict
 		for _, conflict := range f.Conflicts {
 			switch {
-			case yields(conflict):
-				fields.RemoveValue(object, fields.Path{"f:spec", "f:replicas"})
-			case conflict.Manager == replicasManager, want.Adopt && predecessor(conflict.Manager):
+			case isAutoscaled(conflict):
+				fields.RemoveValue(object, replicasPath)
+			case conflict.Manager == replicasManager, want.Adopt && isPredecessor(conflict.Manager):
 			default:
 				others = append(others, conflict)
 			}
@@ -168,38 +182,39 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRe
 			return nil, false, nil, f
 		}
 		taken = others
-		// A handed over field, and whatever may be forced.
-		options.Force = new(len(others) > 0 || len(f.Conflicts) > 0)
+		options.Force = new(true)
 		live, created, err = c.patch(ctx, a, types.ApplyPatchType, object, options)
 	}
 	return live, created, taken, err
 }
 
-// compare asks the API server which fields others hold with other values.
+// compare returns the wanted fields that other managers own with other values. It
+// sends a dry run.
 func (c *Client) compare(ctx context.Context, a address, want *engine.ApplyRequest) ([]engine.Conflict, error) {
-	dry, free := *c, *want
-	dry.DryRun, free.Force = true, false
+	dry, unforced := *c, *want
+	dry.DryRun, unforced.Force = true, false
 	object := runtime.DeepCopyJSON(want.Object)
-	if err := complete(object, want); err != nil {
+	if err := completeObject(object, want); err != nil {
 		return nil, err
 	}
 	object["metadata"].(map[string]any)["uid"] = string(want.UID)
-	_, _, _, err := dry.applyPatch(ctx, a, &free, object)
+	_, _, _, err := dry.applyPatch(ctx, a, &unforced, object)
 	if err == nil {
 		return nil, nil
 	}
-	if f := failure(err); len(f.Conflicts) > 0 {
+	if f := Classify(err); len(f.Conflicts) > 0 {
 		return f.Conflicts, nil
 	}
 	return nil, err
 }
 
-// noVersion is a resourceVersion that no object has: etcd counts from 1, and the
-// first write makes it 2. An apply that carries it creates an object, and is a
-// conflict where there is one.
+// noVersion is a resourceVersion that no object has: etcd's revisions start at 1,
+// and the first write makes it 2. The API server creates an object for an apply
+// with this version if there is none, and returns a conflict if there is one.
 const noVersion = "1"
 
-// create applies an object that must not exist: one that does isn't touched.
+// create applies an object that must not exist yet. If it exists, it is left
+// alone and the failure has the reason ReasonExists.
 func (c *Client) create(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) engine.Outcome {
 	metadata := object["metadata"].(map[string]any)
 	metadata["resourceVersion"] = noVersion

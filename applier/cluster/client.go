@@ -2,45 +2,43 @@ package cluster
 
 import (
 	"net/http"
-	"time"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 )
 
-// requestTimeout bounds every request but a watch.
-const requestTimeout = 30 * time.Second
-
-// Client talks to one cluster as one identity. Any number of goroutines may use it.
+// Client sends requests to one cluster as one identity. It is safe for
+// concurrent use as long as its exported fields aren't changed.
 type Client struct {
 	config  *rest.Config
 	http    *http.Client
 	rest    rest.Interface
 	objects dynamic.Interface
 	kinds   *Kinds
-	// DryRun sends every write as a dry run: it is admitted, and not stored.
+	// DryRun sends every write as a dry run: the API server admits and defaults
+	// the object and stores nothing.
 	DryRun bool
-	// Propagation says what becomes of the dependents of what is deleted. If it
-	// is empty, objects that run something go after their Pods, so that nothing
-	// runs without what it needs, and custom resources after what their
-	// controllers made; the rest, which has no dependents, goes at once.
+	// Propagation is the propagation policy of deletions. If it is empty, the
+	// policy depends on the kind: workloads and custom resources are deleted in
+	// the foreground, so that they disappear only after their dependents, and
+	// all other objects, which have no dependents, in the background.
 	Propagation Propagation
 }
 
 // Propagation is a deletion propagation policy.
 type Propagation string
 
-// The propagation policies: an object goes after its dependents, before them,
-// or without them.
+// The propagation policies: the object is deleted after its dependents, before
+// them, or without them.
 const (
 	Foreground Propagation = "Foreground"
 	Background Propagation = "Background"
 	Orphan     Propagation = "Orphan"
 )
 
-// New returns a client for a configuration. It isn't throttled: the API server
-// says itself when it has too much to do.
+// New returns a client for a configuration. Requests are not throttled on the
+// client side; the API server's priority and fairness limits them.
 func New(config *rest.Config) (*Client, error) {
 	config = dynamic.ConfigFor(config)
 	config.QPS = -1
@@ -48,12 +46,12 @@ func New(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newForClient(config, client)
+	return newForHTTPClient(config, client)
 }
 
-func newForClient(config *rest.Config, client *http.Client) (*Client, error) {
+func newForHTTPClient(config *rest.Config, client *http.Client) (*Client, error) {
 	config = rest.CopyConfig(config)
-	// As dynamic.NewForConfigAndClient: paths are written out.
+	// Requests have absolute paths, as in dynamic.NewForConfigAndClient.
 	config.GroupVersion, config.APIPath = nil, "/"
 	r, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
 	if err != nil {
@@ -62,13 +60,13 @@ func newForClient(config *rest.Config, client *http.Client) (*Client, error) {
 	return &Client{config: config, http: client, rest: r, objects: dynamic.New(r), kinds: NewKinds(r)}, nil
 }
 
-// As returns a client that acts as somebody else, whom this one may
-// impersonate. It shares connections and the knowledge of kinds: any number of
-// identities cost no more than one.
+// As returns a client that impersonates a user. The identity of c needs the
+// right to impersonate that user. Both clients share connections and the
+// discovered kinds, so a client per identity costs little.
 func (c *Client) As(user string) (*Client, error) {
 	other := *c.http
 	other.Transport = transport.NewImpersonatingRoundTripper(transport.ImpersonationConfig{UserName: user}, c.http.Transport)
-	as, err := newForClient(c.config, &other)
+	as, err := newForHTTPClient(c.config, &other)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +74,9 @@ func (c *Client) As(user string) (*Client, error) {
 	return as, nil
 }
 
-// REST is the client's way to send any other request.
+// REST returns the REST client, for requests that Client has no method for.
 func (c *Client) REST() rest.Interface { return c.rest }
 
-// Kinds are the kinds that the cluster serves.
+// Kinds returns the kinds that the cluster serves. Clients that were made by
+// [Client.As] share them.
 func (c *Client) Kinds() *Kinds { return c.kinds }

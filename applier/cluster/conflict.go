@@ -9,14 +9,15 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// conflictCause reads the message of a cause of a conflict, as the API server
-// (structured-merge-diff's field manager) writes it:
+// conflictCause matches the message of one cause of a field manager conflict. The
+// API server (structured-merge-diff's field manager) writes it in these forms:
 //
 //	conflict with "kubectl-edit" using apps/v1
 //	conflict with "kube-controller-manager" with subresource "scale" using apps/v1
 var conflictCause = regexp.MustCompile(`^conflict with "([^"]*)"(?: with subresource "([^"]*)")?`)
 
-// conflicts lists the fields of a conflict with their managers.
+// conflicts returns the fields that a conflict is about, with their managers. If
+// the message of a cause has an unknown form, it stands for the manager.
 func conflicts(s metav1.Status) []engine.Conflict {
 	var found []engine.Conflict
 	if s.Details == nil {
@@ -35,6 +36,7 @@ func conflicts(s metav1.Status) []engine.Conflict {
 	return found
 }
 
+// conflictText describes conflicts in one line. It names at most four fields.
 func conflictText(found []engine.Conflict) string {
 	var parts []string
 	for i, c := range found {
@@ -47,8 +49,9 @@ func conflictText(found []engine.Conflict) string {
 	return strings.Join(parts, ", ")
 }
 
-// yields says whether a field belongs to an autoscaler: it scales by the
-// subresource, as no applier does; people who do so by kubectl are not one.
-func yields(c engine.Conflict) bool {
+// isAutoscaled reports whether the conflict is about replicas that an autoscaler
+// manages. Autoscalers write to the scale subresource, and appliers don't; so
+// does kubectl scale, which is no autoscaler.
+func isAutoscaled(c engine.Conflict) bool {
 	return c.Field == "spec.replicas" && c.Subresource == "scale" && !strings.HasPrefix(c.Manager, "kubectl")
 }

@@ -7,50 +7,24 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/graph"
-	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// claim is an object as it was judged to be a graph's own.
-type claim struct {
-	uid     types.UID
-	version string // "" if any will do
-	owner   string // selects the labels of the graph
-}
+// maxDeleteAttempts bounds the attempts to delete an object that others keep
+// changing.
+const maxDeleteAttempts = 4
 
-// holds says whether an object that was changed since is still the graph's.
-func (w claim) holds(live *unstructured.Unstructured) error {
-	if live == nil || live.GetUID() != w.uid {
-		return errChanged
-	}
-	owner, err := labels.Parse(w.owner)
-	if err != nil {
-		return err
-	}
-	if live.GetResourceVersion() != w.version && !owner.Matches(labels.Set(live.GetLabels())) {
-		return errTaken
-	}
-	return nil
-}
-
-// errTaken says that an object stopped to be the graph's since it was looked at.
-var errTaken = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was changed since, and isn't the graph's any more"}
-
-// removeTries is how often an object is looked at again that others change
-// while it is to be removed.
-const removeTries = 4
-
-// delete removes an object if it still is the one that was looked at, and gives
-// what is left of it: nil if it is gone. That it was gone before is success. One
-// that was changed since goes too, as long as it is the graph's.
-func (c *Client) delete(ctx context.Context, a address, was claim) (*unstructured.Unstructured, error) {
-	for try := 1; ; try++ {
-		left, err := c.deleteOnce(ctx, a, was)
-		if !apierrors.IsConflict(err) || was.version == "" || try == removeTries {
+// delete deletes an object that still is the observed one. It returns the object
+// if it remains, with its finalizers, and nil if it is gone or was gone before.
+//
+// If the object changed since it was observed, delete reads it again and tries
+// again, as long as the object still belongs to the graph.
+func (c *Client) delete(ctx context.Context, a address, observed observed) (*unstructured.Unstructured, error) {
+	for attempt := 1; ; attempt++ {
+		left, err := c.deleteOnce(ctx, a, observed)
+		if !apierrors.IsConflict(err) || observed.version == "" || attempt == maxDeleteAttempts {
 			return left, err
 		}
 		live, readErr := c.get(ctx, a)
@@ -60,22 +34,25 @@ func (c *Client) delete(ctx context.Context, a address, was claim) (*unstructure
 		case live == nil:
 			return nil, nil
 		}
-		if err := was.holds(live); err != nil {
+		if err := observed.stillOwned(live); err != nil {
 			return nil, err
 		}
-		was.version = live.GetResourceVersion()
+		observed.version = live.GetResourceVersion()
 	}
 }
 
-func (c *Client) deleteOnce(ctx context.Context, a address, was claim) (*unstructured.Unstructured, error) {
-	precondition := &metav1.Preconditions{UID: &was.uid}
-	if was.version != "" {
-		precondition.ResourceVersion = &was.version
+// deleteOnce sends one delete request with the UID and version of the observed
+// object as preconditions. It returns what remains of the object, which may take
+// a second request.
+func (c *Client) deleteOnce(ctx context.Context, a address, observed observed) (*unstructured.Unstructured, error) {
+	preconditions := &metav1.Preconditions{UID: &observed.uid}
+	if observed.version != "" {
+		preconditions.ResourceVersion = &observed.version
 	}
 	options := metav1.DeleteOptions{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions:     precondition,
-		PropagationPolicy: new(c.propagation(a.gvk.GroupKind())),
+		Preconditions:     preconditions,
+		PropagationPolicy: new(c.propagationFor(a.gvk.GroupKind())),
 	}
 	if c.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
@@ -86,15 +63,15 @@ func (c *Client) deleteOnce(ctx context.Context, a address, was claim) (*unstruc
 	}
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	result := c.rest.Delete().AbsPath(path(a)...).SetHeader("Content-Type", "application/json").Body(body).Do(bounded)
-	left, err := answer(result)
+	result := c.rest.Delete().AbsPath(a.path()...).SetHeader("Content-Type", "application/json").Body(body).Do(bounded)
+	left, err := decodeObject(result)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, c.confirm(a, err)
+		return nil, c.missing(a.gvk, err)
 	case err != nil:
 		return nil, err
 	case c.DryRun:
-	case isGone(left, a.gvk.GroupKind()):
+	case confirmsDeletion(left, a.gvk.GroupKind()):
 		return nil, nil
 	case left.GetDeletionTimestamp() != nil && len(left.GetFinalizers()) > 0:
 		return left, nil
@@ -102,19 +79,21 @@ func (c *Client) deleteOnce(ctx context.Context, a address, was claim) (*unstruc
 	return c.get(ctx, a)
 }
 
-// isGone says whether the answer to a delete tells that the object is gone: it
-// is a Status then, or of some kinds of Kubernetes' own the object as it was,
-// which nobody marked as being deleted (k8s.io/apiserver's registry, Store.Delete).
-// An object that is marked may be gone or not.
-func isGone(left *unstructured.Unstructured, gk schema.GroupKind) bool {
-	if left.GetKind() == "Status" && left.GetAPIVersion() == "v1" {
+// confirmsDeletion reports whether the response to a delete proves that the object
+// is gone. The response is then a Status or, for some built-in kinds, the object
+// without a deletionTimestamp (k8s.io/apiserver's registry, Store.Delete). An
+// object with a deletionTimestamp may be gone or not.
+func confirmsDeletion(response *unstructured.Unstructured, gk schema.GroupKind) bool {
+	if response.GetKind() == "Status" && response.GetAPIVersion() == "v1" {
 		return true
 	}
 	_, builtIn := graph.ClusterScoped(gk)
-	return builtIn && left.GetDeletionTimestamp() == nil
+	return builtIn && response.GetDeletionTimestamp() == nil
 }
 
-func (c *Client) propagation(gk schema.GroupKind) metav1.DeletionPropagation {
+// propagationFor returns the propagation policy for objects of a kind; see
+// [Client.Propagation].
+func (c *Client) propagationFor(gk schema.GroupKind) metav1.DeletionPropagation {
 	_, builtIn := graph.ClusterScoped(gk)
 	switch {
 	case c.Propagation != "":

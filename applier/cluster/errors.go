@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,14 +19,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// maxMessage bounds what is shown of somebody else's message.
+// maxMessage is the maximum length of the message of a failure, which may quote
+// the API server or a webhook.
 const maxMessage = 600
 
-// Classify says what an error of the API server, or of the way to it, means.
-func Classify(err error) *engine.Failure { return failure(err) }
-
-// failure says what an error of the API server or of the way to it means.
-func failure(err error) *engine.Failure {
+// Classify converts an error of the API server or the network to a Failure. The
+// failure says whether a retry can help: an error that needs a change by a person
+// is terminal, every other error is not.
+func Classify(err error) *engine.Failure {
 	var (
 		f      *engine.Failure
 		noKind *NoKindError
@@ -31,25 +35,27 @@ func failure(err error) *engine.Failure {
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &noKind):
-		// Its definition may be on its way: by this graph, or by somebody else.
+		// Not terminal: the CustomResourceDefinition may be created any time.
 		return &engine.Failure{Reason: engine.ReasonUnknownKind, Message: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: fmt.Sprintf("the API server didn't answer in %v", requestTimeout)}
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		// The way to the server, not the server.
-		if way := Unreachable(err); way != nil {
-			err = way
+		if unreachable := Unreachable(err); unreachable != nil {
+			err = unreachable
 		}
 		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(err.Error(), maxMessage)}
 	}
-	return classify(err, status.Status())
+	return classifyStatus(err, status.Status())
 }
 
-// classify tells what may pass from what has to be changed by somebody.
-func classify(err error, s metav1.Status) *engine.Failure {
-	f := &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(message(s), maxMessage)}
+// classifyStatus converts an error that the API server sent. Some errors can only
+// be recognized by their text, because their status code is shared with others.
+// The order of the cases matters: a text that identifies an error precisely comes
+// before the status code that it shares.
+func classifyStatus(err error, s metav1.Status) *engine.Failure {
+	f := &engine.Failure{Reason: engine.ReasonApplyFailed, Message: source.OneLine(statusMessage(s), maxMessage)}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 		f.RetryAfter = time.Duration(seconds) * time.Second
 	}
@@ -58,13 +64,13 @@ func classify(err error, s metav1.Status) *engine.Failure {
 		f.Reason, f.Terminal, f.Conflicts = engine.ReasonConflict, true, conflicts(s)
 		f.Message = conflictText(f.Conflicts)
 	case strings.Contains(s.Message, "exceeded quota"):
-		f.Reason = engine.ReasonQuotaExceeded // until somebody needs less
+		f.Reason = engine.ReasonQuotaExceeded // passes when other objects are deleted
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
 		f.Reason = engine.ReasonNamespaceTerminating
 	case strings.Contains(s.Message, "custom resource definition is terminating"):
-		f.Reason = engine.ReasonUnknownKind // it goes, and may come again
+		f.Reason = engine.ReasonUnknownKind // the definition may be created again
 	case untypedText.MatchString(f.Message):
-		// The API server calls its own error what is the graph's.
+		// The API server reports a mistake in the object as an internal error.
 		f.Reason, f.Terminal = engine.ReasonInvalid, true
 		f.Message = untypedText.ReplaceAllString(f.Message, "")
 	case strings.Contains(s.Message, "failed calling webhook"):
@@ -73,7 +79,7 @@ func classify(err error, s metav1.Status) *engine.Failure {
 		f.Reason, f.Terminal = engine.ReasonDenied, true
 	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
 		f.Reason, f.Terminal = engine.ReasonForbidden, true
-	case apierrors.IsInvalid(err) && immutable(s):
+	case apierrors.IsInvalid(err) && isImmutable(s):
 		f.Reason, f.Terminal, f.Immutable = engine.ReasonImmutable, true, true
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsMethodNotSupported(err), s.Code == 406, s.Code == 415:
@@ -85,15 +91,15 @@ func classify(err error, s metav1.Status) *engine.Failure {
 	return f
 }
 
-// message prefers the causes of an Invalid, which are shorter than the message
-// that repeats them after the object's name.
-func message(s metav1.Status) string {
+// statusMessage returns the message of a Status. For an Invalid error it returns
+// the causes instead: the message repeats them after the name of the object.
+func statusMessage(s metav1.Status) string {
 	if s.Reason != metav1.StatusReasonInvalid || s.Details == nil || len(s.Details.Causes) == 0 {
 		return s.Message
 	}
 	var causes []string
 	for _, c := range s.Details.Causes {
-		text := bulky.ReplaceAllString(c.Message, "Invalid value: ")
+		text := quotedValue.ReplaceAllString(c.Message, "Invalid value: ")
 		if c.Field != "" && c.Field != "<nil>" && c.Field != "[]" {
 			text = c.Field + ": " + text
 		}
@@ -102,20 +108,20 @@ func message(s metav1.Status) string {
 	return strings.Join(causes, "; ")
 }
 
-// untypedText begins the API server's message about an object whose fields are
-// unknown or of the wrong type.
+// untypedText matches the start of the API server's message about an object that
+// has unknown fields or fields of the wrong type.
 var untypedText = regexp.MustCompile(`^failed to (?:create typed patch object|convert new object) \(.*?\)(?: to proper version)?: \.?`)
 
-// bulky is a value that the API server quotes before it says what is wrong with
-// it, such as a whole Pod template. A Secret's could be one, too.
-var bulky = regexp.MustCompile(`^Invalid value: (\{.*\}|\[.*\]|".{40,}"): `)
+// quotedValue matches a long value that the API server quotes before the actual
+// message, such as a whole Pod template. The value may be secret, too.
+var quotedValue = regexp.MustCompile(`^Invalid value: (\{.*\}|\[.*\]|".{40,}"): `)
 
-// immutableText is how Kubernetes words that a field can't be changed: there is
-// no code for it.
+// immutableText matches the messages of Kubernetes about fields that can't be
+// changed. The API has no status code for it.
 var immutableText = regexp.MustCompile(`(?i)immutable|may not be (changed|updated)|may not change|updates to .* (spec )?for fields other than|` +
 	`cannot (be changed|change)|can't be changed|updates .* are forbidden|is not allowed to be (changed|updated)`)
 
-func immutable(s metav1.Status) bool {
+func isImmutable(s metav1.Status) bool {
 	if s.Details == nil {
 		return false
 	}
@@ -125,4 +131,85 @@ func immutable(s metav1.Status) bool {
 		}
 	}
 	return false
+}
+
+// UnreachableError is a network error between the client and the API server, in
+// one line without URLs of requests and Go package names.
+type UnreachableError struct {
+	// Server is the scheme and host of the API server.
+	Server string
+	// Cause is the network error.
+	Cause string
+}
+
+func (e *UnreachableError) Error() string {
+	return "cluster " + e.Server + " can't be reached: " + e.Cause
+}
+
+// Unreachable returns the network error in err, and nil if err isn't caused by
+// the network. A canceled request is no network error.
+func Unreachable(err error) *UnreachableError {
+	var (
+		known *UnreachableError
+		sent  *url.Error
+	)
+	if errors.As(err, &known) {
+		return known
+	}
+	if !errors.As(err, &sent) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	server := sent.URL
+	if u, err := url.Parse(sent.URL); err == nil && u.Host != "" {
+		server = u.Scheme + "://" + u.Host
+	}
+	return &UnreachableError{server, networkCause(sent.Err)}
+}
+
+// networkCause returns the short text of a network error.
+func networkCause(err error) string {
+	var (
+		errno syscall.Errno
+		dns   *net.DNSError
+	)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it doesn't answer"
+	case errors.As(err, &dns):
+		return dns.Err + ": " + dns.Name
+	case errors.As(err, &errno):
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// retries is how often [Retry] repeats a request.
+const retries = 5
+
+// Retry calls send until it succeeds, at most six times, while the API server
+// returns errors that are its own, such as 429 or 500. The backoff begins at about
+// minPause and doubles. Other errors are returned at once, among them network
+// errors. If ctx is done during the backoff, its cause is returned.
+func Retry(ctx context.Context, send func() error) error {
+	pause := minPause
+	for range retries {
+		err := send()
+		if err == nil || !isServerError(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+		pause *= 2
+	}
+	return send()
+}
+
+// isServerError reports whether the API server is overloaded or broken, rather
+// than the request wrong.
+func isServerError(err error) bool {
+	return apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsUnexpectedServerError(err)
 }

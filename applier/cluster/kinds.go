@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,64 +15,71 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Kinds knows which kinds a cluster serves. It asks by group and version, when
-// a kind is first looked for and again while it isn't there: a graph holds few
-// of them, and definitions come while it runs. (client-go's discovery would ask
-// for all, and registers every built-in type at start-up.)
+// Kinds is a cache of the kinds that a cluster serves. It discovers one group
+// version at a time: when one of its kinds is first needed, and again whenever a
+// kind is needed that it didn't have, because CustomResourceDefinitions are
+// created while the program runs. (client-go's discovery reads all groups and
+// registers every built-in type at start-up; a graph needs few of them.)
+//
+// Kinds is safe for concurrent use.
 type Kinds struct {
 	rest rest.Interface
 
 	mu       sync.Mutex
-	versions map[schema.GroupVersion]*served
+	versions map[schema.GroupVersion]*groupVersionKinds
 }
 
-// served is what one group version serves; mu is held while it is asked for.
-type served struct {
+// groupVersionKinds holds the kinds of one group version. mu is held during
+// discovery, so that concurrent callers wait for one request instead of sending
+// their own.
+type groupVersionKinds struct {
 	mu    sync.Mutex
 	kinds map[string]Kind
 }
 
-// Kind is how a kind is reached.
+// Kind describes how the objects of a kind are requested.
 type Kind struct {
 	Resource   schema.GroupVersionResource
 	Namespaced bool
 	Verbs      []string
 }
 
-// NoKindError says that the cluster doesn't serve a kind.
+// NoKindError is returned for a kind that the cluster doesn't serve.
 type NoKindError struct{ GVK schema.GroupVersionKind }
 
 func (e *NoKindError) Error() string {
 	return fmt.Sprintf("the cluster knows no %s of %s (is its CustomResourceDefinition installed?)", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
-// NewKinds returns the kinds of the cluster that a client talks to.
+// NewKinds returns an empty cache for the cluster of a REST client.
 func NewKinds(r rest.Interface) *Kinds {
-	return &Kinds{rest: r, versions: map[schema.GroupVersion]*served{}}
+	return &Kinds{rest: r, versions: map[schema.GroupVersion]*groupVersionKinds{}}
 }
 
-// Find finds a kind. The error is a [*NoKindError] if the cluster doesn't serve it.
+// Find returns a kind from the cache, or discovers its group version. The error
+// is a [*NoKindError] if the cluster doesn't serve the kind.
 func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
 	k.mu.Lock()
-	s := k.versions[gvk.GroupVersion()]
-	if s == nil {
-		s = &served{}
-		k.versions[gvk.GroupVersion()] = s
+	served := k.versions[gvk.GroupVersion()]
+	if served == nil {
+		served = &groupVersionKinds{}
+		k.versions[gvk.GroupVersion()] = served
 	}
 	k.mu.Unlock()
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if kind, ok := s.kinds[gvk.Kind]; ok {
+	served.mu.Lock()
+	defer served.mu.Unlock()
+	if kind, ok := served.kinds[gvk.Kind]; ok {
 		return kind, nil
 	}
-	kinds, err := k.ask(ctx, gvk.GroupVersion())
+	kinds, err := k.discover(ctx, gvk.GroupVersion())
 	if err != nil {
 		return Kind{}, err
 	}
-	s.kinds = kinds
+	served.kinds = kinds
 	if len(kinds) == 0 {
-		k.Invalidate(gvk.GroupVersion()) // there is no end of what isn't there
+		// Don't keep group versions that don't exist: their number is unbounded.
+		k.Invalidate(gvk.GroupVersion())
 	}
 	if kind, ok := kinds[gvk.Kind]; ok {
 		return kind, nil
@@ -78,28 +87,31 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 	return Kind{}, &NoKindError{gvk}
 }
 
-// Cached is what is known of a kind without asking the cluster.
+// Cached returns a kind if it is in the cache. It sends no request.
 func (k *Kinds) Cached(gvk schema.GroupVersionKind) (Kind, bool) {
 	k.mu.Lock()
-	s := k.versions[gvk.GroupVersion()]
+	served := k.versions[gvk.GroupVersion()]
 	k.mu.Unlock()
-	if s == nil {
+	if served == nil {
 		return Kind{}, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kind, ok := s.kinds[gvk.Kind]
+	served.mu.Lock()
+	defer served.mu.Unlock()
+	kind, ok := served.kinds[gvk.Kind]
 	return kind, ok
 }
 
-// Invalidate makes the next look at a group version a new one.
+// Invalidate removes a group version from the cache, so that the next Find
+// discovers it again.
 func (k *Kinds) Invalidate(gv schema.GroupVersion) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.versions, gv)
 }
 
-func (k *Kinds) ask(ctx context.Context, gv schema.GroupVersion) (map[string]Kind, error) {
+// discover requests the kinds of a group version. A group version that the
+// cluster doesn't serve has no kinds and is no error.
+func (k *Kinds) discover(ctx context.Context, gv schema.GroupVersion) (map[string]Kind, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	path := "/apis/" + gv.String()
@@ -117,14 +129,15 @@ func (k *Kinds) ask(ctx context.Context, gv schema.GroupVersion) (map[string]Kin
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, fmt.Errorf("reading the kinds of %s: %w", gv, err)
 	}
-	return kindsOf(gv, list.APIResources), nil
+	return readableKinds(gv, list.APIResources), nil
 }
 
-func kindsOf(gv schema.GroupVersion, resources []metav1.APIResource) map[string]Kind {
+// readableKinds returns the kinds of resources by name. Subresources and
+// resources that can't be read, such as reviews, aren't objects and are left out.
+func readableKinds(gv schema.GroupVersion, resources []metav1.APIResource) map[string]Kind {
 	kinds := make(map[string]Kind, len(resources))
 	for _, r := range resources {
-		// Subresources, and resources that can't be read, aren't objects.
-		if slices.Contains([]byte(r.Name), '/') || !slices.Contains(r.Verbs, "get") {
+		if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "get") {
 			continue
 		}
 		kinds[r.Kind] = Kind{gv.WithResource(r.Name), r.Namespaced, r.Verbs}
@@ -132,32 +145,21 @@ func kindsOf(gv schema.GroupVersion, resources []metav1.APIResource) map[string]
 	return kinds
 }
 
-// ListDeletable lists every kind that can be listed and deleted, in the version that the
-// cluster prefers: where an inventory is lost, its objects may be of any.
+// ListDeletable returns every kind that can be listed and deleted, in the version
+// that the cluster prefers, sorted. It bypasses the cache. Callers use it to
+// search a cluster for the objects of a graph whose inventory is lost.
+//
+// An aggregated API that doesn't answer is left out: its objects can't be
+// reached anyway, and it must not hide those of other APIs.
 func (k *Kinds) ListDeletable(ctx context.Context) ([]schema.GroupVersionKind, error) {
-	var groups metav1.APIGroupList
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	raw, err := ResponseBody(k.rest.Get().AbsPath("/apis").Do(ctx))
-	if err == nil {
-		err = json.Unmarshal(raw, &groups)
-	}
+	versions, err := k.preferredVersions(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the API groups: %w", err)
 	}
-	versions := []schema.GroupVersion{{Version: "v1"}}
-	for _, g := range groups.Groups {
-		gv, err := schema.ParseGroupVersion(g.PreferredVersion.GroupVersion)
-		if err != nil {
-			return nil, fmt.Errorf("reading the API groups: %w", err)
-		}
-		versions = append(versions, gv)
-	}
 	var all []schema.GroupVersionKind
 	for _, gv := range versions {
-		kinds, err := k.ask(ctx, gv)
+		kinds, err := k.discover(ctx, gv)
 		if err != nil {
-			// An aggregated API that is down hides only its own objects.
 			continue
 		}
 		for name, kind := range kinds {
@@ -166,16 +168,30 @@ func (k *Kinds) ListDeletable(ctx context.Context) ([]schema.GroupVersionKind, e
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b schema.GroupVersionKind) int { return compareKinds(a, b) })
+	slices.SortFunc(all, func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
 	return all, nil
 }
 
-func compareKinds(a, b schema.GroupVersionKind) int {
-	switch x, y := a.String(), b.String(); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
+// preferredVersions returns one version of each API group, beginning with v1 of
+// the core group.
+func (k *Kinds) preferredVersions(ctx context.Context) ([]schema.GroupVersion, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	raw, err := ResponseBody(k.rest.Get().AbsPath("/apis").Do(ctx))
+	if err != nil {
+		return nil, err
 	}
-	return 0
+	var groups metav1.APIGroupList
+	if err := json.Unmarshal(raw, &groups); err != nil {
+		return nil, err
+	}
+	versions := []schema.GroupVersion{{Version: "v1"}}
+	for _, g := range groups.Groups {
+		gv, err := schema.ParseGroupVersion(g.PreferredVersion.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		versions = append(versions, gv)
+	}
+	return versions, nil
 }

@@ -4,57 +4,146 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 )
 
-func (c *Client) list(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	return c.resource(kind, namespace).List(ctx, options)
+// concurrency bounds the requests that one call sends at the same time.
+const concurrency = 8
+
+// Selection is what one list or watch covers: the objects of a kind, optionally
+// limited to a namespace, by labels, or to one name.
+type Selection struct {
+	GVK schema.GroupVersionKind
+	// Namespace is "" for all namespaces. It is ignored for cluster-scoped kinds.
+	Namespace string
+	// Labels is a label selector; "" selects all objects.
+	Labels string
+	// Name selects one object; "" selects all objects.
+	Name string
 }
 
-// listAll lists page by page, and gives the version at which the list was true.
+// namespaceFor returns the namespace to request, which is "" for a cluster-scoped kind.
+func (s Selection) namespaceFor(kind Kind) string {
+	if !kind.Namespaced {
+		return ""
+	}
+	return s.Namespace
+}
+
+func (s Selection) listOptions() metav1.ListOptions {
+	options := metav1.ListOptions{LabelSelector: s.Labels}
+	if s.Name != "" {
+		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.Name).String()
+	}
+	return options
+}
+
+// Listing is a consistent list of the objects of a selection.
+type Listing struct {
+	Selection Selection
+	// ResourceVersion is the version of the list; a watch can start from it.
+	ResourceVersion string
+	Objects         []unstructured.Unstructured
+}
+
+// List lists the objects of a selection. The error is a [*NoKindError] if the
+// cluster doesn't serve the kind.
+func (c *Client) List(ctx context.Context, s Selection) (*Listing, error) {
+	kind, err := c.kinds.Find(ctx, s.GVK)
+	if err != nil {
+		return nil, err
+	}
+	// client-go prints to standard error when a list is cancelled, so let it
+	// finish: the request timeout bounds it.
+	items, version, err := c.listAll(context.WithoutCancel(ctx), kind, s.namespaceFor(kind), s.listOptions())
+	if err != nil {
+		return nil, c.kindError(s.GVK, err)
+	}
+	return &Listing{s, version, items}, nil
+}
+
+// kindError returns a [*NoKindError] if err means that the cluster stopped
+// serving the kind, and err itself otherwise.
+func (c *Client) kindError(gvk schema.GroupVersionKind, err error) error {
+	if apierrors.IsNotFound(err) {
+		if noKind := c.missing(gvk, err); noKind != nil {
+			return noKind
+		}
+	}
+	return err
+}
+
+// ListPages lists the objects of a selection and calls handle for each page, so
+// that the caller doesn't need memory for all objects at once.
+func (c *Client) ListPages(ctx context.Context, s Selection, handle func([]unstructured.Unstructured)) error {
+	kind, err := c.kinds.Find(ctx, s.GVK)
+	if err != nil {
+		return err
+	}
+	_, err = c.listPages(ctx, kind, s.namespaceFor(kind), s.listOptions(), handle)
+	return err
+}
+
+// ListObjects lists at most one page of the objects of a kind in a namespace, ""
+// for all namespaces. The selectors may be empty. It implements the reader of
+// package cause, which needs only a few objects.
+func (c *Client) ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labelSelector, fieldSelector string) ([]unstructured.Unstructured, error) {
+	kind, err := c.kinds.Find(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.listPage(ctx, kind, namespace, metav1.ListOptions{LabelSelector: labelSelector, FieldSelector: fieldSelector, Limit: pageSize})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// listAll lists all pages. It returns the objects and the version of the list.
 func (c *Client) listAll(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (items []unstructured.Unstructured, version string, err error) {
-	version, err = c.pages(ctx, kind, namespace, options, func(page []unstructured.Unstructured) { items = append(items, page...) })
+	version, err = c.listPages(ctx, kind, namespace, options, func(page []unstructured.Unstructured) { items = append(items, page...) })
 	if err != nil {
 		return nil, "", err
 	}
 	return items, version, nil
 }
 
-func (c *Client) pages(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions, see func([]unstructured.Unstructured)) (string, error) {
-	for options.Limit = page; ; {
-		list, err := c.list(ctx, kind, namespace, options)
+// listPages lists all pages and returns the version of the list.
+func (c *Client) listPages(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions, handle func([]unstructured.Unstructured)) (string, error) {
+	for options.Limit = pageSize; ; {
+		list, err := c.listPage(ctx, kind, namespace, options)
 		if err != nil {
 			return "", err
 		}
-		see(list.Items)
+		handle(list.Items)
 		if options.Continue = list.GetContinue(); options.Continue == "" {
 			return list.GetResourceVersion(), nil
 		}
 	}
 }
 
-// ListPages lists the objects of a scope page by page, for those who don't keep them.
-func (c *Client) ListPages(ctx context.Context, s Selection, see func([]unstructured.Unstructured)) error {
-	kind, err := c.kinds.Find(ctx, s.GVK)
-	if err != nil {
-		return err
-	}
-	_, err = c.pages(ctx, kind, s.namespaceOf(kind), s.options(), see)
-	return err
+func (c *Client) listPage(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return c.resource(kind, namespace).List(ctx, options)
 }
 
-// listMetadata lists names and no more than metadata, which is small and quick.
+// listMetadata lists one page of only the metadata of objects, which takes the
+// API server and the network much less than whole objects.
 func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, limit int) (*metav1.PartialObjectMetadataList, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	a := address{gvk: kind.Resource.GroupVersion().WithKind(""), kind: kind, namespace: namespace}
-	p := path(a)
-	raw, err := ResponseBody(c.rest.Get().AbsPath(p[:len(p)-1]...).
+	raw, err := ResponseBody(c.rest.Get().AbsPath(a.collectionPath()...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").
 		Param("limit", strconv.Itoa(limit)).Do(ctx))
 	if err != nil {
@@ -64,15 +153,80 @@ func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	return list, json.Unmarshal(raw, list)
 }
 
-// ListObjects lists objects of a kind, for those who look for causes. Selectors may be empty.
-func (c *Client) ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error) {
+// FindByLabels returns all objects that a label selector selects, of every kind
+// that can be listed and deleted and in every namespace. It sends at least one
+// request for each kind that the cluster serves.
+//
+// If the identity may not list a namespaced kind in all namespaces, only the
+// given namespace is searched. Kinds that it may not list at all are left out.
+func (c *Client) FindByLabels(ctx context.Context, selector, namespace string) ([]*unstructured.Unstructured, error) {
+	all, err := c.kinds.ListDeletable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		mu    sync.Mutex
+		found []*unstructured.Unstructured
+		seen  = map[types.UID]bool{} // an object may be served by two groups
+		g     errgroup.Group
+	)
+	g.SetLimit(concurrency)
+	for _, gvk := range all {
+		g.Go(func() error {
+			objects, err := c.findKindByLabels(ctx, gvk, selector, namespace)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, obj := range objects {
+				if !seen[obj.GetUID()] {
+					seen[obj.GetUID()] = true
+					found = append(found, obj)
+				}
+			}
+			return err
+		})
+	}
+	return found, g.Wait()
+}
+
+// findKindByLabels is [Client.FindByLabels] for one kind.
+func (c *Client) findKindByLabels(ctx context.Context, gvk schema.GroupVersionKind, selector, namespace string) ([]*unstructured.Unstructured, error) {
 	kind, err := c.kinds.Find(ctx, gvk)
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.list(ctx, kind, namespace, metav1.ListOptions{LabelSelector: labels, FieldSelector: fields, Limit: page})
-	if err != nil {
-		return nil, err
+	objects, err := c.listWithoutWarnings(ctx, kind, gvk, "", selector)
+	if apierrors.IsForbidden(err) && kind.Namespaced {
+		objects, err = c.listWithoutWarnings(ctx, kind, gvk, namespace, selector)
 	}
-	return list.Items, nil
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+		return nil, nil // no objects that this identity could delete
+	}
+	return objects, err
+}
+
+// listWithoutWarnings lists all pages and drops the warnings of the API server:
+// a search through all kinds would warn about every deprecated kind, although the
+// graph uses none of them.
+func (c *Client) listWithoutWarnings(ctx context.Context, kind Kind, gvk schema.GroupVersionKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
+	var found []*unstructured.Unstructured
+	path := address{gvk: gvk, kind: kind, namespace: namespace}.collectionPath()
+	for next := ""; ; {
+		var list unstructured.UnstructuredList
+		err := Retry(ctx, func() error {
+			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+			defer cancel()
+			return c.rest.Get().AbsPath(path...).WarningHandler(rest.NoWarnings{}).
+				Param("labelSelector", selector).Param("limit", strconv.Itoa(pageSize)).Param("continue", next).
+				Do(ctx).Into(&list)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			found = append(found, &list.Items[i])
+		}
+		if next = list.GetContinue(); next == "" {
+			return found, nil
+		}
+	}
 }

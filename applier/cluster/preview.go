@@ -15,38 +15,40 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Preview says what an apply would do to an object; live is the object now, nil
-// if there is none. Nothing is stored: the API server admits and defaults what
-// it is sent, and forgets it. Where other managers hold wanted fields the
-// outcome has both the failure and the object as it would be if they were taken.
+// Preview returns the outcome that an apply would have. live is the object as it
+// is, nil if it doesn't exist. Nothing is stored: the API server admits and
+// defaults dry runs.
+//
+// If other managers own wanted fields, the outcome has both the failure and the
+// object as it would be if the fields were taken.
 func (c *Client) Preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.ApplyRequest) engine.Outcome {
 	o := c.preview(ctx, key, version, live, want)
-	o.Err = hideValues(o.Err, want.Object)
+	o.Err = redactSecret(o.Err, want.Object)
 	return o
 }
 
 func (c *Client) preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.ApplyRequest) engine.Outcome {
-	a, err := c.find(ctx, key, version)
+	a, err := c.resolve(ctx, key, version)
 	if err != nil {
-		return engine.Outcome{Err: failure(err)}
+		return engine.Outcome{Err: Classify(err)}
 	}
 	dry := *c
 	dry.DryRun = true
 	object := runtime.DeepCopyJSON(want.Object)
-	if err := complete(object, want); err != nil {
-		return engine.Outcome{Err: failure(err)}
+	if err := completeObject(object, want); err != nil {
+		return engine.Outcome{Err: Classify(err)}
 	}
 	if live != nil {
 		for _, u := range want.Unknown {
-			keep(object, live.Object, u.Path)
+			copyValue(object, live.Object, u.Path)
 		}
-		keepIgnored(live, want, object)
+		leaveIgnored(live, want, object)
 		object["metadata"].(map[string]any)["uid"] = string(want.UID)
 	}
 	o := engine.Outcome{}
 	o.Object, o.Created, o.Taken, o.Err = dry.applyPatch(ctx, a, want, runtime.DeepCopyJSON(object))
 	if o.Err != nil {
-		f := failure(o.Err)
+		f := Classify(o.Err)
 		o.Err = f
 		if len(f.Conflicts) == 0 {
 			return o
@@ -54,30 +56,31 @@ func (c *Client) preview(ctx context.Context, key inventory.Key, version string,
 		forced := *want
 		forced.Force = true
 		if o.Object, _, _, err = dry.applyPatch(ctx, a, &forced, object); err != nil {
-			o.Err = failure(err) // that is in the way, too
+			o.Err = Classify(err) // more serious than the conflict
 			return o
 		}
 	}
 	if live == nil {
 		return o
 	}
-	o.Object = dry.afterwards(ctx, a, live, o.Object, want)
+	o.Object = dry.simulatePreparation(ctx, a, live, o.Object, want)
 	o.Changed = !sameContent(live, o.Object)
 	return o
 }
 
-// afterwards adds to a previewed object what the requests before the apply
-// would have done: they were no more stored than the apply.
-func (c *Client) afterwards(ctx context.Context, a address, live, object *unstructured.Unstructured, want *engine.ApplyRequest) *unstructured.Unstructured {
+// simulatePreparation returns a previewed object with the effects of the requests
+// that [Client.prepareLive] would have sent before the apply. Dry runs of these
+// requests have no effect on the dry run of the apply.
+func (c *Client) simulatePreparation(ctx context.Context, a address, live, object *unstructured.Unstructured, want *engine.ApplyRequest) *unstructured.Unstructured {
 	if want.HandOverReplicas {
-		if replicas, ok := fields.Value(live, fields.Path{"f:spec", "f:replicas"}); ok {
-			fields.SetValue(object.Object, fields.Path{"f:spec", "f:replicas"}, replicas)
+		if replicas, ok := fields.Value(live, replicasPath); ok {
+			fields.SetValue(object.Object, replicasPath, replicas)
 		}
 	}
 	if !want.Adopt {
 		return object
 	}
-	moved := func(e fields.Entry) bool { return predecessor(e.Manager) && e.Subresource == "" }
+	moved := func(e fields.Entry) bool { return isPredecessor(e.Manager) && e.Subresource == "" }
 	owned := fields.OwnedSet(live, moved)
 	if len(owned) == 0 {
 		return object
@@ -87,19 +90,19 @@ func (c *Client) afterwards(ctx context.Context, a address, live, object *unstru
 	if !fields.RemoveUnowned(rest.Object, owned, kept) {
 		return object
 	}
-	// Of what is taken away, the API server puts back what has a default.
+	// Some removed fields have defaults: let the API server set them.
 	rest.SetManagedFields(nil)
-	completed, err := c.resource(a.kind, a.namespace).Update(ctx, rest, metav1.UpdateOptions{
+	defaulted, err := c.resource(a.kind, a.namespace).Update(ctx, rest, metav1.UpdateOptions{
 		DryRun: []string{metav1.DryRunAll}, FieldManager: want.Manager,
 	})
 	if err != nil {
 		return rest
 	}
-	return completed
+	return defaulted
 }
 
-// sameContent says whether two states of an object differ in nothing but what
-// the API server keeps books of.
+// sameContent reports whether two states of an object are equal apart from their
+// status and the metadata that the API server maintains.
 func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
@@ -114,25 +117,26 @@ func content(obj *unstructured.Unstructured) map[string]any {
 	return copied
 }
 
-// keep gives an object the live value at a path, if there is one: what isn't
-// known before the apply is left as it is.
-func keep(object, live map[string]any, path reference.Path) {
+// copyValue sets the value at a path of an object to that of the live object, if
+// the live object has one: a value that isn't known before the apply is assumed to
+// stay as it is. Missing maps are created; missing list items are not.
+func copyValue(object, live map[string]any, path reference.Path) {
 	if len(path) == 0 {
 		return
 	}
 	var value any = live
-	for _, step := range path {
-		next, ok := below(value, step)
+	for _, segment := range path {
+		next, ok := child(value, segment)
 		if !ok {
 			return
 		}
 		value = next
 	}
-	var at any = object
-	for _, step := range path[:len(path)-1] {
-		next, ok := below(at, step)
-		if m, isMap := at.(map[string]any); !ok && isMap {
-			if name, isName := step.(string); isName {
+	var parent any = object
+	for _, segment := range path[:len(path)-1] {
+		next, ok := child(parent, segment)
+		if m, isMap := parent.(map[string]any); !ok && isMap {
+			if name, isName := segment.(string); isName {
 				next, ok = map[string]any{}, true
 				m[name] = next
 			}
@@ -140,36 +144,38 @@ func keep(object, live map[string]any, path reference.Path) {
 		if !ok {
 			return
 		}
-		at = next
+		parent = next
 	}
-	m, isMap := at.(map[string]any)
+	m, isMap := parent.(map[string]any)
 	if name, isName := path[len(path)-1].(string); isMap && isName {
 		m[name] = runtime.DeepCopyJSONValue(value)
 	}
 }
 
-func below(v any, step any) (any, bool) {
-	switch step := step.(type) {
+// child returns the field or list item of v that a segment of a path names.
+func child(v any, segment any) (any, bool) {
+	switch segment := segment.(type) {
 	case string:
 		m, _ := v.(map[string]any)
-		next, ok := m[step]
+		next, ok := m[segment]
 		return next, ok
 	case int:
-		if l, _ := v.([]any); step < len(l) {
-			return l[step], true
+		if l, _ := v.([]any); segment < len(l) {
+			return l[segment], true
 		}
 	}
 	return nil, false
 }
 
-// PreviewRemoval asks whether an object could be deleted, or released.
+// PreviewRemoval returns the error that a Delete or Release would have. It sends
+// dry runs. An object that was replaced in the meantime is no error.
 func (c *Client) PreviewRemoval(ctx context.Context, action engine.Action) error {
 	dry := *c
 	dry.DryRun = true
 	err := dry.Do(ctx, "", action).Err
 	var f *engine.Failure
-	if errors.As(err, &f) && f == errChanged {
-		return nil // it went meanwhile
+	if errors.As(err, &f) && f == errReplaced {
+		return nil
 	}
 	return err
 }

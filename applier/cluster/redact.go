@@ -11,27 +11,32 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// hideValues takes the values of a Secret out of what is said of it: the API
-// server, and webhooks even more so, quote what they refuse.
-func hideValues(err error, object map[string]any) error {
+// redactSecret replaces the values of a Secret in the message of a failure by
+// ***. The API server and webhooks quote what they refuse, and messages end up in
+// logs, Events and the graph's status. Errors about other objects are returned
+// unchanged.
+func redactSecret(err error, object map[string]any) error {
 	var f *engine.Failure
 	if !errors.As(err, &f) || !graph.IsSecret(object) {
 		return err
 	}
-	hidden := *f
+	redacted := *f
 	for _, value := range secretValues(object) {
-		hidden.Message = strings.ReplaceAll(hidden.Message, value, "***")
+		redacted.Message = strings.ReplaceAll(redacted.Message, value, "***")
 	}
-	return &hidden
+	return &redacted
 }
 
-// secretValues are the values of a Secret, encoded and not, the longest first.
-// Those of a character or two stand in most messages by chance.
+// secretValues returns the values of a Secret, each as it is, encoded and decoded,
+// the longest first so that a value that contains another is replaced as a whole.
+//
+// Values of one or two characters are left out: they occur in most messages by
+// chance.
 func secretValues(object map[string]any) []string {
-	const shortest = 3
+	const minLength = 3
 	var values []string
 	add := func(text string) {
-		if len(text) >= shortest {
+		if len(text) >= minLength {
 			values = append(values, text)
 		}
 	}

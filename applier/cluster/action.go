@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pequod-io/pequod/applier/engine"
+)
+
+// Do executes one action on the cluster. owner is the label selector of the graph:
+// an object that is to be deleted or released must still match it.
+//
+// Do handles Survey, Read, Apply, Compare, Delete and Release. The other verbs
+// don't concern single objects: inventories are the business of their store, and
+// Explain is that of package cause.
+//
+// If the cluster doesn't serve the kind, every verb except Apply succeeds without
+// an object. An Apply fails, because the kind may be served later.
+func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.Outcome {
+	if a.Verb == engine.Survey {
+		return c.readTargets(ctx, owner, a.Targets)
+	}
+	at, err := c.resolve(ctx, a.Key, a.Version)
+	var noKind *NoKindError
+	if errors.As(err, &noKind) && a.Verb != engine.Apply {
+		return engine.Outcome{}
+	}
+	if err != nil {
+		return engine.Outcome{Err: Classify(err)}
+	}
+	o := c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner}, a)
+	if errors.As(o.Err, &noKind) && a.Verb != engine.Apply {
+		return engine.Outcome{}
+	}
+	if o.Err != nil {
+		if isPathNotServed(o.Err) {
+			c.kinds.Invalidate(at.gvk.GroupVersion())
+		}
+		o.Err = Classify(o.Err)
+		if a.Apply != nil {
+			o.Err = redactSecret(o.Err, a.Apply.Object)
+		}
+	}
+	return o
+}
+
+// doObject executes an action on the object at an address. The error of the
+// outcome isn't classified yet.
+func (c *Client) doObject(ctx context.Context, at address, observed observed, a engine.Action) (o engine.Outcome) {
+	switch a.Verb {
+	case engine.Read:
+		o.Object, o.Err = c.get(ctx, at)
+	case engine.Apply:
+		o = c.apply(ctx, at, a.Apply)
+	case engine.Compare:
+		o.Taken, o.Err = c.compare(ctx, at, a.Apply)
+	case engine.Delete:
+		o.Object, o.Err = c.delete(ctx, at, observed)
+	case engine.Release:
+		if o.Err = c.release(ctx, at, observed, a.NewOwner); o.Err == nil {
+			o.Object, o.Err = c.get(ctx, at)
+		}
+	}
+	return o
+}

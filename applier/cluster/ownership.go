@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/fields"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// observed identifies an object in the state in which the engine decided to
+// delete or release it.
+type observed struct {
+	uid     types.UID
+	version string // resourceVersion; "" accepts any
+	owner   string // label selector of the graph that owned the object
+}
+
+// stillOwned returns an error if the live object is another one than the observed
+// one, or if it has changed and no longer carries the graph's labels.
+func (o observed) stillOwned(live *unstructured.Unstructured) error {
+	if live == nil || live.GetUID() != o.uid {
+		return errReplaced
+	}
+	owner, err := labels.Parse(o.owner)
+	if err != nil {
+		return err
+	}
+	if live.GetResourceVersion() != o.version && !owner.Matches(labels.Set(live.GetLabels())) {
+		return errOwnerChanged
+	}
+	return nil
+}
+
+// errOwnerChanged is returned when an object has left the graph since the engine
+// observed it.
+var errOwnerChanged = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was changed since, and isn't the graph's any more"}
+
+// release gives up the ownership of an object without deleting it. If to is set,
+// the object gets the labels of that graph. Otherwise the graph's fields are given
+// up too, so that no later apply by the graph's manager removes them.
+func (c *Client) release(ctx context.Context, a address, observed observed, to *inventory.Owner) error {
+	live, err := c.get(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := observed.stillOwned(live); err != nil {
+		return err
+	}
+	patch := []jsonPatchOperation{{"replace", "/metadata/labels", releasedLabels(live, to)}}
+	if to == nil {
+		patch = append(patch, jsonPatchOperation{"replace", "/metadata/managedFields", releasedFields(live)})
+	}
+	// A write in between makes the patch a conflict.
+	patch = append(patch, jsonPatchOperation{"replace", "/metadata/resourceVersion", live.GetResourceVersion()})
+	_, _, err = c.patch(ctx, a, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: engine.FieldManager})
+	return err
+}
+
+// releasedLabels returns the labels of an object without those of its graph, and
+// with those of the new owner if there is one.
+func releasedLabels(live *unstructured.Unstructured, to *inventory.Owner) map[string]string {
+	labels := live.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	delete(labels, v1alpha1.LabelManaged)
+	delete(labels, v1alpha1.LabelGraph)
+	delete(labels, v1alpha1.LabelGraphNamespace)
+	if labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBy {
+		delete(labels, v1alpha1.LabelManagedBy)
+	}
+	if to != nil {
+		for name, value := range to.Labels() {
+			labels[name] = value
+		}
+	}
+	return labels
+}
+
+// releasedFields returns the managedFields of an object without the entries of the
+// graph's managers: the default one, and every manager that applied the graph's
+// label.
+func releasedFields(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+	label := fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGraph}
+	released := map[string]bool{engine.FieldManager: true}
+	for _, entry := range fields.Entries(live) {
+		if entry.Operation == string(metav1.ManagedFieldsOperationApply) && entry.Owns(label) {
+			released[entry.Manager] = true
+		}
+	}
+	kept := slices.DeleteFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return released[e.Manager] && e.Subresource == ""
+	})
+	if len(kept) == 0 {
+		// The API server takes an empty list for "unchanged". A list with one
+		// empty entry resets managedFields.
+		kept = []metav1.ManagedFieldsEntry{{}}
+	}
+	return kept
+}
+
+// isPredecessor reports whether a field manager applies whole objects and may have
+// managed an object before the graph: kubectl apply, create and replace, Helm, or
+// the original operator. Managers of single changes, such as kubectl edit and
+// kubectl scale, are no predecessors.
+func isPredecessor(manager string) bool {
+	switch manager {
+	case "kubectl", "kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "before-first-apply",
+		"helm", "Helm", "pequod-operator":
+		return true
+	}
+	return false
+}
+
+// takeOver moves the fields of predecessors to a manager and returns the object.
+// The apply that follows then removes the fields that aren't wanted.
+func (c *Client) takeOver(ctx context.Context, a address, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+	entries, moved := fields.MoveOwnership(live, manager, isPredecessor)
+	if !moved {
+		return live, nil
+	}
+	patch := []jsonPatchOperation{
+		{"replace", "/metadata/managedFields", entries},
+		// A write in between makes the patch a conflict.
+		{"replace", "/metadata/resourceVersion", live.GetResourceVersion()},
+	}
+	taken, _, err := c.patch(ctx, a, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: engine.FieldManager})
+	return taken, err
+}

@@ -1,0 +1,161 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// maxSingleReads is how many objects are read with one request each. If more
+// might exist, their names are listed first.
+const maxSingleReads = 4
+
+// collection is the objects of a kind in a namespace, as a graph names them: the
+// namespace may be set although the kind is cluster-scoped.
+type collection struct {
+	gvk       schema.GroupVersionKind
+	namespace string
+}
+
+// readTargets reads the current state of a graph's targets with as few requests
+// as possible: one list by the graph's labels for each kind and namespace, and
+// further requests only for targets that don't have the labels.
+//
+// The outcome has the objects that exist. Targets that couldn't be read are in
+// Unreadable with the error.
+func (c *Client) readTargets(ctx context.Context, selector string, targets []engine.Target) engine.Outcome {
+	collections := map[collection][]engine.Target{}
+	for _, t := range targets {
+		col := collection{schema.GroupVersionKind{Group: t.Group, Version: t.Version, Kind: t.Kind}, t.Namespace}
+		collections[col] = append(collections[col], t)
+	}
+	var (
+		mu  sync.Mutex
+		out = engine.Outcome{Unreadable: map[inventory.Key]error{}}
+		g   errgroup.Group
+	)
+	g.SetLimit(concurrency)
+	for col, wanted := range collections {
+		g.Go(func() error {
+			found, unreadable, err := c.readCollection(ctx, col, selector, wanted)
+			mu.Lock()
+			defer mu.Unlock()
+			out.Objects = append(out.Objects, found...)
+			for key, why := range unreadable {
+				out.Unreadable[key] = why
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return engine.Outcome{Err: Classify(err)}
+	}
+	return out
+}
+
+// readCollection reads the targets of one kind and namespace. It returns the
+// objects that exist and the errors of single targets. The last result is an
+// error that concerns all of them.
+func (c *Client) readCollection(ctx context.Context, col collection, selector string, wanted []engine.Target) ([]*unstructured.Unstructured, map[inventory.Key]error, error) {
+	kind, err := c.kinds.Find(ctx, col.gvk)
+	var noKind *NoKindError
+	if errors.As(err, &noKind) {
+		return nil, nil, nil // its CustomResourceDefinition may be a node of this graph
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	namespace := col.namespace
+	if !kind.Namespaced {
+		namespace = ""
+	}
+	r := &collectionReader{client: c, kind: kind, gvk: col.gvk, namespace: namespace, names: map[string]bool{}}
+	if r.canList() {
+		// Without the right to list, every target is read by itself.
+		if err := r.readLabelled(ctx, selector); err != nil && !apierrors.IsForbidden(err) {
+			return nil, nil, err
+		}
+	}
+	unreadable := r.readRest(ctx, wanted)
+	return r.found, unreadable, nil
+}
+
+// collectionReader collects the objects of one kind in one namespace.
+type collectionReader struct {
+	client    *Client
+	kind      Kind
+	gvk       schema.GroupVersionKind
+	namespace string // "" for a cluster-scoped kind
+	found     []*unstructured.Unstructured
+	names     map[string]bool // the names of found
+}
+
+func (r *collectionReader) canList() bool { return slices.Contains(r.kind.Verbs, "list") }
+
+func (r *collectionReader) add(obj *unstructured.Unstructured) {
+	r.names[obj.GetName()] = true
+	r.found = append(r.found, obj)
+}
+
+// readLabelled lists the objects that carry the graph's labels.
+func (r *collectionReader) readLabelled(ctx context.Context, selector string) error {
+	items, _, err := r.client.listAll(ctx, r.kind, r.namespace, metav1.ListOptions{LabelSelector: selector})
+	for i := range items {
+		r.add(&items[i])
+	}
+	return err
+}
+
+// readRest reads the targets that weren't found by their labels, and returns the
+// errors by target. Most of these targets don't exist. If there are many, one
+// list of names rules out those that don't.
+func (r *collectionReader) readRest(ctx context.Context, wanted []engine.Target) map[inventory.Key]error {
+	var rest []engine.Target
+	for _, t := range wanted {
+		if !r.names[t.Name] {
+			rest = append(rest, t)
+		}
+	}
+	if len(rest) > maxSingleReads && r.canList() {
+		if existing, ok := r.existingNames(ctx); ok {
+			rest = slices.DeleteFunc(rest, func(t engine.Target) bool { return !existing[t.Name] })
+		}
+	}
+	unreadable := map[inventory.Key]error{}
+	for _, t := range rest {
+		obj, err := r.client.get(ctx, address{gvk: r.gvk, kind: r.kind, namespace: r.namespace, name: t.Name})
+		var noKind *NoKindError
+		switch {
+		case errors.As(err, &noKind):
+		case err != nil:
+			unreadable[t.Key] = Classify(err)
+		case obj != nil:
+			r.add(obj)
+		}
+	}
+	return unreadable
+}
+
+// existingNames returns the names of all objects of the collection, and false if
+// they don't fit in one page or can't be listed.
+func (r *collectionReader) existingNames(ctx context.Context) (map[string]bool, bool) {
+	list, err := r.client.listMetadata(ctx, r.kind, r.namespace, pageSize)
+	if err != nil || list.Continue != "" {
+		return nil, false
+	}
+	names := make(map[string]bool, len(list.Items))
+	for _, item := range list.Items {
+		names[item.Name] = true
+	}
+	return names, true
+}
