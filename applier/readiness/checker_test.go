@@ -12,8 +12,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// gate makes the gate of a node with these checks.
-func gate(t testing.TB, readyWhen string) *Checker {
+// compile returns the checker of a node with these checks.
+func compile(t testing.TB, readyWhen string) *Checker {
 	t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
 	text := "nodes: [{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, readyWhen: " + readyWhen + "}]"
@@ -31,7 +31,7 @@ func gate(t testing.TB, readyWhen string) *Checker {
 	return g
 }
 
-// live decodes an object as an API server's answer is decoded.
+// live decodes an object as a response of the API server is decoded.
 func live(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
@@ -56,12 +56,12 @@ const (
 	exceeded   = "{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: ReplicaSet a has timed out progressing.}"
 )
 
-type judgement struct {
+type evaluation struct {
 	name, readyWhen, object string
 	want                    Verdict
 }
 
-func judge(t *testing.T, tests []judgement) {
+func evaluate(t *testing.T, tests []evaluation) {
 	t.Helper()
 	ready := Verdict{State: Ready}
 	for _, test := range tests {
@@ -72,7 +72,7 @@ func judge(t *testing.T, tests []judgement) {
 			if want.State == "" {
 				want = ready
 			}
-			if diff := cmp.Diff(want, gate(t, test.readyWhen).Evaluate(u)); diff != "" {
+			if diff := cmp.Diff(want, compile(t, test.readyWhen).Evaluate(u)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, u); diff != "" {
@@ -82,8 +82,8 @@ func judge(t *testing.T, tests []judgement) {
 	}
 }
 
-func TestJudgeCurrent(t *testing.T) {
-	judge(t, []judgement{
+func TestEvaluateKstatus(t *testing.T) {
+	evaluate(t, []evaluation{
 		{"config map", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", Verdict{}},
 		{"service account", "[]", "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}", Verdict{}},
 		{"custom resource without status", "[]", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, generation: 1}}", Verdict{}},
@@ -96,20 +96,20 @@ func TestJudgeCurrent(t *testing.T) {
 			Verdict{Failed, "condition Stalled is True: Broken: gave up"}},
 		{"stale status", "[]", custom + "{observedGeneration: 1, conditions: [{type: Ready, status: 'True'}]}}",
 			Verdict{Progressing, "its controller hasn't seen generation 2 yet"}},
-		{"status is no map", "[]", custom + "{conditions: none}}",
+		{"conditions of the wrong type", "[]", custom + "{conditions: none}}",
 			Verdict{Failed, "its status can't be read (cannot restore slice from string); a check in readyWhen can say when it is ready"}},
 		{"being deleted", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}}",
 			Verdict{Progressing, "is being deleted"}},
-		{"held", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a]}}",
+		{"held by a finalizer", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a]}}",
 			Verdict{Progressing, "is being deleted; held by finalizer x.io/a"}},
-		{"held by two", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a, b]}}",
+		{"held by two finalizers", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a, b]}}",
 			Verdict{Progressing, "is being deleted; held by finalizers x.io/a, b"}},
 
 		{"deployment", "[]", deployment + "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, conditions: [" + available + "," + rolledOut + "]}}", Verdict{}},
 		{"new deployment", "[]", deployment + "{}}", Verdict{Progressing, "the Deployment controller hasn't seen it yet"}},
 		{"stale deployment", "[]", deployment + "{observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, conditions: [" + available + "," + rolledOut + "]}}",
 			Verdict{Progressing, "its controller hasn't seen generation 2 yet"}},
-		{"deployment on its way", "[]", deployment + "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 1, availableReplicas: 1}}",
+		{"deployment becoming available", "[]", deployment + "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 1, availableReplicas: 1}}",
 			Verdict{Progressing, "1 of 3 replicas available"}},
 		{"deployment updating", "[]", deployment + "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 3}}",
 			Verdict{Progressing, "1 of 3 replicas updated"}},
@@ -124,7 +124,7 @@ func TestJudgeCurrent(t *testing.T) {
 			Verdict{Progressing, "1 of 2 replicas scheduled"}},
 		{"new daemon set", "[]", "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, generation: 1}}",
 			Verdict{Progressing, "its controller hasn't seen it yet"}},
-		{"replica set that makes no Pods", "[]", "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a}, status: {conditions: [{type: ReplicaFailure, status: 'True'}]}}",
+		{"replica set that can't create Pods", "[]", "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a}, status: {conditions: [{type: ReplicaFailure, status: 'True'}]}}",
 			Verdict{Progressing, "pods can't be created"}},
 		{"new job", "[]", job + "{}}", Verdict{Progressing, "hasn't started yet"}},
 		{"running job", "[]", job + "{startTime: '2026-01-01T00:00:00Z', active: 2}}", Verdict{}},
@@ -152,7 +152,7 @@ func TestJudgeCurrent(t *testing.T) {
 	})
 }
 
-func TestJudgeChecks(t *testing.T) {
+func TestEvaluateChecks(t *testing.T) {
 	const (
 		isAvailable = "[{type: DeploymentAvailable}]"
 		complete    = "[{type: JobComplete}]"
@@ -161,7 +161,7 @@ func TestJudgeChecks(t *testing.T) {
 		notBusy     = "[{type: ConditionMatch, conditionType: Busy, conditionStatus: 'False'}]"
 		running     = "[{type: Expression, expr: object.status.phase == 'Running'}]"
 	)
-	judge(t, []judgement{
+	evaluate(t, []evaluation{
 		{"exists", "[{type: Exists}]", deployment + "{}}", Verdict{}},
 		{"exists, stale", "[{type: Exists}]", custom + "{observedGeneration: 1}}", Verdict{}},
 		{"exists, being deleted", "[{type: Exists}]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}}",
@@ -214,7 +214,7 @@ func TestJudgeChecks(t *testing.T) {
 		{"other status", notBusy, custom + "{conditions: [{type: Busy, status: 'False'}]}}", Verdict{}},
 		{"not the other status", notBusy, custom + "{conditions: [{type: Busy, status: 'True', reason: Working}]}}",
 			Verdict{Progressing, "condition Busy is True, not False"}},
-		{"conditions of another shape", synced, custom + "{conditions: none}}", Verdict{Progressing, "condition Synced isn't set yet"}},
+		{"conditions of the wrong type", synced, custom + "{conditions: none}}", Verdict{Progressing, "condition Synced isn't set yet"}},
 
 		{"true", running, custom + "{phase: Running}}", Verdict{}},
 		{"false", running, custom + "{phase: Starting}}", Verdict{Progressing, "object.status.phase == 'Running' is false"}},
@@ -222,36 +222,36 @@ func TestJudgeChecks(t *testing.T) {
 		{"true in another generation", running, custom + "{observedGeneration: 1, phase: Running}}", Verdict{Progressing, "its controller hasn't seen generation 2 yet"}},
 		{"wrong type", "[{type: Expression, expr: object.status.phase > 3}]", custom + "{phase: Running}}",
 			Verdict{Failed, "> doesn't take a string and a number (in object.status.phase > 3)"}},
-		{"no boolean", "[{type: Expression, expr: object.status.phase}]", custom + "{phase: Running}}",
+		{"not a boolean", "[{type: Expression, expr: object.status.phase}]", custom + "{phase: Running}}",
 			Verdict{Failed, "object.status.phase yields neither true nor false"}},
 		{"null", "[{type: Expression, expr: object.status.up}]", custom + "{up: null}}",
 			Verdict{Progressing, "waits for object.status.up, which is null"}},
 		{"secret", "[{type: Expression, expr: int(object.data.a) > 1}]", "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {a: aHVudGVyMg==}}",
 			Verdict{Failed, "int(object.data.a) > 1 can't be evaluated; the cause isn't shown because it may quote the Secret"}},
-		{"secret that isn't filled", "[{type: Expression, expr: object.data.a != ''}]", "{apiVersion: v1, kind: Secret, metadata: {name: a}}",
+		{"secret without data", "[{type: Expression, expr: object.data.a != ''}]", "{apiVersion: v1, kind: Secret, metadata: {name: a}}",
 			Verdict{Progressing, "waits for what object.data.a != '' reads"}},
 		{"long message", synced, custom + "{conditions: [{type: Synced, status: 'False', message: " + strings.Repeat("x", 400) + "}]}}",
 			Verdict{Progressing, "condition Synced is False: " + strings.Repeat("x", 300-27-3) + "…"}},
 
 		{"all of several", "[{type: Exists}, {type: ConditionMatch, conditionType: Synced}, {type: Expression, expr: object.status.count == 1}]",
 			custom + "{count: 1, conditions: [{type: Synced, status: 'True'}]}}", Verdict{}},
-		{"the first that isn't", "[{type: Exists}, {type: ConditionMatch, conditionType: Synced}, {type: Expression, expr: object.status.count == 1}]",
+		{"the first that isn't ready", "[{type: Exists}, {type: ConditionMatch, conditionType: Synced}, {type: Expression, expr: object.status.count == 1}]",
 			custom + "{count: 2}}", Verdict{Progressing, "condition Synced isn't set yet"}},
 		{"the one that fails", "[{type: ConditionMatch, conditionType: Synced}, {type: Expression, expr: object.status.count > 'a'}]",
 			custom + "{count: 2}}", Verdict{Failed, "> doesn't take a number and a string (in object.status.count > 'a')"}},
 	})
 }
 
-func TestJudgeNothing(t *testing.T) {
+func TestEvaluateMissingObject(t *testing.T) {
 	want := Verdict{Progressing, "doesn't exist yet"}
 	for _, readyWhen := range []string{"[]", "[{type: Exists}]", "[{type: JobComplete}]"} {
-		if diff := cmp.Diff(want, gate(t, readyWhen).Evaluate(nil)); diff != "" {
+		if diff := cmp.Diff(want, compile(t, readyWhen).Evaluate(nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", readyWhen, diff)
 		}
 	}
 }
 
-func TestCompileRefuses(t *testing.T) {
+func TestCompileErrors(t *testing.T) {
 	for _, check := range []v1alpha1.ReadyCheck{{Type: "Sometime"}, {Type: v1alpha1.ReadyExpression, Expr: "object."}} {
 		rg := &v1alpha1.ResourceGraph{}
 		rg.Spec.Graph.Nodes = []v1alpha1.Node{{ID: "a", ReadyWhen: []v1alpha1.ReadyCheck{check}}}
@@ -261,18 +261,18 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-func BenchmarkJudge(b *testing.B) {
+func BenchmarkEvaluate(b *testing.B) {
 	ready := live(b, deployment+"{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, conditions: ["+available+","+rolledOut+"]}}")
 	for _, bench := range []struct{ name, readyWhen string }{
 		{"kstatus", "[]"},
 		{"DeploymentAvailable", "[{type: DeploymentAvailable}]"},
 		{"Expression", "[{type: Expression, expr: object.status.availableReplicas == object.spec.replicas}]"},
 	} {
-		g := gate(b, bench.readyWhen)
+		checker := compile(b, bench.readyWhen)
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if v := g.Evaluate(ready); v.State != Ready {
+				if v := checker.Evaluate(ready); v.State != Ready {
 					b.Fatal(v)
 				}
 			}

@@ -2,44 +2,78 @@ package readiness
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
-// deploymentAvailable asks for more than the condition: while new Pods replace
-// old ones, a Deployment stays available by the old ones.
+// check evaluates an object that exists, isn't being deleted, and whose status
+// isn't stale.
+type check func(*unstructured.Unstructured) Verdict
+
+// compiler returns the check for an entry of readyWhen. expr is the compiled
+// expression of the entry, nil if it has none. An error begins with the field of
+// the entry that it is about.
+type compiler func(spec v1alpha1.ReadyCheck, expr *reference.Expression) (check, error)
+
+// checks has the compiler of every type of check. It is never changed.
+var checks = map[v1alpha1.ReadyType]compiler{
+	v1alpha1.ReadyExists:              withoutParameters(exists),
+	v1alpha1.ReadyDeploymentAvailable: withoutParameters(deploymentAvailable),
+	v1alpha1.ReadyConditionMatch:      conditionMatch,
+	v1alpha1.ReadyLoadBalancer:        withoutParameters(loadBalancerReady),
+	v1alpha1.ReadyJobComplete:         withoutParameters(jobComplete),
+	v1alpha1.ReadyExpression:          expression,
+}
+
+// withoutParameters returns the compiler of a check that has no parameters.
+func withoutParameters(c check) compiler {
+	return func(v1alpha1.ReadyCheck, *reference.Expression) (check, error) { return c, nil }
+}
+
+// exists passes for every object: a check is only evaluated if the object exists.
+func exists(*unstructured.Unstructured) Verdict { return Verdict{State: Ready} }
+
+// deploymentAvailable passes when all replicas of the current generation are
+// available. The condition Available alone isn't enough: during a rolling update
+// the old Pods keep it true.
 func deploymentAvailable(object *unstructured.Unstructured) Verdict {
 	if c, ok := conditionOf(object, "Progressing"); ok && c.status == "False" && c.reason == "ProgressDeadlineExceeded" {
-		return failed("its progress deadline is exceeded%s", replicasText(object))
+		return failed("its progress deadline is exceeded%s", availableText(object))
 	}
-	if field(object.Object, "status", "observedGeneration") == nil {
+	if jsonvalue.Field(object.Object, "status", "observedGeneration") == nil {
 		return progressing("the Deployment controller hasn't seen it yet")
 	}
-	want := number(object, 1, "spec", "replicas")
-	if updated := number(object, 0, "status", "updatedReplicas"); updated < want {
-		return progressing("%d of %s updated", updated, replicas(want))
+	want := intField(object, 1, "spec", "replicas")
+	if updated := intField(object, 0, "status", "updatedReplicas"); updated < want {
+		return progressing("%d of %s updated", updated, replicasText(want))
 	}
 	if c, ok := conditionOf(object, "Available"); c.status != "True" {
-		available := number(object, 0, "status", "availableReplicas")
+		available := intField(object, 0, "status", "availableReplicas")
 		switch {
 		case available < want:
-			return progressing("%d of %s available", available, replicas(want))
+			return progressing("%d of %s available", available, replicasText(want))
 		case !ok:
 			return progressing("condition Available isn't set yet")
 		}
 		return progressing("%s", c)
 	}
-	if old := number(object, 0, "status", "replicas") - number(object, 0, "status", "updatedReplicas"); old > 0 {
-		return progressing("%s of an older generation still there", replicas(old))
+	if old := intField(object, 0, "status", "replicas") - intField(object, 0, "status", "updatedReplicas"); old > 0 {
+		return progressing("%s of an older generation still there", replicasText(old))
 	}
 	return Verdict{State: Ready}
 }
 
-func conditionMatch(kind, status string) check {
+// conditionMatch passes when a condition has the wanted status, which is True if
+// spec has none.
+func conditionMatch(spec v1alpha1.ReadyCheck, _ *reference.Expression) (check, error) {
+	kind, status := spec.ConditionType, spec.ConditionStatus
 	if status == "" {
 		status = "True"
 	}
@@ -55,21 +89,21 @@ func conditionMatch(kind, status string) check {
 			return progressing("%s", c)
 		}
 		return Verdict{State: Ready}
-	}
+	}, nil
 }
 
-// loadBalancerReady also fits what has a status like that of a Service, such as
-// an Ingress.
+// loadBalancerReady passes when a Service has an address of a load balancer. It
+// also works for kinds whose status has the same form, such as Ingress.
 func loadBalancerReady(object *unstructured.Unstructured) Verdict {
 	if object.GetKind() == "Service" && object.GetAPIVersion() == "v1" {
-		if kind, _ := field(object.Object, "spec", "type").(string); kind != "LoadBalancer" {
+		if kind, _ := jsonvalue.Field(object.Object, "spec", "type").(string); kind != "LoadBalancer" {
 			if kind == "" {
 				kind = "ClusterIP"
 			}
 			return failed("is a Service of type %s, which gets no load balancer", kind)
 		}
 	}
-	ingress, _ := field(object.Object, "status", "loadBalancer", "ingress").([]any)
+	ingress, _ := jsonvalue.Field(object.Object, "status", "loadBalancer", "ingress").([]any)
 	for _, entry := range ingress {
 		m, _ := entry.(map[string]any)
 		ip, _ := m["ip"].(string)
@@ -81,6 +115,8 @@ func loadBalancerReady(object *unstructured.Unstructured) Verdict {
 	return progressing("waits for the address of a load balancer")
 }
 
+// jobComplete passes when a Job has completed, and fails when it has failed for
+// good. A Job sets FailureTarget before its Pods have ended and Failed afterwards.
 func jobComplete(object *unstructured.Unstructured) Verdict {
 	if c, _ := conditionOf(object, "Complete"); c.status == "True" {
 		return Verdict{State: Ready}
@@ -93,23 +129,31 @@ func jobComplete(object *unstructured.Unstructured) Verdict {
 	if c, _ := conditionOf(object, "Suspended"); c.status == "True" {
 		return progressing("is suspended")
 	}
-	if field(object.Object, "status", "startTime") == nil {
+	if jsonvalue.Field(object.Object, "status", "startTime") == nil {
 		return progressing("hasn't started yet")
 	}
-	want := number(object, number(object, 1, "spec", "parallelism"), "spec", "completions")
-	text := "%d of %d completed, %d running"
-	if n := number(object, 0, "status", "failed"); n > 0 {
-		return progressing(text+", %d failed", number(object, 0, "status", "succeeded"), want, number(object, 0, "status", "active"), n)
+	// A Job without completions needs as many as it has parallel Pods.
+	want := intField(object, intField(object, 1, "spec", "parallelism"), "spec", "completions")
+	text := fmt.Sprintf("%d of %d completed, %d running", intField(object, 0, "status", "succeeded"), want, intField(object, 0, "status", "active"))
+	if n := intField(object, 0, "status", "failed"); n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
 	}
-	return progressing(text, number(object, 0, "status", "succeeded"), want, number(object, 0, "status", "active"))
+	return progressing("%s", text)
 }
 
-func expression(e *reference.Expression) (check, error) {
-	program, err := e.Plan()
-	if err != nil {
-		return nil, err
+// expression passes when a CEL expression over the object is true. While the
+// expression reads a field that doesn't exist yet, the object is progressing.
+//
+// The message of an error may quote the object, so it isn't shown for a Secret.
+func expression(_ v1alpha1.ReadyCheck, expr *reference.Expression) (check, error) {
+	if expr == nil {
+		return nil, errors.New("expr: doesn't compile")
 	}
-	text := strings.Join(strings.Fields(e.String()), " ")
+	program, err := expr.Plan()
+	if err != nil {
+		return nil, fmt.Errorf("expr: %w", err)
+	}
+	text := strings.Join(strings.Fields(expr.String()), " ")
 	return func(object *unstructured.Unstructured) Verdict {
 		value, err := program.Eval(object.Object)
 		var missing *reference.Missing

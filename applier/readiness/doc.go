@@ -1,19 +1,44 @@
-// Package readiness judges whether a live object is ready.
+// Package readiness decides whether a live object is ready.
 //
-// [Compile] makes a [Checker] of a node, once; [Checker.Judge] says of an object, as
-// often as it changes, whether it is ready, on its way, or failed, and why in a
-// few words for people. Several checks of a node mean all of them; none means
-// that kstatus calls the object current, which it does of an object without
-// status, such as a ConfigMap, at once.
+// [Compile] makes a [Checker] of a graph's node, once. [Checker.Evaluate] returns
+// a [Verdict] whenever the object has changed: ready, progressing or failed, with
+// a short message for people. A node with several checks is ready when all of them
+// pass. A node without checks is ready when kstatus computes the status Current;
+// objects without status, such as ConfigMaps, are Current at once.
 //
-// An object that is being deleted is never ready, and a status that its
-// controller wrote for an older generation never makes it ready. Failed isn't
-// for ever: whoever mends the object may still make it ready.
+// An object that is being deleted is never ready. Neither is one whose status was
+// written for an older generation. Failed is not final: the object becomes ready
+// if someone repairs it.
 //
-// A PersistentVolumeClaim of a storage class that waits for its first consumer
-// is bound by the Pod that uses it; where that Pod comes after the claim, the
-// node needs the check Exists.
+// A PersistentVolumeClaim of a storage class with volumeBindingMode
+// WaitForFirstConsumer is bound only when a Pod uses it. If that Pod is created
+// after the claim, the node needs the check Exists, or it is never ready.
 //
-// The package looks at the one object alone. Why a Deployment's Pods don't
-// start is for package cause to find out.
+// The package evaluates the object alone and sends no requests. Why the Pods of a
+// Deployment don't start is found out by package cause.
+//
+// # Adding a check
+//
+// The types of checks are listed in four places. TestEveryCheckIsComplete fails
+// if one of them is missing:
+//
+//  1. api/v1alpha1/resourcegraph.go: the constant, its place in ReadyTypes, and
+//     its name in the Enum marker of ReadyType. Then run make generate, which
+//     writes the enum into the CustomResourceDefinition. Validation, diagrams and
+//     hints follow from ReadyTypes.
+//  2. applier/readiness/checks.go: the function that evaluates the check, and its
+//     entry in the table of checks.
+//  3. render/kinds/ready.go: the kinds for which the check can't pass, or an empty
+//     case if it can pass for any kind.
+//  4. docs/cue-modules.md: the row in the table of checks.
+//
+// A check with parameters of its own also needs their validation in
+// api/graph/check.go.
+//
+// # Files
+//
+//   - checker.go, verdict.go: Compile, Checker and its Verdict
+//   - checks.go: the table of checks and their functions
+//   - kstatus.go: the default check, and messages for the results of kstatus
+//   - status.go: reads conditions, generations and other fields of an object
 package readiness

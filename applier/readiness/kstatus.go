@@ -7,13 +7,16 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
-// current is kstatus' judgement in words of ours. It is stricter on two points:
-// a Pod that ended in an error is current to kstatus, and so is, depending on
-// the order of its conditions, a definition whose names aren't accepted.
-func current(object *unstructured.Unstructured) Verdict {
-	result, err := compute(object)
+// evaluateKstatus returns the verdict of kstatus with messages of our own. It is
+// stricter than kstatus in two cases: kstatus takes a Pod that failed for Current,
+// and also, depending on the order of its conditions, a CustomResourceDefinition
+// whose names aren't accepted.
+func evaluateKstatus(object *unstructured.Unstructured) Verdict {
+	result, err := computeKstatus(object)
 	if err != nil {
 		return failed("its status can't be read (%v); a check in readyWhen can say when it is ready", err)
 	}
@@ -21,7 +24,7 @@ func current(object *unstructured.Unstructured) Verdict {
 	case status.CurrentStatus:
 		switch object.GroupVersionKind().GroupKind() {
 		case podKind:
-			if field(object.Object, "status", "phase") == "Failed" {
+			if jsonvalue.Field(object.Object, "status", "phase") == "Failed" {
 				return failed("the Pod failed%s", podFailure(object).because())
 			}
 		case definitionKind:
@@ -31,9 +34,9 @@ func current(object *unstructured.Unstructured) Verdict {
 		}
 		return Verdict{State: Ready}
 	case status.FailedStatus:
-		return failed("%s", wording(object, result))
+		return failed("%s", kstatusMessage(object, result))
 	default:
-		return progressing("%s", wording(object, result))
+		return progressing("%s", kstatusMessage(object, result))
 	}
 }
 
@@ -42,9 +45,10 @@ var (
 	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
-// compute guards against statuses that no API server validated: kstatus trusts
-// the types of what stands in a Pod's.
-func compute(object *unstructured.Unstructured) (result *status.Result, err error) {
+// computeKstatus computes the kstatus of an object. It returns panics as errors:
+// kstatus asserts the types of some status fields, and the status of a custom
+// resource with a built-in kind's name may have any form.
+func computeKstatus(object *unstructured.Unstructured) (result *status.Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -53,7 +57,10 @@ func compute(object *unstructured.Unstructured) (result *status.Result, err erro
 	return status.Compute(object)
 }
 
-func wording(object *unstructured.Unstructured, result *status.Result) string {
+// kstatusMessage returns the message for an object that isn't Current: the
+// condition that kstatus derived its result from, a message for the kind, or else
+// the message of kstatus.
+func kstatusMessage(object *unstructured.Unstructured, result *status.Result) string {
 	reason, message := "", result.Message
 	if len(result.Conditions) > 0 {
 		reason = result.Conditions[0].Reason
@@ -63,32 +70,10 @@ func wording(object *unstructured.Unstructured, result *status.Result) string {
 			return c.String()
 		}
 	}
-	switch object.GroupVersionKind().GroupKind() {
-	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
-		if reason == "ProgressDeadlineExceeded" {
-			return "its progress deadline is exceeded" + replicasText(object)
-		}
-		if reason == "LessReplicas" && field(object.Object, "status", "observedGeneration") == nil {
-			return "the Deployment controller hasn't seen it yet"
-		}
-	case schema.GroupKind{Group: "batch", Kind: "Job"}:
-		if c, _ := conditionOf(object, "Failed"); c.status == "True" {
-			return "the Job failed" + c.because()
-		}
-		return "hasn't started yet"
-	case definitionKind:
-		return definitionText(object)
-	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
-		if phase, _ := field(object.Object, "status", "phase").(string); phase != "" {
-			return "is " + phase + ", not Bound"
-		}
-		return "isn't bound yet"
-	case schema.GroupKind{Kind: "Service"}:
-		return "has no cluster IP yet"
-	case podKind:
-		return podText(object, reason, message)
+	if text, ok := kindMessage(object, reason, message); ok {
+		return text
 	}
-	if text, ok := countText(reason, message); ok {
+	if text, ok := countsMessage(reason, message); ok {
 		return text
 	}
 	if c, ok := conditionOf(object, "Ready"); ok && c.reason == reason && c.message == message {
@@ -100,8 +85,40 @@ func wording(object *unstructured.Unstructured, result *status.Result) string {
 	return message
 }
 
-// countText words the counts of workloads, which kstatus writes as Available: 1/3.
-func countText(reason, message string) (string, bool) {
+// kindMessage returns the message for kinds about which kstatus says too little,
+// and false for the others.
+func kindMessage(object *unstructured.Unstructured, reason, message string) (string, bool) {
+	switch object.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
+		if reason == "ProgressDeadlineExceeded" {
+			return "its progress deadline is exceeded" + availableText(object), true
+		}
+		if reason == "LessReplicas" && jsonvalue.Field(object.Object, "status", "observedGeneration") == nil {
+			return "the Deployment controller hasn't seen it yet", true
+		}
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		if c, _ := conditionOf(object, "Failed"); c.status == "True" {
+			return "the Job failed" + c.because(), true
+		}
+		return "hasn't started yet", true
+	case definitionKind:
+		return definitionText(object), true
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		if phase, _ := jsonvalue.Field(object.Object, "status", "phase").(string); phase != "" {
+			return "is " + phase + ", not Bound", true
+		}
+		return "isn't bound yet", true
+	case schema.GroupKind{Kind: "Service"}:
+		return "has no cluster IP yet", true
+	case podKind:
+		return podText(object, reason, message), true
+	}
+	return "", false
+}
+
+// countsMessage returns the message for a workload with too few or too many
+// replicas. kstatus writes their numbers in the form "Available: 1/3".
+func countsMessage(reason, message string) (string, bool) {
 	_, counts, _ := strings.Cut(message, ": ")
 	var have, want int64
 	if n, _ := fmt.Sscanf(counts, "%d/%d", &have, &want); n == 2 {
@@ -113,13 +130,13 @@ func countText(reason, message string) (string, bool) {
 			word = "scheduled" // of a DaemonSet
 		}
 		if word != "" {
-			return fmt.Sprintf("%d of %s %s", have, replicas(want), word), true
+			return fmt.Sprintf("%d of %s %s", have, replicasText(want), word), true
 		}
 	}
 	switch reason {
 	case "ExtraPods":
 		if n, _ := fmt.Sscanf(counts, "%d", &have); n == 1 {
-			return replicas(have) + " too many", true
+			return replicasText(have) + " too many", true
 		}
 	case "RevisionMismatch":
 		return "not every replica is of the newest revision", true
@@ -133,6 +150,7 @@ func countText(reason, message string) (string, bool) {
 	return "", false
 }
 
+// podText returns the message for a Pod that isn't Current.
 func podText(object *unstructured.Unstructured, reason, message string) string {
 	switch reason {
 	case "ContainerCrashLooping":
@@ -151,25 +169,26 @@ func podText(object *unstructured.Unstructured, reason, message string) string {
 	return "hasn't started yet"
 }
 
-// podFailure is what a failed Pod says of itself, as only evicted ones do, or
-// of its first container that ended in an error.
+// podFailure returns the reason and message of a failed Pod: those of its status,
+// which only evicted Pods have, or else those of its first container that ended
+// with an error.
 func podFailure(object *unstructured.Unstructured) condition {
 	var c condition
-	c.reason, _ = field(object.Object, "status", "reason").(string)
-	c.message, _ = field(object.Object, "status", "message").(string)
+	c.reason, _ = jsonvalue.Field(object.Object, "status", "reason").(string)
+	c.message, _ = jsonvalue.Field(object.Object, "status", "message").(string)
 	if c.reason != "" || c.message != "" {
 		return c
 	}
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
-		statuses, _ := field(object.Object, "status", list).([]any)
+		statuses, _ := jsonvalue.Field(object.Object, "status", list).([]any)
 		for _, entry := range statuses {
 			m, _ := entry.(map[string]any)
-			code, _ := field(m, "state", "terminated", "exitCode").(int64)
+			code, _ := jsonvalue.Field(m, "state", "terminated", "exitCode").(int64)
 			if code == 0 {
 				continue
 			}
 			name, _ := m["name"].(string)
-			c.reason, _ = field(m, "state", "terminated", "reason").(string)
+			c.reason, _ = jsonvalue.Field(m, "state", "terminated", "reason").(string)
 			c.message = fmt.Sprintf("container %s exited with %d", name, code)
 			return c
 		}
@@ -177,6 +196,8 @@ func podFailure(object *unstructured.Unstructured) condition {
 	return c
 }
 
+// definitionText returns the message for a CustomResourceDefinition that isn't
+// established.
 func definitionText(object *unstructured.Unstructured) string {
 	if c, _ := conditionOf(object, "NamesAccepted"); c.status == "False" {
 		return "its names aren't accepted" + c.because()
@@ -186,16 +207,4 @@ func definitionText(object *unstructured.Unstructured) string {
 		return "isn't established yet" + c.because()
 	}
 	return "isn't established yet"
-}
-
-func replicasText(object *unstructured.Unstructured) string {
-	want := number(object, 1, "spec", "replicas")
-	return fmt.Sprintf(": %d of %s available", number(object, 0, "status", "availableReplicas"), replicas(want))
-}
-
-func replicas(n int64) string {
-	if n == 1 {
-		return "1 replica"
-	}
-	return fmt.Sprintf("%d replicas", n)
 }

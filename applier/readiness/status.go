@@ -1,13 +1,18 @@
 package readiness
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
-func beingDeleted(object *unstructured.Unstructured) (Verdict, bool) {
-	deleted, _ := field(object.Object, "metadata", "deletionTimestamp").(string)
+// deletionVerdict returns the verdict on an object that is being deleted, and
+// false for any other object.
+func deletionVerdict(object *unstructured.Unstructured) (Verdict, bool) {
+	deleted, _ := jsonvalue.Field(object.Object, "metadata", "deletionTimestamp").(string)
 	if deleted == "" {
 		return Verdict{}, false
 	}
@@ -21,23 +26,25 @@ func beingDeleted(object *unstructured.Unstructured) (Verdict, bool) {
 	}
 }
 
-// staleStatus says whether the controller wrote the status for an older
-// generation. A status that doesn't say for which is taken as it is.
-func staleStatus(object *unstructured.Unstructured) (generation int64, stale bool) {
-	generation, _ = field(object.Object, "metadata", "generation").(int64)
-	observed, ok := field(object.Object, "status", "observedGeneration").(int64)
+// staleGeneration returns the generation of an object and whether its controller
+// wrote the status for an older one. A status without observedGeneration is never
+// stale.
+func staleGeneration(object *unstructured.Unstructured) (generation int64, stale bool) {
+	generation, _ = jsonvalue.Field(object.Object, "metadata", "generation").(int64)
+	observed, ok := jsonvalue.Field(object.Object, "status", "observedGeneration").(int64)
 	return generation, ok && observed < generation
 }
 
-// condition is an entry of status.conditions.
+// condition is an entry of status.conditions. It also serves for other pairs of
+// reason and message.
 type condition struct {
 	kind, status, reason, message string
-	stale                         bool
+	stale                         bool // written for an older generation
 }
 
-// conditionOf returns the condition of a type, and false if there is none.
+// conditionOf returns the condition of a type, and false if the object has none.
 func conditionOf(object *unstructured.Unstructured, kind string) (condition, bool) {
-	list, _ := field(object.Object, "status", "conditions").([]any)
+	list, _ := jsonvalue.Field(object.Object, "status", "conditions").([]any)
 	for _, entry := range list {
 		m, _ := entry.(map[string]any)
 		if m["type"] != kind {
@@ -48,7 +55,7 @@ func conditionOf(object *unstructured.Unstructured, kind string) (condition, boo
 		c.reason, _ = m["reason"].(string)
 		c.message, _ = m["message"].(string)
 		if observed, ok := m["observedGeneration"].(int64); ok {
-			generation, _ := field(object.Object, "metadata", "generation").(int64)
+			generation, _ := jsonvalue.Field(object.Object, "metadata", "generation").(int64)
 			c.stale = observed < generation
 		}
 		return c, true
@@ -56,8 +63,9 @@ func conditionOf(object *unstructured.Unstructured, kind string) (condition, boo
 	return condition{}, false
 }
 
-// because is the part of a message that says why: reason and message, where
-// the message doesn't begin with the reason anyway.
+// because returns the cause that the condition states, in a form that can be
+// appended to a message: ": ", the reason and the message. The reason is left out
+// if the message begins with it.
 func (c condition) because() string {
 	switch {
 	case c.reason == "" && c.message == "":
@@ -70,6 +78,7 @@ func (c condition) because() string {
 	return ": " + c.reason + ": " + c.message
 }
 
+// String returns the condition as a clause: condition Ready is False: Reason: message.
 func (c condition) String() string {
 	status := c.status
 	if status == "" {
@@ -78,22 +87,25 @@ func (c condition) String() string {
 	return "condition " + c.kind + " is " + status + c.because()
 }
 
-// field reads a field without copying it, nil where there is none.
-func field(object map[string]any, path ...string) any {
-	var v any = object
-	for _, key := range path {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[key]
-	}
-	return v
-}
-
-func number(object *unstructured.Unstructured, otherwise int64, path ...string) int64 {
-	if n, ok := field(object.Object, path...).(int64); ok {
+// intField returns an integer field of an object, or fallback if the object
+// doesn't have it.
+func intField(object *unstructured.Unstructured, fallback int64, path ...string) int64 {
+	if n, ok := jsonvalue.Field(object.Object, path...).(int64); ok {
 		return n
 	}
-	return otherwise
+	return fallback
+}
+
+// availableText returns how many replicas of a Deployment are available, in a form
+// that can be appended to a message.
+func availableText(object *unstructured.Unstructured) string {
+	want := intField(object, 1, "spec", "replicas")
+	return fmt.Sprintf(": %d of %s available", intField(object, 0, "status", "availableReplicas"), replicasText(want))
+}
+
+func replicasText(n int64) string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
 }

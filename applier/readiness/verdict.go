@@ -1,0 +1,37 @@
+package readiness
+
+import (
+	"fmt"
+
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// State is the readiness of an object.
+type State string
+
+// The states of an object.
+const (
+	Ready       State = "Ready"
+	Progressing State = "Progressing"
+	Failed      State = "Failed"
+)
+
+// Verdict is the result of evaluating an object.
+type Verdict struct {
+	State State
+	// Message says in one short line why the object isn't ready. It is empty if
+	// the object is ready.
+	Message string
+}
+
+// maxMessage is the maximum length of a message, which may quote what a
+// controller wrote into the object's status.
+const maxMessage = 300
+
+func progressing(format string, args ...any) Verdict {
+	return Verdict{Progressing, source.OneLine(fmt.Sprintf(format, args...), maxMessage)}
+}
+
+func failed(format string, args ...any) Verdict {
+	return Verdict{Failed, source.OneLine(fmt.Sprintf(format, args...), maxMessage)}
+}
