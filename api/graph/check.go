@@ -12,7 +12,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// An id is what a label's value may be, and isn't empty: it names a node in
+// An id must be a non-empty label value, because it identifies the node in
 // selectors, messages and metrics as well as in expressions.
 const (
 	idPattern = `^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
@@ -20,11 +20,12 @@ const (
 	idHint    = "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit, at most 63 characters"
 )
 
-// Check reads a graph and returns everything that is wrong with it.
+// Check reads and validates a graph.
 func Check(rg *v1alpha1.ResourceGraph) []Problem { return Read(rg).Problems() }
 
-// Problems returns everything that is wrong with the graph: node by node in
-// their order, then its policies, cycles, outputs and violations.
+// Problems validates the graph and returns all problems: first those of the nodes
+// in their order, then those of the graph's policies, cycles, outputs and
+// violations. A graph without problems can be applied.
 func (g *Graph) Problems() []Problem {
 	var problems []Problem
 	add := func(node, path, message, hint string) {
@@ -43,7 +44,7 @@ func (g *Graph) Problems() []Problem {
 		case first != i:
 			add(n.ID, "id", fmt.Sprintf("nodes[%d] and nodes[%d] have the same id", first, i), "")
 		}
-		n.checkShape(add)
+		n.checkHasObject(add)
 		problems = append(problems, n.problems...)
 		g.checkNames(n, add)
 		g.checkSelf(n, add)
@@ -64,9 +65,11 @@ func (g *Graph) Problems() []Problem {
 	return problems
 }
 
+// addFunc records a problem. Its arguments are those of [NewProblem].
 type addFunc func(node, path, message, hint string)
 
-func (n *Node) checkShape(add addFunc) {
+// checkHasObject checks that exactly one of resource and externalRef is set.
+func (n *Node) checkHasObject(add addFunc) {
 	raw, err := rawJSON(n.Resource)
 	switch hasResource := raw != nil || err != nil; {
 	case hasResource && n.ExternalRef != nil:
@@ -76,8 +79,8 @@ func (n *Node) checkShape(add addFunc) {
 	}
 }
 
-// checkSelf tells references of a node to itself: it can't be ready before it
-// is applied.
+// checkSelf reports late references of a node to itself. They could never be
+// resolved, because the node is ready only after it was applied.
 func (g *Graph) checkSelf(n *Node, add addFunc) {
 	for _, late := range n.References {
 		if slices.Contains(late.Nodes(), n.ID) {
@@ -87,6 +90,8 @@ func (g *Graph) checkSelf(n *Node, add addFunc) {
 	}
 }
 
+// checkDependencies checks that the declared dependencies are other nodes of the
+// graph.
 func (g *Graph) checkDependencies(n *Node, add addFunc) {
 	for k, id := range n.Dependencies {
 		path := fmt.Sprintf("dependencies[%d]", k)
@@ -100,6 +105,8 @@ func (g *Graph) checkDependencies(n *Node, add addFunc) {
 	}
 }
 
+// checkReadyWhen checks the types of the readiness checks and the fields that each
+// type requires. Expressions were compiled by readNode.
 func (n *Node) checkReadyWhen(add addFunc) {
 	for k, check := range n.ReadyWhen {
 		path := fmt.Sprintf("readyWhen[%d].", k)
@@ -124,6 +131,7 @@ func (n *Node) checkReadyWhen(add addFunc) {
 	}
 }
 
+// checkApplyPolicy checks the enumerations and the timeout of the apply policy.
 func (n *Node) checkApplyPolicy(add addFunc) {
 	p := n.ApplyPolicy
 	if p == nil {
@@ -142,9 +150,10 @@ func (n *Node) checkApplyPolicy(add addFunc) {
 	}
 }
 
-// checkObject tells nodes that are one object. The version doesn't count, it
-// is the same object under each; and where it isn't known whether a kind has
-// namespaces, no namespace and the graph's are the same.
+// checkObject reports nodes that refer to the same object as an earlier node. seen
+// maps each object to the id of its first node. API versions are ignored, because
+// they are views of one object. If the scope of a kind is unknown, an object without
+// a namespace is taken to be in the graph's namespace.
 func (g *Graph) checkObject(n *Node, seen map[v1alpha1.ObjectRef]string, add addFunc) {
 	if n.Object.Kind == "" || n.Object.Name == "" {
 		return
@@ -166,7 +175,8 @@ func (g *Graph) checkObject(n *Node, seen map[v1alpha1.ObjectRef]string, add add
 	add(n.ID, field, fmt.Sprintf("%s is also node %s", objectText(n), first), "two nodes for one object")
 }
 
-// objectText names an object as kubectl does, with its namespace: Deployment.apps default/web.
+// objectText formats the node's object as KIND.GROUP NAMESPACE/NAME, such as
+// Deployment.apps default/web.
 func objectText(n *Node) string {
 	name := n.Object.Name
 	if n.Object.Namespace != "" {
@@ -175,12 +185,15 @@ func objectText(n *Node) string {
 	return n.GroupKind().String() + " " + name
 }
 
+// checkOneOf reports a value that is set and not among the allowed ones. noun
+// is the word for the value in the message.
 func checkOneOf[T ~string](add addFunc, node, path, noun string, got T, allowed ...T) {
 	if got != "" && !slices.Contains(allowed, got) {
 		add(node, path, fmt.Sprintf("unknown %s %q", noun, got), oneOf(allowed))
 	}
 }
 
+// oneOf lists the allowed values for a hint.
 func oneOf[T ~string](allowed []T) string {
 	names := make([]string, len(allowed))
 	for i, a := range allowed {
@@ -189,8 +202,9 @@ func oneOf[T ~string](allowed []T) string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// cycleProblems tells each cycle at its first node, and in the hint those of
-// its edges that no author declared.
+// cycleProblems returns one problem for each cycle, at the first edge of its first
+// node. The hint explains the edges that are not declared dependencies, because the
+// author cannot see those in the file.
 func (g *Graph) cycleProblems() []Problem {
 	if _, rest := g.layers(); rest == 0 {
 		return nil
@@ -209,7 +223,8 @@ func (g *Graph) cycleProblems() []Problem {
 	return problems
 }
 
-// explain says where an edge comes from, unless it was declared.
+// explain returns the cause of the edge between two nodes, or "" if it is a
+// declared dependency.
 func (g *Graph) explain(node, needs int) string {
 	switch e := g.edge(node, needs); {
 	case e.Kind == Reference:

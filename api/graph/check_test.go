@@ -22,6 +22,7 @@ func parse(t testing.TB, text string) *v1alpha1.ResourceGraph {
 	return rg
 }
 
+// sound is a graph without problems that uses every feature.
 const sound = `
 nodes:
 - id: namespace
@@ -100,7 +101,7 @@ nodes:
 			"node empty: externalRef: has no name",
 			"node empty: externalRef.apiVersion: unexpected GroupVersion string: a/b/c",
 		}},
-		{"what an object says about itself", `
+		{"header of an object", `
 nodes:
 - {id: empty, resource: {}}
 - {id: list, resource: []}
@@ -246,7 +247,7 @@ nodes:
 			"node x: dependencies[0]: cycle: x → v → x",
 			"node v: dependencies[1]: cycle: v → z → v",
 		}},
-		{"a cycle through implied edges", `
+		{"cycle through implied edges", `
 nodes:
 - {id: ns, resource: {apiVersion: v1, kind: Namespace, metadata: {name: own}}, dependencies: [cr]}
 - {id: cr, resource: {apiVersion: example.com/v1, kind: Thing, metadata: {name: t, namespace: own}}, dependencies: []}
@@ -270,6 +271,8 @@ nodes:
 	}
 }
 
+// TestCheckReadsObjects checks resources that are given as runtime objects, and
+// resources that are not JSON.
 func TestCheckReadsObjects(t *testing.T) {
 	rg := parse(t, "nodes: [{id: a}, {id: b}]")
 	rg.Spec.Graph.Nodes[0].Resource = &runtime.RawExtension{Object: &runtime.Unknown{Raw: []byte(`{"apiVersion":"v1","kind":"Pod"}`)}}
@@ -291,7 +294,7 @@ func TestCheckPolicies(t *testing.T) {
 	}{
 		{"sound", "{deletionPolicy: Orphan, driftPolicy: Report, adopt: {mode: LabelSelector, strategy: Mirror, labelSelector: {matchLabels: {a: b}}}}", nil},
 		{"defaults", "{adopt: {resources: [{apiVersion: v1, kind: Secret, name: a}]}}", nil},
-		{"unknown words", "{deletionPolicy: delete, driftPolicy: Ignore, adopt: {mode: explicit, strategy: Take}}", []string{
+		{"unknown values", "{deletionPolicy: delete, driftPolicy: Ignore, adopt: {mode: explicit, strategy: Take}}", []string{
 			`spec.deletionPolicy: unknown policy "delete" (one of Delete, Orphan)`,
 			`spec.driftPolicy: unknown policy "Ignore" (one of Correct, Report)`,
 			`spec.adopt.mode: unknown mode "explicit" (one of Explicit, LabelSelector)`,
@@ -301,10 +304,10 @@ func TestCheckPolicies(t *testing.T) {
 			"spec.adopt.resources[0].apiVersion: is missing", "spec.adopt.resources[0].kind: is missing", "spec.adopt.resources[0].name: is missing",
 			`spec.adopt.resources[1].apiVersion: "a/b/c" is not an apiVersion (such as v1 or apps/v1)`,
 		}},
-		{"a selector that isn't read", "{adopt: {labelSelector: {matchLabels: {a: b}}}}", []string{"spec.adopt.labelSelector: is only for mode LabelSelector"}},
-		{"no selector", "{adopt: {mode: LabelSelector}}", []string{"spec.adopt.labelSelector: is missing (mode LabelSelector takes the objects that it selects)"}},
-		{"a selector of everything", "{adopt: {mode: LabelSelector, labelSelector: {}}}", []string{"spec.adopt.labelSelector: selects everything (name labels that the objects have)"}},
-		{"a wrong selector", "{adopt: {mode: LabelSelector, labelSelector: {matchExpressions: [{key: a, operator: Is}]}}}", []string{
+		{"selector in mode Explicit", "{adopt: {labelSelector: {matchLabels: {a: b}}}}", []string{"spec.adopt.labelSelector: is only for mode LabelSelector"}},
+		{"missing selector", "{adopt: {mode: LabelSelector}}", []string{"spec.adopt.labelSelector: is missing (mode LabelSelector takes the objects that it selects)"}},
+		{"selector of everything", "{adopt: {mode: LabelSelector, labelSelector: {}}}", []string{"spec.adopt.labelSelector: selects everything (name labels that the objects have)"}},
+		{"invalid selector", "{adopt: {mode: LabelSelector, labelSelector: {matchExpressions: [{key: a, operator: Is}]}}}", []string{
 			`spec.adopt.labelSelector: "Is" is not a valid label selector operator`,
 		}},
 	} {
@@ -324,7 +327,8 @@ func TestCheckPolicies(t *testing.T) {
 	}
 }
 
-// Names become parts of the paths of requests.
+// TestCheckNames checks that names that could change the path of a request are
+// rejected.
 func TestCheckNames(t *testing.T) {
 	rg := parse(t, `
 nodes:

@@ -10,15 +10,16 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// crd is a definition of a kind that is part of the graph.
+// crd is a node that applies a CustomResourceDefinition.
 type crd struct {
+	// node is the index of the node; namespaced is the scope of the defined kind.
 	node       int
 	namespaced bool
 }
 
-// readCRD notes which kind a CustomResourceDefinition defines. Of one that is
-// only referred to, no more is known than its name, plural and group: the kinds
-// of the graph whose plural it would be are looked up in findCRD.
+// readCRD records the kind that the CustomResourceDefinition of node i defines.
+// Definitions that are only referred to by externalRef have no spec here; buildEdges
+// finds them by name through externalCRDs and crdName.
 func (g *Graph) readCRD(i int) {
 	n := &g.Nodes[i]
 	raw, err := rawJSON(n.Resource)
@@ -34,8 +35,8 @@ func (g *Graph) readCRD(i int) {
 			Scope string `json:"scope"`
 		} `json:"spec"`
 	}
-	// A definition that doesn't decode is the API server's to refuse; it
-	// orders nothing here.
+	// The API server rejects a definition that does not decode. It implies no edges
+	// here.
 	if err := json.Unmarshal(raw, &d); err != nil || d.Spec.Names.Kind == "" {
 		return
 	}
@@ -45,7 +46,8 @@ func (g *Graph) readCRD(i int) {
 	}
 }
 
-// externalCRDs are the definitions that the graph refers to, by name.
+// externalCRDs returns the indexes of the nodes that refer to a
+// CustomResourceDefinition by externalRef, by the name of the definition.
 func (g *Graph) externalCRDs() map[string]int {
 	found := map[string]int{}
 	for i := range g.Nodes {
@@ -57,14 +59,17 @@ func (g *Graph) externalCRDs() map[string]int {
 	return found
 }
 
-// pluralName is the name that the definition of a kind has if its plural is
-// regular. If it isn't, an edge is missed that the author can declare.
-func pluralName(gk schema.GroupKind) string {
+// crdName returns the name of the CustomResourceDefinition of a kind, assuming a
+// regular plural. For an irregular plural the implied edge is missing, and the
+// author has to declare the dependency.
+func crdName(gk schema.GroupKind) string {
 	plural, _ := meta.UnsafeGuessKindToResource(gk.WithVersion(""))
 	return strings.ToLower(plural.Resource) + "." + gk.Group
 }
 
-// completeNamespace gives the node's object the namespace that it will have.
+// completeNamespace sets the namespace of the node's object to the one that it has
+// in the cluster: none for a cluster-scoped kind, and the graph's namespace for a
+// namespaced kind without its own. For kinds of unknown scope it changes nothing.
 func (g *Graph) completeNamespace(n *Node) {
 	cluster, known := g.ClusterScoped(n.GroupKind())
 	switch {
@@ -75,8 +80,9 @@ func (g *Graph) completeNamespace(n *Node) {
 	}
 }
 
-// ClusterScoped says whether a kind lies outside of namespaces: one that comes
-// with Kubernetes, or that a definition in the graph defines.
+// ClusterScoped reports whether a kind is cluster-scoped. known is false if the
+// kind is neither part of Kubernetes nor defined by a CustomResourceDefinition in
+// the graph.
 func (g *Graph) ClusterScoped(gk schema.GroupKind) (cluster, known bool) {
 	if cluster, known = ClusterScoped(gk); known {
 		return cluster, true

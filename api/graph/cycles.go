@@ -2,13 +2,14 @@ package graph
 
 import "slices"
 
-// maxCycles bounds how many cycles are told: their number can grow
-// exponentially, and who has mended ten looks again.
+// maxCycles limits the number of reported cycles. A graph can have exponentially
+// many, and an author who has fixed ten validates the graph again anyway.
 const maxCycles = 10
 
-// cycles returns closed walks of node indexes, each beginning at the node that
-// is declared first. Together they cover every edge that is part of a cycle,
-// each by a shortest cycle through it; to break them all breaks every cycle.
+// cycles returns cycles as closed walks of node indexes, each starting at its node
+// that is declared first. For every edge that is part of any cycle, a shortest
+// cycle through it is returned, unless the limit is reached. So breaking all
+// returned cycles breaks every cycle.
 func (g *Graph) cycles() [][]int {
 	component := g.components()
 	type arc struct{ from, to int }
@@ -31,38 +32,40 @@ func (g *Graph) cycles() [][]int {
 	return found
 }
 
-// rotate makes a closed walk begin at its smallest node.
+// rotate returns a closed walk that starts and ends at its smallest index.
 func rotate(cycle []int) []int {
 	open := cycle[:len(cycle)-1]
 	i := slices.Index(open, slices.Min(open))
 	return slices.Concat(open[i:], open[:i], open[i:i+1])
 }
 
-// shortest returns a shortest way between two nodes of one component.
+// shortest returns a shortest path between two nodes of one strongly connected
+// component, both included. It is a breadth-first search.
 func (g *Graph) shortest(from, to int, component []int) []int {
-	back := map[int]int{from: from}
+	previous := map[int]int{from: from}
 	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
 		i := queue[0]
 		if i == to {
 			break
 		}
 		for _, j := range g.needs[i] {
-			if _, seen := back[j]; !seen && component[j] == component[from] {
-				back[j] = i
+			if _, seen := previous[j]; !seen && component[j] == component[from] {
+				previous[j] = i
 				queue = append(queue, j)
 			}
 		}
 	}
-	way := []int{to}
-	for i := to; i != from; i = back[i] {
-		way = append(way, back[i])
+	path := []int{to}
+	for i := to; i != from; i = previous[i] {
+		path = append(path, previous[i])
 	}
-	slices.Reverse(way)
-	return way
+	slices.Reverse(path)
+	return path
 }
 
-// components numbers the strongly connected components (Tarjan): two nodes have
-// the same number if each can be reached from the other.
+// components returns the number of the strongly connected component of each node,
+// by Tarjan's algorithm. Two nodes have the same number if each is reachable from
+// the other, that is, if they are part of a cycle.
 func (g *Graph) components() []int {
 	n := len(g.Nodes)
 	component, order, low := make([]int, n), make([]int, n), make([]int, n)

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Decode returns the node's resource as its author wrote it, late references
-// included; nil for a node that only refers to an object. Each call decodes
-// anew, so that the result is the caller's to change.
+// Decode returns the node's resource as written in the graph, with unresolved late
+// references. It returns nil for a node with an externalRef. Every call returns a
+// new copy that the caller owns.
 func (n *Node) Decode() (map[string]any, error) {
 	raw, err := rawJSON(n.Resource)
 	if err != nil || raw == nil {
@@ -21,7 +21,8 @@ func (n *Node) Decode() (map[string]any, error) {
 	return object, nil
 }
 
-// DecodeOutputs returns the outputs by name, late references included.
+// DecodeOutputs returns the graph's outputs by name, with unresolved late references.
+// The caller owns the result.
 func (g *Graph) DecodeOutputs() (map[string]any, error) {
 	outputs := make(map[string]any, len(g.source.Spec.Graph.Outputs))
 	for name, output := range g.source.Spec.Graph.Outputs {

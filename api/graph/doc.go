@@ -1,18 +1,26 @@
-// Package graph holds the rules of a ResourceGraph: what makes it sound, which
-// node waits for which, and in what order they are applied.
+// Package graph implements the rules of a ResourceGraph: validation, dependencies
+// between nodes, and apply order. The renderer, the applier and the printers share
+// these rules, so a graph that is valid on a laptop is valid in the cluster.
 //
-// [Read] decodes a graph once and compiles its expressions; on the result,
-// [Graph.Problems] lists everything that is wrong, [Graph.Edges] says who waits
-// for whom and why, and [Graph.Waves] gives the order. [Check] is Read and
-// Problems in one call. Renderer, applier and printers share these rules, so
-// that what passes on a laptop is not refused in the cluster.
+// [Read] is the entry point. It decodes a graph once and compiles its expressions
+// (read.go, readresource.go, crd.go). On the result,
 //
-// Order is computed over node ids, here rather than with the graph of
-// sigs.k8s.io/cli-utils: a node may read an object that another node of
-// another graph writes, the order within a wave is the one that the author
-// declared, a cycle is named the same way every time, and the API stays free
-// of a kubectl-sized dependency. A test holds both to the same waves.
+//   - [Graph.Problems] validates the graph (check.go, checknames.go,
+//     checkpolicies.go, secrets.go),
+//   - [Graph.Edges] returns the dependencies and their causes (edges.go),
+//   - [Graph.Waves] returns the apply order (waves.go, cycles.go).
 //
-// The package talks to no cluster. It can't know the scope of custom kinds
-// whose definition isn't in the graph, and doesn't guess it.
+// [Check] is Read and Problems in one call. [ClusterScoped] and
+// [OrphanedByDefault] are facts about kinds (kinds.go), and [RenderHash]
+// identifies a revision of a graph.
+//
+// The order is computed here and not with the graph of sigs.k8s.io/cli-utils for
+// four reasons: a node may read an object that another graph writes, the order
+// within a wave is the declared order, cycles are reported the same way every
+// time, and this package must not depend on kubectl. A test compares the waves
+// of both implementations.
+//
+// The package does not talk to a cluster. It does not know the scope of custom
+// kinds whose CustomResourceDefinition is not part of the graph, and does not guess
+// it.
 package graph

@@ -7,41 +7,42 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// EdgeKind says why a node waits for another.
+// EdgeKind is the cause of an edge.
 type EdgeKind string
 
-// The kinds of edge, the most explicit first.
+// The kinds of edges, the most explicit first.
 const (
-	// Dependency edges are declared by the node's author.
+	// Dependency edges are declared in the dependencies of the node.
 	Dependency EdgeKind = "Dependency"
 	// Reference edges come from late references.
 	Reference EdgeKind = "Reference"
-	// Implied edges lead from objects to their Namespace and from custom
-	// resources to their definition, where those are in the same graph.
+	// Implied edges lead from an object to its Namespace, and from a custom resource
+	// to its CustomResourceDefinition, if those are nodes of the same graph.
 	Implied EdgeKind = "Implied"
 )
 
-// Edge says that Node waits until Needs is ready.
+// Edge is a dependency: Node is applied after Needs is ready. Both are node ids.
 type Edge struct {
 	Node, Needs string
 	Kind        EdgeKind
-	// Path is where in the node the edge comes from, such as dependencies[0]
-	// or resource.spec.ip; implied edges come from no place.
+	// Path is the field of the node that causes the edge, such as dependencies[0] or
+	// resource.spec.ip. It is empty for implied edges.
 	Path string
 }
 
-// Edges returns the edges between nodes that exist, at most one from one node
-// to another: of several reasons the most explicit. They are in the order of
-// the nodes, and for one node in the order of its dependencies, its late
-// references' paths, and the implied nodes.
+// Edges returns the edges between existing nodes, at most one from one node to
+// another: if there are several causes, the most explicit one. The edges are in the
+// order of the nodes, and the edges of one node in the order of its dependencies,
+// of the paths of its late references, and of the implied nodes.
 func (g *Graph) Edges() []Edge { return slices.Clone(g.edges) }
 
-// link finds the edges.
-func (g *Graph) link() {
+// buildEdges sets g.edges and g.needs. The nodes must have been read.
+func (g *Graph) buildEdges() {
 	g.needs = make([][]int, len(g.Nodes))
 	namespaces := g.namespaces()
 	external := g.externalCRDs()
-	// have[j] is 1 + the last node that got an edge to node j.
+	// have[j] is 1 + the index of the last node that got an edge to node j, so a
+	// second edge between the same nodes is recognized without a set per node.
 	have := make([]int, len(g.Nodes))
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -70,7 +71,7 @@ func (g *Graph) link() {
 		if definition, ok := g.crds[gk]; ok {
 			add(definition.node, Implied, none)
 		} else if len(external) > 0 {
-			if j, ok := external[pluralName(gk)]; ok {
+			if j, ok := external[crdName(gk)]; ok {
 				add(j, Implied, none)
 			}
 		}
@@ -80,7 +81,8 @@ func (g *Graph) link() {
 	}
 }
 
-// namespaces are the Namespaces among the nodes, by name.
+// namespaces returns the indexes of the nodes that are Namespaces, by name. For two
+// nodes of one Namespace it returns the first.
 func (g *Graph) namespaces() map[string]int {
 	found := map[string]int{}
 	for i := range g.Nodes {
@@ -95,7 +97,7 @@ func (g *Graph) namespaces() map[string]int {
 	return found
 }
 
-// edge returns the edge between two nodes that have one.
+// edge returns the edge between two nodes, or a zero Edge if there is none.
 func (g *Graph) edge(node, needs int) Edge {
 	for _, e := range g.edges {
 		if e.Node == g.ids[node] && e.Needs == g.ids[needs] {

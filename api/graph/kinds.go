@@ -2,11 +2,12 @@ package graph
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// ClusterScoped says whether a kind that comes with Kubernetes lies outside of
-// namespaces. Of kinds that Kubernetes doesn't have, nothing is known.
+// ClusterScoped reports whether a built-in kind is cluster-scoped. known is false
+// for kinds that are not built into Kubernetes.
 //
-// The list follows k8s.io/api, apiextensions and the aggregation layer; kinds
-// that Kubernetes once had are in it, because older clusters have them.
+// The lists follow k8s.io/api, k8s.io/apiextensions-apiserver and
+// k8s.io/kube-aggregator. They include kinds that Kubernetes has removed, because
+// older clusters serve them. A test compares them with the typed clients.
 func ClusterScoped(gk schema.GroupKind) (cluster, known bool) {
 	for _, kind := range clusterKinds(gk.Group) {
 		if kind == gk.Kind {
@@ -21,6 +22,7 @@ func ClusterScoped(gk schema.GroupKind) (cluster, known bool) {
 	return false, false
 }
 
+// clusterKinds returns the cluster-scoped kinds of a built-in API group.
 func clusterKinds(group string) []string {
 	switch group {
 	case "":
@@ -64,6 +66,7 @@ func clusterKinds(group string) []string {
 	return nil
 }
 
+// namespacedKinds returns the namespaced kinds of a built-in API group.
 func namespacedKinds(group string) []string {
 	switch group {
 	case "":
@@ -107,13 +110,15 @@ func namespacedKinds(group string) []string {
 	return nil
 }
 
-// The kinds whose objects are made known to others by being there.
+// isNamespace reports whether gk is the kind Namespace.
 func isNamespace(gk schema.GroupKind) bool { return gk == schema.GroupKind{Kind: "Namespace"} }
 
+// isCRD reports whether gk is the kind CustomResourceDefinition.
 func isCRD(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
 
+// isSecret reports whether gk is the kind Secret.
 func isSecret(gk schema.GroupKind) bool { return gk == schema.GroupKind{Kind: "Secret"} }
 
 // IsSecret reports whether a decoded object is a Secret of the core group.
@@ -123,9 +128,10 @@ func IsSecret(object map[string]any) bool {
 	return object["kind"] == "Secret" && err == nil && gv.Group == ""
 }
 
-// OrphanedByDefault says whether an object of this kind stays when its graph
-// no longer lists it and no deletion policy says otherwise: with it would go
-// what can't be made again.
+// OrphanedByDefault reports whether objects of a kind are orphaned rather than
+// deleted when they leave their graph, unless their node has its own deletion
+// policy. Deleting them would delete data or other objects that cannot be
+// recreated from the graph.
 func OrphanedByDefault(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Kind: "PersistentVolumeClaim"} || isNamespace(gk) || isCRD(gk)
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// The typed clients know the scope of every kind: a namespaced one takes the
-// namespace as an argument.
+// TestClusterScopedAgainstTypedClients compares the lists with the typed clients of
+// client-go, whose getters take a namespace argument if the kind is namespaced.
 func TestClusterScopedAgainstTypedClients(t *testing.T) {
 	seen := 0
 	clients := reflect.TypeFor[kubernetes.Interface]()

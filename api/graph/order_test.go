@@ -88,7 +88,8 @@ nodes:
 	}
 }
 
-// The number of cycles in a complete graph is beyond counting: only some are told.
+// The number of cycles in a complete graph grows exponentially. Only some of them are
+// reported.
 func TestCyclesAreBounded(t *testing.T) {
 	g := Read(dense(60, func(i, j int) bool { return i != j }))
 	if got := len(g.cycles()); got != maxCycles {
@@ -110,8 +111,8 @@ func dense(n int, edge func(i, j int) bool) *v1alpha1.ResourceGraph {
 	return rg
 }
 
-// Our own order and that of sigs.k8s.io/cli-utils must be the same: what
-// pequod applies and what kpt applies from the manifests goes in the same waves.
+// The waves must equal those of sigs.k8s.io/cli-utils, so that pequod and tools such
+// as kpt, which apply the plain manifests, use the same order.
 func TestWavesAgainstCliUtils(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -148,8 +149,9 @@ func sorted(s []string) []string {
 	return s
 }
 
-// randomGraph makes an acyclic graph: a node depends on nodes of lower rank,
-// Namespaces and definitions have the lowest, and ranks are shuffled.
+// randomGraph returns an acyclic graph. Every node has a random rank and depends only
+// on nodes of lower rank. Namespaces and CustomResourceDefinitions have the lowest
+// ranks.
 func randomGraph(t *testing.T, random *rand.Rand) (*v1alpha1.ResourceGraph, object.UnstructuredSet) {
 	n := 1 + random.IntN(30)
 	type made struct{ yaml, ref string }
@@ -220,8 +222,8 @@ func BenchmarkRead400WithReferences(b *testing.B) {
 	}
 }
 
-// large makes 400 Deployments of some 2 KiB in chains of six; one in ten reads
-// what is given.
+// large returns a graph of 400 Deployments of about 2 KiB each, in chains of six.
+// One in ten has the given late reference.
 func large(b *testing.B, from string) *v1alpha1.ResourceGraph {
 	var text strings.Builder
 	text.WriteString("nodes:\n")

@@ -12,46 +12,54 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Graph is a ResourceGraph that was read: its objects are named, its late
-// references found and its expressions compiled. It isn't changed after Read,
-// and any number of goroutines may use it.
+// Graph is a decoded ResourceGraph: the names of its objects are known, its late
+// references found and its expressions compiled. It is immutable, so any number of
+// goroutines may use it.
 type Graph struct {
 	// Nodes are in the order of the ResourceGraph.
 	Nodes []Node
-	// Outputs are the late references among the graph's outputs; their paths
-	// begin with the name of the output.
+	// Outputs are the late references in the graph's outputs. Their paths start with
+	// the name of the output.
 	Outputs []Late
 
-	source  *v1alpha1.ResourceGraph
-	ids     []string
-	index   map[string]int // of the first node with an id
-	crds    map[schema.GroupKind]crd
+	source *v1alpha1.ResourceGraph
+	// ids are the ids of the nodes, by node index.
+	ids []string
+	// index maps an id to the index of the first node that has it.
+	index map[string]int
+	// crds are the definitions in the graph, by the kind that they define.
+	crds map[schema.GroupKind]crd
+	// outputs are the problems of the outputs.
 	outputs []Problem
 	edges   []Edge
-	needs   [][]int // by node: the nodes it waits for, as indexes
+	// needs are the edges as node indexes: node i depends on the nodes needs[i].
+	needs [][]int
 }
 
-// Node is one node with what its resource says about it.
+// Node is one decoded node.
 type Node struct {
 	*v1alpha1.Node
-	// Object names the node's object. Its namespace is completed by the
-	// graph's for kinds that are known to be namespaced, and empty for kinds
-	// that are known not to be; for other kinds it is what the author wrote.
+	// Object identifies the node's object. The namespace of a namespaced kind
+	// defaults to the graph's namespace, and that of a cluster-scoped kind is empty.
+	// If the scope of the kind is unknown, the namespace is the one in the resource.
 	Object v1alpha1.ObjectRef
-	// References are the late references of the resource that compile; their
-	// paths begin at the resource.
+	// References are the late references in the resource that compile. Their paths
+	// start at the resource.
 	References []Late
-	// Generates are the values that are made in the cluster.
+	// Generates are the $generate values in the resource.
 	Generates []reference.Generate
-	// Ready holds the compiled expression of each entry of ReadyWhen, nil
-	// where the check is of another type.
+	// Ready are the compiled expressions of the entries of ReadyWhen, with nil for
+	// checks of other types and for expressions that do not compile.
 	Ready []*reference.Expression
 
-	problems []Problem      // of the resource and its references
-	ready    []problem.List // of the expression of each entry of ReadyWhen
+	// problems are the problems of the resource and its late references.
+	problems []Problem
+	// ready are the problems of the expressions of the entries of ReadyWhen.
+	ready []problem.List
 }
 
-// Late is a value that an expression yields over other nodes.
+// Late is a late reference: the value at Path is the result of the expression over
+// the live objects of other nodes.
 type Late struct {
 	Path reference.Path
 	*reference.Expression
@@ -59,15 +67,15 @@ type Late struct {
 
 // GroupKind returns the kind of the node's object, without its version.
 func (n *Node) GroupKind() schema.GroupKind {
-	// A malformed apiVersion is a problem of its own; here it names no group.
+	// A malformed apiVersion is reported by Problems; here it yields an empty group.
 	gv, _ := schema.ParseGroupVersion(n.Object.APIVersion)
 	return schema.GroupKind{Group: gv.Group, Kind: n.Object.Kind}
 }
 
-// Orphaned says whether the node's object stays when its graph no longer lists
-// it: the node's own policy counts most, then what is known of the kind, then
-// the policy of the graph. A graph that orphans, orphans everything, but one
-// that deletes doesn't delete volumes, Namespaces and definitions by that.
+// Orphaned reports whether the node's object stays in the cluster when it leaves
+// the graph. The deletion policy of the node takes precedence. Otherwise the object
+// is orphaned if the policy of the graph is Orphan, or if its kind is orphaned by
+// default; a graph with the policy Delete does not delete the latter.
 func (n *Node) Orphaned(graph v1alpha1.DeletionPolicy) bool {
 	if n.ApplyPolicy != nil && n.ApplyPolicy.DeletionPolicy != "" {
 		return n.ApplyPolicy.DeletionPolicy == v1alpha1.DeletionOrphan
@@ -75,9 +83,9 @@ func (n *Node) Orphaned(graph v1alpha1.DeletionPolicy) bool {
 	return graph == v1alpha1.DeletionOrphan || OrphanedByDefault(n.GroupKind())
 }
 
-// Read decodes a graph and compiles its expressions. It never fails: what is
-// wrong is told by [Graph.Problems], and a graph that has problems still has
-// edges and, unless there is a cycle, waves.
+// Read decodes a graph and compiles its expressions. It never fails:
+// [Graph.Problems] reports errors, and a graph with problems still has edges and,
+// unless it has a cycle, waves. The caller must not change rg afterwards.
 func Read(rg *v1alpha1.ResourceGraph) *Graph {
 	spec := &rg.Spec.Graph
 	g := &Graph{
@@ -103,10 +111,11 @@ func Read(rg *v1alpha1.ResourceGraph) *Graph {
 		g.completeNamespace(&g.Nodes[i])
 	}
 	g.readOutputs(scope)
-	g.link()
+	g.buildEdges()
 	return g
 }
 
+// readNode decodes node i. It records problems in the node.
 func (g *Graph) readNode(i int, scope *reference.Scope) {
 	n := &g.Nodes[i]
 	if ref := n.ExternalRef; ref != nil {
@@ -129,30 +138,32 @@ func (g *Graph) readNode(i int, scope *reference.Scope) {
 	}
 }
 
+// readOutputs finds and compiles the late references in the outputs, in the order
+// of their names.
 func (g *Graph) readOutputs(scope *reference.Scope) {
 	for _, name := range slices.Sorted(maps.Keys(g.source.Spec.Graph.Outputs)) {
 		output := g.source.Spec.Graph.Outputs[name]
-		at := reference.Path{"outputs", name}
+		outputPath := reference.Path{"outputs", name}
 		raw, err := rawJSON(&output)
 		if err != nil {
-			g.outputs = append(g.outputs, NewProblem("", at.String(), "is not JSON: "+err.Error(), ""))
+			g.outputs = append(g.outputs, NewProblem("", outputPath.String(), "is not JSON: "+err.Error(), ""))
 			continue
 		}
-		if !mayHoldLate(raw) {
+		if !mayContainLate(raw) {
 			continue
 		}
 		var v any
 		if err := json.Unmarshal(raw, &v); err != nil {
-			g.outputs = append(g.outputs, NewProblem("", at.String(), "is not JSON: "+err.Error(), ""))
+			g.outputs = append(g.outputs, NewProblem("", outputPath.String(), "is not JSON: "+err.Error(), ""))
 			continue
 		}
 		found := reference.Find(v)
-		references, problems := compile(found, at, scope)
+		references, problems := compile(found, outputPath, scope)
 		for i := range references {
 			references[i].Path = append(reference.Path{name}, references[i].Path...)
 		}
 		for _, generate := range found.Generate {
-			problems = append(problems, NewProblem("", append(slices.Clone(at), generate.Path...).String(),
+			problems = append(problems, NewProblem("", append(slices.Clone(outputPath), generate.Path...).String(),
 				"$generate is not allowed here", generateHint))
 		}
 		g.Outputs = append(g.Outputs, references...)
@@ -160,18 +171,20 @@ func (g *Graph) readOutputs(scope *reference.Scope) {
 	}
 }
 
-// compile compiles what was found below a path. Problems are without a node.
-func compile(found reference.Found, at reference.Path, scope *reference.Scope) ([]Late, []Problem) {
+// compile compiles the late references that were found in the value at base. The
+// paths of the problems start with base; those of the references do not. The
+// problems have no node.
+func compile(found reference.Found, base reference.Path, scope *reference.Scope) ([]Late, []Problem) {
 	var references []Late
 	var problems []Problem
 	for _, m := range found.Malformed {
-		path := append(slices.Clone(at), m.Path...).String()
+		path := append(slices.Clone(base), m.Path...).String()
 		problems = append(problems, NewProblem("", path, m.Message, m.Hint))
 	}
 	for _, from := range found.From {
 		expr, issues := scope.Compile(from.Expr)
 		for _, issue := range issues {
-			path := append(slices.Clone(at), from.Path...).String()
+			path := append(slices.Clone(base), from.Path...).String()
 			problems = append(problems, NewProblem("", path, issue.Message, issue.Hint))
 		}
 		if expr != nil {

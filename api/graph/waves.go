@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// CycleError says that nodes wait for each other, so that there is no order.
+// CycleError reports that nodes depend on each other, so that no apply order exists.
 type CycleError struct {
-	// Cycles are closed: each begins and ends with the same id, and every node
-	// waits for the one after it.
+	// Cycles are the cycles as lists of node ids. Each list starts and ends with the
+	// same id, and every node depends on the next one.
 	Cycles [][]string
 }
 
@@ -20,12 +20,12 @@ func (e *CycleError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
+// cycleText formats a cycle of node ids.
 func cycleText(cycle []string) string { return "cycle: " + strings.Join(cycle, " → ") }
 
-// Waves returns the ids of the nodes in the order in which they can be applied:
-// a node is in the first wave after those of all that it waits for, and within
-// a wave in the order of the ResourceGraph. Nodes that wait for each other are
-// a [CycleError].
+// Waves returns the ids of the nodes in apply order. A node is in the first wave
+// after the waves of all its dependencies; within a wave, nodes are in the order of
+// the ResourceGraph. If nodes depend on each other, the error is a *[CycleError].
 func (g *Graph) Waves() ([][]string, error) {
 	waves, rest := g.layers()
 	if rest > 0 {
@@ -44,8 +44,8 @@ func (g *Graph) Waves() ([][]string, error) {
 	return named, nil
 }
 
-// layers is Kahn's algorithm, a wave at a time. It also returns how many nodes
-// are in a cycle or behind one.
+// layers returns the waves as node indexes, by Kahn's algorithm. rest is the number
+// of nodes that are part of a cycle or depend on one; they are in no wave.
 func (g *Graph) layers() (waves [][]int, rest int) {
 	waiting := make([]int, len(g.Nodes))
 	dependents := make([][]int, len(g.Nodes))
@@ -76,6 +76,7 @@ func (g *Graph) layers() (waves [][]int, rest int) {
 	return waves, rest
 }
 
+// names returns the ids of nodes.
 func (g *Graph) names(nodes []int) []string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

@@ -64,7 +64,7 @@ func nodePlace(n *graph.Node, path reference.Path) place {
 	return place{
 		node:    n.ID,
 		path:    append(reference.Path{"resource"}, path...),
-		secrets: n.MayHoldSecrets(path),
+		secrets: n.MayContainSecrets(path),
 		refusal: "may only be read into data or stringData of a Secret",
 	}
 }

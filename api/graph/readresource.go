@@ -17,7 +17,7 @@ const (
 	generateHint = "only in stringData of a Secret whose applyPolicy.mode is Create"
 )
 
-// rawJSON returns the JSON of a value, or nil where there is none.
+// rawJSON returns the JSON of a value, or nil if the value is absent or null.
 func rawJSON(r *runtime.RawExtension) ([]byte, error) {
 	if r == nil {
 		return nil, nil
@@ -35,32 +35,35 @@ func rawJSON(r *runtime.RawExtension) ([]byte, error) {
 	return raw, nil
 }
 
-// mayHoldLate is a cheap look that spares most resources a full decoding: a
-// late reference has a key with a dollar, written out or escaped.
-func mayHoldLate(raw []byte) bool {
+// mayContainLate reports whether JSON may contain a late reference. It is a cheap
+// test that saves decoding most resources: the keys $from and $generate contain a
+// dollar sign, literally or as a Unicode escape.
+func mayContainLate(raw []byte) bool {
 	return bytes.IndexByte(raw, '$') >= 0 || bytes.Contains(raw, []byte(`\u`))
 }
 
-// head is what every object says about itself. The types are checked
-// afterwards, so that each wrong one is a problem of its own.
-type head struct {
+// header has the fields that identify an object. Their types are checked after
+// decoding, so that each wrong type is reported separately.
+type header struct {
 	APIVersion any `json:"apiVersion"`
 	Kind       any `json:"kind"`
 	Metadata   any `json:"metadata"`
 }
 
+// readResource decodes the resource of the node: first only its header, and the
+// whole object only if it may contain late references.
 func (n *Node) readResource(raw []byte, scope *reference.Scope) {
 	if raw[0] != '{' {
 		n.problem("resource", "is not a map", "")
 		return
 	}
-	var h head
+	var h header
 	if err := json.Unmarshal(raw, &h); err != nil {
 		n.problem("resource", "is not JSON: "+err.Error(), "")
 		return
 	}
-	n.checkHead(h)
-	if !mayHoldLate(raw) {
+	n.readHeader(h)
+	if !mayContainLate(raw) {
 		return
 	}
 	var object map[string]any
@@ -69,7 +72,7 @@ func (n *Node) readResource(raw []byte, scope *reference.Scope) {
 		return
 	}
 	found := reference.Find(object)
-	n.checkPlaces(found)
+	n.checkLatePaths(found)
 	references, problems := compile(found, reference.Path{"resource"}, scope)
 	for _, p := range problems {
 		n.problem(p.Field, p.Message, p.Hint)
@@ -77,12 +80,13 @@ func (n *Node) readResource(raw []byte, scope *reference.Scope) {
 	n.References, n.Generates = references, found.Generate
 }
 
-func (n *Node) checkHead(h head) {
-	n.Object.APIVersion = n.text(h.APIVersion, "apiVersion")
+// readHeader sets the node's Object and checks the metadata.
+func (n *Node) readHeader(h header) {
+	n.Object.APIVersion = n.requiredString(h.APIVersion, "apiVersion")
 	if _, err := schema.ParseGroupVersion(n.Object.APIVersion); err != nil {
 		n.problem("resource.apiVersion", err.Error(), "")
 	}
-	n.Object.Kind = n.text(h.Kind, "kind")
+	n.Object.Kind = n.requiredString(h.Kind, "kind")
 	metadata, ok := h.Metadata.(map[string]any)
 	if h.Metadata != nil && !ok {
 		n.problem("resource.metadata", "is not a map", "")
@@ -91,23 +95,24 @@ func (n *Node) checkHead(h head) {
 	if isLate(h.Metadata) {
 		return
 	}
-	n.Object.Name = n.text(metadata["name"], "metadata", "name")
+	n.Object.Name = n.requiredString(metadata["name"], "metadata", "name")
 	if metadata["namespace"] != nil {
-		n.Object.Namespace = n.text(metadata["namespace"], "metadata", "namespace")
+		n.Object.Namespace = n.requiredString(metadata["namespace"], "metadata", "namespace")
 	}
-	n.checkTexts(metadata, "labels")
-	n.checkTexts(metadata, "annotations")
+	n.checkStringMap(metadata, "labels")
+	n.checkStringMap(metadata, "annotations")
 }
 
-// text returns a string that must be there.
-func (n *Node) text(v any, keys ...string) string {
+// requiredString returns v as a string, and reports a problem if it is missing or
+// has another type. keys are the path of v in the resource.
+func (n *Node) requiredString(v any, keys ...string) string {
 	path := reference.Path{"resource"}
 	for _, key := range keys {
 		path = append(path, key)
 	}
 	s, ok := v.(string)
 	switch {
-	case isLate(v): // checkPlaces tells
+	case isLate(v): // checkLatePaths reports it
 	case v == nil || ok && s == "":
 		n.problem("resource", "has no "+path[1:].String(), "")
 	case !ok:
@@ -116,9 +121,10 @@ func (n *Node) text(v any, keys ...string) string {
 	return s
 }
 
-// checkTexts checks a map of metadata whose values must be strings: true and 8
-// in labels are the mistake that YAML invites.
-func (n *Node) checkTexts(metadata map[string]any, field string) {
+// checkStringMap checks that the values of a map in metadata are strings. Unquoted
+// values such as true and 8, which YAML decodes to other types, are a common
+// mistake in labels.
+func (n *Node) checkStringMap(metadata map[string]any, field string) {
 	v := metadata[field]
 	if v == nil || isLate(v) {
 		return
@@ -140,8 +146,11 @@ func (n *Node) checkTexts(metadata map[string]any, field string) {
 	}
 }
 
-// checkPlaces refuses late references where none may stand.
-func (n *Node) checkPlaces(found reference.Found) {
+// checkLatePaths rejects late references in fields where they are not allowed.
+// $from is not allowed in the fields that identify the object, and $generate only in
+// stringData of Secrets that are created once: applying it again would generate
+// another value.
+func (n *Node) checkLatePaths(found reference.Found) {
 	for _, from := range found.From {
 		if p := from.Path; len(p) == 0 || p.Is("apiVersion") || p.Is("kind") ||
 			p.Is("metadata") || p.Is("metadata", "name") || p.Is("metadata", "namespace") {
@@ -157,6 +166,7 @@ func (n *Node) checkPlaces(found reference.Found) {
 	}
 }
 
+// checkExternalRef checks that the reference is complete.
 func (n *Node) checkExternalRef() {
 	ref := n.ExternalRef
 	for _, field := range []struct{ name, value string }{
@@ -171,10 +181,12 @@ func (n *Node) checkExternalRef() {
 	}
 }
 
+// problem records a problem of the node.
 func (n *Node) problem(path, message, hint string) {
 	n.problems = append(n.problems, NewProblem(n.ID, path, message, hint))
 }
 
+// isLate reports whether v is a map with one of the keys of late references.
 func isLate(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {

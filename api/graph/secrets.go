@@ -6,9 +6,9 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// LiteralSecretKeys lists the entries of a Secret's data and stringData whose
-// values are written out, such as stringData.password, sorted. Values that are
-// made or read in the cluster don't count. For any other object it is empty.
+// LiteralSecretKeys returns the entries of a Secret's data and stringData that have
+// literal values, such as stringData.password, sorted. Late references are not
+// literal values. For objects of other kinds it returns nil.
 func LiteralSecretKeys(object map[string]any) []string {
 	if !IsSecret(object) {
 		return nil
@@ -35,26 +35,27 @@ func LiteralSecretKeys(object map[string]any) []string {
 	return keys
 }
 
-// MayHoldSecrets says whether what stands at a path of the node's resource may
-// be read from a Secret: only data and stringData of a Secret may. Anywhere else
-// the value would be in diffs, and with everyone who may read the object.
-func (n *Node) MayHoldSecrets(path reference.Path) bool {
+// MayContainSecrets reports whether the field at a path of the node's resource may
+// contain a value that is read from a Secret. Only data and stringData of a Secret
+// may: in any other field the value would be visible in diffs and to everyone who
+// can read the object.
+func (n *Node) MayContainSecrets(path reference.Path) bool {
 	return isSecret(n.GroupKind()) && len(path) > 0 && (path[0] == "data" || path[0] == "stringData")
 }
 
-// checkSecrets tells values of Secrets that are read to where they may not
-// stand, as far as expressions write out what they read. The rest is refused
-// when they run.
+// checkSecrets reports late references that read a value of a Secret into a field
+// that must not contain it. It only finds reads that the expression spells out;
+// evaluation refuses all others.
 func (g *Graph) checkSecrets(n *Node, add addFunc) {
 	for _, late := range n.References {
-		if read := g.secretRead(late); read != "" && !n.MayHoldSecrets(late.Path) {
+		if read := g.secretRead(late); read != "" && !n.MayContainSecrets(late.Path) {
 			add(n.ID, append(reference.Path{"resource"}, late.Path...).String(), "reads "+read,
 				"values of Secrets may only be read into data or stringData of a Secret")
 		}
 	}
 }
 
-// outputSecrets does the same for the outputs.
+// outputSecrets reports outputs that read a value of a Secret.
 func (g *Graph) outputSecrets() []Problem {
 	var problems []Problem
 	for _, late := range g.Outputs {
@@ -66,7 +67,8 @@ func (g *Graph) outputSecrets() []Problem {
 	return problems
 }
 
-// secretRead names the first value of a Secret that an expression reads.
+// secretRead describes the first value of a Secret that an expression reads, or
+// returns "" if it reads none.
 func (g *Graph) secretRead(late Late) string {
 	for _, path := range late.Selects() {
 		id, _ := path[0].(string)

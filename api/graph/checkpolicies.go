@@ -9,8 +9,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// checkPolicies looks at what a graph says beside its nodes. Their paths begin
-// with spec.
+// checkPolicies checks the fields of the spec outside of spec.graph. The paths of
+// its problems start with spec.
 func (g *Graph) checkPolicies(add addFunc) {
 	spec := &g.source.Spec
 	checkOneOf(add, "", "spec.deletionPolicy", "policy", spec.DeletionPolicy, v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan)
@@ -20,8 +20,8 @@ func (g *Graph) checkPolicies(add addFunc) {
 	}
 }
 
-// checkAdopt refuses what would be read as another thing than was meant: an
-// object that is taken by mistake isn't given back.
+// checkAdopt rejects ambiguous and incomplete adoption settings. It is strict
+// because an object that is adopted by mistake is not given back.
 func checkAdopt(adopt *v1alpha1.Adopt, add addFunc) {
 	checkOneOf(add, "", "spec.adopt.mode", "mode", adopt.Mode, v1alpha1.AdoptExplicit, v1alpha1.AdoptLabelSelector)
 	checkOneOf(add, "", "spec.adopt.strategy", "strategy", adopt.Strategy, v1alpha1.AdoptTakeOwnership, v1alpha1.AdoptMirror)
