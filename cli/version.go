@@ -13,15 +13,15 @@ import (
 	"github.com/pequod-io/pequod/internal/version"
 )
 
-// versionInfo is what `pequod version -o json` prints.
+// versionInfo is the output of `pequod version -o json`. Its fields only grow.
 type versionInfo struct {
 	Version string `json:"version"`
-	// Commit is empty where the build didn't know it.
+	// Commit is empty if the build had no access to the repository.
 	Commit    string `json:"commit,omitempty"`
 	GoVersion string `json:"goVersion"`
 	Platform  string `json:"platform"`
-	// CUE and Kubernetes are the versions of the libraries that evaluate
-	// modules and validate CRDs.
+	// CUE and Kubernetes are the versions of the linked libraries: the one that
+	// evaluates modules, and the one that validates CRDs.
 	CUE        string `json:"cue"`
 	Kubernetes string `json:"kubernetes"`
 }
@@ -55,6 +55,8 @@ func newVersionCommand(env command.Env) *cobra.Command {
 	return cmd
 }
 
+// encodeVersion returns info as YAML or JSON. JSON has the fields in their order
+// here, unlike the sorted keys of objects.
 func encodeVersion(format string, info versionInfo) ([]byte, error) {
 	if format == "yaml" {
 		return output.Encode("yaml", info, "")
@@ -63,6 +65,7 @@ func encodeVersion(format string, info versionInfo) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
+// buildVersion reads the versions that the Go linker recorded in the program.
 func buildVersion() versionInfo {
 	v := versionInfo{
 		Version: version.Program(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

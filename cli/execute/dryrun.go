@@ -16,17 +16,19 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// dryRunModes are the values of --dry-run, in kubectl's words.
+// DryRunModes are the values of --dry-run, which are those of kubectl.
 var DryRunModes = []string{"none", "server", "client"}
 
-// dryRun prints what applying graphs would do, a line for each object as kubectl
-// does it.
+// DryRun prints the effects of an apply of graphs without writing to the cluster,
+// one line per object in the form of kubectl. mode is one of [DryRunModes]: with
+// "server" the API server validates each object, with "client" it is only asked
+// which objects exist. The error is the exit code if an apply would fail.
 func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []input.Graph, mode string, o applier.PlanOptions) error {
 	o.NoDryRun, o.Drift = mode == "client", engine.ReportDrift
 	plans, err := PlanEach(ctx, a, graphs, o)
 	switch {
 	case errors.Is(err, engine.ErrEmpty):
-		return command.ExitError{Code: command.ExitNo, Causes: []error{err}} // as the apply itself
+		return command.ExitError{Code: command.ExitNo, Causes: []error{err}} // the exit code of the apply
 	case err != nil:
 		return err
 	}
@@ -40,8 +42,9 @@ func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []i
 	return command.ExitWith(PrintObstacles(env.Err, plans, func(applier.PlannedNode) bool { return true }))
 }
 
+// writePlan writes one line per planned change, by wave, and then the removals.
 func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
-	say := func(group, kind, namespace, name, what string) {
+	line := func(group, kind, namespace, name, what string) {
 		resource := strings.ToLower(kind)
 		if group != "" {
 			resource += "." + group
@@ -55,7 +58,7 @@ func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 	slices.SortStableFunc(nodes, func(x, y applier.PlannedNode) int { return cmp.Compare(x.Wave, y.Wave) })
 	for _, n := range nodes {
 		if n.Failure == nil && n.WaitReason == "" && n.Op != engine.Observed {
-			say(n.Key.Group, n.Key.Kind, n.Key.Namespace, n.Key.Name, string(n.Op))
+			line(n.Key.Group, n.Key.Kind, n.Key.Namespace, n.Key.Name, string(n.Op))
 		}
 	}
 	for _, l := range plan.Removals {
@@ -68,6 +71,6 @@ func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 		case l.Op == engine.Released:
 			what = "released"
 		}
-		say(l.Key.Group, l.Key.Kind, l.Key.Namespace, l.Key.Name, what)
+		line(l.Key.Group, l.Key.Kind, l.Key.Namespace, l.Key.Name, what)
 	}
 }

@@ -10,11 +10,15 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
+// LiveNode returns the change that a plan makes to one object, for printing as a
+// difference, with warnings about its effects: a new object in place of an
+// immutable one, an unchecked apply, a takeover.
 func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := objectdiff.Live{
 		Graph: plan.Owner.String(), Before: n.Live, After: n.Object, Manager: n.Manager,
 		Corrects: n.Op == engine.Corrected, Replaces: n.Op == engine.Recreated, Refusal: refusal(n),
 	}
+	// Fields with references are unknown until the apply; they are not compared.
 	for _, u := range n.Unknown {
 		l.Unknown = append(l.Unknown, reference.Path(u.Path))
 	}
@@ -33,6 +37,7 @@ func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	case n.Op == engine.Adopted:
 		note(objectdiff.RuleTaken, "", "exists already, and is taken over")
 	}
+	// The correction of drift takes fields back; every changed field would be noted.
 	if n.Op != engine.Corrected {
 		for _, c := range n.Taken {
 			note(objectdiff.RuleTaken, c.Field, "taken from %s", c.Manager)
@@ -41,7 +46,7 @@ func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	return l
 }
 
-// refusal is what keeps a node from being applied, "" if nothing does.
+// refusal returns the reason why a node can't be applied now, "" if it can.
 func refusal(n applier.PlannedNode) string {
 	switch {
 	case n.Failure == nil:

@@ -10,8 +10,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// printObstacles prints what an apply would fail of or wait for, of the nodes
-// that are chosen, and gives the exit code for what is in the way of any.
+// PrintObstacles prints the reasons why nodes can't be applied, for those nodes for
+// which chosen returns true. It returns the exit code for the failures of all
+// nodes and removals, printed or not.
 func PrintObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.PlannedNode) bool) int {
 	code := command.ExitOK
 	for _, plan := range plans {
@@ -34,8 +35,8 @@ func PrintObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Plan
 	return code
 }
 
-// obstacle is the exit code for what is in the way of a node. That something
-// else has to come first is none.
+// NodeExitCode returns the exit code for the failure of a planned node. Waiting for
+// another node is not a failure.
 func NodeExitCode(n applier.PlannedNode) int {
 	if n.Failure == nil {
 		return command.ExitOK
@@ -43,7 +44,8 @@ func NodeExitCode(n applier.PlannedNode) int {
 	return failureCode(n.Failure)
 }
 
-// failureCode tells what was refused from what couldn't be asked.
+// failureCode returns ExitUnknown for a failure that left open what an apply would
+// do, such as missing rights, and ExitNo for a definite rejection.
 func failureCode(f *engine.Failure) int {
 	switch f.Reason {
 	case engine.ReasonForbidden, engine.ReasonWebhookFailed, engine.ReasonApplyFailed:

@@ -16,7 +16,8 @@ import (
 	"github.com/pequod-io/pequod/cli/progress"
 )
 
-// finish says how it ended, and gives the error for the exit code.
+// Finish closes the sink and prints the summaries, outputs and errors of runs that
+// ended. It returns the error for the exit code: the highest one of all graphs.
 func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.Outcome) error {
 	sink.Close()
 	if j, ok := sink.(*progress.JSON); ok {
@@ -36,35 +37,32 @@ func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.O
 	for _, e := range ends {
 		code = max(code, ExitCode(e))
 	}
-	if code == command.ExitOK {
-		return nil
-	}
-	return command.ExitError{Code: code}
+	return command.ExitWith(code)
 }
 
-// endCode is the exit code of one graph.
+// ExitCode returns the exit code for the run of one graph.
 func ExitCode(e progress.Outcome) int {
 	var invalid *engine.InvalidError
 	switch {
 	case e.Ready():
 		return command.ExitOK
 	case e.Result != nil && e.Result.RequestError != nil:
-		return command.ExitUnknown // how the objects are isn't known
+		return command.ExitUnknown // the state of the objects is unknown
 	case e.Err == nil, timedOut(e.Err), errors.Is(e.Err, engine.ErrEmpty), errors.As(e.Err, &invalid):
 		return command.ExitNo
 	}
 	return command.ExitUnknown
 }
 
-// timedOut says that an error is that the time was up, and nothing else.
+// timedOut reports whether err is a timeout and nothing else.
 func timedOut(err error) bool {
 	return !slices.ContainsFunc(command.FlattenErrors(err), func(err error) bool { return !errors.Is(err, applier.ErrTimeout) })
 }
 
-// printRunErrors prints what ended runs, beyond what their summaries say. What
-// is wrong with the way to the cluster is said once.
+// PrintErrors prints the errors that ended runs, unless their summaries say the
+// same. An error of the connection to the cluster is printed once for all graphs.
 func PrintErrors(w io.Writer, ends []progress.Outcome) {
-	var said []string
+	var printed []string
 	for _, e := range ends {
 		errs := command.FlattenErrors(e.Err)
 		if e.Result != nil && e.Result.RequestError != nil && !e.Ready() {
@@ -76,7 +74,7 @@ func PrintErrors(w io.Writer, ends []progress.Outcome) {
 			}
 			about := fmt.Sprintf("graph %s: ", e.Graph)
 			text := "pequod: " + about + strings.TrimPrefix(err.Error(), about)
-			switch plain := kube.ClusterError(err); {
+			switch plain := kube.Error(err); {
 			case errors.Is(err, context.Canceled):
 				text = "pequod: interrupted"
 			case plain.Error() != err.Error():
@@ -85,18 +83,19 @@ func PrintErrors(w io.Writer, ends []progress.Outcome) {
 				text += "; allow it with --allow-empty"
 			}
 			text = strings.ReplaceAll(text, "\n", " ")
-			// Where the way to the cluster is broken, everything ends with that.
+			// If the connection is broken, every other error wraps the same cause,
+			// so a line that ends like an earlier one adds nothing.
 			known := func(line string) bool { return strings.HasSuffix(text, strings.TrimPrefix(line, "pequod: ")) }
-			if !slices.ContainsFunc(said, known) {
-				said = append(said, text)
+			if !slices.ContainsFunc(printed, known) {
+				printed = append(printed, text)
 				fmt.Fprintln(w, text)
 			}
 		}
 	}
 }
 
-// printOutputs prints the outputs of graphs that are ready as YAML: name and
-// value, below the graph where there are several.
+// printOutputs prints the outputs of ready graphs as a YAML mapping from name to
+// value. With several graphs, the outputs are nested below namespace/name.
 func printOutputs(w io.Writer, ends []progress.Outcome) error {
 	outputs := map[string]any{}
 	for _, e := range ends {

@@ -14,8 +14,9 @@ import (
 	"github.com/pequod-io/pequod/cli/kube"
 )
 
-// planEach plans graphs beside each other, and gives the plans in their order.
-// With o.Drift, graphs whose policy says so leave drift as it is.
+// PlanEach plans graphs concurrently and returns the plans in the order of graphs.
+// It stops at the first error. o.Drift applies to graphs with driftPolicy Report;
+// a plan corrects the drift of all others, as their apply does.
 func PlanEach(ctx context.Context, a *applier.Applier, graphs []input.Graph, o applier.PlanOptions) ([]*applier.Plan, error) {
 	plans := make([]*applier.Plan, len(graphs))
 	for _, rg := range graphs {
@@ -36,12 +37,13 @@ func PlanEach(ctx context.Context, a *applier.Applier, graphs []input.Graph, o a
 	return plans, g.Wait()
 }
 
-// graphError says of which graph an error is, unless it is the cluster's.
+// GraphError adds the name of the graph to an error, unless it is an error of the
+// connection to the cluster. It returns nil for nil.
 func GraphError(rg *v1alpha1.ResourceGraph, err error) error {
 	if err == nil {
 		return nil
 	}
-	if plain := kube.ClusterError(err); plain.Error() != err.Error() {
+	if plain := kube.Error(err); plain.Error() != err.Error() {
 		return plain
 	}
 	if errors.Is(err, engine.ErrEmpty) {

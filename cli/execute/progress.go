@@ -14,7 +14,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// shownGraph is a graph as progress shows it before it is begun.
+// ProgressGraph returns the nodes and waves of a graph in the form that progress
+// shows before the run begins.
 func ProgressGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
 	shown := progress.Graph{Owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}}
 	if ref := rg.Spec.SourceRef; ref.Kind != "" {
@@ -27,7 +28,7 @@ func ProgressGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
 	g := graph.Read(rg)
 	waves, err := g.Waves()
 	if err != nil {
-		return shown // a cycle was found when the graph was read
+		return shown // input.ReadGraphs has reported the cycle
 	}
 	of := map[string]int{}
 	for wave, ids := range waves {
@@ -43,11 +44,8 @@ func ProgressGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
 	return shown
 }
 
-// pollGone is how often an object that is being deleted is looked for.
-const DeletionPoll = time.Second
-
-// sink chooses how progress is shown: as events on stdout, else on stderr, live
-// on a terminal.
+// OpenSink returns the display of progress: events on stdout with -o json, else a
+// live tree if stderr is a terminal, else lines on stderr.
 func (f *RunFlags) OpenSink(env command.Env, graphs []progress.Graph) progress.Sink {
 	if f.Output == "json" {
 		return progress.NewJSON(env.Out, time.Now)
@@ -58,8 +56,9 @@ func (f *RunFlags) OpenSink(env command.Env, graphs []progress.Graph) progress.S
 	return progress.NewLines(env.Err, graphs)
 }
 
-// terminal is the terminal that w is, if a tree may be drawn on it.
-func Terminal(w io.Writer) (progress.Terminal, bool) {
+// Terminal returns w as a terminal. ok is false if w is none, or none that a tree
+// may be drawn on.
+func Terminal(w io.Writer) (t progress.Terminal, ok bool) {
 	file, ok := w.(*os.File)
 	if !ok || !command.Colored(w) || !term.IsTerminal(int(file.Fd())) {
 		return progress.Terminal{}, false

@@ -11,11 +11,13 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// graphsAtOnce bounds how many graphs are under way.
+// MaxConcurrent is the number of graphs that are run or planned at the same time.
 const MaxConcurrent = 8
 
-// runEach runs graphs beside each other, tells the sink, and gives how it ended
-// for each, in their order.
+// RunEach runs graphs concurrently, sends their progress to the sink, and returns
+// the results in the order of graphs. run executes the graph with the given index
+// and reports events. A failed graph doesn't stop the others. The caller closes
+// the sink.
 func RunEach(ctx context.Context, sink progress.Sink, verb progress.Verb, graphs []inventory.Owner,
 	run func(context.Context, int, func(applier.Event)) (*applier.Result, error),
 ) []progress.Outcome {
@@ -28,9 +30,9 @@ func RunEach(ctx context.Context, sink progress.Sink, verb progress.Verb, graphs
 			result, err := run(ctx, i, func(e applier.Event) { sink.Change(owner, e) })
 			ends[i] = progress.Outcome{Graph: owner, Verb: verb, Result: result, Err: err, Elapsed: time.Since(began)}
 			sink.Finish(ends[i])
-			return nil // how each ended is in ends
+			return nil // the error is in ends, and must not cancel the others
 		})
 	}
-	_ = g.Wait() // never an error
+	_ = g.Wait() // never an error, see above
 	return ends
 }

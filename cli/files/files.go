@@ -1,3 +1,8 @@
+// Package files reads the files that arguments and flags name: with a bound on
+// their size, from disk, stdin or a git revision.
+//
+// files.go reads single files and knows which ones count as input; revision.go
+// reads whole trees, on disk or in git. The package doesn't parse anything.
 package files
 
 import (
@@ -12,15 +17,17 @@ import (
 	"github.com/pequod-io/pequod/cli/settings"
 )
 
-// maxInput bounds one input file, in bytes.
-const maxInput = 256 << 20
+// maxSize is the size limit of one input file, in bytes. It keeps a wrong path,
+// such as a disk image or an endless device, from filling the memory.
+const maxSize = 256 << 20
 
-// isToolFile tells files that lie among instances but configure a tool.
+// IsToolConfig reports whether a file of this base name configures a tool. Such
+// files often lie in the same directories as instances and are skipped there.
 func IsToolConfig(name string) bool {
 	return slices.Contains([]string{settings.FileName, "kustomization.yaml", "kustomization.yml"}, name)
 }
 
-// readFile reads a whole file of bounded size.
+// ReadFile reads a whole file. It fails if the file is larger than 256 MiB.
 func ReadFile(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -30,18 +37,21 @@ func ReadFile(name string) ([]byte, error) {
 	return ReadBounded(name, file)
 }
 
+// ReadBounded reads r to its end, like [ReadFile]. name is the name of the input
+// in errors.
 func ReadBounded(name string, r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	switch {
 	case err != nil:
 		return nil, command.FileError(err)
-	case len(data) > maxInput:
-		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxInput>>20)
+	case len(data) > maxSize:
+		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxSize>>20)
 	}
 	return data, nil
 }
 
-// readInput reads one of the files of -f, and says how messages call it.
+// ReadInput reads a file that was named by -f, where "-" is stdin. shown is its
+// name in messages.
 func ReadInput(file string, stdin io.Reader) (shown string, data []byte, err error) {
 	if file == "-" {
 		data, err = ReadBounded("stdin", stdin)
@@ -51,6 +61,7 @@ func ReadInput(file string, stdin io.Reader) (shown string, data []byte, err err
 	return filepath.ToSlash(file), data, err
 }
 
+// IsYAML reports whether the extension of name is one of YAML or JSON.
 func IsYAML(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".json":
@@ -59,8 +70,9 @@ func IsYAML(name string) bool {
 	return false
 }
 
-// yamlFiles lists the YAML and JSON files below a directory.
-func YamlFiles(dir string) ([]string, error) {
+// FindYAML returns the YAML and JSON files below a directory, at any depth, in
+// lexical order.
+func FindYAML(dir string) ([]string, error) {
 	var paths []string
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && IsYAML(p) {

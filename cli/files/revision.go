@@ -14,17 +14,20 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// treeFile is one file of a tree of manifests, on disk or in a git revision.
+// TreeFile is one file of a tree of manifests, on disk or in a git revision.
 type TreeFile struct {
-	// name is what messages call it, rel its path in the tree ("" for a tree
-	// that is one file).
-	Name, Path string
-	Data       []byte
+	// Name is the name of the file in messages: its path, or REV:PATH.
+	Name string
+	// Path is relative to the root of the tree, with slashes. It is empty if
+	// the tree is a single file.
+	Path string
+	Data []byte
 }
 
-// readTree reads the YAML and JSON files that an argument names: a file, a
-// directory, or REV:PATH for either in a git revision of the repository around
-// the working directory.
+// ReadTree reads the YAML and JSON files that an argument names: a file, a
+// directory with its subdirectories, or REV:PATH for either in a git revision of
+// the repository that contains the working directory. An existing file wins over
+// a revision of the same spelling. Configuration files of tools are skipped.
 func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 	info, err := os.Stat(arg)
 	if err != nil {
@@ -53,7 +56,8 @@ func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 	return files, command.FileError(err)
 }
 
-// gitTree reads what a revision holds at a path.
+// gitTree reads a file or a directory from a git revision. It runs git once for
+// each file.
 func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
 	arg := rev + ":" + file
 	if strings.HasPrefix(rev, "-") {
@@ -86,8 +90,8 @@ func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
 	return files, nil
 }
 
-// gitPath makes a path relative to the working directory, as all other paths
-// are; git alone would start at the top of the repository.
+// gitPath returns file in the form that git takes for a path relative to the
+// working directory. Without the "./", git starts at the top of the repository.
 func gitPath(file string) string {
 	file = filepath.ToSlash(file)
 	if path.IsAbs(file) {
@@ -96,7 +100,8 @@ func gitPath(file string) string {
 	return "./" + file
 }
 
-// git runs the user's git, which knows every revision that the user can name.
+// git runs the git command of the user and returns its stdout. Only that command
+// knows every way to name a revision. subject begins the error message.
 func git(ctx context.Context, subject string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	var stderr bytes.Buffer

@@ -9,7 +9,8 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// problemsOf gives the problems in an error, or the error as one without a place.
+// ProblemsOf returns err itself if it is a problem.List, and otherwise a list with
+// err as its only problem, without a position.
 func ProblemsOf(err error) problem.List {
 	if ps, ok := err.(problem.List); ok {
 		return ps
@@ -17,12 +18,15 @@ func ProblemsOf(err error) problem.List {
 	return problem.List{{Message: err.Error(), Rule: problem.RulePlatform}}
 }
 
-// checks gathers what was looked at and what was found.
+// Checks is the result of checking a set of instances or modules.
 type Checks struct {
+	// Subjects are all the things checked, also those without problems.
 	Subjects []report.Subject
+	// Problems are in the order of the input.
 	Problems problem.List
 }
 
+// add records the problems of a document. in is nil if it is no instance.
 func (c *Checks) add(file string, in *render.Instance, ps problem.List) {
 	name := "(unreadable)"
 	if in != nil {
@@ -32,7 +36,7 @@ func (c *Checks) add(file string, in *render.Instance, ps problem.List) {
 	c.Problems = append(c.Problems, ps...)
 }
 
-// printProblems writes problems as text, one line each.
+// PrintProblems writes the problems as text, one line each.
 func PrintProblems(w io.Writer, sum Checks) error {
 	if len(sum.Problems) == 0 {
 		return nil

@@ -1,3 +1,15 @@
+// Package input turns the files of -f into instances and graphs.
+//
+//   - flags.go, instances.go: the files, and the instances in them
+//   - pipeline.go: rendering of all instances on all processors
+//   - graphs.go: ResourceGraphs as they are, instances rendered to graphs
+//   - checks.go: the problems found, for reports and exit codes
+//   - schemas.go, nodecheck.go: --crd, and the check of rendered objects against
+//     the schemas of their kinds
+//
+// A wrong instance never ends a run: its problems are collected, and the other
+// instances are still rendered. An error is returned only if there is no answer,
+// such as for a file that can't be read.
 package input
 
 import (
@@ -12,27 +24,30 @@ import (
 	"github.com/pequod-io/pequod/cli/files"
 )
 
-// inputFlags name the instances.
+// FileFlags are the flags that name input files.
 type FileFlags struct {
+	// Filenames are the values of -f: files, directories, or "-" for stdin.
 	Filenames []string
 	recursive bool
+	// Namespace is for graphs and instances without metadata.namespace.
 	Namespace string
 }
 
+// AddFlags registers the flags with cmd.
 func (f *FileFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&f.Filenames, "filename", "f", nil, "instances: a YAML or JSON file, a directory, or - for stdin; repeatable")
-	fl.BoolVarP(&f.recursive, "recursive", "R", false, "look for instances in subdirectories too")
-	fl.StringVarP(&f.Namespace, "namespace", "n", "default", "namespace of instances that name none")
+	fl.StringArrayVarP(&f.Filenames, "filename", "f", nil, "instances: a YAML or JSON file, a directory, or - for stdin; can be repeated")
+	fl.BoolVarP(&f.recursive, "recursive", "R", false, "process the directories of -f recursively")
+	fl.StringVarP(&f.Namespace, "namespace", "n", "default", "namespace of instances without metadata.namespace")
 	command.Must(cmd.RegisterFlagCompletionFunc("filename", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}))
 	command.Must(cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions))
 }
 
-// files lists the input files, each once, in the order of the flags and by name
-// within a directory. Everything that can't be there fails before anything is
-// read.
+// Paths returns the input files in the order of the flags, and by name within a
+// directory. A file that is named several times is returned once. Paths fails for
+// files that don't exist, before any file is read.
 func (f *FileFlags) Paths() ([]string, error) {
 	if len(f.Filenames) == 0 {
 		return nil, errors.New("no instances given; name files or directories with -f, or - for stdin")
@@ -76,4 +91,11 @@ func (f *FileFlags) Paths() ([]string, error) {
 		}
 	}
 	return once, nil
+}
+
+// AlsoGraphs changes the help of the flags for a command that takes graphs as well
+// as instances.
+func (f *FileFlags) AlsoGraphs(cmd *cobra.Command) {
+	cmd.Flags().Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; can be repeated"
+	cmd.Flags().Lookup("namespace").Usage = "namespace of graphs and instances without metadata.namespace"
 }

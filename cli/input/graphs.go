@@ -17,18 +17,18 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// givenGraph is a ResourceGraph of the input: one that stands there, or that of an
-// instance.
+// Graph is a graph of the input: a ResourceGraph document, or the rendered graph of
+// an instance.
 type Graph struct {
 	*v1alpha1.ResourceGraph
-	// pos is where the graph or the instance begins.
+	// Pos is the position of the document.
 	Pos problem.Position
 }
 
-// graphs gives the graphs of the input: documents that are ResourceGraphs as they
-// are, and all others as instances, which are rendered. Modules are loaded only
-// if there are instances. What is wrong with any of them is printed, and stops
-// all of them.
+// ReadGraphs returns the graphs of the input in its order: documents that are
+// ResourceGraphs as they are, and all others as instances, which it renders. It
+// loads modules only if there are instances. Problems are printed; if one of them
+// is an error, ReadGraphs returns no graph at all and the error for the exit code.
 func (f *RenderFlags) ReadGraphs(ctx context.Context, env command.Env) ([]Graph, error) {
 	paths, err := f.Paths()
 	if err != nil {
@@ -60,16 +60,19 @@ func (f *RenderFlags) ReadGraphs(ctx context.Context, env command.Env) ([]Graph,
 	return r.found, ctx.Err()
 }
 
-// graphReader gathers graphs in the order of the input.
+// graphReader collects graphs in the order of the input, in two phases: read takes
+// all documents and leaves a gap for each instance, and render fills the gaps.
 type graphReader struct {
-	namespace string
+	namespace string // of graphs that name none
 	found     []Graph
-	inputs    []candidate
-	// at are the places in found that the graphs of inputs take.
-	at  map[*render.Instance]int
-	sum Checks
+	// instances are the documents to render.
+	instances []candidate
+	// gaps are the indexes in found of the graphs of the instances.
+	gaps map[*render.Instance]int
+	sum  Checks
 }
 
+// read adds the documents of one file.
 func (r *graphReader) read(file string, data []byte) {
 	for doc, ps := range yamlfile.Objects(file, data) {
 		switch {
@@ -83,32 +86,35 @@ func (r *graphReader) read(file string, data []byte) {
 			}
 		default:
 			in, ps := render.InstanceOf(doc)
-			r.inputs = append(r.inputs, candidate{file, in, ps})
+			r.instances = append(r.instances, candidate{file, in, ps})
 			if in == nil {
 				continue
 			}
-			if r.at == nil {
-				r.at = map[*render.Instance]int{}
+			if r.gaps == nil {
+				r.gaps = map[*render.Instance]int{}
 			}
-			r.at[in] = len(r.found)
+			r.gaps[in] = len(r.found)
 			r.found = append(r.found, Graph{Pos: in.Pos()})
 		}
 	}
 }
 
+// IsResourceGraph reports whether a document is a ResourceGraph of any version.
 func IsResourceGraph(doc yamlfile.Document) bool {
 	group, _, _ := strings.Cut(doc.Text("apiVersion"), "/")
 	return group == v1alpha1.GroupVersion.Group && doc.Text("kind") == "ResourceGraph"
 }
 
+// render renders the instances and fills in their graphs. The graphs of wrong
+// instances stay nil.
 func (r *graphReader) render(ctx context.Context, f *RenderFlags) error {
-	if len(r.inputs) == 0 {
+	if len(r.instances) == 0 {
 		return nil
 	}
-	sum, err := renderEach(ctx, f, slices.Values(r.inputs),
+	sum, err := renderEach(ctx, f, slices.Values(r.instances),
 		func(res render.Result) (*v1alpha1.ResourceGraph, problem.List) { return res.Graph, nil },
 		func(res Rendered[*v1alpha1.ResourceGraph]) error {
-			r.found[r.at[res.Instance]].ResourceGraph = res.Value
+			r.found[r.gaps[res.Instance]].ResourceGraph = res.Value
 			return nil
 		})
 	r.sum.Subjects = append(r.sum.Subjects, sum.Subjects...)
@@ -116,12 +122,12 @@ func (r *graphReader) render(ctx context.Context, f *RenderFlags) error {
 	return err
 }
 
-// refuseDuplicates finds graphs that stand in the input twice.
+// refuseDuplicates reports graphs that are in the input twice.
 func (r *graphReader) refuseDuplicates() {
 	first := map[string]problem.Position{}
 	for _, g := range r.found {
 		if g.ResourceGraph == nil {
-			continue // it has problems of its own
+			continue // its instance has errors
 		}
 		key := g.Namespace + "/" + g.Name
 		if at, ok := first[key]; ok {
@@ -134,8 +140,8 @@ func (r *graphReader) refuseDuplicates() {
 	}
 }
 
-// readGraph reads a ResourceGraph and holds it to all rules that are known
-// without a cluster.
+// readGraph decodes a ResourceGraph and checks it against all rules that need no
+// cluster. namespace is for a graph without one.
 func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph, problem.List) {
 	if ps := doc.Check(); len(ps) > 0 {
 		return nil, ps
@@ -160,7 +166,8 @@ func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph
 	for _, v := range g.Spec.Graph.Violations {
 		ps = append(ps, violationProblem(doc, v))
 	}
-	// The hash tells revisions apart, also of a graph that was edited by hand.
+	// The hash identifies the revision. It is computed here because a graph may
+	// have been edited by hand since it was rendered.
 	hash, err := graph.RenderHash(g.Spec.Graph)
 	if err != nil {
 		return nil, append(ps, ProblemsOf(doc.Problem(err))...)
@@ -169,6 +176,8 @@ func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph
 	return g, ps
 }
 
+// nameProblems checks the name and namespace of a graph, which the API server
+// would reject only after objects are applied.
 func nameProblems(doc yamlfile.Document, g *v1alpha1.ResourceGraph) problem.List {
 	var ps problem.List
 	refuse := func(path string, wrong []string) {
@@ -185,7 +194,7 @@ func nameProblems(doc yamlfile.Document, g *v1alpha1.ResourceGraph) problem.List
 	return ps
 }
 
-// placed gives a problem of a graph its place in the document.
+// placed returns a problem of a graph with its position in the document.
 func placed(doc yamlfile.Document, g *v1alpha1.ResourceGraph, p graph.Problem) problem.Problem {
 	at := "spec.graph." + p.Field
 	if strings.HasPrefix(p.Field, "spec.") {
@@ -198,7 +207,8 @@ func placed(doc yamlfile.Document, g *v1alpha1.ResourceGraph, p graph.Problem) p
 	return p.At(doc.At(at))
 }
 
-// violationProblem is what a policy found when the graph was rendered.
+// violationProblem returns a violation that a policy recorded in the graph when it
+// was rendered.
 func violationProblem(doc yamlfile.Document, v v1alpha1.Violation) problem.Problem {
 	p := problem.Problem{Position: doc.PosOf(nil), Path: graph.NodePath(v.Node, v.Path), Rule: problem.RulePolicy, Message: v.Message}
 	switch v.Severity {

@@ -9,15 +9,16 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// candidate is one instance, or what is wrong with what should have been one.
+// candidate is a document that should be an instance.
 type candidate struct {
-	file     string
-	instance *render.Instance
-	problems problem.List
+	file     string           // in messages
+	instance *render.Instance // nil if the document is none
+	problems problem.List     // of reading it
 }
 
-// instances reads the files one after the other. An error of reading ends the
-// sequence and lands in failed.
+// instances returns the documents of the files in order. It reads a file when the
+// sequence gets there, so that only one file at a time is in memory. An I/O error
+// ends the sequence and is stored in failed.
 func instances(paths []string, stdin io.Reader, failed *error) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		for _, file := range paths {

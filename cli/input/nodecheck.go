@@ -8,7 +8,8 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// checkNode gives the function that checks every rendered node.
+// SchemaCheck returns a function that checks a rendered node against the schema of
+// its kind, and its readiness checks against what that kind can report.
 func SchemaCheck(c *kinds.Catalog) func(v1alpha1.Node, map[string]any) problem.List {
 	return func(n v1alpha1.Node, object map[string]any) problem.List {
 		var ps problem.List
@@ -32,7 +33,8 @@ func SchemaCheck(c *kinds.Catalog) func(v1alpha1.Node, map[string]any) problem.L
 	}
 }
 
-// subjectOf gives what a node's readiness is about.
+// subjectOf returns the properties of an object that its readiness depends on. An
+// unset Service type is ClusterIP, the default of the API server.
 func subjectOf(object map[string]any) kinds.Subject {
 	var s kinds.Subject
 	s.APIVersion, _ = object["apiVersion"].(string)
@@ -45,7 +47,8 @@ func subjectOf(object map[string]any) kinds.Subject {
 	return s
 }
 
-// schemaProblem is a problem of an object below a place in its node.
+// schemaProblem returns a problem of an object with its path in the node. base is
+// the path of the object there.
 func schemaProblem(base string, p kinds.Problem) problem.Problem {
 	q := problem.Problem{
 		Path: base, Message: p.Message, Hint: p.Hint, Rule: problem.RuleSchema,
@@ -63,16 +66,16 @@ func schemaProblem(base string, p kinds.Problem) problem.Problem {
 	return q
 }
 
-// notesOnce keeps the first of the notes that say the same, such as that a kind
-// isn't known, of nodes and instances that have it.
+// UniqueNotes returns the problems without repeated notes about schemas. A note
+// such as that a kind is unknown holds for every node of that kind.
 func UniqueNotes(ps problem.List) problem.List {
-	said := map[string]bool{}
+	seen := map[string]bool{}
 	return slices.DeleteFunc(ps, func(p problem.Problem) bool {
 		if p.Rule != problem.RuleSchema || p.Severity != problem.Note {
 			return false
 		}
-		again := said[p.Message]
-		said[p.Message] = true
+		again := seen[p.Message]
+		seen[p.Message] = true
 		return again
 	})
 }

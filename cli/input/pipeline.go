@@ -16,27 +16,33 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// renderFlags are those of every command that renders instances.
+// RenderFlags are the flags of commands that render instances.
 type RenderFlags struct {
 	platform.Flags
 	FileFlags
+	// Policies are references to policy modules, in addition to those of the
+	// platforms.
 	Policies     []string
 	allowSecrets bool
-	// revisions says that a graph may stand in the input in several revisions.
+	// AllowRevisions lets the input contain a graph in several revisions. A
+	// command sets it; it is no flag.
 	AllowRevisions bool
-	// check looks at every rendered node; see [render.Options].
+	// NodeCheck checks every rendered node; see [render.Options]. It may be nil.
+	// A command sets it; it is no flag.
 	NodeCheck func(v1alpha1.Node, map[string]any) problem.List
 }
 
+// AddFlags registers the flags with cmd.
 func (f *RenderFlags) AddFlags(cmd *cobra.Command) {
 	f.Flags.AddFlags(cmd)
 	f.FileFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.StringArrayVar(&f.Policies, "policy", nil, "policy module that sees every instance and everything rendered; repeatable")
-	fl.BoolVar(&f.allowSecrets, "allow-secrets", false, "let Secrets carry literal data")
+	fl.StringArrayVar(&f.Policies, "policy", nil, "policy module to check every instance and every rendered object with; can be repeated")
+	fl.BoolVar(&f.allowSecrets, "allow-secrets", false, "allow Secrets with literal data")
 }
 
-// rendered is what became of one instance, with what a command made of it.
+// Rendered is the result of one instance. Value is the result of the command's
+// own function, which runs in parallel with the rendering.
 type Rendered[T any] struct {
 	File     string
 	Instance *render.Instance
@@ -44,10 +50,11 @@ type Rendered[T any] struct {
 	Value    T
 }
 
-// renderAll renders every instance on all processors. The value function runs
-// beside the rendering, for instances without an Error; visit gets the results
-// in the order of the input. Instances that are wrong end nothing: what is wrong
-// with all of them comes back, and an error only where there is no answer.
+// RenderAll renders every instance of the input on all processors. For each
+// instance without errors it calls value in the rendering goroutine, where
+// expensive work belongs, and then visit in the caller's goroutine, in the order of
+// the input. An error of visit ends the run. The problems of all instances are in
+// the returned checks.
 func RenderAll[T any](ctx context.Context, env command.Env, f *RenderFlags,
 	value func(render.Result) (T, problem.List), visit func(Rendered[T]) error,
 ) (Checks, error) {
@@ -63,7 +70,7 @@ func RenderAll[T any](ctx context.Context, env command.Env, f *RenderFlags,
 	return sum, err
 }
 
-// renderEach is renderAll for instances that were found already.
+// renderEach is RenderAll for instances that were read already.
 func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candidate],
 	value func(render.Result) (T, problem.List), visit func(Rendered[T]) error,
 ) (Checks, error) {
@@ -105,6 +112,9 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 	return sum, nil
 }
 
+// job returns the work for one document: find its platform, render it, and call
+// value. namespace is for instances without one. Each step is skipped if the one
+// before it found an error.
 func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespace string, value func(render.Result) (T, problem.List)) render.Job[Rendered[T]] {
 	subject := render.Named(in.file)
 	if in.instance != nil {
@@ -112,7 +122,7 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 		subject.Files = func() []*ast.File {
 			p, err := c.Find(ctx, in.instance)
 			if err != nil {
-				return nil // then nothing was evaluated
+				return nil // without a platform, nothing was evaluated
 			}
 			return p.Subject().Files()
 		}
@@ -129,7 +139,7 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 		}
 		out.problems = append(out.problems, in.instance.Place(p, namespace)...)
 		res := r.Render(in.instance, p)
-		out.problems = append(out.problems, otherThan(out.problems, res.Problems)...)
+		out.problems = append(out.problems, withoutKnown(out.problems, res.Problems)...)
 		if !out.problems.Failed() {
 			v, problems := value(res)
 			out.Value, out.problems = v, append(out.problems, problems...)
@@ -138,15 +148,17 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 	}}
 }
 
-// otherThan leaves out problems at places that have one already: a name that
-// Kubernetes doesn't take needn't match the platform's pattern too.
-func otherThan(known, found problem.List) problem.List {
+// withoutKnown returns the problems found, without those at a position and path
+// that has a known problem already. For example, a name that Kubernetes rejects is
+// not reported again for the pattern of the platform's schema.
+func withoutKnown(known, found problem.List) problem.List {
 	return slices.DeleteFunc(slices.Clone(found), func(p problem.Problem) bool {
 		return slices.ContainsFunc(known, func(k problem.Problem) bool { return k.Position == p.Position && k.Path == p.Path })
 	})
 }
 
-// duplicate refuses a second instance of one name.
+// duplicate reports a second instance of one group, kind, namespace and name. first
+// holds the positions of the instances so far; duplicate adds in to it.
 func duplicate(in *render.Instance, first map[string]problem.Position) problem.List {
 	key := in.Group() + "\x00" + in.String()
 	if at, ok := first[key]; ok {

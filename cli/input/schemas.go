@@ -15,20 +15,23 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// schemaFlags name the definitions of custom kinds.
+// SchemaFlags are the flags that name definitions of custom kinds.
 type SchemaFlags struct {
+	// CRDs are the values of --crd: files and directories.
 	Crds []string
 }
 
+// AddFlags registers the flags with cmd.
 func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.Crds, "crd", nil,
-		"CustomResourceDefinitions of kinds that aren't Kubernetes' own: a file, or a directory; repeatable")
+		"CustomResourceDefinitions of custom kinds: a file or a directory; can be repeated")
 	command.Must(cmd.RegisterFlagCompletionFunc("crd", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}))
 }
 
-// catalog reads the definitions.
+// LoadSchemas returns the schemas of Kubernetes' own kinds and of those defined by
+// --crd.
 func (f *SchemaFlags) LoadSchemas() (*kinds.Catalog, error) {
 	c := &kinds.Catalog{}
 	err := f.EachCRD(func(content []byte) error {
@@ -41,8 +44,9 @@ func (f *SchemaFlags) LoadSchemas() (*kinds.Catalog, error) {
 	return c, err
 }
 
-// each visits the definitions. What visit finds wrong is said with the place of
-// the definition.
+// EachCRD calls visit with the JSON of each definition. It adds the position of the
+// definition to an error of visit, and stops at the first error. A file or
+// directory without any definition is an error.
 func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 	for i, name := range f.Crds {
 		if slices.Contains(f.Crds[:i], name) {
@@ -54,7 +58,7 @@ func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 		}
 		paths := []string{name}
 		if info.IsDir() {
-			if paths, err = files.YamlFiles(name); err != nil {
+			if paths, err = files.FindYAML(name); err != nil {
 				return err
 			}
 		}
@@ -73,8 +77,8 @@ func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 	return nil
 }
 
-// visitDefinitions visits the definitions of a file, and gives how many there
-// are. Other documents are left alone.
+// visitDefinitions calls visit with each definition of a file and returns their
+// number. It skips other documents.
 func visitDefinitions(file string, visit func(content []byte) error) (int, error) {
 	data, err := files.ReadFile(file)
 	if err != nil {

@@ -81,7 +81,7 @@ func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return command.ExitError{Code: command.ExitNo} // what is left was printed
 	}
-	return kube.ClusterError(err)
+	return kube.Error(err)
 }
 
 func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, a *applier.Applier) error {

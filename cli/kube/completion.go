@@ -11,14 +11,15 @@ import (
 	"github.com/pequod-io/pequod/cli/settings"
 )
 
-// completionPatience bounds how long a shell waits for the names of graphs.
+// completionTimeout limits how long a shell waits for completions.
 const completionTimeout = 3 * time.Second
 
-// completeGraphs completes the names of the graphs that were applied in the
-// namespace, but those that stand on the command line already. A cluster that
-// can't be asked completes nothing.
+// CompleteGraphNames returns a completion function for the names of graphs that
+// have an inventory in *namespace, without the names that are already on the
+// command line. It completes nothing if the cluster can't be reached in time.
 func CompleteGraphNames(env command.Env, f *ConnectionFlags, namespace *string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+		// cobra completes without running PersistentPreRunE, which would do this.
 		if err := settings.Apply(cmd, env); err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
@@ -32,7 +33,7 @@ func CompleteGraphNames(env command.Env, f *ConnectionFlags, namespace *string) 
 		}
 		ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 		defer cancel()
-		// Of inventories that can't be read, the others are still there.
+		// List returns the readable inventories along with the error of the others.
 		inventories, err := a.Inventories.List(ctx, *namespace)
 		if err != nil && len(inventories) == 0 {
 			return nil, cobra.ShellCompDirectiveError

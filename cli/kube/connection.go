@@ -1,3 +1,9 @@
+// Package kube connects the command line to a cluster: the connection flags of
+// kubectl, API server warnings, connection errors as one line, and the completion
+// of graph names.
+//
+// [ConnectionFlags] is the entry point. Creating a connection sends no request;
+// errors show up with the first one. They are errors for [Error].
 package kube
 
 import (
@@ -20,21 +26,23 @@ import (
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
-// clusterFlags choose a cluster and who talks to it, as kubectl's flags do.
+// ConnectionFlags are the flags that select a cluster and the user that talks to
+// it. They have the names and meanings of kubectl's flags.
 type ConnectionFlags struct {
 	kubeconfig, context, cluster, user string
 	as                                 string
 	asGroups                           []string
 }
 
+// AddFlags registers the flags with cmd.
 func (f *ConnectionFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file; by default those of $KUBECONFIG, or ~/.kube/config")
-	fl.StringVar(&f.context, "context", "", "context of the kubeconfig to use")
-	fl.StringVar(&f.cluster, "cluster", "", "cluster of the kubeconfig to use")
-	fl.StringVar(&f.user, "user", "", "user of the kubeconfig to use")
-	fl.StringVar(&f.as, "as", "", "user to impersonate")
-	fl.StringArrayVar(&f.asGroups, "as-group", nil, "group to impersonate, with --as; repeatable")
+	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "path to the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config)")
+	fl.StringVar(&f.context, "context", "", "name of the kubeconfig context to use")
+	fl.StringVar(&f.cluster, "cluster", "", "name of the kubeconfig cluster to use")
+	fl.StringVar(&f.user, "user", "", "name of the kubeconfig user to use")
+	fl.StringVar(&f.as, "as", "", "username to impersonate")
+	fl.StringArrayVar(&f.asGroups, "as-group", nil, "group to impersonate; requires --as; can be repeated")
 	command.Must(cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		raw, err := f.loader().RawConfig()
 		if err != nil {
@@ -47,6 +55,8 @@ func (f *ConnectionFlags) AddFlags(cmd *cobra.Command) {
 	}
 }
 
+// loader returns the reader of the kubeconfig with the flags applied. A missing
+// kubeconfig is not an error yet: the completion of flags must work without one.
 func (f *ConnectionFlags) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
@@ -58,8 +68,8 @@ func (f *ConnectionFlags) loader() clientcmd.ClientConfig {
 	})
 }
 
-// config reads the kubeconfig, and talks to nobody. Warnings of the API server
-// go to warn, each once.
+// config reads the kubeconfig. It sends no request. warn is called with each
+// different warning of the API server once.
 func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 	if len(f.asGroups) > 0 && f.as == "" {
 		return nil, errors.New("--as-group goes with --as")
@@ -82,7 +92,8 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 	return config, nil
 }
 
-// validNames refuses names of a namespace and of graphs in it that can't be any.
+// CheckNames returns an error if a name can't be one of a namespace or of a graph.
+// Without it, such a name would be looked up and reported as not found.
 func CheckNames(namespace string, graphs []string) error {
 	if len(validation.IsDNS1123Label(namespace)) > 0 {
 		return fmt.Errorf("--namespace %q: is not a namespace's name", namespace)
@@ -95,8 +106,8 @@ func CheckNames(namespace string, graphs []string) error {
 	return nil
 }
 
-// connect makes an applier for the cluster that the flags choose; the first
-// request is sent by whoever uses it. Its errors are for [clusterError].
+// Connect returns an applier for the selected cluster. It sends no request. Pass
+// the errors of the applier's methods to [Error].
 func (f *ConnectionFlags) Connect(warn func(string)) (*applier.Applier, error) {
 	config, err := f.config(warn)
 	if err != nil {

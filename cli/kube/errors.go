@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
+// kubeconfigError returns an error of reading the kubeconfig in one line.
 func kubeconfigError(err error) error {
 	if clientcmd.IsEmptyConfig(err) {
 		return errors.New("no kubeconfig found; name one with --kubeconfig or $KUBECONFIG")
@@ -19,10 +20,10 @@ func kubeconfigError(err error) error {
 	return fmt.Errorf("kubeconfig: %s", strings.TrimPrefix(command.FileError(err).Error(), "invalid configuration: "))
 }
 
-// clusterError says in one line what is between the user and the cluster: an
-// error of the way to it, without the names of Go's packages. Other errors stay
-// as they are.
-func ClusterError(err error) error {
+// Error returns an error of the connection to the cluster, such as a refused
+// connection or an invalid token, as one line without the wording of Go's network
+// packages. It returns all other errors as they are, and nil for nil.
+func Error(err error) error {
 	if apierrors.IsUnauthorized(err) {
 		return errors.New("the cluster doesn't accept these credentials (Unauthorized)")
 	}

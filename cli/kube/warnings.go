@@ -8,20 +8,21 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// warnTo prints warnings of the API server.
+// PrintWarnings returns a function that prints warnings of the API server to w.
 func PrintWarnings(w io.Writer) func(string) {
 	return func(text string) { fmt.Fprintln(w, "warning: "+text) }
 }
 
-// warnings passes on what the API server warns of, each text once.
+// warnings is the handler of warnings of the API server. It passes each text on
+// once, however many requests return it. It is safe for concurrent use.
 type warnings struct {
 	mu   sync.Mutex
 	warn func(string)
 	said map[string]bool
 }
 
-// HandleWarningHeader is called for each warning in an answer; 299 is the code
-// of those that are meant for people.
+// HandleWarningHeader implements rest.WarningHandler: client-go calls it for each
+// Warning header of a response. Kubernetes uses code 299 for warnings to users.
 func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,3 +1,10 @@
+// Package output encodes Kubernetes objects and writes them to stdout or to a
+// directory, all of them or none.
+//
+// A command embeds [ObjectFlags], opens a [Sink] from them, adds encoded objects
+// and commits. Until the commit, stdout and the directory are untouched, so that a
+// failing command leaves nothing half written. Reports about problems are not
+// objects; package report writes those.
 package output
 
 import (
@@ -8,10 +15,11 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// objectFormats are the values of -o of commands that print objects.
+// Formats are the values of -o of commands that print objects.
 var Formats = []string{"yaml", "json", "name"}
 
-// encode writes one object in one of objectFormats, keys sorted.
+// Encode returns one object in one of the [Formats], with sorted keys and a final
+// newline. name is the whole output in the format "name".
 func Encode(format string, object any, name string) ([]byte, error) {
 	if format == "name" {
 		return []byte(name + "\n"), nil
@@ -20,8 +28,8 @@ func Encode(format string, object any, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Through a generic value, so that the keys of typed and untyped objects
-	// come out in one order.
+	// The way through a generic value gives typed and untyped objects the same
+	// order of keys: Go writes structs in the order of their fields.
 	var generic any
 	if err := utiljson.Unmarshal(data, &generic); err != nil {
 		return nil, err

@@ -8,24 +8,28 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// outputFlags are those of commands that print objects.
+// ObjectFlags are the flags of commands that print objects.
 type ObjectFlags struct {
-	Output     string
-	outputDir  string
-	prune      bool
-	allowEmpty bool
+	// Output is one of [Formats].
+	Output string
+	// outputDir replaces stdout if it is set. It takes YAML only.
+	outputDir string
+	// prune and allowEmpty are passed on to outdir.
+	prune, allowEmpty bool
 }
 
+// AddFlags registers the flags with cmd.
 func (f *ObjectFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.Output, "output", "o", "yaml", "output format: yaml, json or name")
-	fl.StringVar(&f.outputDir, "output-dir", "", "write one file per object into this directory instead of to stdout")
-	fl.BoolVar(&f.prune, "prune", false, "with --output-dir, remove files that an earlier run wrote and this one doesn't")
-	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "with --prune, remove everything if nothing is rendered")
+	fl.StringVar(&f.outputDir, "output-dir", "", "write one file per object to this directory instead of printing to stdout")
+	fl.BoolVar(&f.prune, "prune", false, "with --output-dir, remove files that an earlier run wrote and this run does not")
+	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "with --prune, remove all files if nothing is rendered")
 	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp)))
 	command.Must(cmd.MarkFlagDirname("output-dir"))
 }
 
+// Validate returns an error for values and combinations that make no sense.
 func (f *ObjectFlags) Validate() error {
 	if err := command.OneOf("--output", f.Output, Formats); err != nil {
 		return err

@@ -8,23 +8,26 @@ import (
 	"github.com/pequod-io/pequod/cli/spool"
 )
 
-// objectPrinter prints objects to one stream, all of them or none: they are kept
-// until flush. Several objects are several documents in YAML and a List in JSON,
-// as kubectl prints them.
+// Printer prints objects to one stream, all of them or none. It keeps them until
+// Flush. As kubectl does, it prints several objects as several documents in YAML
+// and as a List in JSON. It is not safe for concurrent use.
 type Printer struct {
-	format string
+	format string // one of Formats
 	held   *spool.Buffer
-	n      int
+	n      int // objects printed so far
 }
 
-// spoolMemory is how much of the output is kept in memory, in bytes; the rest
-// goes to a temporary file.
+// spoolMemory is the size of the output, in bytes, that is kept in memory. Larger
+// output moves to a temporary file.
 const spoolMemory = 1 << 20
 
+// NewPrinter returns a printer of objects in one of the [Formats]. Close it after
+// use.
 func NewPrinter(format string) *Printer {
 	return &Printer{format: format, held: spool.New(spoolMemory)}
 }
 
+// Print adds an object that [Encode] returned for the printer's format.
 func (p *Printer) Print(data []byte) error {
 	p.n++
 	if p.n > 1 {
@@ -42,6 +45,7 @@ func (p *Printer) Print(data []byte) error {
 	return err
 }
 
+// Flush writes all objects to w.
 func (p *Printer) Flush(w io.Writer) error {
 	if p.format != "json" || p.n == 0 {
 		return command.OutputError(p.held.CopyTo(w))
@@ -60,4 +64,5 @@ func (p *Printer) Flush(w io.Writer) error {
 	return command.OutputError(err)
 }
 
+// Close removes the temporary file, if there is one.
 func (p *Printer) Close() error { return p.held.Close() }

@@ -5,34 +5,50 @@ import (
 	"github.com/pequod-io/pequod/cli/outdir"
 )
 
-// sink takes objects and shows them all at once, or none.
-type sink struct {
-	flags   *ObjectFlags
-	printer *Printer
-	stage   *outdir.Stage
+// Object is one encoded object.
+type Object struct {
+	// Data is the encoded object, with a final newline.
+	Data []byte
+	// Path is the file of the object below --output-dir; see [outdir.Path].
+	Path string
+	// Key names the object in messages and for -o name. Two objects with the
+	// same key are duplicates.
+	Key string
 }
 
-// openFor begins the output of a command; the owner tells files in a directory
-// that several commands write to apart.
-func (f *ObjectFlags) OpenSink(owner string) (*sink, error) {
+// Sink is the destination of a command's objects: stdout or a directory. Exactly
+// one of printer and stage is set.
+type Sink struct {
+	flags   *ObjectFlags
+	printer *Printer
+	stage   *outdir.Stage // nil after Commit
+}
+
+// OpenSink opens the destination that the flags name. owner names the command:
+// several commands may write to one directory, and each prunes only its own files.
+// The caller must call Abort at the end, also after Commit.
+func (f *ObjectFlags) OpenSink(owner string) (*Sink, error) {
 	if f.outputDir == "" {
-		return &sink{flags: f, printer: NewPrinter(f.Output)}, nil
+		return &Sink{flags: f, printer: NewPrinter(f.Output)}, nil
 	}
 	stage, err := outdir.Open(f.outputDir, owner)
 	if err != nil {
 		return nil, err
 	}
-	return &sink{flags: f, stage: stage}, nil
+	return &Sink{flags: f, stage: stage}, nil
 }
 
-func (k *sink) Add(obj Object, source string) error {
+// Add adds an object. source names the origin of the object in the error that two
+// objects have the same path.
+func (k *Sink) Add(obj Object, source string) error {
 	if k.stage != nil {
 		return k.stage.Add(obj.Path, source, obj.Data)
 	}
 	return k.printer.Print(obj.Data)
 }
 
-func (k *sink) Commit(env command.Env) error {
+// Commit writes all objects, and prunes the directory if the flags say so.
+func (k *Sink) Commit(env command.Env) error {
 	if k.stage == nil {
 		return k.printer.Flush(env.Out)
 	}
@@ -41,21 +57,14 @@ func (k *sink) Commit(env command.Env) error {
 	return err
 }
 
-// abort ends a sink that was not committed; after commit it only cleans up.
-func (k *sink) Abort() {
-	// What it can't remove is a temporary file of ours that the next run
-	// removes; the error that led here says more.
+// Abort discards a sink that was not committed. After Commit it only removes
+// temporary files. Its own errors are dropped: the next run removes temporary
+// files that are left, and the error that led here is the one to report.
+func (k *Sink) Abort() {
 	if k.stage != nil {
 		_ = k.stage.Abort()
 	}
 	if k.printer != nil {
 		_ = k.printer.Close()
 	}
-}
-
-// outputObject is one object, encoded, with the names that its file gets.
-type Object struct {
-	Data []byte
-	Path string
-	Key  string
 }

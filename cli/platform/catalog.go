@@ -13,16 +13,19 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// catalog finds the platform of an instance: among those given, then among the
-// embedded ones, which are loaded when they are wanted.
+// Catalog finds the platform of an instance by the group and kind of the instance:
+// first among the platforms given by flags, then among the embedded modules, which
+// it loads on first use. Its methods are safe for concurrent use.
 type Catalog struct {
+	// Given are the platforms that flags name, in that order, one per kind.
 	Given   []*render.Platform
 	modules *modules.Opener
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards embedded, and serializes loading
 	embedded map[string]*render.Platform
 }
 
+// add adds a platform that a flag names. Two of one kind are a problem.
 func (c *Catalog) add(p *render.Platform) error {
 	for _, other := range c.Given {
 		if other.GroupKind() == p.GroupKind() {
@@ -36,7 +39,8 @@ func (c *Catalog) add(p *render.Platform) error {
 	return nil
 }
 
-// find gives the platform of an instance.
+// Find returns the platform of an instance. Its error is a problem.List if there
+// is no platform for the kind, or none that serves the version.
 func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platform, error) {
 	p, err := c.lookup(ctx, in.Group(), in.Kind)
 	if err != nil {
@@ -59,6 +63,8 @@ func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platfo
 	return p, nil
 }
 
+// lookup returns the platform of a kind, or nil. An embedded module has the name
+// of its kind in lower case, and is tried only for the default group.
 func (c *Catalog) lookup(ctx context.Context, group, kind string) (*render.Platform, error) {
 	for _, p := range c.Given {
 		if p.Group == group && p.Kind == kind {
@@ -76,6 +82,7 @@ func (c *Catalog) lookup(ctx context.Context, group, kind string) (*render.Platf
 	return p, nil
 }
 
+// embeddedPlatform loads the embedded module of this name once.
 func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Platform, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +100,7 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 	return p, nil
 }
 
-// kinds lists what there is, for errors and completion.
+// kinds returns the kinds of all platforms, sorted, for the hint of an error.
 func (c *Catalog) kinds(ctx context.Context) []string {
 	var kinds []string
 	for _, p := range c.Given {

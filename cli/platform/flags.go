@@ -1,3 +1,10 @@
+// Package platform loads the platforms and policy modules that flags name.
+//
+// A platform is a CUE module together with its Transform. -p takes a Transform
+// file, a directory of them, or a module; transform.go tells them apart and loads
+// them, module.go loads CUE modules. The result is a [Catalog], which finds the
+// platform of an instance. Evaluations run under the limits of [LimitFlags],
+// because a module may not terminate; [Guard] applies them to a single function.
 package platform
 
 import (
@@ -13,7 +20,7 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// moduleSubject returns the subject of evaluations of the module that arg refers to.
+// ModuleSubject returns the subject of evaluations of the module that arg refers to.
 func (f *LimitFlags) ModuleSubject(ctx context.Context, arg string) render.Subject {
 	return render.Subject{Name: arg, Files: func() []*ast.File {
 		ref, err := modules.ParseRef(arg)
@@ -24,7 +31,7 @@ func (f *LimitFlags) ModuleSubject(ctx context.Context, arg string) render.Subje
 	}}
 }
 
-// openPolicy loads the policy module that arg refers to.
+// OpenPolicy loads the policy module that arg refers to.
 func (f *LimitFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {
@@ -33,40 +40,45 @@ func (f *LimitFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy
 	return loadPolicy(ctx, f.Modules, ref, "")
 }
 
-// platformFlags are those of every command that evaluates modules.
+// Flags are the flags of commands that load platforms.
 type Flags struct {
+	// Platforms are the values of -p, in the order of the command line.
 	Platforms []string
 	LimitFlags
 }
 
-// limitFlags bound evaluations.
+// LimitFlags are the flags that limit evaluations.
 type LimitFlags struct {
-	timeout time.Duration
-	memory  int
-	// modules opens the modules of the command, each once.
+	timeout time.Duration // of one evaluation; 0 means no limit
+	memory  int           // of the process, in MiB; 0 means no limit
+	// Modules opens the modules of the command, each once. AddFlags sets it.
 	Modules *modules.Opener
 }
 
+// AddFlags registers the flags with cmd.
 func (f *Flags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.Platforms, "platform", "p", nil,
-		"platform: a Transform file, a directory of them, or a module (./dir, embedded:NAME); repeatable")
+		"platform: a Transform file, a directory of them, or a module (./dir, embedded:NAME); can be repeated")
 	f.LimitFlags.AddFlags(cmd)
 	command.Must(cmd.RegisterFlagCompletionFunc("platform", CompletePlatforms))
 }
 
+// AddFlags registers the flags with cmd.
 func (f *LimitFlags) AddFlags(cmd *cobra.Command) {
 	f.Modules = &modules.Opener{}
 	fl := cmd.Flags()
-	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "end the evaluation of one instance or module after this time; 0 means never")
-	fl.IntVar(&f.memory, "eval-memory", 1024, "end an evaluation that brings the process's memory over this many MiB; 0 means never")
+	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module; 0 means no limit")
+	fl.IntVar(&f.memory, "eval-memory", 1024, "memory limit of the process during evaluations, in MiB; 0 means no limit")
 }
 
+// Limits returns the limits in the form that package render takes.
 func (f *LimitFlags) Limits() render.Limits {
 	return render.Limits{Timeout: f.timeout, Memory: uint64(max(f.memory, 0)) << 20}
 }
 
-// completePlatforms offers the embedded modules, and files and directories.
+// CompletePlatforms completes the value of -p with embedded modules, files and
+// directories.
 func CompletePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, name := range modules.Embedded() {
@@ -75,12 +87,15 @@ func CompletePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// open loads the platforms that the flags name.
+// LoadPlatforms loads the platforms that -p names, in parallel. Its errors are a
+// problem.List if a Transform or a module is wrong, a *render.LimitError if an
+// evaluation exceeded a limit, and I/O errors otherwise. Embedded modules are not
+// loaded here but when an instance needs one.
 func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
 	var all []transform
 	for i, arg := range f.Platforms {
 		if slices.Contains(f.Platforms[:i], arg) {
-			continue // completion gives every flag twice
+			continue // during completion, cobra parses the flags twice
 		}
 		ts, err := transforms(f.Modules, arg)
 		if err != nil {

@@ -6,12 +6,16 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// guard runs one function under the limits of evaluation.
+// Guard runs one function under the limits of evaluation and returns its result.
+// subject names the evaluation in the error if it exceeds a limit. The function
+// can't be stopped; if it exceeds a limit, it is abandoned and its result is lost.
 func Guard[T any](ctx context.Context, limits render.Limits, subject render.Subject, run func() (T, error)) (T, error) {
-	all, err := render.Map(ctx, limits, []render.Subject{subject}, func(s render.Subject) render.Subject { return s }, func(render.Subject) (T, error) { return run() })
+	same := func(s render.Subject) render.Subject { return s }
+	results, err := render.Map(ctx, limits, []render.Subject{subject}, same,
+		func(render.Subject) (T, error) { return run() })
 	if err != nil {
-		var none T
-		return none, err
+		var zero T
+		return zero, err
 	}
-	return all[0], nil
+	return results[0], nil
 }

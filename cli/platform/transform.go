@@ -17,16 +17,19 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// transform is a Transform and where it was read.
+// transform is a Transform and its origin.
 type transform struct {
+	// name is metadata.name, "" for a module that was given without a Transform.
 	name string
 	spec v1alpha1.TransformSpec
-	// from is how messages call it, base the directory that paths in it start from.
-	from, base string
-	modules    *modules.Opener
+	// from is its name in messages: the file, or the reference of the module.
+	from string
+	// base is the directory that relative paths in spec start from.
+	base    string
+	modules *modules.Opener
 }
 
-// moduleTransform stands for a module that is given without a Transform.
+// moduleTransform returns the Transform that a bare module stands for.
 func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
 	t := transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
 	if ref.Type == v1alpha1.CueRefEmbedded {
@@ -35,7 +38,9 @@ func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
 	return t
 }
 
-// transforms reads what one --platform stands for.
+// transforms reads the Transforms that one value of -p stands for: the documents of
+// a file or of a directory, or a single one for a module. A directory with a .cue
+// file at its top is a module.
 func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {
@@ -77,7 +82,7 @@ func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 	return all, nil
 }
 
-// readTransforms reads the Transforms of one file.
+// readTransforms reads a file in which every document is a Transform.
 func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
 	data, err := files.ReadFile(file)
 	if err != nil {
@@ -105,7 +110,7 @@ func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
 	return all, nil
 }
 
-// load opens and evaluates the module of a Transform, and its policies.
+// load loads the module of a Transform and its policies.
 func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.base)
 	if err != nil {
@@ -129,7 +134,7 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	return p, nil
 }
 
-// subject is the Transform as the subject of an evaluation.
+// subject returns the subject of evaluations of the Transform.
 func (t transform) subject(ctx context.Context) render.Subject {
 	return render.Subject{Name: t.from, Files: func() []*ast.File {
 		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.base)

@@ -133,7 +133,7 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 	for i, name := range names {
 		g.Go(func() (err error) {
 			states[i], err = a.StatusOf(ctx, inventory.Owner{Namespace: o.Namespace, Name: name})
-			return kube.ClusterError(err)
+			return kube.Error(err)
 		})
 	}
 	for i, rg := range graphs {

@@ -37,7 +37,7 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	}
 	inventories, failed := a.Inventories.List(ctx, namespace)
 	if failed != nil && len(inventories) == 0 {
-		return kube.ClusterError(failed)
+		return kube.Error(failed)
 	}
 	listed := []listedGraph{}
 	code := command.ExitOK

@@ -117,7 +117,7 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 		g.Go(func() error {
 			err := a.Follow(ctx, w.owner, w.graph, func(state *applier.State, err error) bool {
 				if err != nil {
-					if err = kube.ClusterError(err); w.trouble == nil || w.trouble.Error() != err.Error() {
+					if err = kube.Error(err); w.trouble == nil || w.trouble.Error() != err.Error() {
 						warn(source.Escape(err.Error(), "") + "; will be tried again")
 					}
 					w.trouble = err
@@ -137,7 +137,7 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 			case w.graph != nil && !errors.Is(err, applier.ErrTimeout):
 				return execute.GraphError(w.graph, err)
 			}
-			return kube.ClusterError(err)
+			return kube.Error(err)
 		})
 	}
 	return g.Wait()

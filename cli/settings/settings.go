@@ -1,3 +1,13 @@
+// Package settings fills in the flags that were not set on the command line, from
+// the environment and from the file pequod.yaml. [Apply] is its entry point.
+//
+// The order is: command line, environment (PEQUOD_ and the flag's name in upper
+// case), the section of the command in pequod.yaml, the top level of pequod.yaml,
+// built-in default. The values live in the pflag.FlagSet of the command, so
+// commands don't know where a value came from.
+//
+// The package reads YAML nodes instead of using viper: it reports unknown keys
+// with a hint, and every error has a line and a column.
 package settings
 
 import (
@@ -18,16 +28,18 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// configFile is looked for in the working directory and above it.
+// FileName is the name of the configuration file. The first one found in the
+// working directory or a directory above it is used.
 const FileName = "pequod.yaml"
 
-// flags that name files: in pequod.yaml they are relative to its directory.
+// pathFlags are the flags that name files. Their values in pequod.yaml are
+// relative to the directory of that file, not to the working directory.
 var pathFlags = []string{"platform", "policy", "filename", "output-dir", "crd", "kubeconfig"}
 
-// configure gives every flag that wasn't set on the command line the value that
-// the environment or pequod.yaml has for it. pflag keeps the values; this
-// package reads nothing else. (viper would do the same, without the file's
-// positions and without telling unknown keys.)
+// Apply sets every flag of cmd that is not set on the command line and has a value
+// in the environment or in pequod.yaml. It must run after the flags are parsed.
+// Flags that it sets count as unchanged for pflag's Changed. An empty environment
+// variable counts as unset.
 func Apply(cmd *cobra.Command, env command.Env) error {
 	if !takesConfig(cmd) {
 		return nil
@@ -60,8 +72,8 @@ func Apply(cmd *cobra.Command, env command.Env) error {
 	return failed
 }
 
-// takesConfig tells the commands of pequod from cobra's own, which work whatever
-// the file says.
+// takesConfig reports whether settings apply to cmd. They don't apply to cobra's
+// own commands, which must work even if pequod.yaml is broken.
 func takesConfig(cmd *cobra.Command) bool {
 	for c := cmd; c.HasParent(); c = c.Parent() {
 		switch c.Name() {
@@ -72,7 +84,7 @@ func takesConfig(cmd *cobra.Command) bool {
 	return true
 }
 
-// splitList takes a list apart at commas where the flag may be repeated.
+// splitList splits v at commas if f is a list, and returns it whole otherwise.
 func splitList(f *pflag.Flag, v string) []string {
 	if isList(f) {
 		return strings.Split(v, ",")
@@ -80,11 +92,14 @@ func splitList(f *pflag.Flag, v string) []string {
 	return []string{v}
 }
 
+// isList reports whether f can be repeated.
 func isList(f *pflag.Flag) bool {
 	_, ok := f.Value.(pflag.SliceValue)
 	return ok
 }
 
+// setFlag sets f without marking it as changed. source begins the error message:
+// a variable or a position in the file.
 func setFlag(f *pflag.Flag, values []string, source string) error {
 	if l, ok := f.Value.(pflag.SliceValue); ok {
 		return l.Replace(values)
@@ -98,6 +113,7 @@ func setFlag(f *pflag.Flag, values []string, source string) error {
 	return nil
 }
 
+// findConfig returns the path of pequod.yaml, "" if there is none.
 func findConfig() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -115,14 +131,18 @@ func findConfig() (string, error) {
 	}
 }
 
-// setting is what pequod.yaml says of one flag.
+// setting is the value of one flag in pequod.yaml.
 type setting struct {
+	// values has one item for a flag that is not a list.
 	values []string
-	at     string
+	// at is the position of the value: file:line:column.
+	at string
 }
 
-// readConfig reads pequod.yaml: flags by name, and under the name of a command
-// those that are for it alone. Keys of the result are COMMAND, a zero byte, FLAG.
+// readConfig reads pequod.yaml. Its keys are names of flags, for all commands, or
+// names of commands with a mapping of flags for that command. The keys of the
+// result are COMMAND, a zero byte and FLAG; COMMAND is empty for the top level.
+// An empty file name means that there is no file.
 func readConfig(file string, root *cobra.Command) (map[string]setting, error) {
 	if file == "" {
 		return nil, nil
@@ -145,8 +165,8 @@ func readConfig(file string, root *cobra.Command) (map[string]setting, error) {
 	return c.settings, c.mapping(doc.Content[0], "", flagsOf(root), commandsOf(root))
 }
 
-// yamlError places an error of the YAML library, which leaves out the line of
-// what is wrong on the first.
+// yamlError adds the position to a syntax error of the YAML library. The library
+// writes "line N: " in front of its message, and leaves it out for line 1.
 func yamlError(file string, err error) error {
 	msg := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := "1"
@@ -156,11 +176,15 @@ func yamlError(file string, err error) error {
 	return fmt.Errorf("%s:%s:1: not YAML: %s", file, line, msg)
 }
 
+// configReader collects the settings of one file.
 type configReader struct {
-	file, dir string
-	settings  map[string]setting
+	file     string             // as shown in errors
+	dir      string             // that relative paths in the file start from
+	settings map[string]setting // keyed as in the result of readConfig
 }
 
+// mapping reads one level of the file into c.settings: the top level (command is
+// "") or the section of a command. flags and commands are the known keys.
 func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*pflag.Flag, commands map[string]*cobra.Command) error {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		return nil
@@ -200,6 +224,7 @@ func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*p
 	return nil
 }
 
+// values returns the scalars of v, which is a list only if f is one.
 func (c *configReader) values(v *yaml.Node, f *pflag.Flag) ([]string, error) {
 	items := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode && isList(f) {
@@ -222,11 +247,14 @@ func valueWord(f *pflag.Flag) string {
 	return "one value"
 }
 
+// at returns the position of n for messages: file:line:column.
 func (c *configReader) at(n *yaml.Node) string {
 	return fmt.Sprintf("%s:%d:%d", c.file, n.Line, n.Column)
 }
 
-// path makes a file that pequod.yaml names relative to the working directory.
+// path turns a path relative to pequod.yaml into one relative to the working
+// directory. It returns stdin, absolute paths, URLs and references to embedded
+// modules as they are.
 func (c *configReader) path(v string) string {
 	if v == "-" || filepath.IsAbs(v) || strings.Contains(v, "://") || strings.Contains(v, "::") || strings.HasPrefix(v, "embedded:") {
 		return v
@@ -234,8 +262,8 @@ func (c *configReader) path(v string) string {
 	return shownPath(filepath.Join(c.dir, v))
 }
 
-// shownPath gives a path relative to the working directory where that is
-// possible without leaving the file system's tree.
+// shownPath returns file relative to the working directory if that is possible;
+// it is not possible between drives on Windows.
 func shownPath(file string) string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -247,12 +275,13 @@ func shownPath(file string) string {
 	return file
 }
 
-// commandKey is a command's name in pequod.yaml: its path without the program's
-// name, as in "crd generate".
+// commandKey returns the name of a command in pequod.yaml: its path without the
+// name of the program, as in "crd generate".
 func commandKey(cmd *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
 }
 
+// commandsOf returns all commands below root by their keys.
 func commandsOf(root *cobra.Command) map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var visit func(c *cobra.Command)
@@ -266,6 +295,8 @@ func commandsOf(root *cobra.Command) map[string]*cobra.Command {
 	return all
 }
 
+// flagsOf returns the flags of all commands below root by name. Of flags that
+// several commands have, it returns one; they agree in whether they are lists.
 func flagsOf(root *cobra.Command) map[string]*pflag.Flag {
 	all := map[string]*pflag.Flag{}
 	for _, c := range commandsOf(root) {
@@ -278,6 +309,7 @@ func flagsOf(root *cobra.Command) map[string]*pflag.Flag {
 	return all
 }
 
+// hintOf returns a suggestion for an unknown key, "" if no known one is similar.
 func hintOf(name string, flags map[string]*pflag.Flag, commands map[string]*cobra.Command) string {
 	var known []string
 	for k := range flags {
