@@ -6,18 +6,19 @@ import (
 	"sync"
 )
 
+// identifier matches CEL identifiers. It is compiled on first use.
 var identifier = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 })
 
-// Bare says whether a node's id can stand alone in an expression, as service
-// does in service.spec.clusterIP. Any other is reached as nodes["worker-high"].
-func Bare(id string) bool { return identifier().MatchString(id) && !taken(id) }
+// Bare reports whether a node's id can be used as an identifier in an expression, as
+// in service.spec.clusterIP. All other ids are written nodes["worker-high"].
+func Bare(id string) bool { return identifier().MatchString(id) && !reserved(id) }
 
-// taken says whether an identifier means something in every CEL expression:
-// the reserved words and the names of types of the language definition, and
-// the map of all nodes.
-func taken(name string) bool {
+// reserved reports whether an identifier has a meaning in every CEL expression: the
+// reserved words and type names of the CEL language definition, and the map of all
+// nodes.
+func reserved(name string) bool {
 	switch name {
 	case nodesVariable,
 		"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
@@ -28,14 +29,14 @@ func taken(name string) bool {
 	return false
 }
 
-// bareHint looks for an id in expr that can't stand alone there and does, and
-// says how to write it. CEL reads worker-high as a subtraction, so that its
-// own message would be about a node "worker".
+// bareHint returns a hint if expr uses an id as an identifier that is not one, or ""
+// otherwise. Without the hint the message would mislead: CEL parses worker-high as a
+// subtraction and complains about a node "worker".
 func (s *Scope) bareHint(expr string) string {
 	code := blankStrings(expr)
 	longest := ""
-	for _, id := range s.bare {
-		if len(id) > len(longest) && standsAlone(code, id) {
+	for _, id := range s.quoted {
+		if len(id) > len(longest) && isIdentifierIn(code, id) {
 			longest = id
 		}
 	}
@@ -45,9 +46,9 @@ func (s *Scope) bareHint(expr string) string {
 	return "write nodes[" + quote(longest) + "]"
 }
 
-// standsAlone says whether id is a word of code that a field, an index or a
-// method follows, or that is all of it.
-func standsAlone(code, id string) bool {
+// isIdentifierIn reports whether id is a word of code that is followed by a field, an
+// index or a method call, or by the end of the code.
+func isIdentifierIn(code, id string) bool {
 	for from := 0; ; {
 		i := strings.Index(code[from:], id)
 		if i < 0 {
@@ -63,12 +64,13 @@ func standsAlone(code, id string) bool {
 	}
 }
 
+// wordByte reports whether c can be part of an identifier.
 func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// blankStrings replaces what stands inside string literals by spaces. It is
-// only good enough for hints: raw strings that end in a backslash fool it.
+// blankStrings replaces the contents of string literals with spaces. It is only good
+// enough for hints, because it misreads raw strings that end in a backslash.
 func blankStrings(expr string) string {
 	out := []byte(expr)
 	var quoted byte

@@ -9,51 +9,56 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Expression is a CEL expression that passed its checks. It keeps the checked
-// syntax tree, from which a program is planned without compiling anew.
+// Expression is a compiled CEL expression. It is immutable, so any number of
+// goroutines may use it.
 type Expression struct {
-	source   string
-	nodes    []string
-	checked  *cel.Ast
-	env      *cel.Env
+	source string
+	nodes  []string
+	// checked is the type-checked syntax tree; Plan needs no second compilation.
+	checked *cel.Ast
+	env     *cel.Env
+	// variable is the only variable of the environment: nodes or object.
 	variable string
 }
 
 // String returns the expression as its author wrote it.
 func (e *Expression) String() string { return e.source }
 
-// Nodes returns the ids of the nodes that the expression reads, each once, in
-// the order of their first appearance.
+// Nodes returns the ids of the nodes that the expression reads, without duplicates
+// and in the order of their first use. It is empty for a readiness expression.
 func (e *Expression) Nodes() []string { return e.nodes }
 
-// Checked returns the type-checked tree. Its only variables are nodes, a map of
-// live objects by id, in a late reference, and object in a readiness expression.
+// Checked returns the type-checked syntax tree. Its only variable is nodes, a map of
+// live objects by node id, for a late reference, and object for a readiness
+// expression.
 func (e *Expression) Checked() *cel.Ast { return e.checked }
 
-// Scope is what late references may read: the nodes of one graph.
+// Scope is the set of nodes that late references of one graph can read. It is
+// immutable.
 type Scope struct {
 	ids   []string
 	known map[string]bool
-	// bare holds the ids that can't stand alone in an expression; that nodes
-	// can't is no use as a hint, where it stands it mostly means the map.
-	bare []string
+	// quoted are the ids that cannot be used as identifiers, for hints. An id "nodes"
+	// is left out, because in an expression it usually means the map of all nodes.
+	quoted []string
 }
 
-// NewScope returns the scope of a graph with these node ids.
+// NewScope returns the scope of a graph with the given node ids.
 func NewScope(ids []string) *Scope {
 	s := &Scope{ids: ids, known: make(map[string]bool, len(ids))}
 	for _, id := range ids {
 		s.known[id] = true
 		if !Bare(id) && id != "" && id != nodesVariable {
-			s.bare = append(s.bare, id)
+			s.quoted = append(s.quoted, id)
 		}
 	}
 	return s
 }
 
-// Compile checks a late reference: its syntax, its types, and that every node
-// it reads is there. Everything wrong is reported at once, save that after a
-// syntax error nothing else can be known.
+// Compile parses and checks the expression of a late reference: its syntax, its
+// types, and that all nodes that it reads exist. It returns either an expression or
+// all problems; after a syntax error it cannot find others. The problems have only a
+// message and a hint, because the caller knows the path and the position.
 func (s *Scope) Compile(expr string) (*Expression, problem.List) {
 	env, err := referenceEnvironment()
 	if err != nil {
@@ -76,8 +81,9 @@ func (s *Scope) Compile(expr string) (*Expression, problem.List) {
 	return &Expression{source: expr, nodes: r.nodes, checked: checked, env: env, variable: nodesVariable}, nil
 }
 
-// CompileReady checks a readiness expression over the live object, which must
-// yield a boolean.
+// CompileReady parses and checks a readiness expression over the live object. Its
+// result must be a boolean. Like [Scope.Compile] it returns either an expression or
+// problems.
 func CompileReady(expr string) (*Expression, problem.List) {
 	env, err := readinessEnvironment()
 	if err != nil {
@@ -97,11 +103,12 @@ func CompileReady(expr string) (*Expression, problem.List) {
 	return &Expression{source: expr, checked: checked, env: env, variable: objectVariable}, nil
 }
 
-// unknownNode is the issue of an id that no node has.
+// unknownNode returns the problem of an id that no node has.
 func (s *Scope) unknownNode(id string) problem.Problem {
 	return problem.Problem{Message: "no node " + quote(id), Hint: source.Hint(id, s.ids)}
 }
 
+// unique removes duplicates and keeps the order.
 func unique(issues problem.List) problem.List {
 	var kept problem.List
 	for _, issue := range issues {

@@ -1,24 +1,30 @@
-// Package reference holds the rules of late references: values of a rendered
-// object that are only known once other objects are live.
+// Package reference implements late references: values of a rendered object that
+// are only known when other objects are live. It also compiles the CEL expressions
+// of readiness checks.
 //
-// A late reference is structure, never text. {"$from": "CEL"} stands for what
-// the expression yields over the live objects of other nodes, and
-// {"$generate": {...}} for a secret that is made in the cluster. No string is
-// ever scanned for them, so whatever a developer or a script writes inside a
-// string stays what it is.
+// A late reference is a map in the place of a value. {"$from": "CEL"} is replaced by
+// the result of the expression over the live objects of other nodes, and
+// {"$generate": {...}} by a random value that is generated in the cluster. Strings
+// are never searched for references, so the text that a developer or a script writes
+// in a string stays as it is.
 //
-// [Find] walks a decoded value and lists what it holds; [Scope.Compile] checks
-// one expression against the nodes of a graph and says which of them it reads;
-// [CompileReady] does the same for a readiness expression over one object.
-// [Expression.Plan] makes a program of what compiled, and [Program.Eval] runs it
-// over decoded objects, telling what isn't there yet ([Missing]) from what is
-// wrong for good.
+// The steps, each with its files:
 //
-// In an expression a node is named by its id, as in service.spec.clusterIP. An
-// id that isn't a CEL identifier, or that CEL has a meaning for, is reached
-// through the map of all nodes: nodes["worker-high"].status.readyReplicas.
+//   - [Find] lists the late references in a decoded value (find.go, generate.go).
+//   - [Scope.Compile] checks one expression against the nodes of a graph and returns
+//     the nodes that it reads; [CompileReady] does the same for a readiness expression
+//     over one object (compile.go, resolve.go, environment.go). issue.go rewrites
+//     CEL's error messages to one line, and bare.go has the hints for node ids that
+//     are not CEL identifiers.
+//   - [Expression.Plan] turns the expression into a program, and [Program.Eval] runs
+//     it over decoded objects (evaluate.go, value.go). Its errors distinguish values
+//     that do not exist yet ([Missing]) from permanent errors (explain.go, walk.go).
 //
-// The package builds no CEL environment until the first expression is
-// compiled, and reads nothing from a cluster. What may be read, and what becomes
-// of values from Secrets, is for its callers to decide.
+// An expression refers to a node by its id, as in service.spec.clusterIP. An id that
+// is not a CEL identifier, or that has a meaning in CEL, is a key of the map of all
+// nodes: nodes["worker-high"].status.readyReplicas.
+//
+// The package builds a CEL environment only when the first expression is compiled.
+// It does not read from a cluster. Callers decide which objects an expression may
+// read, and how values of Secrets are protected; [Refuse] helps them.
 package reference

@@ -14,24 +14,25 @@ const (
 	objectVariable = "object"
 )
 
-// referenceEnvironment is where late references are compiled: Kubernetes' CEL
-// libraries and one variable, the map of all live nodes by id. That nodes are
-// also variables of their own is done by rewriting (see resolver), so that one
-// environment serves every graph: making one takes longer than compiling a
-// hundred expressions.
+// referenceEnvironment is the CEL environment of late references: the CEL libraries
+// of Kubernetes, and as the only variable the map of all live nodes by id. The
+// resolver rewrites identifiers of nodes to indexes of that map, so one environment
+// serves all graphs. Creating an environment takes longer than compiling a hundred
+// expressions.
 var referenceEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return extend(cel.Variable(nodesVariable, cel.MapType(cel.StringType, cel.DynType)))
 })
 
-// readinessEnvironment is where readiness expressions are compiled: one
-// variable, the live object.
+// readinessEnvironment is the CEL environment of readiness expressions. Its only
+// variable is the live object.
 var readinessEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return extend(cel.Variable(objectVariable, cel.DynType))
 })
 
-// extend takes the environment for stored expressions, which has everything
-// that any released Kubernetes version has: what compiles here doesn't depend
-// on the version of a cluster, because Pequod evaluates it itself.
+// extend returns Kubernetes' environment for stored expressions with additional
+// options. That environment has the libraries of all released Kubernetes versions.
+// Pequod evaluates the expressions itself, so they do not depend on the version of
+// the cluster.
 func extend(opts ...cel.EnvOption) (*cel.Env, error) {
 	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 	env, err := base.StoredExpressionsEnv().Extend(opts...)

@@ -12,12 +12,13 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// maxMessage bounds what an error says: CEL quotes values, which may be long.
+// maxMessage limits the length of an error message in bytes, because CEL quotes
+// values of any length.
 const maxMessage = 300
 
-// explain tells what isn't there from what is wrong. CEL has one message for a
-// field that a map doesn't have and for a field that is asked of a string, so
-// that the data are looked at again where it stumbled.
+// explain converts an error of CEL to a *[Missing], a *[Refusal], or a permanent
+// error in one line. CEL has the same message for a missing field of a map and for a
+// field of a string, so explain looks up the failed access in the data.
 func (p *Program) explain(err error, data map[string]any) error {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
@@ -43,8 +44,8 @@ func (p *Program) explain(err error, data map[string]any) error {
 	return errors.New(source.OneLine(message, maxMessage))
 }
 
-// missingKey reads the key or index out of the messages that CEL has for those
-// that aren't there.
+// missingKey returns the key or index in CEL's messages about missing keys and
+// indexes, and false for other messages.
 func missingKey(message string) (string, bool) {
 	for _, prefix := range []string{"no such key: ", "index out of bounds: "} {
 		if key, ok := strings.CutPrefix(message, prefix); ok {
@@ -58,10 +59,11 @@ func missingKey(message string) (string, bool) {
 	return "", false
 }
 
-// explainMissing follows the fields at which the expression stumbled. Where
-// they can't be followed, the key is taken as missing: to wait for what never
-// comes ends at the timeout and says what it was, but to give up on what would
-// have come ends for good.
+// explainMissing follows the access that failed through the data, to name the
+// missing value or to find that the access can never succeed. If it cannot follow
+// the access, it returns a *[Missing]: waiting for a value that never appears ends
+// with a timeout that names it, but a permanent error for a value that would have
+// appeared fails the node for good.
 func (p *Program) explainMissing(err error, key string, data map[string]any) error {
 	what := "an optional value"
 	if key != "" {
@@ -77,7 +79,7 @@ func (p *Program) explainMissing(err error, key string, data map[string]any) err
 		return &Missing{What: what}
 	}
 	if key == "" && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() {
-		e = e.AsCall().Target() // of value(), which only unwraps what was read
+		e = e.AsCall().Target() // value() only unwraps its target
 	}
 	for _, end := range w.follow(e) {
 		switch end.state {
@@ -92,12 +94,13 @@ func (p *Program) explainMissing(err error, key string, data map[string]any) err
 	return &Missing{What: what}
 }
 
-// null names the first null that the expression reads outside of its loops.
+// null describes the first null that the expression reads outside of comprehensions,
+// or returns "" if it reads none.
 func (p *Program) null(data map[string]any) string {
 	w := p.walker(data)
 	found := ""
 	ast.PostOrderVisit(p.expression.checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if _, _, ok := step(e); !ok || found != "" || !w.closed(e) {
+		if _, _, ok := selection(e); !ok || found != "" || !w.closed(e) {
 			return
 		}
 		for _, end := range w.follow(e) {
@@ -110,7 +113,8 @@ func (p *Program) null(data map[string]any) string {
 	return found
 }
 
-// overload says which operator or function met which types.
+// overload returns the message for the first operator or function that has no
+// overload for the types of its arguments.
 func (p *Program) overload(data map[string]any) string {
 	w := p.walker(data)
 	message := ""
@@ -142,6 +146,7 @@ func (p *Program) overload(data map[string]any) string {
 	return message
 }
 
+// callName returns the operator or function of a call as it is written in CEL.
 func callName(call ast.CallExpr) string {
 	switch name := call.FunctionName(); name {
 	case operators.Conditional:
@@ -156,6 +161,7 @@ func callName(call ast.CallExpr) string {
 	}
 }
 
+// valueName returns the type of a CEL result with an article, for messages.
 func valueName(v any) string {
 	if _, isType := v.(*cel.Type); isType {
 		return "a type"

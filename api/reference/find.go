@@ -12,28 +12,28 @@ const (
 	GenerateKey = "$generate"
 )
 
-// From is a value that is read from other nodes: {"$from": Expr}.
+// From is a late reference {"$from": Expr} at Path.
 type From struct {
 	Path Path
 	Expr string
 }
 
-// Malformed is a map that uses one of the two keys, and is no late reference.
+// Malformed is a map with one of the two keys that is not a valid late reference.
 type Malformed struct {
 	Path    Path
 	Message string
 	Hint    string
 }
 
-// Found is what [Find] found, each list in the order of its paths.
+// Found is the result of [Find]. Each list is sorted by path.
 type Found struct {
 	From      []From
 	Generate  []Generate
 	Malformed []Malformed
 }
 
-// Find lists the late references in v, a decoded JSON value of map[string]any,
-// []any and scalars. It looks into maps and lists, never into strings.
+// Find returns the late references in v, a decoded JSON value of map[string]any,
+// []any and scalars. It descends into maps and lists, and never into strings.
 func Find(v any) Found {
 	var f finder
 	f.walk(v)
@@ -43,15 +43,18 @@ func Find(v any) Found {
 	return f.found
 }
 
+// finder walks a value.
 type finder struct {
 	found Found
-	path  Path // of the value at hand; grows and shrinks, so what is kept is a copy
+	// path is the path of the current value. It is changed in place, so results
+	// need copies.
+	path Path
 }
 
 func (f *finder) walk(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if f.take(v) {
+		if f.readReference(v) {
 			return
 		}
 		for key, value := range v {
@@ -68,9 +71,9 @@ func (f *finder) walk(v any) {
 	}
 }
 
-// take notes m if it uses one of the keys. What is inside such a map belongs
-// to it and holds no reference of its own.
-func (f *finder) take(m map[string]any) bool {
+// readReference records m and returns true if it has one of the keys of late
+// references. The walk does not descend into such a map.
+func (f *finder) readReference(m map[string]any) bool {
 	for _, key := range []string{FromKey, GenerateKey} {
 		value, ok := m[key]
 		if !ok {
@@ -81,16 +84,17 @@ func (f *finder) take(m map[string]any) bool {
 			f.malformed(fmt.Sprintf("%s stands beside other keys: %s", key, others(m, key)),
 				"a late reference replaces a whole value; compose values inside the CEL expression")
 		case key == FromKey:
-			f.takeFrom(value)
+			f.readFrom(value)
 		default:
-			f.takeGenerate(value)
+			f.readGenerate(value)
 		}
 		return true
 	}
 	return false
 }
 
-func (f *finder) takeFrom(value any) {
+// readFrom records the value of a $from key.
+func (f *finder) readFrom(value any) {
 	expr, ok := value.(string)
 	switch {
 	case !ok:
@@ -102,10 +106,12 @@ func (f *finder) takeFrom(value any) {
 	}
 }
 
+// malformed records a problem at the current path.
 func (f *finder) malformed(message, hint string) {
 	f.found.Malformed = append(f.found.Malformed, Malformed{Path: slices.Clone(f.path), Message: message, Hint: hint})
 }
 
+// others returns the other keys of m, sorted.
 func others(m map[string]any, key string) string {
 	var keys []string
 	for k := range m {
@@ -117,7 +123,7 @@ func others(m map[string]any, key string) string {
 	return strings.Join(keys, ", ")
 }
 
-// typeName names the JSON type of a decoded value with its article.
+// typeName returns the JSON type of a decoded value with its article, for messages.
 func typeName(v any) string {
 	switch v.(type) {
 	case nil:

@@ -7,27 +7,29 @@ import (
 	"strings"
 )
 
-// MaxGenerated bounds the length of a generated value: far more than a secret
-// needs, far less than a Secret may hold.
+// MaxGenerated is the maximum length of a generated value in characters: far more
+// than a password needs, and far less than the size limit of a Secret.
 const MaxGenerated = 4096
 
-// Generate is a value that is made once in the cluster:
-// {"$generate": {"length": 32, "charset": "alphanumeric"}}.
+// Generate is a late reference
+// {"$generate": {"length": 32, "charset": "alphanumeric"}}: a random value that is
+// generated once, when its Secret is created.
 type Generate struct {
-	Path   Path
+	Path Path
+	// Length is the number of characters, from 1 to [MaxGenerated].
 	Length int
-	// Charset is one of [Charsets]; the first of them if none was given.
+	// Charset is one of [Charsets], by default the first.
 	Charset string
 }
 
-// Charsets lists the names of the character sets, the default first.
+// Charsets returns the names of the character sets, the default first.
 func Charsets() []string {
 	return []string{"alphanumeric", "alphabetic", "numeric", "hex", "printable"}
 }
 
-// Characters returns the characters of a set that [Charsets] lists, and "" for
-// any other name. The printable set leaves out space, quotes and backslash,
-// which configuration files would need escapes for.
+// Characters returns the characters of a character set, or "" for an unknown name.
+// The set printable has no space, quotes and backslash, because those need escapes
+// in configuration files.
 func Characters(charset string) string {
 	const (
 		lower  = "abcdefghijklmnopqrstuvwxyz"
@@ -49,7 +51,8 @@ func Characters(charset string) string {
 	return ""
 }
 
-func (f *finder) takeGenerate(value any) {
+// readGenerate records the value of a $generate key.
+func (f *finder) readGenerate(value any) {
 	m, ok := value.(map[string]any)
 	if !ok {
 		f.malformed(fmt.Sprintf("%s is %s, not a map", GenerateKey, typeName(value)),
@@ -57,38 +60,38 @@ func (f *finder) takeGenerate(value any) {
 		return
 	}
 	g := Generate{Path: slices.Clone(f.path), Charset: Charsets()[0]}
-	sound := true
+	valid := true
 	for _, key := range sortedKeys(m) {
 		switch key {
 		case "length":
 			n, ok := integer(m[key])
 			if !ok || n < 1 || n > MaxGenerated {
 				f.malformed(fmt.Sprintf("%s.length is not a whole number from 1 to %d", GenerateKey, MaxGenerated), "")
-				sound = false
+				valid = false
 			}
 			g.Length = n
 		case "charset":
 			name, ok := m[key].(string)
 			if !ok || Characters(name) == "" {
 				f.malformed(fmt.Sprintf("%s.charset is unknown", GenerateKey), "one of "+strings.Join(Charsets(), ", "))
-				sound = false
+				valid = false
 			}
 			g.Charset = name
 		default:
 			f.malformed(fmt.Sprintf("%s.%s is unknown", GenerateKey, key), "it has length and charset")
-			sound = false
+			valid = false
 		}
 	}
 	if _, ok := m["length"]; !ok {
 		f.malformed(GenerateKey+".length is missing", "")
-		sound = false
+		valid = false
 	}
-	if sound {
+	if valid {
 		f.found.Generate = append(f.found.Generate, g)
 	}
 }
 
-// integer reads a whole number from any of the types that JSON decoders make.
+// integer converts a whole number of any type that JSON decoders produce to an int.
 func integer(v any) (int, bool) {
 	switch v := v.(type) {
 	case int:
@@ -104,6 +107,7 @@ func integer(v any) (int, bool) {
 	return 0, false
 }
 
+// sortedKeys returns the keys of m, sorted.
 func sortedKeys(m map[string]any) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

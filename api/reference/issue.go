@@ -14,10 +14,11 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// CEL's own messages span lines, name operators by their internal names and
-// list every token the grammar would have taken. What follows makes one line
-// of each, with its column.
+// CEL's own messages span several lines, use the internal names of operators, and
+// list every token that the grammar would accept. The functions in this file rewrite
+// each to one line with a column.
 
+// syntaxIssue returns the problem of an expression that does not parse.
 func (s *Scope) syntaxIssue(expr string, issues *cel.Issues) problem.List {
 	issue := firstSyntaxIssue(expr, issues)
 	if hint := s.bareHint(expr); hint != "" {
@@ -26,8 +27,8 @@ func (s *Scope) syntaxIssue(expr string, issues *cel.Issues) problem.List {
 	return problem.List{issue}
 }
 
-// firstSyntaxIssue is the only one that counts: the others are what the parser
-// stumbles over on its way back.
+// firstSyntaxIssue returns the problem of the first syntax error. Later errors are
+// usually consequences of the first.
 func firstSyntaxIssue(expr string, issues *cel.Issues) problem.Problem {
 	first := issues.Errors()[0]
 	for _, e := range issues.Errors()[1:] {
@@ -36,11 +37,12 @@ func firstSyntaxIssue(expr string, issues *cel.Issues) problem.Problem {
 			first = e
 		}
 	}
-	return problem.Problem{Message: place(expr, first) + syntaxMessage(expr, first)}
+	return problem.Problem{Message: location(expr, first) + syntaxMessage(expr, first)}
 }
 
-// syntaxMessage words the messages of the parser that are worth it: those
-// about a token, which ANTLR follows by all the tokens it would have taken.
+// syntaxMessage rewrites the parser's messages about unexpected and missing tokens,
+// which ANTLR ends with a list of all acceptable tokens. It returns other messages
+// as they are, in one line.
 func syntaxMessage(expr string, e *cel.Error) string {
 	message := strings.TrimPrefix(e.Message, "Syntax error: ")
 	if word, ok := strings.CutPrefix(message, "reserved identifier: "); ok {
@@ -59,7 +61,7 @@ func syntaxMessage(expr string, e *cel.Error) string {
 	return strings.Join(strings.Fields(message), " ")
 }
 
-// checkIssues words what the type checker found in a late reference.
+// checkIssues returns the problems that the type checker found in a late reference.
 func (s *Scope) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) problem.List {
 	var found problem.List
 	hint, variables := s.bareHint(expr), identifiers(tree)
@@ -82,7 +84,8 @@ func (s *Scope) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) prob
 	return found
 }
 
-// readyIssues words what the type checker found in a readiness expression.
+// readyIssues returns the problems that the type checker found in a readiness
+// expression.
 func readyIssues(expr string, issues *cel.Issues, tree *ast.AST) problem.List {
 	var found problem.List
 	variables := identifiers(tree)
@@ -101,9 +104,10 @@ func readyIssues(expr string, issues *cel.Issues, tree *ast.AST) problem.List {
 	return found
 }
 
+// checkIssue rewrites one message of the type checker.
 func checkIssue(expr string, e *cel.Error) problem.Problem {
 	if name, undeclared := undeclaredName(e.Message); undeclared {
-		return problem.Problem{Message: place(expr, e) + "no function " + quote(name)}
+		return problem.Problem{Message: location(expr, e) + "no function " + quote(name)}
 	}
 	message := e.Message
 	if m := regexp.MustCompile(`^(found no matching overload for )'(.*)'( applied to '.*')$`).FindStringSubmatch(message); m != nil {
@@ -112,10 +116,10 @@ func checkIssue(expr string, e *cel.Error) problem.Problem {
 		}
 		message = m[1] + "'" + m[2] + "'" + m[3]
 	}
-	return problem.Problem{Message: place(expr, e) + strings.Join(strings.Fields(message), " ")}
+	return problem.Problem{Message: location(expr, e) + strings.Join(strings.Fields(message), " ")}
 }
 
-// identifiers returns the ids of the expressions that are identifiers.
+// identifiers returns the ids of the subexpressions that are identifiers.
 func identifiers(tree *ast.AST) map[int64]bool {
 	found := map[int64]bool{}
 	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -126,6 +130,8 @@ func identifiers(tree *ast.AST) map[int64]bool {
 	return found
 }
 
+// undeclaredName returns the name in CEL's message about an undeclared reference, and
+// false for other messages.
 func undeclaredName(message string) (string, bool) {
 	rest, ok := strings.CutPrefix(message, "undeclared reference to '")
 	if !ok {
@@ -135,9 +141,10 @@ func undeclaredName(message string) (string, bool) {
 	return strings.TrimPrefix(name, "."), true
 }
 
-// place says where in the expression a message belongs, counted from 1, or
-// returns "" if CEL doesn't know.
-func place(expr string, e *cel.Error) string {
+// location returns the location of an error as a prefix for its message, counted
+// from 1, or "" if CEL does not know it. The line is only given for expressions of
+// several lines.
+func location(expr string, e *cel.Error) string {
 	line, column := e.Location.Line(), e.Location.Column()+1
 	switch {
 	case line < 1:
@@ -150,6 +157,7 @@ func place(expr string, e *cel.Error) string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
+// article puts the indefinite article before a noun.
 func article(noun string) string {
 	if strings.ContainsAny(noun[:1], "aeiou") {
 		return "an " + noun

@@ -8,37 +8,38 @@ import (
 	"sync"
 )
 
-// Path leads from an object to a value inside it: a string is the key of a
-// map, an int the index of a list.
+// Path is the path from an object to a value in it. A string is a key of a map, and an
+// int an index of a list.
 type Path []any
 
+// plainKey matches the keys that are written without quotes.
 var plainKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_$][-A-Za-z0-9_]*$`)
 })
 
-// String writes the path as kubectl's users do: spec.ports[0].port, and
-// metadata.annotations["a.b/c"] for keys that would be misread.
+// String formats the path as in spec.ports[0].port, and as in
+// metadata.annotations["a.b/c"] for keys that would be ambiguous.
 func (p Path) String() string {
 	var b strings.Builder
-	for _, step := range p {
-		switch step := step.(type) {
+	for _, element := range p {
+		switch element := element.(type) {
 		case int:
-			b.WriteString("[" + strconv.Itoa(step) + "]")
+			b.WriteString("[" + strconv.Itoa(element) + "]")
 		case string:
 			switch {
-			case !plainKey().MatchString(step):
-				b.WriteString("[" + strconv.Quote(step) + "]")
+			case !plainKey().MatchString(element):
+				b.WriteString("[" + strconv.Quote(element) + "]")
 			case b.Len() > 0:
-				b.WriteString("." + step)
+				b.WriteString("." + element)
 			default:
-				b.WriteString(step)
+				b.WriteString(element)
 			}
 		}
 	}
 	return b.String()
 }
 
-// Is says whether the path consists of these map keys and nothing else.
+// Is reports whether the path consists of exactly these map keys.
 func (p Path) Is(keys ...string) bool {
 	if len(p) != len(keys) {
 		return false
@@ -51,17 +52,17 @@ func (p Path) Is(keys ...string) bool {
 	return true
 }
 
-// compare orders paths of one value as they would be printed with sorted keys.
+// compare orders the paths of one value as the value is printed with sorted keys.
 func (p Path) compare(q Path) int {
 	for i := range min(len(p), len(q)) {
 		c := 0
-		switch step := p[i].(type) {
+		switch element := p[i].(type) {
 		case int:
 			other, _ := q[i].(int)
-			c = cmp.Compare(step, other)
+			c = cmp.Compare(element, other)
 		case string:
 			other, _ := q[i].(string)
-			c = cmp.Compare(step, other)
+			c = cmp.Compare(element, other)
 		}
 		if c != 0 {
 			return c

@@ -10,16 +10,20 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// resolver walks a parsed expression, notes which nodes it reads, and rewrites
-// service to nodes["service"] in place. Variables of comprehensions and
-// namespaces of functions, as in math.greatest, are nobody's nodes. Any other
-// identifier is left to the type checker, because it may name a type.
+// resolver walks a parsed expression, collects the nodes that it reads, and rewrites
+// identifiers of nodes in place, from service to nodes["service"]. Variables of
+// comprehensions and namespaces of functions, as in math.greatest, are not nodes. All
+// other identifiers are left to the type checker, because they may be names of types.
 type resolver struct {
-	env    *cel.Env
-	scope  *Scope
-	tree   *ast.AST
+	env   *cel.Env
+	scope *Scope
+	tree  *ast.AST
+	// nextID is the last id of an expression in the tree; new expressions need
+	// their own ids.
 	nextID int64
-	bound  map[string]int // comprehension variables in force, by depth
+	// bound counts the enclosing comprehensions that bind a name.
+	bound map[string]int
+	// nodes are the ids that were read, in order; seen is the same as a set.
 	seen   map[string]bool
 	nodes  []string
 	issues problem.List
@@ -36,6 +40,7 @@ func newResolver(env *cel.Env, scope *Scope, tree *ast.AST) *resolver {
 
 func (r *resolver) resolve() { r.expr(r.tree.Expr()) }
 
+// expr visits an expression.
 func (r *resolver) expr(e ast.Expr) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -67,6 +72,7 @@ func (r *resolver) expr(e ast.Expr) {
 	}
 }
 
+// ident visits an identifier that is not part of a selection from nodes.
 func (r *resolver) ident(e ast.Expr) {
 	name := strings.TrimPrefix(e.AsIdent(), ".")
 	switch {
@@ -79,14 +85,14 @@ func (r *resolver) ident(e ast.Expr) {
 	}
 }
 
-// rewrite makes e an index into the map of nodes. The new expressions get the
-// place of the old one, so that messages still point there.
+// rewrite replaces the identifier e with an index of the map of nodes. The new
+// expressions get the source position of e, so that messages point to it.
 func (r *resolver) rewrite(e ast.Expr, id string) {
 	factory := ast.NewExprFactory()
-	place, _ := r.tree.SourceInfo().GetOffsetRange(e.ID())
+	position, _ := r.tree.SourceInfo().GetOffsetRange(e.ID())
 	fresh := func() int64 {
 		r.nextID++
-		r.tree.SourceInfo().SetOffsetRange(r.nextID, place)
+		r.tree.SourceInfo().SetOffsetRange(r.nextID, position)
 		return r.nextID
 	}
 	e.SetKindCase(factory.NewCall(e.ID(), operators.Index,
@@ -111,6 +117,8 @@ func (r *resolver) call(c ast.CallExpr) {
 	}
 }
 
+// index visits the key of an index of nodes. The key must be a literal, so that the
+// nodes that the expression reads are known before it runs.
 func (r *resolver) index(key ast.Expr) {
 	if key.Kind() == ast.LiteralKind {
 		if id, ok := key.AsLiteral().(types.String); ok {
@@ -120,13 +128,15 @@ func (r *resolver) index(key ast.Expr) {
 	}
 	r.needID()
 	if key.Kind() == ast.LiteralKind {
-		// Said once: the type checker must not say it again.
+		// The type checker must not report the key a second time.
 		key.SetKindCase(ast.NewExprFactory().NewLiteral(key.ID(), types.String("")))
 		return
 	}
 	r.expr(key)
 }
 
+// comprehension visits a comprehension. Each variable is bound only in the parts in
+// which CEL defines it.
 func (r *resolver) comprehension(c ast.ComprehensionExpr) {
 	r.expr(c.IterRange())
 	r.expr(c.AccuInit())
@@ -142,12 +152,13 @@ func (r *resolver) comprehension(c ast.ComprehensionExpr) {
 	r.bound[c.AccuVar()]--
 }
 
+// isNodes reports whether e is the map of all nodes.
 func (r *resolver) isNodes(e ast.Expr) bool {
 	return e.Kind() == ast.IdentKind && strings.TrimPrefix(e.AsIdent(), ".") == nodesVariable && r.bound[nodesVariable] == 0
 }
 
-// isNamespace says whether what stands before a method's name is the first
-// part of a function's name.
+// isNamespace reports whether the target of a call is a part of the function's name,
+// as math in math.greatest.
 func (r *resolver) isNamespace(c ast.CallExpr) bool {
 	var names []string
 	for e := c.Target(); ; e = e.AsSelect().Operand() {
@@ -167,6 +178,7 @@ func (r *resolver) isNamespace(c ast.CallExpr) bool {
 	return r.env.HasFunction(strings.TrimPrefix(full, "."))
 }
 
+// read records that the expression reads a node.
 func (r *resolver) read(id string) {
 	if !r.scope.known[id] {
 		r.issues = append(r.issues, r.scope.unknownNode(id))
@@ -178,6 +190,7 @@ func (r *resolver) read(id string) {
 	}
 }
 
+// needID reports a use of nodes without a literal id.
 func (r *resolver) needID() {
 	r.issues = append(r.issues, problem.Problem{
 		Message: "nodes must be followed by the id of a node, written out",

@@ -2,10 +2,9 @@ package reference
 
 import "github.com/google/cel-go/common/ast"
 
-// Selects returns the fields that the expression reads and that are written
-// out in it, each beginning with the id of a node, as far as they are: of
-// config.data[key].x it is config, data. What is only tested by has() isn't
-// read, save for what it is a field of.
+// Selects returns the paths of the fields that the expression reads, as far as they
+// are literal. Each path starts with the id of a node; for config.data[key].x it is
+// config.data. A field that is only tested by has() is not read, but its parent is.
 func (e *Expression) Selects() []Path {
 	var found []Path
 	var visit func(ast.NavigableExpr)
@@ -27,10 +26,10 @@ func (e *Expression) Selects() []Path {
 	return found
 }
 
-// selected returns the path that an expression consists of: a variable and
-// steps that are known.
+// selected returns the path of an expression that consists of the variable and
+// literal selections, and false for other expressions.
 func (e *Expression) selected(x ast.Expr) (Path, bool) {
-	operand, key, ok := step(x)
+	operand, key, ok := selection(x)
 	if !ok {
 		return Path{}, x.Kind() == ast.IdentKind && x.AsIdent() == e.variable
 	}

@@ -13,12 +13,12 @@ import (
 	kubecel "k8s.io/apiserver/pkg/cel"
 )
 
-// Omitted is what an expression yields that says that there is no value, by
-// optional.none(): the field is left out, as in service.?spec.?externalName.
-// Inside lists and maps that an expression makes, such entries are left out too.
+// Omitted is the result of an expression that yields optional.none(), as
+// service.?spec.?externalName may. The caller leaves the field out. In lists and maps
+// that an expression constructs, such entries are left out as well.
 type Omitted struct{}
 
-// plain makes of a CEL value what JSON decodes to. Everything is copied.
+// plain converts a CEL value to the types of decoded JSON. The result is a copy.
 func plain(v ref.Val) (any, error) {
 	switch v := v.(type) {
 	case types.Null:
@@ -54,7 +54,7 @@ func plain(v ref.Val) (any, error) {
 	return text(v)
 }
 
-// text gives the values that are strings in Kubernetes' JSON.
+// text converts the values that Kubernetes writes as strings in JSON.
 func text(v ref.Val) (any, error) {
 	switch v := v.(type) {
 	case types.Bytes:
@@ -65,7 +65,7 @@ func text(v ref.Val) (any, error) {
 		return v.Duration.String(), nil
 	case kubecel.Quantity:
 		return v.Quantity.String(), nil
-	case *kubecel.Quantity: // what its arithmetic yields
+	case *kubecel.Quantity: // the result type of its arithmetic
 		return v.Quantity.String(), nil
 	case kubecel.IP:
 		return v.Addr.String(), nil
@@ -79,6 +79,7 @@ func text(v ref.Val) (any, error) {
 	return nil, fmt.Errorf("yields %s, which can't stand in an object", article(v.Type().TypeName()))
 }
 
+// plainMap converts a map; its keys must be strings.
 func plainMap(m traits.Mapper) (any, error) {
 	size, _ := m.Size().(types.Int)
 	out := make(map[string]any, int(size))
@@ -99,6 +100,7 @@ func plainMap(m traits.Mapper) (any, error) {
 	return out, nil
 }
 
+// plainList converts a list.
 func plainList(l traits.Lister) (any, error) {
 	size, ok := l.Size().(types.Int)
 	if !ok {
@@ -117,6 +119,7 @@ func plainList(l traits.Lister) (any, error) {
 	return out, nil
 }
 
+// refusalOr returns the *[Refusal] in err, or err.
 func refusalOr(err error) error {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {

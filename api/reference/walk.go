@@ -11,36 +11,40 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// walker follows the fields that an expression reads through the data, to say
-// where they end. It runs after an error only.
+// walker follows the fields that an expression reads through the data, to find out
+// where the access failed. It is only used after an error, so it need not be fast.
 type walker struct {
 	program *Program
 	data    map[string]any
-	loops   map[string]ast.Expr // by loop variable: what it runs over
+	// loops maps the variables of enclosing comprehensions to their ranges.
+	loops map[string]ast.Expr
 }
 
-// end is where a chain of fields ends.
+// end is the result of following a chain of selections.
 type end struct {
 	state state
-	path  string // for mistaken: the whole message
+	// path is the path to the value; for mistaken it is the whole message.
+	path string
+	// value is the value, if the state is present.
 	value any
 }
 
 type state int
 
 const (
-	unknown state = iota // can't be followed
-	present
-	absent
-	null     // a field is read of a null
-	mistaken // a field is read of what has no fields
+	unknown  state = iota // the chain cannot be followed
+	present               // the value exists
+	absent                // a field, key or element does not exist
+	null                  // a field of a null is read
+	mistaken              // a field of a value without fields is read
 )
 
 func (p *Program) walker(data map[string]any) *walker {
 	return &walker{program: p, data: data, loops: map[string]ast.Expr{}}
 }
 
-// find returns the expression with an id, and notes the loops around it.
+// find returns the expression with the given id, or nil, and records the
+// comprehensions that enclose it.
 func (w *walker) find(id int64) ast.Expr {
 	var found ast.Expr
 	var visit func(ast.NavigableExpr)
@@ -64,12 +68,12 @@ func (w *walker) find(id int64) ast.Expr {
 	return found
 }
 
-// follow returns where the fields that e reads end: once, or for each value of
-// the loop variable that they begin with.
+// follow returns the ends of the chain of selections e: one end, or one for each
+// value of the comprehension variable that the chain starts with.
 func (w *walker) follow(e ast.Expr) []end {
-	operand, key, ok := step(e)
+	operand, key, ok := selection(e)
 	if !ok {
-		return w.begin(e)
+		return w.start(e)
 	}
 	from := w.follow(operand)
 	ends := make([]end, 0, len(from))
@@ -88,9 +92,10 @@ func (w *walker) follow(e ast.Expr) []end {
 	return ends
 }
 
-// step takes a selection or an index apart. The key is an expression, or the
-// name of a field.
-func step(e ast.Expr) (operand ast.Expr, key any, ok bool) {
+// selection returns the operand and the key of a field selection or an index. The key
+// is a string for a selection and an ast.Expr for an index. ok is false for other
+// expressions.
+func selection(e ast.Expr) (operand ast.Expr, key any, ok bool) {
 	switch e.Kind() {
 	case ast.SelectKind:
 		return e.AsSelect().Operand(), e.AsSelect().FieldName(), true
@@ -106,6 +111,7 @@ func step(e ast.Expr) (operand ast.Expr, key any, ok bool) {
 	return nil, nil, false
 }
 
+// key returns the value of a key, and false if it cannot be evaluated.
 func (w *walker) key(key any) (any, bool) {
 	e, ok := key.(ast.Expr)
 	if !ok {
@@ -121,8 +127,8 @@ func (w *walker) key(key any) (any, bool) {
 	return value, err == nil
 }
 
-// begin gives the values that a chain of fields begins with.
-func (w *walker) begin(e ast.Expr) []end {
+// start returns the values that a chain of selections starts with.
+func (w *walker) start(e ast.Expr) []end {
 	if e.Kind() == ast.IdentKind {
 		switch name := e.AsIdent(); name {
 		case w.program.expression.variable:
@@ -148,7 +154,7 @@ func (w *walker) begin(e ast.Expr) []end {
 	return []end{{state: present, path: "…", value: value}}
 }
 
-// elements gives the values of a variable that runs over e.
+// elements returns the values of a comprehension variable with the range e.
 func (w *walker) elements(e ast.Expr) []end {
 	var ends []end
 	for _, at := range w.follow(e) {
@@ -166,7 +172,7 @@ func (w *walker) elements(e ast.Expr) []end {
 	return ends
 }
 
-// field goes one step further.
+// field returns the end after one more selection.
 func (at end) field(key any) end {
 	switch value := at.value.(type) {
 	case map[string]any:
@@ -202,8 +208,8 @@ func (at end) field(key any) end {
 	return end{state: mistaken, path: at.path + " is " + typeName(at.value) + ", and has no elements"}
 }
 
-// join writes the next step of a path: the first one of a late reference is
-// the id of a node.
+// join appends a field to the path. The first field of a late reference is the id of
+// a node.
 func (at end) join(name string) string {
 	if at.path == "" {
 		if Bare(name) {
@@ -218,8 +224,8 @@ func (at end) join(name string) string {
 	return at.path + "." + text
 }
 
-// closed says whether e can be run on its own: it reads no variable of a loop
-// around it.
+// closed reports whether e can be evaluated on its own, because it uses no variable of
+// an enclosing comprehension.
 func (w *walker) closed(e ast.Expr) bool {
 	free := true
 	bound := map[string]bool{w.program.expression.variable: true}
@@ -242,12 +248,13 @@ func (w *walker) closed(e ast.Expr) bool {
 	return free
 }
 
+// isType reports whether name is a type of CEL.
 func (w *walker) isType(name string) bool {
 	_, found := w.program.expression.env.CELTypeProvider().FindIdent(name)
 	return found
 }
 
-// run evaluates a part of the expression.
+// run evaluates a subexpression.
 func (w *walker) run(e ast.Expr) (any, error) {
 	whole := w.program.expression.checked.NativeRep()
 	part := ast.NewCheckedAST(ast.NewAST(e, whole.SourceInfo()), whole.TypeMap(), whole.ReferenceMap())
@@ -262,7 +269,7 @@ func (w *walker) run(e ast.Expr) (any, error) {
 	return native(result)
 }
 
-// native is plain for values that are looked at and not kept.
+// native is [plain] for intermediate results: it keeps scalars as they are.
 func native(v ref.Val) (any, error) {
 	switch v := v.(type) {
 	case traits.Mapper, traits.Lister:
