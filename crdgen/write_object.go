@@ -223,7 +223,7 @@ func outline(o *shape.Object) string {
 		text := f.Name
 		switch {
 		case len(f.Shape) == 1 && f.Shape[0].Value != nil:
-			text += ": " + string(f.Shape[0].Value.Json)
+			text += ": " + string(f.Shape[0].Value.JSON)
 		case f.Optional:
 			text += "?"
 		}

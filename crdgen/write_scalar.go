@@ -38,7 +38,7 @@ func (w writer) scalars(out *props, s shape.Shape, nullable bool) (unsaid []stri
 			if len(terms) == 1 && terms[0].Value != nil {
 				// No other kind of value equals a bool.
 				other := "true"
-				if string(terms[0].Value.Json) == other {
+				if string(terms[0].Value.JSON) == other {
 					other = "false"
 				}
 				conjoin(out, props{Not: &props{Enum: []apiextensionsv1.JSON{{Raw: []byte(other)}}}})
@@ -58,7 +58,7 @@ func enumOf(s shape.Shape) ([]apiextensionsv1.JSON, bool) {
 		if t.Value == nil || t.Kind == shape.IntKind && shape.KindsOf(s)&shape.FloatKind != 0 {
 			return nil, false
 		}
-		enum = append(enum, apiextensionsv1.JSON{Raw: t.Value.Json})
+		enum = append(enum, apiextensionsv1.JSON{Raw: t.Value.JSON})
 	}
 	return enum, len(enum) > 0
 }
@@ -76,11 +76,11 @@ func inexpressible(terms shape.Shape) []string {
 		}
 		for _, l := range t.Numbers.Not {
 			if !(&shape.Limit{At: l.Number}).IsSafe() {
-				out = append(out, "!="+string(l.Json))
+				out = append(out, "!="+string(l.JSON))
 			}
 		}
 		if t.Value != nil && t.Value.Number != nil && !(&shape.Limit{At: t.Value.Number}).IsSafe() {
-			out = append(out, string(t.Value.Json))
+			out = append(out, string(t.Value.JSON))
 		}
 		for _, f := range t.Strings.Formats {
 			out = append(out, string(f))

@@ -6,8 +6,10 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// holds is the predicate that v, declared as declared, passes the check. What
-// isn't in one shape may count for another, so each must be told exactly.
+// holdsCheck returns the predicate that v, which the schema declares as
+// declared, passes the check. A check counts shapes, and a value that is not in
+// one of them may count for another, so every shape needs an exact predicate;
+// otherwise the result is [Unknown].
 func holdsCheck(c shape.Check, declared shape.Shape, v string) Predicate {
 	var all []Predicate
 	for _, s := range c.Shapes {
@@ -35,5 +37,5 @@ func holdsCheck(c shape.Check, declared shape.Shape, v string) Predicate {
 	return holdsNumber(shape.Term{Kind: shape.IntKind, Numbers: c.Count}, false, size)
 }
 
-// itoa writes a count.
+// Itoa writes an integer in decimal.
 func Itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -6,8 +6,9 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// oneAlone is the predicate that a struct contradicts all members but one. It is
-// unknown where two members may come to the same, or one of them is a default.
+// ExactlyOne returns the predicate that v contradicts all structs of s but one.
+// It is [Unknown] if a value can be in two of them, or if one of them is a
+// default, because CUE then resolves the choice in ways that CEL can't express.
 func ExactlyOne(s, declared shape.Shape, v string) Predicate {
 	for i, t := range s {
 		if t.Object.Preferred || len(t.Object.Rules) > 0 {

@@ -2,9 +2,10 @@ package cel
 
 import "github.com/pequod-io/pequod/internal/schema/shape"
 
-// holds says in CEL that the string v has the format. CEL knows neither zones of
-// addresses nor IPv4 addresses in IPv6, and of the years only those from 1 to
-// 9999: what concerns them it leaves to rendering.
+// holdsFormat returns the predicate that the string v has the format. CEL knows
+// neither zones of addresses nor IPv4 addresses in IPv6, and only the years 1
+// to 9999, so the predicates admit every string that may have one of these.
+// [FormatRest] describes what is left.
 func holdsFormat(f shape.Format, v string) Predicate {
 	text := ""
 	mapped := v + ".lowerAscii().contains('ffff:')"
@@ -27,7 +28,8 @@ func holdsFormat(f shape.Format, v string) Predicate {
 	return Predicate{Text: text, fallible: f == shape.FormatTime}
 }
 
-// holdsDate says in CEL that the string v is a date.
+// holdsDate returns the predicate that the string v is a date. It is [Unknown]
+// for all layouts but [shape.DateOnly].
 func holdsDate(f shape.Format, v string) Predicate {
 	if layout, _ := f.Layout(); layout != shape.DateOnly {
 		return Unknown()
@@ -36,7 +38,8 @@ func holdsDate(f shape.Format, v string) Predicate {
 	return Predicate{Text: v + ".startsWith('000') || " + v + ".startsWith('9999') || " + at + " == " + at, fallible: true}
 }
 
-// rest is what holds leaves to rendering.
+// FormatRest describes, for a note, what the predicate of a format doesn't
+// check.
 func FormatRest(f shape.Format) string {
 	switch f {
 	case shape.FormatTime:

@@ -7,12 +7,15 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
+// HoldsList returns the predicate that v is in l.
 func HoldsList(l *shape.List, declared shape.ListEnvelope, v string) Predicate {
 	return AllOf(ListDemands(l, declared, v)...)
 }
 
-// demands are the predicates that v is in l: one for each item of the prefix and
-// for how many items there are, then those for all items, which cost more.
+// ListDemands returns the predicates whose conjunction is [HoldsList]: first
+// one for each item of the prefix and one for the number of items, then those
+// for all items, which an API server finds more expensive. The caller may write
+// each as a rule of its own, so that an expensive one can be dropped alone.
 func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predicate {
 	var all []Predicate
 	count := func(n *int64, operator string, known *int64) {
@@ -57,9 +60,10 @@ func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predica
 	return all
 }
 
-// others is the predicate that what p says of the item x holds for all items after
-// the prefix. CEL has no macro for these, but it can count: where only the first
-// item may be different, at most that one is.
+// otherItems returns the predicate that all items after the prefix satisfy p, a
+// predicate about the item x. CEL has no macro that skips items, but it can
+// count. If only the first item may differ, at most one item may fail p. Longer
+// prefixes are [Unknown].
 func otherItems(l *shape.List, p Predicate, declared shape.ListEnvelope, v, x string) Predicate {
 	if p.fallible || len(l.Prefix) > 1 {
 		return Unknown()
@@ -69,9 +73,9 @@ func otherItems(l *shape.List, p Predicate, declared shape.ListEnvelope, v, x st
 	return p
 }
 
-// hasExactEquality says whether an API server takes two values of s for equal just
-// where CUE does: it doesn't tell 1 from 1.0, nor numbers beyond 2^53 in 64 bits,
-// and what only rendering fills in it doesn't see.
+// HasExactEquality reports whether an API server finds two values of s equal
+// exactly when CUE does. It doesn't distinguish 1 from 1.0 or numbers beyond
+// 2^53, and it doesn't see fields that rendering supplies.
 func HasExactEquality(s shape.Shape) bool {
 	return !slices.ContainsFunc(s, func(t shape.Term) bool {
 		switch t.Kind {

@@ -9,13 +9,14 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
-// celField selects a field of v. It reports false for names that CEL has no
-// notation for.
+// Field returns the CEL expression for the field of v called name. It reports
+// false for names that CEL can't select.
 func Field(v, name string) (string, bool) {
 	escaped, ok := apiservercel.Escape(name)
 	return v + "." + escaped, ok
 }
 
+// holdsObject returns the predicate that v is in o, field by field.
 func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 	all := []Predicate{holdsRules(o, declared, v)}
 	if o.IsMap() && declared.IsMap() {
@@ -42,7 +43,7 @@ func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 			case nullable && f.Required && !shape.IsNullable(f.Shape):
 				p = AllOf(present, p)
 			case nullable:
-				// CEL takes null for absent.
+				// has() is false for null.
 				p = Implies(present.Text, p)
 				p.Exact = p.Exact && shape.IsNullable(f.Shape) && (!f.Required || g.Required)
 			case f.Required && g.Required:
@@ -58,6 +59,8 @@ func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 	return AllOf(all...)
 }
 
+// holdsMap returns the predicates for a map: the number of keys, then the keys
+// and values.
 func holdsMap(o *shape.Object, declared *shape.Object, v string) []Predicate {
 	var all []Predicate
 	count := func(n *int64, operator string, known *int64) {
@@ -76,16 +79,18 @@ func holdsMap(o *shape.Object, declared *shape.Object, v string) []Predicate {
 	return append(all, p)
 }
 
-// keyed says which keys of a map there can be and what values they take.
+// keyDemands returns the predicates about the key x of the map v.
 func keyDemands(o *shape.Object, declared *shape.Object, v, x string) []Predicate {
 	if slices.EqualFunc(o.Patterns, declared.Patterns, shape.KeyPattern.Equal) && o.KeysClosed == declared.KeysClosed {
-		// The schema can't say any of it, so it is said here or for the map.
+		// No schema expresses patterns. They are written once, for the map or
+		// here.
 		return nil
 	}
 	return HoldsKeys(o, v, x)
 }
 
-// keys is what o demands of the key x of the map v.
+// HoldsKeys returns the predicates that o's patterns demand of the key x of the
+// map v and of its value.
 func HoldsKeys(o *shape.Object, v, x string) []Predicate {
 	var all, named []Predicate
 	for _, p := range o.Patterns {
@@ -109,7 +114,8 @@ func HoldsKeys(o *shape.Object, v, x string) []Predicate {
 	return all
 }
 
-// holdsCount bounds the number of fields. What rendering fills in counts, too.
+// HoldsCount returns the predicate that v has as many fields as o admits.
+// Fields that rendering supplies count although the instance doesn't have them.
 func HoldsCount(o *shape.Object, declared *shape.Object, v string) Predicate {
 	if o.Min == nil && o.Max == nil {
 		return Always()
@@ -148,8 +154,8 @@ func HoldsCount(o *shape.Object, declared *shape.Object, v string) Predicate {
 	return AllOf(all...)
 }
 
-// reads says whether CEL reads o's field of that name where a struct is declared
-// as declared.
+// readable reports whether CEL reads o's field called name in the same way if
+// the struct is declared as declared.
 func readable(o *shape.Object, name string, declared *shape.Object) bool {
 	f, g := o.Lookup(name), declared.Lookup(name)
 	if f == nil || g == nil || !IsAccessible(g.Shape) {
@@ -158,7 +164,8 @@ func readable(o *shape.Object, name string, declared *shape.Object) bool {
 	return f.Shape.Equal(g.Shape) || !shape.IsMixed(shape.KindsOf(g.Shape)) && shape.KindsOf(f.Shape) == shape.KindsOf(g.Shape) && shape.KindsOf(g.Shape)&(shape.ListKind|shape.StructKind) == 0
 }
 
-// holdsRules is what o's own rules say about v.
+// holdsRules returns the predicate that v obeys o's own rules. A rule about
+// fields that CEL can't read in a struct declared as declared is [Unknown].
 func holdsRules(o *shape.Object, declared *shape.Object, v string) Predicate {
 	var all []Predicate
 	for _, r := range o.Rules {

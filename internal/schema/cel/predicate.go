@@ -8,25 +8,31 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// predicate says in CEL that a value is in a shape. It holds for every value in
-// the shape; it is exact if it holds for no other that the schema lets in.
+// Predicate says in CEL that a value is in a shape. It holds for every value in
+// the shape. The zero value is [Unknown].
 type Predicate struct {
-	// text is a CEL expression; the empty text is true.
-	Text  string
+	// Text is a CEL expression. The empty text means true.
+	Text string
+	// Exact means that the predicate is false for every other value that the
+	// schema admits.
 	Exact bool
-	// fallible says that what isn't in the shape may be an error instead of
-	// false. The API server rejects either, but there is no else to an error.
+	// fallible means that the expression may fail, rather than be false, for a
+	// value outside the shape. An API server rejects the value in both cases,
+	// but a failing expression can't be negated.
 	fallible bool
 }
 
+// Never returns the predicate that is always false.
 func Never() Predicate { return Predicate{Text: "false", Exact: true} }
 
+// Always returns the predicate that is always true.
 func Always() Predicate { return Predicate{Exact: true} }
 
-// unknown is the predicate of what CEL can't say.
+// Unknown returns the predicate for what CEL can't express: true, and not
+// exact.
 func Unknown() Predicate { return Predicate{} }
 
-// allOf holds where all of the predicates hold.
+// AllOf returns the conjunction of the predicates.
 func AllOf(all ...Predicate) Predicate {
 	out := Always()
 	var texts []string
@@ -44,7 +50,7 @@ func AllOf(all ...Predicate) Predicate {
 	return out
 }
 
-// anyOf holds where one of the predicates holds.
+// AnyOf returns the disjunction of the predicates.
 func AnyOf(all ...Predicate) Predicate {
 	out := Always()
 	var texts []string
@@ -65,7 +71,8 @@ func AnyOf(all ...Predicate) Predicate {
 	return out
 }
 
-// implies holds where q holds or condition doesn't.
+// Implies returns the predicate that q holds or condition, a CEL expression,
+// doesn't.
 func Implies(condition string, q Predicate) Predicate {
 	if q.Text == "" || condition == "" {
 		return q
@@ -73,6 +80,7 @@ func Implies(condition string, q Predicate) Predicate {
 	return Predicate{Text: Join([]string{Negated(condition), q.Text}, " || "), Exact: q.Exact, fallible: q.fallible}
 }
 
+// Negated returns the negation of a CEL expression.
 func Negated(text string) string {
 	if strings.HasPrefix(text, "!") && !hasOperator(text, " ") {
 		return text[1:]
@@ -80,12 +88,12 @@ func Negated(text string) string {
 	return "!" + Wrap(text)
 }
 
-// join puts " && " or " || " between texts.
+// Join joins texts with " && " or " || ".
 func Join(texts []string, operator string) string {
 	if len(texts) == 1 {
 		return texts[0]
 	}
-	// A reader shouldn't have to know which of the two binds tighter.
+	// Parentheses spare the reader the precedence of && and ||.
 	other := " && "
 	if operator == other {
 		other = " || "
@@ -98,7 +106,7 @@ func Join(texts []string, operator string) string {
 	return strings.Join(texts, operator)
 }
 
-// wrap puts parentheses around what isn't a single term.
+// Wrap puts parentheses around an expression that isn't a single term.
 func Wrap(text string) string {
 	if hasOperator(text, " ") {
 		return "(" + text + ")"
@@ -106,7 +114,7 @@ func Wrap(text string) string {
 	return text
 }
 
-// hasOperator says whether one of the operators stands in text outside of
+// hasOperator reports whether text has one of the operators outside of
 // parentheses and strings.
 func hasOperator(text string, operators ...string) bool {
 	depth := 0
@@ -132,8 +140,8 @@ func hasOperator(text string, operators ...string) bool {
 	return false
 }
 
-// holds is the predicate that v, an expression for a value that the schema
-// declares as declared, is in s.
+// Holds returns the predicate that v is in s. V is a CEL expression for a value
+// that the OpenAPI schema declares as declared, which must contain s.
 func Holds(s, declared shape.Shape, v string) Predicate {
 	if s.Equal(declared) {
 		return Always()
@@ -182,7 +190,7 @@ func Holds(s, declared shape.Shape, v string) Predicate {
 	case !mayBeNull:
 		return p
 	case nullable && len(shape.ChecksOf(s)) > len(shape.ChecksOf(rest)):
-		// The API server tries no rule on null.
+		// An API server evaluates no rule of a field that is null.
 		p = AnyOf(Predicate{Text: "dyn(" + v + ") == null", Exact: true}, p)
 		p.Exact = false
 		return p
@@ -193,15 +201,15 @@ func Holds(s, declared shape.Shape, v string) Predicate {
 	}
 }
 
-// holdsUnlessNull is like holds for a field that is there and not null.
+// HoldsUnlessNull is like [Holds] for a value that is present and not null.
 func HoldsUnlessNull(s, declared shape.Shape, v string) Predicate {
 	s, _ = shape.WithoutNull(s)
 	declared, _ = shape.WithoutNull(declared)
 	return Holds(s, declared, v)
 }
 
-// isAccessible says whether CEL has a type for values that the schema declares
-// as s: nothing of unspecified type is visible to it.
+// IsAccessible reports whether CEL can read values that the schema declares as
+// s. A value without a type is invisible to CEL.
 func IsAccessible(s shape.Shape) bool {
 	s, _ = shape.WithoutNull(s)
 	kinds := shape.KindsOf(s)
@@ -217,8 +225,8 @@ func IsAccessible(s shape.Shape) bool {
 	return !shape.IsMixed(kinds) || kinds == shape.IntKind|shape.StringKind
 }
 
-// holds is the predicate for one term among the declared terms of the same kind,
-// which are some of all.
+// HoldsTerm returns the predicate for one term. Declared are the declared terms
+// of the same kind, all those of every kind.
 func HoldsTerm(t shape.Term, declared, all shape.Shape, v string) Predicate {
 	var checks []Predicate
 	for _, c := range t.Checks {
@@ -231,12 +239,12 @@ func HoldsTerm(t shape.Term, declared, all shape.Shape, v string) Predicate {
 	return AllOf(append([]Predicate{narrows(t, declared, v)}, checks...)...)
 }
 
-// narrows is what t says beyond its kind.
+// narrows returns the predicate for the constraints of t, apart from its kind.
 func narrows(t shape.Term, declared shape.Shape, v string) Predicate {
 	switch t.Kind {
 	case shape.BoolKind:
 		if t.Value != nil {
-			return Predicate{Text: v + " == " + string(t.Value.Json), Exact: true}
+			return Predicate{Text: v + " == " + string(t.Value.JSON), Exact: true}
 		}
 	case shape.IntKind, shape.NumberKind:
 		return holdsNumber(t, shape.KindsOf(declared)&shape.FloatKind != 0, v)
@@ -250,7 +258,8 @@ func narrows(t shape.Term, declared shape.Shape, v string) Predicate {
 	return Always()
 }
 
-// variable is the name of a macro's variable that doesn't occur in v.
+// Variable returns a name for a macro's variable that doesn't occur in the
+// expression v.
 func Variable(v string) string {
 	for _, name := range []string{"x", "y", "z", "u", "w"} {
 		if !containsName(v, name) {
@@ -260,14 +269,15 @@ func Variable(v string) string {
 	return "x" + strconv.Itoa(len(v))
 }
 
+// containsName reports whether the identifier name occurs in v.
 func containsName(v, name string) bool {
 	return slices.Contains(strings.FieldsFunc(v, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}), name)
 }
 
-// fieldPath is a path as the API server takes it for the field to blame. It is
-// empty for names that would have to be escaped.
+// FieldPath writes a path in the notation of x-kubernetes-validations'
+// fieldPath. It is empty if a name would need escaping.
 func FieldPath(path []string) string {
 	out := ""
 	for _, name := range path {

@@ -8,6 +8,7 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
+// celType returns the CEL name of the type of a kind.
 func celType(group shape.Kind) string {
 	switch group {
 	case shape.BoolKind:
@@ -18,8 +19,9 @@ func celType(group shape.Kind) string {
 	return "string"
 }
 
-// holdsNumber compares integers exactly, and other numbers as the server has
-// them, which is in 64 bits.
+// holdsNumber returns the predicate for the number v. Float reports whether the
+// schema declares v as a number rather than an integer. Integers are compared
+// exactly, other numbers in 64 bits, as the API server stores them.
 func holdsNumber(t shape.Term, float bool, v string) Predicate {
 	var all []Predicate
 	add := func(operator string, at *big.Rat) {
@@ -36,7 +38,7 @@ func holdsNumber(t shape.Term, float bool, v string) Predicate {
 		add(" == ", t.Value.Number)
 		return AllOf(all...)
 	case float && t.Kind == shape.IntKind:
-		all = append(all, Unknown()) // which numbers are ints
+		all = append(all, Unknown()) // CEL can't tell which numbers are integers
 	}
 	for _, upper := range []bool{false, true} {
 		l, operator := t.Numbers.Min, " >"
@@ -69,15 +71,16 @@ func holdsNumber(t shape.Term, float bool, v string) Predicate {
 	return AllOf(all...)
 }
 
-// isMultipleOf is the predicate that the number v is a multiple of m. CEL has no
-// remainder of floats. But where a float is the one that is nearest to k times p/q,
-// with small integers p and q, it is what k·p/q rounds to.
+// isMultipleOf returns the predicate that the number v is a multiple of m. CEL
+// has no remainder for floats. But if v is the float nearest to k·p/q, with
+// small integers p and q, computing k·p/q gives v again.
 func isMultipleOf(v string, m *big.Rat, float bool) Predicate {
 	p, q := m.Num(), m.Denom()
 	const small = 1 << 20
 	switch {
 	case !float && p.IsInt64():
-		// In lowest terms, an integer times q is a multiple of p if it is one itself.
+		// In lowest terms, an integer times q is a multiple of p if the integer
+		// itself is one.
 		return Predicate{Text: v + " % " + p.String() + " == 0", Exact: true}
 	case !float || p.Cmp(big.NewInt(small)) > 0 || q.Cmp(big.NewInt(small)) > 0:
 		return Unknown()
@@ -95,7 +98,7 @@ func isMultipleOf(v string, m *big.Rat, float bool) Predicate {
 	return Predicate{Text: v + " < -1e9 || " + v + " > 1e9 || " + scaled(k, p, q) + " == " + v}
 }
 
-// toInt is the nearest integer on the inside of a limit that isn't one.
+// toInt rounds a limit to the nearest integer inside of it.
 func toInt(at *big.Rat, upper bool) *big.Rat {
 	q := new(big.Int).Div(at.Num(), at.Denom()) // rounds down: the denominator is positive
 	if !upper {
@@ -104,7 +107,7 @@ func toInt(at *big.Rat, upper bool) *big.Rat {
 	return new(big.Rat).SetInt(q)
 }
 
-// celNumber writes a number; it reports false for one that CEL can't hold.
+// Number writes a number as CEL. It reports false if CEL can't represent it.
 func Number(at *big.Rat, float bool) (string, bool) {
 	if !float {
 		return at.RatString(), at.IsInt() && at.Num().IsInt64()
@@ -114,10 +117,12 @@ func Number(at *big.Rat, float bool) (string, bool) {
 	if !strings.ContainsAny(text, ".e") {
 		text += ".0"
 	}
-	// Documents are rounded in the same way, so that no value changes sides.
+	// Documents are rounded in the same way, so that no value moves across the
+	// limit.
 	return text, exact || !strings.Contains(text, "Inf")
 }
 
+// holdsString returns the predicate for the string v.
 func holdsString(t shape.Term, v string) Predicate {
 	var all []Predicate
 	add := func(text string) { all = append(all, Predicate{Text: text, Exact: true}) }
@@ -146,7 +151,7 @@ func holdsString(t shape.Term, v string) Predicate {
 	return AllOf(all...)
 }
 
-// celString writes a string in the quotes that leave it readable.
+// String writes a string as CEL, with the quotes that need the fewest escapes.
 func String(s string) string {
 	plain := !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f || r == 0xfffd })
 	switch {

@@ -58,10 +58,10 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 		default:
 			in.note(v.Pos(), "%s", sourceText(v))
 		}
-	case string(l.Json) == "null":
+	case string(l.JSON) == "null":
 		return kinds // null is not among them
-	case op == cue.NotEqualOp && (string(l.Json) == "true" || string(l.Json) == "false"):
-		other := shape.Literal{Json: []byte(map[bool]string{true: "false", false: "true"}[string(l.Json) == "true"])}
+	case op == cue.NotEqualOp && (string(l.JSON) == "true" || string(l.JSON) == "false"):
+		other := shape.Literal{JSON: []byte(map[bool]string{true: "false", false: "true"}[string(l.JSON) == "true"])}
 		t = shape.Term{Kind: shape.BoolKind, Value: &other}
 	default:
 		in.note(v.Pos(), "%s", sourceText(v))

@@ -89,4 +89,4 @@ func (r *reader) candidate(v cue.Value, in context) (shape.Shape, bool) {
 	return s, true
 }
 
-func zero() shape.Literal { return shape.Literal{Json: []byte("0"), Number: new(big.Rat)} }
+func zero() shape.Literal { return shape.Literal{JSON: []byte("0"), Number: new(big.Rat)} }

@@ -53,7 +53,7 @@ func literalOf(v cue.Value) (shape.Literal, bool) {
 	if err != nil {
 		return shape.Literal{}, false
 	}
-	l := shape.Literal{Json: data}
+	l := shape.Literal{JSON: data}
 	switch v.Kind() {
 	case cue.IntKind, cue.FloatKind:
 		l.Number = rational(v)

@@ -2,12 +2,20 @@ package shape
 
 import "github.com/pequod-io/pequod/internal/problem"
 
-// attributes are what @k8s(…) says about a field.
+// Attributes are the arguments of the @k8s attributes of a field. They say what
+// CUE has no words for; only the API server enforces them.
 type Attributes struct {
-	Pos               problem.Position
+	// Pos is the position of the field, for errors.
+	Pos problem.Position
+	// ListType and MapType are x-kubernetes-list-type and
+	// x-kubernetes-map-type, empty if not given.
 	ListType, MapType string
-	ListMapKeys       []string
-	Immutable         bool
-	Column            string
-	Priority          int32
+	// ListMapKeys are the fields that identify an item of a list of type map.
+	ListMapKeys []string
+	// Immutable adds the transition rule that the value can't change.
+	Immutable bool
+	// Column is the name of a printer column for the field, empty for none.
+	// Priority is the priority of that column.
+	Column   string
+	Priority int32
 }

@@ -2,23 +2,29 @@ package shape
 
 import "slices"
 
-// check is a demand on a value that counts which shapes it is in: matchN, or
-// matchIf with the shapes if, then and else.
+// Check is a constraint that counts the shapes that a value is in. It stands
+// for matchN, and for matchIf with the shapes if, then and else. No OpenAPI
+// schema can express it.
 type Check struct {
+	// Shapes are the shapes that the value is compared with. For matchIf they
+	// are exactly three.
 	Shapes []Shape
-	// count is how many of the shapes the value must be in.
+	// Count constrains the number of Shapes that admit the value. It is unused
+	// for matchIf.
 	Count Numbers
-	// branch says that the check is a matchIf.
+	// Branch reports that the check is a matchIf.
 	Branch bool
-	// text is the check in CUE's words.
+	// Text is the check in CUE syntax, for messages.
 	Text string
 }
 
+// equal compares the texts first: two checks with one text may still differ in
+// what their references stand for.
 func (c Check) equal(d Check) bool {
 	return c.Text == d.Text && slices.EqualFunc(c.Shapes, d.Shapes, Shape.Equal)
 }
 
-// checksOf are the checks of all terms.
+// ChecksOf returns the checks of all terms of s.
 func ChecksOf(s Shape) []Check {
 	var out []Check
 	for _, t := range s {
@@ -27,7 +33,8 @@ func ChecksOf(s Shape) []Check {
 	return out
 }
 
-// unchecked is s without its checks.
+// WithoutChecks returns s without its checks: the part of s that an OpenAPI
+// schema can declare.
 func WithoutChecks(s Shape) Shape {
 	out := slices.Clone(s)
 	for i := range out {
@@ -36,8 +43,9 @@ func WithoutChecks(s Shape) Shape {
 	return out
 }
 
-// scalar is s if it is all of scalars, else anything: the structs and lists that
-// are matched against are never the whole value.
+// Scalar returns s if s holds scalars only, and [Any] otherwise. A check
+// compares a value with shapes that need not describe the whole value, so that
+// structs and lists among them bound nothing.
 func (s Shape) Scalar() Shape {
 	if len(s) == 0 || KindsOf(s)&(ListKind|StructKind) != 0 {
 		return Any()

@@ -4,9 +4,10 @@ import (
 	"slices"
 )
 
-// areExclusive says whether what is in one of the members contradicts all of the
-// others. CUE rejects what contradicts fewer, unless a default decides: what is in
-// the default may fit others, too.
+// AreExclusive reports whether a value of one member of s, which must hold
+// structs only, contradicts all other members. Where it doesn't, CUE finds the
+// value ambiguous and rejects it, unless a default decides. Even a value of the
+// default member may fit other members.
 func AreExclusive(s Shape) bool {
 	for i, t := range s {
 		for _, u := range s[i+1:] {
@@ -18,13 +19,16 @@ func AreExclusive(s Shape) bool {
 	return true
 }
 
-// decides says whether o is the default and nothing is left to choose between o and
-// p: what is in o is meant to be, and what isn't contradicts o.
+// decides reports whether o is the default of a choice and leaves nothing to
+// choose between o and p: a value in o means o, and a value outside of o
+// contradicts it.
 func decides(o, p *Object) bool {
 	return o.IsDefault && (excludes(p, o) || !(Shape{{Kind: StructKind, Object: o}}).mayBeIncomplete())
 }
 
-// waits says whether a value may be incomplete, which is not to contradict s.
+// mayBeIncomplete reports whether CUE may find a value incomplete, rather than
+// contradictory, when it unifies it with s. An incomplete value does not rule a
+// member of a disjunction out.
 func (s Shape) mayBeIncomplete() bool {
 	return slices.ContainsFunc(s, func(t Term) bool {
 		if len(t.Checks) > 0 {
@@ -42,8 +46,8 @@ func (s Shape) mayBeIncomplete() bool {
 	})
 }
 
-// excludes says whether o requires a field that p can't have, or can't have with
-// the same value.
+// excludes reports whether o requires a field that p doesn't have, or that p
+// has only with other values.
 func excludes(o, p *Object) bool {
 	return slices.ContainsFunc(o.Fields, func(f Field) bool {
 		if !f.Required {
@@ -56,7 +60,8 @@ func excludes(o, p *Object) bool {
 	})
 }
 
-// differ says whether o and p always have a field with different values.
+// Differ reports whether o and p both always have a certain field, with
+// different values.
 func Differ(o, p *Object) bool {
 	return slices.ContainsFunc(o.Fields, func(f Field) bool {
 		g := p.Lookup(f.Name)
@@ -64,15 +69,16 @@ func Differ(o, p *Object) bool {
 	})
 }
 
-// relaxed is o where nothing need be there, nor is by default: a field that is
-// missing is no contradiction.
+// Relaxed returns o without required fields and defaults. A missing field
+// contradicts nothing, so a value is compared with this object to see whether
+// it contradicts o.
 func (o *Object) Relaxed() *Object {
 	out := *o
 	out.Fields = slices.Clone(o.Fields)
 	out.Min = nil
 	for i := range out.Fields {
 		f := &out.Fields[i]
-		// What is required and missing isn't counted either.
+		// A field that is required and missing doesn't count either.
 		f.Optional = f.Optional || f.Required
 		f.Required, f.Default = false, nil
 		f.Shape = f.Shape.Relaxed()
@@ -83,7 +89,7 @@ func (o *Object) Relaxed() *Object {
 	return &out
 }
 
-// relaxed is s where nothing need be there.
+// Relaxed returns s with every struct in it relaxed.
 func (s Shape) Relaxed() Shape {
 	out := slices.Clone(s)
 	for i, t := range out {
@@ -102,7 +108,7 @@ func (s Shape) Relaxed() Shape {
 	return out
 }
 
-// demands says whether a struct in s has a field that must be given.
+// HasRequired reports whether a struct in s has a field that must be given.
 func (s Shape) HasRequired() bool {
 	return slices.ContainsFunc(s, func(t Term) bool {
 		return t.Kind == StructKind && slices.ContainsFunc(t.Object.Fields, func(f Field) bool {

@@ -9,10 +9,13 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// format is the name of a builtin that validates strings.
+// Format is the name of a builtin of CUE that validates strings, such as
+// net.IP, or a call of time.Format with its layout.
 type Format string
 
 const (
+	// The formats that have a fixed name. [LayoutFormat] makes those with a
+	// layout.
 	FormatDuration Format = "time.Duration"
 	FormatTime     Format = "time.Time"
 	FormatIP       Format = "net.IP"
@@ -22,6 +25,8 @@ const (
 	FormatFQDN     Format = "net.FQDN"
 )
 
+// FormatOf returns the format of the builtin called name. It reports false if
+// the builtin isn't a format that this package knows.
 func FormatOf(name string) (Format, bool) {
 	switch f := Format(name); f {
 	case FormatDuration, FormatTime, FormatIP, FormatIPv4, FormatIPv6, FormatCIDR, FormatFQDN:
@@ -32,10 +37,11 @@ func FormatOf(name string) (Format, bool) {
 	}
 }
 
-// ofFormat narrows the strings among the kinds of a validator.
+// OfFormat returns the values of the given kinds, with the strings among them
+// narrowed to f.
 func OfFormat(f Format, kinds Kind) Shape {
 	if kinds == TopKind {
-		// Addresses may be lists of bytes.
+		// CUE's address formats admit lists of bytes, too.
 		kinds = StringKind | ListKind
 	}
 	s := OfKinds(kinds)
@@ -47,8 +53,9 @@ func OfFormat(f Format, kinds Kind) Shape {
 	return s
 }
 
-// pattern matches every string of the format, and few others: it is what an API
-// server can check without CEL, and its message comes first.
+// Pattern returns a regular expression that matches every string that f admits,
+// and few others. An API server can check it without CEL, and does so first, so
+// that its message is the one that users see.
 func (f Format) Pattern() string {
 	switch f {
 	case FormatDuration:
@@ -58,7 +65,7 @@ func (f Format) Pattern() string {
 	case FormatCIDR:
 		return `^[0-9a-fA-F:.]+/[0-9]{1,3}$`
 	case FormatFQDN:
-		// CUE takes two dots at the end for one.
+		// CUE accepts a name with two dots at the end.
 		return `^[0-9A-Za-z-]{1,63}(\.[0-9A-Za-z-]{1,63})*\.{0,2}$`
 	}
 	if layout, ok := f.Layout(); ok {
@@ -67,7 +74,8 @@ func (f Format) Pattern() string {
 	return `^[0-9a-fA-F:.]+(%.+)?$`
 }
 
-// admits says whether CUE takes s, with the functions that it uses.
+// admits reports whether CUE admits s. It uses the same functions of the
+// standard library as CUE's builtins.
 func (f Format) admits(s string) bool {
 	var err error
 	var addr netip.Addr
@@ -90,7 +98,7 @@ func (f Format) admits(s string) bool {
 	return err == nil && (f != FormatIPv4 || addr.Is4()) && (f != FormatIPv6 || addr.Is6())
 }
 
-// idnaProfile is the profile of CUE's net.FQDN.
+// idnaProfile is the profile of CUE's net.FQDN. TestFQDN compares the two.
 var idnaProfile = idna.New(idna.MapForLookup(), idna.VerifyDNSLength(true))
 
 // isFQDN reports whether CUE's net.FQDN admits s.

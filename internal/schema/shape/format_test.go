@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	cuenet "cuelang.org/go/pkg/net"
 )
 
 // What a format admits, its pattern matches: an API server with the pattern must
@@ -52,6 +54,18 @@ func TestLayoutsWithoutPattern(t *testing.T) {
 	for _, layout := range []string{"Jan 2006", "2006-1-2", "3:04PM", "15:04:05.000", "2006-01-02 15:04", "Z07:00", ""} {
 		if f, ok := LayoutFormat(layout); ok && layout != "" {
 			t.Errorf("%s has the pattern %s", layout, f.Pattern())
+		}
+	}
+}
+
+// isFQDN replaces CUE's net.FQDN, so that the package doesn't import CUE.
+func TestFQDN(t *testing.T) {
+	for _, s := range []string{
+		"", ".", "a", "a.", "a..", "a.b", "a..b", "-a", "a-", "a--b", "A.B", "a_b", "ä.b", "\xff", "xn--a", "xn--bcher-kva.example", "1.2.3.4",
+		strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 127), strings.Repeat("a.", 130), "a b", "a\u3002b", "*.a", "a/b",
+	} {
+		if got, want := isFQDN(s), cuenet.FQDN(s); got != want {
+			t.Errorf("isFQDN(%q) = %t, net.FQDN says %t", s, got, want)
 		}
 	}
 }

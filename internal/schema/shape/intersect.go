@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// both is the intersection of two shapes, or a superset of it where the
-// intersection has no term of its own.
+// Intersect returns the intersection of two shapes, or a superset of it if no
+// term can express the intersection.
 func Intersect(a, b Shape) Shape {
 	switch {
 	case a.IsAnything():
@@ -24,7 +24,8 @@ func Intersect(a, b Shape) Shape {
 	return Union(out)
 }
 
-// meet narrows t by u. It reports false if no value can satisfy the two.
+// meet returns the intersection of two terms. It reports false if no value is
+// in both.
 func (t Term) meet(u Term) (Term, bool) {
 	checks := append(slices.Clone(t.Checks), u.Checks...)
 	switch {
@@ -65,12 +66,14 @@ func (t Term) meet(u Term) (Term, bool) {
 		if t.Kind == IntKind && t.Value.Number != nil && !t.Value.Number.IsInt() {
 			return Term{}, false
 		}
-		// The literal says it all.
+		// The literal was compared with both constraints; nothing remains of
+		// them.
 		t.Numbers, t.Strings = Numbers{}, Strings{}
 	}
 	return t, ok
 }
 
+// meet returns the intersection of two lists, index by index.
 func (l *List) meet(m *List) List {
 	out := List{Min: larger(l.Min, m.Min), Max: smaller(l.Max, m.Max), Closed: l.Closed || m.Closed, Unique: l.Unique || m.Unique}
 	at := func(l *List, i int) Shape {
@@ -88,9 +91,10 @@ func (l *List) meet(m *List) List {
 	return out
 }
 
-// meet admits the fields of the two objects. Fields that one of them doesn't
-// list stay possible: whether a closed struct was unified or embedded, which
-// decides it, is not known here.
+// meet returns an object that admits the fields of both. Fields that only one
+// of them lists stay allowed: they are an error if a closed struct was unified
+// with the other one, and allowed if it was embedded, and the difference isn't
+// known here.
 func (o *Object) meet(p *Object) Object {
 	out := Object{Open: o.Open && p.Open, Min: larger(o.Min, p.Min), Max: smaller(o.Max, p.Max), KeysClosed: o.KeysClosed || p.KeysClosed}
 	out.Patterns = append(slices.Clone(o.Patterns), p.Patterns...)
@@ -129,6 +133,8 @@ func (o *Object) meet(p *Object) Object {
 	return out
 }
 
+// larger and smaller return the tighter of two lower or upper bounds; nil means
+// no bound.
 func larger(a, b *int64) *int64 {
 	if a == nil || b != nil && *b > *a {
 		return b

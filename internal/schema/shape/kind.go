@@ -2,10 +2,12 @@ package shape
 
 import "math/bits"
 
-// Kind is a set of the kinds of JSON values.
+// Kind is a set of the kinds of JSON values, one bit per kind. The zero value
+// is [BottomKind], the empty set.
 type Kind uint16
 
-// The kinds. NumberKind contains IntKind; TopKind contains every kind.
+// The kinds. NumberKind contains IntKind, as every integer is a number.
+// BytesKind occurs only in what CUE asks for: JSON writes bytes as strings.
 const (
 	NullKind Kind = 1 << iota
 	BoolKind
@@ -18,16 +20,18 @@ const (
 
 	BottomKind Kind = 0
 	NumberKind      = IntKind | FloatKind
-	// TopKind has one bit more than all kinds together, so that it differs from their union.
+	// TopKind stands for any value at all. It has one bit more than all kinds
+	// together, so that it differs from their union.
 	TopKind Kind = 1<<9 - 1
 )
 
-// termKinds are the kinds besides numbers, in the order of a shape's terms.
+// termKinds returns the kinds except numbers, in the order of a shape's terms.
 func termKinds() []Kind {
 	return []Kind{BoolKind, StringKind, ListKind, StructKind, NullKind}
 }
 
-// isMixed says whether kinds are of more than one JSON type.
+// IsMixed reports whether kinds are of more than one JSON type. Integers and
+// numbers count as one.
 func IsMixed(kinds Kind) bool {
 	return bits.OnesCount16(uint16(kinds&^NumberKind)) > 1 || kinds&NumberKind != 0 && kinds&^NumberKind != 0
 }

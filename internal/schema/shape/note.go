@@ -2,7 +2,10 @@ package shape
 
 import "github.com/pequod-io/pequod/internal/problem"
 
-// Unenforced is the note that something is enforced only when an instance is rendered.
+// Unenforced returns the note that a demand of the CUE schema is not part of a
+// shape or of the CRD that is written from it. At is the position of the demand
+// in the schema, path the field of the instance, and what the subject of the
+// sentence.
 func Unenforced(at problem.Position, path, what string) problem.Problem {
 	return problem.Problem{
 		Severity: problem.Note, Rule: problem.RuleModule,

@@ -6,22 +6,25 @@ import (
 	"slices"
 )
 
-// numbers constrains numbers.
+// Numbers constrains numbers. The zero value admits every number.
 type Numbers struct {
+	// Min and Max are the ends of the range; nil means that it has no end.
 	Min, Max *Limit
-	// multiples are numbers of which the value is a multiple.
+	// Multiples are numbers of which every admitted value is a multiple.
 	Multiples []*big.Rat
-	// not are values that are not admitted.
+	// Not are values that are not admitted.
 	Not []Literal
 }
 
-// limit is one end of a range of numbers.
+// Limit is one end of a range of numbers.
 type Limit struct {
+	// At is exact: bounds beyond 2^53 must not be rounded before they are
+	// compared. Exclusive means that At itself is outside the range.
 	At        *big.Rat
 	Exclusive bool
 }
 
-// meet reports false if the range is empty.
+// meet returns the intersection. It reports false if the range is empty.
 func (n Numbers) meet(m Numbers) (Numbers, bool) {
 	out := Numbers{Min: tighter(n.Min, m.Min, 1), Max: tighter(n.Max, m.Max, -1)}
 	out.Multiples = append(slices.Clone(n.Multiples), m.Multiples...)
@@ -29,6 +32,7 @@ func (n Numbers) meet(m Numbers) (Numbers, bool) {
 	return out, !out.empty()
 }
 
+// empty reports whether no number is between Min and Max.
 func (n Numbers) empty() bool {
 	if n.Min == nil || n.Max == nil {
 		return false
@@ -37,8 +41,8 @@ func (n Numbers) empty() bool {
 	return c > 0 || c == 0 && (n.Min.Exclusive || n.Max.Exclusive)
 }
 
-// tighter is the one of two limits that admits less; sign is 1 for lower and -1
-// for upper limits.
+// tighter returns the one of two limits that admits less. Sign is 1 for lower
+// and -1 for upper limits.
 func tighter(a, b *Limit, sign int) *Limit {
 	switch {
 	case a == nil:
@@ -54,7 +58,8 @@ func tighter(a, b *Limit, sign int) *Limit {
 	}
 }
 
-// admits is true for what is not a number.
+// Admits reports whether l satisfies n. It is true for values that aren't
+// numbers.
 func (n Numbers) Admits(l Literal) bool {
 	if l.Number == nil {
 		return true
@@ -71,31 +76,31 @@ func (n Numbers) Admits(l Literal) bool {
 	return !slices.ContainsFunc(n.Not, l.equal)
 }
 
-// float is the limit as schemas write it. Documents round to float64 in the
-// same way, so that no value changes sides.
+// Float returns the limit as schemas write it. Documents round to float64 in
+// the same way, so that no value moves to the other side of the limit.
 func (l *Limit) Float() float64 {
 	at, _ := l.At.Float64()
 	return at
 }
 
-// maxSafe is the largest integer that the API server takes for the bound of an
-// integer: with a larger one it rejects all values.
+// maxSafe is the largest integer that an API server accepts as a bound of an
+// integer. With a larger one it rejects all values.
 const maxSafe = 1<<53 - 1
 
-// isSafe says whether the API server can compare integers with l.
+// IsSafe reports whether an API server can compare integers with l.
 func (l *Limit) IsSafe() bool {
 	return new(big.Rat).Abs(l.At).Cmp(new(big.Rat).SetInt64(maxSafe)) <= 0
 }
 
-// isEndless says whether every number of a document meets l, the upper or lower
-// limit: the API server has no other floats.
+// AdmitsAllFloats reports whether every float64 meets l, which is an upper or a
+// lower limit. An API server has no larger floats.
 func (l *Limit) AdmitsAllFloats(upper bool) bool {
 	at := l.Float()
 	return upper && at >= math.MaxFloat64 || !upper && at <= -math.MaxFloat64
 }
 
-// isImplied says whether every int64 meets l, the upper or lower limit: the API
-// server has no other integers.
+// AdmitsAllInts reports whether every int64 meets l, which is an upper or a
+// lower limit. An API server has no larger integers.
 func (l *Limit) AdmitsAllInts(upper bool) bool {
 	if upper {
 		return l.At.Cmp(new(big.Rat).SetInt64(math.MaxInt64)) >= 0
@@ -103,7 +108,8 @@ func (l *Limit) AdmitsAllInts(upper bool) bool {
 	return l.At.Cmp(new(big.Rat).SetInt64(math.MinInt64)) <= 0
 }
 
-// interval is the range of the numbers that t admits; nil is without end.
+// Interval returns the ends of the range of numbers that t admits; nil means
+// that there is no end.
 func (t Term) Interval() (low, high *big.Rat) {
 	if t.Value != nil {
 		return t.Value.Number, t.Value.Number

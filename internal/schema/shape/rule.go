@@ -6,29 +6,34 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// rule is what a struct demands that is about several of its fields.
+// Rule is a constraint of a struct that is about several of its fields.
 type Rule struct {
-	// text is a CEL expression in which selfMark stands for the struct.
+	// Text is a CEL expression in which [SelfMark] stands for the struct. See
+	// [Rule.For].
 	Text string
-	// message says the rule to who broke it.
+	// Message tells the user of an instance what the rule demands.
 	Message string
-	// field is the path of the field that is wrong where the rule is broken, as
-	// the API server writes it, or empty.
+	// Field is the path of the field to blame, in the API server's notation. It
+	// may be empty.
 	Field string
-	// exact says that the rule rejects all that CUE rejects for its sake.
+	// Exact reports that the rule rejects every value that CUE rejects for the
+	// same reason.
 	Exact bool
-	// fields are the struct's fields that it reads.
+	// Fields are the names of the struct's fields that the rule reads.
 	Fields []string
-	// defaulted says that it is exact only if defaults are in the schema.
+	// Defaulted limits Exact: it holds only if the CRD has the defaults of the
+	// fields that the rule reads.
 	Defaulted bool
-	// notes are for where the rule can't be written.
+	// Notes are reported if the rule can't be written, or isn't exact.
 	Notes []problem.Problem
 }
 
-// selfMark can't occur in CEL.
+// SelfMark stands for the struct in the text of a rule. No CEL expression can
+// contain it.
 const SelfMark = "\x00"
 
-// on is the rule about v.
+// For returns the rule as a CEL expression about v.
 func (r Rule) For(v string) string { return strings.ReplaceAll(r.Text, SelfMark, v) }
 
+// equal ignores messages and notes.
 func (r Rule) equal(s Rule) bool { return r.Text == s.Text && r.Exact == s.Exact }

@@ -9,101 +9,122 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// shape is a set of JSON values: the union of its terms. The empty shape admits
+// Shape is a set of JSON values: the union of its terms. The empty shape admits
 // nothing.
 type Shape []Term
 
-// term is the values of one kind that meet its constraints. Only the
+// Term is the values of one kind that meet its constraints. Only the
 // constraints of its own kind are set.
 type Term struct {
-	// kind is one of NullKind, BoolKind, IntKind, NumberKind, StringKind,
+	// Kind is one of NullKind, BoolKind, IntKind, NumberKind, StringKind,
 	// ListKind and StructKind, or TopKind for any value at all.
 	Kind Kind
-	// value, where it is set, is the only value that the term admits.
-	Value   *Literal
+	// Value, if set, is the only value that the term admits.
+	Value *Literal
+	// Numbers, Strings, List and Object are the constraints of the kind.
 	Numbers Numbers
 	Strings Strings
 	List    *List
 	Object  *Object
-	// checks are further demands, of which only CEL can say any.
+	// Checks are further constraints. Some of them can be written in CEL, none
+	// in an OpenAPI schema.
 	Checks []Check
 }
 
-// list constrains lists: the first items by prefix, the others by rest.
+// List constrains lists: Prefix the first items, Rest the others.
 type List struct {
+	// Prefix has one shape per index.
 	Prefix []Shape
-	// rest is nil for lists that have no items after the prefix.
-	Rest     Shape
-	Closed   bool
+	// Rest is nil for lists that have no items after the prefix.
+	Rest Shape
+	// Closed means that there are no items after the prefix.
+	Closed bool
+	// Min and Max bound the number of items; nil means no bound.
 	Min, Max *int64
-	// unique says that no two items are equal.
+	// Unique means that no two items are equal.
 	Unique bool
 }
 
-// object constrains structs.
+// Object constrains structs, and maps, which are structs with Values and
+// without Fields.
 type Object struct {
-	// fields are sorted by name.
+	// Fields are sorted by name.
 	Fields []Field
-	// values is what the fields that are not listed must be; it is nil where
-	// there can be none.
+	// Values constrains the fields that are not listed. It is nil if there can be
+	// none.
 	Values Shape
-	// open admits fields that are neither listed nor described by values.
-	Open     bool
+	// Open admits fields that are neither listed nor described by Values.
+	Open bool
+	// Min and Max bound the number of fields; nil means no bound.
 	Min, Max *int64
-	// patterns are what fields that are not listed must be besides, if their
-	// names match; keysClosed says that each must match one of them.
+	// Patterns constrain further the fields that are not listed and whose names
+	// match. KeysClosed means that every such name must match one of them.
 	Patterns   []KeyPattern
 	KeysClosed bool
-	// unread says that rendering may fill in more fields than are listed.
+	// Unlisted means that rendering may add fields that are not listed. What
+	// counts the fields, or compares whole structs, is then not exact.
 	Unlisted bool
-	// rules are demands on several fields.
+	// Rules are constraints about several fields.
 	Rules []Rule
-	// preferred says that a default decides between o and other structs, standing
-	// that o is that default, and complete whatever the instance adds.
+	// Preferred means that a default decides between this object and the others
+	// of its shape. IsDefault means that this object is that default, and that
+	// nothing in an instance can make it incomplete.
 	Preferred, IsDefault bool
-	// apart says that o and the other structs of its shape are for different
-	// places, so that nothing is left to choose.
+	// Separate means that this object and the others of its shape describe
+	// values at different positions, such as the items of a tuple, so that
+	// there is no choice between them to make.
 	Separate bool
 }
 
-// keyPattern constrains the fields whose names are in key.
+// KeyPattern constrains the fields whose names are in Key.
 type KeyPattern struct {
+	// Key admits the names. It is empty if they are not known.
 	Key, Values Shape
-	// text is the key in CUE's words.
+	// Text is the pattern in CUE syntax, for messages.
 	Text string
-	Pos  problem.Position
+	// Pos is the position of the pattern in the schema.
+	Pos problem.Position
 }
 
+// Equal ignores texts and positions.
 func (p KeyPattern) Equal(q KeyPattern) bool { return p.Key.Equal(q.Key) && p.Values.Equal(q.Values) }
 
-// field is one field of an object, or an object's spec itself.
+// Field is one field of an object, or the spec of an instance as a whole.
 type Field struct {
-	Name        string
-	Shape       Shape
+	// Name is the key, unquoted.
+	Name string
+	// Shape constrains the value of the field if it is present.
+	Shape Shape
+	// Description is the doc comment of the field.
 	Description string
-	Required    bool
-	// optional fields are absent unless the instance has them. What is neither
-	// required nor optional is filled in where the instance leaves it out.
+	// Required means that an instance must have the field.
+	Required bool
+	// Optional means that the field is absent unless the instance has it.
+	// Rendering supplies a field that is neither required nor optional.
 	Optional bool
-	// filled says of an optional field that it may have a value of its own once
-	// a comprehension makes it regular.
+	// GuardFills means that an optional field may get a value from the body of
+	// a CUE if, although the instance has none.
 	GuardFills bool
-	// conditional fields are there only under a condition.
+	// Guarded means that the field is declared only in the bodies of CUE ifs.
 	Guarded bool
-	// clashes says that a field that the instance leaves out may contradict what
-	// conditions make of it.
+	// GuardClashes means that the value that rendering supplies may contradict
+	// the body of a CUE if.
 	GuardClashes bool
-	// attributes are what @k8s says of the field, or nil.
+	// Attributes are the arguments of the field's @k8s attributes, or nil.
 	Attributes *Attributes
-	// value is the JSON default of the field, or nil.
+	// Default is the JSON of the field's default, or nil. It is set only if an
+	// instance renders the same with the default written out.
 	Default []byte
-	Pos     problem.Position
+	// Pos is where the schema declares the field.
+	Pos problem.Position
 }
 
-// equal says whether the two shapes were read alike. Equal sets of values that
-// were read differently count as different, which costs no more than precision.
+// Equal reports whether two shapes were read from equal constraints. Equal sets
+// that were read from different constraints count as different, which costs
+// precision but is never wrong.
 func (s Shape) Equal(u Shape) bool { return slices.EqualFunc(s, u, Term.Equal) }
 
+// Equal compares constraints, not sets; see [Shape.Equal].
 func (t Term) Equal(u Term) bool {
 	if t.Kind != u.Kind || (t.Value == nil) != (u.Value == nil) || (t.List == nil) != (u.List == nil) || (t.Object == nil) != (u.Object == nil) {
 		return false
@@ -113,12 +134,13 @@ func (t Term) Equal(u Term) bool {
 		(t.List == nil || t.List.equal(u.List)) && (t.Object == nil || t.Object.equal(u.Object))
 }
 
+// equal compares constraints, not sets.
 func (l *List) equal(m *List) bool {
 	return l.Closed == m.Closed && l.Rest.Equal(m.Rest) && slices.EqualFunc(l.Prefix, m.Prefix, Shape.Equal) &&
 		reflect.DeepEqual(l.Min, m.Min) && reflect.DeepEqual(l.Max, m.Max) && l.Unique == m.Unique
 }
 
-// equal ignores where the fields are described.
+// equal ignores descriptions and positions.
 func (o *Object) equal(p *Object) bool {
 	return o.Open == p.Open && o.Values.Equal(p.Values) && o.KeysClosed == p.KeysClosed &&
 		slices.EqualFunc(o.Patterns, p.Patterns, KeyPattern.Equal) && slices.EqualFunc(o.Rules, p.Rules, Rule.equal) &&
@@ -128,15 +150,15 @@ func (o *Object) equal(p *Object) bool {
 		})
 }
 
-// anything admits every value.
+// Any returns the shape that admits every value.
 func Any() Shape { return Shape{{Kind: TopKind}} }
 
-// isAnything says whether s is anything().
+// IsAnything reports whether s is [Any].
 func (s Shape) IsAnything() bool {
 	return len(s) == 1 && s[0].Kind == TopKind && len(s[0].Checks) == 0
 }
 
-// ofKinds admits every value of the kinds.
+// OfKinds returns the shape that admits every value of the given kinds.
 func OfKinds(kinds Kind) Shape {
 	if kinds == TopKind {
 		return Any()
@@ -144,14 +166,14 @@ func OfKinds(kinds Kind) Shape {
 	var s Shape
 	switch {
 	case kinds&FloatKind != 0:
-		// An int is a good value where CUE wants a float: YAML and JSON have
-		// one kind of number, and rendering converts.
+		// CUE's float includes integers here: YAML and JSON have one kind of
+		// number, and rendering converts.
 		s = append(s, Term{Kind: NumberKind})
 	case kinds&IntKind != 0:
 		s = append(s, Term{Kind: IntKind})
 	}
 	if kinds&BytesKind != 0 {
-		// An API server knows bytes as strings only.
+		// An API server represents bytes as strings.
 		kinds |= StringKind
 	}
 	for _, k := range termKinds() {
@@ -170,9 +192,10 @@ func OfKinds(kinds Kind) Shape {
 	return s
 }
 
+// ByName compares a field with a name, for binary searches in [Object.Fields].
 func ByName(f Field, name string) int { return strings.Compare(f.Name, name) }
 
-// lookup is the field of that name, or nil.
+// Lookup returns the field called name, or nil.
 func (o *Object) Lookup(name string) *Field {
 	i, found := slices.BinarySearchFunc(o.Fields, name, ByName)
 	if !found {
@@ -181,13 +204,14 @@ func (o *Object) Lookup(name string) *Field {
 	return &o.Fields[i]
 }
 
-// withoutNull splits null off.
+// WithoutNull returns s without null, and reports whether s admitted it.
 func WithoutNull(s Shape) (Shape, bool) {
 	rest := slices.DeleteFunc(slices.Clone(s), func(t Term) bool { return t.Kind == NullKind })
 	return rest, len(rest) < len(s)
 }
 
-// kindsOf is the union of the terms' kinds; TopKind only for anything.
+// KindsOf returns the kinds of all terms. It contains TopKind only if s has a
+// term for any value.
 func KindsOf(s Shape) Kind {
 	var kinds Kind
 	for _, t := range s {
@@ -196,11 +220,13 @@ func KindsOf(s Shape) Kind {
 	return kinds
 }
 
-// isMap says whether the schema writes o as a map, which CEL sees as one.
+// IsMap reports whether an OpenAPI schema declares o as a map. CEL then treats
+// it as one.
 func (o *Object) IsMap() bool {
 	return o.Values != nil && len(o.Fields) == 0 && !o.Open && !o.Values.Equal(Any())
 }
 
+// IsNullable reports whether s admits null.
 func IsNullable(s Shape) bool {
 	_, nullable := WithoutNull(s)
 	return nullable

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// either is the union of shapes, without terms that others cover.
+// Union returns the union of shapes, without terms that other terms cover.
 func Union(shapes ...Shape) Shape {
 	all := slices.Concat(shapes...)
 	if len(all) < 2 {
@@ -22,8 +22,10 @@ func Union(shapes ...Shape) Shape {
 	return out
 }
 
-// merge is the union of shapes that are for different places, such as the items of
-// a tuple or a field in the members of a union.
+// Merge returns the union of shapes that describe values at different
+// positions, such as the items of a tuple, or one field in the members of a
+// disjunction. Structs in the result are marked as separate if none of the
+// shapes is a choice itself.
 func Merge(shapes ...Shape) Shape {
 	out := Union(shapes...)
 	chosen := slices.ContainsFunc(shapes, func(s Shape) bool { return s.choices() > 1 })
@@ -40,7 +42,7 @@ func Merge(shapes ...Shape) Shape {
 	return out
 }
 
-// choices is how many structs there are to choose from.
+// choices returns how many structs an instance can choose from.
 func (s Shape) choices() int {
 	n := 0
 	for _, t := range s {
@@ -51,8 +53,8 @@ func (s Shape) choices() int {
 	return n
 }
 
-// within says whether u covers t: a literal in a range, or a struct in a map.
-// It may miss that, which costs no more than precision.
+// CoveredBy reports whether u covers t, such as a range a number, or a map a
+// struct. It may miss that, which costs precision only.
 func (t Term) CoveredBy(u Term) bool {
 	switch {
 	case len(u.Checks) > 0:
@@ -66,6 +68,7 @@ func (t Term) CoveredBy(u Term) bool {
 	return ok
 }
 
+// coveredBy reports whether m is a map that admits every struct in o.
 func (o *Object) coveredBy(m *Object) bool {
 	if m.Values == nil || len(m.Fields) > 0 || m.Min != nil || m.Max != nil || len(m.Patterns) > 0 || len(m.Rules) > 0 || o.Values != nil || o.Open {
 		return false
@@ -73,6 +76,7 @@ func (o *Object) coveredBy(m *Object) bool {
 	return !slices.ContainsFunc(o.Fields, func(f Field) bool { return !f.Shape.CoveredBy(m.Values) })
 }
 
+// CoveredBy reports whether every term of s is covered by a term of u.
 func (s Shape) CoveredBy(u Shape) bool {
 	return !slices.ContainsFunc(s, func(t Term) bool {
 		return !slices.ContainsFunc(u, func(v Term) bool { return v.Kind == TopKind && len(v.Checks) == 0 || t.Equal(v) || t.CoveredBy(v) })

@@ -6,12 +6,15 @@ import (
 	"cuelang.org/go/cue/ast"
 )
 
-// unresolved is a deep copy of n in which no identifier is bound yet: CUE binds
-// them anew where the copy is compiled. Positions stay.
+// Unresolved returns a deep copy of n with unresolved identifiers, so that CUE
+// resolves them again in the scope in which the copy is compiled. Positions are
+// kept.
 func Unresolved(n ast.Node) ast.Node {
 	return cloneOf(reflect.ValueOf(n)).Interface().(ast.Node)
 }
 
+// cloneOf copies what holds nodes and shares everything else, such as comments'
+// positions.
 func cloneOf(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -26,7 +29,7 @@ func cloneOf(v reflect.Value) reflect.Value {
 			return v
 		}
 		out := reflect.New(v.Type().Elem())
-		out.Elem().Set(v.Elem()) // with what isn't exported
+		out.Elem().Set(v.Elem()) // including unexported fields
 		if id, ok := out.Interface().(*ast.Ident); ok {
 			id.Node, id.Scope = nil, nil
 			return out

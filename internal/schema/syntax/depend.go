@@ -8,12 +8,9 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// A schema's expressions may refer to other fields of the instance. The values
-// that CUE evaluates them to, with the schema alone, are then not the values
-// that they have in an instance: defaults stand in for what the instance says.
-// This file tells from the source which expressions those are.
-
-// expression is the expression of a value's source.
+// Expression returns the expression in the source of a value, which may be a
+// field, an embedding, an alias or an expression, without parentheses. It is
+// nil for other nodes.
 func Expression(n ast.Node) ast.Expr {
 	switch x := n.(type) {
 	case *ast.Field:
@@ -30,42 +27,44 @@ func Expression(n ast.Node) ast.Expr {
 	return nil
 }
 
-// dependsOnInput says whether n itself refers to fields of the instance. The
-// fields of struct literals in n are not looked into: they are read one by one.
+// DependsOnInput reports whether n itself refers to fields of the instance.
+// Fields of struct literals in n don't count: they are read one by one.
+// Operands of bounds do.
 func DependsOnInput(n ast.Node) bool {
 	return References{FieldsOf: false, Bounds: true}.in(n)
 }
 
-// valueDependsOnInput says whether the value of n may come from fields of the
-// instance outside n.
+// ValueDependsOnInput reports whether the value of n may come from fields of
+// the instance outside of n. A bound supplies no value.
 func ValueDependsOnInput(n ast.Node) bool {
 	return References{FieldsOf: true, within: n}.in(n)
 }
 
-// anyDependsOnInput says whether anything in n refers to fields of the instance
-// outside n.
+// AnyDependsOnInput reports whether anything in n refers to fields of the
+// instance outside of n.
 func AnyDependsOnInput(n ast.Node) bool {
 	return References{FieldsOf: true, Bounds: true, within: n}.in(n)
 }
 
-// anyFieldRefers says whether anything in n refers to a field of the instance,
-// also to one in n.
+// AnyFieldRefers reports whether anything in n refers to a field of the
+// instance, inside or outside of n.
 func AnyFieldRefers(n ast.Node) bool {
 	return References{FieldsOf: true, Bounds: true}.in(n)
 }
 
-// references looks for references to fields of the instance.
+// References looks for references to fields of the instance.
 type References struct {
-	// fieldsOf says whether to look into the fields of struct literals.
+	// FieldsOf makes it look into the fields of struct literals.
 	FieldsOf bool
-	// bounds says whether to look into the operands of bounds.
+	// Bounds makes it look into the operands of bounds.
 	Bounds bool
-	// within, where set, is what references may point into.
+	// within, if set, is a node; references to fields in it don't count.
 	within ast.Node
-	// seen are the definitions that were followed.
+	// Seen are the declarations that were followed, against endless loops.
 	Seen map[ast.Node]bool
 }
 
+// in reports whether n contains a reference.
 func (r References) in(n ast.Node) bool {
 	if IsNil(n) {
 		return false
@@ -94,7 +93,7 @@ func (r References) in(n ast.Node) bool {
 	return found
 }
 
-// embeddings looks into what a struct literal embeds.
+// embeddings reports whether what a struct literal embeds contains a reference.
 func (r References) embeddings(lit *ast.StructLit) bool {
 	for _, d := range lit.Elts {
 		if e, ok := d.(*ast.EmbedDecl); ok && r.in(e.Expr) {
@@ -104,9 +103,10 @@ func (r References) embeddings(lit *ast.StructLit) bool {
 	return false
 }
 
-// ident says whether id stands for a field of the instance: for a regular field
-// that isn't at the top of its file. Definitions, hidden fields, lets and the
-// variables of comprehensions are followed to their own expressions.
+// Ident reports whether id stands for a field of the instance: for a regular
+// field that isn't at the top level of its file. Definitions, hidden fields,
+// lets and the variables of comprehensions are followed to their own
+// expressions.
 func (r References) Ident(id *ast.Ident) bool {
 	if id.Node == nil {
 		return id.Name == "self" || id.Name == "__self"
@@ -133,6 +133,7 @@ func (r References) Ident(id *ast.Ident) bool {
 	return true
 }
 
+// follow looks into n once.
 func (r References) follow(n ast.Node) bool {
 	if r.Seen[n] {
 		return false
@@ -141,6 +142,8 @@ func (r References) follow(n ast.Node) bool {
 	return r.in(n)
 }
 
+// IsNil reports whether n is nil or a typed nil of the one type that callers
+// pass so.
 func IsNil(n ast.Node) bool {
 	switch x := n.(type) {
 	case nil:
@@ -151,25 +154,29 @@ func IsNil(n ast.Node) bool {
 	return false
 }
 
-// span is a part of a file.
+// Span is a part of a file, as byte offsets.
 type Span struct {
-	file       string
+	file string
+	// End is exclusive.
 	start, end int
 }
 
+// SpanOf returns the part of the file that n takes up.
 func SpanOf(n ast.Node) Span {
 	return Span{file: n.Pos().Filename(), start: n.Pos().Offset(), end: n.End().Offset()}
 }
 
+// Contains reports whether inner begins inside of outer.
 func Contains(outer, inner ast.Node) bool {
 	return SpanOf(outer).Contains(inner.Pos())
 }
 
+// Contains reports whether p is in s.
 func (s Span) Contains(p token.Pos) bool {
 	return p.IsValid() && p.Filename() == s.file && s.start <= p.Offset() && p.Offset() < s.end
 }
 
-// key names a literal by its place.
+// Key identifies a literal by its position. It is empty if n has none.
 func Key(n ast.Node) string {
 	if IsNil(n) || !n.Pos().IsValid() {
 		return ""

@@ -8,32 +8,33 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// condition is what a struct may hold besides what its schema says without
-// conditions: the bodies of comprehensions whose clauses depend on the input.
-// What it names may be there or not, may be narrower, and may be supplied; it is
-// never required and has no default. A nil condition adds nothing.
+// Guarded is what the bodies of ifs and fors whose clauses depend on the
+// instance may add to a struct. A field that it names may be present or absent,
+// may be narrower, and may be supplied; it is never required and has no
+// default. A nil Guarded adds nothing.
 type Guarded struct {
-	// fields are the expressions that may be added to a field.
+	// Fields are the expressions that may be added to a field, by its name.
 	Fields map[string][]ast.Expr
-	// regular are the fields that it may make regular ones, which alone supplies
-	// a value.
+	// Regular are the fields that a body may declare without ? or !. Only those
+	// can be supplied.
 	Regular map[string]bool
-	// open says that any field may be added.
+	// Open means that any field may be added.
 	Open bool
-	// deep says that anything may be added at any depth.
+	// Deep means that anything may be added at any depth.
 	Deep bool
-	// attributed is where a field has a @k8s attribute, if one has.
+	// Attributed is the position of a @k8s attribute in a body, which is an
+	// error. It is invalid if there is none.
 	Attributed token.Pos
 }
 
-// opaque is a condition under which anything may be added anywhere.
+// Opaque returns a copy of c that may add anything anywhere.
 func (c *Guarded) Opaque() *Guarded {
 	out := c.Clone()
 	out.Open, out.Deep = true, true
 	return out
 }
 
-// clone is a copy of c to add to.
+// Clone returns a deep copy of c, which may be nil, to add to.
 func (c *Guarded) Clone() *Guarded {
 	out := &Guarded{Fields: map[string][]ast.Expr{}, Regular: map[string]bool{}}
 	if c == nil {
@@ -47,15 +48,15 @@ func (c *Guarded) Clone() *Guarded {
 	return out
 }
 
-// loosens says whether what e adds to a field makes it admit more than its own
-// schema: other fields, or anything in them.
+// Loosens reports whether adding e to a field makes it admit more than its own
+// schema does, such as further fields.
 func Loosens(e ast.Expr) bool {
 	own := (*Guarded)(nil).Clone()
 	own.add(e)
 	return own.Open || own.Deep || len(own.Fields) > 0
 }
 
-// names are the fields that c may add, sorted.
+// Names returns the fields that c may add, sorted.
 func (c *Guarded) Names() []string {
 	if c == nil {
 		return nil
@@ -68,23 +69,24 @@ func (c *Guarded) Names() []string {
 	return out
 }
 
-// touches says whether c may add anything to the field.
+// Touches reports whether c may add anything to the field.
 func (c *Guarded) Touches(name string) bool {
 	return c != nil && (c.Deep || len(c.Fields[name]) > 0)
 }
 
-// onlyBounds says whether c only narrows the field, so that it never supplies a
-// value.
+// OnlyBounds reports whether c adds only bounds to the field, so that it never
+// supplies a value.
 func (c *Guarded) OnlyBounds(name string) bool {
 	return c != nil && !c.Deep && AllBound(c.Fields[name])
 }
 
-// allBound says whether expressions supply no value, not even together.
+// AllBound reports whether all expressions are bounds, so that they supply no
+// value, not even together.
 func AllBound(exprs []ast.Expr) bool {
 	return !slices.ContainsFunc(exprs, func(e ast.Expr) bool { return !IsBound(e) })
 }
 
-// field is what c may add inside of the field.
+// Field returns what c may add inside of the field.
 func (c *Guarded) Field(name string) *Guarded {
 	if c == nil {
 		return nil
@@ -102,7 +104,7 @@ func (c *Guarded) Field(name string) *Guarded {
 	return out
 }
 
-// add adds the fields of e, or anything if e isn't a literal.
+// add adds the fields of e, or anything at all if e isn't a literal.
 func (c *Guarded) add(e ast.Expr) {
 	switch x := Expression(e).(type) {
 	case *ast.StructLit:
@@ -131,6 +133,7 @@ func (c *Guarded) add(e ast.Expr) {
 	}
 }
 
+// AddDecl adds one declaration of a body.
 func (c *Guarded) AddDecl(d ast.Decl) {
 	switch x := d.(type) {
 	case *ast.Field:
@@ -157,6 +160,7 @@ func (c *Guarded) AddDecl(d ast.Decl) {
 	}
 }
 
+// AddComprehension adds the bodies of a comprehension.
 func (c *Guarded) AddComprehension(x *ast.Comprehension) {
 	c.add(x.Value)
 	if x.Fallback != nil {
@@ -164,8 +168,8 @@ func (c *Guarded) AddComprehension(x *ast.Comprehension) {
 	}
 }
 
-// staticName is the name of a field whose label isn't computed. Labels of
-// definitions and hidden fields have names, too, which no instance can use.
+// StaticName returns the name of a field whose label isn't computed.
+// Definitions and hidden fields have names, too, but no instance can set them.
 func StaticName(l ast.Label) (string, bool) {
 	if a, ok := l.(*ast.Alias); ok {
 		inner, ok := a.Expr.(ast.Label)

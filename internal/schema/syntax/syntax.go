@@ -9,7 +9,8 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// calleeName is the name of a builtin that x calls.
+// CalleeName returns the name of the builtin that x calls, such as "len" or
+// "strings.MinRunes". It reports false if x calls anything else.
 func CalleeName(x *ast.CallExpr) (string, bool) {
 	switch f := x.Fun.(type) {
 	case *ast.Ident:
@@ -29,7 +30,7 @@ func CalleeName(x *ast.CallExpr) (string, bool) {
 	return "", false
 }
 
-// textOf is an expression in CUE's words, on one line.
+// Text returns n in CUE syntax, on one line.
 func Text(n ast.Node) string {
 	data, err := cueformat.Node(n, cueformat.Simplify())
 	if err != nil {
@@ -38,7 +39,8 @@ func Text(n ast.Node) string {
 	return strings.Join(strings.Fields(string(data)), " ")
 }
 
-// isBound says whether e is a comparison, which supplies no value.
+// IsBound reports whether e is a comparison or a basic type, which constrain a
+// field without supplying a value.
 func IsBound(e ast.Expr) bool {
 	switch x := Expression(e).(type) {
 	case *ast.UnaryExpr:
@@ -51,7 +53,7 @@ func IsBound(e ast.Expr) bool {
 	return false
 }
 
-// errorOf is the message of an error in a schema.
+// ErrorOf returns the message of an expression that [IsBottom].
 func ErrorOf(e ast.Expr) string {
 	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 {
 		return strings.Trim(Text(call.Args[0]), `"`)
@@ -59,7 +61,7 @@ func ErrorOf(e ast.Expr) string {
 	return Text(e)
 }
 
-// isBottom says whether e is an error.
+// IsBottom reports whether e is an error: _|_ or error("…").
 func IsBottom(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.BottomLit:
@@ -73,12 +75,14 @@ func IsBottom(e ast.Expr) bool {
 	return false
 }
 
-// basicTypes are the names of the types that are all of their kind.
+// BasicTypes returns the names of the types that admit all values of their
+// kind.
 func BasicTypes() []string {
 	return []string{"_", "null", "bool", "int", "float", "number", "string"}
 }
 
-// membersOf are the members of the disjunction e, or e itself.
+// MembersOf returns the members of the disjunction e, or e itself if it is
+// none.
 func MembersOf(e ast.Expr) []ast.Expr {
 	if x, ok := e.(*ast.BinaryExpr); ok && x.Op == token.OR {
 		return append(MembersOf(x.X), MembersOf(x.Y)...)
@@ -86,8 +90,8 @@ func MembersOf(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// literalMembers is how many structs the disjunction e lists. CUE leaves out those
-// that fail without input.
+// LiteralMembers returns how many struct literals the disjunction e lists. CUE
+// evaluates to fewer if some of them fail without data.
 func LiteralMembers(e ast.Expr) int {
 	switch x := e.(type) {
 	case *ast.BinaryExpr:
@@ -104,8 +108,8 @@ func LiteralMembers(e ast.Expr) int {
 	return 0
 }
 
-// calls says whether anything in n calls a function, which may fail for want of
-// data: struct.MinFields does.
+// Calls reports whether anything in n calls a function. A call may fail for
+// want of data; struct.MinFields does.
 func Calls(n ast.Node) bool {
 	if IsNil(n) {
 		return false
@@ -119,8 +123,8 @@ func Calls(n ast.Node) bool {
 	return found
 }
 
-// keyOf names a struct by all of its literals, so that a generic definition may
-// be used inside of itself with another argument.
+// KeyOf identifies a struct by all of its literals, so that a generic
+// definition can be used inside of itself with another argument.
 func KeyOf(literals []ast.Node) string {
 	var keys []string
 	for _, lit := range literals {
@@ -132,14 +136,15 @@ func KeyOf(literals []ast.Node) string {
 	return strings.Join(keys, " ")
 }
 
-// isOr says whether x is the disjunction of a list's items.
+// IsOr reports whether x is the call or(list), the disjunction of a list's
+// items.
 func IsOr(x *ast.CallExpr) bool {
 	name, ok := CalleeName(x)
 	return ok && name == "or" && len(x.Args) == 1
 }
 
-// isOpenChoice says whether e may leave a choice to the instance although all that
-// it refers to is given.
+// IsOpenChoice reports whether e may leave a choice to the instance even if all
+// fields that it refers to are given.
 func IsOpenChoice(e ast.Expr) bool {
 	switch x := Expression(e).(type) {
 	case *ast.BinaryExpr:
@@ -150,7 +155,7 @@ func IsOpenChoice(e ast.Expr) bool {
 	return false
 }
 
-// defaults is how many members of the disjunction e are marked.
+// defaults returns how many members of the disjunction e are marked with *.
 func defaults(e ast.Expr) int {
 	switch x := Expression(e).(type) {
 	case *ast.BinaryExpr:
@@ -165,8 +170,8 @@ func defaults(e ast.Expr) int {
 	return 0
 }
 
-// callsAmong says whether a member of the disjunction e calls a function of other
-// fields.
+// CallsAmong reports whether a member of the disjunction e calls a function
+// with other fields as arguments.
 func CallsAmong(e ast.Expr) bool {
 	x, ok := e.(*ast.BinaryExpr)
 	if !ok {
@@ -178,9 +183,8 @@ func CallsAmong(e ast.Expr) bool {
 	})
 }
 
-// callsOnOwn says whether a condition of a comprehension calls a function on a field
-// that its body declares: where that field is a disjunction, CUE v0.17.1 may forget
-// the condition.
+// CallsOnOwn reports whether a clause of a comprehension calls a function on a
+// field that its body declares.
 func CallsOnOwn(x *ast.Comprehension) bool {
 	body, ok := x.Value.(*ast.StructLit)
 	if !ok {
@@ -209,7 +213,8 @@ func CallsOnOwn(x *ast.Comprehension) bool {
 	return found
 }
 
-// isOpen says whether lit ends in an ellipsis, also where its type is an error.
+// IsOpen reports whether lit ends in an ellipsis. CUE's evaluation doesn't show
+// it if the type of the items is an error.
 func IsOpen(lit *ast.ListLit) bool {
 	if lit == nil || len(lit.Elts) == 0 {
 		return false
@@ -218,10 +223,11 @@ func IsOpen(lit *ast.ListLit) bool {
 	return ok
 }
 
-// attributeName is the name of the attribute for what CUE has no words for.
+// AttributeName is the name of the attribute for what CUE has no words for.
 const AttributeName = "k8s"
 
-// attributed is the position of the attribute in d, if it has one of ours.
+// attributed returns the position of the @k8s attribute of f. It reports false
+// if f has none.
 func attributed(f *ast.Field) (token.Pos, bool) {
 	for _, a := range f.Attrs {
 		if name, _ := a.Split(); name == AttributeName {

@@ -10,35 +10,40 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// access is a field of self: its CEL expression, what has to be asked before it
-// can be read, and what the schema says of it.
+// access is a field of self that an expression reads.
 type access struct {
-	text  string
+	// text is the CEL expression for the field.
+	text string
+	// shape is what the schema declares for it.
 	shape shape.Shape
-	// guards are the fields on the way that may be absent, itself included.
+	// presences are the fields on the way that may be absent, the field itself
+	// included, outermost first.
 	presences []presence
-	// conditional fields are declared by comprehensions alone.
+	// conditional means that only the bodies of ifs declare the field.
 	conditional bool
 }
 
-// guard is a field that may be absent.
+// presence is a field that may be absent, and the CEL expression that tests it.
 type presence struct {
+	// text is has(FIELD), or the list or map itself if variable is set.
 	text string
-	// optional fields stay absent; the others are filled in when rendering,
-	// unless value, their default in the schema, came first.
+	// optional fields stay absent. The others are supplied: by the API server
+	// if value is set, which means that the CRD has their default, and by
+	// rendering otherwise.
 	optional bool
 	value    bool
-	// nullable fields may be there and null, which CEL takes for absent.
+	// nullable fields may be null, for which has() is false.
 	nullable bool
-	// filled fields may have a value of their own under a condition, which in
-	// those that clash may contradict the one that they have without.
+	// filled fields may get a value from an if, which may contradict their own
+	// value if clashes is set.
 	filled, clashes bool
-	// variable, where it is set, stands for each item of the list or each key of
-	// the map that text is; the other guards then come with it.
+	// variable, if set, stands for each item of the list, or each key of the
+	// map, that text names. The presences after it are then about that item.
 	variable string
 }
 
-// look is the field at path from self.
+// look returns the field at path from self, and records that it is read. It
+// reports false if CEL can't read the field.
 func (t *translator) look(path []string) (access, bool) {
 	o := t.frame.object
 	a := access{text: shape.SelfMark}
@@ -76,7 +81,7 @@ func (t *translator) look(path []string) (access, bool) {
 	return a, true
 }
 
-// enter leads from a list or a map to each of what it holds.
+// enter moves a from a list or a map to each of its items or values.
 func (a *access) enter(each string) bool {
 	if len(a.shape) != 1 {
 		return false
@@ -96,7 +101,7 @@ func (a *access) enter(each string) bool {
 	return cel.IsAccessible(a.shape)
 }
 
-// path is the path from self that e, a chain of selectors, names.
+// path returns the path from self that e, a chain of selectors, names.
 func (t *translator) path(e ast.Expr) ([]string, bool) {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
@@ -136,14 +141,15 @@ func (t *translator) path(e ast.Expr) ([]string, bool) {
 	return nil, false
 }
 
-// pathOf is the path from the struct of f that e, a chain of selectors, names.
+// PathOf returns the path from the struct of f that e, a chain of selectors,
+// names. Segments are the path from the root to e.
 func (f *Frame) PathOf(e ast.Expr, steps []Segment) ([]string, bool) {
 	t := translator{frame: f, frames: []*Frame{f}, segments: steps}
 	return t.path(e)
 }
 
-// declaredName is the name of the field that id stands for in one of the
-// literals.
+// declaredName returns the name of the field that id refers to if one of the
+// literals declares it.
 func declaredName(literals []ast.Node, id *ast.Ident) (string, bool) {
 	for _, lit := range literals {
 		if lit != id.Scope {
@@ -173,15 +179,15 @@ func declaredName(literals []ast.Node, id *ast.Ident) (string, bool) {
 	return "", false
 }
 
-// strays says whether the last expression reads an item other than the one that
-// it is about.
+// strays reports whether the last expression reads an item of a list other than
+// the one that it constrains. CEL's macros can't express that.
 func (t *translator) strays(seen map[string]bool) bool {
 	return slices.ContainsFunc(t.needs, func(a access) bool {
 		return slices.ContainsFunc(a.presences, func(g presence) bool { return g.variable != "" && !seen[g.text] })
 	})
 }
 
-// inWords is a path as people write it.
+// inWords writes a path for messages, such as ports[].name.
 func inWords(path []string) string {
 	out := ""
 	for i, name := range path {
@@ -200,10 +206,11 @@ func inWords(path []string) string {
 	return out
 }
 
-// reading is q, of an expression that reads the fields that the translator
-// needed, where those are there. CUE rejects an expression that reads an
-// optional field that is absent. Where a field is absent that rendering fills
-// in, nothing is demanded, and less than all is said.
+// reading returns q guarded by the presence of the fields that the last
+// expression read, except those in seen. CUE rejects an expression that reads
+// an absent optional field, so such a field must be present. A field that
+// rendering supplies may be absent; then nothing is demanded, and the predicate
+// is not exact.
 func (t *translator) reading(seen map[string]bool, q cel.Predicate) cel.Predicate {
 	var guards []presence
 	for _, a := range t.needs {

@@ -13,8 +13,9 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// within64 is the range of the integers in s, of which an API server has no others
-// than those of 64 bits. It reports false for anything but integers.
+// within64 returns the range of the integers in s. An API server has only
+// integers of 64 bits, so the range ends there. It reports false if s has other
+// values than integers.
 func within64(s shape.Shape) (low, high *big.Rat, ok bool) {
 	for _, t := range s {
 		l, h := t.Interval()
@@ -37,11 +38,13 @@ func within64(s shape.Shape) (low, high *big.Rat, ok bool) {
 	return low, high, low != nil
 }
 
+// least64 and most64 are the ends of the range of 64-bit integers.
 func least64() *big.Rat { return new(big.Rat).SetInt64(math.MinInt64) }
 func most64() *big.Rat  { return new(big.Rat).SetInt64(math.MaxInt64) }
 
-// arithmetic is a sum of strings, or a sum, a difference or a product of integers.
-// CUE's integers have no end and CEL's do.
+// arithmetic translates a sum of strings, or a sum, difference or product of
+// integers. CUE's integers are unbounded and CEL's overflow, so the result has
+// expressions that tell when it would; see [operand].
 func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 	a, ok := t.value(x.X)
 	if !ok || a.isLimited() {
@@ -74,8 +77,8 @@ func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 	if !above && !below {
 		return out, true
 	}
-	// With an operand that is never negative, whether the result has 64 bits can
-	// be asked in 64 bits.
+	// If one operand is never negative, the overflow can be predicted without
+	// leaving 64 bits.
 	if x.Op == token.ADD && bl.Sign() < 0 || x.Op == token.MUL && al.Cmp(ah) == 0 {
 		a, b, bl, bh = b, a, al, ah
 	}
@@ -87,7 +90,7 @@ func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 	case x.Op == token.SUB:
 		out.below = a.text + " < -9223372036854775808 + " + cel.Wrap(b.text)
 	case bl.Sign() == 0:
-		return operand{}, false // nothing is beyond
+		return operand{}, false // the product is zero
 	default:
 		out.above = a.text + " > 9223372036854775807 / " + cel.Wrap(b.text)
 		out.below = a.text + " < -9223372036854775808 / " + cel.Wrap(b.text)
@@ -101,7 +104,7 @@ func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 	return out, true
 }
 
-// reach is the range of what op makes of numbers in two ranges.
+// reach returns the range of the results of op for numbers in two ranges.
 func reach(op token.Token, al, ah, bl, bh *big.Rat) (low, high *big.Rat, ok bool) {
 	for _, p := range [][2]*big.Rat{{al, bl}, {al, bh}, {ah, bl}, {ah, bh}} {
 		end := new(big.Rat)
@@ -125,8 +128,9 @@ func reach(op token.Token, al, ah, bl, bh *big.Rat) (low, high *big.Rat, ok bool
 	return low, high, true
 }
 
-// compareBeyond is the predicate that a op b, of which one may be beyond what CEL
-// can hold. Then it is beyond the other, too.
+// compareBeyond returns the predicate a op b if one of the two may overflow. A
+// value beyond 64 bits is also beyond the other operand, which decides the
+// comparison.
 func compareBeyond(a operand, op token.Token, b operand) cel.Predicate {
 	if shape.KindsOf(a.shape) != shape.IntKind || shape.KindsOf(b.shape) != shape.IntKind {
 		return cel.Unknown()
@@ -157,7 +161,7 @@ func compareBeyond(a operand, op token.Token, b operand) cel.Predicate {
 	return p
 }
 
-// interpolation is a string made of strings and integers.
+// interpolation translates an interpolated string of strings and integers.
 func (t *translator) interpolation(x *ast.Interpolation) (operand, bool) {
 	var parts []string
 	first, ok := x.Elts[0].(*ast.BasicLit)

@@ -12,8 +12,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// given is the predicate that a condition surely holds, and that it may hold: they
-// differ where it reads fields that rendering fills in.
+// given returns the predicates that the guard q certainly holds and that it
+// possibly holds. They differ if q reads fields that rendering supplies.
 func (t *translator) given(q cel.Predicate) (sure, maybe cel.Predicate) {
 	needs := t.needs
 	maybe = t.reading(map[string]bool{}, q)
@@ -34,8 +34,9 @@ func (t *translator) given(q cel.Predicate) (sure, maybe cel.Predicate) {
 	return cel.AllOf(append(guards, q)...), maybe
 }
 
-// comprehension are the rules of a comprehension of ifs: that its body holds if
-// its conditions do. What only its body allows is noted in the frame.
+// comprehension translates nested ifs without else: the declarations of the
+// body hold if the guards do. Fields that only the body allows are recorded in
+// the frame.
 func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 	if p.Comprehension.Fallback != nil || slices.Contains(p.Target, EachItem) || slices.Contains(p.Target, EachValue) {
 		return nil, false
@@ -66,7 +67,8 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 	if !ok {
 		return nil, false
 	}
-	// Where rendering fills in what the conditions read, nothing is demanded.
+	// If rendering supplies a field that a guard reads, the rule demands
+	// nothing.
 	applies, exact := cel.AllOf(conditions...), cel.AllOf(possible...).Exact
 	when := "if " + strings.Join(texts, " if ")
 	var rules []shape.Rule
@@ -80,7 +82,7 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 			rules = append(rules, shape.Rule{Text: q.Text, Exact: q.Exact && exact, Message: message, Field: field})
 		}
 	}
-	// An expression over an absent optional field is an error, not false.
+	// A guard that reads an absent optional field is an error, not false.
 	for i, clause := range p.Comprehension.Clauses {
 		t.needs = nil
 		t.guard(clause.(*ast.IfClause).Condition)
@@ -109,8 +111,9 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 	return rules, true
 }
 
-// declaration is what a declaration in the body of a comprehension demands of
-// the struct at target, and the field that it allows.
+// declaration translates one declaration in the body of an if. It returns the
+// predicate about the struct at target, the message, and the name of the field
+// that the declaration allows.
 func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, message, name string, ok bool) {
 	f, isField := d.(*ast.Field)
 	if !isField {
@@ -161,7 +164,7 @@ func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, 
 		switch {
 		case last && f.Constraint == token.OPTION:
 			q = cel.Implies(g.text, q)
-			// What rendering fills in must meet it, too.
+			// The predicate says nothing about a value that rendering supplies.
 			q.Exact = q.Exact && g.optional
 		case last && f.Constraint != token.OPTION && g.filled && !syntax.IsBottom(f.Value), last && g.nullable:
 			q = cel.Implies(g.text, q)
@@ -170,7 +173,7 @@ func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, 
 			q = cel.AllOf(cel.Predicate{Text: g.text, Exact: true}, q)
 		case last && syntax.IsBottom(f.Value):
 		case last && !g.optional:
-			// The field's own default may not meet the condition.
+			// The default of the field may contradict the body.
 			t.defaulted = true
 			q = cel.Implies(g.text, q)
 			q.Exact = q.Exact && !syntax.IsBound(f.Value) && !g.clashes
@@ -184,8 +187,8 @@ func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, 
 	return q, message, name, true
 }
 
-// supplies says whether a field that e constrains may have a value although the
-// instance gives none.
+// supplies reports whether a field that e constrains may have a value that the
+// instance doesn't give.
 func (t *translator) supplies(e ast.Expr) bool {
 	if syntax.IsBound(e) {
 		return false
@@ -197,16 +200,19 @@ func (t *translator) supplies(e ast.Expr) bool {
 	return !ok || concrete
 }
 
-// allowed is a condition under which a field may be there.
+// Allowed is a guard under which a field is allowed.
 type Allowed struct {
-	when  cel.Predicate
-	text  string
+	// when holds if the guard may hold, and text is the guard in CUE syntax.
+	when cel.Predicate
+	text string
+	// notes are those of the comprehension.
 	notes []problem.Problem
-	// fields are those that the condition reads.
+	// fields are the fields of the struct that the guard reads.
 	fields []string
 }
 
-// allow adds the rules for the fields of o that only comprehensions allow.
+// allow adds the rules for the fields of o that only ifs allow: such a field
+// may be present only if one of its guards holds.
 func (f *Frame) allow(o *shape.Object, c *syntax.Guarded) {
 	if c == nil || o.Open || c.Open || c.Deep {
 		return

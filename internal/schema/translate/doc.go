@@ -1,2 +1,23 @@
-// Package translate turns CUE expressions about several fields into CEL rules.
+// Package translate turns CUE expressions that refer to other fields of the
+// instance into CEL rules.
+//
+// Such an expression can't be translated where it is read: the shapes of the
+// fields that it names are not known yet. It waits as a [Pending] in the
+// [Frame] of the outermost struct that it refers to. When all fields of that
+// struct have been read, [Frame.Finish] translates what is pending and adds the
+// rules to the struct's shape.
+//
+// frame.go has frames and pending expressions, field.go the rules for fields
+// with an expression, such as
+//
+//	max: int & >=min
+//
+// comprehension.go the rules for ifs, and given.go those for fields that must
+// be given unless an if supplies them. translate.go, arithmetic.go, guard.go and
+// access.go translate the parts of expressions. shared.go drops the defaults of
+// fields that others are equal to.
+//
+// A rule never rejects what CUE accepts. What can't be translated, or is
+// translated only in part, is returned as notes. The set of translated forms is
+// not meant to grow without a module that needs it.
 package translate

@@ -9,8 +9,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// resolve makes a rule of what waited for f, whose fields are now known. It returns the
-// notes of what CEL can't say.
+// resolve translates p, which waited for the struct of f, into rules of that
+// struct. It returns the notes of what CEL can't express.
 func (f *Frame) resolve(s Schema, p Pending) []problem.Problem {
 	t := &translator{schema: s, frame: f, frames: p.Frames, segments: p.Segments, blurred: p.Blurred}
 	var rules []shape.Rule
@@ -31,7 +31,8 @@ func (f *Frame) resolve(s Schema, p Pending) []problem.Problem {
 	return t.notes
 }
 
-// fieldRule is the rule for a field whose expression names other fields.
+// fieldRule translates the expression of a field that names other fields. It
+// reports false if CEL can't express it.
 func (t *translator) fieldRule(p Pending) ([]shape.Rule, bool) {
 	at, ok := t.look(p.Target)
 	if !ok {
@@ -55,8 +56,9 @@ func (t *translator) fieldRule(p Pending) ([]shape.Rule, bool) {
 			q.Text = g.text + ".all(" + g.variable + ", " + q.Text + ")"
 			continue
 		}
-		// What rendering fills in where the instance says nothing is what the
-		// expression says, unless a bound meets a default.
+		// If the instance leaves the field out, rendering supplies the value of
+		// the expression. A bound supplies none, and the field's own default
+		// may violate it.
 		if syntax.IsBound(p.Expr) && !g.optional {
 			t.defaulted = true
 			q.Exact = q.Exact && g.value
@@ -66,8 +68,8 @@ func (t *translator) fieldRule(p Pending) ([]shape.Rule, bool) {
 	return append(rules, shape.Rule{Text: q.Text, Exact: q.Exact, Message: inWords(p.Target) + " must be " + syntax.Text(p.Expr), Field: cel.FieldPath(p.Target)}), true
 }
 
-// ingredients is the rule that the optional fields are there of which rendering
-// makes a field that the instance may leave out.
+// ingredients returns the rule that the optional fields are present from which
+// rendering computes a field that the instance may leave out.
 func (t *translator) ingredients(p Pending, at access) []shape.Rule {
 	n := len(at.presences)
 	if t.blurred || n == 0 || at.presences[n-1].optional || at.presences[n-1].variable != "" || syntax.IsBound(p.Expr) {

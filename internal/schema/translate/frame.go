@@ -7,43 +7,50 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// frame is a struct that is being read. What its fields demand of each other
-// waits there until all of them are known.
+// Frame is a struct that is being read. Expressions that relate its fields wait
+// in it until all fields are known.
 type Frame struct {
-	// literals are the struct's own, which references name as their scope.
+	// Literals are the struct's literals. References name one of them as their
+	// scope.
 	Literals []ast.Node
-	// depth is how many steps led to the struct.
-	Depth   int
+	// Depth is the number of segments from the root to the struct.
+	Depth int
+	// Pending are the expressions to translate, in source order.
 	Pending []Pending
-	object  *shape.Object
-	// allowed are the conditions under which fields may be there.
+	// object is the struct itself, set by [Frame.Finish].
+	object *shape.Object
+	// Allowed are the guards under which a field may be present, by field.
 	Allowed map[string][]Allowed
-	// shared are the fields that others are equal to. A default in the schema would be taken for the instance's word,
-	// and the others couldn't differ from it any more.
+	// Shared are the fields that others are equal to. If the CRD had a default
+	// for such a field, it would look as if the instance had set it, and the
+	// other field could no longer differ.
 	Shared []Shared
-	// condition is what comprehensions may add to the struct.
+	// Guarded is what ifs and fors may add to the struct.
 	Guarded *syntax.Guarded
-	// unless are the fields that must be given unless conditions fill them.
+	// Unless are the fields that must be given unless an if supplies them.
 	Unless map[string]Unless
 }
 
-// step leads from a struct to a field of it, or over a barrier: to what isn't
-// there exactly once, such as an item of a tuple or a member of a union.
+// Segment is one step on the path from the root to a value: to a field, to all
+// items of a list or values of a map, or across a barrier. Behind a barrier are
+// values that don't exist exactly once, such as an item of a tuple or a member
+// of a disjunction; no rule of an outer struct can be about them.
 type Segment struct {
-	Field   string
+	// Field is the name of the field.
+	Field string
+	// Barrier marks a barrier.
 	Barrier bool
-	// each is eachItem or eachValue where the step leads to all of a list's
-	// items or of a map's values.
+	// Each is [EachItem] or [EachValue] for all items or values.
 	Each string
 }
 
-// Segments of a path that are no names.
+// Names of segments that stand for all items of a list or all values of a map.
 const (
 	EachItem  = "\x00[]"
 	EachValue = "\x00*"
 )
 
-// name is the step as a segment of a path. It reports false for a barrier.
+// Name returns the segment as part of a path. It reports false for a barrier.
 func (s Segment) Name() (string, bool) {
 	if s.Each != "" {
 		return s.Each, true
@@ -51,25 +58,30 @@ func (s Segment) Name() (string, bool) {
 	return s.Field, !s.Barrier
 }
 
-// pending is an expression to be translated into a rule of the frame where it
-// waits.
+// Pending is an expression that waits to be translated into a rule.
 type Pending struct {
-	// target is the value that the expression constrains, from the frame.
+	// Target is the path from the frame to the value that the expression
+	// constrains.
 	Target []string
-	Expr   ast.Expr
-	// comprehension is set instead of expr.
+	// Expr is the expression of a field. It is nil if Comprehension is set.
+	Expr ast.Expr
+	// Comprehension is an if in the body of a struct.
 	Comprehension *ast.Comprehension
-	// frames are those that references may name.
-	Frames   []*Frame
+	// Frames are the structs around the expression, outermost first, whose
+	// fields it may name.
+	Frames []*Frame
+	// Segments are the path from the root to the expression.
 	Segments []Segment
-	// notes say what is left to rendering without the rule.
+	// Notes are reported if there is no exact rule.
 	Notes []problem.Problem
-	// blurred is what it was for the reader.
+	// Blurred means that CUE does not reject the value if the expression reads
+	// an absent field. See the context of package read.
 	Blurred bool
 }
 
-// Finish gives o, the struct of f whose fields are now known, the rules that
-// waited. It returns the notes of what CEL can't say.
+// Finish completes o, the struct of f, when all of its fields are known: it
+// adds the rules for pending expressions and drops defaults that would change
+// the meaning of others. It returns the notes of what CEL can't express.
 func (f *Frame) Finish(o *shape.Object, c *syntax.Guarded, s Schema) []problem.Problem {
 	f.object = o
 	for _, s := range f.Shared {

@@ -9,28 +9,31 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// unless is about a field that must be given unless conditions give it a value.
+// Unless describes a field that must be given unless an if supplies it.
 type Unless struct {
+	// Fills tells when the ifs supply it.
 	Fills Fills
-	// notes are for where no rule says so.
+	// Notes are reported if there is no exact rule.
 	Notes []problem.Problem
 }
 
-// fills says when conditions give a field a value that it doesn't have without.
+// Fills tells when the guards of a struct supply a field that has no value
+// without them.
 type Fills int
 
 const (
-	// fillsUnknown is where that can't be told.
+	// FillsUnknown means that it can't be told.
 	FillsUnknown Fills = iota
+	// FillsNever means that no combination of guards supplies the field.
 	FillsNever
-	// fillsSometimes is under some conditions, or under several together.
+	// FillsSometimes means that some guards do, or several together.
 	FillsSometimes
-	// fillsAlways is under any of the conditions.
+	// FillsAlways means that each guard alone does.
 	FillsAlways
 )
 
-// give adds the rule that the field g of o is given unless the conditions under
-// which it may have a value hold.
+// give adds the rule that the field g of o must be given unless one of the
+// guards that may supply it holds.
 func (f *Frame) give(o *shape.Object, c *syntax.Guarded, g shape.Field, u Unless) []problem.Problem {
 	at, ok := cel.Field(shape.SelfMark, g.Name)
 	ways := f.Allowed[g.Name]

@@ -10,8 +10,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// condition is the predicate that e, the condition of an if, is true. It is
-// exact or unknown: what doesn't hold is as much of interest as what does.
+// guard translates the expression of an if. The predicate is exact or
+// [cel.Unknown]: for a guard, what doesn't hold matters as much as what does.
 func (t *translator) guard(e ast.Expr) cel.Predicate {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
@@ -51,13 +51,13 @@ func (t *translator) guard(e ast.Expr) cel.Predicate {
 	return cel.Predicate{Text: v.text, Exact: true}
 }
 
-// isPlain says whether s is of one kind that CEL compares.
+// isPlain reports whether s is of one kind that CEL compares.
 func isPlain(s shape.Shape) bool {
 	kinds := shape.KindsOf(s)
 	return kinds == shape.BoolKind || kinds == shape.StringKind || kinds&^shape.NumberKind == 0
 }
 
-// exactly joins two predicates that are exact.
+// exactly combines two predicates with of if both are exact.
 func exactly(a, b cel.Predicate, of func(...cel.Predicate) cel.Predicate) cel.Predicate {
 	if !a.Exact || !b.Exact {
 		return cel.Unknown()
@@ -65,6 +65,7 @@ func exactly(a, b cel.Predicate, of func(...cel.Predicate) cel.Predicate) cel.Pr
 	return of(a, b)
 }
 
+// not negates an exact predicate.
 func not(p cel.Predicate) cel.Predicate {
 	switch {
 	case !p.Exact:
@@ -77,11 +78,12 @@ func not(p cel.Predicate) cel.Predicate {
 	return cel.Predicate{Text: cel.Negated(p.Text), Exact: true}
 }
 
-// presence is the predicate that a field is there, or isn't.
+// isPresent translates x != _|_ and x == _|_, which test whether a field is
+// present.
 func (t *translator) isPresent(x *ast.BinaryExpr) cel.Predicate {
 	path, ok := t.path(x.X)
 	if t.isGuarded(x.X) {
-		// What a comprehension makes an error is absent, says CUE.
+		// For CUE, a field is absent, too, if an if makes it an error.
 		return cel.Unknown()
 	}
 	if !ok || x.Op != token.EQL && x.Op != token.NEQ {
@@ -108,7 +110,7 @@ func (t *translator) isPresent(x *ast.BinaryExpr) cel.Predicate {
 	return p
 }
 
-// isConditional says whether comprehensions add to the field that e is about.
+// isGuarded reports whether an if or a for adds to the field that e names.
 func (t *translator) isGuarded(e ast.Expr) bool {
 	found := false
 	ast.Walk(e, func(n ast.Node) bool {
@@ -123,7 +125,7 @@ func (t *translator) isGuarded(e ast.Expr) bool {
 	return found
 }
 
-// matches is the predicate that a string matches a pattern, or doesn't.
+// matches translates =~ and !~.
 func (t *translator) matches(x *ast.BinaryExpr) cel.Predicate {
 	a, ok := t.value(x.X)
 	if !ok || shape.KindsOf(a.shape) != shape.StringKind {
@@ -140,7 +142,7 @@ func (t *translator) matches(x *ast.BinaryExpr) cel.Predicate {
 	return p
 }
 
-// test is the predicate that a function of strings says true.
+// test translates a call that returns a bool, such as strings.HasPrefix.
 func (t *translator) test(x *ast.CallExpr) cel.Predicate {
 	name, ok := syntax.CalleeName(x)
 	method := map[string]string{"strings.HasPrefix": "startsWith", "strings.HasSuffix": "endsWith", "strings.Contains": "contains"}[name]

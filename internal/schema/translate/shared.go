@@ -2,14 +2,15 @@ package translate
 
 import "github.com/pequod-io/pequod/internal/schema/shape"
 
-// shared is a field that others are equal to, by its path from a struct.
+// Shared is a field that others are equal to.
 type Shared struct {
+	// Path is the path from the struct of the frame.
 	Path []string
-	// items says that they are equal to its items.
+	// Items means that the others are equal to the items of the field.
 	Items bool
 }
 
-// forget drops the defaults of the shared field and of those in it.
+// forget drops the defaults of the shared field and of all fields in it.
 func forget(o *shape.Object, s Shared) {
 	if o == nil {
 		return

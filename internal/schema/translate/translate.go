@@ -12,45 +12,63 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// translator says expressions about the fields of one struct, self, in CEL.
+// translator translates one pending expression into CEL predicates about the
+// fields of one struct, self.
 type translator struct {
-	schema   Schema
-	frame    *Frame
+	// schema evaluates the parts that name no field.
+	schema Schema
+	// frame is that of self.
+	frame *Frame
+	// frames and segments are those of the pending expression.
 	frames   []*Frame
 	segments []Segment
-	// blurred says that CUE doesn't reject what reads an absent field.
+	// blurred is that of the pending expression.
 	blurred bool
-	// needs are the fields that the last expression reads.
+	// needs are the fields that the expressions translated since the last reset
+	// read. [translator.reading] guards a predicate by their presence and
+	// resets them.
 	needs []access
-	// fields are those of self that were looked at.
+	// fields are the names of the fields of self that were read.
 	fields []string
-	// defaulted says that a rule is exact only if the defaults of the fields
-	// that it reads are in the schema.
+	// defaulted means that the rule is exact only if the CRD has the defaults
+	// of the fields that it reads.
 	defaulted bool
-	// notes are what is lost.
+	// notes are what is lost although there is a rule.
 	notes []problem.Problem
 }
 
-// Schema answers for expressions that name no field of the instance.
+// Schema evaluates expressions that name no field of the instance. Package read
+// implements it.
 type Schema interface {
+	// Literal returns the scalar that e evaluates to. It reports false if e is
+	// no concrete scalar.
 	Literal(e ast.Expr) (l shape.Literal, kind shape.Kind, ok bool)
+	// IsConcrete reports whether e evaluates to a concrete value, and whether e
+	// can be evaluated.
 	IsConcrete(e ast.Expr) (concrete, ok bool)
+	// Shape returns the shape of e. Floats reports whether the shape admitted
+	// only floats somewhere, which no shape distinguishes from numbers. Ok is
+	// false if the shape is not exact.
 	Shape(e ast.Expr) (s shape.Shape, floats, ok bool)
 }
 
 // operand is a value in CEL.
 type operand struct {
-	text  string
+	// text is a CEL expression for the value.
+	text string
+	// shape contains the value.
 	shape shape.Shape
-	// above and below hold where the value is beyond what CEL can hold, so that
-	// text fails. Only comparisons ask for them.
+	// above and below are CEL expressions that hold if the value is above or
+	// below the range of CEL's integers, so that text would fail. They are
+	// empty if that can't happen. Only comparisons use them.
 	above, below string
 }
 
-// isLimited says whether the value may be beyond what CEL can hold.
+// isLimited reports whether the value may be outside the range of CEL's
+// integers.
 func (o operand) isLimited() bool { return o.above != "" || o.below != "" }
 
-// constant is the value of an expression that names no field.
+// constant translates an expression that names no field.
 func (t *translator) constant(e ast.Expr) (operand, bool) {
 	if syntax.AnyFieldRefers(e) {
 		return operand{}, false
@@ -66,13 +84,13 @@ func (t *translator) constant(e ast.Expr) (operand, bool) {
 	case l.Number != nil:
 		out.text, ok = cel.Number(l.Number, kind != shape.IntKind)
 	default:
-		out.text = string(l.Json)
+		out.text = string(l.JSON)
 	}
-	return out, ok && string(l.Json) != "null"
+	return out, ok && string(l.JSON) != "null"
 }
 
-// value is the value of e. It reports false for what CEL can't say or could
-// overflow on.
+// value translates e. It reports false if CEL can't express e, or if e could
+// overflow in a way that no comparison can predict.
 func (t *translator) value(e ast.Expr) (operand, bool) {
 	if c, ok := t.constant(e); ok {
 		return c, true
@@ -94,7 +112,7 @@ func (t *translator) value(e ast.Expr) (operand, bool) {
 				return operand{}, false
 			}
 			if kinds == shape.StringKind && !nullable {
-				// CUE counts bytes here, not characters.
+				// CUE's len counts bytes, CEL's size code points.
 				return operand{text: "size(bytes(" + arg.text + "))", shape: sizes()}, ok
 			}
 			return operand{text: "size(" + arg.text + ")", shape: sizes()}, ok && !nullable && sized
@@ -113,17 +131,17 @@ func (t *translator) value(e ast.Expr) (operand, bool) {
 	return operand{text: a.text, shape: a.shape}, true
 }
 
-// sizes is what lengths are, in what an API server takes.
+// sizes returns the shape of lengths that an API server accepts.
 func sizes() shape.Shape {
 	return shape.Shape{{Kind: shape.IntKind, Numbers: shape.Numbers{Min: &shape.Limit{At: new(big.Rat)}, Max: &shape.Limit{At: big.NewRat(math.MaxInt32, 1)}}}}
 }
 
-// areComparable says whether CEL compares a with b as CUE does.
+// areComparable reports whether CEL compares a with b as CUE does.
 func areComparable(a, b shape.Shape) bool {
 	ka, kb := shape.KindsOf(a), shape.KindsOf(b)
 	switch {
 	case ka&^shape.NumberKind == 0 && kb&^shape.NumberKind == 0:
-		// A float and an integer compare in 64 bits.
+		// CEL compares a float with an integer in 64 bits.
 		return ka == kb || isSmall(a) || isSmall(b)
 	case ka == kb:
 		return ka == shape.StringKind || ka == shape.BoolKind
@@ -131,7 +149,7 @@ func areComparable(a, b shape.Shape) bool {
 	return false
 }
 
-// isSmall says whether floats hold all of the numbers in s.
+// isSmall reports whether float64 represents all numbers in s exactly.
 func isSmall(s shape.Shape) bool {
 	for _, t := range s {
 		low, high := t.Interval()
@@ -142,7 +160,7 @@ func isSmall(s shape.Shape) bool {
 	return len(s) > 0
 }
 
-// operators are CUE's and CEL's signs for the same comparison.
+// operator returns the sign of a comparison, which is the same in CUE and CEL.
 func operator(op token.Token) (string, bool) {
 	switch op {
 	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
@@ -151,7 +169,7 @@ func operator(op token.Token) (string, bool) {
 	return "", false
 }
 
-// compareValues is the predicate that a op b.
+// compareValues returns the predicate a op b.
 func compareValues(a operand, op token.Token, b operand) cel.Predicate {
 	sign, ok := operator(op)
 	if !ok || !areComparable(a.shape, b.shape) || a.isLimited() && b.isLimited() {
@@ -166,11 +184,11 @@ func compareValues(a operand, op token.Token, b operand) cel.Predicate {
 	return cel.Predicate{Text: a.text + sign + b.text, Exact: true}
 }
 
-// constraint is the predicate that the field at is what e says.
+// constraint returns the predicate that the field at satisfies e.
 func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
 	self := operand{text: at.text, shape: at.shape}
 	if x, ok := e.(*ast.UnaryExpr); ok && x.Op == token.MUL {
-		// A default alone is an error, says CUE.
+		// CUE rejects a lone default that the value doesn't meet.
 		return t.constraint(x.X, at)
 	}
 	if !syntax.AnyFieldRefers(e) {
@@ -203,8 +221,8 @@ func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
 	return cel.Unknown()
 }
 
-// member is the predicate for a member of a disjunction. What it reads is asked of
-// it alone.
+// member returns the predicate for one member of a disjunction. Fields that
+// only this member reads need to be present only for it.
 func (t *translator) member(e ast.Expr, at access) cel.Predicate {
 	needs := t.needs
 	t.needs = nil
@@ -221,7 +239,7 @@ func (t *translator) member(e ast.Expr, at access) cel.Predicate {
 	return p
 }
 
-// static is the predicate for an expression that names no field.
+// static returns the predicate for an expression that names no field.
 func (t *translator) static(e ast.Expr, at access) cel.Predicate {
 	s, floats, ok := t.schema.Shape(e)
 	if !ok {
@@ -232,16 +250,17 @@ func (t *translator) static(e ast.Expr, at access) cel.Predicate {
 	}
 	p := cel.Holds(s, at.shape, at.text)
 	if shape.IsNullable(at.shape) {
-		// CEL takes null for absent.
+		// has() is false for null.
 		p = cel.Implies("has("+at.text+")", cel.HoldsUnlessNull(s, at.shape, at.text))
 		p.Exact = p.Exact && shape.IsNullable(s)
 	}
-	// Only where a schema always wants a float does rendering make one of an int.
+	// Rendering converts an integer to a float only if the schema always
+	// demands a float there.
 	p.Exact = p.Exact && !floats
 	return p
 }
 
-// call is the predicate for a validator whose argument is another field.
+// call translates a validator whose argument is another field.
 func (t *translator) call(x *ast.CallExpr, self operand) cel.Predicate {
 	name, ok := syntax.CalleeName(x)
 	if !ok || len(x.Args) != 1 {
@@ -269,6 +288,7 @@ func (t *translator) call(x *ast.CallExpr, self operand) cel.Predicate {
 	return cel.Unknown()
 }
 
+// anyIsOpen reports whether s may hold values of any kind.
 func anyIsOpen(s shape.Shape) bool {
 	return len(s) == 0 || shape.KindsOf(s)&shape.TopKind == shape.TopKind
 }

@@ -6,19 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// text constrains strings. Lengths are in code points. Patterns are RE2 and not
-// anchored, in CUE as in the API server.
+// Strings constrains strings. Patterns are RE2 and not anchored, in CUE as in
+// the API server. The zero value admits every string.
 type Strings struct {
+	// Min and Max bound the length in code points; nil means no bound.
 	Min, Max *int64
+	// Patterns must all match somewhere in the string.
 	Patterns []string
-	// notPatterns must not match anywhere in the string.
+	// NotPatterns must not match anywhere in the string.
 	NotPatterns []string
-	// not are values that are not admitted.
+	// Not are values that are not admitted.
 	Not []Literal
-	// formats are what CUE's packages validate.
+	// Formats are the validators of CUE's packages that apply.
 	Formats []Format
 }
 
+// meet returns the intersection.
 func (t Strings) meet(u Strings) Strings {
 	return Strings{
 		Min:         larger(t.Min, u.Min),
@@ -30,7 +33,8 @@ func (t Strings) meet(u Strings) Strings {
 	}
 }
 
-// union keeps the order of first appearance.
+// union appends to a what is only in b. The order is stable, so that equal
+// input gives equal CRDs.
 func union[T comparable](a, b []T) []T {
 	out := slices.Clone(a)
 	for _, s := range b {
@@ -41,7 +45,8 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
-// admits is true for what is not a string.
+// admits reports whether l satisfies t. It is true for values that aren't
+// strings.
 func (t Strings) admits(l Literal) bool {
 	if l.String == nil {
 		return true

@@ -2,9 +2,11 @@ package shape
 
 import "slices"
 
-// sumOf is an object with the fields of all the members, each as wide as the
-// widest. It reports whether the members agree on the fields that they don't
-// list.
+// ObjectEnvelope returns the smallest object that admits every struct in s,
+// which must hold structs only: it has the fields of all members, and each
+// field admits what it admits in any member. An OpenAPI schema declares it for
+// a choice between structs. The bool reports whether the members agree about
+// the fields that they don't list.
 func ObjectEnvelope(s Shape) (*Object, bool) {
 	sum := &Object{}
 	alike := true
@@ -47,7 +49,8 @@ func ObjectEnvelope(s Shape) (*Object, bool) {
 	return sum, alike
 }
 
-// declaredObject is what the schema declares for structs.
+// DeclaredObject returns the object that an OpenAPI schema declares for s,
+// which must hold structs only.
 func DeclaredObject(s Shape) *Object {
 	if len(s) == 1 {
 		return s[0].Object
@@ -56,16 +59,19 @@ func DeclaredObject(s Shape) *Object {
 	return sum
 }
 
-// listSum is what the schema declares for lists: items that are all alike, and
-// how many there are.
+// ListEnvelope holds all that an OpenAPI schema can declare for lists: one schema for
+// all items, and how many items there are.
 type ListEnvelope struct {
-	Items    Shape
+	// Items admits every item of every list.
+	Items Shape
+	// Min and Max bound the number of items; nil means no bound.
 	Min, Max *int64
-	// alike says that the lists admit the same items in every place.
+	// Alike reports whether all lists admit the same items at every index, so
+	// that Items loses nothing.
 	Alike bool
 }
 
-// sumOfLists is as wide as the widest of the lists.
+// EnvelopeOfLists returns the envelope of s, which must hold lists only.
 func EnvelopeOfLists(s Shape) ListEnvelope {
 	out := ListEnvelope{Alike: true}
 	add := func(item Shape) {
@@ -93,7 +99,7 @@ func EnvelopeOfLists(s Shape) ListEnvelope {
 		}
 	}
 	if len(out.Items) == 0 {
-		out.Items = Any() // there are none
+		out.Items = Any() // no list has an item
 	}
 	return out
 }
