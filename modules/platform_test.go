@@ -80,7 +80,7 @@ func rendered(t *testing.T, file string, find func(*render.Instance) *render.Pla
 		if in.Kind != p.Kind || in.APIVersion != p.Group+"/"+p.Version {
 			t.Fatalf("%s: %s %s isn't of %s", file, in.APIVersion, in.Kind, p.GroupKind())
 		}
-		if ps := in.Place(p, "default"); len(ps) > 0 {
+		if ps := in.SetNamespaces(p, "default"); len(ps) > 0 {
 			t.Fatalf("%s: %v", file, ps)
 		}
 		results = append(results, r.Render(in, p))

@@ -3,8 +3,10 @@ package render
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"cuelang.org/go/cue"
@@ -18,25 +20,30 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// decoder reads the output of a module, value by value, and gathers every
-// problem at the line of the module's author. It decides what is in a graph's
-// fields, not whether they make sense together: that is graph.Check.
+// decoder reads the output of a module value by value and collects every problem at
+// the line of the module's author. It checks the form of each field; graph.Check
+// then checks whether the fields make sense together.
+//
+// With unknown set, the decoder reads an output that is only partly known, as
+// [CheckPartial] does. Values that are not concrete are then recorded in unknown
+// and are not problems.
 type decoder struct {
-	problems   problem.List
-	nodes      []*decodedNode
-	violations []finding
-	output     cue.Value
-	// unknown is where nothing is known, nil where everything has to be.
-	unknown *unknowns
+	problems problem.List
+	nodes    []*decodedNode
+	// found are the violations that the module itself reports.
+	found   []violation
+	output  cue.Value
+	unknown *unknowns // nil if everything must be known
 }
 
-// decodedNode is one node with the value that it was read from.
+// decodedNode is a node with the value that it was read from.
 type decodedNode struct {
-	id     string
-	value  cue.Value
+	id    string
+	value cue.Value
+	// object is the resource as JSON, or nil.
 	object map[string]any
-	// names gives the author's name of a field that has two.
-	names map[string]string
+	// legacy maps present names of fields to the legacy names that the author used.
+	legacy map[string]string
 }
 
 func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...any) {
@@ -45,11 +52,11 @@ func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...
 	})
 }
 
-// wrong reports a value that is an error of CUE, at the place that the module's
-// author can mend.
-func (d *decoder) wrong(v cue.Value, path string, err error) {
+// addCUEError reports a value that is an error of CUE. If path is "", the path is
+// that of the error.
+func (d *decoder) addCUEError(v cue.Value, path string, err error) {
 	if d.unknown != nil {
-		d.unknown.open[placeKey(path)] = true
+		d.unknown.addOpen(path)
 		return
 	}
 	for _, e := range cueerror.List(err) {
@@ -66,34 +73,35 @@ func (d *decoder) wrong(v cue.Value, path string, err error) {
 	}
 }
 
-// fields walks the regular fields of a struct; names holds those that may be
-// there (nil: any).
+// fields visits the regular fields of a struct. names are the allowed names; nil
+// allows any.
 func (d *decoder) fields(v cue.Value, path string, names []string, visit func(name string, v cue.Value)) {
 	v, _ = v.Default()
 	if err := v.Err(); err != nil && v.IncompleteKind() != cue.StructKind {
-		d.wrong(v, path, err)
+		d.addCUEError(v, path, err)
 		if d.unknown == nil {
 			return
 		}
 	}
 	if d.unknown != nil && v.IncompleteKind() == cue.BottomKind {
-		d.unknown.open[placeKey(path)] = true // of a struct that is another's CUE gives no error
+		// For a reference to an incomplete struct CUE reports no error.
+		d.unknown.addOpen(path)
 	}
 	it, err := v.Fields()
 	if err != nil {
-		if !d.may(v, cue.StructKind) {
+		if !d.mayBe(v, cue.StructKind) {
 			d.problem(v, path, problem.RuleGraph, "", "must be a struct, not %s", kindName(v))
 			return
 		}
-		d.wrong(v, path, err)
+		d.addCUEError(v, path, err)
 		return
 	}
 	for it.Next() {
 		if it.Selector().LabelType() != cue.StringLabel {
-			continue // an item of a list that isn't wholly known
+			continue // an item of a list that is only partly known
 		}
 		name := it.Selector().Unquoted()
-		if names != nil && !contains(names, name) {
+		if names != nil && !slices.Contains(names, name) {
 			d.problem(it.Value(), fieldpath.Join(path, name), problem.RuleUnknown, source.Hint(name, names), "unknown field")
 			continue
 		}
@@ -101,26 +109,26 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 	}
 }
 
-// list walks the elements of a list.
+// list visits the items of a list.
 func (d *decoder) list(v cue.Value, path string, visit func(path string, v cue.Value)) {
 	v, _ = v.Default()
 	it, err := v.List()
 	if err != nil {
-		if !d.may(v, cue.ListKind) {
+		if !d.mayBe(v, cue.ListKind) {
 			d.problem(v, path, problem.RuleGraph, "", "must be a list, not %s", kindName(v))
 			return
 		}
-		d.wrong(v, path, err)
+		d.addCUEError(v, path, err)
 		return
 	}
 	for i := 0; it.Next(); i++ {
-		visit(path+"["+strconv.Itoa(i)+"]", it.Value())
+		visit(path+fieldpath.Index(i), it.Value())
 	}
 }
 
-// may says whether a value of which something is wrong is, for all that is
-// known, of a kind.
-func (d *decoder) may(v cue.Value, kind cue.Kind) bool {
+// mayBe reports whether a value with an error can be of a kind. If so, the error is
+// about its content.
+func (d *decoder) mayBe(v cue.Value, kind cue.Kind) bool {
 	k := v.IncompleteKind()
 	if d.unknown != nil {
 		return k == cue.BottomKind || k&kind != 0
@@ -128,9 +136,9 @@ func (d *decoder) may(v cue.Value, kind cue.Kind) bool {
 	return k == kind || k == cue.BottomKind && kind == cue.ListKind
 }
 
-// text reads a string.
-func (d *decoder) text(v cue.Value, path string) string {
-	x := d.any(v, path, nil)
+// string reads a string.
+func (d *decoder) string(v cue.Value, path string) string {
+	x := d.value(v, path, nil)
 	s, ok := x.(string)
 	if !ok && x != nil {
 		d.problem(v, path, problem.RuleGraph, "", "must be a string, not %s", kindName(v))
@@ -138,23 +146,21 @@ func (d *decoder) text(v cue.Value, path string) string {
 	return s
 }
 
-// texts reads a list of strings.
-func (d *decoder) texts(v cue.Value, path string) []string {
+// strings reads a list of strings.
+func (d *decoder) strings(v cue.Value, path string) []string {
 	var all []string
-	d.list(v, path, func(path string, v cue.Value) { all = append(all, d.text(v, path)) })
+	d.list(v, path, func(path string, v cue.Value) { all = append(all, d.string(v, path)) })
 	return all
 }
 
-func kindName(v cue.Value) string {
-	return v.IncompleteKind().String()
-}
+func kindName(v cue.Value) string { return v.IncompleteKind().String() }
 
-// any reads a value as JSON would hold it: map[string]any, []any, string,
-// int64, float64, bool or nil. The late map gives expressions that stand in for
-// values by path; those need not be concrete.
-func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
-	if expr, ok := late.at(path); ok {
-		return map[string]any{"$from": expr}
+// value reads a value as decoded JSON: map[string]any, []any, string, int64,
+// float64, bool or nil. A value whose path is in from is replaced by a late
+// reference, and need not be concrete. from may be nil.
+func (d *decoder) value(v cue.Value, path string, from *fromFields) any {
+	if expr, ok := from.take(path); ok {
+		return map[string]any{reference.FromKey: expr}
 	}
 	v, _ = v.Default()
 	switch v.Kind() {
@@ -163,55 +169,66 @@ func (d *decoder) any(v cue.Value, path string, late *lateFields) any {
 	case cue.BoolKind:
 		b, err := v.Bool()
 		if err != nil {
-			d.wrong(v, path, err)
+			d.addCUEError(v, path, err)
 		}
 		return b
 	case cue.StringKind:
 		s, err := v.String()
 		if err != nil {
-			d.wrong(v, path, err)
+			d.addCUEError(v, path, err)
 		}
-		if d.unknown != nil && d.unknown.saysNothing(s) {
-			return d.unknown.guess(v, path)
+		if d.unknown != nil && d.unknown.isPlaceholder(s) {
+			return d.unknown.add(v, path)
 		}
 		return s
 	case cue.BytesKind:
 		b, err := v.Bytes()
 		if err != nil {
-			d.wrong(v, path, err)
+			d.addCUEError(v, path, err)
 		}
 		return base64.StdEncoding.EncodeToString(b)
 	case cue.IntKind, cue.FloatKind, cue.NumberKind:
 		return d.number(v, path)
 	case cue.ListKind:
 		list := []any{}
-		d.list(v, path, func(path string, v cue.Value) { list = append(list, d.any(v, path, late)) })
+		d.list(v, path, func(path string, v cue.Value) { list = append(list, d.value(v, path, from)) })
 		return list
 	case cue.StructKind:
-		return d.object(v, path, late)
+		return d.object(v, path, from)
 	}
 	if d.unknown != nil {
-		return d.partly(v, path, late)
+		return d.unknownValue(v, path, from)
 	}
 	if err := v.Err(); err != nil {
-		d.wrong(v, path, err)
+		d.addCUEError(v, path, err)
 		return nil
 	}
 	d.problem(v, path, problem.RuleModule, "", "incomplete value %v", v)
 	return nil
 }
 
-func (d *decoder) object(v cue.Value, path string, late *lateFields) map[string]any {
+// unknownValue reads a value that is not concrete. It may be a struct with some
+// known fields.
+func (d *decoder) unknownValue(v cue.Value, path string, from *fromFields) any {
+	it, err := v.Fields()
+	if err != nil || !d.mayBe(v, cue.StructKind) || it.Next() && it.Selector().LabelType() != cue.StringLabel {
+		return d.unknown.add(v, path)
+	}
+	return d.object(v, path, from)
+}
+
+func (d *decoder) object(v cue.Value, path string, from *fromFields) map[string]any {
 	m := map[string]any{}
 	d.fields(v, path, nil, func(name string, v cue.Value) {
-		m[name] = d.any(v, fieldpath.Join(path, name), late)
+		m[name] = d.value(v, fieldpath.Join(path, name), from)
 	})
 	if d.unknown != nil {
-		d.unknown.reference(path, fieldpath.Join(path, reference.FromKey))
+		d.unknown.addReference(path, fieldpath.Join(path, reference.FromKey))
 	}
 	return m
 }
 
+// number reads a number as the API server would: as int64 if it is integral.
 func (d *decoder) number(v cue.Value, path string) any {
 	if n, err := v.Int64(); err == nil {
 		return n
@@ -229,12 +246,12 @@ func (d *decoder) number(v cue.Value, path string) any {
 	return f
 }
 
-// decodeInto reads a struct of plain fields, such as applyPolicy, into a Go
-// value whose JSON fields are the known ones.
+// decodeInto reads a struct, such as applyPolicy, into a Go value by its JSON tags.
+// names are the allowed fields.
 func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any) {
 	n := len(d.problems)
 	m := map[string]any{}
-	d.fields(v, path, names, func(name string, v cue.Value) { m[name] = d.any(v, fieldpath.Join(path, name), nil) })
+	d.fields(v, path, names, func(name string, v cue.Value) { m[name] = d.value(v, fieldpath.Join(path, name), nil) })
 	if len(d.problems) > n {
 		return
 	}
@@ -243,6 +260,47 @@ func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any)
 		err = json.Unmarshal(data, into)
 	}
 	if err != nil {
-		d.problem(v, path, problem.RuleGraph, "", "%s", jsonMessage(err))
+		d.problem(v, path, problem.RuleGraph, "", "%s", typeErrorMessage(err))
 	}
+}
+
+// typeErrorMessage words a type error of encoding/json like the messages of this
+// package.
+func typeErrorMessage(err error) string {
+	var t *json.UnmarshalTypeError
+	if errors.As(err, &t) {
+		return fmt.Sprintf("%s: must be %s, not %s", t.Field, t.Type, t.Value)
+	}
+	return err.Error()
+}
+
+// positionOf returns the position of a path in a node as its author knows it: that
+// of the innermost value that the module spells out. Without a node, the path
+// starts at the output.
+func (d *decoder) positionOf(id, path string) problem.Position {
+	v := d.output
+	var legacy map[string]string
+	for _, n := range d.nodes {
+		if n.id == id && id != "" {
+			v, legacy = n.value, n.legacy
+		}
+	}
+	at := cuesyntax.ValuePosition(v)
+	for i, part := range fieldpath.Split(path) {
+		if name, ok := legacy[part]; ok && i == 0 {
+			part = name
+		}
+		next := v.LookupPath(cue.MakePath(cue.Str(part)))
+		if n, err := strconv.Atoi(part); err == nil && v.IncompleteKind() == cue.ListKind {
+			next = v.LookupPath(cue.MakePath(cue.Index(n)))
+		}
+		if !next.Exists() {
+			break
+		}
+		v = next
+		if p := cuesyntax.ValuePosition(v); p.File != "" {
+			at = p
+		}
+	}
+	return at
 }

@@ -59,7 +59,7 @@ func graphs(t *testing.T, repo string, r rendering, change func(*testing.T, *yam
 			if ps.Failed() {
 				t.Fatal(ps)
 			}
-			in.Place(p, "default")
+			in.SetNamespaces(p, "default")
 			res := renderer.Render(in, p)
 			if res.Graph == nil {
 				t.Fatal(res.Problems)

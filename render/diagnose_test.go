@@ -22,6 +22,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/render/diagnose"
 )
 
 const header = "apiVersion: example.org/v1\nkind: K\nmetadata: {name: a}\n"
@@ -66,7 +67,7 @@ func scripts(t testing.TB) []corpus {
 				if ps.Failed() {
 					t.Fatalf("%s: %v", file, ps)
 				}
-				in.Place(c.p, "default")
+				in.SetNamespaces(c.p, "default")
 				c.docs = append(c.docs, in)
 			}
 		}
@@ -99,10 +100,11 @@ func platform(t testing.TB, fsys fstest.MapFS, dir string) *Platform {
 	return p
 }
 
-func mendedData(in *Instance, p *Platform, b *built) *ast.StructLit {
+// normalizedData returns the data of an instance as the API server would store it.
+func normalizedData(in *Instance, p *Platform, b *builtModule) *ast.StructLit {
 	data := in.data(p)
-	if mended, _ := mend(data, b.root.LookupPath(cue.ParsePath("#Input"))); mended != nil {
-		return mended
+	if normalized, _ := diagnose.Normalize(data, b.root.LookupPath(cue.ParsePath("#Input"))); normalized != nil {
+		return normalized
 	}
 	return data
 }
@@ -112,7 +114,7 @@ func mendedData(in *Instance, p *Platform, b *built) *ast.StructLit {
 // evaluated in before.
 func oracle(in *Instance, p *Platform) error {
 	b := p.Module.build()
-	data := mendedData(in, p, b)
+	data := normalizedData(in, p, b)
 	check := func(def ast.Expr, e ast.Expr) error {
 		f := &ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: ast.NewBinExpr(token.AND, def, e)}}}
 		return b.ctx.BuildFile(f, cue.Scope(b.root)).Validate(cue.Concrete(true), cue.All())
@@ -138,9 +140,12 @@ func faults(in *Instance, p *Platform) []string {
 		fault("problems: %v\nCUE: %v", res.Problems, err)
 	}
 	if err != nil {
-		// Without the net that a walk has below it.
+		// Render falls back on CUE's errors if the walk does not finish.
 		b := p.Module.build()
-		(&diagnosis{built: b, data: mendedData(in, p, b), eval: b.inputAlone}).run()
+		found := diagnose.Instance(b.root, normalizedData(in, p, b), err, b.inputAlone)
+		if found.OverBudget || found.Panic != nil {
+			fault("the walk ended early: over budget %v, panic %v", found.OverBudget, found.Panic)
+		}
 	}
 	seen := map[string]bool{}
 	for _, q := range res.Problems {
@@ -219,7 +224,7 @@ func broken(t testing.TB, all []good, names []string, b []byte) (*Instance, *Pla
 	}
 	for in, ps := range Instances("app.yaml", data) {
 		if !ps.Failed() {
-			in.Place(g.p, "default")
+			in.SetNamespaces(g.p, "default")
 			return in, g.p, data
 		}
 	}
@@ -357,7 +362,7 @@ func TestDiagnosisTooLong(t *testing.T) {
 		if ps.Failed() {
 			t.Fatal(ps)
 		}
-		in.Place(p, "default")
+		in.SetNamespaces(p, "default")
 		start := time.Now()
 		got := (&Renderer{}).Render(in, p).Problems
 		t.Logf("%d problems in %v", len(got), time.Since(start))
@@ -423,7 +428,7 @@ func TestDiagnosisIsFast(t *testing.T) {
 				if ps.Failed() {
 					t.Fatal(ps)
 				}
-				in.Place(p, "default")
+				in.SetNamespaces(p, "default")
 				start := time.Now()
 				res := (&Renderer{}).Render(in, p)
 				took := time.Since(start)

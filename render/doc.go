@@ -1,15 +1,21 @@
-// Package render turns a developer's short instance into a ResourceGraph: it
-// loads a platform's CUE module, checks the instance against the module's
-// #Input, evaluates its #Render and reads nodes, outputs and violations from
-// the result.
+// Package render turns a developer's instance into a ResourceGraph: it loads a
+// platform's CUE module, checks the instance against the module's #Input,
+// evaluates #Render, and reads nodes, outputs and violations from the result.
 //
-// The way of one instance is [Instances] (YAML to syntax with positions),
-// [Load] and [NewPlatform] (module to platform), [Renderer.Render] (both to a
-// graph), and [Each] for many of them in parallel, each bounded in time and
-// memory.
+// An instance passes through these stages:
 //
-// Rendering is a pure function of the module's files and the instance's bytes:
-// no environment, clock, network or cluster. The package doesn't know where
-// modules come from (it takes an fs.FS) and prints nothing: what is wrong comes
-// back as a list of [Problem], each with the place that its reader can mend.
+//   - [Instances] reads it from YAML (instance.go);
+//   - [Load] reads a module and [NewPlatform] names its kind (load.go, module.go,
+//     platform.go, versions.go);
+//   - [Renderer.Render] checks the input (input.go, conversion.go) and turns the
+//     output into a graph (decode.go, node.go, output.go, graph.go), which
+//     policies see before it is sealed (policy.go, seal.go);
+//   - [Each] renders many instances in parallel, each bounded in time and memory
+//     (pool.go, watchdog.go).
+//
+// Rendering is a pure function of the module's files and the instance's bytes. It
+// depends on no environment, clock, network or cluster. The package does not know
+// where modules come from, since it takes an [fs.FS], and prints nothing: mistakes
+// are returned as a [problem.List], each at the line where its reader can correct
+// it. Package diagnose finds the mistakes in an instance.
 package render

@@ -18,27 +18,31 @@ import (
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
-// Instance is one developer's object: its names, and its data as syntax that
-// knows its places.
+// Instance is one developer's object: its names, and its data as CUE syntax with
+// positions.
 type Instance struct {
 	File string
 	v1alpha1.ObjectRef
 
-	graphNamespace      string
+	// graphNamespace is the namespace of the graph. For a namespaced instance it is
+	// "" until SetNamespaces.
+	graphNamespace string
+	// labels and annotations are nil if the instance has none.
 	labels, annotations *ast.StructLit
 	spec                ast.Expr
-	doc                 *ast.StructLit
+	doc                 *ast.StructLit // the whole object
 }
 
-// Pos is where the instance begins.
+// Pos returns the position at which the instance begins.
 func (in *Instance) Pos() problem.Position { return cuesyntax.Position(in.doc.Lbrace) }
 
-// PosOf is where a field of the instance stands, or the innermost mapping on the
-// way to it. The path is written as in a [Problem].
+// PosOf returns the position of a field, or of the innermost mapping on the way to
+// it. The path is written as in a [problem.Problem].
 func (in *Instance) PosOf(path string) problem.Position {
 	return cuesyntax.PositionAt(in.doc, fieldpath.Split(path))
 }
 
+// String returns KIND [NAMESPACE/]NAME.
 func (in *Instance) String() string {
 	if in.Namespace == "" {
 		return in.Kind + " " + in.Name
@@ -46,7 +50,7 @@ func (in *Instance) String() string {
 	return in.Kind + " " + in.Namespace + "/" + in.Name
 }
 
-// Group is the API group of the instance.
+// Group returns the API group of the instance, "" for the core group.
 func (in *Instance) Group() string {
 	group, _, ok := strings.Cut(in.APIVersion, "/")
 	if !ok {
@@ -119,6 +123,7 @@ func instancesOf(doc yamlfile.Document, yield func(*Instance, problem.List) bool
 	return true
 }
 
+// isList reports whether an object is a v1 List with items.
 func isList(doc *ast.StructLit) bool {
 	kind, apiVersion, items := cuesyntax.Field(doc, "kind"), cuesyntax.Field(doc, "apiVersion"), cuesyntax.Field(doc, "items")
 	if kind == nil || apiVersion == nil || items == nil {
@@ -130,37 +135,37 @@ func isList(doc *ast.StructLit) bool {
 	return k == "List" && v == "v1" && ok
 }
 
-// metadataFields are those of ObjectMeta: on an instance that was read from a
-// cluster all of them may stand there, and none but the first four is used.
+// metadataFields are the fields of ObjectMeta. An instance that was read from a
+// cluster may have all of them; only the first four are used.
 var metadataFields = []string{
 	"name", "namespace", "labels", "annotations", "creationTimestamp", "deletionGracePeriodSeconds",
 	"deletionTimestamp", "finalizers", "generateName", "generation", "managedFields", "ownerReferences",
 	"resourceVersion", "selfLink", "uid",
 }
 
-// newInstance checks everything of an instance but its spec. Whatever is wrong
-// with it, an instance comes back if it can be told which platform it is for, so
-// that its spec can be checked too.
+// newInstance checks everything of an instance but its spec. It returns the instance
+// in spite of problems if its platform can be determined, so that its spec can be
+// checked too, and else nil.
 func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 	in := &Instance{File: file, doc: doc}
-	r := reader{at: doc}
-	r.known(doc, "", []string{"apiVersion", "kind", "metadata", "spec", "status", "graphNamespace"})
-	in.APIVersion = r.text(doc, "apiVersion", true)
-	in.Kind = r.text(doc, "kind", true)
-	if meta := r.object(doc, "metadata"); meta != nil {
-		r.known(meta, "metadata", metadataFields)
-		in.Name = r.text(meta, "metadata.name", cuesyntax.Field(meta, "generateName") == nil)
+	r := fieldReader{doc: doc}
+	r.checkNames(doc, "", []string{"apiVersion", "kind", "metadata", "spec", "status", "graphNamespace"})
+	in.APIVersion = r.str(doc, "apiVersion", true)
+	in.Kind = r.str(doc, "kind", true)
+	if meta := r.mapping(doc, "metadata"); meta != nil {
+		r.checkNames(meta, "metadata", metadataFields)
+		in.Name = r.str(meta, "metadata.name", cuesyntax.Field(meta, "generateName") == nil)
 		if in.Name == "" && cuesyntax.Field(meta, "generateName") != nil {
 			r.problem(cuesyntax.Field(meta, "generateName").Label, problem.RuleInstance, "metadata.generateName",
 				"not supported: what is rendered needs a stable metadata.name")
 		}
-		in.Namespace = r.text(meta, "metadata.namespace", false)
-		in.labels = r.strings(meta, "metadata.labels")
-		in.annotations = r.strings(meta, "metadata.annotations")
-		in.graphNamespace = r.text(doc, "graphNamespace", false)
-		r.check(doc, "graphNamespace", in.graphNamespace, validation.IsDNS1123Label)
-		r.check(meta, "metadata.name", in.Name, validation.IsDNS1123Subdomain)
-		r.check(meta, "metadata.namespace", in.Namespace, validation.IsDNS1123Label)
+		in.Namespace = r.str(meta, "metadata.namespace", false)
+		in.labels = r.stringMap(meta, "metadata.labels")
+		in.annotations = r.stringMap(meta, "metadata.annotations")
+		in.graphNamespace = r.str(doc, "graphNamespace", false)
+		r.checkName(doc, "graphNamespace", in.graphNamespace, validation.IsDNS1123Label)
+		r.checkName(meta, "metadata.name", in.Name, validation.IsDNS1123Subdomain)
+		r.checkName(meta, "metadata.namespace", in.Namespace, validation.IsDNS1123Label)
 	} else if cuesyntax.Field(doc, "metadata") == nil {
 		r.problem(doc, problem.RuleRequired, "metadata", "missing")
 	}
@@ -174,19 +179,20 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 	return in, r.problems
 }
 
-// reader picks fields out of an instance and gathers what is wrong with them.
-type reader struct {
-	at       ast.Node
+// fieldReader reads fields of an instance and collects problems.
+type fieldReader struct {
+	doc      *ast.StructLit // the whole object
 	problems problem.List
 }
 
-func (r *reader) problem(n ast.Node, rule, path, format string, args ...any) {
+func (r *fieldReader) problem(n ast.Node, rule, path, format string, args ...any) {
 	r.problems = append(r.problems, problem.Problem{
 		Position: cuesyntax.Position(n.Pos()), Path: path, Rule: rule, Message: fmt.Sprintf(format, args...),
 	})
 }
 
-func (r *reader) known(s *ast.StructLit, path string, names []string) {
+// checkNames reports fields of s that are not among names.
+func (r *fieldReader) checkNames(s *ast.StructLit, path string, names []string) {
 	for _, d := range s.Elts {
 		name := cuesyntax.FieldName(d)
 		if slices.Contains(names, name) {
@@ -197,14 +203,15 @@ func (r *reader) known(s *ast.StructLit, path string, names []string) {
 	}
 }
 
-// last is the last name of a dotted path.
+// last returns the last name of a dotted path.
 func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
-func (r *reader) text(s *ast.StructLit, path string, required bool) string {
+// str returns the string at a path, whose last element is a field of s, or "".
+func (r *fieldReader) str(s *ast.StructLit, path string, required bool) string {
 	f := cuesyntax.Field(s, last(path))
 	if f == nil {
 		if required {
-			r.problem(parentLabel(r.at, s), problem.RuleRequired, path, "missing")
+			r.problem(parentLabel(r.doc, s), problem.RuleRequired, path, "missing")
 		}
 		return ""
 	}
@@ -218,19 +225,19 @@ func (r *reader) text(s *ast.StructLit, path string, required bool) string {
 	return v
 }
 
-// parentLabel is where a missing field is reported: where its struct begins.
-func parentLabel(doc ast.Node, s *ast.StructLit) ast.Node {
-	if d, ok := doc.(*ast.StructLit); ok {
-		for _, e := range d.Elts {
-			if f := e.(*ast.Field); f.Value == ast.Expr(s) {
-				return f.Label
-			}
+// parentLabel returns the syntax at which a field that is missing in s is reported:
+// the label of s, or s itself if it is the whole object.
+func parentLabel(doc, s *ast.StructLit) ast.Node {
+	for _, e := range doc.Elts {
+		if f := e.(*ast.Field); f.Value == ast.Expr(s) {
+			return f.Label
 		}
 	}
 	return s
 }
 
-func (r *reader) object(s *ast.StructLit, path string) *ast.StructLit {
+// mapping returns the mapping at a path, whose last element is a field of s, or nil.
+func (r *fieldReader) mapping(s *ast.StructLit, path string) *ast.StructLit {
 	f := cuesyntax.Field(s, last(path))
 	if f == nil {
 		return nil
@@ -242,14 +249,14 @@ func (r *reader) object(s *ast.StructLit, path string) *ast.StructLit {
 	return o
 }
 
-// strings gives a mapping whose values must all be strings.
-func (r *reader) strings(s *ast.StructLit, path string) *ast.StructLit {
+// stringMap is like mapping. All values must be strings, and null counts as nothing.
+func (r *fieldReader) stringMap(s *ast.StructLit, path string) *ast.StructLit {
 	if f := cuesyntax.Field(s, last(path)); f != nil {
 		if l, ok := f.Value.(*ast.BasicLit); ok && l.Value == "null" {
 			return nil
 		}
 	}
-	o := r.object(s, path)
+	o := r.mapping(s, path)
 	if o == nil {
 		return nil
 	}
@@ -263,7 +270,9 @@ func (r *reader) strings(s *ast.StructLit, path string) *ast.StructLit {
 	return o
 }
 
-func (r *reader) check(meta *ast.StructLit, path, value string, valid func(string) []string) {
+// checkName checks the name at a path, whose last element is a field of meta, with
+// a validation function of apimachinery. "" is not checked.
+func (r *fieldReader) checkName(meta *ast.StructLit, path, value string, valid func(string) []string) {
 	if value == "" {
 		return
 	}
@@ -272,12 +281,52 @@ func (r *reader) check(meta *ast.StructLit, path, value string, valid func(strin
 	}
 }
 
-// nameRule gives what Kubernetes says of a bad name without its examples and
-// regular expressions.
+// nameRule returns the messages of apimachinery about an invalid name without their
+// examples and regular expressions.
 func nameRule(msgs []string) string {
 	rules := make([]string, len(msgs))
 	for i, msg := range msgs {
 		rules[i], _, _ = strings.Cut(msg, " (e.g.")
 	}
 	return strings.Join(rules, "; ")
+}
+
+// data returns what the module sees of an instance: metadata and spec. Labels and
+// annotations are left out if the module does not mention them, so that what other
+// tools write on a live instance does not reach it. An instance without a name, which
+// is a problem already, gets one, so that its spec can be checked.
+func (in *Instance) data(p *Platform) *ast.StructLit {
+	at := in.doc.Lbrace
+	meta := &ast.StructLit{Lbrace: at}
+	var given *ast.StructLit
+	metaPos := at
+	if f := cuesyntax.Field(in.doc, "metadata"); f != nil {
+		given, _ = f.Value.(*ast.StructLit)
+		metaPos = f.Label.Pos()
+	}
+	add := func(name string, value ast.Expr) {
+		meta.Elts = append(meta.Elts, &ast.Field{Label: cuesyntax.Label(name, value.Pos()), Value: value})
+	}
+	if p.allowAnnotations && in.annotations != nil {
+		add("annotations", in.annotations)
+	}
+	if p.allowLabels && in.labels != nil {
+		add("labels", in.labels)
+	}
+	defaults := map[string]string{"name": "name", "namespace": in.Namespace}
+	for _, name := range []string{"name", "namespace"} {
+		if f := cuesyntax.Field(given, name); f != nil {
+			add(name, f.Value)
+			continue
+		}
+		add(name, cuesyntax.String(defaults[name], metaPos))
+	}
+	specPos := at
+	if f := cuesyntax.Field(in.doc, "spec"); f != nil {
+		specPos = f.Label.Pos()
+	}
+	return &ast.StructLit{Lbrace: at, Elts: []ast.Decl{
+		&ast.Field{Label: cuesyntax.Label("metadata", metaPos), Value: meta},
+		&ast.Field{Label: cuesyntax.Label("spec", specPos), Value: in.spec},
+	}}
 }

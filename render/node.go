@@ -1,139 +1,118 @@
 package render
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strconv"
-
 	"cuelang.org/go/cue"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// Names that a node may have; object and dependsOn are those of modules that
-// were written for the original operator.
+// The fields of a node and of the structs in it. object and dependsOn are legacy
+// names.
 var (
-	nodeFields = []string{"id", "resource", "externalRef", "dependencies", "readyWhen", "applyPolicy", "from", "object", "dependsOn"}
-	readyNames = []string{"type", "conditionType", "conditionStatus", "expr"}
-	refNames   = []string{"apiVersion", "kind", "name", "namespace"}
-	applyNames = []string{"mode", "conflictPolicy", "fieldManager", "ignoreFields", "recreate", "deletionPolicy", "timeout"}
+	nodeFields        = []string{"id", "resource", "externalRef", "dependencies", "readyWhen", "applyPolicy", "from", "object", "dependsOn"}
+	readyCheckFields  = []string{"type", "conditionType", "conditionStatus", "expr"}
+	externalRefFields = []string{"apiVersion", "kind", "name", "namespace"}
+	applyPolicyFields = []string{"mode", "conflictPolicy", "fieldManager", "ignoreFields", "recreate", "deletionPolicy", "timeout"}
 )
 
-var newNames = map[string]string{"object": "resource", "dependsOn": "dependencies"}
-
-// node reads one node. The key is its id in a map of nodes, "" in a list.
+// node reads one node. key is its id in a map of nodes, "" in a list.
 func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	n := v1alpha1.Node{ID: key}
-	dn := &decodedNode{value: v, names: map[string]string{}}
+	decoded := &decodedNode{value: v, legacy: map[string]string{}}
 	if key == "" {
 		if id := v.LookupPath(cue.MakePath(cue.Str("id"))); id.Exists() {
-			n.ID = d.text(id, path+".id")
+			n.ID = d.string(id, path+".id")
 			path = graph.NodePath(n.ID, "")
 		}
 	}
-	dn.id = n.ID
-	d.nodes = append(d.nodes, dn)
-	late := d.late(v, path)
-	has := func(name string) bool { return dn.value.LookupPath(cue.MakePath(cue.Str(name))).Exists() }
+	decoded.id = n.ID
+	d.nodes = append(d.nodes, decoded)
+	from := d.from(v, path)
+	has := func(name string) bool { return decoded.value.LookupPath(cue.MakePath(cue.Str(name))).Exists() }
 	d.fields(v, path, nodeFields, func(name string, v cue.Value) {
 		at := fieldpath.Join(path, name)
-		if now, old := newNames[name]; old {
-			if has(now) {
-				d.problem(v, at, problem.RuleGraph, "", "given beside %s", now)
+		if present, ok := legacyNames[name]; ok {
+			if has(present) {
+				d.problem(v, at, problem.RuleGraph, "", "given beside %s", present)
 				return
 			}
-			dn.names[now] = name
-			name = now
+			decoded.legacy[present] = name
+			name = present
 		}
 		switch name {
 		case "id":
-			if id := d.text(v, at); key != "" && id != key && id != "" {
+			if id := d.string(v, at); key != "" && id != key && id != "" {
 				d.problem(v, at, problem.RuleGraph, "", "%q differs from the node's key %q", id, key)
 			}
 		case "resource":
-			d.resource(v, at, late, dn, &n)
+			d.resource(v, at, from, decoded, &n)
 		case "externalRef":
 			n.ExternalRef = &v1alpha1.ObjectRef{}
-			d.decodeInto(v, at, refNames, n.ExternalRef)
+			d.decodeInto(v, at, externalRefFields, n.ExternalRef)
 		case "dependencies":
-			n.Dependencies = d.texts(v, at)
+			n.Dependencies = d.strings(v, at)
 		case "readyWhen":
 			d.list(v, at, func(at string, v cue.Value) {
 				var c v1alpha1.ReadyCheck
-				d.decodeInto(v, at, readyNames, &c)
+				d.decodeInto(v, at, readyCheckFields, &c)
 				n.ReadyWhen = append(n.ReadyWhen, c)
 			})
 		case "applyPolicy":
 			p := &v1alpha1.ApplyPolicy{}
-			d.decodeInto(v, at, applyNames, p)
+			d.decodeInto(v, at, applyPolicyFields, p)
 			n.ApplyPolicy = p.Normalize()
 		}
 	})
 	return n
 }
 
-func (d *decoder) resource(v cue.Value, path string, late *lateFields, dn *decodedNode, n *v1alpha1.Node) {
-	failed := len(d.problems)
-	object, ok := d.any(v, path, late).(map[string]any)
-	if len(d.problems) > failed {
+// resource reads the resource of a node and adds the late references of its from.
+func (d *decoder) resource(v cue.Value, path string, from *fromFields, decoded *decodedNode, n *v1alpha1.Node) {
+	before := len(d.problems)
+	object, ok := d.value(v, path, from).(map[string]any)
+	if len(d.problems) > before {
 		return
 	}
 	if !ok {
 		d.problem(v, path, problem.RuleGraph, "", "must be a struct, not %s", kindName(v))
 		return
 	}
-	late.fill(d, v, path, object)
-	r, err := raw(object)
+	for _, at := range from.fill(path, object) {
+		d.problem(v, at, problem.RuleGraph, "", "from: the resource has no such place")
+	}
+	raw, err := rawJSON(object)
 	if err != nil {
 		d.problem(v, path, problem.RuleGraph, "", "%v", err)
 		return
 	}
-	dn.object, n.Resource = object, r
+	decoded.object, n.Resource = object, raw
 }
 
-// place gives the author's line of a place in a node: the innermost part of the
-// path that the module spells out.
-func (d *decoder) place(id, path string) problem.Position {
-	v := d.output
-	var names map[string]string
-	for _, n := range d.nodes {
-		if n.id == id && id != "" {
-			v, names = n.value, n.names
-		}
+// from reads a node's `from`. It returns nil if the node has none.
+func (d *decoder) from(v cue.Value, path string) *fromFields {
+	value := v.LookupPath(cue.MakePath(cue.Str("from")))
+	if !value.Exists() {
+		return nil
 	}
-	at := cuesyntax.ValuePosition(v)
-	for i, s := range fieldpath.Split(path) {
-		if old, ok := names[s]; ok && i == 0 {
-			s = old
-		}
-		next := v.LookupPath(cue.MakePath(cue.Str(s)))
-		if n, err := strconv.Atoi(s); err == nil && v.IncompleteKind() == cue.ListKind {
-			next = v.LookupPath(cue.MakePath(cue.Index(n)))
-		}
-		if !next.Exists() {
-			break
-		}
-		v = next
-		if p := cuesyntax.ValuePosition(v); p.File != "" {
-			at = p
-		}
+	resource := "resource"
+	if !v.LookupPath(cue.MakePath(cue.Str(resource))).Exists() && v.LookupPath(cue.MakePath(cue.Str("object"))).Exists() {
+		resource = "object"
 	}
-	return at
-}
-
-func newRaws() map[string]runtime.RawExtension { return map[string]runtime.RawExtension{} }
-
-// jsonMessage says in the words of this package what encoding/json found.
-func jsonMessage(err error) string {
-	var t *json.UnmarshalTypeError
-	if errors.As(err, &t) {
-		return fmt.Sprintf("%s: must be %s, not %s", t.Field, t.Type, t.Value)
-	}
-	return err.Error()
+	from := &fromFields{exprs: map[string]string{}, used: map[string]bool{}}
+	d.fields(value, fieldpath.Join(path, "from"), nil, func(name string, v cue.Value) {
+		at := fieldpath.Join(fieldpath.Join(path, "from"), name)
+		p := cue.ParsePath(name)
+		if p.Err() != nil || name == "" {
+			d.problem(v, at, problem.RuleGraph, `write a path such as spec.roleARN or metadata.annotations."a.b/c"`, "%q is not a path", name)
+			return
+		}
+		full := from.add(fieldpath.Join(path, resource), p, d.string(v, at))
+		if d.unknown != nil {
+			d.unknown.addReference(full, at)
+		}
+	})
+	return from
 }

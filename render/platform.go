@@ -1,7 +1,9 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,29 +19,30 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// Platform is a module together with what its generated kind is called and how
-// its graphs are run.
+// Platform is a module with the names of its kind and the settings of its graphs.
 type Platform struct {
 	v1alpha1.Names
-	Module   *Module
+	Module *Module
+	// Policies are the policies of this platform alone.
 	Policies []*Policy
 
-	// From is what messages call the platform: the Transform's file or the
-	// module's reference.
+	// From is the name of the platform in messages: the Transform's file or the
+	// module's reference. The caller of NewPlatform sets it.
 	From string
 
+	// Settings of every graph.
 	ServiceAccountName string
 	DeletionPolicy     v1alpha1.DeletionPolicy
 
-	// versioned says that the module has #Versions.
+	// versioned is true if the module has #Versions.
 	versioned bool
 
-	// allowLabels and allowAnnotations say whether #Render.input.metadata has
-	// a place for them.
+	// allowLabels and allowAnnotations are true if #Render.input.metadata allows
+	// the field.
 	allowLabels, allowAnnotations bool
 }
 
-// platformDef is the module's #Platform.
+// platformDef is the module's #Platform, whose fields are all optional.
 type platformDef struct {
 	Group          string                   `json:"group"`
 	Version        string                   `json:"version"`
@@ -56,19 +59,19 @@ var platformFields = []string{
 	"group", "version", "kind", "plural", "singular", "shortNames", "categories", "scope", "printerColumns",
 }
 
-// NewPlatform completes a Transform from its module: what the Transform says
-// wins, then what #Platform says, then the defaults. The name stands for the
-// kind where neither gives one. Its errors are [Problems].
+// NewPlatform returns the platform of a Transform and its module. Names come from
+// the Transform, else from #Platform, else from defaults; the default kind is made of
+// name, the Transform's name. Its errors are a [problem.List].
 func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, error) {
-	b := m.take()
-	defer m.spare.Store(b)
+	b := m.acquire()
+	defer m.giveBack(b)
 	versions, stored, err := b.versions()
 	if err != nil {
 		return nil, err
 	}
 	for _, def := range []string{"#Input", "#Render"} {
 		if !b.has(def[1:]) && !(def == "#Input" && stored != "") {
-			return nil, problem.List{m.missing(def, b.definitions())}
+			return nil, problem.List{m.missingDefinition(def, b.definitions())}
 		}
 	}
 	def, err := b.platform()
@@ -77,11 +80,11 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	}
 	p := &Platform{Module: m, ServiceAccountName: t.ServiceAccountName, DeletionPolicy: t.DeletionPolicy}
 	n := &p.Names
-	n.Group = first(t.Group, def.Group, v1alpha1.DefaultGroup)
-	n.Version = first(t.Version, def.Version, v1alpha1.DefaultVersion)
+	n.Group = cmp.Or(t.Group, def.Group, v1alpha1.DefaultGroup)
+	n.Version = cmp.Or(t.Version, def.Version, v1alpha1.DefaultVersion)
 	n.Versions = versions
 	if p.versioned = stored != ""; p.versioned {
-		if want := first(t.Version, def.Version); want != "" && want != stored {
+		if want := cmp.Or(t.Version, def.Version); want != "" && want != stored {
 			return nil, problem.List{{Position: problem.Position{File: m.Ref}, Path: "version", Rule: problem.RulePlatform,
 				Message: fmt.Sprintf("%s is not %s, the version that #Versions stores", want, stored)}}
 		}
@@ -89,10 +92,10 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	} else {
 		n.Versions = []v1alpha1.KindVersion{{Name: n.Version, Served: true}}
 	}
-	n.Kind = first(t.Kind, def.Kind, camelCase(name))
-	n.Singular = first(def.Singular, strings.ToLower(n.Kind))
-	n.Plural = first(t.Plural, def.Plural, plural(strings.ToLower(n.Kind)))
-	n.Scope = first(t.Scope, def.Scope, v1alpha1.ScopeNamespaced)
+	n.Kind = cmp.Or(t.Kind, def.Kind, camelCase(name))
+	n.Singular = cmp.Or(def.Singular, strings.ToLower(n.Kind))
+	n.Plural = cmp.Or(t.Plural, def.Plural, plural(strings.ToLower(n.Kind)))
+	n.Scope = cmp.Or(t.Scope, def.Scope, v1alpha1.ScopeNamespaced)
 	n.ShortNames, n.Categories = t.ShortNames, t.Categories
 	if n.ShortNames == nil {
 		n.ShortNames = def.ShortNames
@@ -118,7 +121,8 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	return p, nil
 }
 
-func (b *built) platform() (platformDef, error) {
+// platform reads #Platform.
+func (b *builtModule) platform() (platformDef, error) {
 	var def platformDef
 	v := b.root.LookupPath(cue.ParsePath("#Platform"))
 	if !v.Exists() {
@@ -130,7 +134,7 @@ func (b *built) platform() (platformDef, error) {
 	}
 	var ps problem.List
 	for it.Next() {
-		if name := it.Selector().Unquoted(); !contains(platformFields, name) {
+		if name := it.Selector().Unquoted(); !slices.Contains(platformFields, name) {
 			ps = append(ps, problem.Problem{
 				Position: cuesyntax.Position(it.Value().Pos()), Path: "#Platform." + name, Rule: problem.RuleUnknown,
 				Message: "unknown field", Hint: source.Hint(name, platformFields),
@@ -149,26 +153,7 @@ func (b *built) platform() (platformDef, error) {
 	return def, nil
 }
 
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
-}
-
-// first gives the first value that isn't zero.
-func first[T comparable](vs ...T) T {
-	var zero T
-	for _, v := range vs {
-		if v != zero {
-			return v
-		}
-	}
-	return zero
-}
-
+// checkNames checks the names of a kind by the rules of Kubernetes.
 func checkNames(m *Module, n *v1alpha1.Names) error {
 	var ps problem.List
 	check := func(what, value string, valid func(string) []string) {
@@ -194,7 +179,7 @@ func checkNames(m *Module, n *v1alpha1.Names) error {
 	return ps.Err()
 }
 
-// camelCase turns a name such as web-service into WebService.
+// camelCase turns a name such as web-service into a kind such as WebService.
 func camelCase(name string) string {
 	var b strings.Builder
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '.' || r == '_' }) {
@@ -205,8 +190,8 @@ func camelCase(name string) string {
 	return b.String()
 }
 
-// plural follows the rule of apimachinery's UnsafeGuessKindToResource, which is
-// also what kubectl guesses.
+// plural returns the plural by the rule of apimachinery's UnsafeGuessKindToResource,
+// which kubectl uses too.
 func plural(singular string) string {
 	switch {
 	case strings.HasSuffix(singular, "endpoints"):
@@ -219,10 +204,10 @@ func plural(singular string) string {
 	return singular + "s"
 }
 
-// Subject is the platform as the subject of an evaluation.
+// Subject describes the platform for the limits of evaluations.
 func (p *Platform) Subject() Subject { return Subject{Name: p.From, Files: p.files} }
 
-// files are those of the module and of its policies.
+// files returns the files of the module and of its policies.
 func (p *Platform) files() []*ast.File {
 	files := p.Module.Files()
 	for _, policy := range p.Policies {
@@ -231,11 +216,12 @@ func (p *Platform) files() []*ast.File {
 	return files
 }
 
-// GroupKind is what instances are matched by.
+// GroupKind returns KIND.GROUP, which an instance must match.
 func (p *Platform) GroupKind() string { return p.Kind + "." + p.Group }
 
-// Schemas gives the schema of each version's spec, and the module's #Status,
-// which doesn't exist where the module has none, in a context of their own.
+// Schemas returns the schema of each version's spec by version, and the module's
+// #Status, which does not exist if the module has none. They are in a new CUE
+// context, which the caller owns.
 func (p *Platform) Schemas() (inputs map[string]cue.Value, status cue.Value) {
 	root := p.Module.build().root
 	inputs = map[string]cue.Value{}

@@ -15,11 +15,12 @@ import (
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
-// recorder keeps what the CUE loader reads, since the loader itself doesn't for
-// every file: digests and checks are to be of the very bytes that were parsed.
+// recorder is a file system that keeps what the CUE loader reads, because the
+// loader does not keep every file. So digests and checks cover the bytes that were
+// parsed, even if the file changes meanwhile.
 type recorder struct {
 	fs.FS
-	mu    sync.Mutex
+	mu    sync.Mutex // guards files
 	files map[string][]byte
 }
 
@@ -39,48 +40,51 @@ func (r *recorder) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat
 func (r *recorder) ReadLink(name string) (string, error)       { return fs.ReadLink(r.FS, name) }
 func (r *recorder) Glob(pattern string) ([]string, error)      { return fs.Glob(r.FS, pattern) }
 
-// short is without long files.
-type short struct{ *recorder }
+// skipLong is a recorder that refuses to read files which are too long to search
+// for recursion.
+type skipLong struct{ *recorder }
 
-func (s short) ReadFile(name string) ([]byte, error) {
+func (s skipLong) ReadFile(name string) ([]byte, error) {
 	data, err := s.recorder.ReadFile(name)
-	if err == nil && len(data) > maxSearched {
-		return nil, fmt.Errorf("%s: is longer than %d bytes", name, maxSearched)
+	if err == nil && len(data) > maxSearchedFile {
+		return nil, fmt.Errorf("%s: is longer than %d bytes", name, maxSearchedFile)
 	}
 	return data, err
 }
 
-// sourceFile is one file of a package: where it lies in the module, what its
-// reader calls it, what is in it, and the package that it belongs to.
-type sourceFile struct {
-	name, shown, pkg string
-	data             []byte
+// moduleFile is one file of a package.
+type moduleFile struct {
+	name  string // in the module's file system
+	shown string // to the user
+	data  []byte
 }
 
-// of gives the files of a package and of everything that it imports, by name.
-func (r *recorder) of(inst *build.Instance, show func(string) string) []sourceFile {
-	pkgs := map[string]string{}
+// filesOf returns the recorded files of a package and its imports, by name. Other
+// recorded files, such as those of packages that the loader only listed, are not
+// part of the module. show may be nil; see [Source].
+func (r *recorder) filesOf(inst *build.Instance, show func(string) string) []moduleFile {
+	built := map[string]bool{}
 	for _, i := range append(inst.Dependencies(), inst) {
 		for _, f := range i.BuildFiles {
-			pkgs[f.Filename] = i.ImportPath
+			built[f.Filename] = true
 		}
 	}
-	var files []sourceFile
+	var files []moduleFile
 	for name, data := range r.files {
 		shown := path.Join("/", name)
 		if show != nil {
 			shown = show(shown)
 		}
-		if pkg, ok := pkgs[shown]; ok {
-			files = append(files, sourceFile{name, shown, pkg, data})
+		if built[shown] {
+			files = append(files, moduleFile{name, shown, data})
 		}
 	}
 	sort.Slice(files, func(i, j int) bool { return files[i].name < files[j].name })
 	return files
 }
 
-// digestOf is "sha256:" and the digest over the names and bytes of files.
-func digestOf(files []sourceFile) string {
+// digestOf returns "sha256:" and the hex digest over the names and bytes of files.
+func digestOf(files []moduleFile) string {
 	var b strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(f.data), f.name)
@@ -88,10 +92,10 @@ func digestOf(files []sourceFile) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(b.String())))
 }
 
-// invalidUTF8 finds bytes that the CUE scanner lets pass.
-func invalidUTF8(files []sourceFile) error {
+// checkUTF8 refuses bytes that the CUE scanner lets pass and JSON can't hold.
+func checkUTF8(files []moduleFile) error {
 	for _, f := range files {
-		if at, bad := yamlfile.InvalidUTF8(f.shown, f.data); bad {
+		if at, found := yamlfile.InvalidUTF8(f.shown, f.data); found {
 			return problem.List{{Position: at, Rule: problem.RuleModule, Message: "not UTF-8"}}
 		}
 	}

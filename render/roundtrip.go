@@ -9,19 +9,20 @@ import (
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // RoundTrip converts a sample to the stored version and back, or a sample of the
-// stored version to every other one and back, and reports what is lost or
-// changed on the way. The API server does such trips whenever somebody reads or
-// writes another version than the stored one.
+// stored version to every other version and back, and reports the fields that are
+// lost or changed. The API server does such round trips whenever a client reads or
+// writes a version that is not stored.
 func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	b := r.module(p.Module)
 	data := in.data(p)
 	version := in.Version()
-	if _, problems := b.input(data, p, version); problems.Failed() {
+	if _, problems := b.evaluate(data, p, version); problems.Failed() {
 		return problems.Sorted()
 	}
 	spec := cuesyntax.Field(data, "spec").Value
@@ -30,38 +31,39 @@ func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 		switch {
 		case v.Name == p.Version:
 		case version == p.Version:
-			problems = append(problems, b.trip(p, spec, in, leg{v.Name, fromStorage}, leg{v.Name, toStorage})...)
+			problems = append(problems, b.roundTrip(p, spec, in, leg{v.Name, fromStorage}, leg{v.Name, toStorage})...)
 		case v.Name == version:
-			problems = append(problems, b.trip(p, spec, in, leg{version, toStorage}, leg{version, fromStorage})...)
+			problems = append(problems, b.roundTrip(p, spec, in, leg{version, toStorage}, leg{version, fromStorage})...)
 		}
 	}
 	return problems.Sorted()
 }
 
-// leg is one conversion of a trip.
+// leg is one conversion of a round trip.
 type leg struct{ version, conversion string }
 
-func (l leg) ends(p *Platform) (from, to string) {
+// versions returns the versions that a leg converts between.
+func (l leg) versions(p *Platform) (from, to string) {
 	if l.conversion == toStorage {
 		return l.version, p.Version
 	}
 	return p.Version, l.version
 }
 
-// trip goes there and back, and compares.
-func (b *built) trip(p *Platform, spec ast.Expr, in *Instance, there, back leg) problem.List {
-	from, to := there.ends(p)
-	start, problems := b.settled(p.Schema(from), spec)
+// roundTrip converts a spec there and back, and compares it with the original.
+func (b *builtModule) roundTrip(p *Platform, spec ast.Expr, in *Instance, there, back leg) problem.List {
+	from, to := there.versions(p)
+	start, problems := b.withDefaults(p.Schema(from), spec)
 	if len(problems) > 0 {
 		return problems
 	}
 	value := start
 	for _, l := range []leg{there, back} {
-		from, to := l.ends(p)
+		from, to := l.versions(p)
 		value, problems = b.convert(l.version, l.conversion, p.Schema(from), cuesyntax.Data(value))
 		if len(problems) == 0 {
-			// What comes out has to be a spec of the version, and gets its defaults.
-			value, problems = b.settled(p.Schema(to), cuesyntax.Data(value))
+			// The result must be a spec of its version, and has its defaults.
+			value, problems = b.withDefaults(p.Schema(to), cuesyntax.Data(value))
 		}
 		for i := range problems {
 			problems[i].Message = fmt.Sprintf("conversion from %s to %s: %s", from, to, problems[i].Message)
@@ -72,20 +74,20 @@ func (b *built) trip(p *Platform, spec ast.Expr, in *Instance, there, back leg) 
 		}
 	}
 	var lost problem.List
-	differences(start, value, "spec", func(path string, was, is any) {
+	compare(start, value, "spec", func(path string, before, after any) {
 		lost = append(lost, problem.Problem{
 			Position: in.PosOf(path), Path: path, Rule: problem.RuleModule, Instance: in.String(),
-			Message: fmt.Sprintf("%s → %s → %s: %s became %s", from, to, from, brief(was), brief(is)),
+			Message: fmt.Sprintf("%s → %s → %s: %s became %s", from, to, from, brief(before), brief(after)),
 		})
 	})
 	return lost
 }
 
-// absent stands for a field that isn't there.
+// absent stands for a field that does not exist.
 type absent struct{}
 
-// differences reports every place at which two values differ.
-func differences(a, b any, path string, report func(path string, a, b any)) {
+// compare reports every path at which two decoded JSON values differ.
+func compare(a, b any, path string, report func(path string, a, b any)) {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
@@ -100,7 +102,7 @@ func differences(a, b any, path string, report func(path string, a, b any)) {
 			names[name] = true
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			differences(member(x, name), member(y, name), fieldpath.Join(path, name), report)
+			compare(member(x, name), member(y, name), fieldpath.Join(path, name), report)
 		}
 		return
 	case []any:
@@ -109,7 +111,7 @@ func differences(a, b any, path string, report func(path string, a, b any)) {
 			break
 		}
 		for i := range x {
-			differences(x[i], y[i], path+fieldpath.Index(i), report)
+			compare(x[i], y[i], path+fieldpath.Index(i), report)
 		}
 		return
 	}
@@ -118,6 +120,7 @@ func differences(a, b any, path string, report func(path string, a, b any)) {
 	}
 }
 
+// member returns a field, or absent.
 func member(m map[string]any, name string) any {
 	if v, ok := m[name]; ok {
 		return v
@@ -125,6 +128,7 @@ func member(m map[string]any, name string) any {
 	return absent{}
 }
 
+// brief returns a value as JSON, cut to the length that a message has room for.
 func brief(v any) string {
 	if v == (absent{}) {
 		return "nothing"
@@ -133,5 +137,5 @@ func brief(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return clip(string(data))
+	return source.Clip(string(data), 80)
 }

@@ -233,7 +233,7 @@ func objectProblems(r *render.Renderer, p *render.Platform, file string) problem
 	}
 	var found problem.List
 	for in := range render.Instances(filepath.ToSlash(file), data) {
-		if in == nil || in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) || in.Place(p, "default").Failed() {
+		if in == nil || in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) || in.SetNamespaces(p, "default").Failed() {
 			continue
 		}
 		for _, q := range r.Render(in, p).Problems {

@@ -137,7 +137,7 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 			out.problems = append(out.problems, ProblemsOf(err)...)
 			return out
 		}
-		out.problems = append(out.problems, in.instance.Place(p, namespace)...)
+		out.problems = append(out.problems, in.instance.SetNamespaces(p, namespace)...)
 		res := r.Render(in.instance, p)
 		out.problems = append(out.problems, withoutKnown(out.problems, res.Problems)...)
 		if !out.problems.Failed() {

@@ -67,7 +67,7 @@ func (c *Case) one(r *render.Renderer, p *render.Platform, in *render.Instance) 
 		}}
 		return res
 	}
-	if res.Problems = in.Place(p, "default"); res.Problems.Failed() {
+	if res.Problems = in.SetNamespaces(p, "default"); res.Problems.Failed() {
 		return res
 	}
 	return r.Render(in, p)

@@ -137,7 +137,7 @@ func (c *checker) graph(g graph) {
 	if g.refused() {
 		return
 	}
-	for _, p := range render.Partly(get(g.value, "output"), saysNothing) {
+	for _, p := range render.CheckPartial(get(g.value, "output"), saysNothing) {
 		if !c.lacksDead(p.Message) {
 			c.tell(p)
 		}

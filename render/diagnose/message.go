@@ -1,0 +1,206 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+)
+
+// maxText is the number of characters of a user's value that a message repeats.
+const maxText = 80
+
+// quoteValue returns a value of the instance for a message: a scalar as CUE writes
+// it, and a word for anything else.
+func quoteValue(e ast.Expr) string {
+	switch x := e.(type) {
+	case *ast.BasicLit:
+		if s, ok := cuesyntax.Text(x); ok {
+			return source.Clip(strconv.Quote(s), maxText)
+		}
+		return x.Value
+	case *ast.StructLit:
+		return "the mapping"
+	case *ast.ListLit:
+		return "the list"
+	}
+	return "the value"
+}
+
+// originalText returns a scalar as the user wrote it. A number may have another
+// form in the instance: the version 1.10 is the number 1.1, and package yamlfile
+// keeps the spelling as a comment.
+func originalText(e ast.Expr) string {
+	for _, group := range ast.Comments(e) {
+		for _, c := range group.List {
+			return strings.TrimPrefix(c.Text, "//")
+		}
+	}
+	return quoteValue(e)
+}
+
+// kindWords returns kinds in the terms of YAML, joined by "or".
+func kindWords(k cue.Kind) string {
+	var words []string
+	add := func(kind cue.Kind, word string) {
+		if k&kind == kind {
+			words = append(words, word)
+			k &^= kind
+		}
+	}
+	add(cue.NumberKind, "a number")
+	add(cue.IntKind, "an integer")
+	add(cue.FloatKind, "a number")
+	add(cue.StringKind, "a string")
+	add(cue.BytesKind, "bytes")
+	add(cue.BoolKind, "true or false")
+	add(cue.StructKind, "a mapping")
+	add(cue.ListKind, "a list")
+	add(cue.NullKind, "null")
+	return strings.Join(words, " or ")
+}
+
+// typeWords describes a value of the instance by its type.
+func typeWords(e ast.Expr) string {
+	switch x := e.(type) {
+	case *ast.StructLit:
+		return "a mapping"
+	case *ast.ListLit:
+		return "a list"
+	case *ast.BasicLit:
+		switch x.Kind {
+		case token.STRING:
+			return "the string " + quoteValue(x)
+		case token.NULL:
+			return "null"
+		}
+		return quoteValue(x)
+	}
+	return "this"
+}
+
+// errorMessage returns the message and the rule for an error of CUE about a value.
+// CUE has no error types, so the format strings of its messages tell errors apart.
+func errorMessage(err cueerrors.Error, value ast.Expr) (text, rule string) {
+	format, args := err.Msg()
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = fmt.Sprint(a)
+	}
+	switch {
+	case strings.HasPrefix(format, "invalid value %v (out of bound %s"):
+		return outOfBound(words[0], words[1]), problem.RuleConstraint
+	case strings.HasPrefix(format, "invalid value %s (does not satisfy %s"):
+		return unsatisfied(words[0], words[1], value, errors.Unwrap(err)), problem.RuleConstraint
+	case strings.HasPrefix(format, "conflicting values %s and %s") && len(words) >= 2:
+		if s, ok := value.(*ast.BasicLit); ok && words[0] == quoteValue(s) {
+			words[0], words[1] = words[1], words[0]
+		}
+		return source.Clip(words[1], maxText) + " is not " + source.Clip(words[0], maxText), problem.RuleConstraint
+	case strings.HasPrefix(format, "incompatible") && strings.Contains(format, "bounds"):
+		return quoteValue(value) + " is not " + strings.Join(words, " and "), problem.RuleConstraint
+	case strings.HasPrefix(format, explicitError):
+		return "is not allowed here", problem.RuleConstraint
+	case format == "field not allowed":
+		return "unknown field", problem.RuleUnknown
+	case strings.HasPrefix(format, "incomplete value %"), strings.HasPrefix(format, "field is required but not present"):
+		return "missing", problem.RuleRequired
+	case strings.HasPrefix(format, "incompatible list lengths"):
+		return "has the wrong number of items", problem.RuleConstraint
+	case strings.Contains(format, "empty disjunction"):
+		return "fits none of the alternatives", problem.RuleConstraint
+	}
+	return cueerror.Message(err), problem.RuleConstraint
+}
+
+// outOfBound words an error about a bound, such as >=1 or =~"^a".
+func outOfBound(value, bound string) string {
+	value = source.Clip(value, maxText)
+	switch {
+	case bound == `!=""`:
+		return "must not be empty"
+	case strings.HasPrefix(bound, "!="):
+		return value + " is not allowed"
+	case strings.HasPrefix(bound, "=~"):
+		return value + " does not match " + strings.TrimPrefix(bound, "=~")
+	case strings.HasPrefix(bound, "!~"):
+		return value + " must not match " + strings.TrimPrefix(bound, "!~")
+	}
+	return value + " is not " + bound
+}
+
+var (
+	// call matches a validator with a number, such as list.MinItems(1).
+	call = regexp.MustCompile(`^(\w+\.\w+)\((\d+)\)$`)
+	// matched matches the cause of an error of matchN.
+	matched = regexp.MustCompile(`(\d+) matched, expected (.*)$`)
+)
+
+// explicitError begins the message for a bottom value that a module states, _|_.
+const explicitError = "explicit error"
+
+const notUnique = "items must be unique"
+
+// unsatisfied words an error of a validator of CUE's standard library: validators
+// of size in the terms of YAML, others by their name. cause is the validator's own
+// error, or nil.
+func unsatisfied(value, validator string, e ast.Expr, cause error) string {
+	var has int
+	switch x := e.(type) {
+	case *ast.StructLit:
+		has = len(x.Elts)
+	case *ast.ListLit:
+		has = len(x.Elts)
+	default:
+		if s, ok := cuesyntax.Text(e); ok {
+			has = len([]rune(s))
+		}
+	}
+	if m := call.FindStringSubmatch(validator); m != nil {
+		what := map[string]string{
+			"list.MinItems": "at least item", "list.MaxItems": "at most item",
+			"struct.MinFields": "at least field", "struct.MaxFields": "at most field",
+			"strings.MinRunes": "at least character", "strings.MaxRunes": "at most character",
+		}[m[1]]
+		n, err := strconv.Atoi(m[2])
+		if i := strings.LastIndex(what, " "); i > 0 && err == nil {
+			return fmt.Sprintf("must have %s %s, not %d", what[:i], source.Count(n, what[i+1:]), has)
+		}
+	}
+	switch e.(type) {
+	case *ast.StructLit:
+		value = "the mapping"
+	case *ast.ListLit:
+		value = "the list"
+		if validator == "list.UniqueItems" {
+			return notUnique
+		}
+	default:
+		value = source.Clip(value, maxText)
+	}
+	if cause != nil {
+		if m := matched.FindStringSubmatch(cause.Error()); m != nil && strings.HasPrefix(validator, "matchN") {
+			return fmt.Sprintf("%s fits %s of the rule's alternatives, not %s", value, m[1], m[2])
+		}
+	}
+	return value + " does not satisfy " + validator
+}
+
+// orList joins words with commas and "or".
+func orList(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+	return strings.Join(words, "")
+}

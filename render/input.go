@@ -1,0 +1,147 @@
+package render
+
+import (
+	"fmt"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/render/diagnose"
+)
+
+// inputSelector selects the input of #Render, which holds metadata and spec.
+var inputSelector = cue.Str("input")
+
+func inputOf(v cue.Value) cue.Value { return v.LookupPath(cue.MakePath(inputSelector)) }
+
+// inputError returns CUE's error about the input of an evaluated #Render.
+func inputError(v cue.Value) error { return inputOf(v).Validate(cue.Concrete(true), cue.All()) }
+
+// evaluate evaluates #Render with an instance's data and diagnoses the data if the
+// schemas do not admit it. An instance of a version that is not stored is checked
+// against its own schema first, and then converted.
+func (b *builtModule) evaluate(data *ast.StructLit, p *Platform, version string) (cue.Value, problem.List) {
+	if version == p.Version {
+		schema := p.Schema(version)
+		rendered := b.renderWith(schema)
+		return b.check(data, schema, rendered, b.inputAlone, evalInput(rendered))
+	}
+	checked := b.inputOfVersion(p.Schema(version))
+	v, problems := b.check(data, p.Schema(version), checked, evalInput(checked))
+	if problems.Failed() {
+		return v, problems
+	}
+	v, more := b.renderConverted(data, p, version)
+	return v, append(problems, more...)
+}
+
+// check evaluates data, which must be valid at `input` of the result. If it is not,
+// check normalizes the data, and diagnoses it with evals if that does not help.
+func (b *builtModule) check(data *ast.StructLit, schema SchemaPath, eval diagnose.Eval, evals ...diagnose.Eval) (cue.Value, problem.List) {
+	v := eval(data)
+	err := inputError(v)
+	if err == nil {
+		return v, nil
+	}
+	// Normalizing visits every field, so it waits for a failure.
+	normalized, warnings := diagnose.Normalize(data, b.root.LookupPath(cue.ParsePath(string(schema))))
+	if normalized != nil {
+		data = normalized
+		v = eval(data)
+		if err = inputError(v); err == nil {
+			return v, warnings
+		}
+	}
+	found := diagnose.Instance(b.root, data, err, evals...)
+	if found.Panic != nil {
+		b.uses = maxUses // the context may be broken
+	}
+	return v, append(warnings, found.Problems...)
+}
+
+// renderWith returns an evaluation of #Render with an instance of the stored
+// version. The spec must match the version's schema even if #Render does not
+// mention it.
+func (b *builtModule) renderWith(schema SchemaPath) diagnose.Eval {
+	return func(data *ast.StructLit) cue.Value {
+		return b.unify("#Render", ast.NewStruct("input", withSchema(data, schema)))
+	}
+}
+
+// inputAlone evaluates the input without the output. The output is most of the work
+// and rarely says anything about the input.
+func (b *builtModule) inputAlone(data *ast.StructLit) cue.Value {
+	return b.eval(ast.NewBinExpr(token.AND, ast.NewSel(ast.NewIdent("#Render"), "input"), data))
+}
+
+// evalInput returns the input of what eval returns.
+func evalInput(eval diagnose.Eval) diagnose.Eval {
+	return func(data *ast.StructLit) cue.Value { return inputOf(eval(data)) }
+}
+
+// inputOfVersion returns an evaluation of the input of a version that is not
+// stored: metadata must match #Render, spec the version's schema.
+func (b *builtModule) inputOfVersion(schema SchemaPath) diagnose.Eval {
+	return func(data *ast.StructLit) cue.Value {
+		input := withSchema(data, schema)
+		for _, d := range input.Elts {
+			if f := d.(*ast.Field); cuesyntax.LabelName(f.Label) == "metadata" {
+				rule := ast.NewSel(ast.NewIdent("#Render"), "input", "metadata")
+				f.Value = ast.NewBinExpr(token.AND, rule, f.Value)
+			}
+		}
+		return b.eval(ast.NewStruct("input", input))
+	}
+}
+
+// renderConverted converts the spec of a version that is not stored, with the
+// defaults of that version, to the stored version and evaluates #Render with it.
+// The caller has checked data against the version's schema.
+func (b *builtModule) renderConverted(data *ast.StructLit, p *Platform, version string) (cue.Value, problem.List) {
+	value, problems := b.convert(version, toStorage, p.Schema(version), cuesyntax.Field(data, "spec").Value)
+	if len(problems) > 0 {
+		return cue.Value{}, problems
+	}
+	converted := withSpec(data, cuesyntax.Data(value))
+	v := b.renderWith(p.Schema(p.Version))(converted)
+	if err := inputError(v); err != nil {
+		conversion := b.root.LookupPath(cue.ParsePath(string(versionPath(version, toStorage))))
+		e := cueerror.Causes(cueerror.List(err))[0]
+		return v, problem.List{{
+			Position: cuesyntax.Position(conversion.Pos()), Path: cueerror.Path(e), Rule: problem.RuleModule,
+			Message: fmt.Sprintf("conversion from %s gives what %s refuses: %s", version, p.Version, cueerror.Message(e)),
+		}}
+	}
+	return v, nil
+}
+
+// withSchema returns data whose spec is unified with a schema.
+func withSchema(data *ast.StructLit, schema SchemaPath) *ast.StructLit {
+	input := &ast.StructLit{Lbrace: data.Lbrace}
+	for _, d := range data.Elts {
+		f := d.(*ast.Field)
+		value := f.Value
+		if cuesyntax.LabelName(f.Label) == "spec" {
+			value = ast.NewBinExpr(token.AND, schema.expr(), value)
+		}
+		input.Elts = append(input.Elts, &ast.Field{Label: f.Label, Value: value})
+	}
+	return input
+}
+
+// withSpec returns data with another spec.
+func withSpec(data *ast.StructLit, spec ast.Expr) *ast.StructLit {
+	s := &ast.StructLit{Lbrace: data.Lbrace}
+	for _, d := range data.Elts {
+		f := d.(*ast.Field)
+		if cuesyntax.LabelName(f.Label) == "spec" {
+			f = &ast.Field{Label: f.Label, Value: spec}
+		}
+		s.Elts = append(s.Elts, f)
+	}
+	return s
+}

@@ -1,0 +1,39 @@
+package render
+
+import (
+	"time"
+
+	"cuelang.org/go/cue/ast"
+)
+
+// Limits bound the evaluation of one instance. CUE can't be interrupted, so an
+// evaluation that exceeds its limits goes on in the background. The process should
+// end after a [LimitError].
+type Limits struct {
+	// Timeout bounds the evaluation of one instance. 0 means no bound.
+	Timeout time.Duration
+	// Memory bounds heap and stacks of the whole process, in bytes. 0 means no
+	// bound.
+	Memory uint64
+}
+
+// LimitError reports an evaluation that was given up.
+type LimitError struct {
+	// Subject is the name of what was evaluated.
+	Subject string
+	Reason  string
+}
+
+// Error returns the subject and the reason.
+func (e *LimitError) Error() string { return e.Subject + ": " + e.Reason }
+
+// Subject describes what is evaluated, for a [LimitError].
+type Subject struct {
+	Name string
+	// Files returns the files of the modules that are evaluated, to search for
+	// the cause of endless recursion. It may be nil.
+	Files func() []*ast.File
+}
+
+// Named returns a subject without files.
+func Named(name string) Subject { return Subject{Name: name} }

@@ -1,0 +1,143 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/load"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+)
+
+// Source locates the files of a module.
+type Source struct {
+	// FS is a file system whose root is the root of the module.
+	FS fs.FS
+	// Dir is the directory of the package in FS, slash-separated and relative.
+	// "." or "" is the root.
+	Dir string
+	// Show returns the name by which the user knows a file of FS. If it is nil,
+	// files have their path in FS after a slash.
+	Show func(file string) string
+	// Ref is the user's name for the module. It stands in for positions that are
+	// not known.
+	Ref string
+	// Version is the module's version, or "".
+	Version string
+}
+
+// Load parses a module, resolves its imports from the file system alone, and
+// evaluates it once. Its errors are a [problem.List].
+func Load(src Source) (*Module, error) {
+	read := &recorder{FS: src.FS, files: map[string][]byte{}}
+	insts := src.parse(read)
+	if len(insts) != 1 {
+		return nil, problem.List{{
+			Position: problem.Position{File: src.Ref}, Rule: problem.RuleModule,
+			Message: fmt.Sprintf("names %d packages; one is expected", len(insts)),
+		}}
+	}
+	inst := insts[0]
+	if err := errors.Join(untyped(inst.Err), untyped(inst.ResolutionErr)); err != nil {
+		return nil, loadProblems(src, err)
+	}
+	for _, i := range append(inst.Dependencies(), inst) {
+		if i.Err != nil {
+			return nil, loadProblems(src, i.Err)
+		}
+		if err := checkHermetic(i); err != nil {
+			return nil, err
+		}
+	}
+	files := read.filesOf(inst, src.Show)
+	if err := checkUTF8(files); err != nil {
+		return nil, err
+	}
+	m := &Module{Name: inst.PkgName, Digest: digestOf(files), Version: src.Version, Ref: src.Ref, inst: inst}
+	if mod, _, _ := strings.Cut(inst.Module, "@"); mod != "" {
+		m.Name = path.Join(mod, src.Dir)
+	}
+	b := m.build()
+	if err := b.root.Validate(); err != nil {
+		return nil, cueerror.ProblemsIn(src.Ref, err)
+	}
+	for _, name := range []string{"#Input", "#Render", "#Policy"} {
+		// Validate, not Err: a definition may be incomplete until it has its input.
+		if err := b.root.LookupPath(cue.ParsePath(name)).Validate(); err != nil && b.has(name[1:]) {
+			return nil, cueerror.ProblemsIn(src.Ref, err)
+		}
+	}
+	m.giveBack(b)
+	return m, nil
+}
+
+// parse runs CUE's loader without an environment and without registries.
+func (src Source) parse(files fs.FS) []*build.Instance {
+	return load.Instances([]string{"."}, &load.Config{
+		FS:         files,
+		Dir:        path.Join("/", src.Dir),
+		Env:        []string{},
+		Registry:   noRegistry{},
+		FromFSPath: src.Show,
+	})
+}
+
+// Files returns the parsed files of a module and its imports without evaluating
+// them. It skips files that can't be read or are too long to search for
+// recursion.
+func (src Source) Files() []*ast.File {
+	var files []*ast.File
+	read := &recorder{FS: src.FS, files: map[string][]byte{}}
+	for _, inst := range src.parse(skipLong{read}) {
+		files = append(files, filesOf(inst)...)
+	}
+	return files
+}
+
+// loadProblems returns one problem for each load error. Such errors are about
+// files and imports, so CUE's paths mean nothing to the user.
+func loadProblems(src Source, err error) problem.List {
+	ps := cueerror.ProblemsIn(src.Ref, err)
+	for i := range ps {
+		ps[i].Path = ""
+	}
+	return ps
+}
+
+// untyped keeps a nil errors.Error of CUE from becoming a non-nil error.
+func untyped(err cueerrors.Error) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+// checkHermetic refuses packages that could run commands or read files that are
+// not part of the module.
+func checkHermetic(inst *build.Instance) error {
+	refuse := func(n ast.Node, message string) error {
+		return problem.List{{Position: cuesyntax.Position(n.Pos()), Rule: problem.RuleModule, Message: message}}
+	}
+	for _, f := range inst.Files {
+		for imp := range f.ImportSpecs() {
+			if p := strings.Trim(imp.Path.Value, `"`); p == "tool" || strings.HasPrefix(p, "tool/") {
+				return refuse(imp, "imports "+p+": modules run no commands")
+			}
+		}
+		for _, d := range f.Decls {
+			if a, ok := d.(*ast.Attribute); ok && strings.HasPrefix(a.Text, "@extern(") {
+				return refuse(a, "@extern is not supported: a module is made of CUE alone")
+			}
+		}
+	}
+	return nil
+}

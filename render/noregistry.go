@@ -1,0 +1,27 @@
+package render
+
+import (
+	"context"
+	"fmt"
+
+	"cuelang.org/go/mod/modfile"
+	"cuelang.org/go/mod/module"
+)
+
+// noRegistry is a registry for CUE's loader that has no module, so that an import
+// which is not among a module's files is an error and never a download.
+type noRegistry struct{}
+
+func (noRegistry) ModFile(_ context.Context, m module.Version) (*modfile.File, error) {
+	return nil, errNoRegistry(m)
+}
+
+func (noRegistry) Fetch(_ context.Context, m module.Version) (module.SourceLoc, error) {
+	return module.SourceLoc{}, errNoRegistry(m)
+}
+
+func (noRegistry) ModuleVersions(_ context.Context, _ string) ([]string, error) { return nil, nil }
+
+func errNoRegistry(m module.Version) error {
+	return fmt.Errorf("needs %v: modules from registries are not supported", m)
+}

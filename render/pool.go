@@ -1,0 +1,142 @@
+package render
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// Job is one evaluation. Run is called with the Renderer of one worker.
+type Job[T any] struct {
+	Subject Subject
+	Run     func(*Renderer) T
+}
+
+// Each runs jobs on all processors and yields their results in the order of the
+// jobs. Each worker has a Renderer of its own with the given options. Each stops
+// at the first [LimitError], which it yields, at the end of ctx, and when the
+// consumer stops.
+//
+// Results that wait for an earlier one are bounded to eight for each processor, so
+// that memory does not grow with the number of jobs.
+func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq[Job[T]]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		workers := runtime.GOMAXPROCS(0)
+		todo := make(chan *task[T], workers)
+		order := make(chan *task[T], 8*workers) // started tasks whose results are not yielded yet
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			defer close(order)
+			defer close(todo)
+			for job := range jobs {
+				t := &task[T]{job: job, done: make(chan struct{})}
+				select {
+				case order <- t:
+				case <-stop:
+					return
+				}
+				select {
+				case todo <- t:
+				case <-stop:
+					return
+				}
+			}
+		}()
+		for range workers {
+			go func() {
+				r := &Renderer{Options: opts}
+				for t := range todo {
+					t.run(r)
+				}
+			}()
+		}
+		w := newWatchdog(limits)
+		defer w.stop()
+		for t := range order {
+			w.overStack = 0
+			for {
+				select {
+				case <-t.done:
+				case <-ctx.Done():
+					w.gaveUp = true
+					yield(none, context.Cause(ctx))
+					return
+				case <-w.tick.C:
+					if err := w.check(t.job.Subject, t.started.Load()); err != nil {
+						yield(none, err)
+						return
+					}
+					continue
+				}
+				break
+			}
+			if t.panicked != nil {
+				yield(none, &LimitError{t.job.Subject.Name, fmt.Sprintf("evaluation panicked: %v", t.panicked)})
+				return
+			}
+			if !yield(t.result, nil) {
+				return
+			}
+		}
+	}
+}
+
+// task is a job on its way through the pool. A worker writes result and panicked
+// before it closes done.
+type task[T any] struct {
+	job      Job[T]
+	result   T
+	panicked any
+	started  atomic.Int64 // Unix time in nanoseconds, 0 before
+	done     chan struct{}
+}
+
+// run recovers a panic of CUE, which a module can provoke, so that the user gets an
+// error and no stack trace. The renderer drops its contexts then.
+func (t *task[T]) run(r *Renderer) {
+	defer close(t.done)
+	defer func() {
+		if p := recover(); p != nil {
+			t.panicked = p
+			r.built = nil
+		}
+	}()
+	t.started.Store(time.Now().UnixNano())
+	t.result = t.job.Run(r)
+}
+
+// Map calls run for each item on all processors, under limits, and returns the
+// results in the order of the items. It stops at the first error.
+func Map[In, Out any](ctx context.Context, limits Limits, items []In, subject func(In) Subject, run func(In) (Out, error)) ([]Out, error) {
+	type result struct {
+		out Out
+		err error
+	}
+	jobs := func(yield func(Job[result]) bool) {
+		for _, item := range items {
+			job := Job[result]{Subject: subject(item), Run: func(*Renderer) result {
+				out, err := run(item)
+				return result{out, err}
+			}}
+			if !yield(job) {
+				return
+			}
+		}
+	}
+	all := make([]Out, 0, len(items))
+	for r, err := range Each(ctx, Options{}, limits, jobs) {
+		if err == nil {
+			err = r.err
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.out)
+	}
+	return all, nil
+}

@@ -1,0 +1,55 @@
+package render
+
+import (
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+// Options control what a rendering allows.
+type Options struct {
+	// AllowSecrets lets Secrets carry literal data.
+	AllowSecrets bool
+	// Policies are organization-wide policies. They see every instance.
+	Policies []*Policy
+	// Check checks each node of a graph that is valid in itself. object is the
+	// node's resource, decoded, or nil. The problems need no position, and paths
+	// that begin at the node. Check may be nil. Several goroutines call it at
+	// once.
+	Check func(n v1alpha1.Node, object map[string]any) problem.List
+}
+
+// Result is the outcome of rendering one instance.
+type Result struct {
+	Instance *Instance
+	Platform *Platform
+	// Graph is nil if Problems has an error.
+	Graph    *v1alpha1.ResourceGraph
+	Problems problem.List
+}
+
+// Renderer renders instances one after the other. It keeps evaluated modules, so it
+// is not safe for concurrent use; each worker of [Each] has its own. The zero value
+// is ready.
+type Renderer struct {
+	Options
+	built map[*Module]*builtModule
+}
+
+// maxUses is the number of instances that a CUE context is used for. A context
+// remembers every field name that it has seen, so it is thrown away to keep memory
+// flat.
+const maxUses = 100
+
+// module returns an evaluated module for one more instance.
+func (r *Renderer) module(m *Module) *builtModule {
+	b := r.built[m]
+	if b == nil || b.uses >= maxUses {
+		if r.built == nil {
+			r.built = map[*Module]*builtModule{}
+		}
+		b = m.acquire()
+		r.built[m] = b
+	}
+	b.uses++
+	return b
+}

@@ -1,0 +1,145 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// watchInterval is how often the watchdog checks limits.
+const watchInterval = 10 * time.Millisecond
+
+// maxStacks bounds the stacks of all goroutines, in bytes. No evaluation that ends
+// needs nearly as much. The Go runtime's own bound is a few times this; when a
+// stack reaches it, the process dies with a trace that no user can read.
+const maxStacks = 200 << 20
+
+// maxOverStack is the number of checks in a row for which the stacks may exceed
+// maxStacks. Another evaluation than the one that is waited for may be recursing,
+// and gets its turn if this one ends soon.
+const maxOverStack = 5
+
+// maxGarbage bounds the garbage on the heap, in bytes. A percentage alone lets
+// garbage grow with the live heap, and so with the length of a run.
+const maxGarbage = 64 << 20
+
+// watchdog checks the time and memory of evaluations, and tunes the garbage
+// collector meanwhile. There is one for each call of Each, and it changes settings
+// of the whole process until stop.
+type watchdog struct {
+	limits Limits
+	tick   *time.Ticker
+	sample []metrics.Sample
+
+	// Settings of the process before, for stop. memoryLimit is -1 if unchanged.
+	memoryLimit int64
+	maxStack    int
+	gcPercent   int
+
+	gcPercentNow int
+	overStack    int  // checks in a row that found too large stacks
+	gaveUp       bool // an evaluation over its limits is still running
+}
+
+// The indexes of the metrics in watchdog.sample.
+const (
+	heapObjects = iota
+	heapStacks
+	heapLive
+	gcPercentMetric
+)
+
+func newWatchdog(limits Limits) *watchdog {
+	w := &watchdog{limits: limits, tick: time.NewTicker(watchInterval), memoryLimit: -1}
+	w.sample = []metrics.Sample{
+		heapObjects:     {Name: "/memory/classes/heap/objects:bytes"},
+		heapStacks:      {Name: "/memory/classes/heap/stacks:bytes"},
+		heapLive:        {Name: "/gc/heap/live:bytes"},
+		gcPercentMetric: {Name: "/gc/gogc:percent"},
+	}
+	if limits.Memory > 0 {
+		// Below the bound, so that garbage alone never reaches the bound.
+		w.memoryLimit = debug.SetMemoryLimit(int64(limits.Memory / 4 * 3))
+	}
+	// The watchdog's bound comes first. The runtime still has a ceiling of its own.
+	w.maxStack = debug.SetMaxStack(math.MaxInt)
+	metrics.Read(w.sample)
+	w.gcPercent = int(w.sample[gcPercentMetric].Value.Uint64())
+	w.gcPercentNow = w.gcPercent
+	return w
+}
+
+// stop restores the settings of the process. If an evaluation was given up, it
+// still runs, and with the usual bound its stack would kill the process before the
+// program has printed its error; so the settings stay.
+func (w *watchdog) stop() {
+	w.tick.Stop()
+	if w.gaveUp {
+		return
+	}
+	if w.memoryLimit >= 0 {
+		debug.SetMemoryLimit(w.memoryLimit)
+	}
+	debug.SetMaxStack(w.maxStack)
+	if w.gcPercentNow != w.gcPercent {
+		debug.SetGCPercent(w.gcPercent)
+	}
+}
+
+// boundGarbage lowers the collector's percentage as the live heap grows, which is
+// given in bytes, so that garbage stays under maxGarbage.
+func (w *watchdog) boundGarbage(live uint64) {
+	if live == 0 || w.gcPercent <= 0 {
+		return
+	}
+	percent := min(w.gcPercent, max(20, int(maxGarbage*100/live)))
+	if percent/10 != w.gcPercentNow/10 {
+		debug.SetGCPercent(percent)
+		w.gcPercentNow = percent
+	}
+}
+
+// check returns a [LimitError] if the evaluation that Each waits for exceeds its
+// limits. started is its start in Unix nanoseconds, or 0. Evaluations behind it are
+// checked when Each waits for them.
+func (w *watchdog) check(subject Subject, started int64) error {
+	if w.limits.Timeout > 0 && started > 0 {
+		if time.Since(time.Unix(0, started)) > w.limits.Timeout {
+			return w.giveUp(subject, fmt.Sprintf("evaluation took longer than %v", w.limits.Timeout))
+		}
+	}
+	metrics.Read(w.sample)
+	w.boundGarbage(w.sample[heapLive].Value.Uint64())
+	objects, stacks := w.sample[heapObjects].Value.Uint64(), w.sample[heapStacks].Value.Uint64()
+	if stacks > maxStacks {
+		if w.overStack++; w.overStack > maxOverStack {
+			return w.giveUp(subject, recursionReason(subject))
+		}
+		return nil
+	}
+	w.overStack = 0
+	if w.limits.Memory > 0 && objects+stacks > w.limits.Memory {
+		return w.giveUp(subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20))
+	}
+	return nil
+}
+
+func (w *watchdog) giveUp(subject Subject, reason string) error {
+	w.gaveUp = true
+	return &LimitError{subject.Name, reason}
+}
+
+// recursionReason names the position at which CUE is known to recurse without end,
+// if the subject's files have one.
+func recursionReason(subject Subject) string {
+	const reason = "evaluation recursed too deeply"
+	if subject.Files == nil {
+		return reason
+	}
+	if found, ok := findRecursion(subject.Files()); ok {
+		return fmt.Sprintf("%s, as CUE does without end %s: %v", reason, found.form, found.pos)
+	}
+	return reason
+}
