@@ -7,32 +7,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// container says what is wrong with one container of a Pod. Name names it with
-// its kind.
-func container(status *corev1.ContainerStatus, spec *corev1.Container, name string) trouble {
+// initContainer is the word before the names of init containers in messages.
+const initContainer = "init container "
+
+// causeOfContainer returns why a container keeps its Pod from being ready. title
+// is the name of the container with its kind: "container web".
+func causeOfContainer(status *corev1.ContainerStatus, spec *corev1.Container, title string) podCause {
 	if waiting := status.State.Waiting; waiting != nil {
-		return waits(waiting, status, spec, name)
+		return causeOfWaiting(waiting, status, spec, title)
 	}
 	if ended := status.State.Terminated; ended != nil {
 		if ended.ExitCode == 0 {
-			return trouble{rank: none}
+			return podCause{rank: rankNone}
 		}
-		return trouble{rank: crash, text: name + " " + exit(ended, spec)}
+		return podCause{rank: rankCrash, text: title + " " + exitText(ended, spec)}
 	}
-	if status.Ready || status.State.Running == nil || strings.HasPrefix(name, "init ") {
-		return trouble{rank: none}
+	if status.Ready || status.State.Running == nil || strings.HasPrefix(title, initContainer) {
+		return podCause{rank: rankNone}
 	}
 	if last := status.LastTerminationState.Terminated; last != nil && last.ExitCode != 0 && status.RestartCount > 1 {
-		// Between two crashes it runs for a while.
-		return trouble{rank: crash, text: name + " was started again: it " + exit(last, spec)}
+		// A container in a crash loop runs for a while between two crashes.
+		return podCause{rank: rankCrash, text: title + " was started again: it " + exitText(last, spec)}
 	}
-	return trouble{
-		rank: notReady, text: name + " runs, but isn't ready", reasons: []string{"Unhealthy"},
-		trim: func(message string) string { return probeMessage(message, spec) },
+	return podCause{
+		rank: rankNotReady, text: title + " runs, but isn't ready", eventReasons: []string{"Unhealthy"},
+		eventDetail: func(message string) string { return probeMessage(message, spec) },
 	}
 }
 
-func waits(waiting *corev1.ContainerStateWaiting, status *corev1.ContainerStatus, spec *corev1.Container, name string) trouble {
+// causeOfWaiting returns why a container isn't started. The reasons are those of
+// the kubelet (k8s.io/kubernetes/pkg/kubelet/images and kuberuntime).
+func causeOfWaiting(waiting *corev1.ContainerStateWaiting, status *corev1.ContainerStatus, spec *corev1.Container, title string) podCause {
 	switch waiting.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
 		"SignatureValidationFailed":
@@ -40,35 +45,37 @@ func waits(waiting *corev1.ContainerStateWaiting, status *corev1.ContainerStatus
 		if ref == "" {
 			ref = status.Image
 		}
-		t := trouble{rank: image, text: "image " + ref + " can't be pulled"}
+		c := podCause{rank: rankImage, text: "image " + ref + " can't be pulled"}
 		if detail := pullMessage(waiting.Reason, waiting.Message); detail != "" {
-			t.text += ": " + detail
+			c.text += ": " + detail
 		} else {
-			t.reasons = []string{"Failed", "InspectFailed"}
-			t.trim = func(message string) string { return pullMessage("", message) }
+			c.eventReasons = []string{"Failed", "InspectFailed"}
+			c.eventDetail = func(message string) string { return pullMessage("", message) }
 		}
-		return t
-	case "PreStartHookError", "PostStartHookError": // their messages hold what the hook printed
-		return trouble{rank: config, text: name + " can't be started: " + waiting.Reason}
+		return c
+	case "PreStartHookError", "PostStartHookError":
+		// The message is left out: it quotes the output of the hook.
+		return podCause{rank: rankConfig, text: title + " can't be started: " + waiting.Reason}
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		return trouble{rank: config, text: name + " can't be started: " + join(waiting.Reason, waiting.Message)}
+		return podCause{rank: rankConfig, text: title + " can't be started: " + join(waiting.Reason, waiting.Message)}
 	case "CrashLoopBackOff":
 		if last := status.LastTerminationState.Terminated; last != nil {
-			return trouble{rank: crash, text: name + " is in a crash loop: it " + exit(last, spec)}
+			return podCause{rank: rankCrash, text: title + " is in a crash loop: it " + exitText(last, spec)}
 		}
-		return trouble{rank: crash, text: name + " is in a crash loop"}
+		return podCause{rank: rankCrash, text: title + " is in a crash loop"}
 	case "ContainerCreating", "PodInitializing", "":
-		return trouble{
-			rank: weak, text: name + " is being created", reasons: []string{"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume"},
-			trim: func(message string) string { return message },
+		return podCause{
+			rank: rankStarting, text: title + " is being created",
+			eventReasons: []string{"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume"},
+			eventDetail:  func(message string) string { return message },
 		}
 	}
-	return trouble{rank: config, text: name + " waits: " + join(waiting.Reason, waiting.Message)}
+	return podCause{rank: rankConfig, text: title + " waits: " + join(waiting.Reason, waiting.Message)}
 }
 
-// exit says how a container ended. Its termination message is left out: an
-// application writes there what it likes, up to its last lines of log.
-func exit(ended *corev1.ContainerStateTerminated, spec *corev1.Container) string {
+// exitText returns how a container ended. It leaves out the termination message,
+// which the application wrote and which may be the end of its log.
+func exitText(ended *corev1.ContainerStateTerminated, spec *corev1.Container) string {
 	if ended.Reason == "OOMKilled" {
 		text := "was killed for want of memory (OOMKilled"
 		if limit, ok := spec.Resources.Limits[corev1.ResourceMemory]; ok {
@@ -86,8 +93,10 @@ func exit(ended *corev1.ContainerStateTerminated, spec *corev1.Container) string
 	return text
 }
 
-// pullMessage leaves of a kubelet's message what the registry or the runtime
-// said: that it failed and which image it was, is told.
+// pullMessage returns the part of a kubelet's message about an image that the
+// registry or the container runtime wrote. It removes the name of the image and
+// the statement that the pull failed, which the line already has. It returns "" if
+// nothing is left.
 func pullMessage(reason, message string) string {
 	for _, prefix := range []string{"Back-off pulling image ", "Failed to pull image ", "Failed to inspect image "} {
 		if rest, ok := strings.CutPrefix(message, prefix); ok {
@@ -97,8 +106,8 @@ func pullMessage(reason, message string) string {
 			}
 		}
 	}
-	for _, noise := range []string{"ErrImagePull: ", "ImagePullBackOff: "} {
-		message = strings.TrimPrefix(message, noise)
+	for _, prefix := range []string{"ErrImagePull: ", "ImagePullBackOff: "} {
+		message = strings.TrimPrefix(message, prefix)
 	}
 	switch {
 	case message == "Error: ErrImagePull" || message == "Error: ImagePullBackOff":
@@ -109,8 +118,9 @@ func pullMessage(reason, message string) string {
 	return message
 }
 
-// probeMessage is what a kubelet says of a failed probe. What an exec probe
-// printed is the application's own and left out.
+// probeMessage returns a kubelet's message about a failed readiness or startup
+// probe, and "" for any other message. If the container has an exec probe, it
+// leaves out what follows the colon: the output of the application's command.
 func probeMessage(message string, spec *corev1.Container) string {
 	if !strings.HasPrefix(message, "Readiness probe") && !strings.HasPrefix(message, "Startup probe") {
 		return ""

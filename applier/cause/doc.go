@@ -1,15 +1,27 @@
-// Package cause finds out why an object isn't ready, in the words of those who
-// know: its Pods, the controllers that report by Events, its own conditions.
+// Package cause finds out why an object isn't ready. Its sources are the object's
+// Pods, the Events of its controllers, and its own conditions.
 //
-// [Find] reads what it needs, at most one list of Pods, one of Events, and where
-// a Deployment has Pods of several revisions one of ReplicaSets. It gives one
-// short line, such as
+// [Find] is the entry point. It returns one short line, such as
 //
 //	pod web-7f9c-x: image example.com/web:2 can't be pulled: not found; 3 pods alike
 //
-// or "" if nothing tells. Where an application wrote what a Pod reports, such as
-// a termination message or what an exec probe printed, it is left out: it may
-// hold what no status should show.
+// or "" if no cause is found. It sends at most three requests: a list of Pods, a
+// list of Events and, for a Deployment with Pods of several revisions, a list of
+// ReplicaSets.
 //
-// Whether an object is ready is for package readiness to say.
+// Text that an application wrote, such as a termination message or the output of
+// an exec probe, is left out: the line ends up in the status of the graph, and an
+// application may write secrets.
+//
+// The package doesn't decide whether an object is ready; package readiness does.
+//
+// The files, from the bottom up:
+//
+//   - object.go: reads fields and conditions of unstructured objects
+//   - podcause.go: the type for the cause of one Pod, and how causes are ranked
+//   - container.go, pod.go: the cause of a container and of a Pod
+//   - events.go: what Events add
+//   - revision.go: which Pods belong to the newest revision of a workload
+//   - explain.go: chooses the line for an object
+//   - find.go: Find, which sends the requests
 package cause

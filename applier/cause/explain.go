@@ -7,23 +7,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// maxLine bounds a line, which holds what controllers and kubelets wrote.
-const maxLine = 300
-
-// explain says why a live object isn't ready, given its Pods, what the newest
-// of them carry, and Events of it or of one of its Pods. If Events would tell
-// more, ask is the UID of the object whose Events.
-func explain(object *unstructured.Unstructured, newest revision, pods, events []unstructured.Unstructured) (line string, ask types.UID) {
-	e := explainer{object: object, revision: newest, events: eventsOf(events)}
+// explain returns why a live object isn't ready, "" if no cause is found. newest
+// is the newest revision of a workload, pods are the Pods that it selects, and
+// events are Events of the object or of one of its Pods.
+//
+// If events is empty and Events could improve the line, wanted is the UID of the
+// object whose Events are needed.
+func explain(object *unstructured.Unstructured, newest revision, pods, events []unstructured.Unstructured) (line string, wanted types.UID) {
+	e := explainer{object: object, newest: newest, events: newEventLog(events)}
 	for i := range pods {
 		var pod corev1.Pod
-		if convert(&pods[i], &pod) && e.owns(&pod) {
+		if convert(&pods[i], &pod) && e.controls(&pod) {
 			e.pods = append(e.pods, pod)
 		}
 	}
@@ -31,15 +30,15 @@ func explain(object *unstructured.Unstructured, newest revision, pods, events []
 	if len(events) > 0 {
 		return line, ""
 	}
-	return line, e.ask
+	return line, e.events.wanted
 }
 
+// explainer has everything that is known about one object.
 type explainer struct {
-	object   *unstructured.Unstructured
-	revision revision
-	pods     []corev1.Pod
-	events   []corev1.Event
-	ask      types.UID
+	object *unstructured.Unstructured
+	newest revision
+	pods   []corev1.Pod // those that the object controls
+	events *eventLog
 }
 
 func (e *explainer) explain() string {
@@ -47,103 +46,90 @@ func (e *explainer) explain() string {
 	core := e.object.GetAPIVersion() == "v1"
 	switch {
 	case e.object.GetDeletionTimestamp() != nil:
-		return deletion(e.object)
+		return explainDeletion(e.object)
 	case isWorkload(e.object):
-		return e.workload()
+		return e.explainWorkload()
 	case core && kind == "Pod":
 		var pod corev1.Pod
 		if !convert(e.object, &pod) {
 			return ""
 		}
-		t := judge(&pod)
-		return t.text + e.detail(t)
+		c := causeOfPod(&pod)
+		return c.text + e.events.detail(c)
 	case core && kind == "PersistentVolumeClaim":
-		if text(e.object, "status", "phase") == "Bound" {
+		if stringField(e.object, "status", "phase") == "Bound" {
 			return ""
 		}
-		if line := e.newest(e.object.GetUID(), ""); line != "" {
+		if line := e.events.warning(e.object.GetUID(), ""); line != "" {
 			return line
 		}
-		return e.newestNormal("WaitForFirstConsumer", "ExternalProvisioning", "Provisioning")
+		return e.events.withReason(e.object.GetUID(), "WaitForFirstConsumer", "ExternalProvisioning", "Provisioning")
 	}
-	return e.newest(e.object.GetUID(), "")
+	return e.events.warning(e.object.GetUID(), "")
 }
 
-// workload looks at the Pods that are in trouble, then at why there are too few
-// of them, then at those that are merely not ready.
-func (e *explainer) workload() string {
+// explainWorkload looks for a cause in this order: Pods that can't become ready,
+// Pods that can't be created, Pods that aren't ready yet.
+func (e *explainer) explainWorkload() string {
 	if paused, _, _ := unstructured.NestedBool(e.object.Object, "spec", "paused"); paused {
 		return "is paused"
 	}
-	worst, alike := worstOf(e.current())
-	if worst.rank >= weak {
-		if message := condition(e.object, "ReplicaFailure"); message != "" {
+	best, count := mostInformative(e.currentPods())
+	if best.rank >= rankStarting {
+		if message := trueCondition(e.object, "ReplicaFailure"); message != "" {
 			return "pods can't be created: " + message
 		}
 	}
-	if worst.rank == none {
-		return e.newest(e.object.GetUID(), "pods can't be created: ")
+	if best.rank == rankNone {
+		return e.events.warning(e.object.GetUID(), "pods can't be created: ")
 	}
-	return worst.line(alike, e.detail(worst))
+	return best.line(count, e.events.detail(best))
 }
 
-// current leaves out the Pods that are being deleted and those of older
-// revisions. The Pods of an older revision of a StatefulSet count where the new
-// ones are in order: they are replaced one by one, each when the others are ready.
-func (e *explainer) current() []corev1.Pod {
+// currentPods returns the Pods of the newest revision that aren't being deleted. If
+// all of these are ready, it returns the Pods of all revisions of a StatefulSet,
+// which replaces Pods one by one and waits until the others are ready.
+func (e *explainer) currentPods() []corev1.Pod {
 	alive := slices.DeleteFunc(slices.Clone(e.pods), func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
-	newest := e.revision
+	newest := e.newest
 	if !newest.known() && e.object.GetKind() == "Deployment" {
-		newest = newestOf(alive)
+		newest = revisionOfNewestPod(alive)
 	}
 	if !newest.known() {
 		return alive
 	}
-	current := slices.DeleteFunc(slices.Clone(alive), func(pod corev1.Pod) bool { return !newest.of(&pod) })
-	if worst, _ := worstOf(current); worst.rank == none && e.object.GetKind() == "StatefulSet" {
+	current := slices.DeleteFunc(slices.Clone(alive), func(pod corev1.Pod) bool { return !newest.includes(&pod) })
+	if best, _ := mostInformative(current); best.rank == rankNone && e.object.GetKind() == "StatefulSet" {
 		return alive
 	}
 	return current
 }
 
-// newestOf is the revision of the Pod that was made last.
-func newestOf(pods []corev1.Pod) revision {
-	r := revision{label: labelTemplateHash}
-	var made metav1.Time
-	for i := range pods {
-		if at := pods[i].CreationTimestamp; r.value == "" || made.Before(&at) {
-			made, r.value = at, pods[i].Labels[labelTemplateHash]
-		}
+// controls reports whether the workload controls a Pod that it selects: the
+// selectors of two workloads may overlap. A Deployment controls its Pods through a
+// ReplicaSet, whose name is the Deployment's with a hash.
+func (e *explainer) controls(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return false
 	}
-	return r
+	if e.object.GetKind() == "Deployment" {
+		hash, ok := strings.CutPrefix(owner.Name, e.object.GetName()+"-")
+		return owner.Kind == "ReplicaSet" && ok && !strings.Contains(hash, "-")
+	}
+	return owner.UID == e.object.GetUID()
 }
 
-// owns says whether a Pod that the workload selects is its own: selectors of
-// two workloads may overlap.
-func (e *explainer) owns(pod *corev1.Pod) bool {
-	for _, owner := range pod.OwnerReferences {
-		if owner.Controller == nil || !*owner.Controller {
-			continue
-		}
-		if e.object.GetKind() == "Deployment" {
-			return owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, e.object.GetName()+"-") &&
-				!strings.Contains(owner.Name[len(e.object.GetName())+1:], "-")
-		}
-		return owner.UID == e.object.GetUID()
-	}
-	return false
-}
-
-// deletion says what holds an object that is being deleted.
-func deletion(object *unstructured.Unstructured) string {
+// explainDeletion returns what delays the deletion of an object: for a Namespace
+// its conditions, for any other object its finalizers.
+func explainDeletion(object *unstructured.Unstructured) string {
 	if object.GetKind() == "Namespace" && object.GetAPIVersion() == "v1" {
 		var parts []string
-		for _, kind := range []string{
-			string(corev1.NamespaceDeletionDiscoveryFailure), string(corev1.NamespaceDeletionGVParsingFailure),
-			string(corev1.NamespaceDeletionContentFailure),
-			string(corev1.NamespaceFinalizersRemaining), string(corev1.NamespaceContentRemaining),
+		for _, kind := range []corev1.NamespaceConditionType{
+			corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure, corev1.NamespaceDeletionContentFailure,
+			corev1.NamespaceFinalizersRemaining, corev1.NamespaceContentRemaining,
 		} {
-			if message := condition(object, kind); message != "" {
+			if message := trueCondition(object, string(kind)); message != "" {
 				parts = append(parts, message)
 			}
 		}
@@ -159,28 +145,4 @@ func deletion(object *unstructured.Unstructured) string {
 		return "is being deleted; held by finalizer " + finalizers[0]
 	}
 	return "is being deleted; held by finalizers " + strings.Join(finalizers, ", ")
-}
-
-// condition returns the message of a condition that is true.
-func condition(object *unstructured.Unstructured, kind string) string {
-	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, entry := range list {
-		m, _ := entry.(map[string]any)
-		if m["type"] == kind && m["status"] == "True" {
-			message, _ := m["message"].(string)
-			return message
-		}
-	}
-	return ""
-}
-
-func text(object *unstructured.Unstructured, path ...string) string {
-	s, _, _ := unstructured.NestedString(object.Object, path...)
-	return s
-}
-
-// convert reports whether an object has the shape of its type. One that hasn't
-// was never validated, and tells nothing.
-func convert(object *unstructured.Unstructured, into any) bool {
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into) == nil
 }

@@ -28,7 +28,7 @@ func objects(t *testing.T, text string) []unstructured.Unstructured {
 	return list
 }
 
-// pod is a Pod of the Deployment web, with a status.
+// pod returns the manifest of a Pod of the Deployment web with a status.
 func pod(name, status string) string {
 	return `
 apiVersion: v1
@@ -88,11 +88,11 @@ func TestExplain(t *testing.T) {
 	for _, test := range []struct {
 		name, object, pods, events string
 		revision                   revision
-		want, ask                  string
+		want, wantedEvents         string
 	}{
 		{name: "image", object: deployment, pods: pod("a", waiting("ErrImagePull", `rpc error: not found`)),
 			want: "pod web-7f-a: image example.com/web:missing can't be pulled: rpc error: not found"},
-		{name: "image of several", object: deployment, pods: pod("a", missing) + pod("b", missing) + pod("c", missing) + pod("d", running), ask: "uid-a",
+		{name: "image of several", object: deployment, pods: pod("a", missing) + pod("b", missing) + pod("c", missing) + pod("d", running), wantedEvents: "uid-a",
 			want: "pod web-7f-a: image example.com/web:missing can't be pulled; 3 pods alike"},
 		{name: "image with its Event", object: deployment, pods: pod("a", missing),
 			events: event("uid-a", "Warning", "Failed", "03", "Error: ImagePullBackOff") + event("uid-a", "Warning", "Failed", "02", `Failed to pull image "example.com/web:missing": not found`) +
@@ -120,36 +120,36 @@ func TestExplain(t *testing.T) {
 			want: "pod web-7f-a: isn't scheduled: SchedulingGated: by x"},
 		{name: "readiness gate", object: deployment, pods: strings.Replace(pod("a", `{phase: Running, containerStatuses: [{name: app, ready: true, state: {running: {}}}], conditions: [{type: Ready, status: "False"}]}`), "spec:", "spec:\n  readinessGates: [{conditionType: x.io/lb}]", 1),
 			want: "pod web-7f-a: waits for its readiness gate x.io/lb"},
-		{name: "not ready", object: deployment, pods: pod("a", running) + pod("b", healthy), ask: "uid-a",
+		{name: "not ready", object: deployment, pods: pod("a", running) + pod("b", healthy), wantedEvents: "uid-a",
 			want: "pod web-7f-a: container app runs, but isn't ready"},
 		{name: "not ready with its Event", object: deployment, pods: pod("a", running), events: event("uid-a", "Warning", "Unhealthy", "01", "Readiness probe failed: HTTP probe failed with statuscode: 503"),
 			want: "pod web-7f-a: container app runs, but isn't ready: Readiness probe failed: HTTP probe failed with statuscode: 503"},
-		{name: "what a probe printed", object: deployment, pods: strings.Replace(pod("a", running), "httpGet: {port: 80}", "exec: {command: [check]}", 1),
+		{name: "output of an exec probe", object: deployment, pods: strings.Replace(pod("a", running), "httpGet: {port: 80}", "exec: {command: [check]}", 1),
 			events: event("uid-a", "Warning", "Unhealthy", "01", "Readiness probe failed: my password is hunter2"),
 			want:   "pod web-7f-a: container app runs, but isn't ready: Readiness probe failed"},
 		{name: "being created", object: deployment, pods: pod("a", waiting("ContainerCreating", "")), events: event("uid-a", "Warning", "FailedMount", "01", `MountVolume.SetUp failed: configmap "c" not found`),
 			want: `pod web-7f-a: container app is being created: MountVolume.SetUp failed: configmap "c" not found`},
 		{name: "evicted", object: deployment, pods: pod("a", `{phase: Failed, reason: Evicted, message: low on memory}`),
 			want: "pod web-7f-a: failed: Evicted: low on memory"},
-		{name: "all ready", object: deployment, pods: pod("a", healthy), ask: "web"},
+		{name: "all ready", object: deployment, pods: pod("a", healthy), wantedEvents: "web"},
 		{name: "quota", object: refused, pods: pod("a", healthy), want: `pods can't be created: pods "web-7f-" is forbidden: exceeded quota: q`},
-		{name: "quota and Pods on their way", object: refused, pods: pod("a", running), want: `pods can't be created: pods "web-7f-" is forbidden: exceeded quota: q`},
-		{name: "quota and Pods in trouble", object: refused, pods: pod("a", crashing), want: "pod web-7f-a: container app is in a crash loop: it exited with 3"},
+		{name: "quota and Pods that are starting", object: refused, pods: pod("a", running), want: `pods can't be created: pods "web-7f-" is forbidden: exceeded quota: q`},
+		{name: "quota and crashing Pods", object: refused, pods: pod("a", crashing), want: "pod web-7f-a: container app is in a crash loop: it exited with 3"},
 		{name: "Pods of an older revision", object: deployment,
-			pods: strings.NewReplacer("7f", "3c", "2026", "2025").Replace(pod("old", missing)) + pod("a", running), ask: "uid-a",
+			pods: strings.NewReplacer("7f", "3c", "2026", "2025").Replace(pod("old", missing)) + pod("a", running), wantedEvents: "uid-a",
 			want: "pod web-7f-a: container app runs, but isn't ready"},
-		{name: "Pods of an older revision that were made at the same time", object: deployment, revision: revision{labelTemplateHash, "7f"},
-			pods: strings.ReplaceAll(pod("old", missing), "7f", "3c") + pod("a", running), ask: "uid-a",
+		{name: "Pods of an older revision with the same creation time", object: deployment, revision: revision{labelTemplateHash, "7f"},
+			pods: strings.ReplaceAll(pod("old", missing), "7f", "3c") + pod("a", running), wantedEvents: "uid-a",
 			want: "pod web-7f-a: container app runs, but isn't ready"},
-		{name: "Pods of an older revision only", object: deployment, revision: revision{labelTemplateHash, "9d"}, pods: pod("a", missing), ask: "web"},
+		{name: "Pods of an older revision only", object: deployment, revision: revision{labelTemplateHash, "9d"}, pods: pod("a", missing), wantedEvents: "web"},
 		{name: "stateful set, the new Pods", object: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, uid: rs}}", revision: revision{labelTemplateHash, "7f"},
 			pods: strings.Replace(pod("old", missing), "pod-template-hash: 7f", "pod-template-hash: 3c", 1) + pod("a", crashing),
 			want: "pod web-7f-a: container app is in a crash loop: it exited with 3"},
 		{name: "stateful set, an old Pod", object: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, uid: rs}}", revision: revision{labelTemplateHash, "7f"},
 			pods: strings.Replace(pod("old", crashing), "pod-template-hash: 7f", "pod-template-hash: 3c", 1) + pod("a", healthy),
 			want: "pod web-7f-old: container app is in a crash loop: it exited with 3"},
-		{name: "Pods that go", object: deployment, pods: strings.Replace(pod("a", missing), "uid:", "deletionTimestamp: \"2026-01-01T00:00:00Z\"\n  uid:", 1), ask: "web"},
-		{name: "Pods of others", object: deployment, pods: strings.Replace(pod("a", missing), "name: web-7f, uid", "name: web-api-7f, uid", 1), ask: "web"},
+		{name: "Pods that are being deleted", object: deployment, pods: strings.Replace(pod("a", missing), "uid:", "deletionTimestamp: \"2026-01-01T00:00:00Z\"\n  uid:", 1), wantedEvents: "web"},
+		{name: "Pods of another Deployment", object: deployment, pods: strings.Replace(pod("a", missing), "name: web-7f, uid", "name: web-api-7f, uid", 1), wantedEvents: "web"},
 		{name: "paused", object: strings.Replace(deployment, "spec: {", "spec: {paused: true, ", 1), pods: pod("a", running), want: "is paused"},
 		{name: "long, of several", object: deployment, pods: pod("a", waiting("ErrImagePull", strings.Repeat("x", 400))) + pod("b", waiting("ErrImagePull", strings.Repeat("x", 400))),
 			want: long + strings.Repeat("x", 300-len(long)-len("…; 2 pods alike")) + "…; 2 pods alike"},
@@ -160,7 +160,7 @@ func TestExplain(t *testing.T) {
 			events: event("db", "Warning", "FailedCreate", "01", "older") + event("db", "Warning", "FailedCreate", "03", `(combined from similar events): create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: violates PodSecurity "restricted"`) + event("db", "Normal", "SuccessfulCreate", "04", "x"),
 			want:   `pods can't be created: pods "db-0" is forbidden: violates PodSecurity "restricted"`},
 		{name: "pod", object: strings.TrimSuffix(pod("a", crashing), "\n---\n"), want: "container app is in a crash loop: it exited with 3"},
-		{name: "pod in order", object: strings.TrimSuffix(pod("a", healthy), "\n---\n")},
+		{name: "ready pod", object: strings.TrimSuffix(pod("a", healthy), "\n---\n")},
 		{name: "claim", object: "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c}, status: {phase: Pending}}",
 			events: event("c", "Normal", "WaitForFirstConsumer", "01", "waiting for first consumer to be created before binding"),
 			want:   "WaitForFirstConsumer: waiting for first consumer to be created before binding"},
@@ -171,8 +171,8 @@ func TestExplain(t *testing.T) {
 		{name: "service", object: "{apiVersion: v1, kind: Service, metadata: {name: s, uid: s}, spec: {type: LoadBalancer}}",
 			events: event("s", "Warning", "SyncLoadBalancerFailed", "01", "no quota for addresses"),
 			want:   "SyncLoadBalancerFailed: no quota for addresses"},
-		{name: "anything", object: "{apiVersion: x.io/v1, kind: Thing, metadata: {name: s, uid: s}}", ask: "s"},
-		{name: "held", object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: s, uid: s, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a, b]}}",
+		{name: "custom resource", object: "{apiVersion: x.io/v1, kind: Thing, metadata: {name: s, uid: s}}", wantedEvents: "s"},
+		{name: "finalizers", object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: s, uid: s, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a, b]}}",
 			want: "is being deleted; held by finalizers x.io/a, b"},
 		{name: "namespace", object: `{apiVersion: v1, kind: Namespace, metadata: {name: s, deletionTimestamp: '2026-01-01T00:00:00Z'}, status: {conditions: [
 			{type: NamespaceDeletionContentFailure, status: "False", message: all fine},
@@ -181,12 +181,12 @@ func TestExplain(t *testing.T) {
 			want: "is being deleted: Some content in the namespace has finalizers remaining: x.io/a in 1 resource instances; Some resources are remaining: pods. has 1 resource instances"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, ask := explain(&objects(t, test.object)[0], test.revision, objects(t, test.pods), objects(t, test.events))
+			got, wanted := explain(&objects(t, test.object)[0], test.revision, objects(t, test.pods), objects(t, test.events))
 			if got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
-			if len(test.events) == 0 && string(ask) != test.ask {
-				t.Errorf("asks for Events of %q, want %q", ask, test.ask)
+			if len(test.events) == 0 && string(wanted) != test.wantedEvents {
+				t.Errorf("wants Events of %q, want %q", wanted, test.wantedEvents)
 			}
 			if len(got) > 300 {
 				t.Errorf("%d bytes", len(got))

@@ -10,13 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Reader lists objects of a namespace. Selectors are as in the API; an empty
-// one selects everything.
+// Reader lists objects of a namespace. Selectors are written as in the API; an
+// empty selector selects everything. The first page is enough.
 type Reader interface {
-	ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labels, fields string) ([]unstructured.Unstructured, error)
+	ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labelSelector, fieldSelector string) ([]unstructured.Unstructured, error)
 }
 
-// Find says why a live object isn't ready, or "" if nothing tells.
+// Find returns why a live object isn't ready, or "" if no cause is found. The
+// error says that Pods or Events couldn't be listed.
+//
+// Events are listed only if the Pods don't tell everything. If they can't be
+// listed, the cause that the Pods tell is returned without an error.
 func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured) (string, error) {
 	var pods []unstructured.Unstructured
 	var newest revision
@@ -26,20 +30,19 @@ func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured)
 		if err != nil {
 			return "", fmt.Errorf("pods of %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
-		newest = revisionOf(ctx, reader, object, selector, pods)
+		newest = newestRevision(ctx, reader, object, selector, pods)
 	}
-	line, ask := explain(object, newest, pods, nil)
-	if ask == "" {
+	line, wanted := explain(object, newest, pods, nil)
+	if wanted == "" {
 		return line, nil
 	}
 	namespace := object.GetNamespace()
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where Events of what lies in no namespace are
+		namespace = metav1.NamespaceDefault // has the Events of cluster-scoped objects
 	}
-	events, err := reader.ListObjects(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Event"}, namespace, "", "involvedObject.uid="+string(ask))
+	events, err := reader.ListObjects(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Event"}, namespace, "", "involvedObject.uid="+string(wanted))
 	switch {
 	case err != nil && line != "":
-		// The Events would only have added to what is known.
 		return line, nil
 	case err != nil:
 		return "", fmt.Errorf("events of %s %s: %w", object.GetKind(), object.GetName(), err)
@@ -48,8 +51,9 @@ func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured)
 	return line, nil
 }
 
-// podSelector selects the Pods of a workload. It is "" for what has none, and
-// for what is being deleted: then its Pods aren't the cause.
+// podSelector returns the selector for the Pods of a workload. It returns "" for
+// objects without Pods, and for an object that is being deleted, whose Pods aren't
+// the cause.
 func podSelector(object *unstructured.Unstructured) string {
 	if !isWorkload(object) || object.GetDeletionTimestamp() != nil {
 		return ""
@@ -58,26 +62,15 @@ func podSelector(object *unstructured.Unstructured) string {
 	if err != nil || len(raw) == 0 {
 		return ""
 	}
+	// The API server has validated the selector of an object that it stores. If
+	// the selector can't be read, the object was never stored and has no Pods.
 	var selector metav1.LabelSelector
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &selector); err != nil {
 		return ""
 	}
-	// What the API server took can be read; what it didn't, has no Pods.
 	parsed, err := metav1.LabelSelectorAsSelector(&selector)
 	if err != nil {
 		return ""
 	}
 	return parsed.String()
-}
-
-func isWorkload(object *unstructured.Unstructured) bool {
-	switch object.GroupVersionKind().GroupKind() {
-	case schema.GroupKind{Group: "apps", Kind: "Deployment"},
-		schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
-		schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
-		schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
-		schema.GroupKind{Group: "batch", Kind: "Job"}:
-		return true
-	}
-	return false
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// patience is far more than anything here takes on an idle machine.
+// patience is far longer than any of the tests waits on an idle machine.
 const patience = 90 * time.Second
 
-// reader lists by client-go's dynamic client, and counts what it lists.
+// reader lists with client-go's dynamic client and counts the requests.
 type reader struct {
 	cluster *harness.Cluster
 	lists   int
@@ -138,8 +138,8 @@ spec:
 	}
 }
 
-// expect waits until the cause is what it should be, and holds that no more
-// was read for it than a list of Pods and one of Events.
+// expect waits until Find returns the wanted line, and checks that it sends at
+// most two requests.
 func expect(t *testing.T, c *harness.Cluster, apiVersion, kind, name, want string) {
 	t.Helper()
 	pattern := regexp.MustCompile("^" + want + "$")
@@ -159,8 +159,8 @@ func expect(t *testing.T, c *harness.Cluster, apiVersion, kind, name, want strin
 	})
 }
 
-// The Pods of the revision that is wanted tell, not those that were made last: a
-// Deployment replaces Pods of its old revision while the new one isn't ready.
+// The newest revision decides, not the newest Pod: a Deployment recreates Pods of
+// its old revision while the new one isn't ready.
 func TestFindNewestRevision(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
@@ -211,11 +211,11 @@ spec:
 				return find(ctx)
 			}
 		}
-		return errors.New("no Pod of the old revision was made anew")
+		return errors.New("no Pod of the old revision was recreated")
 	})
 }
 
-func TestFindRefused(t *testing.T) {
+func TestFindQuota(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	c.Apply(t, `
@@ -224,7 +224,7 @@ kind: ResourceQuota
 metadata: {name: none}
 spec: {hard: {pods: "0"}}
 `)
-	// A quota refuses nothing before its controller has counted once.
+	// A quota limits nothing before its controller has counted once.
 	harness.Eventually(t, patience, func(context.Context) error {
 		quota := c.Get(t, "v1", "ResourceQuota", "none")
 		if _, counted, _ := unstructured.NestedString(quota.Object, "status", "used", "pods"); !counted {

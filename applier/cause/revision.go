@@ -11,40 +11,45 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The labels by which Pods tell the revision of their workload, and the
-// annotation by which ReplicaSets do.
+// The labels and the annotation in which Kubernetes records revisions.
 const (
-	labelTemplateHash  = "pod-template-hash"
-	labelRevision      = "controller-revision-hash"
-	annotationRevision = "deployment.kubernetes.io/revision"
+	labelTemplateHash  = "pod-template-hash"                 // on Pods and ReplicaSets of a Deployment
+	labelRevision      = "controller-revision-hash"          // on Pods of a StatefulSet
+	annotationRevision = "deployment.kubernetes.io/revision" // on ReplicaSets of a Deployment
 )
 
-// revision is what the Pods of a workload's newest revision carry: the value of
-// a label. The zero value is one that isn't known.
+// revision identifies the Pods of one revision of a workload by the value of a
+// label. The zero value is an unknown revision.
 type revision struct{ label, value string }
 
 func (r revision) known() bool { return r.value != "" }
 
-func (r revision) of(pod *corev1.Pod) bool { return pod.Labels[r.label] == r.value }
+// includes reports whether a Pod belongs to the revision.
+func (r revision) includes(pod *corev1.Pod) bool { return pod.Labels[r.label] == r.value }
 
-// revisionOf finds out what the newest Pods of a workload carry. Of a Deployment
-// its ReplicaSets tell, which are read only if its Pods may be of several: that
-// of the newest Pod isn't always the newest, since Pods that go are replaced, and
-// times are whole seconds.
-func revisionOf(ctx context.Context, reader Reader, object *unstructured.Unstructured, selector string, pods []unstructured.Unstructured) revision {
+// newestRevision returns the newest revision of a workload, which is unknown for
+// kinds without revisions. selector selects its Pods, which are passed too.
+//
+// The newest revision of a Deployment is recorded in its ReplicaSets. They are read
+// only if its Pods may belong to several revisions. The newest Pod wouldn't do: Pods
+// of older revisions are recreated during a rollout, and creation times have a
+// resolution of one second.
+func newestRevision(ctx context.Context, reader Reader, object *unstructured.Unstructured, selector string, pods []unstructured.Unstructured) revision {
 	switch object.GetKind() {
 	case "StatefulSet":
-		return revision{labelRevision, text(object, "status", "updateRevision")}
+		return revision{labelRevision, stringField(object, "status", "updateRevision")}
 	case "Deployment":
 	default:
 		return revision{}
 	}
-	if !severalRevisions(object, pods) {
+	if !mayHaveSeveralRevisions(object, pods) {
 		return revision{}
 	}
 	sets, err := reader.ListObjects(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, object.GetNamespace(), selector, "")
 	if err != nil {
-		return revision{} // it may be forbidden to look at them: the newest Pod tells then
+		// The identity may lack the right to list ReplicaSets. The newest Pod
+		// decides then, which is right most of the time.
+		return revision{}
 	}
 	newest := -1
 	r := revision{label: labelTemplateHash}
@@ -58,12 +63,24 @@ func revisionOf(ctx context.Context, reader Reader, object *unstructured.Unstruc
 	return r
 }
 
-// severalRevisions says whether some Pods of a Deployment may not be of its
-// newest revision.
-func severalRevisions(object *unstructured.Unstructured, pods []unstructured.Unstructured) bool {
+// mayHaveSeveralRevisions reports whether some Pods of a Deployment may belong to
+// an older revision.
+func mayHaveSeveralRevisions(object *unstructured.Unstructured, pods []unstructured.Unstructured) bool {
 	replicas, _, _ := unstructured.NestedInt64(object.Object, "status", "replicas")
 	updated, _, _ := unstructured.NestedInt64(object.Object, "status", "updatedReplicas")
 	return updated != replicas || slices.ContainsFunc(pods, func(pod unstructured.Unstructured) bool {
 		return pod.GetLabels()[labelTemplateHash] != pods[0].GetLabels()[labelTemplateHash]
 	})
+}
+
+// revisionOfNewestPod returns the revision of the Pod that was created last.
+func revisionOfNewestPod(pods []corev1.Pod) revision {
+	r := revision{label: labelTemplateHash}
+	var newest metav1.Time
+	for i := range pods {
+		if created := pods[i].CreationTimestamp; r.value == "" || newest.Before(&created) {
+			newest, r.value = created, pods[i].Labels[labelTemplateHash]
+		}
+	}
+	return r
 }

@@ -1,19 +1,25 @@
-// Package resolve fills in what a graph leaves open: late references become the
-// values that their expressions yield over live objects, and generated values
-// are drawn.
+// Package resolve computes the parts of a graph that are unknown until it runs: it
+// replaces late references by the values of their expressions, and it generates
+// random values.
 //
-// [New] takes a graph without problems; [Resolver.Object] gives the object of a
-// node as it is to be applied, [Resolver.Preview] what of it is known already,
-// and [Resolver.Outputs] the outputs. An expression that reads what isn't there
-// yet ends in a [WaitError], one that can't work in an [EvalError].
+// [New] returns the [Resolver] of a valid graph. [Resolver.Object] returns the
+// object of a node as it is to be applied, [Resolver.Preview] returns what is
+// already known of it, and [Resolver.Outputs] returns the outputs of the graph. If
+// an expression reads something that doesn't exist yet, the error is a
+// [WaitError]. If an expression can't be evaluated, the error is an [EvalError].
 //
-// References are found in the graph alone. What an expression yields is plain
-// data, also where a live object holds a map with a key "$from".
+// Only the graph can contain references. The value of an expression is plain data,
+// even if a live object has a map with the key "$from".
 //
-// Values of Secrets go into data and stringData of other Secrets and nowhere
-// else: any other object that holds them would show them in diffs and to
-// everyone who may read it. Everywhere else an expression sees which keys a
-// Secret has, but not their values. Errors don't quote what was read of Secrets.
+// Values of Secrets may only go into data and stringData of other Secrets. In any
+// other object they would show up in diffs and be readable for everyone who may
+// read the object. Elsewhere an expression sees which keys a Secret has, but not
+// their values. Errors don't quote values of Secrets.
 //
-// The package reads nothing from a cluster and knows nothing of order.
+// The package sends no requests and doesn't know the order of nodes; the engine
+// passes the live objects.
+//
+// The files: resolver.go evaluates one expression; object.go, preview.go and
+// outputs.go replace references by its values; secret.go hides the values of
+// Secrets; generate.go draws random values; errors.go has the error types.
 package resolve

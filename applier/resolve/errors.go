@@ -2,36 +2,41 @@ package resolve
 
 import "strings"
 
-// WaitError says that a reference reads what isn't there yet.
+// WaitError is returned for a reference that reads something that doesn't exist
+// yet. It passes when the live objects change.
 type WaitError struct {
-	// Node is the id of the node that holds the reference, "" for outputs.
+	// Node is the id of the node that has the reference, "" for outputs.
 	Node string
-	// Path is where it stands: resource.spec.ip, or outputs.endpoint.
+	// Path is the position of the reference: resource.spec.ip or outputs.endpoint.
 	Path string
+	// Expr is the expression of the reference.
 	Expr string
-	// Reads are the ids of the nodes on which it depends whether the wait ends:
-	// those that all the waiting references of the node read.
+	// Reads are the ids of the nodes that end the wait: the nodes that all waiting
+	// references of the node read.
 	Reads []string
-	// Message says what isn't there: waits for service.status.loadBalancer.
+	// Message says what is missing: waits for service.status.loadBalancer.
 	Message string
 }
 
-func (e *WaitError) Error() string { return line(e.Node, e.Path, e.Message, "") }
+func (e *WaitError) Error() string { return errorLine(e.Node, e.Path, e.Message, "") }
 
-// EvalError says that a reference can't be resolved, and won't be as long as
-// the graph and the objects it reads stay what they are.
+// EvalError is returned for a reference that can't be resolved. The error stays
+// until the graph or the objects that the reference reads are changed.
 type EvalError struct {
-	// Node is the id of the node that holds the reference, "" for outputs.
+	// Node is the id of the node that has the reference, "" for outputs.
 	Node string
-	// Path is where it stands: resource.spec.ip, or outputs.endpoint.
-	Path    string
-	Expr    string
+	// Path is the position of the reference: resource.spec.ip or outputs.endpoint.
+	Path string
+	// Expr is the expression of the reference.
+	Expr string
+	// Message says why the expression can't be evaluated.
 	Message string
 }
 
-func (e *EvalError) Error() string { return line(e.Node, e.Path, e.Message, e.Expr) }
+func (e *EvalError) Error() string { return errorLine(e.Node, e.Path, e.Message, e.Expr) }
 
-func line(node, path, message, expr string) string {
+// errorLine returns an error in one line. node and expr may be empty.
+func errorLine(node, path, message, expr string) string {
 	text := path + ": " + message
 	if node != "" {
 		text = "node " + node + ": " + text

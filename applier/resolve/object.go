@@ -11,12 +11,11 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// Object returns the object of node i with every reference replaced by its
-// value; it is the caller's to change. Where an expression yields
-// optional.none(), the field or element is left out. Values that are generated
-// still stand as {$generate}: see [Generate].
+// Object returns the object of node i with every reference replaced by its value.
+// The caller owns the object. If an expression yields optional.none(), the field or
+// list element is left out. Generated values are still {$generate}; see [Generate].
 //
-// The error is an *[EvalError] if any reference can't be resolved, else a
+// The error is an *[EvalError] if any reference can't be resolved, and otherwise a
 // *[WaitError] if any has to wait.
 func (r *Resolver) Object(i int, live Lookup) (*unstructured.Unstructured, error) {
 	n := &r.graph.Nodes[i]
@@ -27,7 +26,7 @@ func (r *Resolver) Object(i int, live Lookup) (*unstructured.Unstructured, error
 	values := make([]any, len(n.References))
 	var wait *WaitError
 	for k, late := range n.References {
-		values[k], err = r.value(late, nodePlace(n, late.Path), live)
+		values[k], err = r.evaluate(late, positionInNode(n, late.Path), live)
 		var w *WaitError
 		switch {
 		case err == nil:
@@ -42,7 +41,8 @@ func (r *Resolver) Object(i int, live Lookup) (*unstructured.Unstructured, error
 	if wait != nil {
 		return nil, wait
 	}
-	// Backwards, so that an element that is left out moves none that is still to come.
+	// Backward, so that leaving out a list element doesn't move the positions of
+	// references that are still to be replaced.
 	for k, late := range slices.Backward(n.References) {
 		replace(object.Object, late.Path, values[k])
 	}
@@ -60,8 +60,9 @@ func decode(n *graph.Node) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-func nodePlace(n *graph.Node, path reference.Path) place {
-	return place{
+// positionInNode returns the position of a reference in the resource of a node.
+func positionInNode(n *graph.Node, path reference.Path) position {
+	return position{
 		node:    n.ID,
 		path:    append(reference.Path{"resource"}, path...),
 		secrets: n.MayContainSecrets(path),
@@ -69,31 +70,31 @@ func nodePlace(n *graph.Node, path reference.Path) place {
 	}
 }
 
-// replace puts a value in the place of what path leads to, and returns v as it
-// is then.
+// replace sets the value at a path below v and returns what has to replace v in its
+// parent. The value [reference.Omitted] removes the field or list element.
 func replace(v any, path reference.Path, value any) any {
 	if len(path) == 0 {
 		return value
 	}
 	_, omit := value.(reference.Omitted)
 	omit = omit && len(path) == 1
-	switch step := path[0].(type) {
+	switch segment := path[0].(type) {
 	case string:
 		m, _ := v.(map[string]any)
 		if omit {
-			delete(m, step)
+			delete(m, segment)
 		} else if m != nil {
-			m[step] = replace(m[step], path[1:], value)
+			m[segment] = replace(m[segment], path[1:], value)
 		}
 	case int:
 		l, _ := v.([]any)
-		if step >= len(l) {
+		if segment >= len(l) {
 			return v
 		}
 		if omit {
-			return slices.Delete(l, step, step+1)
+			return slices.Delete(l, segment, segment+1)
 		}
-		l[step] = replace(l[step], path[1:], value)
+		l[segment] = replace(l[segment], path[1:], value)
 	}
 	return v
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// Outputs returns the outputs whose values are known, and by name the errors
-// of the others: a *[WaitError] or an *[EvalError]. An output that an
-// expression leaves out is in neither. Values of Secrets never come out: an
-// output that reads one is an error.
+// Outputs returns the outputs whose values are known and, by name, the errors of
+// the others: each is a *[WaitError] or an *[EvalError]. An output that its
+// expression leaves out is in neither map. An output that reads the value of a
+// Secret is an error.
 func (r *Resolver) Outputs(live Lookup) (values map[string]any, errs map[string]error) {
 	values, errs = make(map[string]any, len(r.outputs)), map[string]error{}
 	for name, v := range r.outputs {
@@ -20,11 +20,11 @@ func (r *Resolver) Outputs(live Lookup) (values map[string]any, errs map[string]
 	}
 	for _, late := range slices.Backward(r.graph.Outputs) {
 		name, _ := late.Path[0].(string)
-		value, err := r.value(late, place{
+		value, err := r.evaluate(late, position{
 			path: append(reference.Path{"outputs"}, late.Path...), refusal: "never go into outputs",
 		}, live)
 		if err != nil {
-			errs[name] = worse(err, errs[name])
+			errs[name] = moreSerious(err, errs[name])
 			continue
 		}
 		replace(values, late.Path, value)
@@ -35,12 +35,13 @@ func (r *Resolver) Outputs(live Lookup) (values map[string]any, errs map[string]
 	return values, errs
 }
 
-// worse is the error that says more of two of one output: that it can't be
-// resolved, or else the newer one, which stands first as they come backwards.
-func worse(newer, older error) error {
-	var fails *EvalError
-	if errors.As(older, &fails) && !errors.As(newer, &fails) {
-		return older
+// moreSerious returns the error to report for an output with two errors: an
+// EvalError rather than a WaitError, and otherwise the earlier error, which stands
+// first in the output because references are evaluated backward.
+func moreSerious(earlier, later error) error {
+	var eval *EvalError
+	if errors.As(later, &eval) && !errors.As(earlier, &eval) {
+		return later
 	}
-	return newer
+	return earlier
 }

@@ -10,25 +10,26 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// Preview is an object of which not everything is known yet.
+// Preview is an object some of whose values aren't known yet.
 type Preview struct {
-	// Object holds what is known. No placeholder stands for the rest.
+	// Object has the known values. Unknown values are left out without a
+	// placeholder.
 	Object *unstructured.Unstructured
-	// Unknown lists what is left out of Object, in the order of the paths. Of a
-	// list that has an element that isn't known, the whole list is unknown:
-	// without the element its others would stand at other indexes.
+	// Unknown lists the values that are left out, sorted by path. If an element of
+	// a list isn't known, the whole list is left out: without the element, the
+	// others would have different indexes.
 	Unknown []Unknown
 }
 
-// Unknown is a part of an object that is known after the apply.
+// Unknown is a value that is known only after the apply.
 type Unknown struct {
 	Path reference.Path
-	// Why says what it waits for, or that it is generated.
+	// Why says what the value waits for, or that it is generated.
 	Why string
 }
 
-// Preview returns what is known of the object of node i before it is applied.
-// The error is an *[EvalError] if a reference can't be resolved.
+// Preview returns what is known of the object of node i before it is applied. The
+// error is an *[EvalError] if a reference can't be resolved.
 func (r *Resolver) Preview(i int, live Lookup) (Preview, error) {
 	n := &r.graph.Nodes[i]
 	object, err := decode(n)
@@ -36,25 +37,25 @@ func (r *Resolver) Preview(i int, live Lookup) (Preview, error) {
 		return Preview{}, err
 	}
 	p := Preview{Object: object}
-	// What is unknown is taken out first: its paths end in keys of maps, so that
-	// no element moves. Values then go in backwards, as in Object.
 	values := make([]any, len(n.References))
 	known := make([]bool, len(n.References))
 	for k, late := range n.References {
-		values[k], err = r.value(late, nodePlace(n, late.Path), live)
+		values[k], err = r.evaluate(late, positionInNode(n, late.Path), live)
 		var wait *WaitError
 		switch {
 		case err == nil:
 			known[k] = true
 		case errors.As(err, &wait):
-			p.unknown(late.Path, wait.Message)
+			p.addUnknown(late.Path, wait.Message)
 		default:
 			return Preview{}, err
 		}
 	}
 	for _, generate := range n.Generates {
-		p.unknown(generate.Path, "is generated when the object is created")
+		p.addUnknown(generate.Path, "is generated when the object is created")
 	}
+	// Unknown values are removed first. Their paths end in map keys, so this moves
+	// no list element. Known values are set backward, as in Object.
 	for _, unknown := range p.Unknown {
 		replace(object.Object, unknown.Path, reference.Omitted{})
 	}
@@ -67,9 +68,10 @@ func (r *Resolver) Preview(i int, live Lookup) (Preview, error) {
 	return p, nil
 }
 
-// unknown notes a path, shortened to the key of a map, unless it is part of
-// what was noted before.
-func (p *Preview) unknown(path reference.Path, why string) {
+// addUnknown records an unknown value. It shortens the path until it ends in a map
+// key, so that it never ends in a list element, and replaces recorded values below
+// the path.
+func (p *Preview) addUnknown(path reference.Path, why string) {
 	for len(path) > 0 {
 		if _, isKey := path[len(path)-1].(string); isKey {
 			break
@@ -79,15 +81,15 @@ func (p *Preview) unknown(path reference.Path, why string) {
 	if p.covers(path) {
 		return
 	}
-	p.Unknown = slices.DeleteFunc(p.Unknown, func(u Unknown) bool { return begins(u.Path, path) })
+	p.Unknown = slices.DeleteFunc(p.Unknown, func(u Unknown) bool { return hasPrefix(u.Path, path) })
 	p.Unknown = append(p.Unknown, Unknown{Path: path, Why: why})
 }
 
+// covers reports whether a path is, or is part of, a recorded unknown value.
 func (p *Preview) covers(path reference.Path) bool {
-	return slices.ContainsFunc(p.Unknown, func(u Unknown) bool { return begins(path, u.Path) })
+	return slices.ContainsFunc(p.Unknown, func(u Unknown) bool { return hasPrefix(path, u.Path) })
 }
 
-// begins says whether path is prefix or lies inside of it.
-func begins(path, prefix reference.Path) bool {
+func hasPrefix(path, prefix reference.Path) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }

@@ -41,7 +41,8 @@ func live(t testing.TB, text string) Lookup {
 	return func(id string) map[string]any { return objects[id] }
 }
 
-// config is a graph of a node whose data are given and of what it reads.
+// config returns a graph with a ConfigMap with the given data, and with the nodes
+// that the data reads.
 func config(data string) string {
 	return `
 nodes:
@@ -104,7 +105,7 @@ func TestObject(t *testing.T) {
 }
 
 func TestObjectErrors(t *testing.T) {
-	// What an expression doesn't write out, only its run can tell.
+	// dyn hides the type, so that the mistake shows up only in the evaluation.
 	const hidden = "values of the Secret of node secret may only be read into data or stringData of a Secret"
 	for _, test := range []struct {
 		name, data string
@@ -167,7 +168,7 @@ func TestErrorLine(t *testing.T) {
 	}
 }
 
-// copies is a Secret that reads another one.
+// copies returns a graph with a Secret that reads another Secret.
 const copies = `
 nodes:
 - id: copy
@@ -191,7 +192,7 @@ func TestSecretToSecret(t *testing.T) {
 	}
 }
 
-// An error must not show what was read.
+// Errors must not show values of Secrets.
 func TestSecretErrors(t *testing.T) {
 	for _, test := range []struct{ name, annotations, data, want string }{
 		{"outside of data", "{a: {$from: dyn(secret).data.password}}", "{}",
@@ -231,7 +232,7 @@ outputs:
 
 func TestOutputs(t *testing.T) {
 	r := resolver(t, outputs)
-	for range 2 { // what is resolved leaves the graph as it is
+	for range 2 { // resolving doesn't change the graph
 		values, errs := r.Outputs(live(t, liveObjects))
 		wantValues := map[string]any{
 			"literal": map[string]any{"a": []any{int64(1), "x", nil}}, "endpoint": "http://10.0.0.1",
@@ -368,14 +369,14 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// With the remainder of a byte the first characters of a set of 62 would come
-// a quarter more often. The bounds lie ten standard deviations out.
+// Taking bytes modulo 62 would make the first characters of a set of 62 a quarter
+// more frequent. The bounds are ten standard deviations wide.
 func TestGenerateUniformly(t *testing.T) {
 	for _, name := range reference.Charsets() {
 		charset := reference.Characters(name)
 		n := 4000 * len(charset)
 		counts := map[rune]int{}
-		for _, c := range random(charset, n) {
+		for _, c := range randomText(charset, n) {
 			counts[c]++
 		}
 		for _, c := range charset {

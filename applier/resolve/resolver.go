@@ -8,20 +8,20 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// Lookup gives the live object of a node by the node's id, nil where there is
-// none. The object isn't changed.
+// Lookup returns the live object of a node by the node's id, nil if the object
+// doesn't exist. The resolver doesn't change the object.
 type Lookup func(id string) map[string]any
 
-// Resolver resolves the references of one graph. It keeps the programs of the
-// expressions it ran, and is for one goroutine at a time.
+// Resolver resolves the references of one graph. It caches compiled expressions. It
+// is not safe for concurrent use.
 type Resolver struct {
 	graph    *graph.Graph
 	outputs  map[string]any
 	programs map[string]*reference.Program // by expression
 }
 
-// New returns the resolver of a graph that has no problems. Expressions are
-// planned when they are first needed.
+// New returns the resolver of a valid graph. Expressions are compiled when they are
+// first evaluated.
 func New(g *graph.Graph) (*Resolver, error) {
 	outputs, err := g.DecodeOutputs()
 	if err != nil {
@@ -30,8 +30,8 @@ func New(g *graph.Graph) (*Resolver, error) {
 	return &Resolver{graph: g, outputs: outputs, programs: map[string]*reference.Program{}}, nil
 }
 
-// Reads returns the ids of the nodes that references read, those of outputs
-// included: only their live objects are ever asked for.
+// Reads returns the ids of the nodes that references read, including references in
+// outputs. The resolver looks up no other objects.
 func (r *Resolver) Reads() map[string]bool {
 	reads := map[string]bool{}
 	add := func(references []graph.Late) {
@@ -48,17 +48,19 @@ func (r *Resolver) Reads() map[string]bool {
 	return reads
 }
 
-// place is where a reference stands, and with it what it may read.
-type place struct {
-	node    string
-	path    reference.Path
-	secrets bool   // values of Secrets may stand here
-	refusal string // what is said where they may not
+// position is where a reference stands, which decides what it may read.
+type position struct {
+	node    string         // id of the node, "" for outputs
+	path    reference.Path // from the node or from the graph
+	secrets bool           // whether values of Secrets are allowed
+	refusal string         // the message if they aren't
 }
 
-func (r *Resolver) value(late graph.Late, at place, live Lookup) (any, error) {
+// evaluate returns the value of a reference. The error is a *[WaitError] or an
+// *[EvalError].
+func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, error) {
 	data := make(map[string]any, len(late.Nodes()))
-	secret := false
+	readsSecret := false
 	for _, id := range late.Nodes() {
 		object := live(id)
 		if object == nil {
@@ -66,7 +68,7 @@ func (r *Resolver) value(late graph.Late, at place, live Lookup) (any, error) {
 		}
 		if graph.IsSecret(object) {
 			if at.secrets {
-				secret = true
+				readsSecret = true
 			} else {
 				object = withoutValues(object, "values of the Secret of node "+id+" "+at.refusal)
 			}
@@ -75,7 +77,7 @@ func (r *Resolver) value(late graph.Late, at place, live Lookup) (any, error) {
 	}
 	program, err := r.program(late.Expression)
 	if err != nil {
-		return nil, r.evalError(late, at, err.Error())
+		return nil, evalError(late, at, err.Error())
 	}
 	value, err := program.Eval(data)
 	var missing *reference.Missing
@@ -84,20 +86,21 @@ func (r *Resolver) value(late graph.Late, at place, live Lookup) (any, error) {
 		return value, nil
 	case errors.As(err, &missing):
 		message := missing.Error()
-		if secret {
-			// A key that is looked up may itself come from a Secret.
+		if readsSecret {
+			// The missing key may itself be the value of a Secret.
 			message = "waits for what it reads of " + idList(late.Nodes())
 		}
 		return nil, &WaitError{
 			Node: at.node, Path: at.path.String(), Expr: late.String(),
 			Reads: slices.Clone(late.Nodes()), Message: message,
 		}
-	case secret:
-		return nil, r.evalError(late, at, "can't be evaluated; the cause isn't shown because it may quote a Secret")
+	case readsSecret:
+		return nil, evalError(late, at, "can't be evaluated; the cause isn't shown because it may quote a Secret")
 	}
-	return nil, r.evalError(late, at, err.Error())
+	return nil, evalError(late, at, err.Error())
 }
 
+// program returns the compiled form of an expression from the cache.
 func (r *Resolver) program(e *reference.Expression) (*reference.Program, error) {
 	if p, ok := r.programs[e.String()]; ok {
 		return p, nil
@@ -110,10 +113,11 @@ func (r *Resolver) program(e *reference.Expression) (*reference.Program, error) 
 	return p, nil
 }
 
-func (r *Resolver) evalError(late graph.Late, at place, message string) *EvalError {
+func evalError(late graph.Late, at position, message string) *EvalError {
 	return &EvalError{Node: at.node, Path: at.path.String(), Expr: late.String(), Message: message}
 }
 
+// idList returns node ids as a list in a sentence: a, b and c.
 func idList(ids []string) string {
 	text := ids[0]
 	for i, id := range ids[1:] {

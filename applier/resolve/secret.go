@@ -6,11 +6,13 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// lastApplied is where client-side apply leaves a copy of the whole object.
+// lastApplied is the annotation in which kubectl apply stores a copy of the whole
+// object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// withoutValues returns a Secret whose keys can be seen and whose values can't
-// be read. The live object stays as it is.
+// withoutValues returns a copy of a Secret whose keys can be listed and whose
+// values can't be read: reading one is an error with the message why. It also
+// removes the annotation that has a copy of the values. The Secret isn't changed.
 func withoutValues(secret map[string]any, why string) map[string]any {
 	secret = maps.Clone(secret)
 	for _, field := range []string{"data", "stringData"} {
