@@ -105,7 +105,7 @@ func TestObject(t *testing.T) {
 }
 
 func TestObjectErrors(t *testing.T) {
-	// dyn hides the type, so that the mistake shows up only in the evaluation.
+	// Validation of the graph can't see what dyn() reads; the evaluation refuses it.
 	const hidden = "values of the Secret of node secret may only be read into data or stringData of a Secret"
 	for _, test := range []struct {
 		name, data string
