@@ -16,14 +16,14 @@ import (
 func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := objectdiff.Live{
 		Graph: plan.Owner.String(), Before: n.Live, After: n.Object, Manager: n.Manager,
-		Corrects: n.Op == engine.Corrected, Replaces: n.Op == engine.Recreated, Refusal: refusal(n),
+		CorrectsDrift: n.Op == engine.Corrected, Recreated: n.Op == engine.Recreated, Refusal: refusal(n),
 	}
 	// Fields with references are unknown until the apply; they are not compared.
 	for _, u := range n.Unknown {
 		l.Unknown = append(l.Unknown, reference.Path(u.Path))
 	}
 	note := func(rule, path, format string, args ...any) {
-		l.Notes = append(l.Notes, problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
+		l.Warnings = append(l.Warnings, problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
 	switch {
 	case n.RecreateReason != "":

@@ -7,14 +7,17 @@ import (
 	"strings"
 )
 
-// canonical writes a value so that two texts are equal exactly if the values
-// are; 1 and 1.0 are. Secrets are written out: the text never leaves the package.
+// canonical returns a value as text. Two texts are equal if and only if the values
+// are; 1 and 1.0 are equal. The text contains the values of secrets, so it must not
+// be printed.
 func canonical(v any) string {
 	var b strings.Builder
 	writeCanonical(&b, v)
 	return b.String()
 }
 
+// writeCanonical writes v with map keys sorted. Every type has a form of its own, so
+// that the string "1" differs from the number 1, and a secret from its value.
 func writeCanonical(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case nil:
@@ -53,6 +56,8 @@ func writeCanonical(b *strings.Builder, v any) {
 	}
 }
 
+// equal reports whether two values are equal. It is faster than comparing canonical
+// texts, and most values of two sides are equal.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

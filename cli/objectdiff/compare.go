@@ -1,89 +1,16 @@
 package objectdiff
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Action is what happens to an object, or to a field of one.
-type Action string
-
-// The actions. Only fields are reordered: lists whose members are named and
-// stand in another order.
-const (
-	Add     Action = "add"
-	Modify  Action = "change"
-	Remove  Action = "remove"
-	Reorder Action = "reorder"
-)
-
-// Change is one field that differs. Old or New is missing as Action says; values
-// may be secret, and are for the printers of this package.
-type Change struct {
-	Path   Path
-	Action Action
-	// By is who changed a live field since it was applied, "" where it is the
-	// graph that changed.
-	By       string
-	old, new any
-}
-
-// ObjectDiff is what happens to one object.
-type ObjectDiff struct {
-	Key
-	Action Action
-	// Changes are in the order of the fields' names; of added and removed
-	// objects there are none.
-	Changes  []Change
-	Warnings problem.List
-	// Refused says that an apply would fail of this object, for a reason that is
-	// among the warnings.
-	Refused bool
-	// Replaced says that the object is deleted and made anew.
-	Replaced bool
-
-	old, new *Object
-}
-
-// Diff is what would change in a cluster. Objects that stay as they are aren't
-// in it; the others are in the order of namespace, kind, group and name.
-type Diff struct {
-	Objects []ObjectDiff
-}
-
-// Plan counts objects by what happens to them.
-type Plan struct {
-	Add    int `json:"add"`
-	Change int `json:"change"`
-	Remove int `json:"remove"`
-	// Refused objects stay as they are; a comparison of files has none.
-	Refused int `json:"refused,omitempty"`
-}
-
-// Plan counts the objects of a diff.
-func (d Diff) Plan() Plan {
-	var p Plan
-	for _, o := range d.Objects {
-		if o.Refused {
-			p.Refused++
-			continue
-		}
-		switch o.Action {
-		case Add:
-			p.Add++
-		case Remove:
-			p.Remove++
-		default:
-			p.Change++
-		}
-	}
-	return p
-}
-
-// Compare pairs the objects of two sides. On each side a key must be unique; of
-// several objects with one key the last counts.
+// Compare pairs the objects of two sides and returns their differences with
+// warnings. The keys of each side must be unique; otherwise the last object with a
+// key counts.
 func Compare(before, after []Object) Diff {
 	index := func(objects []Object) map[Key]*Object {
 		m := make(map[Key]*Object, len(objects))
@@ -116,12 +43,35 @@ func Compare(before, after []Object) Diff {
 		}
 		d.Objects = append(d.Objects, o)
 	}
-	warn(&d, after, before)
+	addWarnings(&d, before, after)
 	return d
 }
 
-// changes compares two descriptions of one object. How a graph looks after it is
-// compared if both sides have a graph; a move into a graph or out of one is one
+// addWarnings adds warnings to the objects of a diff. It has all objects of both
+// sides, because selectors may match objects that do not change.
+func addWarnings(d *Diff, before, after []Object) {
+	for i := range d.Objects {
+		o := &d.Objects[i]
+		switch o.Action {
+		case Modify:
+			warnImmutable(o)
+			warnStorage(o)
+			warnScaledToZero(o)
+			warnSelectors(o, before, after)
+		case Remove:
+			warnRemoved(o)
+		}
+	}
+	warnRenamed(d)
+	for i := range d.Objects {
+		slices.SortStableFunc(d.Objects[i].Warnings, func(a, b problem.Problem) int {
+			return cmp.Compare(a.Path, b.Path)
+		})
+	}
+}
+
+// changes compares two descriptions of one object. Node settings are compared field
+// by field if both sides have a graph. A move into a graph or out of one is one
 // change.
 func changes(a, b *Object) []Change {
 	var c comparer
@@ -138,8 +88,10 @@ func changes(a, b *Object) []Change {
 	return c.changes
 }
 
+// comparer collects the changes between two values.
 type comparer struct{ changes []Change }
 
+// value compares two values at a path. Values of different types are one change.
 func (c *comparer) value(p Path, a, b any) {
 	if equal(a, b) {
 		return
@@ -168,12 +120,12 @@ func (c *comparer) maps(p Path, a, b map[string]any) {
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		x, had := a[k]
-		y, has := b[k]
+		x, inOld := a[k]
+		y, inNew := b[k]
 		switch {
-		case !had:
+		case !inOld:
 			c.add(p.with(k), y)
-		case !has:
+		case !inNew:
 			c.remove(p.with(k), x)
 		default:
 			c.value(p.with(k), x, y)
@@ -181,18 +133,20 @@ func (c *comparer) maps(p Path, a, b map[string]any) {
 	}
 }
 
-// add notes a value that is new. The way to a lone value is part of the path.
+// add records a new value. Maps with a single key become part of the path.
 func (c *comparer) add(p Path, v any) {
-	p, v = lone(p, v)
+	p, v = unwrap(p, v)
 	c.changes = append(c.changes, Change{Path: p, Action: Add, new: v})
 }
 
+// remove records a value that is gone. Maps with a single key become part of the path.
 func (c *comparer) remove(p Path, v any) {
-	p, v = lone(p, v)
+	p, v = unwrap(p, v)
 	c.changes = append(c.changes, Change{Path: p, Action: Remove, old: v})
 }
 
-func lone(p Path, v any) (Path, any) {
+// unwrap follows maps with a single key: {a: {b: 1}} at p is 1 at p.a.b.
+func unwrap(p Path, v any) (Path, any) {
 	for {
 		m, ok := v.(map[string]any)
 		if !ok || len(m) != 1 {
@@ -204,9 +158,11 @@ func lone(p Path, v any) (Path, any) {
 	}
 }
 
+// lists compares lists by the keys of their members, if they have keys. Otherwise it
+// aligns equal and similar members.
 func (c *comparer) lists(p Path, a, b []any) {
-	if x, y, ok := named(p.last(), a, b); ok {
-		c.named(p, a, b, x, y)
+	if x, y, ok := keyed(p.last(), a, b); ok {
+		c.keyedLists(p, a, b, x, y)
 		return
 	}
 	set := p.isSet()
@@ -226,45 +182,37 @@ func (c *comparer) lists(p Path, a, b []any) {
 	}
 }
 
-// named compares lists whose members have names: in the new order, then those
-// that are gone. Another order of those that stay is a change of its own: of
-// init containers and variables it is meant, and any restarts Pods.
-func (c *comparer) named(p Path, a, b []any, x, y []item) {
-	at := map[string]int{}
-	for i, it := range x {
-		at[it.String()] = i
+// keyedLists compares lists whose members x and y have keys: the members of b in
+// their order, and then the removed ones. A different order of the members that
+// remain is a change of its own, because the order of init containers and
+// variables has a meaning, and any new order restarts Pods.
+func (c *comparer) keyedLists(p Path, a, b []any, x, y []member) {
+	index := map[string]int{}
+	for i, m := range x {
+		index[m.String()] = i
 	}
-	var kept []int
+	var kept []int // indexes in a, in the order of b
 	var order []any
-	stays := map[int]bool{}
-	for j, it := range y {
-		i, ok := at[it.String()]
+	remains := map[int]bool{}
+	for j, m := range y {
+		i, ok := index[m.String()]
 		if !ok {
-			c.changes = append(c.changes, Change{Path: p.with(it), Action: Add, new: b[j]})
+			c.changes = append(c.changes, Change{Path: p.with(m), Action: Add, new: b[j]})
 			continue
 		}
-		kept, stays[i] = append(kept, i), true
-		order = append(order, it.name())
-		c.value(p.with(it), a[i], b[j])
+		kept, remains[i] = append(kept, i), true
+		order = append(order, m.name())
+		c.value(p.with(m), a[i], b[j])
 	}
-	var was []any
-	for i, it := range x {
-		if stays[i] {
-			was = append(was, it.name())
+	var oldOrder []any
+	for i, m := range x {
+		if remains[i] {
+			oldOrder = append(oldOrder, m.name())
 			continue
 		}
-		c.changes = append(c.changes, Change{Path: p.with(it), Action: Remove, old: a[i]})
+		c.changes = append(c.changes, Change{Path: p.with(m), Action: Remove, old: a[i]})
 	}
 	if !slices.IsSorted(kept) {
-		c.changes = append(c.changes, Change{Path: p, Action: Reorder, old: was, new: order})
+		c.changes = append(c.changes, Change{Path: p, Action: Reorder, old: oldOrder, new: order})
 	}
-}
-
-// name is what an order of members calls one.
-func (s item) name() string {
-	if len(s.values) == 1 {
-		return s.values[0]
-	}
-	text := s.String()
-	return text[1 : len(text)-1]
 }

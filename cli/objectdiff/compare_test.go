@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCompare holds for any two sides, drawn from a seed: an object doesn't differ
-// from itself, what one direction adds the other removes, and no format shows a
-// secret value or breaks its bound.
+// FuzzCompare checks properties of any two sides, generated from a seed: an object does
+// not differ from itself, one direction adds what the other removes, and no format
+// prints a secret value or exceeds its size.
 func FuzzCompare(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed, uint16(seed*17))
@@ -30,7 +30,7 @@ func FuzzCompare(f *testing.F) {
 		d := Compare(before, after)
 		for i := range d.Objects {
 			if o := &d.Objects[i]; o.Action == Modify && len(o.lines()) == 0 {
-				t.Errorf("%s: changed, but nothing is said of it", o.Key)
+				t.Errorf("%s: changed, but has no lines", o.Key)
 			}
 		}
 		var m Impact
@@ -49,19 +49,19 @@ func FuzzCompare(f *testing.F) {
 		}
 		for _, out := range []string{text.String(), js.String(), full.String(), impact.String(), cut.String(), cutImpact.String()} {
 			if i := strings.Index(out, "s3cr3t"); i >= 0 {
-				t.Fatalf("a secret value is shown: …%s", out[max(0, i-200):min(len(out), i+20)])
+				t.Fatalf("a secret value is printed: …%s", out[max(0, i-200):min(len(out), i+20)])
 			}
 		}
 		if n := utf8.RuneCount(cut.Bytes()); n > int(size)+1 {
 			t.Errorf("%d characters, over %d", n, size)
 		}
 		if !strings.HasSuffix(text.String(), d.Plan().String()+"\n") {
-			t.Errorf("the last line isn't the plan")
+			t.Errorf("the last line is not the plan")
 		}
 	})
 }
 
-// side draws some objects; the values of Secrets have s3cr3t in them.
+// side generates some objects. The values of Secrets contain s3cr3t.
 func side(t *testing.T, r *rand.Rand) []Object {
 	var all []Object
 	for _, kind := range []string{"Secret", "ConfigMap", "StatefulSet", "Service", "PersistentVolumeClaim"} {

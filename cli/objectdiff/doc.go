@@ -1,21 +1,33 @@
-// Package objectdiff says what would change in a cluster if one set of
-// Kubernetes objects took the place of another: descriptions with descriptions,
-// or live objects with what an apply would make of them.
+// Package objectdiff compares Kubernetes objects: two sets of manifests, or live
+// objects with the result of an apply.
 //
-// [FromManifest] and [FromGraph] make [Object]s of manifests and of
-// ResourceGraphs; a graph stands for the objects of its nodes, with the way in
-// which they are looked after, and for its own settings. [Compare] pairs objects
-// by group, kind, namespace and name and gives a [Diff]: objects to add, change
-// and remove, each change at a path as kubectl's users write them, and
-// warnings of what the API server refuses to change in place and of what is
-// lost for good. [CompareLive] compares objects of a cluster that are paired
-// already, and knows who changed them. [WriteText], [WriteJSON] and [WriteMarkdown] print it.
+// [FromManifest] and [FromGraph] read [Object]s from manifests and ResourceGraphs.
+// A graph yields the objects of its nodes, each with the settings of its node, and
+// the graph itself without its nodes. [Compare] pairs the objects of both sides by
+// group, kind, namespace and name, and returns a [Diff]: objects to add, change and
+// remove, and every change of a field. It also warns of changes that the API server
+// refuses and of changes that lose data.
 //
-// Values of Secrets are hidden when objects are made, before anything is
-// compared: what a Diff holds of them prints as *** in every format, and can
-// only be told equal or not.
+// [CompareLive] compares pairs of live objects, whose field managers tell who made
+// a change. [Impact] groups the diffs of many instances. [WriteText], [WriteJSON]
+// and [WriteMarkdown] print a diff.
 //
-// The package reads no files and applies nothing. It doesn't know the schemas of
-// kinds: a field that is written out with its default differs from one that is
-// left out.
+// The values of Secrets are masked when objects are read, before anything is
+// compared. A Diff can tell whether two values are equal, but prints every value
+// as ***.
+//
+// The files:
+//
+//	object.go, graph.go         read objects from manifests and graphs
+//	secret.go                   masks values of Secrets
+//	compare.go, live.go         compare objects; diff.go has the result
+//	list_keys.go, list_align.go pair the members of lists; similarity.go helps
+//	warning.go and loss.go, immutable.go, selector.go, rename.go
+//	                            warn of the consequences of a change
+//	impact.go, anonymize.go     group the diffs of instances
+//	text.go, json.go, markdown.go, impact_print.go
+//	                            print; format_value.go and path.go print parts
+//
+// The package reads no files and applies nothing. It does not know the schemas of
+// kinds: a field that has its default value differs from a field that is not set.
 package objectdiff

@@ -12,11 +12,12 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// FromGraph makes the objects of a graph: those of its nodes, and the graph with
-// its own settings. What changes nothing in the cluster is left out: the hash,
-// which module rendered it, and warnings. The graph must have no problems.
+// FromGraph returns the objects of the nodes of a graph, and the graph itself without
+// nodes. It leaves out what does not change the cluster: the render hash, the module
+// that rendered the graph, and policy warnings. The graph must be valid, see
+// graph.Check. The file is for messages.
 func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
-	raw, err := generic(rg)
+	raw, err := toMap(rg)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 		delete(spec, field)
 	}
 	delete(raw, "status")
-	origin(raw)
+	removeOrigin(raw)
 	inner, _ := spec["graph"].(map[string]any)
 	delete(inner, "violations")
 	nodes, _ := inner["nodes"].([]any)
@@ -43,7 +44,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 		n := &read.Nodes[i]
 		node, _ := nodes[i].(map[string]any)
 		if n.ExternalRef != nil {
-			external = append(external, settings(node))
+			external = append(external, nodeSettings(node))
 			continue
 		}
 		resource, _ := node["resource"].(map[string]any)
@@ -52,7 +53,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 			return nil, fmt.Errorf("node %s: %w", n.ID, err)
 		}
 		key.Namespace = n.Object.Namespace
-		o := Object{Key: key, File: file, graph: self.name(), body: prepare(key, resource, true), node: settings(node)}
+		o := Object{Key: key, File: file, graph: self.name(), body: normalize(key, resource, true), node: nodeSettings(node)}
 		o.policy.orphaned = n.Orphaned(rg.Spec.DeletionPolicy)
 		o.policy.recreated = n.ApplyPolicy != nil && n.ApplyPolicy.Recreate == v1alpha1.RecreateOnImmutable
 		delete(o.node, "resource")
@@ -68,11 +69,11 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 	if len(spec) == 0 {
 		delete(raw, "spec")
 	}
-	return append(objects, Object{Key: self, File: file, body: prepare(self, raw, true)}), nil
+	return append(objects, Object{Key: self, File: file, body: normalize(self, raw, true)}), nil
 }
 
-// origin takes off what only says where a graph comes from.
-func origin(graph map[string]any) {
+// removeOrigin removes the labels and annotations that record the origin of a graph.
+func removeOrigin(graph map[string]any) {
 	metadata, _ := graph["metadata"].(map[string]any)
 	for _, field := range []string{"labels", "annotations"} {
 		m, _ := metadata[field].(map[string]any)
@@ -84,9 +85,9 @@ func origin(graph map[string]any) {
 	}
 }
 
-// settings is a copy of a node whose dependencies are sorted: their order means
-// nothing.
-func settings(node map[string]any) map[string]any {
+// nodeSettings returns a copy of a node. Its dependencies are sorted, because their
+// order has no meaning.
+func nodeSettings(node map[string]any) map[string]any {
 	copied := map[string]any{}
 	for k, v := range node {
 		copied[k] = v
@@ -103,7 +104,8 @@ func settings(node map[string]any) map[string]any {
 	return copied
 }
 
-func generic(v any) (map[string]any, error) {
+// toMap returns the JSON form of v, with whole numbers as int64.
+func toMap(v any) (map[string]any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err

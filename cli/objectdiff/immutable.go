@@ -1,36 +1,30 @@
 package objectdiff
 
-import (
-	"fmt"
-	"slices"
-	"strings"
+import "strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
-)
-
-// fixed are fields of a kind that can't change while an object lives.
-type fixed struct {
+// immutable lists fields of a kind that cannot change while an object exists.
+type immutable struct {
 	group, kind string
 	fields      []string
-	// except are fields below those that can.
+	// except lists mutable fields below fields.
 	except []string
-	// lost is what making the object anew costs.
+	// lost says what recreating the object costs. It may be empty.
 	lost string
 }
 
-// fixedFields is the table of immutable fields, from the update validation of
-// the API server: pkg/apis/*/validation of Kubernetes 1.36 (ValidateXUpdate of
-// each kind), and for definitions pkg/apis/apiextensions/validation of
-// k8s.io/apiextensions-apiserver. Fields that the API server sets itself, and
-// kinds that nobody keeps in files, aren't in it.
-func fixedFields(group, kind string) []fixed {
+// immutableFields returns the immutable fields of a kind. They are those of the
+// update validation of the API server: pkg/apis/*/validation of Kubernetes 1.36
+// (ValidateXUpdate of each kind), and for definitions
+// pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver. The table
+// has neither fields that the API server sets nor kinds that are not kept in files.
+func immutableFields(group, kind string) []immutable {
 	const (
 		restart = "its Pods end before new ones start"
 		again   = "it runs again from the start"
 		empty   = "the new one starts empty"
 	)
-	var of []fixed
-	for _, f := range []fixed{
+	var found []immutable
+	for _, f := range []immutable{
 		{"", "Pod", []string{"spec"}, []string{
 			"spec.containers.image", "spec.initContainers.image", "spec.activeDeadlineSeconds",
 			"spec.terminationGracePeriodSeconds", "spec.tolerations",
@@ -74,38 +68,39 @@ func fixedFields(group, kind string) []fixed {
 		{"discovery.k8s.io", "EndpointSlice", []string{"addressType"}, nil, ""},
 	} {
 		if f.group == group && f.kind == kind {
-			of = append(of, f)
+			found = append(found, f)
 		}
 	}
-	return of
+	return found
 }
 
-// immutables warns of changes to fields that can't change.
-func immutables(o *ObjectDiff) {
-	table := fixedFields(o.Group, o.Kind)
+// warnImmutable warns of changes of immutable fields, once per field.
+func warnImmutable(o *ObjectDiff) {
+	table := immutableFields(o.Group, o.Kind)
 	if (o.is("", "ConfigMap") || o.is("", "Secret")) && o.old.body["immutable"] == true {
-		table = append(table, fixed{fields: []string{"data", "stringData", "binaryData", "immutable"}})
+		table = append(table, immutable{fields: []string{"data", "stringData", "binaryData", "immutable"}})
 	}
-	said := map[string]bool{}
+	warned := map[string]bool{}
 	for _, c := range o.Changes {
 		for _, f := range table {
 			field, ok := f.field(c.Path)
-			if !ok || said[field] {
+			if !ok || warned[field] {
 				continue
 			}
-			said[field] = true
-			o.warn(RuleImmutable, field, "%s", o.anew("can't be changed", f.lost))
+			warned[field] = true
+			o.warn(RuleImmutable, field, "%s", o.notUntilRecreated("can't be changed", f.lost))
 		}
 	}
-	service(o)
+	warnServiceAddress(o)
 }
 
-// field gives the field of the table that a path is in or leads below: of what
-// has exceptions, the field among those beside them.
-func (f fixed) field(p Path) (string, bool) {
+// field returns the immutable field that a path leads to or below. If the field has
+// exceptions, only a part of it is immutable: field then returns the direct child
+// that the path leads to.
+func (f immutable) field(p Path) (string, bool) {
 	keys := strings.Join(p.keys(), ".") + "."
 	for _, except := range f.except {
-		// A container's image may change, a container not.
+		// Paths below an exception are mutable; a whole container is not.
 		if strings.HasPrefix(keys, except+".") {
 			return "", false
 		}
@@ -122,22 +117,10 @@ func (f fixed) field(p Path) (string, bool) {
 	return "", false
 }
 
-// anew ends a message about a field that can't be changed.
-func (o *ObjectDiff) anew(message, lost string) string {
-	if o.new.policy.recreated {
-		message += ": the object will be deleted and made anew"
-	} else {
-		message += ": the API server refuses it until the object is deleted and made anew"
-	}
-	if lost != "" {
-		message += ", and " + lost
-	}
-	return message
-}
-
-// service warns of addresses. Both are set by the API server where a file
-// doesn't, so only a file that had one can lose it.
-func service(o *ObjectDiff) {
+// warnServiceAddress warns of changes of the addresses of a Service. The API server
+// assigns addresses that a file does not set, so adding one to a file changes
+// nothing that can be known here.
+func warnServiceAddress(o *ObjectDiff) {
 	if !o.is("", "Service") {
 		return
 	}
@@ -146,20 +129,13 @@ func service(o *ObjectDiff) {
 		case c.Path.under("spec.clusterIP") || c.Path.under("spec.clusterIPs"):
 			switch {
 			case c.Action == Remove:
-				// patchAllocatedValues in pkg/registry/core/service/storage.
-				o.warn(RuleImmutable, c.Path.String(), "taking it away has no effect: the Service keeps it until it is deleted and made anew")
+				// See patchAllocatedValues in pkg/registry/core/service/storage.
+				o.warn(RuleImmutable, c.Path.String(), "removing it has no effect: the Service keeps it until it is deleted and recreated")
 			case c.Action != Add || c.new == "None":
-				o.warn(RuleImmutable, c.Path.String(), "%s", o.anew("can't be changed", "its address changes"))
+				o.warn(RuleImmutable, c.Path.String(), "%s", o.notUntilRecreated("can't be changed", "its address changes"))
 			}
 		case c.Path.under("spec.type") && c.old == "LoadBalancer":
 			o.warn(RuleLoss, "spec.type", "the load balancer is removed, and its address is lost")
 		}
-	}
-}
-
-func (o *ObjectDiff) warn(rule, path, format string, args ...any) {
-	w := problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)}
-	if !slices.Contains(o.Warnings, w) {
-		o.Warnings = append(o.Warnings, w)
 	}
 }

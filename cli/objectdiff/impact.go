@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Instance is an instance whose objects differ.
+// Instance identifies an instance whose objects change.
 type Instance struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	File      string `json:"file"`
-	// Graph is the name of its graph.
+	// Graph is the name of the graph that the instance is rendered to.
 	Graph string `json:"-"`
 }
 
@@ -22,52 +22,54 @@ func (in Instance) String() string {
 	return in.File + ": " + Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
 }
 
-// Group is instances of one kind that change alike.
+// Group is a set of instances of one kind that have the same changes.
 type Group struct {
 	Instances []Instance
-	// Diff is what changes for each of them. The names of several instances are
-	// <name>, <namespace> and <graph> in it.
+	// Diff has the changes of each instance. In the diff of several instances, their
+	// names are <name>, <namespace> and <graph>.
 	Diff Diff
-	// Values says that the same fields change, but not to the same values. Diff is
-	// then that of the first instance.
-	Values bool
+	// ValuesDiffer is set if the same fields change, but to different values. Diff then
+	// has the changes of the first instance.
+	ValuesDiffer bool
 
-	first Diff // of the first instance, in its own names
+	first Diff // the changes of the first instance, with its names
 }
 
-// Impact gathers instances into groups. The zero value is ready. It keeps one
-// diff for each group, so that it stays small however many instances there are.
+// Impact groups instances by their changes. The zero value is ready for use. It keeps
+// one diff per group, so its size depends on the number of different changes and not
+// on the number of instances.
 type Impact struct {
-	Plan   Plan
-	shapes []*shape
-	index  map[[32]byte]*shape
+	// Plan is the sum of the plans of all instances.
+	Plan     Plan
+	families []*family            // in the order of their first instances
+	index    map[[32]byte]*family // by a hash of the kind and the changed fields
 }
 
-// shape is the groups of one kind in which the same fields change.
-type shape struct {
+// family is the groups of one kind that change the same fields.
+type family struct {
 	groups []*Group
-	index  map[[32]byte]*Group
+	index  map[[32]byte]*Group // by a hash of the diff; nil if the groups were merged
 }
 
-// maxVariants is how many groups may differ in values alone; past it they are one.
-const maxVariants = 5
+// maxGroupsOfFamily is the largest number of groups that differ only in values. Above
+// it they are merged into one group with ValuesDiffer.
+const maxGroupsOfFamily = 5
 
-// Add takes an instance and what changes for it. Diffs without objects count for
-// nothing.
+// Add adds an instance with its changes. A diff without objects is ignored.
 func (m *Impact) Add(in Instance, d Diff) {
 	if len(d.Objects) == 0 {
 		return
 	}
 	p := d.Plan()
 	m.Plan.Add, m.Plan.Change, m.Plan.Remove = m.Plan.Add+p.Add, m.Plan.Change+p.Change, m.Plan.Remove+p.Remove
-	named := d.anonymous(Names{in.Name, in.Namespace, in.Graph})
-	s := m.shape(sum(in.Kind, named.fields()))
-	if len(s.groups) == 1 && s.groups[0].Values {
-		s.groups[0].Instances = append(s.groups[0].Instances, in)
+	named := d.anonymized(names{in.Name, in.Namespace, in.Graph})
+	f := m.family(hash(in.Kind, named.fields()))
+	if len(f.groups) == 1 && f.groups[0].ValuesDiffer {
+		f.groups[0].Instances = append(f.groups[0].Instances, in)
 		return
 	}
-	exact := sum(named.Report(), "")
-	if g := s.index[exact]; g != nil {
+	exact := hash(named.Report(), "")
+	if g := f.index[exact]; g != nil {
 		if len(g.Instances) == 1 {
 			g.Diff = named
 		}
@@ -75,31 +77,32 @@ func (m *Impact) Add(in Instance, d Diff) {
 		return
 	}
 	g := &Group{Instances: []Instance{in}, Diff: d, first: d}
-	if s.groups = append(s.groups, g); len(s.groups) <= maxVariants {
-		s.index[exact] = g
+	if f.groups = append(f.groups, g); len(f.groups) <= maxGroupsOfFamily {
+		f.index[exact] = g
 		return
 	}
-	one := &Group{Diff: s.groups[0].first, Values: true}
-	for _, other := range s.groups {
+	one := &Group{Diff: f.groups[0].first, ValuesDiffer: true}
+	for _, other := range f.groups {
 		one.Instances = append(one.Instances, other.Instances...)
 	}
-	s.groups, s.index = []*Group{one}, nil
+	f.groups, f.index = []*Group{one}, nil
 }
 
-func (m *Impact) shape(key [32]byte) *shape {
-	if s := m.index[key]; s != nil {
-		return s
+// family returns the family of a key, and creates it if necessary.
+func (m *Impact) family(key [32]byte) *family {
+	if f := m.index[key]; f != nil {
+		return f
 	}
 	if m.index == nil {
-		m.index = map[[32]byte]*shape{}
+		m.index = map[[32]byte]*family{}
 	}
-	s := &shape{index: map[[32]byte]*Group{}}
-	m.index[key] = s
-	m.shapes = append(m.shapes, s)
-	return s
+	f := &family{index: map[[32]byte]*Group{}}
+	m.index[key] = f
+	m.families = append(m.families, f)
+	return f
 }
 
-// fields lists what changes without the values: the shape of a diff.
+// fields lists the objects, fields and warnings of a diff without values.
 func (d Diff) fields() string {
 	var b strings.Builder
 	for _, o := range d.Objects {
@@ -114,21 +117,23 @@ func (d Diff) fields() string {
 	return b.String()
 }
 
-func sum(a any, b string) [32]byte {
+// hash returns a hash of the JSON form of a, followed by b.
+func hash(a any, b string) [32]byte {
 	data, err := json.Marshal(a)
 	if err != nil {
-		// What JSON can't say, such as an endless number, no file can either.
+		// JSON cannot represent some values, such as infinity. Files cannot contain
+		// them; if one occurs, any text that depends on the value serves as well.
 		data = fmt.Append(nil, a)
 	}
 	return sha256.Sum256(append(append(data, 0), b...))
 }
 
-// Groups gives the groups, the largest first, and of one size in the order in
-// which their first instances came.
+// Groups returns the groups, the largest first. Groups of one size are in the order
+// in which they were added.
 func (m *Impact) Groups() []Group {
 	var all []Group
-	for _, s := range m.shapes {
-		for _, g := range s.groups {
+	for _, f := range m.families {
+		for _, g := range f.groups {
 			all = append(all, *g)
 		}
 	}
@@ -136,11 +141,11 @@ func (m *Impact) Groups() []Group {
 	return all
 }
 
-// Changed counts the instances.
+// Changed returns the number of instances that change.
 func (m *Impact) Changed() int {
 	n := 0
-	for _, s := range m.shapes {
-		for _, g := range s.groups {
+	for _, f := range m.families {
+		for _, g := range f.groups {
 			n += len(g.Instances)
 		}
 	}

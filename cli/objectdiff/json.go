@@ -5,38 +5,39 @@ import (
 	"io"
 )
 
-// Report is the JSON form of a diff. Its shape only grows. Secret values are
-// "***", or "*** (before)" and "*** (after)" where they differ; a value that only
-// the cluster can tell is a text that begins with "(known after apply)".
+// Report is the JSON form of a diff. Fields may be added; none is renamed or removed.
+// Secret values are "***", or "*** (before)" and "*** (after)" if they differ. A value
+// that is known only after an apply is a string that begins with
+// "(known after apply)".
 type Report struct {
 	Plan    Plan           `json:"plan"`
 	Objects []ObjectReport `json:"objects"`
 }
 
-// ObjectReport is the JSON form of what happens to one object.
+// ObjectReport is the JSON form of the change of one object.
 type ObjectReport struct {
 	Action     Action `json:"action"` // add, change or remove
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// Graph is the ResourceGraph that holds the object, as namespace/name.
+	// Graph is the ResourceGraph that owns the object, as namespace/name.
 	Graph string `json:"graph,omitempty"`
-	// OldFile and NewFile are where the object was read.
+	// OldFile and NewFile are the files that the object was read from.
 	OldFile string `json:"oldFile,omitempty"`
 	NewFile string `json:"newFile,omitempty"`
-	// Object is an added object as it is.
+	// Object is the whole object, if it is added.
 	Object   any             `json:"object,omitempty"`
 	Changes  []ChangeReport  `json:"changes,omitempty"`
 	Warnings []WarningReport `json:"warnings,omitempty"`
-	// Refused objects stay as they are: a warning says why.
+	// Refused is set if an apply would fail for the object. A warning has the reason.
 	Refused bool `json:"refused,omitempty"`
-	// Replaced objects are deleted and made anew.
-	Replaced bool `json:"replaced,omitempty"`
+	// Recreated is set if the object is deleted and created again.
+	Recreated bool `json:"replaced,omitempty"`
 }
 
-// ChangeReport is the JSON form of one field that differs. Paths that begin with
-// (node) lead to how the graph looks after the object.
+// ChangeReport is the JSON form of one field that differs. A path that begins with
+// (node) leads to a setting of the object's node.
 type ChangeReport struct {
 	Path   string `json:"path"`
 	Action Action `json:"action"` // add, change, remove or reorder
@@ -54,16 +55,16 @@ type WarningReport struct {
 	Message string `json:"message"`
 }
 
-// Report gives the JSON form of a diff.
+// Report returns the JSON form of a diff.
 func (d Diff) Report() Report {
 	r := Report{Plan: d.Plan(), Objects: []ObjectReport{}}
 	for i := range d.Objects {
 		o := &d.Objects[i]
-		at := o.new
-		if at == nil {
-			at = o.old
+		at := o.object()
+		out := ObjectReport{
+			Action: o.Action, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
+			Graph: at.graph, Refused: o.Refused, Recreated: o.Recreated,
 		}
-		out := ObjectReport{Action: o.Action, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Graph: at.graph, Refused: o.Refused, Replaced: o.Replaced}
 		out.APIVersion, _ = at.body["apiVersion"].(string)
 		if o.old != nil {
 			out.OldFile = o.old.File
@@ -85,10 +86,11 @@ func (d Diff) Report() Report {
 	return r
 }
 
+// json returns the JSON form of a change. Values that look the same are marked.
 func (c Change) json() ChangeReport {
 	r := ChangeReport{Path: c.Path.String(), Action: c.Action, Old: plain(c.old), New: plain(c.new), By: c.By}
 	if c.Action == Modify && canonical(r.Old) == canonical(r.New) {
-		r.Old, r.New = c.shown()
+		r.Old, r.New = c.inline()
 	}
 	return r
 }

@@ -13,35 +13,36 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Live is what would happen to one object of a cluster.
+// Live is the change that an apply would make to one live object.
 type Live struct {
-	// Graph is the graph that the object belongs to, as namespace/name.
+	// Graph is the graph that owns the object, as namespace/name.
 	Graph string
-	// Before is the object as it is, nil if there is none.
+	// Before is the live object, or nil if it does not exist.
 	Before *unstructured.Unstructured
-	// After is the object as it would be; nil if it is removed or, with a
-	// Refusal, if that isn't known.
+	// After is the object after the apply. It is nil if the object is removed, or if
+	// the apply would fail and the result is unknown.
 	After *unstructured.Unstructured
-	// Unknown are the paths of After whose values are known after the apply.
+	// Unknown lists the paths in After whose values are known only after the apply.
 	Unknown []reference.Path
-	// Manager is the graph's field manager.
+	// Manager is the field manager of the graph.
 	Manager string
-	// Corrects says that After is what was applied last: every difference was
-	// made by others.
-	Corrects bool
-	// Replaces says that the object is deleted and made anew; of After it isn't
-	// known what the API server adds.
-	Replaces bool
-	// Leaves says that the object left the graph.
-	Leaves bool
-	// Refusal is what the apply would fail of, "" if nothing.
+	// CorrectsDrift is set if the object was applied like this before, so that others
+	// made every difference.
+	CorrectsDrift bool
+	// Recreated is set if the object is deleted and created again. After then lacks
+	// the fields that the API server adds.
+	Recreated bool
+	// Leaving is set if the object left the graph.
+	Leaving bool
+	// Refusal is the reason why the apply would fail, or "".
 	Refusal string
-	// Notes are what else is to be said of the object.
-	Notes problem.List
+	// Warnings are printed with the object.
+	Warnings problem.List
 }
 
-// CompareLive gives the differences that an apply would make. Fields that the
-// API server keeps, such as the status, aren't compared.
+// CompareLive returns the changes that an apply would make. It ignores fields that
+// the API server manages, such as status. An error is about an object without kind
+// or name.
 func CompareLive(objects []Live) (Diff, error) {
 	var d Diff
 	for i := range objects {
@@ -57,6 +58,7 @@ func CompareLive(objects []Live) (Diff, error) {
 	return d, nil
 }
 
+// diff returns the change of the object, or nil if there is none.
 func (l *Live) diff() (*ObjectDiff, error) {
 	before, err := l.object(l.Before)
 	if err != nil {
@@ -66,24 +68,24 @@ func (l *Live) diff() (*ObjectDiff, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &ObjectDiff{Action: Modify, Refused: l.Refusal != "", Replaced: l.Replaces, old: before, new: after, Warnings: l.Notes}
+	o := &ObjectDiff{Action: Modify, Refused: l.Refusal != "", Recreated: l.Recreated, old: before, new: after, Warnings: l.Warnings}
 	switch {
 	case before == nil && after == nil:
 		return nil, nil
 	case before == nil:
 		o.Action, o.Key = Add, after.Key
-	case l.Leaves:
+	case l.Leaving:
 		o.Action, o.Key, o.new = Remove, before.Key, nil
-		if len(l.Notes) == 0 {
-			removed(o) // what isn't deleted has a note that says so
+		if len(l.Warnings) == 0 { // an object that is not deleted has a warning already
+			warnRemoved(o)
 		}
 	default:
 		o.Key = before.Key
 		if after != nil {
 			o.Changes = l.changes(before, after)
-			scaled(o)
+			warnScaledToZero(o)
 		}
-		if len(o.Changes) == 0 && !o.Refused && !o.Replaced && len(o.Warnings) == 0 {
+		if len(o.Changes) == 0 && !o.Refused && !o.Recreated && len(o.Warnings) == 0 {
 			return nil, nil
 		}
 		if after == nil {
@@ -96,7 +98,8 @@ func (l *Live) diff() (*ObjectDiff, error) {
 	return o, nil
 }
 
-// object makes an object of a live one, without what the API server keeps.
+// object returns the Object of a live one, without the fields that the API server
+// manages, or nil for nil.
 func (l *Live) object(obj *unstructured.Unstructured) (*Object, error) {
 	if obj == nil {
 		return nil, nil
@@ -116,7 +119,7 @@ func (l *Live) object(obj *unstructured.Unstructured) (*Object, error) {
 		delete(metadata, name)
 	}
 	raw["metadata"] = metadata
-	body := prepare(key, raw, false)
+	body := normalize(key, raw, false)
 	if obj == l.After {
 		for _, path := range l.Unknown {
 			setUnknown(body, path)
@@ -125,7 +128,8 @@ func (l *Live) object(obj *unstructured.Unstructured) (*Object, error) {
 	return &Object{Key: key, graph: l.Graph, body: body}, nil
 }
 
-// setUnknown puts what is known after the apply in its place.
+// setUnknown replaces the value at a path by one that is known after the apply. Maps
+// that are missing on the path are created; a path that does not fit is ignored.
 func setUnknown(body map[string]any, path reference.Path) {
 	var at any = body
 	for i, step := range path {
@@ -154,41 +158,45 @@ func setUnknown(body map[string]any, path reference.Path) {
 	}
 }
 
-// changes compares the object as it is with what it would be, and finds out who
-// made the differences.
+// changes compares the object before and after, and attributes each change: to the
+// field manager that owns the field now, if the graph does not own it. Fields of a
+// recreated object that the graph does not own are left out, because the API server
+// adds them again.
 func (l *Live) changes(before, after *Object) []Change {
 	var found []Change
 	entries := fields.Entries(l.Before)
 	for _, c := range changes(before, after) {
 		path := managedPath(c.Path)
-		own, others := false, ""
+		own, other := false, ""
 		for _, e := range entries {
 			if path == nil || !e.Owns(path) {
 				continue
 			}
 			if e.Manager == l.Manager {
 				own = true
-			} else if others == "" || e.Operation == "Update" {
-				others = e.Manager
+			} else if other == "" || e.Operation == "Update" {
+				other = e.Manager
 			}
 		}
 		switch {
-		case l.Replaces && c.Action == Remove && !own:
-			continue // the API server adds it again
-		case c.Action == Add && l.Corrects:
-			c.By = somebody
-		case c.Action != Add && !own && others != "":
+		case l.Recreated && c.Action == Remove && !own:
+			continue
+		case c.Action == Add && l.CorrectsDrift:
 			c.By = others
+		case c.Action != Add && !own && other != "":
+			c.By = other
 		}
 		found = append(found, c)
 	}
 	return found
 }
 
-// somebody is who removed a field: nobody holds it, so nobody tells who it was.
-const somebody = "others"
+// others stands for the manager that removed a field: managedFields do not tell,
+// because a removed field has no owner.
+const others = "others"
 
-// managedPath writes a path as managedFields do, nil if it can't be.
+// managedPath returns a path in the form of managedFields. Key values that look like
+// numbers become numbers, as ports are.
 func managedPath(p Path) fields.Path {
 	out := make(fields.Path, 0, len(p))
 	for _, step := range p {
@@ -197,7 +205,7 @@ func managedPath(p Path) fields.Path {
 			out = append(out, "f:"+step)
 		case int:
 			out = append(out, "i:"+strconv.Itoa(step))
-		case item:
+		case member:
 			keys := map[string]any{}
 			for i, name := range step.keys {
 				keys[name] = step.values[i]

@@ -44,7 +44,7 @@ func TestCompareLive(t *testing.T) {
 		with          objectdiff.Live
 		want          string
 	}{
-		"equal but for what the API server keeps": {
+		"equal but for fields of the API server": {
 			before: config + "  uid: a\n  resourceVersion: \"1\"\n  generation: 1\nstatus: {x: 1}",
 			after:  config + "  uid: a\n  resourceVersion: \"2\"\n  generation: 2\nstatus: {x: 2}",
 			want:   "Plan: 0 to add, 0 to change, 0 to remove\n",
@@ -64,7 +64,7 @@ Plan: 0 to add, 1 to change, 0 to remove
 		"drift": {
 			before: config + managed + "data: {a: x, b: theirs}",
 			after:  config + "data: {a: x, b: ours, c: removed}",
-			with:   objectdiff.Live{Corrects: true},
+			with:   objectdiff.Live{CorrectsDrift: true},
 			want: `~ ConfigMap d/x  (graph d/g)
 ~   data.b: theirs → ours  (set by kubectl-edit)
 +   data.c: removed  (removed by others)
@@ -83,13 +83,13 @@ Plan: 0 to add, 1 to change, 0 to remove
 Plan: 0 to add, 1 to change, 0 to remove
 `,
 		},
-		"made anew": {
+		"recreated": {
 			before: config + managed + "data: {a: x, b: default, own: w}",
 			after:  config + "data: {a: z}",
-			with: objectdiff.Live{Replaces: true, Notes: problem.List{
+			with: objectdiff.Live{Recreated: true, Warnings: problem.List{
 				{Severity: problem.Warning, Rule: objectdiff.RuleImmutable, Message: "data: field is immutable"},
 			}},
-			want: `~ ConfigMap d/x  (graph d/g), deleted and made anew
+			want: `~ ConfigMap d/x  (graph d/g), deleted and recreated
 ~   data.a: x → z
 -   data.own: w
 
@@ -98,7 +98,7 @@ Plan: 0 to add, 1 to change, 0 to remove
 Plan: 0 to add, 1 to change, 0 to remove
 `,
 		},
-		"refused, and it isn't known what it would be": {
+		"refused with an unknown result": {
 			before: config,
 			with:   objectdiff.Live{Refusal: "the namespace is terminating"},
 			want: `~ ConfigMap d/x  (graph d/g)
@@ -108,7 +108,7 @@ Plan: 0 to add, 1 to change, 0 to remove
 Plan: 0 to add, 0 to change, 0 to remove, 1 refused
 `,
 		},
-		"refused when it is made": {
+		"refused when it is created": {
 			after: config,
 			with:  objectdiff.Live{Refusal: "denied"},
 			want: `+ ConfigMap d/x  (graph d/g)
@@ -123,9 +123,9 @@ Plan: 0 to add, 0 to change, 0 to remove, 1 refused
 Plan: 0 to add, 0 to change, 0 to remove, 1 refused
 `,
 		},
-		"leaves": {
+		"leaves the graph": {
 			before: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: x, namespace: d}",
-			with:   objectdiff.Live{Leaves: true},
+			with:   objectdiff.Live{Leaving: true},
 			want: `- PersistentVolumeClaim d/x  (graph d/g)
 
 ! PersistentVolumeClaim d/x: the data of the volume is lost, unless the volume's reclaim policy is Retain
@@ -133,9 +133,9 @@ Plan: 0 to add, 0 to change, 0 to remove, 1 refused
 Plan: 0 to add, 0 to change, 1 to remove
 `,
 		},
-		"is released": {
+		"leaves the graph and stays": {
 			before: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: x, namespace: d}",
-			with: objectdiff.Live{Leaves: true, Notes: problem.List{
+			with: objectdiff.Live{Leaving: true, Warnings: problem.List{
 				{Severity: problem.Warning, Rule: objectdiff.RuleOrphan, Message: "stays"},
 			}},
 			want: `- PersistentVolumeClaim d/x  (graph d/g)
@@ -145,7 +145,7 @@ Plan: 0 to add, 0 to change, 1 to remove
 Plan: 0 to add, 0 to change, 1 to remove
 `,
 		},
-		"nothing is known": {want: "Plan: 0 to add, 0 to change, 0 to remove\n"},
+		"neither before nor after": {want: "Plan: 0 to add, 0 to change, 0 to remove\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ Plan: 0 to add, 0 to change, 1 to remove
 	}
 }
 
-// TestCompareLiveSecrets looks for values of Secrets in every format.
+// No format may print a value of a Secret.
 func TestCompareLiveSecrets(t *testing.T) {
 	d, err := objectdiff.CompareLive([]objectdiff.Live{{
 		Graph: "d/g", Manager: "pequod",

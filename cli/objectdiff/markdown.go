@@ -7,36 +7,37 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// WriteMarkdown prints a diff as a comment of a pull request shows it: the plan,
-// the warnings, and an object that opens at a click for each that differs, by
-// namespace. Of what is longer than size characters as much is cut as must be,
-// the longest objects first, and the end says how much it was; 0 means that
-// nothing is cut.
+// WriteMarkdown prints a diff for a comment on a pull request: the plan, the warnings,
+// and a collapsed section for each object, by namespace. A comment longer than size
+// characters is shortened, the longest objects first, and ends with a sentence about
+// the parts that were left out. A size of 0 means no limit.
 func WriteMarkdown(w io.Writer, d Diff, size int) error {
 	_, err := io.WriteString(w, Fit(size, func(cut Cut) string { return d.markdown(cut) }))
 	return err
 }
 
-// Cut bounds what a report shows; none of its fields is negative.
+// Cut limits the length of a report. Its fields are not negative.
 type Cut struct {
-	Lines   int // of one object
+	Lines   int // per object
 	Objects int
 }
 
-// all is a bound that bounds nothing.
-const all = 1 << 30
+// unlimited is a limit that no report reaches.
+const unlimited = 1 << 30
 
-// Cuts says whether anything is cut.
-func (c Cut) Cuts() bool { return c.Lines < all || c.Objects < all }
+// Cuts reports whether there is a limit.
+func (c Cut) Cuts() bool { return c.Lines < unlimited || c.Objects < unlimited }
 
-// Fit finds the largest bounds under which a text is no longer than size
-// characters: first objects get fewer lines, then there are fewer objects. If
-// even nothing is too long, the text is cut where it must be.
+// Fit returns the text that write returns with the largest limits under which it has
+// at most size characters. It reduces the lines of each object first, and then the
+// number of objects. If the text is too long even without objects, Fit truncates it.
+// The length must not shrink as the limits grow.
 func Fit(size int, write func(Cut) string) string {
-	text := write(Cut{all, all})
+	text := write(Cut{unlimited, unlimited})
 	fits := func(s string) bool { return size <= 0 || utf8.RuneCountInString(s) <= size }
 	if fits(text) {
 		return text
@@ -53,10 +54,10 @@ func Fit(size int, write func(Cut) string) string {
 		}
 		return best, found
 	}
-	// Objects of fewer lines than this say too little to be worth a place.
+	// Fewer lines than this do not help the reader: leaving out whole objects is better.
 	const enough = 5
-	if fits(write(Cut{enough, all})) {
-		best, _ := largest(func(n int) Cut { return Cut{max(n, enough), all} })
+	if fits(write(Cut{enough, unlimited})) {
+		best, _ := largest(func(n int) Cut { return Cut{max(n, enough), unlimited} })
 		return best
 	}
 	if best, ok := largest(func(n int) Cut { return Cut{enough, n} }); ok {
@@ -65,6 +66,7 @@ func Fit(size int, write func(Cut) string) string {
 	return string([]rune(write(Cut{}))[:size])
 }
 
+// markdown returns the whole comment.
 func (d Diff) markdown(cut Cut) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n", d.Plan())
@@ -75,11 +77,12 @@ func (d Diff) markdown(cut Cut) string {
 	return b.String()
 }
 
-// maxWarnings is how many warnings a comment lists where it has to be cut.
+// maxWarnings is the largest number of warnings in a comment that must be shortened.
 const maxWarnings = 20
 
-// MarkdownObjects writes warnings and objects without the plan, below headings
-// that begin as given, and tells in a sentence what was cut.
+// MarkdownObjects writes the warnings and objects without the plan. heading is the
+// Markdown prefix of the headings, such as ###. It returns a sentence about the parts
+// that were left out, or "".
 func (d Diff) MarkdownObjects(b *strings.Builder, cut Cut, heading string) string {
 	d.markdownWarnings(b, cut)
 	namespace, lines, objects := "", 0, 0
@@ -115,6 +118,7 @@ func (d Diff) MarkdownObjects(b *strings.Builder, cut Cut, heading string) strin
 	return "_Too long for a comment: " + strings.Join(left, " and ") + " left out._"
 }
 
+// markdownWarnings writes the warnings as an alert.
 func (d Diff) markdownWarnings(b *strings.Builder, cut Cut) {
 	n := 0
 	for i := range d.Objects {
@@ -137,11 +141,12 @@ func (d Diff) markdownWarnings(b *strings.Builder, cut Cut) {
 	}
 }
 
-// markdown writes one object and tells how many lines it left out.
-func (o *ObjectDiff) markdown(b *strings.Builder, most int) int {
+// markdown writes one object with at most limit lines. It returns how many lines it
+// left out.
+func (o *ObjectDiff) markdown(b *strings.Builder, limit int) int {
 	summary := fmt.Sprintf("%c <b>%s</b> <code>%s</code>", signOf(o.Action), html.EscapeString(source.Escape(o.kind(), "\t")), html.EscapeString(source.Escape(o.Name, "\t")))
-	if o.Replaced {
-		summary += ", deleted and made anew"
+	if o.Recreated {
+		summary += ", deleted and recreated"
 	}
 	if n := len(o.Changes); n > 0 {
 		summary += ", " + source.Count(n, "field")
@@ -156,31 +161,32 @@ func (o *ObjectDiff) markdown(b *strings.Builder, most int) int {
 	}
 	var body []string
 	for i, l := range lines {
-		if i == most {
+		if i == limit {
 			body = append(body, "  … "+source.Count(len(lines)-i, "more line"))
 			break
 		}
 		if l.sign == '~' {
-			l.sign = '!' // what highlighting of diffs knows
+			l.sign = '!' // GitHub's highlighting of diffs does not know ~
 		}
-		body = append(body, l.paint(false, ""))
+		body = append(body, l.paint(false, style.Plain))
 	}
 	text := strings.Join(body, "\n")
 	fence := fenceFor(text)
 	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n%sdiff\n%s\n%s\n\n</details>\n\n", summary, fence, text, fence)
-	return max(len(lines)-most, 0)
+	return max(len(lines)-limit, 0)
 }
 
-// Fence writes lines as a block of code.
+// Fence returns lines as a fenced code block.
 func Fence(lines []string) string {
 	text := strings.Join(lines, "\n")
 	fence := fenceFor(text)
 	return fence + "\n" + text + "\n" + fence + "\n"
 }
 
-// fenceFor gives a fence that doesn't occur in a text.
+// fenceFor returns a fence that does not occur in text.
 func fenceFor(text string) string { return strings.Repeat("`", max(3, longestRun(text)+1)) }
 
+// longestRun returns the length of the longest run of backticks.
 func longestRun(text string) int {
 	most, run := 0, 0
 	for _, r := range text {
@@ -194,7 +200,7 @@ func longestRun(text string) int {
 	return most
 }
 
-// code writes a text as a code span.
+// code returns s as a code span.
 func code(s string) string {
 	s = source.Escape(s, "\t")
 	ticks := strings.Repeat("`", longestRun(s)+1)
@@ -204,7 +210,7 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
-// escape writes a text that Markdown, HTML and mentions leave as it is.
+// escape returns s as Markdown without markup, HTML or mentions.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range source.Escape(s, "\t") {

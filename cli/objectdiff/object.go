@@ -12,36 +12,38 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Key is what makes two descriptions those of one object. The version isn't
-// part of it: one object is served in several.
+// Key identifies an object. It has no version, because the API server serves one
+// object in several versions.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
 
-// Object is one object as one side describes it.
+// Object is an object as one side of a comparison has it.
 type Object struct {
 	Key
-	// File is where it was read, for messages.
+	// File is the file that the object was read from. It may be empty.
 	File string
 
-	body   map[string]any
-	graph  string         // "namespace/name" of the graph that holds it
-	node   map[string]any // how the graph looks after it; nil without a graph
+	body   map[string]any // see normalize; contains masked secrets
+	graph  string         // "namespace/name" of the graph that owns the object, or ""
+	node   map[string]any // settings of the node; nil without a graph
 	policy policy
 }
 
-// policy is what a graph does with an object in cases that matter here.
+// policy has the policies of a node that matter for warnings.
 type policy struct {
-	orphaned  bool // stays when the graph no longer lists it
-	recreated bool // is made anew where a field can't be changed
+	orphaned  bool // the object stays in the cluster when it leaves the graph
+	recreated bool // the object is recreated if an immutable field changes
 }
 
+// compare orders keys by namespace, kind, group and name.
 func (k Key) compare(l Key) int {
 	return cmp.Or(cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Kind, l.Kind),
 		cmp.Compare(k.Group, l.Group), cmp.Compare(k.Name, l.Name))
 }
 
-// kind is the kind, with its group where it isn't one of Kubernetes' own.
+// kind returns the kind, followed by its group unless it is built into Kubernetes or
+// Pequod.
 func (k Key) kind() string {
 	_, known := graph.ClusterScoped(schema.GroupKind{Group: k.Group, Kind: k.Kind})
 	if known || k.Group == "" || k.Group == v1alpha1.GroupVersion.Group {
@@ -50,6 +52,7 @@ func (k Key) kind() string {
 	return k.Kind + "." + k.Group
 }
 
+// name returns the name, preceded by the namespace if there is one.
 func (k Key) name() string {
 	if k.Namespace == "" {
 		return k.Name
@@ -57,10 +60,10 @@ func (k Key) name() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// String gives the object as messages call it: Deployment default/web.
+// String returns the name of the object in messages: Deployment default/web.
 func (k Key) String() string { return k.kind() + " " + k.name() }
 
-// is says whether the key is of this group and one of these kinds.
+// is reports whether the object is of this group and one of these kinds.
 func (k Key) is(group string, kinds ...string) bool {
 	for _, kind := range kinds {
 		if k.Group == group && k.Kind == kind {
@@ -70,10 +73,10 @@ func (k Key) is(group string, kinds ...string) bool {
 	return false
 }
 
-// FromManifest makes an object of a manifest, or several of a List. The manifest
-// holds what a JSON decoder makes, whole numbers as int64; it is not changed. A
-// kind that is known to lie outside of namespaces gets none, whatever the
-// manifest says.
+// FromManifest returns the object of a manifest, or the objects of a List. The
+// manifest must have the types that k8s.io/apimachinery/pkg/util/json decodes, with
+// whole numbers as int64. It is not changed. Objects of kinds that are known to be
+// cluster-scoped have no namespace, even if the manifest sets one.
 func FromManifest(manifest map[string]any, file string) ([]Object, error) {
 	if items, ok := manifest["items"].([]any); ok && isList(manifest) {
 		var all []Object
@@ -94,17 +97,19 @@ func FromManifest(manifest map[string]any, file string) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Object{{Key: key, File: file, body: prepare(key, manifest, false)}}, nil
+	return []Object{{Key: key, File: file, body: normalize(key, manifest, false)}}, nil
 }
 
+// isList reports whether a manifest with items is a List: other kinds may have a field
+// items too, but they have a name.
 func isList(m map[string]any) bool {
 	kind, _ := m["kind"].(string)
 	metadata, _ := m["metadata"].(map[string]any)
 	return strings.HasSuffix(kind, "List") && metadata["name"] == nil
 }
 
-// typed gives an item of a typed list, such as a SecretList, the kind that the
-// API server leaves out there.
+// typed returns an item of a typed list, such as a SecretList, with its kind and
+// apiVersion, which the API server omits in such items.
 func typed(item, list map[string]any) map[string]any {
 	kind, _ := list["kind"].(string)
 	kind = strings.TrimSuffix(kind, "List")
@@ -120,6 +125,8 @@ func typed(item, list map[string]any) map[string]any {
 	return full
 }
 
+// keyOf returns the key of a manifest, or an error if the manifest is not an object
+// with a name.
 func keyOf(m map[string]any) (Key, error) {
 	apiVersion, _ := m["apiVersion"].(string)
 	kind, _ := m["kind"].(string)

@@ -8,20 +8,24 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Path leads from an object to a value inside it. A string is the key of a map,
-// an int the index of a list, and an item a member of a list of named things.
+// Path leads from an object to a value inside it. A step is a string for the key of
+// a map, an int for the index of a list, or a member for a list whose members have
+// keys.
 type Path []any
 
-// item names a member of a list by the values of its keys.
-type item struct{ keys, values []string }
+// member identifies a member of a list by the values of its keys. Both slices have
+// the same length.
+type member struct{ keys, values []string }
 
-// nodePath begins paths to what a graph says of an object, rather than to what
-// the object says itself.
+// nodePath is the first step of paths to the settings of a node, as opposed to the
+// fields of its object.
 const nodePath = "(node)"
 
+// with returns a new path that is one step longer. It never shares memory that
+// another call of with could overwrite.
 func (p Path) with(step any) Path { return append(p[:len(p):len(p)], step) }
 
-// String writes the path as kubectl's users do:
+// String formats the path as users of kubectl write it:
 // spec.template.spec.containers[name=app].image.
 func (p Path) String() string {
 	var b strings.Builder
@@ -29,7 +33,7 @@ func (p Path) String() string {
 		switch step := step.(type) {
 		case int:
 			b.WriteString("[" + strconv.Itoa(step) + "]")
-		case item:
+		case member:
 			b.WriteString(step.String())
 		case string:
 			if i == 0 && step == nodePath {
@@ -46,10 +50,12 @@ func (p Path) String() string {
 	return b.String()
 }
 
-func (s item) String() string {
-	parts := make([]string, len(s.keys))
-	for i, k := range s.keys {
-		v := s.values[i]
+// String formats the keys as [name=app] or [port=80,protocol=TCP]. Different members
+// of a list have different strings.
+func (m member) String() string {
+	parts := make([]string, len(m.keys))
+	for i, k := range m.keys {
+		v := m.values[i]
 		if v == "" || strings.ContainsAny(v, " ,=[]\"") || source.Escape(v, "\t") != v {
 			v = strconv.Quote(v)
 		}
@@ -58,8 +64,18 @@ func (s item) String() string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-// isSet says whether the path is that of a list in which no member can take the
-// place of another.
+// name returns the member as the report of a new order shows it: the value of its
+// only key, or all keys without brackets.
+func (m member) name() string {
+	if len(m.values) == 1 {
+		return m.values[0]
+	}
+	text := m.String()
+	return text[1 : len(text)-1]
+}
+
+// isSet reports whether the path leads to a list that is a set: a member is added or
+// removed, but never changed into another one.
 func (p Path) isSet() bool {
 	switch p.last() {
 	case "dependencies":
@@ -70,7 +86,7 @@ func (p Path) isSet() bool {
 	return false
 }
 
-// keys gives the map keys on the way, without what stands for lists.
+// keys returns the map keys of the path, without steps into lists.
 func (p Path) keys() []string {
 	var keys []string
 	for _, step := range p {
@@ -81,7 +97,7 @@ func (p Path) keys() []string {
 	return keys
 }
 
-// last gives the last map key.
+// last returns the last map key of the path, or "".
 func (p Path) last() string {
 	if keys := p.keys(); len(keys) > 0 {
 		return keys[len(keys)-1]
@@ -89,8 +105,8 @@ func (p Path) last() string {
 	return ""
 }
 
-// under says whether the path is that of a field, or leads below it. The field
-// is given as keys with dots between them.
+// under reports whether the path leads to a field or below it. The field is given as
+// map keys with dots between them, and matches in every member of a list.
 func (p Path) under(field string) bool {
 	keys, want := p.keys(), strings.Split(field, ".")
 	if len(keys) < len(want) {
@@ -102,4 +118,13 @@ func (p Path) under(field string) bool {
 		}
 	}
 	return true
+}
+
+// get returns the value below keys of nested maps, or nil.
+func get(v any, keys ...string) any {
+	for _, k := range keys {
+		m, _ := v.(map[string]any)
+		v = m[k]
+	}
+	return v
 }

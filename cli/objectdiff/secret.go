@@ -9,11 +9,11 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// mask is what every format shows of a secret value.
+// mask replaces a secret value in every format.
 const mask = "***"
 
-// secret is a value that must not be printed. It has no exported way to the
-// value, and whichever way fmt and encoding/json try, they get the mask.
+// secret is a value that must not be printed. The packages fmt and encoding/json get
+// the mask from it, whatever the verb; only canonical and equal read the value.
 type secret struct{ value string }
 
 func (secret) String() string               { return mask }
@@ -21,11 +21,12 @@ func (secret) GoString() string             { return mask }
 func (secret) Format(f fmt.State, _ rune)   { fmt.Fprint(f, mask) }
 func (secret) MarshalJSON() ([]byte, error) { return []byte(`"` + mask + `"`), nil }
 
-// late is a value that only the cluster can tell.
+// late is a value that is known only after an apply: a reference to another node, or
+// a generated value.
 type late struct {
-	key    string // reference.FromKey or reference.GenerateKey
-	expr   string // canonical, for GenerateKey
-	hidden bool   // stands in a Secret: the expression may spell out what is secret
+	key    string // reference.FromKey, reference.GenerateKey, or "" for an unknown value
+	expr   string // the expression, or the canonical settings for GenerateKey
+	hidden bool   // part of a Secret, whose expression may contain secrets
 }
 
 func (l late) String() string {
@@ -39,11 +40,11 @@ func (l late) String() string {
 	return known + " generated"
 }
 
-// prepare makes a private copy of an object, ready to be compared and shown:
-// nulls, which the API server drops, are gone; the namespace is the one that was
-// settled on; late references of graphs and secret values have types of their own.
-func prepare(key Key, object map[string]any, fromGraph bool) map[string]any {
-	p := preparer{late: fromGraph}
+// normalize returns a copy of an object for comparing and printing. It drops nulls, as
+// the API server does, sets the namespace of the key, replaces secret values by
+// secret and, if the object is from a graph, references by late.
+func normalize(key Key, object map[string]any, fromGraph bool) map[string]any {
+	p := normalizer{late: fromGraph}
 	body, _ := p.value(object, false).(map[string]any)
 	metadata, _ := body["metadata"].(map[string]any)
 	if metadata == nil {
@@ -55,12 +56,13 @@ func prepare(key Key, object map[string]any, fromGraph bool) map[string]any {
 	return body
 }
 
-type preparer struct {
-	late bool
+// normalizer copies values; see normalize.
+type normalizer struct {
+	late bool // replace references
 }
 
-// value copies v; hidden says that v is part of a Secret's values.
-func (p preparer) value(v any, hidden bool) any {
+// value returns a normalized copy of v. hidden is set inside the values of a Secret.
+func (p normalizer) value(v any, hidden bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if l, ok := p.reference(v, hidden); ok {
@@ -74,7 +76,7 @@ func (p preparer) value(v any, hidden bool) any {
 		for k, item := range v {
 			switch {
 			case item == nil:
-			case isRecord(k):
+			case isLastApplied(k):
 				copied[k] = secret{canonical(item)}
 			default:
 				copied[k] = p.value(item, hidden)
@@ -97,7 +99,8 @@ func (p preparer) value(v any, hidden bool) any {
 	return v
 }
 
-func (p preparer) reference(m map[string]any, hidden bool) (late, bool) {
+// reference returns the late value for a map that is a reference of a graph.
+func (p normalizer) reference(m map[string]any, hidden bool) (late, bool) {
 	if !p.late || len(m) != 1 {
 		return late{}, false
 	}
@@ -110,18 +113,19 @@ func (p preparer) reference(m map[string]any, hidden bool) (late, bool) {
 	return late{}, false
 }
 
-// secretFields are the fields of a Secret that hold its values.
+// secretFields returns the fields of a Secret that contain its values.
 func secretFields() []string { return []string{"data", "stringData"} }
 
-func (p preparer) secret(m map[string]any) map[string]any {
+// secret returns a normalized copy of a Secret with its values masked. Annotations that
+// contain a value, or a JSON document that may contain one, are masked too.
+func (p normalizer) secret(m map[string]any) map[string]any {
 	copied := make(map[string]any, len(m))
 	for k, v := range m {
 		if v != nil {
 			copied[k] = p.value(v, k == secretFields()[0] || k == secretFields()[1])
 		}
 	}
-	// What tools keep of a Secret in its annotations is as secret as its values.
-	values := revealed(m)
+	values := secretTexts(m)
 	metadata, _ := copied["metadata"].(map[string]any)
 	texts, _ := metadata["annotations"].(map[string]any)
 	for k, v := range texts {
@@ -132,9 +136,10 @@ func (p preparer) secret(m map[string]any) map[string]any {
 	return copied
 }
 
-// isRecord tells the annotations in which tools keep a whole object as it was
-// applied, some of them compressed.
-func isRecord(key string) bool {
+// isLastApplied reports whether key is an annotation in which a tool stores the whole
+// object as it was applied. Some are compressed, so their content cannot be searched
+// for secrets.
+func isLastApplied(key string) bool {
 	switch key {
 	case "kubectl.kubernetes.io/last-applied-configuration", "kapp.k14s.io/original",
 		"objectset.rio.cattle.io/applied", "banzaicloud.com/last-applied",
@@ -144,22 +149,23 @@ func isRecord(key string) bool {
 	return false
 }
 
-// shortest is the length from which on a value is looked for in other texts:
-// shorter ones stand in most texts by chance.
-const shortest = 4
+// minSecretLength is the length in bytes from which secret values are searched for in
+// annotations. Shorter ones occur in most texts by chance.
+const minSecretLength = 4
 
-// revealed lists the values of a Secret, encoded and not.
-func revealed(m map[string]any) []string {
+// secretTexts returns the values of a Secret as they could occur elsewhere: as they
+// are, encoded in base64, and decoded.
+func secretTexts(m map[string]any) []string {
 	var values []string
 	for _, field := range secretFields() {
 		entries, _ := m[field].(map[string]any)
 		for _, v := range entries {
 			s, ok := v.(string)
-			if !ok || len(s) < shortest {
+			if !ok || len(s) < minSecretLength {
 				continue
 			}
 			values = append(values, s, base64.StdEncoding.EncodeToString([]byte(s)))
-			if plain, err := base64.StdEncoding.DecodeString(s); err == nil && len(plain) >= shortest {
+			if plain, err := base64.StdEncoding.DecodeString(s); err == nil && len(plain) >= minSecretLength {
 				values = append(values, string(plain))
 			}
 		}

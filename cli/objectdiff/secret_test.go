@@ -30,7 +30,7 @@ func TestMasks(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		object map[string]any
-		// masked and open are paths whose values are, and aren't, hidden.
+		// The values at the paths in masked must be masked, those in open not.
 		masked, open []string
 	}{
 		{"data and stringData", map[string]any{
@@ -41,7 +41,7 @@ func TestMasks(t *testing.T) {
 			"apiVersion": "v1", "kind": "Secret",
 			"data": "hunter2", "stringData": map[string]any{"n": int64(5), "m": map[string]any{"deep": "hunter2"}},
 		}, []string{"data", "stringData.n", "stringData.m.deep"}, nil},
-		{"annotations that have a value", map[string]any{
+		{"annotations that contain a value", map[string]any{
 			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": encoded},
 			"metadata": map[string]any{"annotations": map[string]any{
 				"plain": "is hunter2", "encoded": "is " + encoded, "json": `{"x": 1}`, "other": "fine",
@@ -51,11 +51,11 @@ func TestMasks(t *testing.T) {
 			"metadata.annotations.plain", "metadata.annotations.encoded", "metadata.annotations.json",
 			"metadata.annotations.kubectl.kubernetes.io/last-applied-configuration",
 		}, []string{"metadata.annotations.other"}},
-		{"records of other kinds", map[string]any{
+		{"last applied configuration of other kinds", map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "open"},
 			"metadata": map[string]any{"annotations": map[string]any{"kapp.k14s.io/original": "x"}},
 		}, []string{"metadata.annotations.kapp.k14s.io/original"}, []string{"data.a"}},
-		{"inside of another object", map[string]any{
+		{"inside another object", map[string]any{
 			"apiVersion": "example.com/v1", "kind": "Wrapper",
 			"spec": []any{map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": encoded}}},
 		}, []string{"spec.0.data.a"}, []string{"spec.0.kind"}},
@@ -80,15 +80,15 @@ func TestMasks(t *testing.T) {
 					_, hidden[path] = v.(secret)
 				}
 			}
-			walk("", prepare(Key{}, test.object, false))
+			walk("", normalize(Key{}, test.object, false))
 			for _, path := range test.masked {
 				if !hidden[path] {
-					t.Errorf("%s is not hidden", path)
+					t.Errorf("%s is not masked", path)
 				}
 			}
 			for _, path := range test.open {
 				if is, ok := hidden[path]; is || !ok {
-					t.Errorf("%s is hidden, or isn't there", path)
+					t.Errorf("%s is masked or missing", path)
 				}
 			}
 		})

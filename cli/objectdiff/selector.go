@@ -1,35 +1,35 @@
 package objectdiff
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
-// selected warns of selectors that no longer find the Pods of their side.
-func selected(o *ObjectDiff, after, before []Object) {
+// warnSelectors warns of selectors that matched Pods of the old objects and match
+// none of the new ones. Only the Pod templates of both sides are considered.
+func warnSelectors(o *ObjectDiff, before, after []Object) {
 	switch {
 	case o.is("", "Service"):
-		lost(o, "spec.selector", get(o.old.body, "spec", "selector"), get(o.new.body, "spec", "selector"), after, before)
+		warnSelector(o, get(o.old.body, "spec", "selector"), get(o.new.body, "spec", "selector"), before, after)
 	case o.is("policy", "PodDisruptionBudget"):
-		lost(o, "spec.selector", get(o.old.body, "spec", "selector", "matchLabels"),
-			get(o.new.body, "spec", "selector", "matchLabels"), after, before)
+		warnSelector(o, get(o.old.body, "spec", "selector", "matchLabels"),
+			get(o.new.body, "spec", "selector", "matchLabels"), before, after)
 	case o.is("", "ReplicationController") && slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Path.under("spec.selector") }):
-		o.warn(RuleSelector, "spec.selector", "Pods that the old selector found are left behind")
+		o.warn(RuleSelector, "spec.selector", "Pods that only the old selector matches are left behind")
 	case o.is("apps", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"):
 		labels := get(o.new.body, "spec", "template", "metadata", "labels")
 		selector := get(o.new.body, "spec", "selector", "matchLabels")
-		if selector != nil && !selects(selector, labels) && selects(get(o.old.body, "spec", "selector", "matchLabels"),
+		if selector != nil && !matches(selector, labels) && matches(get(o.old.body, "spec", "selector", "matchLabels"),
 			get(o.old.body, "spec", "template", "metadata", "labels")) {
 			o.warn(RuleSelector, "spec.template.metadata.labels", "don't match spec.selector: the API server refuses it")
 		}
 	}
 }
 
-func lost(o *ObjectDiff, path string, was, is any, after, before []Object) {
-	if equal(was, is) || is == nil {
+// warnSelector compares the workloads that the old and the new spec.selector match.
+func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []Object) {
+	if equal(oldSelector, newSelector) || newSelector == nil {
 		return
 	}
-	found := func(selector any, objects []Object) string {
+	// match returns the first workload in the namespace whose Pods match.
+	match := func(selector any, objects []Object) string {
 		for i := range objects {
 			w := &objects[i]
 			if w.Namespace != o.Namespace {
@@ -39,21 +39,21 @@ func lost(o *ObjectDiff, path string, was, is any, after, before []Object) {
 				get(w.body, "spec", "template", "metadata", "labels"),
 				get(w.body, "spec", "jobTemplate", "spec", "template", "metadata", "labels"),
 			} {
-				if labels != nil && selects(selector, labels) {
+				if labels != nil && matches(selector, labels) {
 					return w.String()
 				}
 			}
 		}
 		return ""
 	}
-	if workload := found(was, before); workload != "" && found(is, after) == "" {
-		o.warn(RuleSelector, path, "%s", fmt.Sprintf("finds no Pods any more; those of %s were found", workload))
+	if workload := match(oldSelector, before); workload != "" && match(newSelector, after) == "" {
+		o.warn(RuleSelector, "spec.selector", "no longer matches any Pods; it matched those of %s", workload)
 	}
 }
 
-// selects says whether labels have everything that a map selector asks for. An
-// empty selector of a Service finds nothing.
-func selects(selector, labels any) bool {
+// matches reports whether labels have every label of a selector. An empty selector
+// matches nothing, as in a Service.
+func matches(selector, labels any) bool {
 	want, _ := selector.(map[string]any)
 	have, _ := labels.(map[string]any)
 	for k, v := range want {

@@ -6,27 +6,19 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// The escape sequences of the colours that the text format uses.
-const (
-	green  = "\x1b[32m"
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	bold   = "\x1b[1m"
-	reset  = "\x1b[0m"
-)
-
-// line is a line of a report: what happens (+, -, ~, ! or a space) and a text
-// without it.
+// line is a line of text or Markdown output: a sign (+, -, ~, ! or a space) that marks
+// the action, and the text after it.
 type line struct {
 	sign   byte
 	indent int
 	text   string
 }
 
-// signOf is how every format marks an action.
+// signOf returns the sign of an action.
 func signOf(a Action) byte {
 	switch a {
 	case Add:
@@ -37,8 +29,8 @@ func signOf(a Action) byte {
 	return '~'
 }
 
-// WriteText prints a diff: a paragraph for each object, then the warnings, and in
-// the last line how many objects are added, changed and removed.
+// WriteText prints a diff: a paragraph for each object, the warnings, and a last line
+// with the plan.
 func WriteText(w io.Writer, d Diff, color bool) error {
 	if err := WriteChanges(w, d, color); err != nil {
 		return err
@@ -47,7 +39,7 @@ func WriteText(w io.Writer, d Diff, color bool) error {
 	return err
 }
 
-// WriteChanges prints a diff as [WriteText] does, without the last line.
+// WriteChanges prints a diff like [WriteText], but without the last line.
 func WriteChanges(w io.Writer, d Diff, color bool) error {
 	b := bufio.NewWriter(w)
 	d.writeObjects(b, "", color)
@@ -55,6 +47,7 @@ func WriteChanges(w io.Writer, d Diff, color bool) error {
 	return b.Flush()
 }
 
+// String returns the plan as one line: "Plan: 1 to add, 0 to change, 2 to remove".
 func (p Plan) String() string {
 	text := fmt.Sprintf("Plan: %d to add, %d to change, %d to remove", p.Add, p.Change, p.Remove)
 	if p.Refused > 0 {
@@ -63,24 +56,26 @@ func (p Plan) String() string {
 	return text
 }
 
+// writeObjects prints the objects, each line after prefix.
 func (d Diff) writeObjects(b *bufio.Writer, prefix string, color bool) {
 	for i := range d.Objects {
 		o := &d.Objects[i]
-		head := line{sign: signOf(o.Action), text: source.Escape(o.String(), "\t") + o.within()}
-		fmt.Fprintln(b, prefix+head.paint(color, bold))
+		head := line{sign: signOf(o.Action), text: source.Escape(o.String(), "\t") + o.suffix()}
+		fmt.Fprintln(b, prefix+head.paint(color, style.Bold))
 		for _, l := range o.lines() {
-			fmt.Fprintln(b, prefix+l.paint(color, ""))
+			fmt.Fprintln(b, prefix+l.paint(color, style.Plain))
 		}
 		fmt.Fprintln(b)
 	}
 }
 
+// writeWarnings prints the warnings of all objects, each line after prefix.
 func (d Diff) writeWarnings(b *bufio.Writer, prefix string, color bool) {
 	n := 0
 	for i := range d.Objects {
 		for _, w := range d.Objects[i].Warnings {
 			l := line{sign: '!', text: source.Escape(d.Objects[i].Key.String()+": "+warningText(w), "\t")}
-			fmt.Fprintln(b, prefix+l.paint(color, ""))
+			fmt.Fprintln(b, prefix+l.paint(color, style.Plain))
 			n++
 		}
 	}
@@ -89,36 +84,31 @@ func (d Diff) writeWarnings(b *bufio.Writer, prefix string, color bool) {
 	}
 }
 
-// within names the graph that an object belongs to.
-func (o *ObjectDiff) within() string {
-	at := o.new
-	if at == nil {
-		at = o.old
-	}
+// suffix returns the end of the first line of an object: its graph, and whether it is
+// recreated.
+func (o *ObjectDiff) suffix() string {
 	text := ""
-	if at.graph != "" {
-		text = "  (graph " + source.Escape(at.graph, "\t") + ")"
+	if graph := o.object().graph; graph != "" {
+		text = "  (graph " + source.Escape(graph, "\t") + ")"
 	}
-	if o.Replaced {
-		text += ", deleted and made anew"
+	if o.Recreated {
+		text += ", deleted and recreated"
 	}
 	return text
 }
 
-func (l line) paint(color bool, style string) string {
+// paint returns the line with the color of its sign. base is added to that color.
+func (l line) paint(color bool, base style.Style) string {
 	text := fmt.Sprintf("%c %*s%s", l.sign, l.indent, "", l.text)
 	if l.text == "" {
 		text = text[:1]
 	}
-	code := map[byte]string{'+': green, '-': red, '~': yellow, '!': yellow}[l.sign]
-	if !color || code+style == "" {
-		return text
-	}
-	return style + code + text + reset
+	signStyle := map[byte]style.Style{'+': style.Green, '-': style.Red, '~': style.Yellow, '!': style.Yellow}[l.sign]
+	return style.Painter{Color: color}.Paint(base+signStyle, text)
 }
 
-// lines are the body of an object's paragraph: an added object as it is, and of a
-// changed one a line for each field.
+// lines returns the body of an object's paragraph: an added object as YAML, and the
+// changed fields of others.
 func (o *ObjectDiff) lines() []line {
 	if o.Action == Add {
 		var lines []line
@@ -136,17 +126,17 @@ func (o *ObjectDiff) lines() []line {
 	}
 	var lines []line
 	for _, c := range o.Changes {
-		lines = append(lines, c.report()...)
+		lines = append(lines, c.attributed()...)
 	}
 	return lines
 }
 
-// report is what is said of one field, with who changed it.
-func (c Change) report() []line {
-	lines := c.difference()
+// attributed returns the lines of one field, with the manager that changed it.
+func (c Change) attributed() []line {
+	lines := c.changeLines()
 	switch c.By {
 	case "":
-	case somebody:
+	case others:
 		lines[0].text += "  (removed by others)"
 	default:
 		lines[0].text += "  (set by " + source.Escape(c.By, "\t") + ")"
@@ -154,9 +144,11 @@ func (c Change) report() []line {
 	return lines
 }
 
-func (c Change) difference() []line {
+// changeLines returns the lines of one field: a small diff for multi-line strings, and
+// one line or a block for other values.
+func (c Change) changeLines() []line {
 	path := c.Path.String()
-	if diff := c.lines(); diff != nil {
+	if diff := c.textDiff(); diff != nil {
 		lines := []line{{'~', 2, path + ":"}}
 		for _, text := range diff {
 			sign := text[0]
@@ -176,18 +168,20 @@ func (c Change) difference() []line {
 		if c.Action == Remove {
 			v = c.old
 		}
-		return value(signOf(c.Action), path, v)
+		return valueLines(signOf(c.Action), path, v)
 	case Reorder:
-		return []line{{'~', 2, path + ": order " + names(c.old) + " → " + names(c.new)}}
+		return []line{{'~', 2, path + ": order " + memberNames(c.old) + " → " + memberNames(c.new)}}
 	}
-	before, after := c.shown()
+	before, after := c.inline()
 	return []line{{'~', 2, path + ": " + before + " → " + after}}
 }
 
-// shortList is how long a list of lone values may be to stand on one line.
-const shortList = 60
+// maxInlineList is the largest length, in bytes, of a list of scalars that is printed
+// on one line.
+const maxInlineList = 60
 
-func short(list []any) bool {
+// isScalarList reports whether no member of a list is a map or a list.
+func isScalarList(list []any) bool {
 	for _, v := range list {
 		switch v.(type) {
 		case map[string]any, []any:
@@ -197,8 +191,8 @@ func short(list []any) bool {
 	return true
 }
 
-// names shows the members of a list in their order.
-func names(list any) string {
+// memberNames returns the names of the members of a list in their order.
+func memberNames(list any) string {
 	members, _ := list.([]any)
 	texts := make([]string, len(members))
 	for i, m := range members {
@@ -207,15 +201,16 @@ func names(list any) string {
 	return strings.Join(texts, ", ")
 }
 
-// value shows a lone value beside its path, and a tree below it.
-func value(sign byte, path string, v any) []line {
+// valueLines prints a value on the line of its path if it fits, and as an indented
+// YAML block otherwise.
+func valueLines(sign byte, path string, v any) []line {
 	switch v := v.(type) {
 	case map[string]any:
 		if len(v) == 0 {
 			return []line{{sign, 2, path + ": {}"}}
 		}
 	case []any:
-		if text := inline(v); short(v) && len(text) <= shortList {
+		if text := inline(v); isScalarList(v) && len(text) <= maxInlineList {
 			return []line{{sign, 2, path + ": " + text}}
 		}
 	case string:

@@ -61,7 +61,7 @@ func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
 }
 
 func liveLeaving(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
-	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaves: true}
+	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaving: true}
 	if l.Failure != nil {
 		live.Refusal = l.Failure.Message
 	}
@@ -75,7 +75,7 @@ func liveLeaving(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
 		message = l.Message
 	}
 	if message != "" {
-		live.Notes = problem.List{{Severity: problem.Warning, Rule: objectdiff.RuleOrphan, Message: message}}
+		live.Warnings = problem.List{{Severity: problem.Warning, Rule: objectdiff.RuleOrphan, Message: message}}
 	}
 	return live
 }

@@ -182,9 +182,9 @@ func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []ap
 // adopted is what taking an object over would change, and from whom.
 func adopted(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := execute.LiveNode(plan, n)
-	l.Notes = nil
+	l.Warnings = nil
 	note := func(format string, args ...any) {
-		l.Notes = append(l.Notes, problem.Problem{Severity: problem.Warning, Rule: objectdiff.RuleTaken, Message: fmt.Sprintf(format, args...)})
+		l.Warnings = append(l.Warnings, problem.Problem{Severity: problem.Warning, Rule: objectdiff.RuleTaken, Message: fmt.Sprintf(format, args...)})
 	}
 	var managers []string
 	for _, entry := range n.Live.GetManagedFields() {

@@ -18,7 +18,6 @@ const maxCycle = 6
 // listed here, and also if it has become smaller and the list was not updated.
 var largerCycles = map[string]int{
 	"applier/controller": 19,
-	"cli/objectdiff":     9,
 	"crdgen":             44,
 	"modules/vet":        15,
 	"render":             24,

@@ -6,19 +6,21 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// maxInstances is how many instances of a group are listed; JSON has them all.
+// maxInstances is the largest number of instances of a group that text and Markdown
+// list. JSON lists all.
 const maxInstances = 10
 
-// title is what a group is called: how many instances change, and how much.
+// title describes a group: how many instances change, and how many of their objects.
 func (g Group) title() string {
 	p := g.Diff.Plan()
 	n := len(g.Instances)
 	verb, each := "change alike", " in each"
 	switch {
-	case g.Values:
+	case g.ValuesDiffer:
 		verb = "change in the same fields"
 	case n == 1:
 		verb, each = "changes", ""
@@ -27,7 +29,7 @@ func (g Group) title() string {
 		source.Count(n, "instance"), g.Instances[0].Kind, verb, p.Add, p.Change, p.Remove, each)
 }
 
-// listed names the instances of a group, cut where there are many.
+// listed returns the names of the instances, shortened if there are many.
 func (g Group) listed() []string {
 	var lines []string
 	for i, in := range g.Instances {
@@ -39,22 +41,20 @@ func (g Group) listed() []string {
 	return lines
 }
 
+// note explains whose values the diff of the group has, if they differ.
 func (g Group) note() string {
-	if !g.Values {
+	if !g.ValuesDiffer {
 		return ""
 	}
-	return "The values differ; these are those of " + source.Escape(g.Instances[0].String(), "\t") + "."
+	return "The values differ between instances; those of " + source.Escape(g.Instances[0].String(), "\t") + " are shown."
 }
 
-// WriteText prints every group: its instances, then what changes for each.
+// WriteText prints every group: its instances, and then the changes of each of them.
 func (m *Impact) WriteText(w io.Writer, color bool) error {
 	b := bufio.NewWriter(w)
 	for _, g := range m.Groups() {
 		title := source.Escape(g.title(), "\t")
-		if color {
-			title = bold + title + reset
-		}
-		fmt.Fprintln(b, title)
+		fmt.Fprintln(b, style.Painter{Color: color}.Paint(style.Bold, title))
 		for _, in := range g.listed() {
 			fmt.Fprintln(b, "  "+in)
 		}
@@ -68,8 +68,8 @@ func (m *Impact) WriteText(w io.Writer, color bool) error {
 	return b.Flush()
 }
 
-// Markdown writes every group as a comment shows it, and tells what was cut: as
-// many objects of each group as are allowed, and as many groups.
+// Markdown writes every group for a comment. cut.Objects limits both the number of
+// groups and the number of objects of each; a sentence says how much was left out.
 func (m *Impact) Markdown(b *strings.Builder, cut Cut) {
 	for i, g := range m.Groups() {
 		if i >= cut.Objects {
@@ -94,17 +94,17 @@ func (m *Impact) Markdown(b *strings.Builder, cut Cut) {
 // GroupReport is the JSON form of a group.
 type GroupReport struct {
 	Instances []Instance `json:"instances"`
-	// ValuesDiffer says that the same fields change to other values in each
-	// instance, and that the objects are those of the first.
+	// ValuesDiffer is set if the same fields change to different values in each
+	// instance. Objects then has the values of the first.
 	ValuesDiffer bool `json:"valuesDiffer,omitempty"`
 	Report
 }
 
-// Report gives the JSON form of the groups.
+// Report returns the JSON form of the groups, never nil.
 func (m *Impact) Report() []GroupReport {
 	all := []GroupReport{}
 	for _, g := range m.Groups() {
-		all = append(all, GroupReport{g.Instances, g.Values, g.Diff.Report()})
+		all = append(all, GroupReport{g.Instances, g.ValuesDiffer, g.Diff.Report()})
 	}
 	return all
 }

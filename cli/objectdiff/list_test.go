@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The source of the merge keys is the tags of Kubernetes' own types.
-func TestIdentitiesHaveTheMergeKeysOfKubernetes(t *testing.T) {
+// The tags of the types of Kubernetes define the merge keys.
+func TestListKeysIncludeMergeKeys(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	checked := 0
 	var walk func(reflect.Type)
@@ -28,12 +28,12 @@ func TestIdentitiesHaveTheMergeKeysOfKubernetes(t *testing.T) {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			// What only the API server writes stands in no file.
+			// Only the API server writes status, so files do not have its lists.
 			if key := f.Tag.Get("patchMergeKey"); key != "" && !strings.HasSuffix(typ.Name(), "Status") {
 				checked++
-				found := slices.ContainsFunc(identities(name), func(keys []string) bool { return slices.Contains(keys, key) })
+				found := slices.ContainsFunc(listKeys(name), func(keys []string) bool { return slices.Contains(keys, key) })
 				if !found {
-					t.Errorf("%s.%s: merge key %s isn't among %v", typ, name, key, identities(name))
+					t.Errorf("%s.%s: merge key %s isn't among %v", typ, name, key, listKeys(name))
 				}
 			}
 			walk(f.Type)
@@ -70,7 +70,7 @@ func TestLists(t *testing.T) {
 		{"order", "env",
 			[]any{m("name", "a"), m("name", "b"), m("name", "c")}, []any{m("name", "c"), m("name", "a")},
 			[]string{"remove list[name=b]", "reorder list"}},
-		{"a name twice", "env",
+		{"duplicate name", "env",
 			[]any{m("name", "a", "value", "1"), m("name", "a", "value", "2")},
 			[]any{m("name", "a", "value", "1"), m("name", "a", "value", "3")},
 			[]string{"change list[1].value"}},
@@ -88,13 +88,13 @@ func TestLists(t *testing.T) {
 		{"unknown list by id", "shards",
 			[]any{m("id", int64(1), "size", "1")}, []any{m("id", int64(1), "size", "2")},
 			[]string{"change list[id=1].size"}},
-		{"texts", "args",
+		{"strings", "args",
 			[]any{"a", "b", "c"}, []any{"a", "x", "b", "c"},
 			[]string{"add list[1]"}},
 		{"flags", "args",
 			[]any{"--a=1", "--b=1", "--c=1"}, []any{"--b=2", "--c=1"},
 			[]string{"remove list[0]", "change list[0]"}},
-		{"rules that are alike", "rules",
+		{"similar rules", "rules",
 			[]any{m("apiGroups", "x", "resources", "p", "verbs", "get")},
 			[]any{m("apiGroups", "new", "resources", "n", "verbs", "list"), m("apiGroups", "x", "resources", "p", "verbs", "all")},
 			[]string{"add list[0]", "change list[1].verbs"}},

@@ -15,12 +15,13 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// longest is the length, in characters, past which only the part of a line that
-// differs is shown.
-const longest = 160
+// maxInlineText is the length, in characters, above which only the part of a string
+// that differs is printed.
+const maxInlineText = 160
 
-// shown gives both values of a change on one line each.
-func (c Change) shown() (before, after string) {
+// inline returns both values of a change, each on one line. Values that look the same,
+// such as secrets, are marked.
+func (c Change) inline() (before, after string) {
 	x, isText := c.old.(string)
 	y, isText2 := c.new.(string)
 	if isText && isText2 {
@@ -34,9 +35,9 @@ func (c Change) shown() (before, after string) {
 	return before, after
 }
 
-// lines gives the differences of texts of several lines as a small diff, nil for
-// other values.
-func (c Change) lines() []string {
+// textDiff returns the differences of two multi-line strings as the lines of a unified
+// diff, or nil for other values.
+func (c Change) textDiff() []string {
 	x, ok := c.old.(string)
 	y, ok2 := c.new.(string)
 	if !ok || !ok2 || !strings.Contains(x, "\n") && !strings.Contains(y, "\n") {
@@ -48,16 +49,17 @@ func (c Change) lines() []string {
 		return nil
 	}
 	var lines []string
-	for _, line := range all[3:] { // after the names
+	for _, line := range all[3:] { // the first lines name the files
 		lines = append(lines, source.Escape(line, "\t"))
 	}
 	return lines
 }
 
-// excerpt cuts what two long texts have in common at both ends.
+// excerpt shortens two long strings to the part that differs, with some characters
+// around it. Short strings are returned as they are.
 func excerpt(a, b string) (string, string) {
 	x, y := []rune(a), []rune(b)
-	if len(x) <= longest && len(y) <= longest {
+	if len(x) <= maxInlineText && len(y) <= maxInlineText {
 		return a, b
 	}
 	const around = 30
@@ -73,8 +75,8 @@ func excerpt(a, b string) (string, string) {
 	cut := func(r []rune) string {
 		s := r[from : len(r)-back]
 		text := string(s)
-		if len(s) > 2*longest {
-			text = string(s[:longest]) + "…" + string(s[len(s)-longest:])
+		if len(s) > 2*maxInlineText {
+			text = string(s[:maxInlineText]) + "…" + string(s[len(s)-maxInlineText:])
 		}
 		if from > 0 {
 			text = "…" + text
@@ -87,12 +89,14 @@ func excerpt(a, b string) (string, string) {
 	return cut(x), cut(y)
 }
 
+// plainText matches strings that do not begin like a quoted string, a list, a map or a
+// sign of the output.
 var plainText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[^\s"'(\[{*~][^"]*$`)
 })
 
-// inline shows a value on one line. A text stands without quotes unless it could
-// be taken for something else.
+// inline returns a value on one line. Strings are quoted only if they could be mistaken
+// for another value.
 func inline(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -116,6 +120,7 @@ func inline(v any) string {
 	return source.Escape(strings.TrimSpace(b.String()), "\t")
 }
 
+// looksPlain reports whether a string needs no quotes.
 func looksPlain(s string) bool {
 	if !plainText().MatchString(s) || strings.TrimSpace(s) != s || strings.Contains(s, "→") || source.Escape(s, "\t") != s {
 		return false
@@ -128,6 +133,7 @@ func looksPlain(s string) bool {
 	return err != nil
 }
 
+// quote returns s as a JSON string, safe to print.
 func quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -138,7 +144,7 @@ func quote(s string) string {
 	return source.Escape(strings.TrimSpace(b.String()), "\t")
 }
 
-// block writes a value as lines of YAML.
+// block returns a value as lines of YAML, safe to print.
 func block(v any) []string {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -154,7 +160,8 @@ func block(v any) []string {
 	return lines
 }
 
-// plain replaces what has no YAML or JSON of its own by what is shown of it.
+// plain returns a copy of v for YAML and JSON encoders, with secrets masked and late
+// values as text.
 func plain(v any) any {
 	switch v := v.(type) {
 	case secret:

@@ -1,0 +1,117 @@
+package objectdiff
+
+import (
+	"strconv"
+	"strings"
+)
+
+// listKeys returns the sets of keys that may identify the members of a list, the
+// best first. A set is used if every member has all its keys and no two members
+// have the same values.
+//
+// The keys are the merge keys of k8s.io/api (patchMergeKey and listMapKey), with the
+// exceptions noted here; a test compares them with the source. Other lists get the
+// keys that APIs commonly use.
+func listKeys(list string) [][]string {
+	switch list {
+	case "ports":
+		// The merge key is the number, but people identify ports by name and
+		// change the number.
+		return [][]string{{"name"}, {"containerPort", "protocol"}, {"port", "protocol"}}
+	case "volumeMounts":
+		return [][]string{{"mountPath"}}
+	case "volumeDevices":
+		return [][]string{{"devicePath"}}
+	case "hostAliases", "podIPs", "hostIPs":
+		return [][]string{{"ip"}}
+	case "topologySpreadConstraints":
+		return [][]string{{"topologyKey"}, {"topologyKey", "whenUnsatisfiable"}}
+	case "conditions", "addresses":
+		return [][]string{{"type"}}
+	case "ownerReferences":
+		return [][]string{{"uid"}}
+	case "volumeClaimTemplates":
+		return [][]string{{"metadata.name"}}
+	case "subjects":
+		return [][]string{{"kind", "namespace", "name"}}
+	case "rules": // of an Ingress; the rules of a Role have no host
+		return [][]string{{"host"}}
+	case "paths":
+		return [][]string{{"path"}}
+	case "readinessGates":
+		return [][]string{{"conditionType"}}
+	}
+	return [][]string{{"name"}, {"id"}, {"key"}, {"type"}}
+}
+
+// defaultKeyValue returns the value of an optional key that a member does not set.
+func defaultKeyValue(key string) (string, bool) {
+	switch key {
+	case "protocol":
+		return "TCP", true
+	case "namespace":
+		return "", true
+	}
+	return "", false
+}
+
+// keyed identifies the members of both lists by the same keys. It reports false if no
+// set of keys fits all members of both. list is the name of the field.
+func keyed(list string, a, b []any) (x, y []member, ok bool) {
+	for _, keys := range listKeys(list) {
+		x, ok = members(keys, a)
+		if !ok {
+			continue
+		}
+		if y, ok = members(keys, b); ok {
+			return x, y, true
+		}
+	}
+	return nil, nil, false
+}
+
+// members identifies the members of a list by keys. It reports false if a member is
+// not a map, lacks a key, or has the same values as another member.
+func members(keys []string, list []any) ([]member, bool) {
+	var found []member
+	seen := map[string]bool{}
+	for _, v := range list {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		id := member{keys: keys}
+		for _, key := range keys {
+			v, ok := keyValue(m, key)
+			if !ok {
+				return nil, false
+			}
+			id.values = append(id.values, v)
+		}
+		if seen[id.String()] {
+			return nil, false
+		}
+		seen[id.String()] = true
+		found = append(found, id)
+	}
+	return found, true
+}
+
+// keyValue returns the value of a key as text. The key may be a path with dots. It
+// reports false if the value is missing or is neither a string nor a number.
+func keyValue(m map[string]any, key string) (string, bool) {
+	var v any = m
+	for k := range strings.SplitSeq(key, ".") {
+		m, _ := v.(map[string]any)
+		v = m[k]
+	}
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case nil:
+		return defaultKeyValue(key)
+	}
+	return "", false
+}

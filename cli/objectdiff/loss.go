@@ -1,0 +1,100 @@
+package objectdiff
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/pequod-io/pequod/api/reference"
+)
+
+// warnRemoved warns about what is deleted together with an object, and what stays
+// in the cluster without it.
+func warnRemoved(o *ObjectDiff) {
+	if o.old.policy.orphaned {
+		o.warn(RuleOrphan, "", "is not deleted: it stays in the cluster without an owner")
+		return
+	}
+	retention, _ := get(o.old.body, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted").(string)
+	switch {
+	case o.is("", "PersistentVolumeClaim"):
+		o.warn(RuleLoss, "", "the data of the volume is lost, unless the volume's reclaim policy is Retain")
+	case o.is("", "PersistentVolume"):
+		o.warn(RuleLoss, "", "the volume can't be claimed any more")
+	case o.is("", "Namespace"):
+		o.warn(RuleLoss, "", "everything in the namespace is deleted")
+	case o.is("apiextensions.k8s.io", "CustomResourceDefinition"):
+		kind, _ := get(o.old.body, "spec", "names", "kind").(string)
+		o.warn(RuleLoss, "", "every object of kind %s is deleted", cmp.Or(kind, "this definition"))
+	case o.is("apps", "StatefulSet") && retention == "Delete":
+		o.warn(RuleLoss, "", "its volumes are deleted: spec.persistentVolumeClaimRetentionPolicy.whenDeleted is Delete")
+	case o.is("apps", "StatefulSet") && get(o.old.body, "spec", "volumeClaimTemplates") != nil:
+		o.warn(RuleOrphan, "", "the claims of its volumes stay in the cluster")
+	case o.is("", "Service") && get(o.old.body, "spec", "type") == "LoadBalancer":
+		o.warn(RuleLoss, "", "the load balancer is removed, and its address is lost")
+	case o.is("", "Secret") && hasGenerated(o.old.body):
+		o.warn(RuleLoss, "", "values that were generated in the cluster are lost")
+	}
+}
+
+// hasGenerated reports whether v contains a value that is generated in the cluster.
+func hasGenerated(v any) bool {
+	switch v := v.(type) {
+	case late:
+		return v.key == reference.GenerateKey
+	case map[string]any:
+		for _, item := range v {
+			if hasGenerated(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// warnStorage warns of volume claims that shrink and of claim templates that are
+// removed.
+func warnStorage(o *ObjectDiff) {
+	for _, c := range o.Changes {
+		switch {
+		case o.is("", "PersistentVolumeClaim") && c.Path.under("spec.resources.requests.storage"):
+			if shrinks(c.old, c.new) {
+				o.warn(RuleImmutable, c.Path.String(), "%s", o.notUntilRecreated("a volume can't shrink", "the new one starts empty"))
+			}
+		case o.is("apps", "StatefulSet") && c.Path.under("spec.volumeClaimTemplates"):
+			switch {
+			case c.Action == Remove:
+				o.warn(RuleLoss, c.Path.String(), "Pods lose the volume; the claims stay in the cluster")
+			case c.Path.last() == "storage" && shrinks(c.old, c.new):
+				o.warn(RuleLoss, c.Path.String(), "a volume can't shrink: claims that exist keep their size")
+			}
+		}
+	}
+}
+
+// shrinks reports whether a and b are quantities and b is the smaller one.
+func shrinks(a, b any) bool {
+	x, ok := a.(string)
+	y, ok2 := b.(string)
+	if !ok || !ok2 {
+		return false
+	}
+	p, err := resource.ParseQuantity(x)
+	if err != nil {
+		return false
+	}
+	q, err := resource.ParseQuantity(y)
+	return err == nil && q.Cmp(p) < 0
+}
+
+// warnScaledToZero warns of workloads that will have no Pods.
+func warnScaledToZero(o *ObjectDiff) {
+	if !o.is("apps", "Deployment", "StatefulSet", "ReplicaSet") && !o.is("", "ReplicationController") {
+		return
+	}
+	for _, c := range o.Changes {
+		if c.Path.under("spec.replicas") && equal(c.new, int64(0)) {
+			o.warn(RuleScale, "spec.replicas", "nothing runs any more")
+		}
+	}
+}
