@@ -13,101 +13,87 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Inventories keeps the inventories of graphs, as package configmap does.
+// Inventories stores the inventories of graphs. Package configmap implements it.
 type Inventories interface {
-	// Load gives an inventory without a revision where there is none.
+	// Load returns the inventory of a graph. If none is stored, the result has
+	// neither a revision nor entries.
 	Load(context.Context, inventory.Owner) (*inventory.Inventory, error)
+	// Save stores an inventory. It fails if the stored one changed since Load.
 	Save(context.Context, *inventory.Inventory) error
 	Remove(context.Context, *inventory.Inventory) error
+	// List returns the inventories of a namespace.
 	List(ctx context.Context, namespace string) ([]*inventory.Inventory, error)
 }
 
-// Applier executes graphs in one cluster.
+// Applier executes graphs in one cluster. It is safe for concurrent use.
 type Applier struct {
 	Client      *cluster.Client
 	Inventories Inventories
-	// Concurrency is how many requests are under way at once; 0 means 16.
+	// Concurrency is the maximum number of requests in flight per graph; 0 means
+	// 16.
 	Concurrency int
-	// Now is the clock, nil for time.Now.
+	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
 
-// Options are those of a run.
+// Options configure Apply and Delete.
 type Options struct {
 	engine.Options
-	// Timeout bounds the whole run; 0 means no bound.
+	// Timeout limits the whole run; 0 means no limit.
 	Timeout time.Duration
-	// Wait says to wait until everything is ready and what left the graph is
-	// gone. Without it a run ends when every object is applied, and if everything
-	// is ready by then, the deletion of what left has been asked for.
+	// Wait waits until every node is ready and every object that left the graph is
+	// gone. Otherwise a run ends when every object is applied and, if every node is
+	// ready by then, the deletion of what left was requested.
 	Wait bool
-	// Siblings are graphs that are applied at the same time: what they list, and
-	// this one doesn't any more, is handed over to them.
+	// Siblings are graphs that are applied at the same time. Objects that they list
+	// and this graph doesn't any more are handed over to them.
 	Siblings []*v1alpha1.ResourceGraph
-	// Report is told of every change of a node's state, in order, by one
-	// goroutine.
+	// Report receives every change of a status, in order, on one goroutine. It may
+	// be nil.
 	Report func(Event)
 }
 
-// Event is a change of the state of one node, or of an object that left the graph.
+// Event is a change of the status of a node, or of an object that left the graph.
 type Event struct {
 	Time time.Time
 	engine.Status
 }
 
-// Result is how a run ended.
+// Result describes the end of a run.
 type Result struct {
 	Phase engine.Phase
-	// Statuses are those of the nodes in the order of the graph, and then of
-	// the objects that left it.
+	// Statuses are those of the nodes, in the order of the graph, followed by those
+	// of objects that left it.
 	Statuses []engine.Status
-	// Outputs are those that could be told; Unknown says why the others couldn't.
+	// Outputs are the evaluated outputs. OutputErrors has the errors of the others.
 	Outputs      map[string]any
 	OutputErrors map[string]error
-	// RequestError is what kept the run from asking the cluster when it ended, nil if
-	// nothing did.
+	// RequestError is why the cluster couldn't be reached or read at the end of the
+	// run, nil if it could.
 	RequestError error
 }
 
-// Errors that end a run before it is complete. The result says where it stood.
+// Errors that end a run early. The run still returns a result.
 var (
-	// ErrTimeout says that Options.Timeout passed.
+	// ErrTimeout means that Options.Timeout passed.
 	ErrTimeout = errors.New("timed out")
-	// ErrSuperseded says that another run applies another revision of the graph.
+	// ErrSuperseded means that another run applies another revision of the graph.
 	ErrSuperseded = errors.New("another run applies another revision of the graph")
 )
 
-// Apply executes a graph. The error says that the run couldn't be finished; a
-// run that came to its end without everything ready is no error, but a result
-// whose phase is [engine.Stuck].
-func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Options) (*Result, error) {
-	stored, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
-	if err != nil {
-		return nil, err
-	}
-	o.Namespaced, o.NoWait = a.namespaced(ctx), !o.Wait
-	if o.Prune {
-		o.HandsOver = yields(rg, o.Siblings, o.Namespaced)
-	}
-	e, err := engine.New(rg, stored, o.Options)
-	if err != nil {
-		return nil, err
-	}
-	return a.run(ctx, e, o)
-}
-
-// namespaced asks the cluster for the scope of kinds that nobody else knows.
+// namespaced returns a function that looks up the scope of a kind in the cluster.
+// A kind that the cluster doesn't serve is unknown: the graph may define it.
 func (a *Applier) namespaced(ctx context.Context) func(schema.GroupVersionKind) (bool, bool) {
 	return func(gvk schema.GroupVersionKind) (namespaced, known bool) {
 		kind, err := a.Client.Kinds().Find(ctx, gvk)
 		if err != nil {
-			return false, false // it may come with the graph
+			return false, false
 		}
 		return kind.Namespaced, true
 	}
 }
 
-// load reads an inventory, also where the API server has trouble.
+// load reads an inventory. It retries transient errors of the API server.
 func (a *Applier) load(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
 	var stored *inventory.Inventory
 	err := cluster.Retry(ctx, func() (err error) {
@@ -122,4 +108,11 @@ func (a *Applier) now() time.Time {
 		return a.Now()
 	}
 	return time.Now()
+}
+
+func (a *Applier) concurrency() int {
+	if a.Concurrency > 0 {
+		return a.Concurrency
+	}
+	return 16
 }

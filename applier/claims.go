@@ -2,10 +2,11 @@ package applier
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -14,11 +15,12 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-var resourceGraphs = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: "ResourceGraph"}
+// resourceGraphs is the kind of graphs in the cluster.
+var resourceGraphs = v1alpha1.GroupVersion.WithKind("ResourceGraph")
 
-// claims tells what other graphs of a namespace list: by their inventories, by
-// what the ResourceGraphs in the cluster say that is to come, and by the graphs
-// that are applied beside this one.
+// claims returns the objects that other graphs of the namespace list: in their
+// inventories, in the specs of ResourceGraphs in the cluster, which may not be
+// applied yet, and in siblings.
 func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []*v1alpha1.ResourceGraph) (inventory.Claims, error) {
 	inventories, err := a.Inventories.List(ctx, owner.Namespace)
 	if err != nil {
@@ -37,28 +39,29 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 	return inventory.ClaimsOn(owner, inventories), nil
 }
 
-// yields tells which objects the graphs that are applied beside one hand over: of
-// their own, those that they no longer list.
-func yields(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) func(inventory.Key, inventory.Owner) bool {
+// handsOver returns a function that reports whether a sibling hands an object
+// over: the object belongs to it and it doesn't list the object any more. See
+// [engine.Options].
+func handsOver(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) func(inventory.Key, inventory.Owner) bool {
 	listed := map[inventory.Owner]map[inventory.Key]bool{}
-	for _, other := range siblings {
-		if other.Namespace == rg.Namespace && other.Name == rg.Name {
+	for _, sibling := range siblings {
+		if sibling.Namespace == rg.Namespace && sibling.Name == rg.Name {
 			continue
 		}
 		keys := map[inventory.Key]bool{}
-		for _, entry := range engine.DesiredEntries(other, namespaced) {
+		for _, entry := range engine.DesiredEntries(sibling, namespaced) {
 			keys[entry.Key] = true
 		}
-		listed[inventory.Owner{Namespace: other.Namespace, Name: v1alpha1.LabelValue(other.Name)}] = keys
+		listed[inventory.Owner{Namespace: sibling.Namespace, Name: v1alpha1.LabelValue(sibling.Name)}] = keys
 	}
 	return func(key inventory.Key, owner inventory.Owner) bool {
-		keys, beside := listed[owner]
-		return beside && !keys[key]
+		keys, isSibling := listed[owner]
+		return isSibling && !keys[key]
 	}
 }
 
-// storedGraphs are the ResourceGraphs of a namespace, none where the cluster
-// doesn't know the kind.
+// storedGraphs returns the ResourceGraphs of a namespace that aren't being
+// deleted. There are none if the cluster doesn't serve the kind.
 func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {
 	items, err := a.Client.ListObjects(ctx, resourceGraphs, namespace, "", "")
 	var noKind *cluster.NoKindError
@@ -70,11 +73,7 @@ func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alph
 	}
 	var graphs []*v1alpha1.ResourceGraph
 	for i := range items {
-		rg := &v1alpha1.ResourceGraph{}
-		raw, err := json.Marshal(items[i].Object)
-		if err == nil {
-			err = json.Unmarshal(raw, rg)
-		}
+		rg, err := decodeGraph(&items[i])
 		if err != nil {
 			return nil, fmt.Errorf("ResourceGraph %s/%s: %w", namespace, items[i].GetName(), err)
 		}
@@ -83,4 +82,33 @@ func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alph
 		}
 	}
 	return graphs, nil
+}
+
+// storedGraph reads a ResourceGraph from the cluster. It is nil if there is none,
+// or if the cluster doesn't serve the kind.
+func (a *Applier) storedGraph(ctx context.Context, owner inventory.Owner) (*v1alpha1.ResourceGraph, error) {
+	key := inventory.Key{Group: resourceGraphs.Group, Kind: resourceGraphs.Kind, Namespace: owner.Namespace, Name: owner.Name}
+	obj, err := a.Client.Get(ctx, key, resourceGraphs.Version)
+	var noKind *cluster.NoKindError
+	switch {
+	case errors.As(err, &noKind):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("graph %s: %w", owner, err)
+	case obj == nil:
+		return nil, nil
+	}
+	rg, err := decodeGraph(obj)
+	if err != nil {
+		return nil, fmt.Errorf("graph %s: %w", owner, err)
+	}
+	return rg, nil
+}
+
+func decodeGraph(obj *unstructured.Unstructured) (*v1alpha1.ResourceGraph, error) {
+	rg := &v1alpha1.ResourceGraph{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, rg); err != nil {
+		return nil, err
+	}
+	return rg, nil
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Delete removes everything that a graph owns, in reverse order: a level goes
-// when the one that needs it is gone. Objects whose policy says so, and with
-// Options.Orphan all of them, are released instead. The inventory goes last.
+// Delete removes every object of a graph, in reverse order: a level is deleted
+// when the objects that depend on it are gone. Objects with an orphan policy, and
+// with Options.Orphan all objects, are released instead. The inventory is removed
+// last.
 //
-// Without Options.Wait a level doesn't wait for the one before it: the deletion of
-// everything is asked for at once, and what isn't gone when the run ends stays in
-// the inventory.
+// Without Options.Wait, the deletion of every level is requested at once. Objects
+// that aren't gone at the end of the run stay in the inventory.
 //
-// An inventory that was lost is found again by the labels of the graph's
-// objects. A graph that owns nothing is a result without statuses.
+// If the inventory was lost, it is recovered from the labels of the graph's
+// objects. A graph without objects is a result without statuses.
 func (a *Applier) Delete(ctx context.Context, owner inventory.Owner, o Options) (*Result, error) {
 	stored, err := a.load(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
 	if stored.Revision == "" {
-		if err := a.recover(ctx, stored); err != nil {
+		if err := a.recoverInventory(ctx, stored); err != nil {
 			return nil, err
 		}
 	}
@@ -31,9 +31,9 @@ func (a *Applier) Delete(ctx context.Context, owner inventory.Owner, o Options) 
 	return a.run(ctx, engine.NewDelete(stored, o.Options), o)
 }
 
-// recover completes an inventory by what carries the labels of its graph.
-// Without it the order of the objects isn't known: they go all at once.
-func (a *Applier) recover(ctx context.Context, inv *inventory.Inventory) error {
+// recoverInventory adds the objects that have the labels of the graph. Their order
+// is lost, so all of them are in one level.
+func (a *Applier) recoverInventory(ctx context.Context, inv *inventory.Inventory) error {
 	objects, err := a.Client.FindByLabels(ctx, inv.Owner.Selector(), inv.Owner.Namespace)
 	if err != nil {
 		return err

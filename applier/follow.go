@@ -13,46 +13,53 @@ import (
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
-// How often a graph is looked at that is followed.
 const (
-	// followGap is the time between two looks, however much happens.
-	followGap = 200 * time.Millisecond
-	// What isn't ready is looked at for the causes, which nobody watches; what
-	// is, should it be of a kind that may not be watched.
-	followWaiting, followReady = 2 * time.Second, 30 * time.Second
+	// followMinInterval is the minimum time between two observations of a graph.
+	followMinInterval = 200 * time.Millisecond
+	// followUnreadyInterval is the maximum time between two observations of a graph
+	// that isn't ready: the causes, for example Events of Pods, aren't watched.
+	followUnreadyInterval = 2 * time.Second
+	// followReadyInterval is the maximum time between two observations of a ready
+	// graph: its objects may be of kinds that can't be watched.
+	followReadyInterval = 30 * time.Second
 )
 
-// Follow tells how a graph is, now and whenever something happens to it, until
-// ctx ends or nobody wants to be told more. It is Status of rg, or where that is
-// nil StatusOf. That a cluster can't be asked is an error at first; later it is
-// told, and tried again. A graph that goes ends it with [ErrNoGraph].
-func (a *Applier) Follow(ctx context.Context, owner inventory.Owner, rg *v1alpha1.ResourceGraph, tell func(*State, error) (more bool)) error {
+// Follow reports the state of a graph, now and whenever it may have changed, until
+// ctx is done or report returns false. The state is the one of [Applier.Status]
+// for rg, or of [Applier.StatusOf] if rg is nil.
+//
+// An error at the first observation ends Follow. Later errors are reported, and
+// the observation is repeated. [ErrNoGraph] always ends Follow: the graph was
+// deleted.
+func (a *Applier) Follow(ctx context.Context, owner inventory.Owner, rg *v1alpha1.ResourceGraph, report func(*State, error) (more bool)) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
+	events := make(chan cluster.Event, 64)
 	f := &follower{
-		Applier: a, owner: owner, graph: rg, seen: make(chan cluster.Event, 64),
+		Applier: a, owner: owner, graph: rg, events: events, watches: newWatches(a.Client, owner, events),
 	}
-	f.scopes = newWatches(watching, a.Client, owner, f.seen)
 	for first := true; ; first = false {
 		began := a.now()
-		state, err := f.look(ctx)
+		state, err := f.observe(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && (first || errors.Is(err, ErrNoGraph)):
 			return err
 		}
-		if !tell(state, err) {
+		if !report(state, err) {
 			return nil
 		}
-		pause := followWaiting
+		longest := followUnreadyInterval
 		if state != nil && state.Ready {
-			pause = followReady
+			longest = followReadyInterval
 		}
 		if state != nil {
-			f.watch(ctx, state)
+			f.watch(watching, state)
 		}
-		if err := f.await(ctx, pause, max(followGap, 2*a.now().Sub(began))); err != nil {
+		// A slow API server is observed less often.
+		shortest := max(followMinInterval, 2*a.now().Sub(began))
+		if err := f.await(ctx, longest, shortest); err != nil {
 			return err
 		}
 	}
@@ -61,39 +68,39 @@ func (a *Applier) Follow(ctx context.Context, owner inventory.Owner, rg *v1alpha
 // follower follows one graph.
 type follower struct {
 	*Applier
-	owner  inventory.Owner
-	graph  *v1alpha1.ResourceGraph
-	seen   chan cluster.Event
-	scopes *watches
+	owner   inventory.Owner
+	graph   *v1alpha1.ResourceGraph // nil to follow the graph by name
+	events  <-chan cluster.Event
+	watches *watches
 }
 
-func (f *follower) look(ctx context.Context) (*State, error) {
+func (f *follower) observe(ctx context.Context) (*State, error) {
 	if f.graph != nil {
 		return f.Status(ctx, f.graph)
 	}
 	return f.StatusOf(ctx, f.owner)
 }
 
-// watch opens the watches that a state asks for: of the objects, of the graph
-// and of the record of what was applied.
+// watch starts watches of everything that can change a state: the objects, the
+// graph, and its inventory. They end with ctx.
 func (f *follower) watch(ctx context.Context, state *State) {
-	for _, t := range state.held {
-		f.scopes.add(f.scopes.scope(t))
+	for _, t := range state.targets {
+		f.watches.start(ctx, f.watches.selection(t))
 	}
-	f.scopes.add(cluster.Selection{
+	f.watches.start(ctx, cluster.Selection{
 		GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: f.owner.Namespace, Name: configmap.Name(f.owner),
 	})
-	gvk := v1alpha1.GroupVersion.WithKind("ResourceGraph")
-	if _, err := f.Client.Kinds().Find(ctx, gvk); err == nil {
-		f.scopes.add(cluster.Selection{GVK: gvk, Namespace: f.owner.Namespace, Name: f.owner.Name})
+	if _, err := f.Client.Kinds().Find(ctx, resourceGraphs); err == nil {
+		f.watches.start(ctx, cluster.Selection{GVK: resourceGraphs, Namespace: f.owner.Namespace, Name: f.owner.Name})
 	}
 }
 
-// await waits until something is seen, but at least for the shortest time, which
-// has what happens at once be looked at once, and at most for the longest.
+// await waits for an event, at most for the longest time. After an event it waits
+// for the rest of the shortest time, so that a burst of events causes one
+// observation. It fails if ctx is done.
 func (f *follower) await(ctx context.Context, longest, shortest time.Duration) error {
 	select {
-	case <-f.seen:
+	case <-f.events:
 	case <-time.After(longest):
 		return nil
 	case <-ctx.Done():
@@ -102,7 +109,7 @@ func (f *follower) await(ctx context.Context, longest, shortest time.Duration) e
 	rest := time.After(shortest)
 	for {
 		select {
-		case <-f.seen:
+		case <-f.events:
 		case <-rest:
 			return nil
 		case <-ctx.Done():

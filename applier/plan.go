@@ -11,17 +11,17 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// PlanOptions are those of a plan.
+// PlanOptions configure Plan.
 type PlanOptions struct {
 	engine.Options
-	// NoDryRun asks the API server for what there is and for nothing more: no dry
-	// run is sent, and what would change in an object isn't known.
+	// NoDryRun only reads objects and sends no dry runs. The plan then doesn't know
+	// what would change in an existing object.
 	NoDryRun bool
 	// Siblings are graphs that would be applied at the same time, as in [Options].
 	Siblings []*v1alpha1.ResourceGraph
 }
 
-// Plan is what an apply would do.
+// Plan is the predicted result of an apply.
 type Plan struct {
 	Owner inventory.Owner
 	// Nodes are in the order of the graph.
@@ -30,74 +30,76 @@ type Plan struct {
 	Removals []PlannedRemoval
 }
 
-// PlannedNode is what an apply would do for one node.
+// PlannedNode is the predicted result for one node.
 type PlannedNode struct {
 	ID      string
 	Key     inventory.Key
 	Version string
 	Wave    int
-	// Op is what would be done to the object, "" if nothing would because of
-	// Failure or Waits.
+	// Op is the predicted operation, "" if Failure or WaitReason prevents it.
 	Op engine.Operation
-	// Live is the object as it is, nil if there is none.
+	// Live is the object as it is, nil if it doesn't exist.
 	Live *unstructured.Unstructured
-	// Object is the object as it would be. Of one that is created it is what the
-	// graph says, without what the API server adds: addresses and the like are
-	// others when it is really made. It is nil if the object stays as it is, or
-	// if it isn't known.
+	// Object is the predicted object. For an object to be created it is the desired
+	// object without the values that the API server adds, because addresses and the
+	// like differ in the real apply. It is nil if the object stays unchanged, or if
+	// its change isn't known.
 	Object *unstructured.Unstructured
-	// Unknown are the parts of Object that are known after the apply. Where the
-	// live object has a value for one, Object has it too.
+	// Unknown are parts of Object that are known only after the apply. Object
+	// contains the live values of these parts, if there are any.
 	Unknown []resolve.Unknown
 	// Manager is the field manager of the node.
 	Manager string
-	// RecreateReason says why the object would have to be deleted and made anew.
+	// RecreateReason is why the object would have to be deleted and recreated, "" if
+	// it can be changed in place.
 	RecreateReason string
-	// Unchecked says why the API server couldn't be asked about the object.
+	// Unchecked is why no dry run was possible, "" if there was one.
 	Unchecked string
-	// Failure is what the apply would fail of. If it is a conflict, Object is
-	// what would be if the fields were taken.
+	// Failure is the predicted failure. If it is a conflict, Object is the result
+	// of taking the fields.
 	Failure *engine.Failure
-	// WaitReason says what the apply would wait for before it touches the object.
+	// WaitReason describes what the apply would wait for before it writes the
+	// object, "" if it could begin.
 	WaitReason string
-	// Drift are the fields that others changed since the graph was last applied
-	// as it is now.
+	// Drift are the fields that others changed since this revision was applied.
 	Drift []engine.Conflict
 	// Taken are the fields that the apply would take from other managers.
 	Taken []engine.Conflict
-	// Adopts says that the object exists and would be taken over.
+	// Adopts is set if the object exists and would be adopted.
 	Adopts bool
-	// PreviousOwner is the graph that the object would be taken from.
+	// PreviousOwner is the graph that would hand the object over, nil if none.
 	PreviousOwner *inventory.Owner
 }
 
-// PlannedRemoval is what becomes of an object that left the graph.
+// PlannedRemoval is the predicted removal of an object that left the graph.
 type PlannedRemoval struct {
 	Key     inventory.Key
 	Version string
 	// Op is Deleted or Released.
 	Op engine.Operation
-	// NewOwner is the graph that the object is handed over to.
+	// NewOwner is the graph that the object would be handed over to, nil if none.
 	NewOwner *inventory.Owner
 	// Live is the object as it is.
 	Live *unstructured.Unstructured
-	// Message says what holds up an object that is being deleted already.
+	// Message describes what an object waits for that is being deleted already.
 	Message string
-	// Failure is what its removal would fail of.
+	// Failure is the predicted failure.
 	Failure *engine.Failure
 }
 
-// Plan says what Apply would do, and stores nothing: what is written is admitted
-// as a dry run, and what depends on it is judged by what the API server says it
-// would be. Whatever is wrong with one node is told of that node; the error says
-// that nothing can be told.
+// Plan predicts the result of Apply and stores nothing. Writes are sent as dry
+// runs, and nodes that depend on a written object are evaluated with its
+// predicted state. A failure of one node is part of the plan; the error means
+// that there is no plan.
 func (a *Applier) Plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOptions) (*Plan, error) {
 	plan, err := a.plan(ctx, rg, o)
 	if err != nil {
 		return nil, err
 	}
-	if takes := a.handedOver(ctx, rg, plan, o.Siblings); takes != nil {
-		return a.plan(ctx, takes, o)
+	// Siblings hand objects over only when they are applied. So plan again as if
+	// they had done so.
+	if handedOver := a.withHandovers(ctx, rg, plan, o.Siblings); handedOver != nil {
+		return a.plan(ctx, handedOver, o)
 	}
 	return plan, nil
 }
@@ -114,8 +116,8 @@ func (a *Applier) plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOp
 		return nil, err
 	}
 	p := newPlanner(a, e, rg, o)
-	if _, err := a.look(ctx, e, a.now(), p.executor().Do); err != nil {
+	if _, err := a.inspect(ctx, e, a.now(), p.executor()); err != nil {
 		return nil, err
 	}
-	return p.plan(), nil
+	return p.result(), nil
 }

@@ -16,29 +16,31 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// planner answers the actions of an engine with what would come of them, and
-// remembers what it was asked to do.
+// planner answers the actions of an engine in [engine.ModePlan] with predicted
+// outcomes, and collects the details that the statuses of the engine don't have.
 type planner struct {
 	*Applier
 	engine   *engine.Engine
-	offhand  bool
+	noDryRun bool
 	siblings []*v1alpha1.ResourceGraph
-	// brought are the kinds and namespaces that come with the graph.
+	// kinds and namespaces are defined by nodes of the graph. They may not exist
+	// before the apply, and then objects in them can't be checked by a dry run.
 	kinds      map[schema.GroupKind]bool
 	namespaces map[string]bool
 
-	mu      sync.Mutex
-	live    map[inventory.Key]*unstructured.Unstructured
-	nodes   map[string]*PlannedNode
-	leaving map[inventory.Key]*PlannedRemoval
+	// mu guards the fields below: actions are executed concurrently.
+	mu       sync.Mutex
+	live     map[inventory.Key]*unstructured.Unstructured
+	nodes    map[string]*PlannedNode // by node id
+	removals map[inventory.Key]*PlannedRemoval
 }
 
 func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o PlanOptions) *planner {
 	p := &planner{
-		Applier: a, engine: e, offhand: o.NoDryRun, siblings: o.Siblings,
+		Applier: a, engine: e, noDryRun: o.NoDryRun, siblings: o.Siblings,
 		kinds: map[schema.GroupKind]bool{}, namespaces: map[string]bool{},
 		live: map[inventory.Key]*unstructured.Unstructured{}, nodes: map[string]*PlannedNode{},
-		leaving: map[inventory.Key]*PlannedRemoval{},
+		removals: map[inventory.Key]*PlannedRemoval{},
 	}
 	g := graph.Read(rg)
 	for i := range g.Nodes {
@@ -60,34 +62,26 @@ func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o Plan
 	return p
 }
 
-// executor answers the actions of the plan's engine.
+// executor returns the executor of the plan. It reads from the cluster and
+// predicts the outcomes of writes.
 func (p *planner) executor() *execute.Executor {
-	return &execute.Executor{
-		Client: p.Client, Owner: p.engine.Owner(), Read: p.read, Write: p.predict,
+	x := &execute.Executor{
+		Client: p.Client, Owner: p.engine.Owner(), Write: p.predict,
 		Record: func(context.Context, *inventory.Inventory) error { return nil },
 		Claims: func(ctx context.Context) (inventory.Claims, error) {
 			return p.claims(ctx, p.engine.Owner(), p.siblings)
 		},
 	}
-}
-
-// read reads objects and remembers them as they are.
-func (p *planner) read(ctx context.Context, a engine.Action) engine.Outcome {
-	o := p.Client.Do(ctx, p.engine.Owner().Selector(), a)
-	p.see(o)
-	return o
-}
-
-// predict answers a write with its predicted outcome.
-func (p *planner) predict(ctx context.Context, a engine.Action) engine.Outcome {
-	if a.Verb == engine.Apply {
-		return p.apply(ctx, a)
+	x.Read = func(ctx context.Context, a engine.Action) engine.Outcome {
+		o := x.Send(ctx, a)
+		p.remember(o)
+		return o
 	}
-	return p.remove(ctx, a)
+	return x
 }
 
-// see remembers objects as they are.
-func (p *planner) see(o engine.Outcome) {
+// remember stores the live objects of an outcome.
+func (p *planner) remember(o engine.Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, obj := range append(slices.Clone(o.Objects), o.Object) {
@@ -97,24 +91,32 @@ func (p *planner) see(o engine.Outcome) {
 	}
 }
 
-func (p *planner) liveOf(key inventory.Key) *unstructured.Unstructured {
+// liveObject returns the live object of a key, nil if it doesn't exist.
+func (p *planner) liveObject(key inventory.Key) *unstructured.Unstructured {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.live[key]
 }
 
-// remove asks whether an object could be deleted or released, and says that it is.
-func (p *planner) remove(ctx context.Context, a engine.Action) engine.Outcome {
+// predict returns the predicted outcome of a write.
+func (p *planner) predict(ctx context.Context, a engine.Action) engine.Outcome {
+	if a.Verb == engine.Apply {
+		return p.predictApply(ctx, a)
+	}
+	return p.predictRemoval(ctx, a)
+}
+
+// predictRemoval predicts a Delete or Release with a dry run. The outcome is that
+// the object is gone.
+func (p *planner) predictRemoval(ctx context.Context, a engine.Action) engine.Outcome {
 	var f *engine.Failure
-	if !p.offhand {
-		o := insist(ctx, func() engine.Outcome { return engine.Outcome{Err: p.Client.PreviewRemoval(ctx, a)} })
+	if !p.noDryRun {
+		o := retryTransient(ctx, func() engine.Outcome { return engine.Outcome{Err: p.Client.PreviewRemoval(ctx, a)} })
 		errors.As(o.Err, &f)
 	}
-	if a.Node != "" { // to be made anew
+	if a.Node != "" { // deleted to be recreated: the node shows the failure
 		if f != nil {
-			terminal := *f
-			terminal.Terminal = true
-			return engine.Outcome{Err: &terminal}
+			return engine.Outcome{Err: terminal(f)}
 		}
 		return engine.Outcome{}
 	}
@@ -124,21 +126,29 @@ func (p *planner) remove(ctx context.Context, a engine.Action) engine.Outcome {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.leaving[a.Key] = &PlannedRemoval{Key: a.Key, Version: a.Version, Op: op, NewOwner: a.NewOwner, Live: p.live[a.Key], Failure: f}
+	p.removals[a.Key] = &PlannedRemoval{Key: a.Key, Version: a.Version, Op: op, NewOwner: a.NewOwner, Live: p.live[a.Key], Failure: f}
 	return engine.Outcome{}
 }
 
-// plan puts together what the engine decided and what was found out.
-func (p *planner) plan() *Plan {
+// terminal returns a copy of a failure that the engine doesn't retry: transient
+// failures were retried already.
+func terminal(f *engine.Failure) *engine.Failure {
+	copied := *f
+	copied.Terminal = true
+	return &copied
+}
+
+// result combines the statuses of the engine with the collected details.
+func (p *planner) result() *Plan {
 	plan := &Plan{Owner: p.engine.Owner()}
 	for _, s := range p.engine.Statuses() {
 		if s.ID == "" {
-			p.leave(plan, s)
+			p.addRemoval(plan, s)
 			continue
 		}
 		n := PlannedNode{}
-		if found := p.nodes[s.ID]; found != nil {
-			n = *found
+		if details := p.nodes[s.ID]; details != nil {
+			n = *details
 		}
 		n.ID, n.Key, n.Version, n.Wave, n.Live = s.ID, s.Key, s.Version, s.Wave, p.live[s.Key]
 		switch s.Phase {
@@ -159,10 +169,11 @@ func (p *planner) plan() *Plan {
 	return plan
 }
 
-// leave adds an object that left the graph, if it is still there.
-func (p *planner) leave(plan *Plan, s engine.Status) {
-	if l := p.leaving[s.Key]; l != nil {
-		plan.Removals = append(plan.Removals, *l)
+// addRemoval adds an object that left the graph to the plan. An object that is
+// gone already isn't part of it.
+func (p *planner) addRemoval(plan *Plan, s engine.Status) {
+	if r := p.removals[s.Key]; r != nil {
+		plan.Removals = append(plan.Removals, *r)
 		return
 	}
 	if s.Phase == v1alpha1.NodeDeleting {

@@ -14,30 +14,25 @@ import (
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
-// run drives one engine until it is done, stuck or out of time.
+// run drives one engine until it is completed, stuck, or out of time. Its loop is
+// the only goroutine that uses the engine; actions run on goroutines of their own.
 type run struct {
 	*Applier
 	engine  *engine.Engine
 	options Options
-	slots   chan struct{}
-	done    chan answer
-	seen    chan cluster.Event
-	watched *watches
-	guard   guard
-	flying  int
 	execute execute.Executor
-}
-
-type answer struct {
-	action  engine.Action
-	outcome engine.Outcome
+	watches *watches
+	guard   guard
+	// slots limits the requests in flight.
+	slots chan struct{}
+	done  chan answer
+	// events come from watches.
+	events chan cluster.Event
+	// inFlight counts the actions whose answers weren't received.
+	inFlight int
 }
 
 func (a *Applier) run(ctx context.Context, e *engine.Engine, o Options) (*Result, error) {
-	concurrency := a.Concurrency
-	if concurrency <= 0 {
-		concurrency = 16
-	}
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, ErrTimeout)
@@ -45,55 +40,43 @@ func (a *Applier) run(ctx context.Context, e *engine.Engine, o Options) (*Result
 	}
 	r := &run{
 		Applier: a, engine: e, options: o,
-		slots: make(chan struct{}, concurrency), done: make(chan answer, concurrency),
-		seen: make(chan cluster.Event, 64),
+		guard: guard{revision: e.Inventory().Revision, checked: a.now()},
+		slots: make(chan struct{}, a.concurrency()), done: make(chan answer, a.concurrency()),
+		events: make(chan cluster.Event, 64),
 	}
 	r.execute = execute.Executor{Client: a.Client, Owner: e.Owner(), Write: r.write, Record: r.record, Claims: r.loadClaims}
-	r.guard.revision, r.guard.checked = e.Inventory().Revision, r.now()
-	watching, stopWatching := context.WithCancel(ctx)
-	defer stopWatching()
-	r.watched = newWatches(watching, a.Client, e.Owner(), r.seen)
+	r.watches = newWatches(a.Client, e.Owner(), r.events)
 	phase, err := r.loop(ctx)
 	if err != nil {
-		err = errors.Join(err, r.wrapUp(ctx, errors.Is(err, ErrSuperseded)))
+		err = errors.Join(err, r.shutDown(ctx, errors.Is(err, ErrSuperseded)))
 	}
-	outputs, unknown := e.Outputs()
+	outputs, outputErrors := e.Outputs()
 	return &Result{
-		Phase: phase, Statuses: e.Statuses(), Outputs: outputs, OutputErrors: unknown, RequestError: r.trouble(ctx, err),
+		Phase: phase, Statuses: e.Statuses(), Outputs: outputs, OutputErrors: outputErrors,
+		RequestError: r.requestError(ctx, err),
 	}, err
 }
 
-// trouble is what keeps a run that ran out of time from asking the cluster. One
-// that only waited for watches doesn't know that nobody answers any more.
-func (r *run) trouble(ctx context.Context, err error) error {
-	trouble := r.engine.RequestError()
-	if trouble != nil || !errors.Is(err, ErrTimeout) {
-		return trouble
-	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	_, trouble = r.Inventories.Load(end, r.engine.Owner())
-	return trouble
-}
-
+// loop steps the engine until it ends. When ctx is done, it starts no more
+// actions; requests in flight are completed by [run.shutDown].
 func (r *run) loop(ctx context.Context) (engine.Phase, error) {
-	// Whoever cancels stops what isn't begun; requests under way are finished.
-	working := context.WithoutCancel(ctx)
+	watching, stopWatches := context.WithCancel(ctx)
+	defer stopWatches()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		step := r.engine.Step(r.now())
 		r.report(step.Changes)
 		for _, action := range step.Actions {
-			r.start(ctx, working, action)
+			r.start(ctx, action)
 		}
-		if step.Phase == engine.Completed || step.Phase == engine.Stuck && r.flying == 0 {
+		if step.Phase == engine.Completed || step.Phase == engine.Stuck && r.inFlight == 0 {
 			return step.Phase, r.engine.Err()
 		}
-		if !r.options.Wait && r.flying == 0 && r.applied() {
-			return step.Phase, r.wrapUp(ctx, false)
+		if !r.options.Wait && r.inFlight == 0 && r.applied() {
+			return step.Phase, r.shutDown(ctx, false)
 		}
-		r.watched.follow(r.engine)
+		r.watches.startAwaited(watching, r.engine)
 		if !step.Wake.IsZero() {
 			timer.Reset(max(0, step.Wake.Sub(r.now())))
 		} else {
@@ -105,14 +88,15 @@ func (r *run) loop(ctx context.Context) (engine.Phase, error) {
 	}
 }
 
-// await waits for anything to happen, and takes in all that has.
+// await blocks until anything happens, and passes everything that has happened to
+// the engine.
 func (r *run) await(ctx context.Context, timer *time.Timer) error {
 	select {
 	case a := <-r.done:
-		if err := r.answer(a); err != nil {
+		if err := r.receive(ctx, a); err != nil {
 			return err
 		}
-	case ev := <-r.seen:
+	case ev := <-r.events:
 		r.observe(ev)
 	case <-timer.C:
 	case <-ctx.Done():
@@ -121,10 +105,10 @@ func (r *run) await(ctx context.Context, timer *time.Timer) error {
 	for {
 		select {
 		case a := <-r.done:
-			if err := r.answer(a); err != nil {
+			if err := r.receive(ctx, a); err != nil {
 				return err
 			}
-		case ev := <-r.seen:
+		case ev := <-r.events:
 			r.observe(ev)
 		default:
 			return nil
@@ -132,6 +116,7 @@ func (r *run) await(ctx context.Context, timer *time.Timer) error {
 	}
 }
 
+// observe passes an event of a watch to the engine.
 func (r *run) observe(ev cluster.Event) {
 	switch {
 	case ev.Listing != nil:
@@ -144,16 +129,17 @@ func (r *run) observe(ev cluster.Event) {
 	}
 }
 
-// answer takes in what came of an action. An inventory that somebody else wrote
-// meanwhile ends the run, unless they apply the same.
-func (r *run) answer(a answer) error {
-	r.flying--
+// receive passes an answer to the engine. If another run saved the inventory in
+// the meantime, the run ends with [ErrSuperseded], unless both apply the same
+// revision.
+func (r *run) receive(ctx context.Context, a answer) error {
+	r.inFlight--
 	if errors.Is(a.outcome.Err, ErrSuperseded) {
 		return fmt.Errorf("graph %s: %w", r.engine.Owner(), ErrSuperseded)
 	}
 	var conflict *configmap.ConflictError
 	if a.action.Verb == engine.Record && errors.As(a.outcome.Err, &conflict) {
-		stored, err := r.load(context.Background(), r.engine.Owner())
+		stored, err := r.load(context.WithoutCancel(ctx), r.engine.Owner())
 		switch {
 		case err != nil:
 			return err
@@ -166,6 +152,7 @@ func (r *run) answer(a answer) error {
 	return nil
 }
 
+// report sends changed statuses to Options.Report.
 func (r *run) report(changes []engine.Status) {
 	if r.options.Report == nil {
 		return
@@ -176,9 +163,11 @@ func (r *run) report(changes []engine.Status) {
 	}
 }
 
-// start carries out an action beside the others.
-func (r *run) start(ctx, working context.Context, a engine.Action) {
-	r.flying++
+// start executes an action on a new goroutine, as soon as a slot is free. An
+// action that has begun isn't canceled with ctx: an interrupted write may or may
+// not have been executed.
+func (r *run) start(ctx context.Context, a engine.Action) {
+	r.inFlight++
 	go func() {
 		select {
 		case r.slots <- struct{}{}:
@@ -187,20 +176,20 @@ func (r *run) start(ctx, working context.Context, a engine.Action) {
 			r.done <- answer{a, engine.Outcome{Err: context.Cause(ctx)}}
 			return
 		}
-		r.done <- answer{a, r.execute.Do(working, a)}
+		r.done <- answer{a, r.execute.Do(context.WithoutCancel(ctx), a)}
 	}()
 }
 
 // write sends an action that changes the cluster, unless another run has
 // superseded this one.
 func (r *run) write(ctx context.Context, a engine.Action) engine.Outcome {
-	if err := r.mayWrite(ctx); err != nil {
+	if err := r.guard.check(ctx, r.Applier, r.engine.Owner()); err != nil {
 		return engine.Outcome{Err: err}
 	}
 	return r.execute.Send(ctx, a)
 }
 
-// record stores the inventory, or removes it when the graph owns nothing any more.
+// record saves the inventory, or removes it when the graph owns nothing any more.
 func (r *run) record(ctx context.Context, inv *inventory.Inventory) error {
 	var err error
 	if len(inv.Entries) == 0 && inv.Complete {
@@ -209,17 +198,13 @@ func (r *run) record(ctx context.Context, inv *inventory.Inventory) error {
 		err = r.Inventories.Save(ctx, inv)
 	}
 	if err == nil {
-		r.guard.believe(r.now())
+		r.guard.confirm(r.now())
 	}
 	return recordError(inv, err)
 }
 
-func (r *run) loadClaims(ctx context.Context) (inventory.Claims, error) {
-	return r.claims(ctx, r.engine.Owner(), r.options.Siblings)
-}
-
-// recordError tells what will pass from what ends the run: without a record of
-// its intent nothing may be written.
+// recordError names the inventory in a terminal error, because that error ends the
+// run. A conflict is returned unchanged for [run.receive].
 func recordError(inv *inventory.Inventory, err error) error {
 	var conflict *configmap.ConflictError
 	if err == nil || errors.As(err, &conflict) {
@@ -232,8 +217,12 @@ func recordError(inv *inventory.Inventory, err error) error {
 	return fmt.Errorf("inventory of %s: %w", inv.Owner, f)
 }
 
-// applied says whether every object was applied, and the deletion of what left
-// was asked for.
+func (r *run) loadClaims(ctx context.Context) (inventory.Claims, error) {
+	return r.claims(ctx, r.engine.Owner(), r.options.Siblings)
+}
+
+// applied reports whether every object was applied or failed, and the deletion of
+// every object that left the graph was requested.
 func (r *run) applied() bool {
 	for _, s := range r.engine.Statuses() {
 		switch s.Phase {
@@ -243,36 +232,4 @@ func (r *run) applied() bool {
 		}
 	}
 	return true
-}
-
-// farewell bounds how long a run that is stopped takes to write down what it did.
-const farewell = 10 * time.Second
-
-// wrapUp waits for the requests under way and records what came of them, in the
-// inventory of another run if one took over.
-func (r *run) wrapUp(ctx context.Context, superseded bool) error {
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	for r.flying > 0 {
-		select {
-		case a := <-r.done:
-			r.flying--
-			r.engine.Done(a.action, a.outcome)
-		case <-r.seen:
-		case <-end.Done():
-			return fmt.Errorf("graph %s: %d requests weren't answered; the next run will see what came of them", r.engine.Owner(), r.flying)
-		}
-	}
-	if superseded {
-		if err := r.bequeath(end); err != nil {
-			return fmt.Errorf("graph %s: recording what was done: %w", r.engine.Owner(), err)
-		}
-		return nil
-	}
-	if inv, changed := r.engine.UnsavedInventory(); changed {
-		if err := r.Inventories.Save(end, inv); err != nil {
-			return fmt.Errorf("graph %s: recording what was done: %w", r.engine.Owner(), err)
-		}
-	}
-	return nil
 }

@@ -7,65 +7,63 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// State is how a graph is now.
+// State is the observed state of a graph.
 type State struct {
-	Owner inventory.Owner
-	// Source says where the nodes are known from.
+	Owner  inventory.Owner
 	Source Source
-	// Ready says that every node is as the graph says, and ready, and that
-	// nothing is left to be removed.
+	// Ready is set if every object is as desired and ready, and nothing is left to
+	// be removed.
 	Ready bool
-	// Unfinished says that a run of the graph began that hasn't come to its end.
+	// Unfinished is set if a run of the graph is active or was interrupted.
 	Unfinished bool
-	// Cause is what the applier in the cluster says of a graph that it executes, as
-	// far as it is about no single node: why nothing is done, for instance.
+	// Cause is a message of the applier in the cluster about the graph as a whole,
+	// for example why it isn't executed. It is "" if there is none.
 	Cause string
-	// Nodes are in the order of the graph, and then there are the objects that
-	// left it and are still there, without an ID.
+	// Nodes are in the order of the graph. They are followed by the objects that
+	// left it and still exist, without an ID.
 	Nodes []NodeState
-	// Outputs are those that can be told; Unknown says why the others can't.
+	// Outputs are the evaluated outputs. OutputErrors has the errors of the others.
 	Outputs      map[string]any
 	OutputErrors map[string]error
 
-	held []engine.Target // where news come from
+	// targets are the objects to watch for changes of the state.
+	targets []engine.Target
 }
 
-// NodeState is the state of one node.
+// NodeState is the observed state of a node.
 type NodeState struct {
 	engine.Status
-	// Needs are the nodes that this one waits for.
+	// Needs are the ids of the nodes that this one depends on.
 	Needs []string
 }
 
-// Source says where the nodes of a graph are known from.
+// Source is the origin of the nodes of a graph.
 type Source string
 
 // The sources.
 const (
-	// SourceGiven is a graph that the caller has.
+	// SourceGiven is a graph of the caller.
 	SourceGiven Source = "given"
-	// SourceCluster is the ResourceGraph in the cluster.
+	// SourceCluster is a ResourceGraph in the cluster.
 	SourceCluster Source = "cluster"
-	// SourceInventory is what was recorded when the graph was last applied: of
-	// its objects it is known which they are, and not how they should be.
+	// SourceInventory is the inventory: its objects are known, and their desired
+	// state isn't.
 	SourceInventory Source = "inventory"
 )
 
-// ErrNoGraph says that there is neither a graph nor an inventory of a name.
+// ErrNoGraph means that neither a graph nor an inventory of a name exists.
 var ErrNoGraph = errors.New("there is no such graph")
 
-// Status says how a graph is now. It writes nothing: a node that an apply would
-// change says so.
+// Status observes a graph. It writes nothing: nodes that an apply would write are
+// Pending, with a message that says why.
 func (a *Applier) Status(ctx context.Context, rg *v1alpha1.ResourceGraph) (*State, error) {
 	stored, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
 	if err != nil {
@@ -74,14 +72,14 @@ func (a *Applier) Status(ctx context.Context, rg *v1alpha1.ResourceGraph) (*Stat
 	return a.status(ctx, rg, stored)
 }
 
-// StatusOf is Status of a graph that is known by its name: as it stands in the
-// cluster, or where it doesn't, by the record of what was applied.
+// StatusOf observes a graph by its name. The graph is read from the cluster; if it
+// isn't there, its inventory is used.
 func (a *Applier) StatusOf(ctx context.Context, owner inventory.Owner) (*State, error) {
 	stored, err := a.load(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
-	rg, err := a.graph(ctx, owner)
+	rg, err := a.storedGraph(ctx, owner)
 	switch {
 	case err != nil:
 		return nil, err
@@ -89,45 +87,25 @@ func (a *Applier) StatusOf(ctx context.Context, owner inventory.Owner) (*State, 
 		state, err := a.status(ctx, rg, stored)
 		if err == nil {
 			state.Source = SourceCluster
-			state.told(rg)
+			state.addClusterStatus(rg)
 		}
 		return state, err
 	case stored.Revision == "":
 		return nil, fmt.Errorf("graph %s: %w", owner, ErrNoGraph)
 	}
-	return a.recorded(ctx, stored)
+	return a.recordedStatus(ctx, stored)
 }
 
-// graph reads a ResourceGraph of the cluster, nil if there is none.
-func (a *Applier) graph(ctx context.Context, owner inventory.Owner) (*v1alpha1.ResourceGraph, error) {
-	key := inventory.Key{Group: v1alpha1.GroupVersion.Group, Kind: "ResourceGraph", Namespace: owner.Namespace, Name: owner.Name}
-	obj, err := a.Client.Get(ctx, key, v1alpha1.GroupVersion.Version)
-	var noKind *cluster.NoKindError
-	switch {
-	case errors.As(err, &noKind):
-		return nil, nil // graphs are applied from outside
-	case err != nil:
-		return nil, fmt.Errorf("graph %s: %w", owner, err)
-	case obj == nil:
-		return nil, nil
-	}
-	rg := &v1alpha1.ResourceGraph{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, rg); err != nil {
-		return nil, fmt.Errorf("graph %s: %w", owner, err)
-	}
-	return rg, nil
-}
-
-// Whoever looks once has no time to give an object a moment before it is asked
-// why it isn't ready: the first look is at one instant, the second, which asks,
-// at the next.
+// The engine looks up a cause only some time after it first observes that an
+// object isn't ready. One observation has no time to wait, so it steps the engine
+// at two instants: the second is late enough for a lookup.
 const (
-	instant = time.Nanosecond
-	explain = 2 * instant
+	instant         = time.Nanosecond
+	explainInterval = 2 * instant
 )
 
 func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored *inventory.Inventory) (*State, error) {
-	options := engine.Options{Mode: engine.ModeStatus, ExplainInterval: explain, Namespaced: a.namespaced(ctx)}
+	options := engine.Options{Mode: engine.ModeStatus, ExplainInterval: explainInterval, Namespaced: a.namespaced(ctx)}
 	if rg.Spec.DriftPolicy == v1alpha1.DriftReport {
 		options.Drift = engine.ReportDrift
 	}
@@ -135,20 +113,22 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 	if err != nil {
 		return nil, err
 	}
-	executor := execute.Executor{
+	// Without Write and Record, the executor only reads.
+	x := &execute.Executor{
 		Client: a.Client, Owner: e.Owner(),
 		Claims: func(ctx context.Context) (inventory.Claims, error) { return a.claims(ctx, e.Owner(), nil) },
 	}
 	now := a.now()
 	var phase engine.Phase
 	for _, at := range []time.Time{now, now.Add(instant)} {
-		if phase, err = a.look(ctx, e, at, executor.Do); err != nil {
+		if phase, err = a.inspect(ctx, e, at, x); err != nil {
 			return nil, err
 		}
 	}
 	unfinished := e.Unfinished()
 	state := &State{
-		Owner: e.Owner(), Source: SourceGiven, Ready: phase == engine.Completed && !unfinished, Unfinished: unfinished, held: e.Tracked(),
+		Owner: e.Owner(), Source: SourceGiven, Ready: phase == engine.Completed && !unfinished, Unfinished: unfinished,
+		targets: e.Tracked(),
 	}
 	needs := e.Dependencies()
 	for _, s := range e.Statuses() {
@@ -164,14 +144,14 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 	return state, nil
 }
 
-// recorded is the state of a graph of which only the inventory is known: each
-// entry is an object that is to exist and be ready.
-func (a *Applier) recorded(ctx context.Context, stored *inventory.Inventory) (*State, error) {
+// recordedStatus observes a graph of which only the inventory is known. It makes a
+// graph that reads every entry: each object should exist and be ready.
+func (a *Applier) recordedStatus(ctx context.Context, stored *inventory.Inventory) (*State, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Name, rg.Namespace = stored.Owner.Name, stored.Owner.Namespace
 	entries := map[string]inventory.Entry{}
 	for i, entry := range stored.Entries {
-		id := "object-" + strconv.Itoa(i) // ids of nodes that left may be those of others by now
+		id := "object-" + strconv.Itoa(i) // entries may have the same node id, or none
 		entries[id] = entry
 		gv := schema.GroupVersion{Group: entry.Group, Version: entry.Version}
 		rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, v1alpha1.Node{
@@ -188,8 +168,8 @@ func (a *Applier) recorded(ctx context.Context, stored *inventory.Inventory) (*S
 		entry := entries[n.ID]
 		n.ID, n.Wave = entry.Node, entry.Wave
 	}
-	for i := range state.held {
-		state.held[i].Labeled = true
+	for i := range state.targets {
+		state.targets[i].Labeled = true // although they are external in rg
 	}
 	state.Source = SourceInventory
 	state.Unfinished = !stored.Complete

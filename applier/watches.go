@@ -10,51 +10,53 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// watches are those that a run has opened: each when the first object of its
-// kind is waited for, so that kinds that are ready at once cost no request.
+// watches are the watches of one run. A watch starts when the run first waits for
+// one of its objects, so that objects that are ready at once cost no request.
 type watches struct {
-	ctx    context.Context
-	client *cluster.Client
-	labels string // of the graph's objects
-	seen   chan<- cluster.Event
-	open   map[cluster.Selection]bool
+	client   *cluster.Client
+	selector string // of the graph's objects
+	events   chan<- cluster.Event
+	open     map[cluster.Selection]bool
 }
 
-func newWatches(ctx context.Context, client *cluster.Client, owner inventory.Owner, seen chan<- cluster.Event) *watches {
-	return &watches{ctx: ctx, client: client, labels: owner.Selector(), seen: seen, open: map[cluster.Selection]bool{}}
+// newWatches returns an empty set of watches that send to events.
+func newWatches(client *cluster.Client, owner inventory.Owner, events chan<- cluster.Event) *watches {
+	return &watches{client: client, selector: owner.Selector(), events: events, open: map[cluster.Selection]bool{}}
 }
 
-// follow opens the watches that the engine's state asks for.
-func (w *watches) follow(e *engine.Engine) {
+// startAwaited starts the watches of the objects that an engine waits for. They end
+// with ctx.
+func (w *watches) startAwaited(ctx context.Context, e *engine.Engine) {
 	var last cluster.Selection
-	for a := range e.Awaited() {
-		// Mostly many of one kind follow each other, at each step.
-		if scope := w.scope(a); scope != last {
-			w.add(scope)
-			last = scope
+	for t := range e.Awaited() {
+		// This runs in each step, and neighbors mostly share a watch.
+		if s := w.selection(t); s != last {
+			w.start(ctx, s)
+			last = s
 		}
 	}
 }
 
-// scope is where an object is seen: with others of the graph, or by its name.
-func (w *watches) scope(a engine.Target) cluster.Selection {
-	scope := cluster.Selection{
-		GVK:       schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind},
-		Namespace: a.Key.Namespace,
+// selection returns the watch that sees an object: of all objects of its kind and
+// namespace with the graph's labels, or only of the object by its name.
+func (w *watches) selection(t engine.Target) cluster.Selection {
+	s := cluster.Selection{
+		GVK:       schema.GroupVersionKind{Group: t.Key.Group, Version: t.Version, Kind: t.Key.Kind},
+		Namespace: t.Key.Namespace,
 	}
-	if a.Labeled {
-		scope.Labels = w.labels
+	if t.Labeled {
+		s.Labels = w.selector
 	} else {
-		scope.Name = a.Key.Name
+		s.Name = t.Key.Name
 	}
-	return scope
+	return s
 }
 
-// add opens a watch, once.
-func (w *watches) add(scope cluster.Selection) {
-	if w.open[scope] {
+// start starts a watch unless it was started before.
+func (w *watches) start(ctx context.Context, s cluster.Selection) {
+	if w.open[s] {
 		return
 	}
-	w.open[scope] = true
-	go w.client.Watch(w.ctx, scope, w.seen)
+	w.open[s] = true
+	go w.client.Watch(ctx, s, w.events)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// handedOver gives a graph as it can be applied when its siblings were: with what
-// they own and list no more among the objects that it may take. It is nil if
-// there is nothing like that.
-func (a *Applier) handedOver(ctx context.Context, rg *v1alpha1.ResourceGraph, plan *Plan, siblings []*v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
+// withHandovers returns a copy of a graph that may adopt the objects that siblings
+// will have handed over: objects that belong to a sibling which doesn't list them
+// any more. It returns nil if the plan fails for no such object.
+func (a *Applier) withHandovers(ctx context.Context, rg *v1alpha1.ResourceGraph, plan *Plan, siblings []*v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 	adopt := &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit}
 	if rg.Spec.Adopt != nil {
 		adopt = rg.Spec.Adopt.DeepCopy()
 	}
 	if adopt.Strategy == v1alpha1.AdoptMirror {
-		return nil
+		return nil // listed objects would only be mirrored
 	}
 	before := len(adopt.Resources)
 	for _, n := range plan.Nodes {

@@ -9,21 +9,25 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// told adds to a state what the applier in the cluster says, which no look at the
-// objects tells: what it was refused, and why it does nothing.
-func (s *State) told(rg *v1alpha1.ResourceGraph) {
+// addClusterStatus adds the knowledge of the applier in the cluster to a state, as
+// its ResourceGraph reports it: failed requests, and why the graph isn't executed.
+// Objects don't show these.
+func (s *State) addClusterStatus(rg *v1alpha1.ResourceGraph) {
 	current := rg.Status.ObservedGeneration == rg.Generation
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		said, ok := rg.Status.NodeStates[n.ID]
-		if current && ok && n.Phase == v1alpha1.NodePending && said.Phase == v1alpha1.NodeFailed {
-			n.Phase, n.Message = v1alpha1.NodeFailed, said.Message
+		reported, ok := rg.Status.NodeStates[n.ID]
+		if current && ok && n.Phase == v1alpha1.NodePending && reported.Phase == v1alpha1.NodeFailed {
+			n.Phase, n.Message = v1alpha1.NodeFailed, reported.Message
 		}
 	}
-	s.Cause = s.cause(rg, current)
+	s.Cause = s.clusterCause(rg, current)
 }
 
-func (s *State) cause(rg *v1alpha1.ResourceGraph, current bool) string {
+// clusterCause returns State.Cause. Current is set if the status is about the
+// current generation. The condition Stalled is left out if nodes show failures,
+// because these are its cause.
+func (s *State) clusterCause(rg *v1alpha1.ResourceGraph, current bool) string {
 	message := func(condition string) string {
 		if c := meta.FindStatusCondition(rg.Status.Conditions, condition); c != nil {
 			return source.OneLine(c.Message, v1alpha1.MaxMessage)
@@ -41,7 +45,7 @@ func (s *State) cause(rg *v1alpha1.ResourceGraph, current bool) string {
 		return "is suspended"
 	case rg.Labels[v1alpha1.LabelPaused] == "true":
 		return "is paused"
-	case rg.Status.ObservedGeneration <= 0: // the definition's default is -1
+	case rg.Status.ObservedGeneration <= 0: // the CRD's default is -1
 		return "no applier has seen it yet"
 	case !current:
 		return "the applier hasn't seen this revision yet"

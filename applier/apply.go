@@ -1,0 +1,28 @@
+package applier
+
+import (
+	"context"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// Apply executes a graph. It returns an error only if the run didn't end by
+// itself: it timed out, was canceled or superseded, or couldn't begin. A graph
+// with failed nodes is a result with phase [engine.Stuck] and no error.
+func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Options) (*Result, error) {
+	stored, err := a.load(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name})
+	if err != nil {
+		return nil, err
+	}
+	o.Namespaced, o.NoWait = a.namespaced(ctx), !o.Wait
+	if o.Prune {
+		o.HandsOver = handsOver(rg, o.Siblings, o.Namespaced)
+	}
+	e, err := engine.New(rg, stored, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	return a.run(ctx, e, o)
+}

@@ -1,0 +1,93 @@
+package applier
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/execute"
+)
+
+// answer is an action with its outcome.
+type answer struct {
+	action  engine.Action
+	outcome engine.Outcome
+}
+
+// inspect drives an engine that only reads or predicts, until it has no more
+// actions. The time of the engine stands still, so the engine neither retries nor
+// waits; transient failures are retried here instead. The error is one without
+// which no node has a meaningful status.
+func (a *Applier) inspect(ctx context.Context, e *engine.Engine, now time.Time, x *execute.Executor) (engine.Phase, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		slots    = make(chan struct{}, a.concurrency())
+		done     = make(chan answer)
+		inFlight = 0
+	)
+	for {
+		step := e.Step(now)
+		if err := e.Err(); err != nil {
+			return step.Phase, err
+		}
+		inFlight += len(step.Actions)
+		for _, action := range step.Actions {
+			go func() {
+				slots <- struct{}{}
+				outcome := engine.Outcome{Err: ctx.Err()}
+				if outcome.Err == nil {
+					outcome = retryTransient(ctx, func() engine.Outcome { return x.Do(ctx, action) })
+				}
+				<-slots
+				select {
+				case done <- answer{action, outcome}:
+				case <-ctx.Done():
+				}
+			}()
+		}
+		if inFlight == 0 {
+			return step.Phase, nil
+		}
+		select {
+		case got := <-done:
+			inFlight--
+			if err := got.outcome.Err; err != nil && essential(got.action) {
+				return step.Phase, err
+			}
+			e.Done(got.action, got.outcome)
+		case <-ctx.Done():
+			return step.Phase, context.Cause(ctx)
+		}
+	}
+}
+
+// essential reports whether no status is meaningful without the outcome of an
+// action.
+func essential(a engine.Action) bool {
+	return a.Verb == engine.Survey || a.Verb == engine.LoadClaims
+}
+
+// retryTransient calls try up to six times while it fails with a transient
+// failure, with exponential backoff between 0.1 and 2 seconds. It returns the last
+// outcome.
+func retryTransient(ctx context.Context, try func() engine.Outcome) engine.Outcome {
+	const attempts, longest = 6, 2 * time.Second
+	pause := 100 * time.Millisecond
+	for range attempts - 1 {
+		o := try()
+		var f *engine.Failure
+		if !errors.As(o.Err, &f) || f.Terminal || f.Reason != engine.ReasonApplyFailed {
+			return o
+		}
+		select {
+		case <-ctx.Done():
+			return o
+		case <-time.After(max(pause/2+rand.N(pause), f.RetryAfter)):
+		}
+		pause = min(2*pause, longest)
+	}
+	return try()
+}
