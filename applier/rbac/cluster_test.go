@@ -26,8 +26,7 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// TestBuiltInKinds holds the resources of the kinds that Kubernetes has against
-// those that a cluster serves.
+// The resources of built-in kinds must be those that a cluster serves.
 func TestBuiltInKinds(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
@@ -54,12 +53,12 @@ func TestBuiltInKinds(t *testing.T) {
 		}
 	}
 	if seen < 60 {
-		t.Errorf("the cluster serves %d of the kinds that are known", seen)
+		t.Errorf("the cluster serves only %d of the built-in kinds", seen)
 	}
 }
 
-// everything is a graph with what needs rules of its own. NAME is part of the
-// names of its objects, NS is the namespace, OTHER another.
+// everything is a graph with one node for each kind of rule. NAME is replaced by a
+// unique name, NS by the namespace, OTHER by another namespace.
 const everything = `
 nodes:
 - id: config
@@ -93,18 +92,18 @@ nodes:
   resource: {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: NAME}, value: 7}
 `
 
-// trial runs graphs as accounts that have the roles that Generate gives.
-type trial struct {
+// fixture runs graphs as accounts with the roles that Generate returns.
+type fixture struct {
 	*harness.Cluster
 	other string
 }
 
-func newTrial(t *testing.T) *trial {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return trialOn(t, harness.Start(t))
+	return newFixtureOn(t, harness.Start(t))
 }
 
-func trialOn(t *testing.T, c *harness.Cluster) *trial {
+func newFixtureOn(t *testing.T, c *harness.Cluster) *fixture {
 	t.Helper()
 	other := c.Unique("rbac-other")
 	c.Apply(t, fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, other))
@@ -114,15 +113,15 @@ func trialOn(t *testing.T, c *harness.Cluster) *trial {
 		_ = c.Client.CoreV1().Namespaces().Delete(ctx, other, metav1.DeleteOptions{})
 	})
 	c.Apply(t, `{apiVersion: v1, kind: Service, metadata: {name: given}, spec: {ports: [{port: 80}]}}`)
-	return &trial{c, other}
+	return &fixture{c, other}
 }
 
-// graph is the graph of a name, whose account has that name too.
-func (tr *trial) graph(t *testing.T, name, text string) *v1alpha1.ResourceGraph {
+// graph returns a graph with a name; its account has the same name.
+func (f *fixture) graph(t *testing.T, name, text string) *v1alpha1.ResourceGraph {
 	t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
-	rg.Namespace, rg.Name, rg.Spec.ServiceAccountName = tr.Namespace, name, name
-	text = strings.NewReplacer("NAME", tr.Unique(name), "NS", tr.Namespace, "OTHER", tr.other).Replace(text)
+	rg.Namespace, rg.Name, rg.Spec.ServiceAccountName = f.Namespace, name, name
+	text = strings.NewReplacer("NAME", f.Unique(name), "NS", f.Namespace, "OTHER", f.other).Replace(text)
 	if err := yaml.UnmarshalStrict([]byte(text), &rg.Spec.Graph); err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +129,10 @@ func (tr *trial) graph(t *testing.T, name, text string) *v1alpha1.ResourceGraph 
 	return rg
 }
 
-// grant makes the roles and waits until the API server knows them.
-func (tr *trial) grant(t *testing.T, roles *Roles) {
+// grant creates the roles and waits until the API server enforces them.
+func (f *fixture) grant(t *testing.T, roles *Roles) {
 	t.Helper()
-	ctx, api := t.Context(), tr.Client.RbacV1()
+	ctx, api := t.Context(), f.Client.RbacV1()
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -147,7 +146,7 @@ func (tr *trial) grant(t *testing.T, roles *Roles) {
 		b := &roles.RoleBindings[i]
 		_, err = api.RoleBindings(r.Namespace).Create(ctx, b, metav1.CreateOptions{})
 		check(err)
-		tr.await(t, b.Subjects[0], r.Namespace, r.Rules)
+		f.await(t, b.Subjects[0], r.Namespace, r.Rules)
 	}
 	for i := range roles.ClusterRoleBindings {
 		r, b := &roles.ClusterRoles[i], &roles.ClusterRoleBindings[i]
@@ -161,11 +160,11 @@ func (tr *trial) grant(t *testing.T, roles *Roles) {
 			_ = api.ClusterRoles().Delete(ctx, r.Name, metav1.DeleteOptions{})
 			_ = api.ClusterRoleBindings().Delete(ctx, b.Name, metav1.DeleteOptions{})
 		})
-		tr.await(t, b.Subjects[0], "", r.Rules)
+		f.await(t, b.Subjects[0], "", r.Rules)
 	}
 }
 
-func (tr *trial) await(t *testing.T, who rbacv1.Subject, namespace string, rules []rbacv1.PolicyRule) {
+func (f *fixture) await(t *testing.T, who rbacv1.Subject, namespace string, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	if len(rules) == 0 {
 		return
@@ -180,7 +179,7 @@ func (tr *trial) await(t *testing.T, who rbacv1.Subject, namespace string, rules
 		review.Spec.ResourceAttributes.Name = names[0]
 	}
 	harness.Eventually(t, 30*time.Second, func(ctx context.Context) error {
-		got, err := tr.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		got, err := f.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err == nil && !got.Status.Allowed {
 			err = fmt.Errorf("not allowed yet: %+v", review.Spec)
 		}
@@ -190,11 +189,12 @@ func (tr *trial) await(t *testing.T, who rbacv1.Subject, namespace string, rules
 
 func userOf(namespace, name string) string { return "system:serviceaccount:" + namespace + ":" + name }
 
-// run applies and deletes a graph as its account, and says what was in the way.
-// Inventories are kept by the account too, or by somebody else.
-func (tr *trial) run(t *testing.T, rg *v1alpha1.ResourceGraph, ownInventories bool) (denied []string) {
+// run applies and deletes a graph as its account and returns what was denied. The
+// inventory is written by the account or, without ownInventories, by an
+// administrator.
+func (f *fixture) run(t *testing.T, rg *v1alpha1.ResourceGraph, ownInventories bool) (denied []string) {
 	t.Helper()
-	config := rest.CopyConfig(tr.Config)
+	config := rest.CopyConfig(f.Config)
 	config.Impersonate.UserName = userOf(rg.Namespace, rg.Spec.ServiceAccountName)
 	client, err := cluster.New(config)
 	if err != nil {
@@ -202,7 +202,7 @@ func (tr *trial) run(t *testing.T, rg *v1alpha1.ResourceGraph, ownInventories bo
 	}
 	keeper := client
 	if !ownInventories {
-		if keeper, err = cluster.New(tr.Config); err != nil {
+		if keeper, err = cluster.New(f.Config); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -241,25 +241,25 @@ func generate(t *testing.T, rg *v1alpha1.ResourceGraph, o Options) *Roles {
 	return roles
 }
 
-// An account with the rules that are generated can execute and delete its graph.
+// An account with the generated rules can apply and delete its graph.
 func TestRolesSuffice(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
+	f := newFixture(t)
 	for name, o := range map[string]Options{
 		"kinds": {NoCauses: true}, "names": {NoCauses: true, ByName: true},
 		"cli": {CLI: true}, "cli-names": {CLI: true, ByName: true},
 	} {
-		rg := tr.graph(t, name, everything)
-		tr.grant(t, generate(t, rg, o))
-		if denied := tr.run(t, rg, o.CLI); len(denied) > 0 {
+		rg := f.graph(t, name, everything)
+		f.grant(t, generate(t, rg, o))
+		if denied := f.run(t, rg, o.CLI); len(denied) > 0 {
 			t.Errorf("%s: %s", name, strings.Join(denied, "\n"))
 		}
 	}
 }
 
-// An account of the command line also reads the ResourceGraphs in the cluster,
-// and keeps its inventory in the graph's status.
-func TestRolesSufficeForTheCommandLine(t *testing.T) {
+// With the option CLI, an account can also read the ResourceGraphs in the cluster and
+// keep its inventory in the graph's status.
+func TestRolesSufficeForCLI(t *testing.T) {
 	t.Parallel()
 	c := harness.StartOwn(t)
 	definition, err := os.ReadFile("../../config/crd/platform.pequod.io_resourcegraphs.yaml")
@@ -267,16 +267,16 @@ func TestRolesSufficeForTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Apply(t, string(definition))
-	tr := trialOn(t, c)
-	rg := tr.graph(t, "web", everything)
+	f := newFixtureOn(t, c)
+	rg := f.graph(t, "web", everything)
 	rg.APIVersion, rg.Kind = v1alpha1.GroupVersion.String(), "ResourceGraph"
 	text, err := yaml.Marshal(rg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Apply(t, string(text))
-	tr.grant(t, generate(t, rg, Options{CLI: true}))
-	if denied := tr.run(t, rg, true); len(denied) > 0 {
+	f.grant(t, generate(t, rg, Options{CLI: true}))
+	if denied := f.run(t, rg, true); len(denied) > 0 {
 		t.Error(strings.Join(denied, "\n"))
 	}
 	kept, err := c.Client.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelInventory})
@@ -285,15 +285,15 @@ func TestRolesSufficeForTheCommandLine(t *testing.T) {
 	}
 }
 
-// Without one of them it can't. What may be missing are list, where objects are
-// then read one by one, and watch, where they are polled.
-func TestRolesAreTheLeast(t *testing.T) {
+// Without any one of the rules the account can't. The exceptions are list, without
+// which objects are read one by one, and watch, without which they are polled.
+func TestRolesAreMinimal(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
+	f := newFixture(t)
 	o := Options{NoCauses: true}
 	n := 0
 	for _, part := range []func(*Roles) []*[]rbacv1.PolicyRule{rulesOfRoles, rulesOfClusterRoles} {
-		whole := part(generate(t, tr.graph(t, "count", everything), o))
+		whole := part(generate(t, f.graph(t, "count", everything), o))
 		for i, rules := range whole {
 			for j, rule := range *rules {
 				for k, verb := range rule.Verbs {
@@ -302,7 +302,7 @@ func TestRolesAreTheLeast(t *testing.T) {
 					}
 					n++
 					name := fmt.Sprintf("without-%d", n)
-					rg := tr.graph(t, name, everything)
+					rg := f.graph(t, name, everything)
 					roles := generate(t, rg, o)
 					cut := *part(roles)[i]
 					cut[j].Verbs = slices.Delete(slices.Clone(cut[j].Verbs), k, k+1)
@@ -311,8 +311,8 @@ func TestRolesAreTheLeast(t *testing.T) {
 					}
 					t.Run(fmt.Sprintf("%s %s", verb, strings.Join(rule.Resources, ",")), func(t *testing.T) {
 						t.Parallel()
-						tr.grant(t, roles)
-						denied := tr.run(t, rg, false)
+						f.grant(t, roles)
+						denied := f.run(t, rg, false)
 						if len(denied) == 0 {
 							t.Errorf("nothing is denied without %s of %+v", verb, rule)
 						}
@@ -338,7 +338,8 @@ func rulesOfRoles(r *Roles) (all []*[]rbacv1.PolicyRule) {
 	return all
 }
 
-// rulesOfClusterRoles leaves out the role for watches, which is bound to no account.
+// rulesOfClusterRoles returns the rules of the cluster roles that are bound, which
+// the role for watches is not.
 func rulesOfClusterRoles(r *Roles) (all []*[]rbacv1.PolicyRule) {
 	for i := range r.ClusterRoleBindings {
 		all = append(all, &r.ClusterRoles[i].Rules)

@@ -1,12 +1,17 @@
-// Package rbac says what the accounts of graphs must be allowed to do, and no
-// more than that.
+// Package rbac computes the minimal RBAC roles with which the accounts of graphs
+// can apply and delete them.
 //
-// [Generate] is the entry point: graphs go in, roles and their bindings come out,
-// in an order that depends on nothing but the graphs. An account gets a Role in
-// each namespace that has objects of its graphs, and a ClusterRole for what lies
-// in none. The role that lets the applier watch the kinds of the graphs is beside
-// them, with the label by which the applier's own role takes it up.
+// [Generate] is the entry point. It takes graphs and returns roles and bindings,
+// whose order depends only on the graphs. A service account gets a Role in each
+// namespace that has objects of its graphs, and a ClusterRole for cluster-scoped
+// objects. One more ClusterRole for each account lets the applier watch the kinds
+// of the graphs; it has the label by which the applier's own role aggregates it.
 //
-// The package is a pure function: it asks no cluster. What it knows of verbs is
-// what package cluster uses; a test on a cluster holds the two together.
+// The package is a pure function: it sends no requests. It has to know which verbs
+// package cluster uses; a test on a cluster compares the two.
+//
+// The files: generate.go walks through the graphs; node.go has the verbs for a
+// node, escalation.go the extra rights for nodes that are roles and bindings;
+// grants.go collects verbs and merges them to rules, roles.go makes the objects;
+// resources.go maps kinds to resource names.
 package rbac

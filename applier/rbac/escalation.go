@@ -7,16 +7,18 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// escalation allows what the API server asks of whoever writes roles and
-// bindings: to hold every rule of the role, and to be allowed to bind the one
-// that is bound.
-func (g *generator) escalation(p *place, n *node) {
+// allowEscalation grants what the API server's escalation checks demand from an
+// account that writes roles and bindings: every rule of the role, and the verb bind
+// on the role of a binding. If these are known only after the apply, it adds a note
+// instead.
+//
+// See https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping.
+func (g *generator) allowEscalation(to *namespaceGrants, n *node) {
 	if n.GroupKind().Group != rbacv1.GroupName || n.Resource == nil {
 		return
 	}
-	unknown := func(what string) {
-		g.notes = append(g.notes, fmt.Sprintf("graph %s/%s: node %s: %s: grant the account what it needs for it",
-			n.graph.Namespace, n.graph.Name, n.ID, what))
+	note := func(text string) {
+		g.notes = append(g.notes, fmt.Sprintf("graph %s/%s: node %s: %s", n.graph.Namespace, n.graph.Name, n.ID, text))
 	}
 	switch n.Object.Kind {
 	case "Role", "ClusterRole":
@@ -26,20 +28,20 @@ func (g *generator) escalation(p *place, n *node) {
 		}
 		switch err := json.Unmarshal(n.Resource.Raw, &role); {
 		case err != nil:
-			unknown("its rules aren't known before it is applied")
+			note("its rules are known only after the apply: grant them to the account yourself")
 		case role.AggregationRule != nil:
-			unknown("its rules are those of other roles")
+			note("its rules are aggregated from other roles: grant them to the account yourself")
 		default:
-			p.more = append(p.more, role.Rules...)
+			to.copied = append(to.copied, role.Rules...)
 		}
 	case "RoleBinding", "ClusterRoleBinding":
 		var binding struct {
 			RoleRef rbacv1.RoleRef `json:"roleRef"`
 		}
 		if err := json.Unmarshal(n.Resource.Raw, &binding); err != nil || binding.RoleRef.Name == "" || binding.RoleRef.Kind == "" {
-			unknown("the role that it binds isn't known before it is applied")
+			note("the role that it binds is known only after the apply: grant the account the verb bind for it yourself")
 			return
 		}
-		p.allow(target{rbacv1.GroupName, builtIn(binding.RoleRef.Kind), binding.RoleRef.Name}, "bind")
+		to.allow(target{rbacv1.GroupName, builtInResource(binding.RoleRef.Kind), binding.RoleRef.Name}, "bind")
 	}
 }

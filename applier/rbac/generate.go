@@ -13,58 +13,63 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// LabelAggregate marks the roles that the applier's own role takes up.
+// LabelAggregate labels the roles that the applier's own role aggregates.
 const LabelAggregate = "pequod.io/aggregate-to-applier"
 
-// DefaultServiceAccount is the account of graphs that name none.
+// DefaultServiceAccount is the account of graphs that don't name one.
 const DefaultServiceAccount = "pequod"
 
-// Options say for what the roles are made.
+// Options configure [Generate]. The zero value is for the applier in a cluster.
 type Options struct {
-	// ServiceAccount is the account of graphs that name none; empty means
+	// ServiceAccount is the account of graphs that don't name one; empty means
 	// [DefaultServiceAccount].
 	ServiceAccount string
-	// ByName grants access to the objects of the graphs alone, by their names,
-	// also where they lie in a namespace. Objects that left their graph can't
-	// be removed then, unless the graph as it was is among the graphs.
+	// ByName limits the rights to the names of the graphs' objects, also in
+	// namespaces. An object that has left its graph can then be deleted only if
+	// the graph's earlier version is among the graphs.
 	ByName bool
-	// CLI adds what an account needs that runs pequod apply and pequod delete:
-	// to keep inventories, in ConfigMaps or in the status of ResourceGraphs that
-	// are in the cluster, and to watch.
+	// CLI adds the rights to run pequod apply and pequod delete: to keep
+	// inventories in ConfigMaps or in the status of ResourceGraphs, and to watch.
 	CLI bool
-	// NoCauses leaves out what is only read to say why an object isn't ready.
+	// NoCauses leaves out the rights to read what is only needed to find out why
+	// an object isn't ready.
 	NoCauses bool
-	// WatchSecrets lets the applier watch the Secrets of all namespaces; without
-	// it they are polled, as the account of their graph.
+	// WatchSecrets lets the applier watch the Secrets of all namespaces. Without
+	// it, Secrets are polled as the account of their graph.
 	WatchSecrets bool
-	// Resources are those of kinds that neither Kubernetes nor a graph defines.
+	// Resources are the resources of kinds that neither Kubernetes nor one of the
+	// graphs defines.
 	Resources Resources
 }
 
-// Roles are what graphs need.
+// Roles are the objects to apply.
 type Roles struct {
-	// ClusterRoles are those of accounts, and then those for watches.
+	// ClusterRoles has the roles of accounts, and after them the roles for
+	// watches, which have no binding.
 	ClusterRoles        []rbacv1.ClusterRole
 	ClusterRoleBindings []rbacv1.ClusterRoleBinding
 	Roles               []rbacv1.Role
 	RoleBindings        []rbacv1.RoleBinding
-	// Notes say what the graphs need and can't be told from them.
+	// Notes are lines about rights that can't be computed from the graphs.
 	Notes []string
 }
 
-// Generate says what the accounts of graphs need. The error joins an
+// Generate returns the roles that the accounts of graphs need. The error joins an
 // [*UnknownKindError] for every kind whose resource isn't known.
 func Generate(graphs []*v1alpha1.ResourceGraph, o Options) (*Roles, error) {
 	if o.ServiceAccount == "" {
 		o.ServiceAccount = DefaultServiceAccount
 	}
-	g := &generator{options: o, resources: Resources{}, grants: map[account]*grants{}, unknown: map[schema.GroupKind]bool{}, made: map[string]bool{}}
+	g := &generator{
+		options: o, resources: Resources{}, accounts: map[account]*accountGrants{},
+		unknownKinds: map[schema.GroupKind]bool{}, createdNamespaces: map[string]bool{},
+	}
 	maps.Copy(g.resources, o.Resources)
 	for _, rg := range graphs {
-		g.resources.define(rg)
+		g.resources.defineFromGraph(rg)
 	}
 	for _, rg := range graphs {
-		g.graph(rg)
+		g.addGraph(rg)
 	}
 	if len(g.problems) > 0 {
 		return nil, errors.Join(g.problems...)
@@ -72,68 +77,53 @@ func Generate(graphs []*v1alpha1.ResourceGraph, o Options) (*Roles, error) {
 	return g.roles(), nil
 }
 
-// account is a service account.
-type account struct{ namespace, name string }
-
-// grants are what an account is granted, by namespace; "" is the whole cluster.
-type grants struct {
-	places  map[string]*place
-	watched map[schema.GroupResource]bool
-}
-
-func (g *grants) at(namespace string) *place {
-	p := g.places[namespace]
-	if p == nil {
-		p = &place{verbs: map[target]verbs{}}
-		g.places[namespace] = p
-	}
-	return p
-}
-
+// generator collects the grants of all accounts.
 type generator struct {
-	options   Options
-	resources Resources
-	grants    map[account]*grants
-	notes     []string
-	problems  []error
-	unknown   map[schema.GroupKind]bool // that there is a problem of
-	made      map[string]bool           // namespaces that graphs make
+	options           Options
+	resources         Resources
+	accounts          map[account]*accountGrants
+	notes             []string
+	problems          []error
+	unknownKinds      map[schema.GroupKind]bool // kinds that are already in problems
+	createdNamespaces map[string]bool           // namespaces that are nodes of a graph
 }
 
-func (g *generator) of(a account) *grants {
-	if g.grants[a] == nil {
-		g.grants[a] = &grants{places: map[string]*place{}, watched: map[schema.GroupResource]bool{}}
+// grantsOf returns the grants of an account, which it creates if necessary.
+func (g *generator) grantsOf(a account) *accountGrants {
+	if g.accounts[a] == nil {
+		g.accounts[a] = &accountGrants{namespaces: map[string]*namespaceGrants{}, watched: map[schema.GroupResource]bool{}}
 	}
-	return g.grants[a]
+	return g.accounts[a]
 }
 
-// manyNodes is how many nodes a graph may have whose inventory is always part of
-// its status: it lists the objects of the graph, and those that it had before.
-// Larger ones are kept in ConfigMaps, by the account.
-const manyNodes = v1alpha1.MaxInventory / 2
+// maxNodesInStatus is the number of nodes up to which a graph's inventory always
+// fits in its status: the inventory has the objects of the graph and may have as
+// many that left it. Larger inventories are kept in ConfigMaps, by the account.
+const maxNodesInStatus = v1alpha1.MaxInventory / 2
 
-// graph adds what one graph needs.
-func (g *generator) graph(rg *v1alpha1.ResourceGraph) {
-	to := g.of(account{rg.Namespace, cmp.Or(rg.Spec.ServiceAccountName, g.options.ServiceAccount)})
-	if g.options.CLI || len(rg.Spec.Graph.Nodes) > manyNodes {
-		to.at(rg.Namespace).allow(target{resource: "configmaps"}, "get", "list", "create", "patch", "delete")
+// addGraph grants what one graph needs.
+func (g *generator) addGraph(rg *v1alpha1.ResourceGraph) {
+	to := g.grantsOf(account{rg.Namespace, cmp.Or(rg.Spec.ServiceAccountName, g.options.ServiceAccount)})
+	own := to.in(rg.Namespace)
+	if g.options.CLI || len(rg.Spec.Graph.Nodes) > maxNodesInStatus {
+		own.allow(target{resource: "configmaps"}, "get", "list", "create", "patch", "delete")
 	}
 	if g.options.CLI {
-		p := to.at(rg.Namespace)
-		p.allow(target{group: v1alpha1.Group, resource: "resourcegraphs"}, "get", "list")
-		p.allow(target{group: v1alpha1.Group, resource: "resourcegraphs/status"}, "patch")
+		own.allow(target{group: v1alpha1.Group, resource: "resourcegraphs"}, "get", "list")
+		own.allow(target{group: v1alpha1.Group, resource: "resourcegraphs/status"}, "patch")
 	}
 	read := graph.Read(rg)
 	for i := range read.Nodes {
 		n := &node{Node: &read.Nodes[i], graph: rg}
-		if err := g.node(to, n); err != nil && !g.unknown[n.GroupKind()] {
-			g.unknown[n.GroupKind()] = true
+		if err := g.addNode(to, n); err != nil && !g.unknownKinds[n.GroupKind()] {
+			g.unknownKinds[n.GroupKind()] = true
 			g.problems = append(g.problems, fmt.Errorf("graph %s/%s: node %s: %w", rg.Namespace, rg.Name, n.ID, err))
 		}
 	}
 }
 
-func (g *generator) node(to *grants, n *node) error {
+// addNode grants what one node needs. The error is an [*UnknownKindError].
+func (g *generator) addNode(to *accountGrants, n *node) error {
 	r, err := g.resources.find(n.GroupKind())
 	if err != nil {
 		return err
@@ -143,33 +133,34 @@ func (g *generator) node(to *grants, n *node) error {
 		namespace = cmp.Or(n.Object.Namespace, n.graph.Namespace)
 	}
 	gk := n.GroupKind()
-	at := target{group: gk.Group, resource: r.Name}
+	objects := target{group: gk.Group, resource: r.Name}
 	if g.options.WatchSecrets || gk != (schema.GroupKind{Kind: "Secret"}) {
-		to.watched[schema.GroupResource{Group: at.group, Resource: at.resource}] = true
+		to.watched[schema.GroupResource{Group: objects.group, Resource: objects.resource}] = true
 	}
-	p := to.at(namespace)
-	// What isn't in a namespace is everybody's.
+	grants := to.in(namespace)
+	// Cluster-scoped objects are shared by all tenants of the cluster, so rights
+	// on them are always limited to names.
 	if n.readOnly() || g.options.ByName || namespace == "" {
-		at.name = n.Object.Name
+		objects.name = n.Object.Name
 	}
 	if !n.readOnly() && gk == (schema.GroupKind{Kind: "Namespace"}) {
-		g.made[n.Object.Name] = true
+		g.createdNamespaces[n.Object.Name] = true
 	}
-	p.allow(at, n.verbs()...)
+	grants.allow(objects, n.verbs()...)
 	if n.readOnly() {
 		return nil
 	}
-	if at.name == "" {
-		// To find in one request what there is, and what changed of kinds that
+	if objects.name == "" {
+		// One list finds all objects of the graph, and the changes of kinds that
 		// the applier may not watch.
-		p.allow(at, "list")
+		grants.allow(objects, "list")
 	}
-	if g.options.CLI && at.name == "" {
-		p.allow(at, "watch")
+	if g.options.CLI && objects.name == "" {
+		grants.allow(objects, "watch")
 	}
 	if !g.options.NoCauses && namespace != "" {
-		allowCauses(p, gk)
+		allowCauses(grants, gk)
 	}
-	g.escalation(to.at(namespace), n)
+	g.allowEscalation(grants, n)
 	return nil
 }

@@ -22,8 +22,9 @@ func graphOf(t *testing.T, text string) *v1alpha1.ResourceGraph {
 	return rg
 }
 
-// shown are roles as lines: role, place and rule. Roles for watches are left out.
-func shown(r *Roles) (lines []string) {
+// ruleLines returns the rules of roles as lines: account, namespace and rule. Roles
+// for watches are left out.
+func ruleLines(r *Roles) (lines []string) {
 	add := func(kind, namespace, name string, rules []rbacv1.PolicyRule) {
 		for _, rule := range rules {
 			text := strings.Join(rule.Resources, ",")
@@ -57,7 +58,7 @@ func TestRules(t *testing.T) {
 		want        []string
 	}{
 		{"none", "", Options{}, nil},
-		{"kinds together", `
+		{"kinds with the same verbs", `
     - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}
     - {id: b, resource: {apiVersion: v1, kind: ServiceAccount, metadata: {name: b}}}
     - {id: c, resource: {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: c}}}`,
@@ -72,10 +73,10 @@ func TestRules(t *testing.T) {
 		{"secrets", `
     - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}`,
 			Options{}, []string{"pequod shop: secrets: get list create patch delete"}},
-		{"of another namespace", `
+		{"in another namespace", `
     - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}}`,
 			Options{ServiceAccount: "robot"}, []string{"robot other: configmaps: get list create patch delete"}},
-		{"of none", `
+		{"cluster-scoped", `
     - {id: a, resource: {apiVersion: v1, kind: Namespace, metadata: {name: a, namespace: x}}}
     - {id: b, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: b}}}`,
 			Options{}, []string{
@@ -89,14 +90,14 @@ func TestRules(t *testing.T) {
 				"pequod -: storageclasses.storage.k8s.io b: get list watch",
 				"pequod shop: secrets a: get list watch",
 			}},
-		{"read beside written", `
+		{"read and written", `
     - {id: a, externalRef: {apiVersion: v1, kind: ConfigMap, name: a}}
     - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}}`,
 			Options{}, []string{
 				"pequod shop: configmaps: get list create patch delete",
 				"pequod shop: configmaps a: watch",
 			}},
-		{"what stays isn't deleted", `
+		{"orphaned objects aren't deleted", `
     - {id: a, resource: {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}}}
     - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}, applyPolicy: {mode: Create}}
     - {id: c, resource: {apiVersion: v1, kind: Service, metadata: {name: c}}, applyPolicy: {deletionPolicy: Orphan, recreate: OnImmutable}}`,
@@ -111,7 +112,7 @@ func TestRules(t *testing.T) {
 				"pequod shop: deployments.apps: get list create patch delete",
 				"pequod shop: replicasets.apps: list",
 			}},
-		{"from the command line", `
+		{"CLI", `
     - {id: a, resource: {apiVersion: v1, kind: Service, metadata: {name: a}}}`,
 			Options{CLI: true, NoCauses: true}, []string{
 				"pequod shop: configmaps: get list create patch delete",
@@ -150,7 +151,7 @@ func TestRules(t *testing.T) {
 				"pequod -: customresourcedefinitions.apiextensions.k8s.io foes.example.com: get create patch",
 				"pequod shop: foes.example.com: get list create patch delete",
 			}},
-		{"kinds that are told", `
+		{"kinds in the options", `
     - {id: foo, resource: {apiVersion: example.com/v1, kind: Foo, metadata: {name: a}}}
     - {id: bar, resource: {apiVersion: example.com/v1, kind: Bar, metadata: {name: b}}}`,
 			Options{NoCauses: true, Resources: Resources{
@@ -162,7 +163,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			roles := generate(t, nodesOf(t, test.nodes), test.options)
-			if diff := cmp.Diff(test.want, shown(roles)); diff != "" {
+			if diff := cmp.Diff(test.want, ruleLines(roles)); diff != "" {
 				t.Errorf("rules (-want +got):\n%s", diff)
 			}
 			if len(roles.Notes) > 0 {
@@ -172,7 +173,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestMirrored(t *testing.T) {
+func TestMirroredObjects(t *testing.T) {
 	rg := nodesOf(t, `
     - {id: a, resource: {apiVersion: v1, kind: Service, metadata: {name: a}}}
     - {id: b, resource: {apiVersion: v1, kind: Service, metadata: {name: a, namespace: other}}}`)
@@ -181,13 +182,13 @@ func TestMirrored(t *testing.T) {
 		Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "Service", Name: "a"}},
 	}
 	want := []string{"pequod other: services: get list create patch delete", "pequod shop: services a: get list watch"}
-	if diff := cmp.Diff(want, shown(generate(t, rg, Options{NoCauses: true}))); diff != "" {
+	if diff := cmp.Diff(want, ruleLines(generate(t, rg, Options{NoCauses: true}))); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 
-// Several graphs of an account are one role, those of several accounts several,
-// in whichever order they are given.
+// Graphs of one account share a role, and graphs of different accounts don't. The
+// order of the graphs doesn't matter.
 func TestSeveralGraphs(t *testing.T) {
 	first := nodesOf(t, `
     - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}`)
@@ -209,7 +210,7 @@ func TestSeveralGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, shown(roles)); diff != "" {
+		if diff := cmp.Diff(want, ruleLines(roles)); diff != "" {
 			t.Errorf("rules (-want +got):\n%s", diff)
 		}
 		data, err := yaml.Marshal(roles)
@@ -228,11 +229,11 @@ func TestSeveralGraphs(t *testing.T) {
 func TestLargeGraph(t *testing.T) {
 	rg := nodesOf(t, `
     - {id: a, resource: {apiVersion: v1, kind: Service, metadata: {name: a}}}`)
-	for range manyNodes {
+	for range maxNodesInStatus {
 		rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, rg.Spec.Graph.Nodes[0])
 	}
 	want := []string{"pequod shop: configmaps,services: get list create patch delete"}
-	if diff := cmp.Diff(want, shown(generate(t, rg, Options{NoCauses: true}))); diff != "" {
+	if diff := cmp.Diff(want, ruleLines(generate(t, rg, Options{NoCauses: true}))); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
@@ -267,7 +268,7 @@ func TestWatchRole(t *testing.T) {
 	}
 }
 
-func TestUnknown(t *testing.T) {
+func TestUnknownKinds(t *testing.T) {
 	rg := nodesOf(t, `
     - {id: a, resource: {apiVersion: example.com/v1, kind: Foo, metadata: {name: a}}}
     - {id: b, resource: {apiVersion: example.com/v1, kind: Foo, metadata: {name: b}}}
@@ -303,10 +304,10 @@ func TestNotes(t *testing.T) {
         metadata: {name: a}
         roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {$from: config.metadata.name}}`)
 	want := []string{
-		"graph shop/web: node late: its rules aren't known before it is applied: grant the account what it needs for it",
-		"graph shop/web: node sum: its rules are those of other roles: grant the account what it needs for it",
-		"graph shop/web: node bind: the role that it binds isn't known before it is applied: grant the account what it needs for it",
-		"namespace made is part of a graph: the Role in it can be applied when it is there",
+		"graph shop/web: node late: its rules are known only after the apply: grant them to the account yourself",
+		"graph shop/web: node sum: its rules are aggregated from other roles: grant them to the account yourself",
+		"graph shop/web: node bind: the role that it binds is known only after the apply: grant the account the verb bind for it yourself",
+		"namespace made is part of a graph: the Role in it can be applied when the namespace exists",
 	}
 	if diff := cmp.Diff(want, generate(t, rg, Options{}).Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)

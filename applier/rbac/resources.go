@@ -11,39 +11,42 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Resource is how roles name a kind: in the plural.
+// Resource is the resource of a kind, as roles name it.
 type Resource struct {
+	// Name is the plural name: deployments.
 	Name       string
 	Namespaced bool
 }
 
-// Resources are those of kinds.
+// Resources maps kinds to their resources.
 type Resources map[schema.GroupKind]Resource
 
-// UnknownKindError says that the resource of a kind isn't known. It can't be
-// guessed: a definition may call it anything.
+// UnknownKindError is returned for a kind whose resource isn't known. The name
+// can't be guessed, because a CustomResourceDefinition may choose any plural.
 type UnknownKindError struct{ schema.GroupKind }
 
 func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("the resource of kind %s isn't known", e.GroupKind)
 }
 
+// find returns the resource of a kind from the map, or of a built-in kind. The
+// error is an [*UnknownKindError].
 func (r Resources) find(gk schema.GroupKind) (Resource, error) {
 	if found, ok := r[gk]; ok {
 		return found, nil
 	}
-	if cluster, known := graph.ClusterScoped(gk); known {
-		return Resource{Name: builtIn(gk.Kind), Namespaced: !cluster}, nil
+	if clusterScoped, known := graph.ClusterScoped(gk); known {
+		return Resource{Name: builtInResource(gk.Kind), Namespaced: !clusterScoped}, nil
 	}
 	if gk.Group == v1alpha1.Group {
-		return Resource{Name: builtIn(gk.Kind), Namespaced: true}, nil
+		return Resource{Name: builtInResource(gk.Kind), Namespaced: true}, nil
 	}
 	return Resource{}, &UnknownKindError{gk}
 }
 
-// builtIn is the resource of a kind that comes with Kubernetes. All of them keep
-// this rule, as a test on a cluster sees.
-func builtIn(kind string) string {
+// builtInResource returns the resource name of a built-in kind. All built-in kinds
+// follow this rule; a test compares it with a cluster.
+func builtInResource(kind string) string {
 	name := strings.ToLower(kind)
 	switch {
 	case kind == "Endpoints":
@@ -56,8 +59,8 @@ func builtIn(kind string) string {
 	return name + "s"
 }
 
-// Define adds what a CustomResourceDefinition, as JSON, says of its kind. The
-// result is false where it says too little.
+// Define adds the kind that a CustomResourceDefinition, in JSON, defines. It
+// returns false if the definition lacks the group, the kind or the plural name.
 func (r Resources) Define(definition []byte) bool {
 	var d struct {
 		Spec struct {
@@ -78,12 +81,13 @@ func (r Resources) Define(definition []byte) bool {
 	return true
 }
 
-// define adds the kinds that a graph defines.
-func (r Resources) define(rg *v1alpha1.ResourceGraph) {
+// defineFromGraph adds the kinds whose CustomResourceDefinitions are nodes of a
+// graph. Nodes that can't be read are left out: applying them fails anyway.
+func (r Resources) defineFromGraph(rg *v1alpha1.ResourceGraph) {
 	for _, n := range rg.Spec.Graph.Nodes {
 		var object struct{ APIVersion, Kind string }
 		if n.Resource == nil || json.Unmarshal(n.Resource.Raw, &object) != nil {
-			continue // the API server's to refuse
+			continue
 		}
 		if object.Kind == "CustomResourceDefinition" && strings.HasPrefix(object.APIVersion, "apiextensions.k8s.io/") {
 			r.Define(n.Resource.Raw)
