@@ -51,7 +51,7 @@ func TestConflicts(t *testing.T) {
 	b.complete(b.graph("g", graph))
 	b.patch("v1", "ConfigMap", "c", "injector", `{"data":{"b":"theirs"}}`)
 	claims := strings.Replace(graph, `a: "1"`, `a: "1", b: ours`, 1)
-	result := b.stuck(b.graph("g", claims), "c", engine.ReasonConflict, "data.b is held by injector")
+	result := b.stuck(b.graph("g", claims), "c", engine.ReasonConflict, "data.b is owned by injector")
 	b.wantValue("v1", "ConfigMap", "c", "data.b", "theirs")
 	if result.Statuses[0].Attempts == 0 {
 		t.Error("no attempt was counted")
@@ -62,7 +62,7 @@ func TestConflicts(t *testing.T) {
 	// The user's own word counts for one run.
 	b.patch("v1", "ConfigMap", "c", "injector", `{"data":{"c":"theirs"}}`)
 	claims = strings.Replace(graph, `a: "1"`, `a: "1", b: ours, c: ours`, 1)
-	b.stuck(b.graph("g", claims), "c", engine.ReasonConflict, "data.c is held by injector")
+	b.stuck(b.graph("g", claims), "c", engine.ReasonConflict, "data.c is owned by injector")
 	b.options.ForceConflicts = true
 	b.complete(b.graph("g", claims))
 	b.wantValue("v1", "ConfigMap", "c", "data.c", "ours")

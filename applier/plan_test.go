@@ -181,7 +181,7 @@ func TestPlanDrift(t *testing.T) {
 	}
 	// With another wish for the same field, it is a conflict.
 	_, lines = planOf(t, a, parse(t, c, "web", strings.Replace(plannedGraph, "a: b", "a: other", 1)), applier.PlanOptions{})
-	if want = "config: ; Conflict: data.a is held by kubectl-edit"; lines[0] != want {
+	if want = "config: ; Conflict: data.a is owned by kubectl-edit"; lines[0] != want {
 		t.Errorf("got  %s\nwant %s", lines[0], want)
 	}
 	if want = "deployment: unchanged"; lines[1] != want {

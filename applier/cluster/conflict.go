@@ -44,7 +44,7 @@ func conflictText(found []engine.Conflict) string {
 			parts = append(parts, "and others")
 			break
 		}
-		parts = append(parts, c.Field+" is held by "+c.Manager)
+		parts = append(parts, c.Field+" is owned by "+c.Manager)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -193,7 +193,7 @@ func adopted(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 		}
 	}
 	if len(managers) > 0 {
-		note("its fields are held by %s", strings.Join(managers, ", "))
+		note("its fields are owned by %s", strings.Join(managers, ", "))
 	}
 	if n.PreviousOwner != nil {
 		note("it belongs to graph %s, which would lose it", n.PreviousOwner)

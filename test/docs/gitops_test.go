@@ -89,9 +89,9 @@ status:
   phase: Failed
   observedGeneration: 2
   conditions:
-  - {type: Ready, status: "False", message: "config: data.a is held by kubectl", reason: Conflict}
-  - {type: Stalled, status: "True", message: "config: data.a is held by kubectl", reason: Conflict}`,
-	health: "Degraded", reason: "config: data.a is held by kubectl", kstatus: status.FailedStatus,
+  - {type: Ready, status: "False", message: "config: data.a is owned by kubectl", reason: Conflict}
+  - {type: Stalled, status: "True", message: "config: data.a is owned by kubectl", reason: Conflict}`,
+	health: "Degraded", reason: "config: data.a is owned by kubectl", kstatus: status.FailedStatus,
 }, {
 	name: "failed",
 	graph: `
