@@ -8,7 +8,7 @@ type immutable struct {
 	fields      []string
 	// except lists mutable fields below fields.
 	except []string
-	// lost says what recreating the object costs. It may be empty.
+	// lost is the cost of recreating the object, for messages. It may be empty.
 	lost string
 }
 

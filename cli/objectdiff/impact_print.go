@@ -69,7 +69,7 @@ func (m *Impact) WriteText(w io.Writer, color bool) error {
 }
 
 // Markdown writes every group for a comment. cut.Objects limits both the number of
-// groups and the number of objects of each; a sentence says how much was left out.
+// groups and the number of objects of each; a sentence counts the rest.
 func (m *Impact) Markdown(b *strings.Builder, cut Cut) {
 	for i, g := range m.Groups() {
 		if i >= cut.Objects {

@@ -39,8 +39,8 @@ func warningText(w problem.Problem) string {
 }
 
 // notUntilRecreated completes a message about a change that the API server refuses:
-// only a new object can have the new value. lost says what recreating the object
-// costs; it may be empty.
+// only a new object can have the new value. lost is the cost of recreating the
+// object, such as "the new one starts empty"; it may be empty.
 func (o *ObjectDiff) notUntilRecreated(message, lost string) string {
 	if o.new.policy.recreated {
 		message += ": the object will be deleted and recreated"

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// Add stages a file. The path is one that [Path] returned; the source names the
-// object and its origin in errors. A path that was added before is an error.
+// Add stages a file. path must be a result of [Path]; source names the object and its
+// origin in errors. It is an error to add a path twice. A file that exists with the
+// same content is not staged, and will not be touched.
 func (s *Stage) Add(path, source string, content []byte) error {
 	if !valid(path) {
 		return fmt.Errorf("%s: not a path for an object: %q", source, path)
@@ -24,7 +25,7 @@ func (s *Stage) Add(path, source string, content []byte) error {
 	}
 	e := entry{source: source}
 	if s.root != nil {
-		same, info, err := s.holds(path, content)
+		same, info, err := s.hasContent(path, content)
 		if err != nil {
 			return err
 		}
@@ -33,14 +34,14 @@ func (s *Stage) Add(path, source string, content []byte) error {
 		}
 	}
 	if e.kept == nil {
-		if err := s.enter(); err != nil {
+		if err := s.makeStaging(); err != nil {
 			return err
 		}
 		if err := s.step("stage " + path); err != nil {
 			return err
 		}
 		e.staged = s.staging + "/" + strconv.Itoa(len(s.entries))
-		if err := s.writeFile(e.staged, content, fleeting); err != nil {
+		if err := s.writeFile(e.staged, content, volatile); err != nil {
 			return s.fail(path, "staging", err)
 		}
 	}
@@ -48,10 +49,10 @@ func (s *Stage) Add(path, source string, content []byte) error {
 	return nil
 }
 
-// holds tells whether the regular file at path has the content. What else may
-// stand there is no error yet: Commit looks again, and judges.
-func (s *Stage) holds(path string, content []byte) (bool, fs.FileInfo, error) {
-	info, err := s.look(path)
+// hasContent reports whether the regular file at path has the content. Anything else
+// at the path is no error here: Commit checks again and returns it.
+func (s *Stage) hasContent(path string, content []byte) (bool, fs.FileInfo, error) {
+	info, err := s.stat(path)
 	if err != nil || info == nil || info.Size() != int64(len(content)) {
 		return false, nil, nil
 	}
@@ -62,9 +63,9 @@ func (s *Stage) holds(path string, content []byte) (bool, fs.FileInfo, error) {
 	return bytes.Equal(old, content), info, nil
 }
 
-// look describes the regular file at path, nil if nothing is there. Anything
-// else, and a directory that isn't one, is an error.
-func (s *Stage) look(file string) (fs.FileInfo, error) {
+// stat describes the regular file at a path. It returns nil if nothing exists there,
+// and an error if the path is not a regular file or its parent is not a directory.
+func (s *Stage) stat(file string) (fs.FileInfo, error) {
 	dir := path.Dir(file)
 	info, err := s.root.Lstat(dir)
 	switch {
@@ -87,8 +88,8 @@ func (s *Stage) look(file string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// enter makes the output directory and the staging directory in it.
-func (s *Stage) enter() error {
+// makeStaging creates the staging directory, and the output directory if necessary.
+func (s *Stage) makeStaging() error {
 	if s.staging != "" {
 		return nil
 	}
@@ -108,7 +109,8 @@ func (s *Stage) enter() error {
 	return nil
 }
 
-// makeDir makes the output directory and remembers which directories it made.
+// makeDir creates the output directory and its parents, and records those that it
+// created for Abort.
 func (s *Stage) makeDir() error {
 	var missing []string
 	for dir := filepath.Clean(s.dir); ; dir = filepath.Dir(dir) {
@@ -123,7 +125,7 @@ func (s *Stage) makeDir() error {
 			return s.fail("", "making it", err)
 		}
 		if err == nil {
-			s.made = append(s.made, missing[i])
+			s.created = append(s.created, missing[i])
 		}
 	}
 	root, err := os.OpenRoot(s.dir)
@@ -134,14 +136,15 @@ func (s *Stage) makeDir() error {
 	return nil
 }
 
-// Whether a file must be on disk, and not only in the system's memory, before
-// the run goes on. A power cut may cost files their content, which the next run
-// sees; it must not cost the index.
+// Values for the parameter sync of writeFile: whether a file must be on disk before
+// the run continues. After a power failure, objects may have lost their content,
+// which the next run notices; the index must not be lost.
 const (
-	fleeting = false
+	volatile = false
 	durable  = true
 )
 
+// writeFile writes a file in the directory, and syncs it to disk if required.
 func (s *Stage) writeFile(name string, content []byte, sync bool) error {
 	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {

@@ -11,31 +11,31 @@ import (
 	"strings"
 )
 
-// ErrEmpty is what Commit returns rather than prune everything by mistake.
+// ErrEmpty is returned by Commit if it would prune everything, probably by mistake.
 var ErrEmpty = errors.New("nothing was rendered, so everything would be pruned")
 
-// Options say how much a commit may remove.
+// Options limits the files that a commit removes.
 type Options struct {
-	// Prune removes the files that the index lists and this run didn't add.
+	// Prune removes files that the index lists and this run did not add.
 	Prune bool
-	// AllowEmpty lets a run that added nothing prune.
+	// AllowEmpty allows a run without files to prune.
 	AllowEmpty bool
 }
 
-// Result lists, sorted, what a commit did. Files whose content was right before
-// are in neither list; they weren't touched.
+// Result lists the files that a commit changed, sorted. Files that had the right
+// content are in neither list: they are not touched.
 type Result struct {
 	Written, Removed []string
 }
 
-// Commit puts the staged files into place and ends the run. Everything that can
-// be known to fail is checked before the first change; then Commit has done what
-// Abort does. If it fails later still, each file is either old or new, and the
-// next run completes what this one began.
+// Commit moves the staged files into place and ends the run. It checks everything that
+// can be checked before the first change, and on an error aborts the run. If it
+// fails after the first change, each file is either old or new, and the next run
+// completes the change.
 func (s *Stage) Commit(o Options) (Result, error) {
 	result, err := s.commit(o)
-	// What Abort can't remove lies in the staging directory, which the next run
-	// sweeps; the error that led here says more.
+	// Abort can fail only to remove the staging directory, which the next run does.
+	// The first error is more useful.
 	_ = s.Abort()
 	return result, err
 }
@@ -57,25 +57,27 @@ func (s *Stage) commit(o Options) (Result, error) {
 	if err := s.execute(plan); err != nil {
 		return Result{}, err
 	}
-	s.made = nil
+	s.created = nil
 	return Result{plan.write, plan.remove}, nil
 }
 
-// plan is what a commit does to a directory.
+// plan lists the changes that a commit makes.
 type plan struct {
 	write  []string // staged files to rename
 	remove []string // files to prune
-	gone   []string // files to prune that are gone: their directories may be empty
-	owned  set      // what the index lists in the end
+	gone   []string // files to prune that do not exist; their directories may be empty now
+	owned  set      // the files that the index lists after the commit
 }
 
-// plan compares what was added with what is there, and changes nothing.
+// plan compares the added files with the directory. It changes nothing. It returns an
+// error if a file of the user is in the way, if a kept file has changed since it
+// was added, or if a directory is not writable.
 func (s *Stage) plan(prune bool) (plan, error) {
 	p := plan{owned: set{}}
 	var foreign []string
 	for _, file := range slices.Sorted(maps.Keys(s.entries)) {
 		e := s.entries[file]
-		info, err := s.look(file)
+		info, err := s.stat(file)
 		switch {
 		case err != nil:
 			return plan{}, err
@@ -95,7 +97,7 @@ func (s *Stage) plan(prune bool) (plan, error) {
 		if p.owned[file] {
 			continue
 		}
-		info, err := s.look(file)
+		info, err := s.stat(file)
 		switch {
 		case err != nil:
 			return plan{}, err
@@ -110,7 +112,7 @@ func (s *Stage) plan(prune bool) (plan, error) {
 	return p, s.probe(p)
 }
 
-// refuse names files that stand in the way and aren't pequod's.
+// refuse returns the error for files of the user that would be overwritten.
 func (s *Stage) refuse(foreign []string) error {
 	names := make([]string, 0, 3)
 	for _, file := range foreign[:min(len(foreign), cap(names))] {
@@ -123,8 +125,8 @@ func (s *Stage) refuse(foreign []string) error {
 	return fmt.Errorf("%s: not written by pequod and not what it would write: move or delete, or choose another directory", subject)
 }
 
-// probe makes sure that files can be made and removed wherever the plan does
-// so, lest a directory that can't be written is noticed halfway.
+// probe checks that files can be created and removed in every directory that the plan
+// changes, so that missing permissions are found before the first change.
 func (s *Stage) probe(p plan) error {
 	probed := set{}
 	for _, file := range slices.Concat(p.write, p.remove) {
@@ -134,7 +136,7 @@ func (s *Stage) probe(p plan) error {
 		}
 		probed[dir] = true
 		if _, err := s.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-			continue // to be made
+			continue // will be created
 		}
 		if err := s.step("probe " + dir); err != nil {
 			return err
@@ -153,18 +155,18 @@ func (s *Stage) probe(p plan) error {
 	return nil
 }
 
-// execute does what was planned, intent first: the index lists a file before it
-// appears and until it is gone.
+// execute makes the changes of a plan. Before the first one, the index gets the files
+// of both states; see the package comment.
 func (s *Stage) execute(p plan) error {
-	intent := maps.Clone(s.owned)
-	maps.Copy(intent, p.owned)
+	union := maps.Clone(s.owned)
+	maps.Copy(union, p.owned)
 	if len(p.write)+len(p.remove) > 0 {
-		if err := s.writeIndex(intent); err != nil {
+		if err := s.writeIndex(union); err != nil {
 			return err
 		}
 	}
 	for _, file := range p.write {
-		if err := s.place(file); err != nil {
+		if err := s.moveIntoPlace(file); err != nil {
 			return err
 		}
 	}
@@ -185,7 +187,8 @@ func (s *Stage) execute(p plan) error {
 	return s.writeIndex(p.owned)
 }
 
-func (s *Stage) place(file string) error {
+// moveIntoPlace renames a staged file to its path, and creates its directory.
+func (s *Stage) moveIntoPlace(file string) error {
 	dir := path.Dir(file)
 	if _, err := s.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		if err := s.step("make " + dir); err != nil {
@@ -204,7 +207,7 @@ func (s *Stage) place(file string) error {
 	return nil
 }
 
-// removeEmptied removes the directories of pruned files that hold nothing else.
+// removeEmptied removes the directories of pruned files that are empty now.
 func (s *Stage) removeEmptied(files []string) error {
 	dirs := set{}
 	for _, file := range files {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// crash is a run over a directory with every kind of change in it.
+// The variables describe a run that makes every kind of change.
 var (
 	crashBefore = files{
 		"a/same.yaml": "1", "a/changed.yaml": "1", "a/dropped.yaml": "1", "b/dropped.yaml": "1", "gone/mine.yaml": "mine",
@@ -26,8 +26,8 @@ var (
 	}
 )
 
-// failAt lets the n-th step fail, or kills the run there, and returns the steps
-// up to then.
+// failAt makes the n-th step fail or, with errKilled, kills the run there. The returned
+// slice has the steps up to then.
 func failAt(n int, err error) (func(string) error, *[]string) {
 	var steps []string
 	return func(what string) error {
@@ -42,8 +42,8 @@ func failAt(n int, err error) (func(string) error, *[]string) {
 	}, &steps
 }
 
-// Whatever the step at which a run is killed or fails, the next one ends in
-// exactly the right state, and the one after a rollback in that of before.
+// If a run is killed or fails at any step, the next run still reaches exactly the right
+// state, and so does a rollback.
 func TestKilledAtEveryStep(t *testing.T) {
 	for _, failure := range []error{errKilled, errors.New("no space left on device")} {
 		for n := 1; ; n++ {
@@ -74,14 +74,14 @@ func TestKilledAtEveryStep(t *testing.T) {
 						}
 					}
 				}
-				if n%2 == 0 { // roll back, as git revert and CI would
+				if n%2 == 0 { // roll back, like CI after git revert
 					mustWrite(t, dir, files{"a/same.yaml": "1"}, Options{Prune: true})
 					wantTree(t, dir, files{
 						"a/same.yaml": "1", "gone/mine.yaml": "mine", "mine.txt": "mine", "c/mine.yaml": "mine",
 						".pequod-index": index("a/same.yaml"),
 					})
 				}
-				if n%3 == 0 { // a run that has nothing to do with what was left
+				if n%3 == 0 { // prune everything
 					mustWrite(t, dir, nil, Options{Prune: true, AllowEmpty: true})
 					wantTree(t, dir, files{
 						"gone/mine.yaml": "mine", "mine.txt": "mine", "c/mine.yaml": "mine", ".pequod-index": index(),
@@ -94,7 +94,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// Random runs, some killed, against a model that knows only the rules.
+// Random runs, some of them killed, are compared with a simple model.
 func TestRandomRuns(t *testing.T) {
 	for seed := range int64(25) {
 		random := rand.New(rand.NewSource(seed))
@@ -147,7 +147,7 @@ func TestRandomRuns(t *testing.T) {
 			}
 			for name := range got {
 				if strings.HasSuffix(name, "/") && !o.Prune {
-					want[name] = "" // empty directories that a killed run made
+					want[name] = "" // empty directories that a killed run created
 				}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

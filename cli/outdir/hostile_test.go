@@ -51,7 +51,8 @@ func symlink(t *testing.T, target, name string) {
 	}
 }
 
-func TestIndexThatGitRewrote(t *testing.T) {
+// Git may convert the line ends of the index.
+func TestIndexWithCRLF(t *testing.T) {
 	dir := output(t)
 	put(t, dir, files{"a/x.yaml": "1", ".pequod-index": indexHeader + "\r\na/x.yaml\r\n"})
 	mustWrite(t, dir, files{"a/y.yaml": "1"}, Options{Prune: true})
@@ -68,7 +69,7 @@ func TestIndexIsALink(t *testing.T) {
 	wantTree(t, dir, before)
 }
 
-// What stands in the way is an error that names it, and nothing is written.
+// A file or directory in the way is an error that names it, and nothing is written.
 func TestInTheWay(t *testing.T) {
 	for name, test := range map[string]struct {
 		build func(t *testing.T, dir string)
@@ -100,7 +101,7 @@ func TestInTheWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" {
-				t.Skip("errors have other texts")
+				t.Skip("error texts differ")
 			}
 			dir := output(t)
 			test.build(t, dir)
@@ -114,7 +115,7 @@ func TestInTheWay(t *testing.T) {
 
 func TestUnwritable(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Getuid() == 0 {
-		t.Skip("permissions don't hold")
+		t.Skip("permissions are not enforced")
 	}
 	for name, locked := range map[string]string{"output": ".", "below": "b"} {
 		t.Run(name, func(t *testing.T) {

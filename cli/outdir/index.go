@@ -10,20 +10,21 @@ import (
 	"strings"
 )
 
-// The index lists, sorted, one path per line under a header, every file of the
-// directory that pequod wrote and may remove. Its name has no extension, so
-// that whatever applies the directory leaves it alone.
+// The index lists every file of the directory that pequod wrote and may remove: one
+// path per line, sorted, below a header. Its name has no extension, so that tools
+// that apply the directory ignore it.
 const (
 	indexName   = ".pequod-index"
 	indexFamily = "# pequod index "
 	indexHeader = indexFamily + "v1: what pequod wrote here and may remove; not to be edited"
 )
 
-// set is a set of paths.
+// set is a set of paths, with slashes and relative to the directory.
 type set map[string]bool
 
 func (s set) sorted() []string { return slices.Sorted(maps.Keys(s)) }
 
+// formatIndex returns the content of the index for paths.
 func formatIndex(paths set) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader + "\n")
@@ -33,8 +34,9 @@ func formatIndex(paths set) []byte {
 	return b.Bytes()
 }
 
-// parseIndex refuses every path that Path can't have made: an index comes with
-// a git checkout and decides what is removed.
+// parseIndex returns the paths of an index. It rejects paths that Path cannot return:
+// an index is part of a git checkout, so anyone who can change the repository
+// could otherwise make pequod remove other files.
 func parseIndex(content []byte) (set, error) {
 	paths := set{}
 	n := 0
@@ -59,7 +61,8 @@ func parseIndex(content []byte) (set, error) {
 	return paths, nil
 }
 
-// readIndex returns what the index lists and its very bytes, nil if there is none.
+// readIndex returns the paths and the content of the index. The content is nil if there
+// is no index.
 func (s *Stage) readIndex() (set, []byte, error) {
 	info, err := s.root.Lstat(s.index)
 	switch {
@@ -81,14 +84,14 @@ func (s *Stage) readIndex() (set, []byte, error) {
 	return paths, content, nil
 }
 
-// writeIndex replaces the index, unless it is the same already. It is on disk
-// when writeIndex returns, for what comes next relies on it.
+// writeIndex replaces the index, unless it has the same paths already. The new index
+// is on disk when writeIndex returns, because later steps depend on it.
 func (s *Stage) writeIndex(paths set) error {
 	content := formatIndex(paths)
 	if bytes.Equal(content, s.onDisk) {
 		return nil
 	}
-	if err := s.enter(); err != nil {
+	if err := s.makeStaging(); err != nil {
 		return err
 	}
 	if err := s.step("write the index"); err != nil {

@@ -11,32 +11,33 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// lock waits until no other run of this user works on dir. The lock file lies
-// in the user's cache and stays there; a killed run holds no lock.
+// lock waits until no other run of this user has locked dir, and locks it. The lock
+// file is in the user's cache, so that the directory has only output, and is never
+// removed. The operating system unlocks it if the process is killed.
 func lock(dir string) (unlock func(), err error) {
 	real, err := realPath(dir)
 	if err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("%x.lock", sha256.Sum256([]byte(real)))
-	// A container may have no home, or one that can't be written.
-	places := []string{filepath.Join(os.TempDir(), fmt.Sprintf("pequod-%d", os.Getuid()), "locks")}
+	// In a container, the home directory may be missing or read-only.
+	dirs := []string{filepath.Join(os.TempDir(), fmt.Sprintf("pequod-%d", os.Getuid()), "locks")}
 	if cache, err := os.UserCacheDir(); err == nil {
-		places = append([]string{filepath.Join(cache, "pequod", "locks")}, places...)
+		dirs = append([]string{filepath.Join(cache, "pequod", "locks")}, dirs...)
 	}
-	for _, place := range places {
-		if err = os.MkdirAll(place, 0o700); err != nil {
+	for _, dir := range dirs {
+		if err = os.MkdirAll(dir, 0o700); err != nil {
 			continue
 		}
-		if unlock, err = lockedfile.MutexAt(filepath.Join(place, name)).Lock(); err == nil {
+		if unlock, err = lockedfile.MutexAt(filepath.Join(dir, name)).Lock(); err == nil {
 			return unlock, nil
 		}
 	}
 	return nil, fmt.Errorf("locking: %w", err)
 }
 
-// realPath is the absolute path of dir without symbolic links, also of a
-// directory that doesn't exist yet.
+// realPath returns the absolute path of dir without symbolic links, so that all names
+// of a directory have the same lock. The directory need not exist.
 func realPath(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 
 const (
 	extension = ".yaml"
-	// clusterScoped is the directory of objects without a namespace. No
-	// namespace can be called so: names don't begin with an underscore.
+	// clusterScoped is the directory of objects without a namespace. It cannot be
+	// the name of a namespace, because of the underscore.
 	clusterScoped = "_cluster"
-	// maxComponent is the longest name of a file or directory that every file
-	// system in use takes.
+	// maxComponent is the largest length of a file name, in bytes, that all common
+	// file systems support.
 	maxComponent = 255
 )
 
@@ -22,11 +22,10 @@ const (
 //	default/deployment.apps-web.yaml
 //	_cluster/clusterrole.rbac.authorization.k8s.io-system%3aweb.yaml
 //
-// Different objects have different paths on every operating system, whatever
-// their names hold: what isn't a lower-case letter, a digit or one of ".-_" is
-// percent-encoded, and so is what would be mistaken for something else. Only
-// the case of the kind is folded, for no API group has two kinds that differ
-// in nothing else.
+// Different objects have different paths on every operating system, for any names:
+// bytes other than lower-case letters, digits and ".-_" are percent-encoded, and so
+// are those that would make the name ambiguous. Only the kind is converted to lower
+// case: no API group has two kinds that differ only in case.
 func Path(group, kind, namespace, name string) string {
 	dir := clusterScoped
 	if namespace != "" {
@@ -35,22 +34,24 @@ func Path(group, kind, namespace, name string) string {
 	return dir + "/" + file(group, strings.ToLower(kind), name)
 }
 
+// directory returns the directory of a namespace.
 func directory(namespace string) string {
 	s := encode(namespace, "")
 	if strings.HasPrefix(s, "_") || strings.HasPrefix(s, ".") {
 		s = percent(s[0]) + s[1:]
 	}
-	if strings.HasSuffix(s, ".") { // Windows drops it
+	if strings.HasSuffix(s, ".") { // Windows removes it
 		s = s[:len(s)-1] + percent('.')
 	}
 	return shorten(unreserve(s), "")
 }
 
-// file joins the parts of a file's name so that they can be told apart again.
-// A kind has neither dot nor hyphen, so the first of them ends it. Where a dot
-// ended it, a group follows: with dots up to the first hyphen after its first
-// dot (cert-manager.io), without dots up to the first hyphen (apps). What reads
-// like the other case is encoded.
+// file returns the name of a file so that its parts can be separated again, which
+// makes the names of different objects different. The kind ends at the first dot or
+// hyphen. After a dot follows the group: a group with dots (cert-manager.io) ends at
+// the first hyphen after its first dot, a group without dots (apps) at the first
+// hyphen. A dot in the name that would make the second case look like the first is
+// encoded.
 func file(group, kind, name string) string {
 	s := encode(kind, ".-")
 	name = encode(name, "")
@@ -68,7 +69,7 @@ func file(group, kind, name string) string {
 	return shorten(unreserve(s+"-"+name), extension)
 }
 
-// encode percent-encodes all but the safe characters, and those in also.
+// encode percent-encodes all bytes that are not safe, and those in also.
 func encode(s, also string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -81,14 +82,15 @@ func encode(s, also string) string {
 	return b.String()
 }
 
+// safe reports whether every file system and shell takes c as it is.
 func safe(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '_'
 }
 
 func percent(c byte) string { return fmt.Sprintf("%%%02x", c) }
 
-// unreserve keeps Windows from taking a name for one of its devices, which it
-// does whatever follows the first dot.
+// unreserve encodes the first byte of names that Windows reserves for devices, such as
+// con. Windows reserves them with any extension.
 func unreserve(s string) string {
 	device, _, _ := strings.Cut(s, ".")
 	switch device {
@@ -101,8 +103,8 @@ func unreserve(s string) string {
 	return s
 }
 
-// shorten appends the extension and, if that is too long, replaces the end of
-// s by a hash of s. Encoding never makes the "%h" before the hash.
+// shorten appends the extension. If the result is too long, a hash of s replaces the
+// end of s. The hash begins with %h, which encode never returns.
 func shorten(s, extension string) string {
 	if len(s)+len(extension) <= maxComponent {
 		return s + extension
@@ -111,8 +113,8 @@ func shorten(s, extension string) string {
 	return s[:maxComponent-len(sum)-len(extension)] + sum + extension
 }
 
-// valid tells whether Path can have made a path. Nothing else is ever written,
-// and nothing else that an index lists is ever touched.
+// valid reports whether a path has the form of a result of Path. Files with other paths
+// are neither written nor removed.
 func valid(path string) bool {
 	dir, name, ok := strings.Cut(path, "/")
 	base, yaml := strings.CutSuffix(name, extension)

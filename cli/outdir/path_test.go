@@ -36,8 +36,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// Every pair of different objects must get different paths; those here differ
-// only in where one part ends and the next begins.
+// Different objects must have different paths, even if they differ only in where one
+// part of the name ends and the next begins.
 func TestPathsDiffer(t *testing.T) {
 	parts := []string{"", "a", "a-b", "a.b", "a-b.c", "a.b-c", "b.c", "b.c-d", "b-c.d", "c-d", "d", "%", "%2d", "a%2db", "A", "%41", "_cluster",
 		"con", "Con", "aux.a", "_", ".", "..", "/", "a/b", strings.Repeat("x", 240), strings.Repeat("x", 300), strings.Repeat("x", 300) + "y"}
@@ -79,14 +79,14 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-func TestValidRefuses(t *testing.T) {
+func TestValidRejects(t *testing.T) {
 	for _, path := range []string{
 		"", ".", "/", "a", "a.yaml", "/etc/passwd.yaml", "../a.yaml", "a/../b.yaml", "a/b/c.yaml", "./a.yaml", "a/.yaml",
 		"a//b.yaml", `a\b.yaml`, `a/..\b.yaml`, "a/b.json", "a/b.yml", "a/b", "C:/b.yaml", "a/b:c.yaml", "a/b.yaml ", " a/b.yaml",
 		".git/b.yaml", "a/.b.yaml", "A/b.yaml", "a/é.yaml", "a/b\x00.yaml", "a/" + strings.Repeat("b", 256) + ".yaml",
 	} {
 		if valid(path) {
-			t.Errorf("%q is taken for a path that pequod writes", path)
+			t.Errorf("%q is accepted as a path that pequod writes", path)
 		}
 	}
 }

@@ -1,20 +1,24 @@
-// Package outdir writes rendered objects into a directory, one file each, and
-// all of them or none.
+// Package outdir writes rendered objects into a directory, one file per object. It
+// writes all of them or none.
 //
-// [Open] a directory, [Stage.Add] one object after the other, and [Stage.Commit]
-// when the last one is rendered; until then nothing that was in the directory
-// has changed. [Stage.Abort] leaves it as it was. [Path] names an object's file.
+// [Open] starts a run on a directory. [Stage.Add] stages one file after the other
+// without changing any file of the directory. [Stage.Commit] moves the staged files
+// into place, and [Stage.Abort] discards them. [Path] returns the file of an object.
 //
-// Beside the files lies an index of what pequod wrote. A file that it doesn't
-// list is the user's: it is never removed, and replaced only by its like. So
-// that a run killed at any moment leaves nothing behind that the next one
-// wouldn't recognise, the index names every file before it appears and until
-// it is gone:
+// The directory also has an index of the files that pequod wrote. A file that is not
+// in the index belongs to the user: pequod never removes it, and fails rather than
+// overwrite it with other content. A run may be killed at any moment. So that the
+// next run recognizes every file that pequod wrote, the index names a file before
+// it appears and until it is removed:
 //
-//	stage files → index = old ∪ new → rename into place → prune → index = what is there
+//  1. stage the files (add.go)
+//  2. write the index with old and new files (index.go)
+//  3. rename the staged files into place (commit.go)
+//  4. prune files that are no longer rendered
+//  5. write the index with the files that exist
 //
-// Links are never followed and paths never leave the directory, whatever the
-// index says. The package knows no YAML and no Kubernetes objects.
+// The package never follows symbolic links, and never leaves the directory, even if
+// a manipulated index names other paths. It knows neither YAML nor Kubernetes.
 package outdir
 
 import (
@@ -26,48 +30,48 @@ import (
 )
 
 const (
-	// stagePrefix begins the name of the directory that holds files until they
-	// are committed. It lies in the output directory, because a rename doesn't
-	// cross file systems.
+	// stagePrefix begins the name of the directory for staged files. It is in the
+	// output directory, because files cannot be renamed across file systems.
 	stagePrefix = ".pequod-stage-"
-	// probeName is what is made and removed to see whether that can be done.
+	// probeName is the name of a directory that is created and removed to check
+	// permissions.
 	probeName = ".pequod-probe"
 )
 
 var errNotRegular = errors.New("not a regular file")
 
-// Stage is one run's output on its way into a directory. It isn't safe for
-// concurrent use.
+// Stage is one run that writes into a directory. It is not safe for concurrent use.
 type Stage struct {
 	dir     string
-	index   string
-	root    *os.Root // nil while the directory doesn't exist
-	unlock  func()
-	made    []string // directories above and including dir that this run made
-	staging string   // empty until something was staged
-	entries map[string]entry
-	owned   set    // what the index lists
-	onDisk  []byte // the index as it is
+	index   string           // the name of the index
+	root    *os.Root         // nil if the directory does not exist yet
+	unlock  func()           // nil after the end of the run
+	created []string         // directories that this run created: dir and its parents, top down
+	staging string           // the directory for staged files; empty before the first one
+	entries map[string]entry // the added files by path
+	owned   set              // the files that the index lists
+	onDisk  []byte           // the content of the index; nil if there is none
 
-	// step is called before every change to the disk; tests let it fail.
+	// step is called before every change of the disk. Tests make it fail.
 	step func(what string) error
 }
 
-// entry is one file to be.
+// entry is one added file.
 type entry struct {
-	source string
-	// staged is the file's place in the staging directory, or empty if the
-	// directory holds the same content already, in the file that kept describes.
+	source string // the object and its origin, for errors
+	// staged is the path of the staged file. It is empty if the directory has the
+	// same content already; kept then describes that file.
 	staged string
 	kept   fs.FileInfo
 }
 
-// Open starts a run on dir, which needn't exist: it is made when the first file
-// is staged. Open waits for other runs on the directory, and removes what a
-// killed one left there. The caller ends the run with Commit or Abort.
+// Open starts a run on dir. It waits for other runs on the directory to end, and
+// removes temporary files that a killed run left. If dir does not exist, it is
+// created with the first staged file. The caller must end the run with Commit or
+// Abort.
 //
-// Runs that share a directory but not what they own in it, such as CRDs and
-// graphs, give different owners: each prunes its own files only.
+// Each owner has an index of its own, so that runs for different purposes, such as
+// CRDs and graphs, can share a directory: a run prunes only the files of its owner.
 func Open(dir, owner string) (*Stage, error) {
 	unlock, err := lock(dir)
 	if err != nil {
@@ -88,7 +92,7 @@ func Open(dir, owner string) (*Stage, error) {
 	return s, nil
 }
 
-// open reads what the directory holds, if it is there.
+// open opens the directory and reads the index, if they exist.
 func (s *Stage) open() error {
 	root, err := os.OpenRoot(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +108,7 @@ func (s *Stage) open() error {
 	return s.sweep()
 }
 
-// sweep removes what runs stage or probe with, of this run and of killed ones.
+// sweep removes the temporary files of this run and of killed ones.
 func (s *Stage) sweep() error {
 	for _, pattern := range []string{stagePrefix + "*", "*/" + probeName} {
 		names, err := fs.Glob(s.root.FS(), pattern)
@@ -120,9 +124,8 @@ func (s *Stage) sweep() error {
 	return nil
 }
 
-// Abort ends the run and leaves the directory as Open found it; a directory
-// that the run made is removed. It does nothing after Commit, so it can be
-// deferred.
+// Abort ends the run and leaves the directory as Open found it. It removes directories
+// that the run created. After Commit it does nothing, so it can be deferred.
 func (s *Stage) Abort() error {
 	if s.unlock == nil {
 		return nil
@@ -132,18 +135,18 @@ func (s *Stage) Abort() error {
 		return nil
 	}
 	err := s.sweep()
-	for i := len(s.made) - 1; i >= 0; i-- {
-		if os.Remove(s.made[i]) != nil {
-			break // not empty: a commit began, or somebody else uses it
+	for i := len(s.created) - 1; i >= 0; i-- {
+		if os.Remove(s.created[i]) != nil {
+			break // not empty: a commit has started, or another program uses it
 		}
 	}
 	return err
 }
 
-// close releases the directory and the lock, in that order.
+// close closes the directory and then unlocks it.
 func (s *Stage) close() {
 	if s.root != nil {
-		_ = s.root.Close() // nothing is written through it
+		_ = s.root.Close() // nothing is buffered that could be lost
 		s.root = nil
 	}
 	if s.unlock != nil {
@@ -152,7 +155,8 @@ func (s *Stage) close() {
 	}
 }
 
-// fail is the error of an operation on a path in the directory.
+// fail returns the error of an operation on a path in the directory. It names the path
+// as the user does, and drops the path that err may contain.
 func (s *Stage) fail(rel, operation string, err error) error {
 	var pathError *fs.PathError
 	var linkError *os.LinkError

@@ -18,7 +18,7 @@ import (
 // files maps paths to contents; a path that ends in "/" is an empty directory.
 type files map[string]string
 
-// output returns a directory that doesn't exist yet, with locks of its own.
+// output returns a directory that does not exist yet. Its locks are in a temporary cache.
 func output(t *testing.T) string {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -38,8 +38,8 @@ func put(t *testing.T, dir string, content files) {
 	}
 }
 
-// read returns all that is in a directory, hidden files included, nil if it
-// doesn't exist.
+// read returns the content of a directory including hidden files, or nil if it does not
+// exist.
 func read(t *testing.T, dir string) files {
 	t.Helper()
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +79,8 @@ func index(paths ...string) string {
 	return indexHeader + "\n" + strings.Join(append(paths, ""), "\n")
 }
 
-// write is one whole run. A step that panics with errKilled kills it: nothing
-// is cleaned up, only the lock is gone, as the system does it.
+// write performs a whole run. A step that panics with errKilled kills it: nothing is
+// cleaned up but the lock, which the operating system would release.
 func write(dir string, content files, o Options, step func(string) error) (result Result, err error) {
 	s, err := Open(dir, "")
 	if err != nil {
@@ -150,7 +150,7 @@ func TestRuns(t *testing.T) {
 		return more
 	}
 
-	// Without --prune everything stays, and stays pequod's.
+	// Without Prune, all files stay, and stay in the index.
 	result = mustWrite(t, dir, files{"a/x.yaml": "2", "c/z.yaml": "2"}, Options{})
 	wantTree(t, dir, with(files{
 		"a/x.yaml": "2", "a/y.yaml": "1", "b/x.yaml": "1", "c/z.yaml": "2",
@@ -160,7 +160,8 @@ func TestRuns(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// With it, what isn't written now goes, directories that are empty then too.
+	// With Prune, files that are not rendered are removed, with directories that are
+	// empty then.
 	result = mustWrite(t, dir, files{"c/z.yaml": "2"}, Options{Prune: true})
 	wantTree(t, dir, with(files{"c/z.yaml": "2", ".pequod-index": index("c/z.yaml")}))
 	if diff := cmp.Diff(Result{Removed: []string{"a/x.yaml", "a/y.yaml", "b/x.yaml"}}, result); diff != "" {
@@ -215,14 +216,14 @@ func TestFilesOfOthers(t *testing.T) {
 	wantError(t, err, "3.yaml and 1 more: not written by pequod and not what it would write")
 	wantTree(t, dir, before)
 
-	// What is there already as it should be becomes pequod's.
+	// A file with the right content is added to the index.
 	mustWrite(t, dir, files{"b/same.yaml": "same"}, Options{Prune: true})
 	before[".pequod-index"] = index("b/same.yaml")
 	wantTree(t, dir, before)
 }
 
-// A file that pequod wrote and the user deleted is no longer pequod's: what the
-// user writes in its place must survive the next --prune.
+// A file that pequod wrote and the user deleted leaves the index, so that a file that
+// the user writes at its path survives the next prune.
 func TestDeletedFilesLeaveTheIndex(t *testing.T) {
 	dir := output(t)
 	mustWrite(t, dir, files{"a/x.yaml": "1", "a/y.yaml": "1"}, Options{})
@@ -235,7 +236,7 @@ func TestDeletedFilesLeaveTheIndex(t *testing.T) {
 	wantTree(t, dir, files{"a/x.yaml": "mine", "a/y.yaml": "1", ".pequod-index": index("a/y.yaml")})
 }
 
-func TestOwnersPruneTheirOwn(t *testing.T) {
+func TestOwnersPruneOwnFiles(t *testing.T) {
 	dir := output(t)
 	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
 	for _, path := range []string{"b/x.yaml", "b/y.yaml"} {
@@ -300,7 +301,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	if err := s.Add("a/x.yaml", "test", []byte("1")); err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, files{"a/x.yaml": "somebody else's"})
+	put(t, dir, files{"a/x.yaml": "changed by another program"})
 	_, err = s.Commit(Options{})
 	wantError(t, err, "x.yaml: keeping: changed meanwhile; run again")
 }
@@ -319,7 +320,7 @@ func TestSamePathTwice(t *testing.T) {
 	wantError(t, s.Add("../x.yaml", "Service", nil), "not a path for an object")
 }
 
-func TestRunsWaitForEachOther(t *testing.T) {
+func TestRunsAreExclusive(t *testing.T) {
 	dir := output(t)
 	first, err := Open(dir, "")
 	if err != nil {
@@ -340,7 +341,7 @@ func TestRunsWaitForEachOther(t *testing.T) {
 	}()
 	select {
 	case err := <-second:
-		t.Fatalf("didn't wait: %v", err)
+		t.Fatalf("did not wait: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	if _, err := first.Commit(Options{}); err != nil {
