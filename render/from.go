@@ -21,11 +21,7 @@ type fromFields struct {
 
 // add adds an expression for a path below the resource and returns the full path.
 func (f *fromFields) add(resource string, path cue.Path, expr string) string {
-	full := cuesyntax.PathString(path.Selectors())
-	if full[0] != '[' {
-		full = "." + full
-	}
-	full = resource + full
+	full := fieldpath.Concat(resource, cuesyntax.PathString(path.Selectors()))
 	f.exprs[full] = expr
 	f.order = append(f.order, full)
 	return full

@@ -151,7 +151,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	if len(o.Filenames) == 0 {
 		return sum, nil
 	}
-	o.NodeCheck = input.SchemaCheck(schemas)
+	o.NodeCheck = schemas.CheckNode
 	samples, err := input.RenderAll(ctx, env, &o.RenderFlags, roundTrip, func(input.Rendered[*v1alpha1.ResourceGraph]) error { return nil })
 	sum.Subjects = append(sum.Subjects, samples.Subjects...)
 	sum.Problems = append(sum.Problems, samples.Problems...)
@@ -205,7 +205,7 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 	if err != nil {
 		return nil, err
 	}
-	opts := render.Options{AllowSecrets: true, Check: input.SchemaCheck(schemas)}
+	opts := render.Options{AllowSecrets: true, Check: schemas.CheckNode}
 	jobs := func(yield func(render.Job[problem.List]) bool) {
 		for _, file := range files {
 			job := render.Job[problem.List]{Subject: render.Subject{Name: file, Files: p.Subject().Files}, Run: func(r *render.Renderer) problem.List {

@@ -65,7 +65,7 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 		if err != nil {
 			return err
 		}
-		o.NodeCheck = input.SchemaCheck(catalog)
+		o.NodeCheck = catalog.CheckNode
 	}
 	w, err := o.OpenSink("render")
 	if err != nil {

@@ -3,6 +3,7 @@ package vet
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
@@ -12,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
@@ -59,7 +61,7 @@ func (c *checker) node(id string, v cue.Value, refused bool) {
 	}
 	t, p := c.catalog.Lookup(s.APIVersion, s.Kind)
 	if p != nil {
-		n.problem(get(resource, p.Path[0].(string)), reference.Path{"resource"}, *p)
+		n.problem(get(resource, p.Path), reference.Path{"resource"}, *p)
 	} else {
 		n.value(resource, t, reference.Path{"resource"}, 0)
 	}
@@ -74,14 +76,10 @@ type node struct {
 	path reference.Path
 }
 
-func (n *node) problem(v cue.Value, base reference.Path, p kinds.Problem) {
-	n.tell(problem.Problem{
-		Position: cuesyntax.ValuePosition(v), Path: slices.Concat(n.path, base, p.Path).String(),
-		Message: p.Message, Hint: p.Hint, Rule: problem.RuleSchema,
-		Severity: map[kinds.Level]problem.Severity{
-			kinds.Error: problem.Error, kinds.Warning: problem.Warning, kinds.Note: problem.Note,
-		}[p.Level],
-	})
+func (n *node) problem(v cue.Value, base reference.Path, p problem.Problem) {
+	p.Position, p.Rule = cuesyntax.ValuePosition(v), problem.RuleSchema
+	p.Path = fieldpath.Concat(slices.Concat(n.path, base).String(), p.Path)
+	n.tell(p)
 }
 
 // maxDepth ends the walk in values that have no end.
@@ -97,7 +95,7 @@ func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int)
 	case is == 0 || depth > maxDepth || n.late(v, path):
 		return
 	case is&t.Accepts() == 0:
-		n.problem(v, path, kinds.Problem{Message: "must be " + t.Words() + ", not " + kinds.Words(is)})
+		n.problem(v, path, problem.Problem{Message: "must be " + t.Words() + ", not " + kinds.Words(is)})
 		return
 	case is == kinds.Map:
 		for name, f := range fields(v) {
@@ -106,7 +104,7 @@ func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int)
 				n.value(f, ft, below, depth+1)
 				continue
 			}
-			n.problem(f, path, kinds.Unknown(reference.Path{name}, t))
+			n.problem(f, path, kinds.Unknown(name, t))
 		}
 		n.required(v, t, path)
 	case is == kinds.List:
@@ -118,7 +116,7 @@ func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int)
 			return
 		}
 		if message := t.Refuses(scalar(v)); message != "" {
-			n.problem(v, path, kinds.Problem{Message: message})
+			n.problem(v, path, problem.Problem{Message: message})
 		}
 	}
 }
@@ -135,7 +133,7 @@ func (n *node) required(v cue.Value, t *kinds.Type, path reference.Path) {
 		given = append(given, name)
 	}
 	for _, name := range t.Missing(given) {
-		n.problem(v, path, kinds.Missing(reference.Path{name}))
+		n.problem(v, path, kinds.Missing(name))
 	}
 }
 
@@ -159,7 +157,7 @@ func (n *node) late(v cue.Value, path reference.Path) bool {
 	slices.Sort(ids)
 	_, issues := reference.NewScope(ids).Compile(expr)
 	for _, issue := range issues {
-		n.problem(v, path, kinds.Problem{Message: issue.Message, Hint: issue.Hint})
+		n.problem(v, path, problem.Problem{Message: issue.Message, Hint: issue.Hint})
 	}
 	return true
 }
@@ -178,10 +176,10 @@ func (c *checker) dependencies(n *node, v cue.Value) {
 				ids = append(ids, known)
 			}
 			slices.Sort(ids)
-			n.problem(d, at, kinds.Problem{Message: "no node " + strconv.Quote(id), Hint: source.Hint(id, ids)})
+			n.problem(d, at, problem.Problem{Message: "no node " + strconv.Quote(id), Hint: source.Hint(id, ids)})
 		}
 		if c.onlyDead(id) {
-			n.problem(d, at, kinds.Problem{Message: "node " + id + " is never made"})
+			n.problem(d, at, problem.Problem{Message: "node " + id + " is never made"})
 		}
 	}
 }
@@ -200,9 +198,9 @@ func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 			subject.ServiceType = serviceType(resource)
 		}
 		for _, p := range c.catalog.Ready(subject, []v1alpha1.ReadyCheck{check}) {
-			p.Path[1] = i
-			at := get(e, p.Path[2].(string))
-			n.problem(at, nil, p)
+			field := strings.TrimPrefix(p.Path, "readyWhen[0].")
+			p.Path = field
+			n.problem(get(e, field), reference.Path{"readyWhen", i}, p)
 		}
 	}
 }

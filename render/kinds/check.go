@@ -14,55 +14,60 @@ import (
 
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// Check says what is wrong with an object, a decoded JSON value of
-// map[string]any, []any and scalars, in the order of its paths. Late references
-// stand for whatever is wanted in their place.
-func (c *Catalog) Check(object map[string]any) []Problem {
+// Check returns the problems of an object, sorted by path. The object is decoded
+// JSON: map[string]any, []any and scalars. A late reference is valid in place of any
+// value.
+func (c *Catalog) Check(object map[string]any) problem.List {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
-	t, problem := c.Lookup(apiVersion, kind)
-	if problem != nil {
-		return []Problem{*problem}
+	t, p := c.Lookup(apiVersion, kind)
+	if p != nil {
+		return problem.List{*p}
 	}
 	w := walker{}
 	w.value(object, t)
 	found := w.problems
 	if len(found) == 0 {
-		// As the API server does, which asks further only where all fields are right.
-		found = c.rules(apiVersion, kind, object)
+		// Like the API server: schemas are validated once all fields are known and
+		// have the right type.
+		found = c.validateCustom(apiVersion, kind, object)
 	}
-	slices.SortStableFunc(found, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Path.String(), b.Path.String()), cmp.Compare(a.Message, b.Message))
+	slices.SortStableFunc(found, func(a, b problem.Problem) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	return found
 }
 
-// walker takes an object and its type apart side by side.
+// walker walks an object and its type in parallel.
 type walker struct {
-	problems []Problem
-	path     reference.Path
+	problems problem.List
+	path     reference.Path // of the current value
 }
 
-func (w *walker) add(message, hint string) {
-	w.problems = append(w.problems, Problem{Path: slices.Clone(w.path), Message: message, Hint: hint})
+func (w *walker) add(p problem.Problem) {
+	p.Path = fieldpath.Concat(w.path.String(), p.Path)
+	w.problems = append(w.problems, p)
 }
 
-func (w *walker) at(step any, v any, t *Type) {
-	w.path = append(w.path, step)
+// child checks the value at a map key or a list index.
+func (w *walker) child(key any, v any, t *Type) {
+	w.path = append(w.path, key)
 	w.value(v, t)
 	w.path = w.path[:len(w.path)-1]
 }
 
 func (w *walker) value(v any, t *Type) {
 	if v == nil || IsLate(v) {
-		return
+		return // null counts as not given
 	}
 	is := jsonOf(v)
 	if is&t.Accepts() == 0 {
-		w.add(fmt.Sprintf("must be %s, not %s", t.Words(), Words(is)), "")
+		w.add(*newProblem("", fmt.Sprintf("must be %s, not %s", t.Words(), Words(is)), ""))
 		return
 	}
 	switch v := v.(type) {
@@ -70,38 +75,39 @@ func (w *walker) value(v any, t *Type) {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			field := t.Field(name)
 			if field == nil {
-				w.path = append(w.path, name)
-				w.problems = append(w.problems, Unknown(slices.Clone(w.path), t))
-				w.path = w.path[:len(w.path)-1]
+				w.add(Unknown(name, t))
 				continue
 			}
-			w.at(name, v[name], field)
+			w.child(name, v[name], field)
 		}
 		given := slices.DeleteFunc(slices.Collect(maps.Keys(v)), func(name string) bool { return v[name] == nil })
 		for _, name := range t.Missing(given) {
-			w.problems = append(w.problems, Missing(append(slices.Clone(w.path), name)))
+			w.add(Missing(name))
 		}
 	case []any:
 		for i, item := range v {
-			w.at(i, item, t.Elem())
+			w.child(i, item, t.Elem())
 		}
 	default:
 		if message := t.Refuses(v); message != "" {
-			w.add(message, "")
+			w.add(*newProblem("", message, ""))
 		}
 	}
 }
 
-// Unknown is the problem of a field, the last of the path, that a type lacks.
-func Unknown(path reference.Path, t *Type) Problem {
-	name, _ := path[len(path)-1].(string)
-	return Problem{Path: path, Message: "unknown field", Hint: source.Hint(name, t.Fields())}
+// Unknown returns the problem of a field that a type does not have. The path is the
+// field.
+func Unknown(name string, t *Type) problem.Problem {
+	return *newProblem(reference.Path{name}.String(), "unknown field", source.Hint(name, t.Fields()))
 }
 
-// Missing is the problem of a field, the last of the path, that must be given.
-func Missing(path reference.Path) Problem { return Problem{Path: path, Message: "missing"} }
+// Missing returns the problem of a required field. The path is the field.
+func Missing(name string) problem.Problem {
+	return *newProblem(reference.Path{name}.String(), "missing", "")
+}
 
-// IsLate tells a value that is only known in the cluster.
+// IsLate reports whether a value is a late reference or a generated value, which is
+// known only in the cluster.
 func IsLate(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) != 1 {
@@ -112,12 +118,13 @@ func IsLate(v any) bool {
 	return from || generate
 }
 
-// Refuses says what is wrong with a scalar of the right JSON type, or "".
+// Refuses returns the message for a scalar of an accepted JSON type that is not a
+// valid value, or "".
 func (t *Type) Refuses(v any) string {
 	text, isText := v.(string)
 	switch t.kind {
 	case kindString:
-		// What is empty counts as not given.
+		// An empty string counts as not given.
 		if len(t.enum) > 0 && text != "" && !slices.Contains(t.enum, text) {
 			return fmt.Sprintf("%q is not one of %s", text, quoted(t.enum))
 		}
@@ -139,6 +146,7 @@ func (t *Type) Refuses(v any) string {
 	return ""
 }
 
+// quoted returns values in quotes, joined by commas.
 func quoted(values []string) string {
 	var all []string
 	for _, v := range values {
@@ -147,7 +155,8 @@ func quoted(values []string) string {
 	return strings.Join(all, ", ")
 }
 
-// jsonOf is the JSON type of a decoded value.
+// jsonOf returns the JSON type of a decoded value. A float with an integral value is
+// an Integer, as for the API server.
 func jsonOf(v any) JSON {
 	switch v := v.(type) {
 	case bool:
@@ -168,7 +177,7 @@ func jsonOf(v any) JSON {
 	return Number
 }
 
-// Words names the first of the types.
+// Words returns the first of the types with its article.
 func Words(is JSON) string {
 	for _, w := range []struct {
 		is   JSON

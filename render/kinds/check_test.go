@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 func parse(t *testing.T, text string) map[string]any {
@@ -19,10 +20,10 @@ func parse(t *testing.T, text string) map[string]any {
 	return o
 }
 
-func lines(problems []Problem) []string {
+func lines(problems problem.List) []string {
 	var all []string
 	for _, p := range problems {
-		all = append(all, fmt.Sprintf("%d %s: %s", p.Level, p.Path, p.Message))
+		all = append(all, fmt.Sprintf("%d %s: %s", p.Severity, p.Path, p.Message))
 	}
 	return all
 }

@@ -7,51 +7,51 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Subject is what is known of the object that a node's readiness is about.
+// Subject describes the object of a node for its readiness checks.
 type Subject struct {
 	APIVersion, Kind string
-	// ServiceType is spec.type of a Service, "" where it is not known.
+	// ServiceType is spec.type of a Service, or "" if it is not known.
 	ServiceType string
 }
 
-// Ready says which checks of a node can't pass for an object of its kind. Their
-// paths begin at the node.
-func (c *Catalog) Ready(s Subject, checks []v1alpha1.ReadyCheck) []Problem {
-	var found []Problem
+// Ready reports the readiness checks of a node that can never pass for an object of
+// its kind. The paths begin at the node.
+func (c *Catalog) Ready(s Subject, checks []v1alpha1.ReadyCheck) problem.List {
+	var found problem.List
 	gv, err := schema.ParseGroupVersion(s.APIVersion)
 	if err != nil || s.Kind == "" {
-		return nil // told where the object is checked
+		return nil // Check reports it
 	}
 	gk := schema.GroupKind{Group: gv.Group, Kind: s.Kind}
 	for i, check := range checks {
-		add := func(level Level, message, hint string) {
-			found = append(found, Problem{Path: reference.Path{"readyWhen", i, "type"}, Message: message, Hint: hint, Level: level})
+		add := func(field string, severity problem.Severity, message, hint string) {
+			p := newProblem(fmt.Sprintf("readyWhen[%d].%s", i, field), message, hint)
+			p.Severity = severity
+			found = append(found, *p)
 		}
 		switch check.Type {
 		case v1alpha1.ReadyDeploymentAvailable:
 			if gk.Kind != "Deployment" || gk.Group != "apps" && gk.Group != "extensions" {
-				add(Error, "DeploymentAvailable can't hold for a "+s.Kind, instead(gk))
+				add("type", problem.Error, "DeploymentAvailable can't hold for a "+s.Kind, hintFor(gk))
 			}
 		case v1alpha1.ReadyJobComplete:
 			if gk != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
-				add(Error, "JobComplete can't hold for a "+s.Kind, instead(gk))
+				add("type", problem.Error, "JobComplete can't hold for a "+s.Kind, hintFor(gk))
 			}
 		case v1alpha1.ReadyLoadBalancer:
 			if gk != (schema.GroupKind{Kind: "Service"}) {
-				add(Error, "ServiceLoadBalancerReady can't hold for a "+s.Kind, instead(gk))
+				add("type", problem.Error, "ServiceLoadBalancerReady can't hold for a "+s.Kind, hintFor(gk))
 			} else if s.ServiceType != "" && s.ServiceType != "LoadBalancer" {
-				add(Error, "ServiceLoadBalancerReady can't hold for a Service of type "+s.ServiceType, "make it LoadBalancer, or leave the check out")
+				add("type", problem.Error, "ServiceLoadBalancerReady can't hold for a Service of type "+s.ServiceType, "make it LoadBalancer, or leave the check out")
 			}
 		case v1alpha1.ReadyConditionMatch:
-			level, message, hint := c.condition(s, gk, check.ConditionType)
+			severity, message, hint := c.checkCondition(s, gk, check.ConditionType)
 			if message != "" {
-				found = append(found, Problem{
-					Path: reference.Path{"readyWhen", i, "conditionType"}, Message: message, Hint: hint, Level: level,
-				})
+				add("conditionType", severity, message, hint)
 			}
 		case v1alpha1.ReadyExists, v1alpha1.ReadyExpression:
 		}
@@ -59,8 +59,8 @@ func (c *Catalog) Ready(s Subject, checks []v1alpha1.ReadyCheck) []Problem {
 	return found
 }
 
-// instead is the check that was probably meant for a kind.
-func instead(gk schema.GroupKind) string {
+// hintFor returns a hint that names the readiness check for a kind.
+func hintFor(gk schema.GroupKind) string {
 	switch gk {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
 		return "use DeploymentAvailable"
@@ -70,27 +70,29 @@ func instead(gk schema.GroupKind) string {
 	return "without readyWhen the node waits for what kstatus calls Current"
 }
 
-// condition judges the type of a condition that is waited for.
-func (c *Catalog) condition(s Subject, gk schema.GroupKind, condition string) (Level, string, string) {
-	t, problem := c.Lookup(s.APIVersion, s.Kind)
-	if problem != nil || condition == "" {
-		return 0, "", "" // told elsewhere
+// checkCondition checks the type of a condition that a node waits for. It returns no
+// message if the condition may be set, or is not known.
+func (c *Catalog) checkCondition(s Subject, gk schema.GroupKind, condition string) (problem.Severity, string, string) {
+	t, p := c.Lookup(s.APIVersion, s.Kind)
+	if p != nil || condition == "" {
+		return 0, "", "" // reported elsewhere
 	}
 	if status := t.Field("status"); status == nil || status.Field("conditions") == nil {
-		return Error, "a " + s.Kind + " has no conditions", instead(gk)
+		return problem.Error, "a " + s.Kind + " has no conditions", hintFor(gk)
 	}
 	known := conditions(gk)
 	if c.custom[gk] != nil || known == nil || slices.Contains(known, condition) {
 		return 0, "", ""
 	}
 	if len(known) == 0 {
-		return Warning, fmt.Sprintf("Kubernetes sets no conditions on a %s", s.Kind), instead(gk)
+		return problem.Warning, fmt.Sprintf("Kubernetes sets no conditions on a %s", s.Kind), hintFor(gk)
 	}
-	return Warning, fmt.Sprintf("%q is no condition that Kubernetes sets on a %s", condition, s.Kind), "it sets " + strings.Join(known, ", ")
+	return problem.Warning, fmt.Sprintf("%q is no condition that Kubernetes sets on a %s", condition, s.Kind), "it sets " + strings.Join(known, ", ")
 }
 
-// conditions lists what Kubernetes' own controllers set on a kind, after the
-// constants of k8s.io/api; nil where that isn't known.
+// conditions returns the conditions that Kubernetes' own controllers set on a kind,
+// from the constants of k8s.io/api. It returns nil if they are not known, and an empty
+// list if there are none.
 func conditions(gk schema.GroupKind) []string {
 	switch gk.Group + "/" + gk.Kind {
 	case "apps/Deployment":

@@ -7,31 +7,39 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 )
 
 //go:embed builtin.txt
 var builtinText string
 
-// builtin is the table of the kinds that Kubernetes has.
+// builtin is the table of the built-in kinds of one release of Kubernetes.
 type builtin struct {
 	release string // such as 1.37
 	kinds   map[schema.GroupVersionKind]builtinKind
-	// versions are those of a kind that are still there, the preferred first.
+	// versions are the versions of a kind that the release serves, the preferred
+	// first.
 	versions map[schema.GroupKind][]string
 	groups   map[string]bool
-	types    map[string]*Type
+	types    map[string]*Type // by name
 }
 
 type builtinKind struct {
-	typ *Type
-	// removed is the release without the kind, and instead what to use now.
-	removed, instead string
+	typ *Type // nil if the version was removed
+	// removed is the first release without the version, such as 1.22, or "".
+	removed string
+	// replacement is the kind to use now, such as "apps/v1 Deployment", or "".
+	replacement string
 }
 
-// table reads the embedded table: lines of "kind APIVERSION KIND TYPE" or, for
-// what is gone, "kind APIVERSION KIND removed=RELEASE=APIVERSION,KIND"; of "enum
-// NAME VALUE ..."; and of "type NAME FIELD:TYPE ...", with a ! behind fields that
-// must be given.
+// table parses the embedded table. Its lines are one of
+//
+//	kind APIVERSION KIND TYPE
+//	kind APIVERSION KIND removed=RELEASE=APIVERSION,KIND
+//	enum NAME VALUE ...
+//	type NAME FIELD:TYPE ...
+//
+// A ! behind a field means that it is required.
 var table = sync.OnceValue(func() *builtin {
 	b := &builtin{
 		kinds: map[schema.GroupVersionKind]builtinKind{}, versions: map[schema.GroupKind][]string{},
@@ -62,6 +70,7 @@ var table = sync.OnceValue(func() *builtin {
 	return b
 })
 
+// addKind adds a line about a kind.
 func (b *builtin) addKind(apiVersion, kind, typ string) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -70,8 +79,8 @@ func (b *builtin) addKind(apiVersion, kind, typ string) {
 	b.groups[gv.Group] = true
 	var k builtinKind
 	if rest, ok := strings.CutPrefix(typ, "removed="); ok {
-		k.removed, k.instead, _ = strings.Cut(rest, "=")
-		k.instead = strings.ReplaceAll(k.instead, ",", " ")
+		k.removed, k.replacement, _ = strings.Cut(rest, "=")
+		k.replacement = strings.ReplaceAll(k.replacement, ",", " ")
 	} else {
 		k.typ = b.named(typ)
 		gk := schema.GroupKind{Group: gv.Group, Kind: kind}
@@ -81,7 +90,8 @@ func (b *builtin) addKind(apiVersion, kind, typ string) {
 	b.kinds[gv.WithKind(kind)] = k
 }
 
-// named gives the type of a name. A struct's fields are filled in at its line.
+// named returns the type with a name and creates it on first use. The fields of a
+// struct are filled in when its line is parsed.
 func (b *builtin) named(name string) *Type {
 	if t := b.types[name]; t != nil {
 		return t
@@ -100,3 +110,7 @@ func (b *builtin) named(name string) *Type {
 	}
 	return t
 }
+
+// byPriority compares versions of an API such that the preferred comes first: v2, v1,
+// v1beta1.
+func byPriority(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) }

@@ -32,14 +32,14 @@ func TestTableIsWhole(t *testing.T) {
 		}
 	}
 	for gvk, k := range b.kinds {
-		if k.instead == "" {
+		if k.replacement == "" {
 			continue
 		}
-		apiVersion, kind, _ := strings.Cut(k.instead, " ")
+		apiVersion, kind, _ := strings.Cut(k.replacement, " ")
 		if to, ok := b.kinds[schema.FromAPIVersionAndKind(apiVersion, kind)]; !ok {
-			t.Errorf("%v: to be replaced by %s, which isn't there", gvk, k.instead)
-		} else if to.removed != "" && to.instead == "" {
-			t.Errorf("%v: to be replaced by %s, which is gone", gvk, k.instead)
+			t.Errorf("%v: to be replaced by %s, which isn't there", gvk, k.replacement)
+		} else if to.removed != "" && to.replacement == "" {
+			t.Errorf("%v: to be replaced by %s, which is gone", gvk, k.replacement)
 		}
 	}
 }

@@ -9,19 +9,19 @@ import (
 
 // Type is the type of a value in an object.
 type Type struct {
-	kind string
-	// fields are those of a struct, elem is what a list or a map holds.
-	fields map[string]*Type
-	elem   *Type
-	// required are the fields of a struct that must be given, in order.
+	kind   string
+	fields map[string]*Type // of a struct
+	elem   *Type            // of the values of a list or a map
+	// required are the names of the required fields of a struct, sorted. They are
+	// empty for custom kinds, whose required fields the API server's code checks.
 	required []string
-	// enum lists what a string may be, where that is known.
+	// enum holds the values of a string, or is empty if any is valid.
 	enum []string
-	// open structs hold fields that they don't name.
+	// open means that a struct may have fields that are not in fields.
 	open bool
 }
 
-// The kinds of type.
+// The values of Type.kind.
 const (
 	kindStruct      = "struct"
 	kindList        = "list"
@@ -38,10 +38,10 @@ const (
 	kindAny         = "any"
 )
 
-// JSON is a set of the types that JSON values have.
+// JSON is a set of JSON types.
 type JSON int
 
-// The types of JSON values; an Integer is a Number too.
+// The JSON types. A Number is one that is not an Integer.
 const (
 	Boolean JSON = 1 << iota
 	Integer
@@ -52,8 +52,8 @@ const (
 	Any = Boolean | Integer | Number | String | List | Map
 )
 
-// Accepts is what values of the type are in JSON. Null stands everywhere for a
-// value that isn't given.
+// Accepts returns the JSON types of valid values. Null is not among them, because it
+// counts as not given everywhere.
 func (t *Type) Accepts() JSON {
 	switch t.kind {
 	case kindStruct, kindMap:
@@ -76,7 +76,7 @@ func (t *Type) Accepts() JSON {
 	return Any
 }
 
-// Words says what a value must be: a list, an integer.
+// Words describes a valid value for a message, such as "an integer".
 func (t *Type) Words() string {
 	switch t.kind {
 	case kindStruct, kindMap:
@@ -101,8 +101,8 @@ func (t *Type) Words() string {
 	return "anything"
 }
 
-// Field gives the type of a field, nil where the type has no such field. A type
-// whose fields aren't known gives itself a field of any type.
+// Field returns the type of a field, or nil if the type has no such field. An open
+// struct and the any type have every field, of any type.
 func (t *Type) Field(name string) *Type {
 	if f := t.fields[name]; f != nil {
 		return f
@@ -116,28 +116,28 @@ func (t *Type) Field(name string) *Type {
 	return nil
 }
 
-// Fields lists the fields that a struct names.
+// Fields returns the names of the fields of a struct, sorted.
 func (t *Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
-// Missing lists the fields of a struct that must be given and aren't among those
-// given, in order; without those that stand there under a slip of their name. Of
-// custom kinds none are: the API server's own code asks for them.
+// Missing returns the required fields of a struct that are not among those given. It
+// leaves out a field if a given name is a misspelling of it. For custom kinds it
+// returns nothing, since the API server's own code checks those.
 func (t *Type) Missing(given []string) []string {
-	var missing, slips []string
+	var missing, misspelt []string
 	for _, name := range given {
 		if t.Field(name) == nil {
-			slips = append(slips, source.Nearest(name, t.Fields()))
+			misspelt = append(misspelt, source.Nearest(name, t.Fields()))
 		}
 	}
 	for _, name := range t.required {
-		if !slices.Contains(given, name) && !slices.Contains(slips, name) {
+		if !slices.Contains(given, name) && !slices.Contains(misspelt, name) {
 			missing = append(missing, name)
 		}
 	}
 	return missing
 }
 
-// Elem gives the type of a list's elements, nil for other types.
+// Elem returns the type of the items of a list, or nil for other types.
 func (t *Type) Elem() *Type {
 	switch t.kind {
 	case kindList:

@@ -26,6 +26,14 @@ func Join(path, name string) string {
 	return path + "." + name
 }
 
+// Concat returns a path followed by a path below it. Either may be empty.
+func Concat(base, path string) string {
+	if base == "" || path == "" || path[0] == '[' {
+		return base + path
+	}
+	return base + "." + path
+}
+
 // Index returns the path element of a list item, such as [3], to be appended to
 // the path of the list.
 func Index(i int) string { return "[" + strconv.Itoa(i) + "]" }

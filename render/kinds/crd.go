@@ -12,29 +12,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // Custom is a kind that a CustomResourceDefinition defines.
 type Custom struct {
 	schema.GroupKind
-	versions map[string]*customVersion
-	served   []string
+	versions map[string]*customVersion // the served ones, by name
+	served   []string                  // their names, the preferred first
 }
 
-// customVersion is one version of a custom kind.
+// customVersion is one served version of a custom kind.
 type customVersion struct {
-	typ        *Type
+	typ *Type // for field names and types
+	// structural and validator are for the API server's validation.
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
 }
 
-// IsDefinition says whether a document is a CustomResourceDefinition.
+// IsDefinition reports whether a document is a CustomResourceDefinition of any
+// version.
 func IsDefinition(apiVersion, kind string) bool {
 	return kind == "CustomResourceDefinition" && strings.HasPrefix(apiVersion, "apiextensions.k8s.io/")
 }
 
-// ParseDefinition reads a CustomResourceDefinition, in YAML or JSON.
+// ParseDefinition reads a CustomResourceDefinition from YAML or JSON.
 func ParseDefinition(data []byte) (*Custom, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(data, &crd); err != nil {
@@ -46,7 +48,8 @@ func ParseDefinition(data []byte) (*Custom, error) {
 	return NewCustom(&crd)
 }
 
-// NewCustom takes over a definition.
+// NewCustom returns the kind of a definition. It must have a structural schema for
+// each served version.
 func NewCustom(crd *apiextensionsv1.CustomResourceDefinition) (*Custom, error) {
 	c := &Custom{
 		GroupKind: schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind},
@@ -73,6 +76,7 @@ func NewCustom(crd *apiextensionsv1.CustomResourceDefinition) (*Custom, error) {
 	return c, nil
 }
 
+// newVersion prepares a schema for both kinds of checks.
 func newVersion(props *apiextensionsv1.JSONSchemaProps) (*customVersion, error) {
 	internal := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil); err != nil {
@@ -89,34 +93,19 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps) (*customVersion, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &customVersion{typ: object(customType(structural)), structural: structural, validator: validator}, nil
+	return &customVersion{typ: withObjectMeta(customType(structural)), structural: structural, validator: validator}, nil
 }
 
-// Add adds a definition; a second one of a kind is an error.
-func (c *Catalog) Add(custom *Custom) error {
-	if c.custom == nil {
-		c.custom = map[schema.GroupKind]*Custom{}
-	}
-	if c.custom[custom.GroupKind] != nil {
-		return fmt.Errorf("kind %s is defined twice", custom.GroupKind)
-	}
-	c.custom[custom.GroupKind] = custom
-	return nil
-}
-
-func (c *Custom) version(name string) (*customVersion, *Problem) {
+// version returns a served version, or the problem that there is none.
+func (c *Custom) version(name string) (*customVersion, *problem.Problem) {
 	if v := c.versions[name]; v != nil {
 		return v, nil
 	}
-	return nil, &Problem{
-		Path:    reference.Path{"apiVersion"},
-		Message: fmt.Sprintf("%s has no version %s", c.GroupKind, name),
-		Hint:    "served: " + strings.Join(c.served, ", "),
-	}
+	return nil, newProblem("apiVersion", fmt.Sprintf("%s has no version %s", c.GroupKind, name), "served: "+strings.Join(c.served, ", "))
 }
 
-// object gives the type of a whole object what every object has.
-func object(t *Type) *Type {
+// withObjectMeta adds the fields that every object has to the type of an object.
+func withObjectMeta(t *Type) *Type {
 	b := table()
 	if t.fields == nil {
 		t.fields = map[string]*Type{}
@@ -126,7 +115,7 @@ func object(t *Type) *Type {
 	return t
 }
 
-// customType is the type that a structural schema describes.
+// customType returns the type that a structural schema describes.
 func customType(s *structuralschema.Structural) *Type {
 	t := &Type{kind: kindAny, open: s.XPreserveUnknownFields}
 	switch {
@@ -146,7 +135,7 @@ func customType(s *structuralschema.Structural) *Type {
 			t.open = true
 		}
 		if s.XEmbeddedResource {
-			object(t)
+			withObjectMeta(t)
 		}
 	case s.Type == "array":
 		t.kind, t.elem = kindList, anyType()

@@ -19,23 +19,25 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// rules asks the API server's own code about an object of a custom kind whose
-// fields are all known and of the right types: required fields, bounds,
-// patterns, enumerations, sets, and the definition's CEL rules.
-func (c *Catalog) rules(apiVersion, kind string, object map[string]any) []Problem {
+// validateCustom validates an object of a custom kind with the API server's own code:
+// required fields, bounds, patterns, enumerations, sets, and the CEL rules of the
+// definition. All fields of the object must be known and of the right type. For a
+// built-in kind validateCustom returns nothing.
+func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any) problem.List {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
-		return nil // Lookup told it
+		return nil // Lookup reported it
 	}
 	custom := c.custom[schema.GroupKind{Group: gv.Group, Kind: kind}]
 	if custom == nil {
 		return nil
 	}
-	v, problem := custom.version(gv.Version)
-	if problem != nil {
-		return nil // Lookup told it
+	v, p := custom.version(gv.Version)
+	if p != nil {
+		return nil // Lookup reported it
 	}
 	object = runtime.DeepCopyJSON(object)
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, v.structural)
@@ -48,27 +50,27 @@ func (c *Catalog) rules(apiVersion, kind string, object map[string]any) []Proble
 		}
 	}
 	late := reference.Find(object)
-	var places []string
+	var latePaths []string
 	for _, f := range late.From {
-		places = append(places, f.Path.String())
+		latePaths = append(latePaths, f.Path.String())
 	}
 	for _, g := range late.Generate {
-		places = append(places, g.Path.String())
+		latePaths = append(latePaths, g.Path.String())
 	}
-	var found []Problem
+	var found problem.List
 	for _, e := range errs {
-		path := pathOf(e.Field)
-		// What a late reference yields isn't known, nor whether what it lies
-		// in will pass.
-		if slices.ContainsFunc(places, func(place string) bool { return related(path.String(), place) }) {
+		path := pathOf(e.Field).String()
+		// The value of a late reference is not known, so neither it nor anything
+		// around it can be judged.
+		if slices.ContainsFunc(latePaths, func(late string) bool { return related(path, late) }) {
 			continue
 		}
-		found = append(found, Problem{Path: path, Message: messageOf(e)})
+		found = append(found, *newProblem(path, messageOf(e), ""))
 	}
 	return found
 }
 
-// related says whether one path leads to or through the other's place.
+// related reports whether one of two paths contains the other, or they are equal.
 func related(a, b string) bool {
 	in := func(outer, inner string) bool {
 		rest, ok := strings.CutPrefix(inner, outer)
@@ -77,14 +79,15 @@ func related(a, b string) bool {
 	return in(a, b) || in(b, a)
 }
 
-var step = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.?([^.\[]+)|^\[([^\]]*)\]`) })
+// pathElement matches the first element of a path as the API server writes it.
+var pathElement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.?([^.\[]+)|^\[([^\]]*)\]`) })
 
-// pathOf reads the path of an error of the API server: spec.list[0].name, and
-// spec.map[key] for the keys of maps.
+// pathOf parses the path of an error of the API server, which writes list indexes and
+// map keys alike: spec.list[0].name and spec.map[key].
 func pathOf(fieldPath string) reference.Path {
 	var path reference.Path
 	for fieldPath != "" && fieldPath != "<nil>" {
-		m := step().FindStringSubmatch(fieldPath)
+		m := pathElement().FindStringSubmatch(fieldPath)
 		if m == nil {
 			break
 		}
@@ -98,7 +101,8 @@ func pathOf(fieldPath string) reference.Path {
 	return path
 }
 
-// messageOf is an error of the API server in the words of this project.
+// messageOf returns the message for an error of the API server, in the words that
+// other problems have.
 func messageOf(e *field.Error) string {
 	switch e.Type {
 	case field.ErrorTypeRequired:

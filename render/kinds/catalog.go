@@ -1,0 +1,109 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// Catalog holds the known kinds: the built-in ones and those of
+// CustomResourceDefinitions. The zero value has the built-in kinds. A Catalog is
+// safe for concurrent use once all definitions are added.
+type Catalog struct {
+	custom map[schema.GroupKind]*Custom
+}
+
+// Add adds a definition. A second definition of a kind is an error.
+func (c *Catalog) Add(custom *Custom) error {
+	if c.custom == nil {
+		c.custom = map[schema.GroupKind]*Custom{}
+	}
+	if c.custom[custom.GroupKind] != nil {
+		return fmt.Errorf("kind %s is defined twice", custom.GroupKind)
+	}
+	c.custom[custom.GroupKind] = custom
+	return nil
+}
+
+// Lookup returns the type of a kind's objects, or the problem that explains why
+// there is none, at apiVersion or kind. For a kind in a group that the catalog does
+// not know the problem is a Note: the kind may exist.
+func (c *Catalog) Lookup(apiVersion, kind string) (*Type, *problem.Problem) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, newProblem("apiVersion", err.Error(), "")
+	}
+	gk := schema.GroupKind{Group: gv.Group, Kind: kind}
+	if custom := c.custom[gk]; custom != nil {
+		v, p := custom.version(gv.Version)
+		if p != nil {
+			return nil, p
+		}
+		return v.typ, nil
+	}
+	b := table()
+	k, ok := b.kinds[gv.WithKind(kind)]
+	switch {
+	case ok && k.removed == "":
+		return k.typ, nil
+	case ok:
+		p := newProblem("apiVersion", fmt.Sprintf("%s %s is gone since Kubernetes %s", apiVersion, kind, k.removed), "")
+		replacement := k.replacement
+		if replacement == "" {
+			replacement = b.preferred(gk)
+		}
+		if replacement != "" {
+			p.Hint = "use " + replacement
+		}
+		return nil, p
+	case len(b.versions[gk]) > 0:
+		return nil, newProblem("apiVersion",
+			fmt.Sprintf("%s is no version of %s that Kubernetes %s has", apiVersion, kind, b.release), "use "+b.preferred(gk))
+	case b.groups[gv.Group]:
+		return nil, newProblem("kind",
+			fmt.Sprintf("Kubernetes %s has no kind %s in %s", b.release, kind, apiVersion), b.similarKind(gv.Group, kind))
+	}
+	p := newProblem("kind", fmt.Sprintf("%s %s is not checked: its schema isn't known", apiVersion, kind),
+		"give its CustomResourceDefinition with --crd")
+	p.Severity = problem.Note
+	return nil, p
+}
+
+func newProblem(path, message, hint string) *problem.Problem {
+	return &problem.Problem{Path: path, Message: message, Hint: hint, Rule: problem.RuleSchema}
+}
+
+// preferred returns the preferred version of a built-in kind, such as "apps/v1
+// Deployment", or "".
+func (b *builtin) preferred(gk schema.GroupKind) string {
+	versions := b.versions[gk]
+	if len(versions) == 0 {
+		return ""
+	}
+	return schema.GroupVersion{Group: gk.Group, Version: versions[0]}.String() + " " + gk.Kind
+}
+
+// similarKind returns a hint that names the kind in another group, or a kind with a
+// similar name in the group, or "".
+func (b *builtin) similarKind(group, kind string) string {
+	var found, names []string
+	for gk := range b.versions {
+		if gk.Kind == kind {
+			found = append(found, b.preferred(gk))
+		}
+		if gk.Group == group {
+			names = append(names, gk.Kind)
+		}
+	}
+	slices.Sort(found)
+	slices.Sort(names)
+	if len(found) > 0 {
+		return "use " + strings.Join(found, " or ")
+	}
+	return source.Hint(kind, names)
+}
