@@ -1,34 +1,110 @@
 package controller
 
 import (
+	"context"
+	"errors"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/pequod-io/pequod/applier/cluster"
-	"github.com/pequod-io/pequod/applier/controller/share"
 )
 
-// controller is what all drivers share.
+// controller owns the drivers of all graphs. It implements the Reconciler of
+// controller-runtime.
 type controller struct {
-	Options
-	own    *cluster.Client // as the applier itself
-	graphs rest.Interface
-	share  *share.Share
-	events events.EventRecorder
-	log    logr.Logger
-	now    func() time.Time
-	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
+	services
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-	leads, listed atomic.Bool // it works, and knows the graphs
+	leading atomic.Bool // this process executes graphs
+	listed  atomic.Bool // the graphs have been listed
 
 	mu      sync.Mutex
 	drivers map[types.NamespacedName]*driver
+}
+
+// ready is a readiness check. It succeeds when the controller knows the graphs,
+// and in a replica that isn't the leader.
+func (c *controller) ready(*http.Request) error {
+	if c.leading.Load() && !c.listed.Load() {
+		return errors.New("the ResourceGraphs aren't listed yet")
+	}
+	return nil
+}
+
+// start is called when this process has become the leader.
+func (c *controller) start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	c.queue = queue
+	c.leading.Store(true)
+	go c.watchGraphs(ctx)
+	return nil
+}
+
+// shutdownTimeout is how long requests in flight may take when the process is
+// asked to end. It must be shorter than the manager's graceful shutdown timeout.
+const shutdownTimeout = 10 * time.Second
+
+// runShared makes the shared services work until ctx is done and the requests
+// in flight have ended.
+func (c *controller) runShared(ctx context.Context) error {
+	c.share.Run(ctx, shutdownTimeout)
+	return nil
+}
+
+// Reconcile steps the driver of one graph. Its context isn't used: requests
+// outlive the step, and get a context from [share.Share.Run].
+func (c *controller) Reconcile(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
+	d := c.find(request.NamespacedName)
+	if d == nil {
+		return reconcile.Result{}, nil
+	}
+	began := c.now()
+	s := d.step(began)
+	now := c.now()
+	result := "success"
+	if s.failed {
+		result = "error"
+	}
+	c.Metrics.Reconciled(d.key.Namespace, d.key.Name, result, now.Sub(began))
+	switch {
+	case s.ended:
+		c.Metrics.Forget(d.key.Namespace, d.key.Name)
+		c.forget(d)
+		return reconcile.Result{}, nil
+	case s.wake.IsZero():
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{RequeueAfter: max(s.wake.Sub(now), time.Millisecond)}, nil
+}
+
+// find returns the driver of a graph, or nil.
+func (c *controller) find(key types.NamespacedName) *driver {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.drivers[key]
+}
+
+// driver returns the driver of a graph, which it creates if there is none.
+func (c *controller) driver(key types.NamespacedName) *driver {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.drivers[key]
+	if d == nil {
+		d = newDriver(&c.services, key, func() { c.queue.Add(reconcile.Request{NamespacedName: key}) })
+		c.drivers[key] = d
+	}
+	return d
+}
+
+// forget removes the driver of a deleted graph, unless a graph of that name was
+// created meanwhile: then the driver continues with that one.
+func (c *controller) forget(d *driver) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d.inbox.close() {
+		delete(c.drivers, d.key)
+	}
 }

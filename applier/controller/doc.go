@@ -1,19 +1,34 @@
 // Package controller executes the ResourceGraphs of a cluster.
 //
-// [Setup] adds it to a manager. Each graph has a driver, which is stepped by a
-// worker whenever there is news of the graph: it changed, an object of it was
-// seen to change, a request was answered, it is time for another try. A step
-// feeds the engine (package engine) and starts what that asks for; it never
-// waits. Requests are made in a bounded pool, as the graph's service account.
+// [Setup] adds it to a manager. The data flow, in the order of the files:
 //
-// Objects are watched kind by kind over all namespaces, by the label that they
-// carry, with the applier's own rights to read; objects of others, which a graph
-// only reads, one by one as the graph's account. What may not be watched is
-// polled as the graph's account.
+//   - watchgraphs.go watches the graphs. Every graph has a driver (driver.go),
+//     and other goroutines leave changes and answers in its inbox (inbox.go).
+//   - controller.go steps a driver on a worker whenever its inbox has something
+//     new or its time has come. A step never waits for a request.
+//   - goal.go derives from a graph what has to be done for it. If the goal
+//     changes, the current run is ended and another one begins.
+//   - run.go is one run: prerequisites.go reads the graph, its account and its
+//     inventory and adds the finalizer; actions.go carries out the actions of the
+//     engine; finish.go completes, stalls or suspends the graph, or removes the
+//     finalizer; failures.go ends a run that failed.
+//   - statuswrite.go writes the status, and with it the inventory. Package status
+//     composes it.
+//   - report.go reports what happened to nodes as metrics and Events; events.go
+//     emits Events; recorder.go is the interface of the metrics.
+//   - objects.go hands observations of objects to the engine of the run, or to
+//     the engine's snapshot if nothing has to be done. Package share watches them.
+//   - retries.go decides when a graph that failed is tried again.
 //
-// What a graph owns stands in its status, with what came of its execution: the
-// intent is one write, the result another. A graph that is as it should be is
-// remembered by a few hundred bytes for each object (engine.Rest), and costs no
-// request until something happens to one of them. Nothing that matters is in
-// the process alone: one that is killed loses nothing.
+// Requests for a graph's objects are made as the graph's service account,
+// requests for graphs and Events as the applier.
+//
+// A graph's inventory is kept in its status. It is written before the first
+// object is (the intent) and again with the result. A completed graph costs a
+// few hundred bytes per object ([engine.Snapshot]) and no requests until one of
+// its objects changes. No state that matters is kept in the process only, so it
+// may be killed at any time.
+//
+// The package doesn't decide what to do with objects (package engine) and
+// doesn't send requests for them (packages execute and cluster).
 package controller

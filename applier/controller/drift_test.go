@@ -16,14 +16,14 @@ func TestDriftIsCorrected(t *testing.T) {
 	b.ready("web")
 	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
 	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
-	b.event("web", "DriftCorrected", "node config: ConfigMap "+b.Namespace+"/web was changed by others and is as the graph says again: data.a by somebody")
+	b.event("web", "DriftCorrected", "node config: ConfigMap "+b.Namespace+"/web was changed by others and has been corrected: data.a by somebody")
 	b.ready("web")
 
 	if err := b.resource("v1", "Service").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b.eventually("made anew", func(ctx ctx) bool { return b.exists(ctx, "v1", "Service", "web") })
-	b.event("web", "DriftCorrected", "node service: Service "+b.Namespace+"/web was deleted by others and is made anew")
+	b.event("web", "DriftCorrected", "node service: Service "+b.Namespace+"/web was deleted by others and has been recreated")
 	rg := b.ready("web")
 	if len(rg.Status.History) != 1 {
 		t.Errorf("corrections are no revisions: %+v", rg.Status.History)
@@ -57,7 +57,7 @@ func TestDriftIsReported(t *testing.T) {
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "one")), func(s *v1alpha1.ResourceGraphSpec) { s.DriftPolicy = v1alpha1.DriftReport }))
 	b.ready("web")
 	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
-	b.event("web", "DriftDetected", "node a: ConfigMap "+b.Namespace+"/a was changed by others; spec.driftPolicy leaves it so: data.a by somebody")
+	b.event("web", "DriftDetected", "node a: ConfigMap "+b.Namespace+"/a was changed by others and is left as it is (spec.driftPolicy: Report): data.a by somebody")
 	b.until("web", func(rg *v1alpha1.ResourceGraph) error {
 		if rg.Status.NodeStates["a"].Message == "" {
 			return errNotYet

@@ -1,250 +1,342 @@
 package controller
 
 import (
-	"strconv"
-	"sync"
+	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// driver executes one graph. One worker at a time steps it; others leave news.
+// driver executes one graph, in runs. It outlives its runs, and remembers
+// between them as little as possible.
+//
+// Other goroutines use only the inbox. All other fields belong to the worker
+// that steps the driver; the controller's queue makes sure that there is only
+// one at a time.
 type driver struct {
-	c     *controller
+	*services
 	key   types.NamespacedName
-	owner inventory.Owner
+	inbox inbox
 
-	mu     sync.Mutex
-	head   head
-	latest *v1alpha1.ResourceGraph // since the last step
-	gone   bool
-	news   []func() // to be done by the worker
-	// forgotten drivers are told nothing any more.
-	forgotten bool
-
-	// The worker's.
-	awaiting bool // the account, which doesn't exist
-	over     bool // the graph is gone, and nothing is under way
-	failing  bool
-	run      *run
-	graph    *v1alpha1.ResourceGraph // while it is needed
-	version  string                  // the newest resourceVersion that is known of it
-	bare     bool                    // it was seen without our finalizer
-	account  string
-	settled  goal // what came to its end
-	attempts int  // that failed in a row, to begin or to write the status
-	retryAt  time.Time
-	tried    goal // by the last attempt
-	restarts int
-
-	rest   *engine.Snapshot    // of a graph that is as it should be
-	woken  bool                // something happened to it since
-	early  []share.Observation // what was seen while there was nobody to judge it
-	places []share.Selection   // where its objects are, kind by kind
-	polled []share.Selection
-	pollAt time.Time
-	again  time.Time // when a graph that failed is tried again
+	run     *run // nil if nothing has to be done
+	graph   knownGraph
+	account string // name of the service account, empty if it isn't known
+	// awaitsAccount is set while the driver is subscribed to its account, which
+	// doesn't exist.
+	awaitsAccount bool
+	settled       goal // of the last run that came to its end
+	restarts      int  // part of the current goal
+	retries       retries
+	objects       objects
 }
 
+// knownGraph is the state of a graph as its driver knows it.
+type knownGraph struct {
+	graph       *v1alpha1.ResourceGraph // nil if it has to be read
+	version     string                  // the newest resource version that is known to exist
+	noFinalizer bool                    // it was last seen without the finalizer
+}
+
+// stepResult is the result of a step of a driver.
+type stepResult struct {
+	wake   time.Time // when to step again if nothing happens before; zero for not at all
+	failed bool      // the graph can't be executed at the moment
+	ended  bool      // the graph is deleted, and no request is in flight
+}
+
+// newDriver returns the driver of a graph. Wake makes the controller step it.
+func newDriver(s *services, key types.NamespacedName, wake func()) *driver {
+	return &driver{services: s, key: key, inbox: inbox{wake: wake}}
+}
+
+// wake makes the controller step the driver.
+func (d *driver) wake() { d.inbox.wake() }
+
 // Owner implements [share.Graph].
-func (d *driver) Owner() inventory.Owner { return d.owner }
+func (d *driver) Owner() inventory.Owner {
+	return inventory.Owner{Namespace: d.key.Namespace, Name: d.key.Name}
+}
 
 // Notify implements [share.Graph].
-func (d *driver) Notify(o share.Observation) { d.post(func() { d.observe(o) }) }
+func (d *driver) Notify(o share.Observation) { d.inbox.post(func() { d.observe(o) }) }
+
+// step takes what is in the inbox, and then does what can be done now.
+func (d *driver) step(now time.Time) stepResult {
+	m := d.inbox.take()
+	d.takeGraph(m)
+	for _, post := range m.posts {
+		post()
+	}
+	if m.deleted {
+		return d.end()
+	}
+	g := goalOf(m.seen, d.restarts)
+	if d.graph.noFinalizer && d.run == nil && g.verb == verbExecute && d.settled == g {
+		// The finalizer was removed by others. Without it, the graph could be deleted
+		// without its objects: a run adds it again.
+		d.restart()
+		g = goalOf(m.seen, d.restarts)
+	}
+	if r := d.run; r != nil && (r.goal != g || r.ended()) {
+		r.end()
+		if r.busy() {
+			return stepResult{} // the answers wake the driver
+		}
+		d.dropRun()
+	}
+	if d.run == nil {
+		if wake, begun := d.begin(g, m.seen.requested, now); !begun {
+			return stepResult{wake: wake}
+		}
+	}
+	wake, failed := d.run.advance(now)
+	switch {
+	case d.run == nil: // it has just come to its end
+		wake = d.idle(now)
+	case d.objects.engine != nil:
+		wake = earliest(wake, d.poll(now))
+	}
+	return stepResult{wake: wake, failed: failed}
+}
+
+// takeGraph takes the newest state of the graph, unless the driver knows by its
+// own writes that there is a newer one.
+func (d *driver) takeGraph(m mail) {
+	rg := m.latest
+	if rg == nil || m.deleted {
+		return
+	}
+	if !resourceversion.Older(rg.ResourceVersion, d.graph.version) {
+		d.graph = knownGraph{rg, rg.ResourceVersion, !m.seen.finalizer}
+	} else if d.run == nil {
+		d.graph.graph = nil // the next run reads it
+	}
+}
+
+// begin begins a run if there is reason to. If not, it returns when there may be.
+func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool) {
+	if d.settled == g && !d.objects.changed {
+		return d.idle(now), false
+	}
+	if wake, ok := d.retries.begin(g, now); !ok {
+		return wake, false
+	}
+	if g.verb == verbNone || g.verb == verbSuspend {
+		d.unsubscribe()
+		d.objects.forget()
+		if g.verb == verbNone {
+			d.settled, d.graph.graph = g, nil
+			return time.Time{}, false
+		}
+	}
+	d.objects.beginRun(d.settled == g)
+	// If the run is ended before it comes to its end, another one has to begin.
+	d.settled = goal{}
+	d.run = newRun(d.services, d, &d.objects, g, requested, now)
+	d.run.prepare(d.graph.graph)
+	return time.Time{}, true
+}
+
+// idle returns when to step a graph for which nothing has to be done.
+func (d *driver) idle(now time.Time) time.Time {
+	switch {
+	case d.retries.resyncAt.IsZero():
+		return d.poll(now)
+	case d.retries.resyncDue(now):
+		d.restart()
+		d.wake()
+		return time.Time{}
+	}
+	return d.retries.resyncAt
+}
+
+// end ends the driver of a deleted graph, once no request is in flight.
+func (d *driver) end() stepResult {
+	if r := d.run; r != nil {
+		r.end()
+		if r.busy() {
+			return stepResult{} // the answers wake the driver
+		}
+		d.dropRun()
+	}
+	d.unsubscribe()
+	d.setAccount("")
+	return stepResult{ended: true}
+}
+
+func (d *driver) dropRun() {
+	d.run = nil
+	d.objects.detach()
+}
+
+func (d *driver) unsubscribe() {
+	d.share.Unsubscribe(d)
+	d.awaitsAccount = false
+}
+
+// observe handles an observation of the graph's objects, or of its account.
+func (d *driver) observe(o share.Observation) {
+	switch {
+	case o.Type == share.AccessChanged:
+		// Subscribing again may find another way to see the objects.
+		if d.objects.engine != nil {
+			d.run.subscribe()
+		} else if d.objects.snapshot != nil {
+			d.objects.changed = true
+		}
+	case o.Type == share.KindServed:
+		// What failed for lack of the kind may work now.
+		if d.objects.engine != nil {
+			d.restart()
+		}
+	case d.awaitsAccount && !d.objects.judged() && (o.Type == share.ObjectChanged || len(o.Objects) > 0):
+		d.awaitsAccount = false
+		d.retries.resyncAt = time.Time{}
+		d.restart()
+	default:
+		d.objects.observe(o, d.run != nil)
+	}
+}
+
+// pollInterval is how often objects that can't be watched are read during a run.
+// Without a run, Options.Resync applies.
+const pollInterval = 5 * time.Second
+
+// poll reads objects that can't be watched when their time has come. It returns
+// when to call it again, zero for not at all.
+func (d *driver) poll(now time.Time) time.Time {
+	interval := pollInterval
+	if d.run == nil {
+		interval = d.Resync
+	}
+	due, next := d.objects.due(now, interval)
+	account := d.serviceAccount()
+	for _, s := range due {
+		d.share.Continue(d, func(ctx context.Context) { d.list(ctx, account, s) })
+	}
+	return next
+}
+
+// list lists the objects of a selection as the graph's account. Errors are
+// dropped: the next poll tries again.
+func (d *driver) list(ctx context.Context, a share.Account, s share.Selection) {
+	client, err := d.share.Client(ctx, a, false)
+	if err != nil || client == nil {
+		return
+	}
+	if all, err := client.List(ctx, s.Request(d.Owner().Selector())); err == nil {
+		d.Notify(share.Observation{Type: share.Listed, Selection: s, Version: all.ResourceVersion, Objects: all.Objects})
+	}
+}
+
+// The methods below implement the interface host, for the run. They are called
+// by the worker, in a step.
+
+func (d *driver) post(f func()) { d.inbox.post(f) }
 
 func (d *driver) serviceAccount() share.Account {
 	return share.Account{Namespace: d.key.Namespace, Name: d.account}
 }
 
-// actAs notes the name of the account that the graph is executed as, "" for none
-// any more.
-func (d *driver) actAs(name string) {
+func (d *driver) setAccount(name string) {
 	if name == d.account {
 		return
 	}
 	if d.account != "" {
-		d.c.share.Drop(d.serviceAccount())
+		d.share.Drop(d.serviceAccount())
 	}
 	if d.account = name; name != "" {
-		d.c.share.Retain(d.serviceAccount())
+		d.share.Retain(d.serviceAccount())
 	}
 }
 
-// goal is what is to be done for a graph. Whenever it changes, what is under way
-// is brought to its end and something else begins.
-type goal struct {
-	verb       verb
-	uid        types.UID
-	generation int64
-	requested  string
-	restarts   int
+func (d *driver) subscribe(client *cluster.Client, targets []engine.Target) {
+	d.objects.track(targets, d.share.Subscribe(d, d.serviceAccount(), client, targets))
+	d.awaitsAccount = false
 }
 
-// asks says whether another goal is the same but for how often it was begun.
-func (g goal) asks(other goal) bool {
-	g.restarts = other.restarts
-	return g == other
+func (d *driver) version() string { return d.graph.version }
+
+func (d *driver) graphRead(version string) { d.graph = knownGraph{version: version} }
+
+func (d *driver) graphWritten(version string) {
+	d.retries.progressed()
+	if resourceversion.Older(d.graph.version, version) {
+		d.graph.version = version
+	}
 }
 
-type verb string
+func (d *driver) progressed() { d.retries.progressed() }
 
-const (
-	execute verb = "execute"
-	remove  verb = "remove" // delete the objects, then the graph
-	abandon verb = "abandon"
-	halt    verb = "halt" // leave everything as it is
-	nothing verb = ""
-)
-
-func (d *driver) goal(h head) goal {
-	g := goal{uid: h.uid, generation: h.generation, requested: h.requested, restarts: d.restarts}
-	switch {
-	case h.deleting && !h.finalizer:
-		g.verb = nothing
-	case h.deleting && h.halted:
-		g.verb = abandon
-	case h.deleting:
-		g.verb = remove
-	case h.halted:
-		g.verb = halt
-	default:
-		g.verb = execute
-	}
-	if g.verb == remove || g.verb == abandon {
-		g.generation, g.requested = 0, "" // whatever the spec says
-	}
-	return g
-}
-
-// step takes in the news and does what is to be done. It returns when to be
-// stepped again if nothing happens before, zero for not until something does.
-func (d *driver) step(now time.Time) time.Time {
-	h, gone, news := d.takeNews()
-	for _, what := range news {
-		what()
-	}
-	d.failing = false
-	if gone {
-		return d.end()
-	}
-	goal := d.goal(h)
-	if d.bare && d.run == nil && goal.verb == execute && d.settled == goal {
-		// Somebody took the finalizer away, without which the graph would go and
-		// leave its objects.
-		d.restart()
-		goal = d.goal(h)
-	}
-	if r := d.run; r != nil && (r.goal != goal || r.over) {
-		r.over = true
-		if r.flying > 0 {
-			return time.Time{} // the answers wake
-		}
-		d.run = nil
-	}
-	if d.run == nil {
-		if wake, begun := d.begin(goal, h, now); !begun {
-			return wake
-		}
-	}
-	return d.run.advance(now)
-}
-
-func (d *driver) takeNews() (head, bool, []func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	news := d.news
-	d.news = nil
-	if rg := d.latest; rg != nil && !d.gone {
-		d.latest = nil
-		if !older(rg.ResourceVersion, d.version) {
-			d.graph, d.version, d.bare = rg, rg.ResourceVersion, !d.head.finalizer
-		} else if d.run == nil {
-			d.graph = nil // to be read
-		}
-	}
-	return d.head, d.gone, news
-}
-
-// end waits for what is under way and forgets the graph.
-func (d *driver) end() time.Time {
-	if r := d.run; r != nil {
-		r.over = true
-		if r.flying > 0 {
-			return time.Time{}
-		}
-		d.run = nil
-	}
-	d.leave()
-	d.actAs("")
-	d.over = true
-	return time.Time{}
-}
-
-// begin starts a run if there is reason to. If not, it says when there may be.
-func (d *driver) begin(g goal, h head, now time.Time) (time.Time, bool) {
-	if d.settled == g && !d.woken {
-		return d.idle(now), false
-	}
-	if !d.tried.asks(g) { // somebody wants something else, or wants it now
-		d.attempts, d.retryAt = 0, time.Time{}
-	}
-	if now.Before(d.retryAt) {
-		return d.retryAt, false
-	}
-	if g.verb == nothing || g.verb == halt {
-		d.leave()
-		d.rest, d.polled, d.early, d.woken = nil, nil, nil, false
-		if g.verb == nothing {
-			d.settled, d.graph = g, nil
-			return time.Time{}, false
-		}
-	}
-	if d.settled != g {
-		d.rest = nil // it rests no more on what was seen
-	}
-	if d.rest == nil {
-		d.early = nil // everything is read anew
-	}
-	// Whatever ends the run before it has come to its end, it is begun anew.
-	d.woken, d.settled, d.tried = false, goal{}, g
-	d.run = &run{d: d, goal: g, head: h, began: now, took: map[string]time.Duration{}, drifted: map[string]string{}}
-	return time.Time{}, true
-}
-
-// idle is when a graph is looked at again to which nothing is to be done.
-func (d *driver) idle(now time.Time) time.Time {
-	if !d.again.IsZero() {
-		if !now.Before(d.again) {
-			d.again = time.Time{}
-			d.restart()
-			d.wake()
-			return time.Time{}
-		}
-		return d.again
-	}
-	return d.poll(now)
-}
-
-// leave ends all subscriptions.
-func (d *driver) leave() {
-	d.c.share.Unsubscribe(d)
-	d.awaiting = false
-}
-
-// restart has everything begun anew, from what is in the cluster.
 func (d *driver) restart() {
 	d.restarts++
-	d.graph, d.rest = nil, nil
+	d.graph.graph, d.objects.snapshot = nil, nil
 }
 
-// older compares resource versions, which are numbers.
-func older(a, b string) bool {
-	x, errX := strconv.ParseUint(a, 10, 64)
-	y, errY := strconv.ParseUint(b, 10, 64)
-	return errX == nil && errY == nil && x < y
+// settle drops the run: its goal is reached, as far as it can be.
+func (d *driver) settle(g goal) {
+	d.settled, d.graph.graph = g, nil
+	d.dropRun()
+}
+
+func (d *driver) completed(g goal, s *engine.Snapshot) {
+	d.settle(g)
+	d.objects.settle(s)
+	d.retries.succeeded()
+}
+
+func (d *driver) suspended(g goal) { d.settle(g) }
+
+func (d *driver) stalled(g goal, accountMissing bool) {
+	d.settle(g)
+	d.objects.forget()
+	d.retries.resyncAt = time.Time{}
+	if accountMissing {
+		d.retries.scheduleResync(d.now(), d.Resync, true)
+		d.share.SubscribeToAccount(d, d.serviceAccount())
+		d.awaitsAccount = true
+	} else {
+		d.unsubscribe() // observations wouldn't change anything
+	}
+	d.wake()
+}
+
+func (d *driver) finalized(g goal) { d.settled = g }
+
+func (d *driver) waitForResync(now time.Time, backOff bool) (time.Time, bool) {
+	if d.retries.resyncAt.IsZero() {
+		d.retries.scheduleResync(now, d.Resync, backOff)
+	} else if d.retries.resyncDue(now) {
+		d.restart()
+		d.wake()
+		return time.Time{}, true
+	}
+	return d.retries.resyncAt, false
+}
+
+func (d *driver) failed(g goal, err error) {
+	now := d.now()
+	if apierrors.IsNotFound(err) {
+		// The graph was deleted, which the watch is about to report.
+		d.retries.notBefore, d.retries.goal = now.Add(time.Second), g
+	} else {
+		d.retries.notBefore = now.Add(d.retryDelay(err))
+	}
+	d.restart()
+	d.wake()
+}
+
+func (d *driver) retryDelay(err error) time.Duration {
+	f := cluster.Classify(err)
+	d.Metrics.ReconcileFailed(d.key.Namespace, d.key.Name, f.Reason)
+	d.log.Info("retrying a graph", "namespace", d.key.Namespace, "name", d.key.Name, "reason", f.Message)
+	return d.retries.failed(f.RetryAfter)
 }

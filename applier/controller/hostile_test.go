@@ -86,8 +86,8 @@ func TestOutputsLeftOut(t *testing.T) {
 		t.Errorf("%d outputs; small: %s", len(rg.Status.Outputs), got)
 	}
 	want := "True Completed: 2 objects are ready; outputs.none: waits for b.data.nothing; " +
-		"outputs.one: is left out, its 301 KiB don't fit in the 128 KiB that outputs have together; " +
-		"outputs.two: is left out, its 601 KiB don't fit in the 128 KiB that outputs have together"
+		"outputs.one: omitted, its 301 KiB exceed the 128 KiB that all outputs share; " +
+		"outputs.two: omitted, its 601 KiB exceed the 128 KiB that all outputs share"
 	if got := conditionText(rg, "Ready"); got != want {
 		t.Errorf("condition %s; want %s", got, want)
 	}

@@ -37,7 +37,7 @@ func TestAccountMissing(t *testing.T) {
 	b.remove("web")
 	b.gone("web")
 	b.wantExists(true, "v1", "ConfigMap", "a")
-	b.event("web", "Orphaned", "service account later of namespace "+b.Namespace+" doesn't exist: 1 objects are left where they are")
+	b.event("web", "Orphaned", "service account later of namespace "+b.Namespace+" doesn't exist: orphaned 1 object")
 }
 
 func TestNoAccount(t *testing.T) {

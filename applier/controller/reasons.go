@@ -2,12 +2,19 @@ package controller
 
 import "github.com/pequod-io/pequod/applier/engine"
 
-// The reasons of graphs that can't be executed before somebody changes something.
-// Those of nodes are the engine's.
+// The reasons of graphs that can't be executed until the graph or the cluster is
+// changed. They appear in conditions and in metrics, and docs/operations.md
+// explains them. The reasons of nodes are those of package engine.
 const (
-	reasonInvalid        = engine.ReasonInvalid
-	reasonNoAccount      = "NoServiceAccount"
+	// reasonInvalid: the graph isn't valid, or can't be stored in its status.
+	reasonInvalid = engine.ReasonInvalid
+	// reasonNoAccount: the graph names no service account and there is no default.
+	reasonNoAccount = "NoServiceAccount"
+	// reasonAccountMissing: the service account doesn't exist.
 	reasonAccountMissing = "ServiceAccountMissing"
+	// reasonCrossNamespace: an object is outside the graph's namespace, which
+	// Options.NoCrossNamespace forbids.
 	reasonCrossNamespace = "CrossNamespace"
-	reasonTooLarge       = "TooLarge"
+	// reasonTooLarge: the graph leaves no room for its status.
+	reasonTooLarge = "TooLarge"
 )

@@ -8,43 +8,50 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Recorder is told what happens to graphs, to count it.
+// Recorder counts what happens to graphs; package metrics implements it. Its
+// methods are called by several goroutines, with the namespace and name of the
+// graph, and must not block.
 type Recorder interface {
-	// Declare is told which nodes a graph has, before anything else of them.
+	// Declare is called with every graph that is executed, before anything else
+	// is recorded about its nodes.
 	Declare(*v1alpha1.ResourceGraph)
-	// Managed is told what the inventory of a graph holds.
+	// Managed records the inventory of a graph.
 	Managed(ns, graph string, entries []inventory.Entry)
-	// NodeApplied is told how long the request took that applied an object.
+	// NodeApplied records an apply, and how long its request took.
 	NodeApplied(ns, graph, node string, op engine.Operation, took time.Duration)
+	// NodeApplyFailed records every failed attempt of a node.
 	NodeApplyFailed(ns, graph, node, reason string)
-	// NodeReady is told how long an object took to be ready after it was applied.
+	// NodeReady records how long a node took from its apply until it was ready.
 	NodeReady(ns, graph, node string, waited time.Duration)
+	// ReadinessTimeout records that a node wasn't ready within its timeout.
 	ReadinessTimeout(ns, graph, node string)
-	// Executed is told how an execution ended: Completed or Failed.
+	// Executed records the end of an execution. Phase is Completed or Failed.
 	Executed(ns, graph, phase string, took time.Duration, nodes, waves int)
-	// AdoptionDone is told of every object that was to be adopted.
+	// AdoptionDone records the adoption of an object, or why it failed.
 	AdoptionDone(ns, graph, mode string, err error)
-	// Drift is told of every object that others changed.
+	// Drift records that others changed or deleted an object.
 	Drift(ns, graph, node string)
-	// Reconciled is told of every step: success, or error where something failed.
+	// Reconciled records a step: "success", or "error" if the graph can't be
+	// executed at the moment.
 	Reconciled(ns, graph, result string, took time.Duration)
-	// ReconcileFailed is told why a graph as a whole can't be executed.
+	// ReconcileFailed records why a graph as a whole can't be executed.
 	ReconcileFailed(ns, graph, reason string)
-	// Forget is told that a graph is gone.
+	// Forget drops everything about a graph that doesn't exist any more.
 	Forget(ns, graph string)
 }
 
-type nobody struct{}
+// noMetrics is a Recorder that counts nothing.
+type noMetrics struct{}
 
-func (nobody) Declare(*v1alpha1.ResourceGraph)                                 {}
-func (nobody) Managed(_, _ string, _ []inventory.Entry)                        {}
-func (nobody) NodeApplied(_, _, _ string, _ engine.Operation, _ time.Duration) {}
-func (nobody) NodeApplyFailed(_, _, _, _ string)                               {}
-func (nobody) NodeReady(_, _, _ string, _ time.Duration)                       {}
-func (nobody) ReadinessTimeout(_, _, _ string)                                 {}
-func (nobody) Executed(_, _, _ string, _ time.Duration, _, _ int)              {}
-func (nobody) AdoptionDone(_, _, _ string, _ error)                            {}
-func (nobody) Drift(_, _, _ string)                                            {}
-func (nobody) Reconciled(_, _, _ string, _ time.Duration)                      {}
-func (nobody) ReconcileFailed(_, _, _ string)                                  {}
-func (nobody) Forget(_, _ string)                                              {}
+func (noMetrics) Declare(*v1alpha1.ResourceGraph)                                 {}
+func (noMetrics) Managed(_, _ string, _ []inventory.Entry)                        {}
+func (noMetrics) NodeApplied(_, _, _ string, _ engine.Operation, _ time.Duration) {}
+func (noMetrics) NodeApplyFailed(_, _, _, _ string)                               {}
+func (noMetrics) NodeReady(_, _, _ string, _ time.Duration)                       {}
+func (noMetrics) ReadinessTimeout(_, _, _ string)                                 {}
+func (noMetrics) Executed(_, _, _ string, _ time.Duration, _, _ int)              {}
+func (noMetrics) AdoptionDone(_, _, _ string, _ error)                            {}
+func (noMetrics) Drift(_, _, _ string)                                            {}
+func (noMetrics) Reconciled(_, _, _ string, _ time.Duration)                      {}
+func (noMetrics) ReconcileFailed(_, _, _ string)                                  {}
+func (noMetrics) Forget(_, _ string)                                              {}

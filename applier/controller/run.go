@@ -2,196 +2,260 @@ package controller
 
 import (
 	"context"
-	"math/rand/v2"
-	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/applier/controller/status"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/execute"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
-// run is one execution of a graph, or its removal: from the moment that there is
-// reason for it until nothing is left to be done.
+// run is one attempt to reach a goal: an execution of a graph, or its deletion.
+// It ends when nothing is left to do, when it fails, or when its driver ends it
+// because the goal has changed.
 type run struct {
-	d     *driver
-	goal  goal
-	head  head
-	began time.Time
-	// over runs ask for nothing any more; what is under way is waited for.
-	over bool
-	// stalled runs only write that they are.
-	stalled bool
-	flying  int
+	*services
+	host      host
+	goal      goal
+	requested string // the annotation that asks for a reconciliation
+	began     time.Time
+	phase     phase
+	objects   *objects
+	requests  requests
 
-	graph     *v1alpha1.ResourceGraph
-	preparing bool
-	client    *cluster.Client // of the graph's account
-	stored    *inventory.Inventory
-	fresh     bool // the graph was never executed
-	engine    *engine.Engine
+	// The prerequisites; nil until phase executing or publishing.
+	graph        *v1alpha1.ResourceGraph
+	inventories  *stored.Store // as the graph's account
+	inventory    *inventory.Inventory
+	neverApplied bool
+	executor     *execute.Executor
+	engine       *engine.Engine // nil until phase executing
 
-	status    v1alpha1.ResourceGraphStatus // as it is stored
-	writing   bool
-	wrote     time.Time
-	dirty     bool // something changed since the status was written
-	recording *engine.Action
-	outlook   engine.Phase
-	revision  *v1alpha1.Revision // how it ended
-	releaseAt time.Time          // when the finalizer is tried to be removed again
-
-	took    map[string]time.Duration // by node: the request that applied it
-	applied int
-	pruned  int
-	failed  map[string]string // by node: the failure that was told last
-	drifted map[string]string // by node: what was told of it
+	status   statusWriter
+	report   *reporter
+	revision *v1alpha1.Revision // how the run ended; nil while it is unknown
+	// record is an action that waits for the status write in flight, and
+	// phaseAfterRecord is the engine's phase once it is done.
+	record           *engine.Action
+	phaseAfterRecord engine.Phase
+	// finalizeAt is when the removal of the finalizer is tried again.
+	finalizeAt time.Time
 }
 
-// backoff is that of everything that a run tries again.
-var backoff = engine.Backoff{Jitter: rand.Float64}
+// phase is the current phase of a run. Only the run changes it.
+//
+//	preparing ──▶ executing ──▶ finalizing ──▶ ending
+//	    │             │
+//	    └─────────────┴──▶ publishing ──▶ ending
+//
+// Every phase may be followed by ending. A failed finalizing returns to executing.
+type phase int
 
-// How often it is asked why something isn't ready.
-const explainEvery = 10 * time.Second
+const (
+	// preparing: the prerequisites are being read.
+	preparing phase = iota
+	// executing: the engine decides, and its actions are in flight. The status is
+	// written from time to time, and when the engine has come to an end.
+	executing
+	// publishing: nothing is left to do but to write that the graph is stalled or
+	// suspended.
+	publishing
+	// finalizing: the graph's objects are gone, and the finalizer is being removed.
+	finalizing
+	// ending: nothing is requested any more. Requests in flight are awaited.
+	ending
+)
 
-// job has something done in the pool, and then what follows by the worker.
-func (r *run) job(do func(context.Context) (then func())) { r.d.c.share.Continue(r.d, r.counted(do)) }
+// host is the driver of a run, as the run sees it.
+type host interface {
+	share.Graph
+	// post makes the worker call a function in the next step.
+	post(func())
+	// setAccount sets the name of the service account that the graph is executed
+	// as, and serviceAccount returns the account.
+	setAccount(name string)
+	serviceAccount() share.Account
+	// subscribe makes the driver receive observations of the targets.
+	subscribe(*cluster.Client, []engine.Target)
 
-// counted is a job that is known to be under way until what follows is done.
-func (r *run) counted(do func(context.Context) (then func())) share.Job {
-	r.flying++
-	return func(ctx context.Context) {
-		then := r.guarded(ctx, do)
-		r.d.post(func() {
-			r.flying--
-			then()
-		})
+	// version returns the newest known resource version of the graph.
+	version() string
+	// graphRead and graphWritten report a newer one. A graph that was read has
+	// the finalizer.
+	graphRead(version string)
+	graphWritten(version string)
+
+	// progressed reports a success, which resets the backoff.
+	progressed()
+	// retryDelay records an error that may be transient, and returns how long to wait.
+	retryDelay(error) time.Duration
+	// waitForResync returns when a graph that failed for good is tried again, and
+	// whether that is now. With backOff, the first tries come sooner.
+	waitForResync(now time.Time, backOff bool) (at time.Time, due bool)
+	// restart makes another run begin after this one, even for the same goal. It
+	// reads the graph and its objects again.
+	restart()
+
+	// The rest report how a run ended. All but finalized and failed drop it at once.
+	completed(goal, *engine.Snapshot)
+	suspended(goal)
+	stalled(g goal, accountMissing bool)
+	finalized(goal)
+	failed(goal, error)
+}
+
+func newRun(s *services, h host, o *objects, g goal, requested string, now time.Time) *run {
+	r := &run{services: s, host: h, objects: o, goal: g, requested: requested, began: now}
+	r.requests = requests{share: s.share, graph: h, post: h.post, panicked: r.fail}
+	r.report = &reporter{events: s.events, metrics: s.Metrics, owner: h.Owner(), took: map[string]time.Duration{}}
+	return r
+}
+
+// prepare reads the prerequisites of the run. Graph is nil if it has to be read.
+func (r *run) prepare(graph *v1alpha1.ResourceGraph) {
+	r.requests.begin(func(ctx context.Context) func() {
+		p, err := r.readPrerequisites(ctx, r.host.Owner(), r.goal.verb, graph)
+		return func() { r.prepared(p, err) }
+	})
+}
+
+// prepared takes the prerequisites of the run.
+func (r *run) prepared(p *prerequisites, err error) {
+	if r.ended() {
+		return
 	}
-}
-
-// guarded does something of which a panic is the trouble of one graph: the
-// others go on.
-func (r *run) guarded(ctx context.Context, do func(context.Context) (then func())) (then func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			err := r.d.c.share.PanicError(p, r.d.owner)
-			then = func() { r.complain(err, r.d.c.now()) }
-		}
-	}()
-	return do(ctx)
-}
-
-// advance does what can be done now. It returns when to be called again.
-func (r *run) advance(now time.Time) time.Time {
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if resourceversion.Older(p.version, r.host.version()) || p.graph.UID != r.goal.uid {
+		// A newer graph was seen than the one that was read.
+		r.end()
+		r.host.restart()
+		return
+	}
+	// The graph isn't kept by the driver: the run has it now.
+	r.host.graphRead(p.version)
+	r.host.setAccount(p.account)
+	r.graph, r.status.stored = p.graph, p.graph.Status
+	r.inventories, r.inventory, r.neverApplied = p.inventories, p.inventory, p.neverApplied
+	r.executor = newExecutor(r.share, p.client, r.host.Owner())
+	r.report.begin(p.graph, p.inventory)
 	switch {
-	case r.over, r.stalled:
-		return time.Time{}
-	case r.engine == nil && r.flying > 0:
-		return time.Time{}
-	case r.engine == nil && !r.preparing:
-		r.preparing = true
-		r.prepare()
-		return time.Time{}
-	case r.engine == nil:
-		if !r.build(now) {
-			return r.d.retryAt
-		}
+	case r.goal.verb == verbSuspend:
+		r.suspend()
+	case p.reason != "" && r.deleting():
+		r.orphan(p.message)
+	case p.reason != "":
+		r.stall(p.reason, p.message)
 	}
-	step := r.engine.Step(now)
-	r.outlook = step.PhaseAfterRecord
-	r.note(step.Changes, now)
-	if len(step.Changes) > 0 {
-		r.watch()
-	}
-	for i := range step.Actions {
-		r.start(&step.Actions[i])
-	}
-	if r.flying == 0 {
-		switch step.Phase {
-		case engine.Completed, engine.Stuck:
-			return r.finish(step.Phase, now)
-		}
-	}
-	return earliest(step.Wake, earliest(r.publish(now), r.d.poll(now)))
 }
 
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
+// deleting reports whether the graph's objects are deleted or orphaned.
+func (r *run) deleting() bool { return r.goal.verb == verbDelete || r.goal.verb == verbOrphan }
+
+// end makes the run request nothing any more.
+func (r *run) end() { r.phase = ending }
+
+// ended reports whether the run requests nothing any more.
+func (r *run) ended() bool { return r.phase == ending }
+
+// busy reports whether requests are in flight.
+func (r *run) busy() bool { return r.requests.inFlight > 0 }
+
+// advance does what can be done now. It returns when to call it again if nothing
+// happens before, and whether the graph can't be executed at the moment.
+func (r *run) advance(now time.Time) (wake time.Time, failed bool) {
+	switch r.phase {
+	case preparing:
+		if r.busy() {
+			return time.Time{}, false
+		}
+		if !r.buildEngine() {
+			return time.Time{}, true
+		}
+		r.phase = executing
+	case executing:
+	default: // the answer to the request in flight continues
+		return time.Time{}, false
 	}
-	return a
+	// Changes are reported before actions are started, so that metrics and Events
+	// keep the order of what happened.
+	s := r.engine.Step(now)
+	r.phaseAfterRecord = s.PhaseAfterRecord
+	if len(s.Changes) > 0 {
+		r.status.outdate()
+		r.report.changes(s.Changes, func() string { return r.engine.Inventory().Revision }, now)
+		r.subscribe()
+	}
+	for i := range s.Actions {
+		r.start(&s.Actions[i])
+	}
+	if !r.busy() && (s.Phase == engine.Completed || s.Phase == engine.Stuck) {
+		return r.finish(s.Phase, now)
+	}
+	return earliest(s.Wake, r.publish(now)), false
 }
 
-// build makes the engine of a run that is prepared. A graph that can't be
-// executed is told so.
-func (r *run) build(now time.Time) bool {
+// explainInterval is how often the cause is looked up why an object isn't ready.
+const explainInterval = 10 * time.Second
+
+// buildEngine builds the engine once the prerequisites are there. It returns
+// false if the graph can't be executed, which is then being published.
+func (r *run) buildEngine() bool {
 	options := engine.Options{
-		Prune: true, AllowEmpty: true, ExplainInterval: explainEvery, Backoff: backoff, NeverApplied: r.fresh,
-		Namespaced: r.d.c.namespaced, Orphan: r.goal.verb == abandon,
+		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff, NeverApplied: r.neverApplied,
+		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
 	}
-	if r.graph != nil && r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {
+	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {
 		options.Drift = engine.ReportDriftedFields
 	}
-	if r.goal.verb != execute {
-		r.engine = engine.NewDelete(r.stored, options)
+	if r.deleting() {
+		r.engine = engine.NewDelete(r.inventory, options)
 	} else {
-		e, err := engine.New(r.graph, r.stored, options)
+		e, err := engine.New(r.graph, r.inventory, options)
 		if err != nil {
-			r.stall(reasonInvalid, err.Error(), now)
+			r.stall(reasonInvalid, err.Error())
 			return false
 		}
-		if foreign := r.foreign(e); foreign != "" {
-			r.stall(reasonCrossNamespace, foreign, now)
+		if message := r.crossNamespace(e); message != "" {
+			r.stall(reasonCrossNamespace, message)
 			return false
 		}
 		r.engine = e
-		r.d.c.Metrics.Declare(r.graph)
-		if r.d.rest != nil {
-			// If it can't go on from there, it looks for itself.
-			_ = e.Resume(r.d.rest)
-		}
+		r.Metrics.Declare(r.graph)
 	}
-	r.d.rest = nil
-	r.watch()
-	for _, s := range r.d.early {
-		r.d.observe(s)
-	}
-	r.d.early = nil
+	r.objects.attach(r.engine, !r.deleting())
+	r.subscribe()
+	r.objects.replay()
 	return true
 }
 
-// foreign names an object in another namespace, where that isn't allowed.
-func (r *run) foreign(e *engine.Engine) string {
-	if !r.d.c.NoCrossNamespace {
+// crossNamespace returns an error message about an object in another namespace
+// than the graph's if Options.NoCrossNamespace forbids that.
+func (r *run) crossNamespace(e *engine.Engine) string {
+	if !r.NoCrossNamespace {
 		return ""
 	}
 	for _, s := range e.Statuses() {
-		if s.ID != "" && s.Key.Namespace != "" && s.Key.Namespace != r.d.key.Namespace {
+		if s.ID != "" && s.Key.Namespace != "" && s.Key.Namespace != r.host.Owner().Namespace {
 			return "node " + s.ID + ": " + s.Key.String() + " is in another namespace than its graph, which the applier doesn't allow (--no-cross-namespace)"
 		}
 	}
 	return ""
 }
 
-// namespaced says whether the objects of a kind have a namespace, and whether
-// that is known.
-func (c *controller) namespaced(gvk schema.GroupVersionKind) (bool, bool) {
-	kind, known := c.own.Kinds().Cached(gvk)
-	return kind.Namespaced, known
-}
+// subscribe makes the engine observe its objects. It is called before they are
+// read for the first time, so that nothing that happens to them is missed, and
+// again when the objects or the rights to watch them may have changed.
+func (r *run) subscribe() { r.host.subscribe(r.executor.Client, r.engine.Tracked()) }
 
-// watch follows the objects of the run, from before they are read for the first
-// time: nothing that happens to them is missed.
-func (r *run) watch() {
-	held := r.engine.Tracked()
-	r.d.places = nil
-	for _, t := range held {
-		if p := (share.Selection{GVK: share.KindOf(t), Namespace: t.Namespace}); !slices.Contains(r.d.places, p) {
-			r.d.places = append(r.d.places, p)
-		}
-	}
-	r.d.polled, r.d.awaiting = r.d.c.share.Subscribe(r.d, r.d.serviceAccount(), r.client, held), false
+// base returns what a new status starts from.
+func (r *run) base() status.Base {
+	return status.Base{Graph: r.graph, Stored: &r.status.stored, Requested: r.requested}
 }

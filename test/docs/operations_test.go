@@ -73,8 +73,8 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 
 var (
 	eventRow  = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (Warning|Normal) \\|")
-	eventCall = regexp.MustCompile(`\.(warn|tell)\("(\w+)"`)
-	driftCall = regexp.MustCompile(`\.tellDrift\(\w+, "(\w+)"`)
+	eventCall = regexp.MustCompile(`\.(emitWarning|emitNormal)\("(\w+)"`)
+	driftCall = regexp.MustCompile(`\.emitDrift\("(\w+)"`)
 )
 
 // TestEvents holds that the handbook has every Event, with its type.
@@ -93,7 +93,7 @@ func TestEvents(t *testing.T) {
 			continue
 		}
 		for _, m := range eventCall.FindAllStringSubmatch(string(text), -1) {
-			want[m[2]] = map[string]string{"warn": "Warning", "tell": "Normal"}[m[1]]
+			want[m[2]] = strings.TrimPrefix(m[1], "emit")
 		}
 		for _, m := range driftCall.FindAllStringSubmatch(string(text), -1) {
 			want[m[1]] = "Normal"

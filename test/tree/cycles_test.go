@@ -17,10 +17,9 @@ const maxCycle = 6
 // largest cycle. The sizes may only shrink: the test fails if one is larger than
 // listed here, and also if it has become smaller and the list was not updated.
 var largerCycles = map[string]int{
-	"applier/controller": 19,
-	"crdgen":             44,
-	"modules/vet":        15,
-	"render":             24,
+	"crdgen":      44,
+	"modules/vet": 15,
+	"render":      24,
 }
 
 // TestCycles checks that no package has a large cycle of files.

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
@@ -68,13 +67,6 @@ func (h *hub) startWatchers(ctx context.Context) {
 		go w.run(watching)
 	}
 	h.added = nil
-}
-
-// labeled returns the owner that the labels of a graph's objects name: labels
-// cut long names.
-func labeled(o inventory.Owner) inventory.Owner {
-	o.Name = v1alpha1.LabelValue(o.Name)
-	return o
 }
 
 // subscribe implements [Share.Subscribe]. The graph's own objects are watched in

@@ -32,13 +32,6 @@ type pool struct {
 	drained  chan struct{} // closed when the pool is closed and nothing is in flight
 }
 
-// task is a job and its owner: a Graph, or an Account for jobs on behalf of all
-// graphs of the account.
-type task struct {
-	owner any
-	job   Job
-}
-
 // freshEvery reserves one of so many dequeued jobs for jobs that begin work, so
 // that they aren't starved.
 const freshEvery = 8

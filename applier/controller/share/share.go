@@ -2,8 +2,6 @@ package share
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -13,16 +11,6 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 )
-
-// Graph is one graph as its shared services see it: the owner of requests and
-// the receiver of observations. Implementations are compared with ==.
-type Graph interface {
-	// Owner names the graph.
-	Owner() inventory.Owner
-	// Notify hands over an observation. It is called from any goroutine, with
-	// locks held: it must neither block nor call the Share.
-	Notify(Observation)
-}
 
 // Options configure a Share.
 type Options struct {
@@ -40,7 +28,8 @@ type Options struct {
 	Log      logr.Logger
 }
 
-// Share is what all graphs share. It is safe for concurrent use.
+// Share bundles the services that all graphs share. It is safe for concurrent
+// use.
 type Share struct {
 	log        logr.Logger
 	pool       *pool
@@ -69,10 +58,6 @@ func (s *Share) Run(ctx context.Context, shutdownTimeout time.Duration) {
 	s.pool.run(ctx, shutdownTimeout)
 	watches.Wait()
 }
-
-// Job is one or more requests to the API server. Its context outlives the one
-// of [Share.Run] by the shutdown timeout.
-type Job func(ctx context.Context)
 
 // Continue queues a job that continues work of a graph. It doesn't wait for the job.
 func (s *Share) Continue(g Graph, job Job) { s.pool.continueWork(g, job) }
@@ -126,9 +111,3 @@ func (s *Share) Listings(a Account, client *cluster.Client, answer func(*invento
 
 // PanicError returns a recovered panic as an error, and logs the stack.
 func (s *Share) PanicError(p any, graph inventory.Owner) error { return panicError(s.log, p, graph) }
-
-func panicError(log logr.Logger, p any, graph inventory.Owner) error {
-	err := fmt.Errorf("panic: %v", p)
-	log.Error(err, "recovered a panic", "namespace", graph.Namespace, "name", graph.Name, "stack", string(debug.Stack()))
-	return err
-}

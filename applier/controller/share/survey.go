@@ -17,7 +17,7 @@ import (
 type Survey struct {
 	Graph   Graph
 	Targets []engine.Target
-	// Recorded says that the graph has an inventory. Only then is it likely that
+	// Recorded is set if the graph has an inventory. Only then is it likely that
 	// its objects exist and that a list for many graphs finds them.
 	Recorded bool
 	// Alone reads the objects of this graph only, as its account. It reports an

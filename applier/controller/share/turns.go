@@ -1,6 +1,20 @@
 package share
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
+
+// Job is one or more requests to the API server. Its context outlives the one
+// of [Share.Run] by the shutdown timeout.
+type Job func(ctx context.Context)
+
+// task is a job and its owner: a Graph, or an Account for jobs on behalf of all
+// graphs of the account.
+type task struct {
+	owner any
+	job   Job
+}
 
 // turns is a round-robin queue: owners alternate, and the jobs of each owner are
 // taken in FIFO order. The zero value is empty.

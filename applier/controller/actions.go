@@ -1,0 +1,113 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/applier/cause"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/execute"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// errCrowded is the result of an Explain while many requests wait: the load
+// itself may be why an object isn't ready.
+var errCrowded = errors.New("too many requests wait")
+
+// newExecutor returns the executor of a graph's actions. It writes without
+// restrictions. Record and LoadClaims don't reach it.
+func newExecutor(s *share.Share, client *cluster.Client, owner inventory.Owner) *execute.Executor {
+	x := &execute.Executor{Client: client, Owner: owner}
+	x.Write = x.Send
+	x.Explain = func(ctx context.Context, object *unstructured.Unstructured) (string, error) {
+		if s.Crowded() {
+			return "", errCrowded
+		}
+		return cause.Find(ctx, client, object)
+	}
+	return x
+}
+
+// start carries out an action of the engine. Surveys and claims are shared with
+// other graphs, and a record is written together with the status; all others are
+// one job each.
+func (r *run) start(a *engine.Action) {
+	switch a.Verb {
+	case engine.Record:
+		r.requests.add()
+		r.record = a
+		r.writeRecord()
+	case engine.LoadClaims:
+		r.loadClaims(a)
+	case engine.Survey:
+		r.survey(a)
+	default:
+		r.requests.start(func(ctx context.Context) func() {
+			began := time.Now()
+			o := r.do(ctx, a)
+			took := time.Since(began)
+			return func() { r.done(a, o, took) }
+		})
+	}
+}
+
+// done hands the outcome of an action over to the engine.
+func (r *run) done(a *engine.Action, o engine.Outcome, took time.Duration) {
+	if o.Err == nil {
+		switch a.Verb {
+		case engine.Apply:
+			r.report.applied(a.Node, took)
+			r.host.progressed()
+		case engine.Delete:
+			r.host.progressed()
+		}
+	}
+	r.engine.Done(*a, o)
+}
+
+// do carries out an action. A panic becomes an error of the action.
+func (r *run) do(ctx context.Context, a *engine.Action) (o engine.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = engine.Outcome{Err: r.share.PanicError(p, r.host.Owner())}
+		}
+	}()
+	return r.executor.Do(ctx, *a)
+}
+
+// survey reads all objects of the graph.
+func (r *run) survey(a *engine.Action) {
+	r.requests.add()
+	r.share.Survey(share.Survey{
+		Graph: r.host, Targets: a.Targets, Recorded: r.inventory.Revision != "",
+		Alone: func(ctx context.Context) engine.Outcome { return r.do(ctx, a) },
+		Found: func(objects []*unstructured.Unstructured) {
+			r.host.post(func() {
+				for _, obj := range objects {
+					r.engine.Observe(obj)
+				}
+			})
+		},
+		Done: func(o engine.Outcome) { r.requests.answer(func() { r.engine.Done(*a, o) }) },
+	})
+}
+
+// loadClaims asks which objects the other graphs of the namespace list. It
+// occupies no slot of the graph in the pool while it waits for the answer.
+func (r *run) loadClaims(a *engine.Action) {
+	r.requests.add()
+	r.share.Listings(r.host.serviceAccount(), r.executor.Client, func(l *inventory.Listings, err error) {
+		r.requests.answer(func() {
+			o := engine.Outcome{Err: err}
+			if err == nil {
+				o.Claims = l.Besides(r.host.Owner())
+			}
+			r.engine.Done(*a, o)
+		})
+	})
+}

@@ -1,0 +1,49 @@
+package controller
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// maxNote is the number of bytes of an Event's note. The API server allows 1024.
+const maxNote = 1000
+
+// emitWarning emits a Warning Event of the graph about a node or, if node is nil,
+// about the graph.
+func (r *reporter) emitWarning(reason, action string, node *engine.Status, text string) {
+	r.emit(corev1.EventTypeWarning, reason, action, node, text)
+}
+
+// emitNormal is emitWarning for Normal Events.
+func (r *reporter) emitNormal(reason, action string, node *engine.Status, text string) {
+	r.emit(corev1.EventTypeNormal, reason, action, node, text)
+}
+
+// emitDrift emits a Normal Event about drift, with the fields that others
+// changed, and counts the drift.
+func (r *reporter) emitDrift(reason string, node *engine.Status, text string) {
+	r.metrics.Drift(r.owner.Namespace, r.owner.Name, node.ID)
+	r.emitNormal(reason, "Apply", node, text)
+}
+
+// emit emits an Event. The object of a node is its related object: Events that
+// regard the same two objects are counted as one, which keeps its first text.
+func (r *reporter) emit(kind, reason, action string, node *engine.Status, text string) {
+	var related runtime.Object
+	if node != nil {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: node.Key.Group, Version: node.Version, Kind: node.Key.Kind})
+		obj.SetNamespace(node.Key.Namespace)
+		obj.SetName(node.Key.Name)
+		related = obj
+		text = fmt.Sprintf("node %s: %s%s", node.ID, node.Key, text)
+	}
+	r.events.Eventf(r.graph, related, kind, reason, action, "%s", source.OneLine(text, maxNote))
+}

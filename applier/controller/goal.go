@@ -1,0 +1,77 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller/graphs"
+)
+
+// seenGraph is the part of a graph that the controller reacts to. It is kept for
+// every graph, unlike the graph itself, which may be large.
+type seenGraph struct {
+	uid        types.UID
+	generation int64
+	deleting   bool
+	finalizer  bool   // the applier's finalizer is on the graph
+	suspended  bool   // by its spec, or paused by a label
+	requested  string // the annotation that asks for a reconciliation
+}
+
+func seenGraphOf(rg *v1alpha1.ResourceGraph) seenGraph {
+	return seenGraph{
+		uid: rg.UID, generation: rg.Generation, deleting: rg.DeletionTimestamp != nil, finalizer: graphs.HasFinalizer(rg),
+		suspended: rg.Spec.Suspend || rg.Labels[v1alpha1.LabelPaused] == "true",
+		requested: rg.Annotations[v1alpha1.AnnotationReconcileRequestedAt],
+	}
+}
+
+// goal describes the work to do for one state of a graph. When it changes, the
+// current run ends and another one begins.
+type goal struct {
+	verb       verb
+	uid        types.UID
+	generation int64
+	requested  string
+	restarts   int // distinguishes runs that begin again without a new request
+}
+
+// verb is the kind of work.
+type verb string
+
+const (
+	verbExecute verb = "execute"
+	verbDelete  verb = "delete"  // delete the objects, then the graph
+	verbOrphan  verb = "orphan"  // orphan the objects, then delete the graph
+	verbSuspend verb = "suspend" // leave everything as it is
+	verbNone    verb = ""        // the graph is being deleted, and the applier is done with it
+)
+
+// goalOf derives the goal from the state of a graph. Restarts is the number of
+// runs that had to begin again so far.
+func goalOf(s seenGraph, restarts int) goal {
+	g := goal{uid: s.uid, generation: s.generation, requested: s.requested, restarts: restarts}
+	switch {
+	case s.deleting && !s.finalizer:
+		g.verb = verbNone
+	case s.deleting && s.suspended:
+		g.verb = verbOrphan
+	case s.deleting:
+		g.verb = verbDelete
+	case s.suspended:
+		g.verb = verbSuspend
+	default:
+		g.verb = verbExecute
+	}
+	if g.verb == verbDelete || g.verb == verbOrphan {
+		g.generation, g.requested = 0, "" // the spec doesn't matter any more
+	}
+	return g
+}
+
+// sameRequest reports whether users ask for the same with two goals: they may
+// differ in the number of restarts.
+func (g goal) sameRequest(other goal) bool {
+	g.restarts = other.restarts
+	return g == other
+}

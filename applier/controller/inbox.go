@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"sync"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// inbox holds what other goroutines leave for a driver, until the driver's
+// worker takes it. Everything that arrives wakes the driver.
+type inbox struct {
+	wake func()
+
+	mu      sync.Mutex
+	seen    seenGraph               // the graph as it was last seen
+	latest  *v1alpha1.ResourceGraph // changed since mail was last taken, or nil
+	deleted bool                    // the graph doesn't exist
+	posts   []func()
+	closed  bool
+}
+
+// mail is the content of an inbox.
+type mail struct {
+	seen    seenGraph
+	latest  *v1alpha1.ResourceGraph // nil if it didn't change
+	deleted bool
+	posts   []func() // have to be called in order
+}
+
+// graphChanged delivers the newest state of the graph. It wakes the driver only
+// if something changed that the driver acts on: its own writes don't count. It
+// returns false if the inbox is closed.
+func (i *inbox) graphChanged(rg *v1alpha1.ResourceGraph) bool {
+	rg.ManagedFields = nil // are large, and not used
+	i.mu.Lock()
+	if i.closed {
+		i.mu.Unlock()
+		return false
+	}
+	seen := seenGraphOf(rg)
+	changed := i.deleted || i.seen != seen
+	i.seen, i.deleted = seen, false
+	if changed {
+		i.latest = rg
+	}
+	i.mu.Unlock()
+	if changed {
+		i.wake()
+	}
+	return true
+}
+
+// graphDeleted delivers that the graph doesn't exist any more.
+func (i *inbox) graphDeleted() {
+	i.mu.Lock()
+	i.deleted, i.latest = true, nil
+	i.mu.Unlock()
+	i.wake()
+}
+
+// post makes the worker call f in the driver's next step.
+func (i *inbox) post(f func()) {
+	i.mu.Lock()
+	i.posts = append(i.posts, f)
+	i.mu.Unlock()
+	i.wake()
+}
+
+// take empties the inbox.
+func (i *inbox) take() mail {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	m := mail{i.seen, i.latest, i.deleted, i.posts}
+	i.latest, i.posts = nil, nil
+	return m
+}
+
+// close closes the inbox of a deleted graph. It returns false if something
+// arrived since mail was last taken, such as a new graph of the same name.
+func (i *inbox) close() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closed = i.deleted && len(i.posts) == 0
+	return i.closed
+}

@@ -1,0 +1,25 @@
+package controller
+
+import "time"
+
+// Options configure the controller. The zero value works for graphs that name
+// their service account.
+type Options struct {
+	// Concurrent is the number of graphs that are stepped at once; 0 means 4.
+	// Eight times as many requests may be in flight.
+	Concurrent int
+	// Resync is the interval at which graphs that failed for good are tried again,
+	// and at which objects that can't be watched are read; 0 means 5 minutes.
+	Resync time.Duration
+	// DefaultServiceAccount is the account of graphs that don't name one. If it is
+	// empty, such a graph isn't executed.
+	DefaultServiceAccount string
+	// NoCrossNamespace refuses graphs with objects in another namespace than the
+	// graph's.
+	NoCrossNamespace bool
+	// Namespace restricts the controller to the graphs of one namespace. Empty
+	// means all namespaces.
+	Namespace string
+	// Metrics receives what is to be counted; nil means that nothing is.
+	Metrics Recorder
+}

@@ -1,0 +1,88 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/graphs"
+	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/stored"
+)
+
+// prerequisites are the inputs of a run.
+type prerequisites struct {
+	graph   *v1alpha1.ResourceGraph
+	version string // of the graph; newer than graph if the finalizer was added
+
+	account string
+	client  *cluster.Client // acts as the account
+	// reason and message explain a missing client. The graph has to be changed,
+	// or the account to be created. They are empty if there is a client.
+	reason, message string
+
+	inventories  *stored.Store
+	inventory    *inventory.Inventory
+	neverApplied bool // no applier has executed the graph before
+}
+
+// readPrerequisites reads what a run needs, and adds the finalizer to a graph
+// that is to be executed. Graph is nil if it has to be read.
+func (s *services) readPrerequisites(
+	ctx context.Context, owner inventory.Owner, v verb, graph *v1alpha1.ResourceGraph,
+) (*prerequisites, error) {
+	var err error
+	if graph == nil {
+		if graph, err = s.graphs.Get(ctx, types.NamespacedName(owner)); err != nil {
+			return nil, err
+		}
+	}
+	p := &prerequisites{graph: graph, version: graph.ResourceVersion}
+	if v == verbSuspend {
+		return p, nil // nothing but the status is written
+	}
+	// Before objects are deleted as an account, it is verified that it exists.
+	if err := s.findAccount(ctx, p, v != verbExecute); err != nil || p.reason != "" {
+		return p, err
+	}
+	known := graphs.HasFinalizer(graph)
+	if v == verbExecute && !known {
+		if p.graph, p.version, err = s.graphs.AddFinalizer(ctx, graph); err != nil {
+			return nil, err
+		}
+	}
+	p.inventories = stored.New(p.client.REST())
+	if p.inventory, err = p.inventories.LoadOf(ctx, p.graph); err != nil {
+		return nil, err
+	}
+	p.neverApplied = !known && p.inventory.Revision == ""
+	return p, nil
+}
+
+// findAccount finds the client that acts as the graph's account. If there is
+// none, it sets the reason.
+func (s *services) findAccount(ctx context.Context, p *prerequisites, verify bool) error {
+	a := share.Account{Namespace: p.graph.Namespace, Name: p.graph.Spec.ServiceAccountName}
+	if a.Name == "" {
+		a.Name = s.DefaultServiceAccount
+	}
+	if a.Name == "" {
+		p.reason = reasonNoAccount
+		p.message = "spec.serviceAccountName is empty, and the applier has no default (--default-service-account)"
+		return nil
+	}
+	client, err := s.share.Client(ctx, a, verify)
+	if err != nil {
+		return err
+	}
+	p.account, p.client = a.Name, client
+	if client == nil {
+		p.reason = reasonAccountMissing
+		p.message = fmt.Sprintf("service account %s of namespace %s doesn't exist", a.Name, a.Namespace)
+	}
+	return nil
+}

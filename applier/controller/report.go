@@ -1,0 +1,131 @@
+package controller
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/controller/status"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// reporter reports what happens to the nodes of one run, as metrics and Events.
+// Each failure and each drift is reported once, however often it is observed.
+type reporter struct {
+	events  events.EventRecorder
+	metrics Recorder
+	owner   inventory.Owner
+
+	graph *v1alpha1.ResourceGraph
+	// completed is the revision that was completed before the run, if any.
+	completed string
+
+	took     map[string]time.Duration // by node: its apply, until it is reported
+	applies  int
+	prunes   int
+	failures map[string]string // by node: the last one that was reported
+	drift    map[string]string // by node: the drift that was reported
+}
+
+// begin sets the graph of the run. Inventory is nil if the graph isn't executed.
+func (r *reporter) begin(rg *v1alpha1.ResourceGraph, inv *inventory.Inventory) {
+	r.graph, r.failures, r.drift = rg, map[string]string{}, map[string]string{}
+	if inv != nil && inv.Complete {
+		r.completed = inv.Revision
+	}
+	// The status has the drift that earlier runs reported.
+	for id, s := range rg.Status.NodeStates {
+		r.drift[id] = s.Message
+	}
+}
+
+// applied notes how long the request took that applied a node's object.
+func (r *reporter) applied(node string, took time.Duration) { r.took[node] = took }
+
+// changes reports changes of nodes. Revision returns the revision that is executed.
+func (r *reporter) changes(changes []engine.Status, revision func() string, now time.Time) {
+	ns, name := r.owner.Namespace, r.owner.Name
+	for i := range changes {
+		s := &changes[i]
+		if s.ID == "" { // the object left the graph
+			if s.Phase == v1alpha1.NodeGone {
+				r.prunes++
+			}
+			continue
+		}
+		if took, ok := r.took[s.ID]; ok && s.Op != "" && s.Phase != v1alpha1.NodeApplying {
+			delete(r.took, s.ID)
+			r.applies++
+			r.metrics.NodeApplied(ns, name, s.ID, s.Op, took)
+			r.operation(s, revision)
+		}
+		if s.Phase == v1alpha1.NodeReady && s.ReadyAt.Equal(now) && !s.AppliedAt.IsZero() {
+			r.metrics.NodeReady(ns, name, s.ID, s.ReadyAt.Sub(s.AppliedAt))
+		}
+		if text := status.DriftMessage(s); s.Drifted && r.drift[s.ID] != text {
+			r.drift[s.ID] = text
+			r.emitDrift("DriftDetected", s, " was changed by others and is left as it is (spec.driftPolicy: Report)"+status.TakenFields(s))
+		}
+		r.failure(s)
+	}
+}
+
+// operation reports operations that the graph doesn't imply.
+func (r *reporter) operation(s *engine.Status, revision func() string) {
+	switch s.Op {
+	case engine.Corrected:
+		r.emitDrift("DriftCorrected", s, " was changed by others and has been corrected"+status.TakenFields(s))
+	case engine.Adopted:
+		r.emitNormal("Adopted", "Apply", s, " was adopted")
+		r.metrics.AdoptionDone(r.owner.Namespace, r.owner.Name, r.adoptMode(), nil)
+	case engine.Created:
+		// If this revision was complete before, others deleted the object.
+		if r.completed != "" && r.completed == revision() {
+			r.emitDrift("DriftCorrected", s, " was deleted by others and has been recreated")
+		}
+	}
+}
+
+// failure reports the failure of a node if it is a new one.
+func (r *reporter) failure(s *engine.Status) {
+	if s.Phase != v1alpha1.NodeFailed {
+		delete(r.failures, s.ID)
+		return
+	}
+	ns, name := r.owner.Namespace, r.owner.Name
+	if s.Reason != engine.ReasonReadinessTimeout {
+		r.metrics.NodeApplyFailed(ns, name, s.ID, s.Reason) // counts every attempt
+	}
+	if text := s.Reason + s.Message; r.failures[s.ID] == text {
+		return
+	} else {
+		r.failures[s.ID] = text
+	}
+	switch s.Reason {
+	case engine.ReasonReadinessTimeout:
+		r.metrics.ReadinessTimeout(ns, name, s.ID)
+		r.emitWarning("ReadinessTimeout", "Wait", s, ": "+s.Message)
+	case engine.ReasonAdoptionRequired, engine.ReasonOwnedElsewhere:
+		r.metrics.AdoptionDone(ns, name, r.adoptMode(), errors.New(s.Message))
+		r.emitWarning("AdoptionFailed", "Adopt", s, ": "+s.Message)
+	default:
+		r.emitWarning("ApplyFailed", "Apply", s, ": "+s.Message)
+	}
+}
+
+// orphaned reports that the objects of a deleted graph aren't deleted.
+func (r *reporter) orphaned(cause string, objects int) {
+	r.emitWarning("Orphaned", "Delete", nil, cause+": orphaned "+source.Count(objects, "object"))
+}
+
+// adoptMode returns how the graph selects objects to adopt.
+func (r *reporter) adoptMode() string {
+	if a := r.graph.Spec.Adopt; a != nil && a.Mode != "" {
+		return string(a.Mode)
+	}
+	return string(v1alpha1.AdoptExplicit)
+}

@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/pequod-io/pequod/applier/engine"
+)
+
+// backoff is the time between attempts of everything that is retried.
+var backoff = engine.Backoff{Jitter: rand.Float64}
+
+// retries decides when a graph that failed is tried again. The zero value is
+// that of a graph that didn't fail.
+type retries struct {
+	failures  int       // in a row: runs that couldn't begin, and writes of the status
+	notBefore time.Time // no run for the same request begins earlier
+	goal      goal      // of the last run
+	// resyncAt is when a graph that failed for good is tried again, because
+	// something may have changed that isn't watched, such as a role. Zero means
+	// that it isn't scheduled.
+	resyncAt time.Time
+}
+
+// begin records the begin of a run. It returns false, and when to try again, if
+// the run has to wait. A run doesn't wait if a user asks for something new.
+func (r *retries) begin(g goal, now time.Time) (time.Time, bool) {
+	if !r.goal.sameRequest(g) {
+		r.failures, r.notBefore = 0, time.Time{}
+	}
+	if now.Before(r.notBefore) {
+		return r.notBefore, false
+	}
+	r.goal = g
+	return time.Time{}, true
+}
+
+// progressed records a success: the next failure is the first one again.
+func (r *retries) progressed() { r.failures = 0 }
+
+// succeeded records that a run completed.
+func (r *retries) succeeded() { r.failures, r.notBefore, r.resyncAt = 0, time.Time{}, time.Time{} }
+
+// failed records a failure that may be transient, and returns how long to wait.
+// The API server may ask for more time than the backoff.
+func (r *retries) failed(least time.Duration) time.Duration {
+	r.failures++
+	return max(least, backoff.AtMost(engine.MaxTransientBackoff).After(r.failures))
+}
+
+// scheduleResync schedules another try of a graph that failed for good after
+// interval. If backOff is set, the first tries come sooner.
+func (r *retries) scheduleResync(now time.Time, interval time.Duration, backOff bool) {
+	if backOff {
+		r.failures++
+		interval = min(backoff.After(r.failures), interval)
+	}
+	r.resyncAt = now.Add(interval)
+}
+
+// resyncDue reports whether the time of a scheduled resync has come, and clears it.
+func (r *retries) resyncDue(now time.Time) bool {
+	if r.resyncAt.IsZero() || now.Before(r.resyncAt) {
+		return false
+	}
+	r.resyncAt = time.Time{}
+	return true
+}
+
+// earliest returns the earlier of two times; zero means never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,31 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/controller/graphs"
+	"github.com/pequod-io/pequod/applier/controller/share"
+)
+
+// services holds the clients and options that all drivers and runs use. It
+// doesn't change after Setup, and is safe for concurrent use.
+type services struct {
+	Options
+	own    *cluster.Client // acts as the applier itself
+	graphs *graphs.Client
+	share  *share.Share
+	events events.EventRecorder
+	log    logr.Logger
+	now    func() time.Time
+}
+
+// namespaced reports the scope of a kind, and whether it is known.
+func (s *services) namespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
+	kind, known := s.own.Kinds().Cached(gvk)
+	return kind.Namespaced, known
+}

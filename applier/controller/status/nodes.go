@@ -1,0 +1,99 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// nodesOf returns the statuses without those of objects that left the graph.
+func nodesOf(statuses []engine.Status) []engine.Status {
+	return slices.DeleteFunc(slices.Clone(statuses), func(s engine.Status) bool { return s.ID == "" })
+}
+
+// nodeStates returns the states of the nodes. If there are more than a status
+// holds, nodes that aren't ready take precedence. Times that an earlier run
+// recorded are kept for nodes that this run only read.
+func nodeStates(statuses []engine.Status, stored map[string]v1alpha1.NodeState) map[string]v1alpha1.NodeState {
+	nodes := nodesOf(statuses)
+	if len(nodes) > v1alpha1.MaxNodeStates {
+		slices.SortStableFunc(nodes, func(a, b engine.Status) int { return cmp.Compare(rank(a), rank(b)) })
+		nodes = nodes[:v1alpha1.MaxNodeStates]
+	}
+	messages := make([]string, len(nodes))
+	for i := range nodes {
+		messages[i] = cmp.Or(nodes[i].Message, DriftMessage(&nodes[i]))
+	}
+	limit := messageLimit(messages)
+	states := make(map[string]v1alpha1.NodeState, len(nodes))
+	for i, s := range nodes {
+		old := stored[s.ID]
+		state := v1alpha1.NodeState{
+			Phase: s.Phase, Message: source.OneLine(messages[i], limit),
+			AppliedAt: seconds(s.AppliedAt), ReadyAt: seconds(s.ReadyAt), Adopted: old.Adopted || s.Op == engine.Adopted,
+		}
+		if state.AppliedAt == nil {
+			state.AppliedAt = old.AppliedAt
+			if s.Phase == old.Phase && old.ReadyAt != nil {
+				state.ReadyAt = old.ReadyAt
+			}
+		}
+		if s.Phase != v1alpha1.NodeReady {
+			state.ReadyAt = nil
+		}
+		states[s.ID] = state
+	}
+	return states
+}
+
+// rank sorts nodes that are ready last.
+func rank(s engine.Status) int {
+	if s.Phase == v1alpha1.NodeReady {
+		return 1
+	}
+	return 0
+}
+
+// seconds returns a time with the precision that the API stores, nil for the
+// zero time.
+func seconds(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t.Truncate(time.Second)}
+}
+
+// DriftMessage describes drift that isn't corrected. It returns an empty string
+// if there is none.
+func DriftMessage(s *engine.Status) string {
+	if !s.Drifted {
+		return ""
+	}
+	return source.OneLine("was changed by others"+TakenFields(s), v1alpha1.MaxMessage)
+}
+
+// TakenFields lists the first fields that others changed, with their managers:
+// ": spec.replicas by kubectl, …". It returns an empty string if none are known.
+func TakenFields(s *engine.Status) string {
+	const most = 5
+	var fields []string
+	for i, t := range s.Taken {
+		if i == most {
+			fields = append(fields, fmt.Sprintf("and %d more", len(s.Taken)-most))
+			break
+		}
+		fields = append(fields, t.Field+" by "+t.Manager)
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(fields, ", ")
+}

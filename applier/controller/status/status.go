@@ -1,0 +1,210 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// Base is where a new status starts from.
+type Base struct {
+	Graph *v1alpha1.ResourceGraph
+	// Stored is the status as it is stored. It is not changed.
+	Stored *v1alpha1.ResourceGraphStatus
+	// Requested is the value of the annotation that asks for a reconciliation, as
+	// of the begin of the run. The status repeats it, so that clients can wait for
+	// the reconciliation that they asked for.
+	Requested string
+}
+
+// Run is the state of an execution or a deletion.
+type Run struct {
+	Base
+	// Deleting is set if the graph's objects are being deleted.
+	Deleting bool
+	// Phase is that of the engine, and Nodes the states of its nodes.
+	Phase engine.Phase
+	Nodes []engine.Status
+	// Outputs evaluates the outputs of a completed graph. The errors are those of
+	// outputs without a value.
+	Outputs func() (map[string]any, map[string]error)
+	// Inventory lists the objects of the graph; nil keeps the stored inventory.
+	Inventory *v1alpha1.Inventory
+	// Revision describes how the run ended; nil means that it hasn't ended.
+	Revision *v1alpha1.Revision
+}
+
+// Status returns the status of the run.
+func (r Run) Status() *v1alpha1.ResourceGraphStatus {
+	next := r.observed()
+	if r.Inventory != nil {
+		next.Inventory = r.Inventory
+	}
+	omitted := "" // why outputs are missing
+	if !r.Deleting {
+		next.NodeStates = nodeStates(r.Nodes, r.Stored.NodeStates)
+		if r.Phase == engine.Completed {
+			next.Outputs, omitted = outputs(r.Outputs())
+		}
+	}
+	if r.Revision != nil {
+		next.History = withRevision(next.History, *r.Revision)
+	}
+	reason, message := summary(r.Nodes)
+	switch {
+	case r.Deleting && r.Phase == engine.Stuck:
+		next.Phase = v1alpha1.GraphFailed
+		r.setConditions(next, metav1.ConditionFalse, "DeletionFailed", message, v1alpha1.ConditionStalled)
+	case r.Deleting:
+		next.Phase = v1alpha1.GraphExecuting
+		r.setConditions(next, metav1.ConditionFalse, "Deleting", message, v1alpha1.ConditionReconciling)
+	case r.Phase == engine.Completed:
+		next.Phase = v1alpha1.GraphCompleted
+		text := objectsReady(r.Nodes)
+		if omitted != "" {
+			text += "; " + omitted
+		}
+		r.setConditions(next, metav1.ConditionTrue, "Completed", text, "")
+	case r.Phase == engine.Stuck:
+		next.Phase = v1alpha1.GraphFailed
+		r.setConditions(next, metav1.ConditionFalse, cmp.Or(reason, "Failed"), message, v1alpha1.ConditionStalled)
+	case reason != "":
+		next.Phase = v1alpha1.GraphExecuting
+		r.setConditions(next, metav1.ConditionFalse, reason, message, v1alpha1.ConditionReconciling)
+	default:
+		next.Phase = v1alpha1.GraphExecuting
+		r.setConditions(next, metav1.ConditionUnknown, "Progressing", message, v1alpha1.ConditionReconciling)
+	}
+	return next
+}
+
+// Stalled returns the status of a graph that can't be executed until its spec or
+// the cluster is changed.
+func Stalled(b Base, reason, message string) *v1alpha1.ResourceGraphStatus {
+	next := b.observed()
+	next.Phase = v1alpha1.GraphFailed
+	b.setConditions(next, metav1.ConditionFalse, reason, message, v1alpha1.ConditionStalled)
+	return next
+}
+
+// Suspended returns the status of a graph that is suspended or paused. A graph
+// stays ready if it was ready when it was suspended and has the same content now.
+func Suspended(b Base) *v1alpha1.ResourceGraphStatus {
+	if b.Stored.ObservedGeneration == b.Graph.Generation && meta.FindStatusCondition(b.Stored.Conditions, v1alpha1.ConditionReconciling) == nil {
+		return b.Stored.DeepCopy()
+	}
+	next := b.observed()
+	ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue || next.Inventory == nil || !b.executed() {
+		b.setConditions(next, metav1.ConditionUnknown, "Suspended", "the graph is suspended; its current content is not executed", "")
+	} else {
+		b.setConditions(next, ready.Status, ready.Reason, ready.Message, "")
+	}
+	return next
+}
+
+// executed reports whether the last execution completed, and executed the
+// content that the graph has now.
+func (b Base) executed() bool {
+	if len(b.Stored.History) == 0 || b.Stored.Inventory == nil {
+		return false
+	}
+	last := b.Stored.History[0]
+	hash, err := graph.RenderHash(b.Graph.Spec.Graph)
+	return err == nil && last.Result == v1alpha1.GraphCompleted && b.Stored.Inventory.Complete && last.Hash == hash
+}
+
+// observed returns a copy of the stored status for the current generation.
+func (b Base) observed() *v1alpha1.ResourceGraphStatus {
+	next := b.Stored.DeepCopy()
+	next.ObservedGeneration = b.Graph.Generation
+	next.ReconcileRequestedAt = b.Requested
+	if len(b.Requested) > maxRequested {
+		next.ReconcileRequestedAt = source.OneLine(b.Requested, maxRequested)
+	}
+	return next
+}
+
+// setConditions sets Ready, and of Reconciling and Stalled the one that abnormal
+// names, or neither.
+func (b Base) setConditions(next *v1alpha1.ResourceGraphStatus, ready metav1.ConditionStatus, reason, message, abnormal string) {
+	message = source.OneLine(message, v1alpha1.MaxMessage)
+	set := func(kind string, status metav1.ConditionStatus) {
+		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
+			Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: b.Graph.Generation,
+		})
+	}
+	set(v1alpha1.ConditionReady, ready)
+	for _, kind := range []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
+		if kind == abnormal {
+			set(kind, metav1.ConditionTrue)
+		} else {
+			meta.RemoveStatusCondition(&next.Conditions, kind)
+		}
+	}
+}
+
+// withRevision returns a history with a revision added in front, unless the last
+// run ended with the same revision in the same way.
+func withRevision(history []v1alpha1.Revision, revision v1alpha1.Revision) []v1alpha1.Revision {
+	if len(history) > 0 {
+		last := history[0]
+		if last.Revision == revision.Revision && last.Hash == revision.Hash && last.Result == revision.Result {
+			return history
+		}
+	}
+	history = append([]v1alpha1.Revision{revision}, history...)
+	return history[:min(len(history), v1alpha1.MaxHistory)]
+}
+
+func objectsReady(statuses []engine.Status) string {
+	if n := len(nodesOf(statuses)); n != 1 {
+		return fmt.Sprintf("%d objects are ready", n)
+	}
+	return "1 object is ready"
+}
+
+// summary returns a line about the progress of a graph, and the reason of the
+// first failure.
+func summary(statuses []engine.Status) (reason, message string) {
+	ready, nodes := 0, 0
+	var failed, waiting []string
+	for _, s := range statuses {
+		name := s.ID
+		if name == "" { // the object left the graph
+			if s.Phase == v1alpha1.NodeGone {
+				continue
+			}
+			name = s.Key.String()
+		} else {
+			nodes++
+		}
+		text := name + ": " + cmp.Or(s.Message, strings.ToLower(string(s.Phase)))
+		switch s.Phase {
+		case v1alpha1.NodeReady:
+			ready++
+		case v1alpha1.NodeFailed:
+			reason = cmp.Or(reason, s.Reason)
+			failed = append(failed, text)
+		case v1alpha1.NodeProgressing, v1alpha1.NodeWaiting, v1alpha1.NodeDeleting:
+			waiting = append(waiting, text)
+		}
+	}
+	parts := []string{fmt.Sprintf("%d of %d ready", ready, nodes)}
+	if nodes == 0 {
+		parts = nil
+	}
+	if details := joinFirst(slices.Concat(failed, waiting)); details != "" {
+		parts = append(parts, details)
+	}
+	return reason, strings.Join(parts, "; ")
+}
