@@ -20,7 +20,7 @@ import (
 // of the same module in the same run, because the machines are noisy and only
 // ratios travel. cue is built from this module's own dependencies.
 
-// programs builds pequod and cue once, as they are shipped.
+// programs builds pequod and cue once, with the flags of a release.
 var programs = sync.OnceValues(func() (string, error) {
 	if err := os.Chdir("../.."); err != nil { // paths are those of the checkout
 		return "", err
@@ -38,13 +38,13 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// process is one command to time.
+// process is a command to measure.
 type process struct {
 	dir  string
 	args []string
 }
 
-// measured is what one run took.
+// measured has the costs of one run.
 type measured struct {
 	wall, cpu time.Duration
 	peakMiB   float64
@@ -72,8 +72,8 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 	return values[len(values)/2]
 }
 
-// compare times p against reference, run times over, in turn, and reports the
-// median of the ratios; p is allowed times as long as the reference.
+// compare runs p and reference alternately and reports the median of the ratios
+// of their times. p may take times as long as reference.
 func compare(b *testing.B, p, reference process, runs int, times float64) {
 	var ratios, cpu, wall, peak []float64
 	for range b.N {
@@ -94,7 +94,7 @@ func compare(b *testing.B, p, reference process, runs int, times float64) {
 	b.ReportMetric(median(peak), "peak-MiB")
 }
 
-// fixtures writes a module that exports what the demo renders, and n instances.
+// fixtures writes a module that exports the objects of the demo, and n instances.
 func fixtures(b *testing.B, n int) (dir string) {
 	b.Helper()
 	dir = b.TempDir()
@@ -141,8 +141,8 @@ spec: {cueRef: {type: path, ref: webservice}, group: team-%d.example.com}
 	return dir
 }
 
-// BenchmarkProcess holds the aims of the design for whole processes: wall/aim
-// and cpu/aim are 1 or less where an aim is met.
+// BenchmarkProcess compares whole processes with the aims of the design: wall/aim
+// and cpu/aim are at most 1 if an aim is met.
 func BenchmarkProcess(b *testing.B) {
 	bin, err := programs()
 	if err != nil {
@@ -153,7 +153,7 @@ func BenchmarkProcess(b *testing.B) {
 		name      string
 		instances int
 		args      []string
-		// aim is how many exports the command may take.
+		// aim is the number of cue exports that the command may cost.
 		aim  float64
 		runs int
 	}{

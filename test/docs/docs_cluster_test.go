@@ -9,7 +9,7 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// install puts the applier into a cluster, and runs it.
+// install installs the applier in a cluster and runs it.
 func install(t *testing.T, bin string, c *harness.Cluster) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, "pequod"), "install")
@@ -20,8 +20,8 @@ func install(t *testing.T, bin string, c *harness.Cluster) {
 	runApplier(t, bin, c)
 }
 
-// runApplier runs the applier that is installed, beside the cluster: as its
-// account, until the test ends.
+// runApplier runs the installed applier as a local process, with the access of
+// its service account, until the test ends.
 func runApplier(t *testing.T, bin string, c *harness.Cluster) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))

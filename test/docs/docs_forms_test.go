@@ -19,11 +19,11 @@ import (
 	"github.com/pequod-io/pequod/crdgen"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/cue-modules.md anew")
+var update = flag.Bool("update", false, "rewrite the tables of docs/cue-modules.md")
 
-// The tables of CUE forms in docs/cue-modules.md are made, but for their first
-// column, by the generator that they describe. A table is known by the first
-// column of its head: the fields of an #Input, or the value of its field a.
+// The CRD generator fills in the tables of CUE forms in docs/cue-modules.md, except
+// their first column. A table is recognized by the head of its first column: the
+// form is either the fields of an #Input or the value of its field a.
 const (
 	formsDoc    = "docs/cue-modules.md"
 	fieldsTable = "| fields of `#Input` |"
@@ -62,7 +62,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// formRow is the row of a table, whose first cell is the form.
+// formRow returns a row of a table for the form in its first cell.
 func formRow(t *testing.T, line int, row string, value bool) string {
 	t.Helper()
 	cell, _, ok := strings.Cut(strings.TrimPrefix(row, "| `"), "` |")
@@ -96,7 +96,7 @@ func formRow(t *testing.T, line int, row string, value bool) string {
 	return strings.ReplaceAll("| "+strings.Join(cells, " | ")+" |", "|  ", "| ")
 }
 
-// imports are those of CUE's packages that a form names.
+// imports returns the imports of the CUE packages that a form uses.
 func imports(form string) string {
 	var all string
 	for _, name := range []string{"list", "math", "net", "strings", "struct", "time"} {
@@ -107,8 +107,8 @@ func imports(form string) string {
 	return all
 }
 
-// plainSchema is a schema as JSON has it, without its CEL rules, which it
-// collects.
+// plainSchema returns a schema as JSON without its CEL rules, which it returns
+// separately.
 func plainSchema(t *testing.T, schema apiextensionsv1.JSONSchemaProps, rules *[]string) map[string]any {
 	t.Helper()
 	data, err := json.Marshal(schema)
@@ -142,8 +142,8 @@ func plainSchema(t *testing.T, schema apiextensionsv1.JSONSchemaProps, rules *[]
 	return plain
 }
 
-// flow writes a value in YAML's flow style. On top, the braces are left out, and
-// properties stand among the rest.
+// flow formats a value in YAML's flow style. At the top level it leaves out the
+// braces and lists properties among the other keys.
 func flow(v any, top bool) string {
 	switch x := v.(type) {
 	case map[string]any:
@@ -175,10 +175,10 @@ func flow(v any, top bool) string {
 	return string(data)
 }
 
-// maxCell keeps columns narrow.
+// maxCell limits the width of columns.
 const maxCell = 140
 
-// code is text as a code span in a table's cell.
+// code formats text as a code span in a table cell.
 func code(text string) string {
 	if text == "" {
 		return ""

@@ -16,12 +16,12 @@ import (
 
 var (
 	link = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
-	// identifier is code such as `render.Load` or `graph.Graph.Waves`.
+	// identifier matches code such as `render.Load` or `graph.Graph.Waves`.
 	identifier = regexp.MustCompile("^`([a-z0-9]+)\\.([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)?)`$")
 )
 
-// TestDocLinks checks that what the documentation links to is in the checkout,
-// and that a linked `package.Name` is declared in the file that the link is to.
+// TestDocLinks checks that the targets of all links exist, and that a linked
+// `package.Name` is declared in the linked file.
 func TestDocLinks(t *testing.T) {
 	checked := 0
 	for _, file := range documents(t) {
@@ -55,9 +55,9 @@ func TestDocLinks(t *testing.T) {
 	}
 }
 
-// documents are the Markdown files for the project's users.
+// documents returns the Markdown files for users and contributors.
 func documents(t *testing.T) []string {
-	files := []string{"README.md"}
+	files := []string{"README.md", "CONTRIBUTING.md"}
 	for _, dir := range []string{"docs", "examples"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if filepath.Ext(path) == ".md" {
@@ -72,8 +72,8 @@ func documents(t *testing.T) []string {
 	return files
 }
 
-// declares says whether a Go file of the package declares a name: a function,
-// type, constant or variable, or Type.Method.
+// declares returns an error unless a Go file of the package declares a name: a
+// function, type, constant or variable, or Type.Method.
 func declares(file, pkg, name string) error {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {

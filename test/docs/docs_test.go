@@ -18,28 +18,23 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// The documents that show commands are run, each in an empty directory of its
-// own, with pequod on the path: see package docsession. Those of documents that
-// lie beside what they show are run in the checkout.
-
-// session is a document that is run.
+// session is a document whose commands are run. See package docsession.
 type session struct {
 	doc string
-	// inCheckout says that commands are run in the checkout, which they don't
-	// write to.
+	// inCheckout runs the commands in the checkout, which they must not modify,
+	// instead of an empty directory.
 	inCheckout bool
-	// notRun are commands that the test doesn't run, and why.
+	// notRun maps the commands that the test does not run to the reason.
 	notRun map[string]string
-	// cluster says that there are kubectl and a cluster, which is the session's
-	// own.
+	// cluster gives the session kubectl and a cluster of its own.
 	cluster bool
-	// namespace is one that is there, empty.
+	// namespace is an empty namespace that exists from the beginning.
 	namespace string
-	// clusterFrom is the command from which on the cluster can be reached: what
-	// stands before it needs none. Empty, it always can.
+	// clusterFrom is the first command that can reach the cluster. If it is
+	// empty, all commands can.
 	clusterFrom string
-	// applierFrom is the command from which on the applier runs: no container
-	// does in the cluster, so it runs beside it.
+	// applierFrom is the command before which the applier is started. The test
+	// cluster runs no containers, so the applier runs as a local process.
 	applierFrom string
 }
 
@@ -56,12 +51,26 @@ var sessions = []session{
 	{doc: "docs/gitops.md"},
 	{doc: "docs/applying.md", cluster: true, namespace: "shop"},
 	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop"},
+	{doc: "CONTRIBUTING.md", inCheckout: true, notRun: map[string]string{
+		"make build":   "it writes to the checkout",
+		"make test":    "it runs this test",
+		"make verify":  "it regenerates files of the checkout",
+		"make goldens": "it rewrites files of the checkout",
+		"git diff":     "it shows what the command before it has changed",
+		"make cluster": "it runs until an interrupt; the tests of test/cluster run it",
+		"make install": "it needs the cluster of make cluster; docs/operations.md installs the same",
+		"make run RUN_FLAGS=--zap-log-level=debug":                                                             "it runs until an interrupt; docs/tutorial.md has a test with the same program",
+		"go test -run '^$' -bench . -benchtime 1x -cpuprofile cpu.prof ./applier/engine":                       "it writes a profile to the checkout",
+		"go tool pprof -top cpu.prof":                                                                          "it reads that profile",
+		"make bench-cluster BENCH_CLUSTER_FLAGS='-part=graphs -graphs=100 -graph-rounds=1 -profiles=profiles'": "it takes minutes",
+	}},
 	{doc: "examples/irsa/README.md", inCheckout: true},
 }
 
-// noSession are the documents that aren't run, and why.
+// noSession maps the documents that are not run to the reason.
 var noSession = map[string]string{
-	"docs/design.md": "it follows the code, and has a picture but no commands",
+	"docs/design.md":   "it follows the code, and has a picture but no commands",
+	"docs/glossary.md": "it explains terms",
 }
 
 const testVersion = "v0.0.0-docs"
@@ -81,7 +90,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocsAreRun holds that every document is run, or says why not.
+// TestDocsAreRun checks that every document is a session or is listed in
+// noSession.
 func TestDocsAreRun(t *testing.T) {
 	want := slices.Sorted(maps.Keys(noSession))
 	for _, s := range sessions {
@@ -102,8 +112,9 @@ func TestDocsAreRun(t *testing.T) {
 
 var ldflags = regexp.MustCompile(`-ldflags '([^']*)'`)
 
-// buildAsMakeDoes builds pequod with the linker flags of `make build`. It leaves
-// -trimpath and CGO_ENABLED to the caller, whose packages are compiled already.
+// buildAsMakeDoes builds pequod with the linker flags of `make build`. It does
+// not set -trimpath and CGO_ENABLED, because the packages are compiled already
+// without them.
 func buildAsMakeDoes(t *testing.T, dir string) {
 	t.Helper()
 	dry := exec.Command("make", "-n", "build", "VERSION="+testVersion)
@@ -122,8 +133,8 @@ func buildAsMakeDoes(t *testing.T, dir string) {
 	}
 }
 
-// environment is that of the test without what would steer pequod, or a make
-// that has nothing to do with the one that runs the test.
+// environment returns the environment of the test without variables that
+// configure pequod or the make process that runs the test.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -172,12 +183,13 @@ func (s session) runIn(t *testing.T, bin string) {
 		Doc: s.doc, Dir: t.TempDir(), Checkout: checkout, NotRun: s.notRun,
 		Env: environment(
 			"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "NO_COLOR=1",
-			// Git needs to know who commits, and nothing else of the reader's.
+			// Git needs an author. It must not read the configuration of the
+			// user.
 			"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 			"GIT_AUTHOR_NAME=Reader", "GIT_AUTHOR_EMAIL=reader@example.com",
 			"GIT_COMMITTER_NAME=Reader", "GIT_COMMITTER_EMAIL=reader@example.com",
 		),
-		// Locks and the like are not to be left in the home directory.
+		// The session must not leave locks and caches in the home directory.
 		MoreEnv: []string{"XDG_CACHE_HOME=" + t.TempDir()},
 	}
 	if s.cluster {

@@ -21,10 +21,9 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// TestBothWays holds that a graph is the same, whoever executes it: rendered,
-// applied as kubectl apply --server-side does it and executed by the applier in
-// the cluster, with no more than the roles that are generated; or executed by
-// pequod apply.
+// TestBothWays checks that a graph has the same result in both modes: rendered,
+// applied with kubectl apply --server-side and executed by the applier with only
+// the generated roles; or executed by pequod apply.
 func TestBothWays(t *testing.T) {
 	bin := t.TempDir()
 	buildAsMakeDoes(t, bin)
@@ -86,8 +85,7 @@ func TestBothWays(t *testing.T) {
 		}
 	}
 
-	// The command line would have nothing to do about what the applier made: the
-	// exit code says so.
+	// The exit code shows that the command line would change nothing.
 	pequod(app, "diff", "-f", "-", "-n", "synced")
 }
 
@@ -104,8 +102,8 @@ func graphFrom(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// essence is an object without what differs between any two that were made the
-// same way, and what the field manager of graphs holds of it.
+// essence returns an object without the fields that differ between any two equal
+// objects, and the fields that the graphs' field manager owns.
 func essence(t *testing.T, c *harness.Cluster, kind [2]string, namespace, graph string) any {
 	t.Helper()
 	objects, err := c.Resource(kind[0], kind[1], namespace)

@@ -29,12 +29,13 @@ const (
 	healthKey  = "resource.customizations.health.platform.pequod.io_ResourceGraph"
 )
 
-// graphStates are ResourceGraphs as the applier leaves them, with what Argo CD
-// and what everybody who follows kstatus (Flux, Helm, kubectl wait) says of them.
+// graphStates are ResourceGraphs as the applier leaves them, with the expected
+// health in Argo CD and the expected kstatus, which Flux, Helm and kubectl wait
+// use.
 var graphStates = []struct {
 	name, graph    string
 	health, reason string
-	// kstatus is "" where it isn't asked: it knows no suspended objects.
+	// kstatus is empty for suspended objects, which kstatus does not know.
 	kstatus status.Status
 }{{
 	name:   "no status yet",
@@ -180,7 +181,7 @@ func TestArgoHealth(t *testing.T) {
 	}
 }
 
-// TestKstatus holds that who follows kstatus needs no check of ours.
+// TestKstatus checks that kstatus is right without a custom health check.
 func TestKstatus(t *testing.T) {
 	for _, test := range graphStates {
 		if test.kstatus == "" {
@@ -199,8 +200,8 @@ func TestKstatus(t *testing.T) {
 	}
 }
 
-// stored gives a graph as the API server stores it: without a status, it has the
-// default of its definition.
+// stored returns a graph as the API server stores it: a missing status gets the
+// default of the CRD.
 func stored(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	if object["status"] != nil {
@@ -257,7 +258,7 @@ func objectOf(t *testing.T, text string) map[string]any {
 }
 
 // runHealth runs a script as Argo CD does: with the base and table libraries, and
-// the object in the global obj.
+// the object in the global variable obj.
 func runHealth(script string, object map[string]any) (health, message string, err error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
@@ -301,8 +302,8 @@ func luaValue(state *lua.LState, v any) lua.LValue {
 	return lua.LNil
 }
 
-// TestGitOpsListings holds the listings of the document that are samples against
-// the files, and every other one to being YAML.
+// TestGitOpsListings compares the document's listings with the sample files, and
+// checks that all others are valid YAML.
 func TestGitOpsListings(t *testing.T) {
 	text, err := os.ReadFile(gitopsDoc)
 	if err != nil {
@@ -338,7 +339,7 @@ func TestGitOpsListings(t *testing.T) {
 	}
 }
 
-// sampleOf are the files of the document's repository that are samples.
+// sampleOf maps files of the document's repository to the sample files.
 var sampleOf = map[string]string{
 	"clusters/flux.yaml":        "flux/shop.yaml",
 	"clusters/argocd.yaml":      "argocd/shop.yaml",
@@ -346,8 +347,8 @@ var sampleOf = map[string]string{
 	"access/kustomization.yaml": "argocd/access.yaml",
 }
 
-// TestSamples holds what Flux and Argo CD are told to what there is: the
-// directories of the document's repository, objects that they name.
+// TestSamples checks that the configuration of Flux and Argo CD refers to
+// directories and objects that exist in the document.
 func TestSamples(t *testing.T) {
 	names := map[string]bool{}
 	var all []map[string]any
@@ -399,7 +400,7 @@ func readYAML(t *testing.T, file string, into any) {
 	}
 }
 
-// documentsOf are the objects of a file.
+// documentsOf returns the objects in a file.
 func documentsOf(t *testing.T, name string, data []byte) (all []map[string]any) {
 	t.Helper()
 	for r := utilyaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(data))); ; {

@@ -17,8 +17,7 @@ import (
 
 const operationsDoc = "docs/operations.md"
 
-// TestReasons holds that the runbook knows every reason that a condition may
-// give for a failure.
+// TestReasons checks that the runbook lists every reason of a failure.
 func TestReasons(t *testing.T) {
 	text, err := os.ReadFile(operationsDoc)
 	if err != nil {
@@ -44,7 +43,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// constants are the values of a file's string constants whose names begin so.
+// constants returns the values of a file's string constants whose names begin
+// with prefix.
 func constants(t *testing.T, file, prefix string) (values []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
@@ -77,7 +77,7 @@ var (
 	driftCall = regexp.MustCompile(`\.emitDrift\("(\w+)"`)
 )
 
-// TestEvents holds that the handbook has every Event, with its type.
+// TestEvents checks that the document lists every Event with its type.
 func TestEvents(t *testing.T) {
 	files, err := filepath.Glob("applier/controller/*.go")
 	if err != nil {
