@@ -51,7 +51,7 @@ func newVersionCommand(env command.Env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json or yaml")
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", []string{"json", "yaml"})
 	return cmd
 }
 

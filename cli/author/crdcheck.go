@@ -18,10 +18,11 @@ import (
 	"github.com/pequod-io/pequod/internal/version"
 )
 
-// checkFormats are the formats of crd check: of those of package report, the
-// ones that aren't about instances.
+// checkFormats are the values of -o. JUnit is left out, because its cases are
+// instances.
 var checkFormats = []string{"text", "json", "github", "sarif"}
 
+// crdCheckOptions are the flags of crd check.
 type crdCheckOptions struct {
 	output string
 }
@@ -30,10 +31,10 @@ func newCRDCheckCommand(env command.Env) *cobra.Command {
 	o := &crdCheckOptions{}
 	cmd := &cobra.Command{
 		Use:   "check OLD NEW",
-		Short: "Report changes between CRDs that would break somebody",
-		Long: `Report the changes between CRDs: those that would break a stored or submitted
-object, and those that are safe. Every object that OLD accepts, NEW accepts unless
-a change is reported as breaking.
+		Short: "Report breaking changes between CRDs",
+		Long: `Report the changes between CRDs: breaking ones, which would reject a stored or
+submitted object, and safe ones. NEW accepts every object that OLD accepts unless a
+change is reported as breaking.
 
 OLD and NEW are files, directories, or REV:PATH for either in a git revision.
 The exit code is 1 if a change is breaking.`,
@@ -48,7 +49,7 @@ The exit code is 1 if a change is breaking.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0], args[1]) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(checkFormats, ", "))
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", checkFormats)
 	return cmd
 }
 
@@ -80,14 +81,14 @@ func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newA
 	return nil
 }
 
-// definition is a CRD and the document that it was read from.
+// definition is a CRD with the document that it was read from, for positions.
 type definition struct {
 	*apiextensionsv1.CustomResourceDefinition
 	doc yamlfile.Document
 }
 
-// readCRDs reads the definitions that an argument names. Other objects in a
-// directory are passed over; a file must hold one.
+// readCRDs reads the CRDs of a file, directory or git revision. It skips other
+// documents, but finding no CRD at all is an error.
 func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 	files, err := files.ReadTree(ctx, arg)
 	if err != nil {
@@ -122,8 +123,8 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 	return all, nil
 }
 
-// compare pairs definitions by name and reports their changes at the place in
-// the new file, or at the new argument where there is none.
+// compare matches CRDs by name and reports their changes at the position in the new
+// file. A removed CRD has no position there; it is reported at the argument NEW.
 func compare(before, after []definition, newArg string) problem.List {
 	var problems problem.List
 	add := func(at problem.Position, c compat.Change) {

@@ -19,6 +19,7 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
+// crdGenerateOptions are the flags of crd generate.
 type crdGenerateOptions struct {
 	platform.Flags
 	output.ObjectFlags
@@ -29,10 +30,11 @@ func newCRDGenerateCommand(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate -p PLATFORM [KIND ...]",
 		Short: "Print the CRDs of platforms",
-		Long: `Print the CRDs of platforms, or of those of the given kinds. Each has passed the API server's own validation.
+		Long: `Print the CRDs of platforms, or only those of the given kinds. Each CRD has passed the
+API server's own validation.
 
-What a platform's schema demands and a CRD can't say is listed on stderr; it is
-enforced when instances are rendered.`,
+Constraints of a platform's schema that a CRD cannot express are listed on stderr; they
+are enforced when instances are rendered.`,
 		Example: `  pequod crd generate -p embedded:webservice
   pequod crd generate -p platforms/ --output-dir crds --prune`,
 		RunE: func(cmd *cobra.Command, kinds []string) error { return o.run(cmd.Context(), env, kinds) },
@@ -78,13 +80,14 @@ func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []s
 	return w.Commit(env)
 }
 
-// generatedCRD is a CRD, and what it doesn't say.
+// generatedCRD is an encoded CRD, with notes about the constraints of the schema that
+// it can't express.
 type generatedCRD struct {
 	output.Object
 	notes problem.List
 }
 
-// generate makes the CRDs of platforms on all processors, under the limits of
+// generate generates the CRDs of platforms on all processors, under the limits of
 // evaluation.
 func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.Platform) ([]generatedCRD, error) {
 	return render.Map(ctx, o.Limits(), platforms, (*render.Platform).Subject, o.generateOne)
@@ -117,7 +120,8 @@ func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, erro
 	return g, err
 }
 
-// ofKinds picks the platforms of the given kinds, all of them for none.
+// ofKinds returns the platforms of the given kinds, or all platforms if no kinds are
+// given. A kind may have its group: Kind.group.
 func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, error) {
 	if len(kinds) == 0 {
 		return platforms, nil
@@ -146,7 +150,7 @@ func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, 
 	return picked, nil
 }
 
-// completeKinds offers the kinds of the platforms given so far.
+// completeKinds completes the kinds of the platforms of -p.
 func (o *crdGenerateOptions) completeKinds(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	catalog, err := o.Flags.LoadPlatforms(cmd.Context())
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
+// moduleInitOptions are the flags of module init.
 type moduleInitOptions struct {
 	platform.LimitFlags
 	dir string
@@ -22,10 +23,10 @@ func newModuleInitCommand(env command.Env) *cobra.Command {
 	o := &moduleInitOptions{}
 	cmd := &cobra.Command{
 		Use:   "init NAME",
-		Short: "Make a new module that renders, with cases",
-		Long: `Make a new module in a new directory NAME: a schema, what it renders to, cases
-for 'pequod module test', and in pequod.cue the schema of graphs for editors and
-'cue vet'. The kind is NAME in CamelCase. Nothing that exists is touched.`,
+		Short: "Create a module that renders, with test cases",
+		Long: `Create a module in a new directory NAME: a schema, a template, test cases for
+'pequod module test', and in pequod.cue the schema of graphs for editors and 'cue
+vet'. The kind is NAME in CamelCase. Existing files are never changed.`,
 		Example: `  pequod module init web-shop
   pequod module init web-shop --dir modules`,
 		Args: cobra.ExactArgs(1),
@@ -33,7 +34,7 @@ for 'pequod module test', and in pequod.cue the schema of graphs for editors and
 	}
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	o.LimitFlags.AddFlags(cmd)
-	cmd.Flags().StringVar(&o.dir, "dir", ".", "make the module in this directory, which is made where there is none")
+	cmd.Flags().StringVar(&o.dir, "dir", ".", "parent directory of the module; created if it does not exist")
 	command.Must(cmd.MarkFlagDirname("dir"))
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
+// moduleTestOptions are the flags of module test.
 type moduleTestOptions struct {
 	platform.LimitFlags
 	allowSecrets bool
@@ -24,16 +25,15 @@ func newModuleTestCommand(env command.Env) *cobra.Command {
 	o := &moduleTestOptions{}
 	cmd := &cobra.Command{
 		Use:   "test [DIR ...]",
-		Short: "Run the cases of modules",
-		Long: `Run the cases of modules: of the one in the working directory, or of those in
-the directories given. A case is a directory tests/NAME of the module, with the
-instances in instance.yaml and either graph.yaml, the graphs that they must
-render to, or error.txt, the problems that they must have. The module's digest
-isn't part of graph.yaml, nor the place of a broken rule part of error.txt.
+		Short: "Run the test cases of modules",
+		Long: `Run the test cases of the module in the working directory, or of the modules in the
+given directories. A test case is a directory tests/NAME of the module. It contains
+the instances in instance.yaml and either graph.yaml, the expected graphs, or
+error.txt, the expected problems. The digest of the module is left out of graph.yaml,
+and the position of a violated rule out of error.txt.
 
-With --coverage, nodes, branches of if and values of enumerations that no case
-reaches are listed: those that could be an error without any case noticing; and
-those if that hold in every case: which could as well not be there.`,
+With --coverage, the command lists nodes, branches of if and values of enumerations
+that no test case reaches, and conditions of if that are true in every test case.`,
 		Example: `  pequod module test ./shop
   pequod module test ./shop --update
   pequod module test modules/* --coverage -o junit > cases.xml`,
@@ -44,11 +44,11 @@ those if that hold in every case: which could as well not be there.`,
 	}
 	o.LimitFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&o.allowSecrets, "allow-secrets", false, "let Secrets carry literal data")
-	fl.BoolVar(&o.update, "update", false, "write graph.yaml and error.txt of every case anew")
-	fl.BoolVar(&o.coverage, "coverage", false, "say what of the modules no case reaches")
+	fl.BoolVar(&o.allowSecrets, "allow-secrets", false, "allow Secrets with literal data")
+	fl.BoolVar(&o.update, "update", false, "rewrite graph.yaml and error.txt of every test case")
+	fl.BoolVar(&o.coverage, "coverage", false, "list the parts of the modules that no test case reaches")
 	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(moduletest.Formats(), ", "))
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(moduletest.Formats(), cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", moduletest.Formats())
 	return cmd
 }
 
@@ -73,7 +73,8 @@ func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []str
 	return nil
 }
 
-// report runs the cases. Every module is read before the first case is run.
+// report runs the test cases, after all modules are loaded: a broken module stops
+// the run before it prints any result.
 func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*moduletest.Report, error) {
 	r := &moduletest.Report{}
 	defer func() {

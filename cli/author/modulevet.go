@@ -24,6 +24,7 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
+// moduleVetOptions are the flags of module vet.
 type moduleVetOptions struct {
 	input.RenderFlags
 	input.SchemaFlags
@@ -34,19 +35,20 @@ func newModuleVetCommand(env command.Env) *cobra.Command {
 	o := &moduleVetOptions{}
 	cmd := &cobra.Command{
 		Use:   "vet [DIR ...] [-p PLATFORM] [-f SAMPLES]",
-		Short: "Check modules, and how they do with sample instances",
-		Long: `Check modules: those in the directories given and those of -p, or with neither
-the one in the working directory; as far as that is possible without an instance: that they load,
-that their names are good, and that their CRDs pass the API server's own
-validation; API versions that are gone, fields that a kind doesn't have or lacks,
-values that it doesn't take, checks of readiness that can't pass, graphs that
-would be refused, nodes that are never made, names of the input that #Input
-doesn't have, and conditions that never hold. For that instances are made up from
-the schema. What a CRD can't say is listed.
+		Short: "Check modules statically and with sample instances",
+		Long: `Check modules: those in the given directories and those of -p, or with neither the one
+in the working directory.
 
-Samples, and the cases of modules in directories, are rendered, and what they
-render is checked in full. If their kind has several versions, samples are
-converted to the others and back, and what is lost on the way is an error.`,
+Without an instance, the command checks that modules load, that names are valid and
+that CRDs pass the API server's own validation. It reports removed API versions,
+unknown and missing fields, invalid values, readiness checks that cannot pass, invalid
+graphs, nodes that are never created, input fields that #Input does not define, and
+conditions that are never true. For these checks it generates instances from the
+schema. Constraints that a CRD cannot express are listed.
+
+Samples, and the test cases of modules in directories, are rendered, and the rendered
+objects are checked in full. If the kind has several versions, samples are converted to
+the other versions and back; lost data is an error.`,
 		Example: `  pequod module vet ./shop
   pequod module vet -p transforms/ -f samples/ --crd crds/ -o sarif`,
 		RunE: func(cmd *cobra.Command, dirs []string) error { return o.run(cmd.Context(), env, dirs) },
@@ -57,7 +59,7 @@ converted to the others and back, and what is lost on the way is an error.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(report.Formats(), ", "))
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", report.Formats())
 	return cmd
 }
 
@@ -69,7 +71,7 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 		dirs = []string{"."}
 	}
 	for _, dir := range dirs {
-		// A reference without a slash could be one of another kind.
+		// Without the dot, -p would take a reference of another type.
 		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, ".") {
 			dir = "./" + dir
 		}
@@ -97,8 +99,8 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 	return nil
 }
 
-// checks finds everything: of the modules, of their policies, of their cases,
-// and of the samples.
+// checks collects the problems of the modules, of their policies and test cases, and
+// of the samples. A platform that can't be loaded ends the checks.
 func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas *kinds.Catalog) (input.Checks, error) {
 	var sum input.Checks
 	platforms, err := o.Flags.LoadPlatforms(ctx)
@@ -113,7 +115,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	}
 	policies := map[*render.Policy][]*render.Platform{}
 	var order []*render.Policy
-	watched := func(policy *render.Policy, p *render.Platform) {
+	addPolicy := func(policy *render.Policy, p *render.Platform) {
 		if policies[policy] == nil {
 			order = append(order, policy)
 		}
@@ -127,7 +129,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 		}
 		sum.Problems = append(sum.Problems, ps...)
 		for _, policy := range p.Policies {
-			watched(policy, p)
+			addPolicy(policy, p)
 		}
 	}
 	for _, ref := range o.Policies {
@@ -136,7 +138,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 			return sum, err
 		}
 		for _, p := range platforms.Given {
-			watched(policy, p)
+			addPolicy(policy, p)
 		}
 	}
 	for _, policy := range order {
@@ -158,7 +160,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	return sum, err
 }
 
-// platform checks one module: its CRD, itself, and what its cases render.
+// platform checks one module: its CRD, its source, and the output of its test cases.
 func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
 	var found problem.List
 	crd := &crdGenerateOptions{Flags: o.Flags, ObjectFlags: output.ObjectFlags{Output: "yaml"}}
@@ -186,7 +188,7 @@ func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, sch
 	if err != nil {
 		return nil, err
 	}
-	// What was found without an instance is not said again for one.
+	// Problems of the source show up in the output of the cases as well.
 	for _, q := range cases {
 		if !slices.ContainsFunc(static, func(s problem.Problem) bool { return s.Position == q.Position && s.Message == q.Message }) {
 			found = append(found, q)
@@ -195,11 +197,11 @@ func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, sch
 	return found, nil
 }
 
-// cases gives what is wrong with the objects that a module's cases render. What
-// the cases themselves say is the business of module test.
+// cases returns the problems of the objects that a module's test cases render. It
+// doesn't check the expectations of the cases; that is the job of module test.
 func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
 	if info, err := os.Stat(p.Module.Ref); err != nil || !info.IsDir() {
-		return nil, nil // not from a directory
+		return nil, nil // an embedded module, which has no directory
 	}
 	files, err := filepath.Glob(filepath.Join(escapeGlob(p.Module.Ref), "tests", "*", "instance.yaml"))
 	if err != nil {
@@ -226,6 +228,8 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 	return found, nil
 }
 
+// objectProblems renders the instances of one test case and returns the schema
+// problems of the rendered objects.
 func objectProblems(r *render.Renderer, p *render.Platform, file string) problem.List {
 	data, err := files.ReadFile(file)
 	if err != nil {
@@ -245,12 +249,13 @@ func objectProblems(r *render.Renderer, p *render.Platform, file string) problem
 	return found
 }
 
-// escapeGlob keeps a path from being read as a pattern.
+// escapeGlob escapes the characters of a path that are special in a glob pattern.
 func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// roundTrip takes a rendered sample through the other versions of its kind.
+// roundTrip converts a rendered sample to the other versions of its kind and back,
+// and returns the differences as problems.
 func roundTrip(r render.Result) (*v1alpha1.ResourceGraph, problem.List) {
 	return r.Graph, (&render.Renderer{}).RoundTrip(r.Instance, r.Platform)
 }

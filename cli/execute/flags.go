@@ -43,7 +43,7 @@ func (f *RunFlags) AddFlags(cmd *cobra.Command, wait string) {
 	fl.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "time limit for each graph; 0 means no limit")
 	fl.BoolVar(&f.Wait, "wait", true, wait)
 	fl.StringVarP(&f.Output, "output", "o", "text", "output format: text, or json for a stream of events, one per line")
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(runFormats, cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", runFormats)
 }
 
 // Validate returns an error for values that make no sense.

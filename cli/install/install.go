@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
+// installOptions are the flags of install.
 type installOptions struct {
 	kube.ConnectionFlags
 	execute.RunFlags
@@ -27,20 +28,20 @@ func newInstallCommand(env command.Env) *cobra.Command {
 	o := &installOptions{}
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install pequod-applier in a cluster",
-		Long: `Install the applier, or upgrade it: the definition of ResourceGraphs, the namespace
-` + installNamespace + `, the program, and the roles that it needs. It takes an administrator
-of the cluster. The result is that of 'kubectl apply -k config/applier', and what
-that made is taken over; --export prints it, for kustomize or to be read. What an
-earlier version installed by this command, and this one doesn't, is removed.
+		Short: "Install or upgrade pequod-applier in a cluster",
+		Long: `Install or upgrade the applier: the CustomResourceDefinitions, the namespace
+` + installNamespace + `, the Deployment, and the roles that it needs. This requires cluster-admin
+rights. The result is the same as that of 'kubectl apply -k config/applier', and
+objects that kubectl created are taken over. Objects that an earlier version of this
+command installed, and this version does not, are removed.
 
-The namespace is always ` + installNamespace + `; for another one put a kustomization around
-what --export prints.
+The namespace is always ` + installNamespace + `. To use another one, write a kustomization around
+the output of --export.
 
-With --dry-run nothing is written, and stdout says what would be done.
+With --dry-run nothing is written, and stdout lists what would be done.
 
-The exit code is 0 if everything is ready; 1 if something failed or isn't ready in
-time; 2 if the cluster couldn't be asked.`,
+The exit code is 0 if everything is ready; 1 if something failed or is not ready in
+time; 2 if the cluster could not be reached.`,
 		Example: `  pequod install
   pequod install --image registry.example.com/pequod-applier:v0.1.0
 
@@ -50,14 +51,14 @@ time; 2 if the cluster couldn't be asked.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.ConnectionFlags.AddFlags(cmd)
-	o.RunFlags.AddFlags(cmd, "wait until the applier is ready; otherwise end when everything is applied")
+	o.RunFlags.AddFlags(cmd, "wait until the applier is ready; otherwise exit when everything is applied")
 	fl := cmd.Flags()
-	fl.StringVar(&o.image, "image", "", "image of the applier; by default that of this version")
-	fl.BoolVar(&o.crdsOnly, "crds-only", false, "only the definitions, as for an applier that runs elsewhere")
-	fl.BoolVar(&o.export, "export", false, "print what would be applied as YAML, and ask no cluster")
-	fl.BoolVar(&o.force, "force-conflicts", false, "take fields that other managers hold, such as an image that was set by hand")
-	fl.StringVar(&o.dryRun, "dry-run", "none", "say what would be done, and do nothing: server (the API server checks every object) or client (it is only asked what exists)")
-	command.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(execute.DryRunModes, cobra.ShellCompDirectiveNoFileComp)))
+	fl.StringVar(&o.image, "image", "", "image of the applier (default: the image of this version)")
+	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for an applier that runs elsewhere")
+	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
+	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
+	fl.StringVar(&o.dryRun, "dry-run", "none", "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
+	command.CompleteValues(cmd, "dry-run", execute.DryRunModes)
 	command.Must(cmd.RegisterFlagCompletionFunc("image", cobra.NoFileCompletions))
 	return cmd
 }
@@ -86,6 +87,8 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	return o.apply(ctx, env, m)
 }
 
+// apply applies the manifests as a graph. Without an inventory, objects of earlier
+// versions are found by their labels.
 func (o *installOptions) apply(ctx context.Context, env command.Env, m *installation) error {
 	rg, err := m.graph()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// The installation of the applier is executed as a graph of this name.
+// The applier is installed as a graph of this namespace and name. The same name
+// has the Lease of its leader election.
 const (
 	installNamespace = "pequod-system"
 	installName      = "pequod-applier"
@@ -29,20 +30,22 @@ const (
 	kindNamespace = "Namespace"
 )
 
-// installation are the documents that are installed.
+// installation is the set of objects to install.
 type installation struct {
+	// text is the YAML of the objects, with the comments of config/applier.
 	text    []byte
 	objects []*unstructured.Unstructured
 }
 
-// imageLine is where the image of the applier stands.
+// imageLine matches the line with the image of the applier in the manifests.
 var imageLine = regexp.MustCompile(`(?m)^(\s+image: )ghcr\.io/pequod-io/pequod-applier:\S+$`)
 
-// imageName is a reference to an image that YAML reads as a string.
+// imageName matches an image reference that is a plain string in YAML. It keeps a
+// value of --image from changing the structure of the manifests.
 var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
-// applierManifests gives the documents of config/applier, with another image if
-// one is given, or its definitions only.
+// applierManifests returns the objects of config/applier, or only its CRDs. image
+// replaces the image of the applier unless it is empty.
 func applierManifests(image string, crdsOnly bool) (*installation, error) {
 	text := config.Applier
 	if image != "" {
@@ -69,9 +72,9 @@ func applierManifests(image string, crdsOnly bool) (*installation, error) {
 	return all, nil
 }
 
-// graph gives the installation as a graph, so that it is executed as every other:
-// the program comes when everything that it needs is there. What exists already is
-// taken, whoever made it: kubectl apply -k does the same.
+// graph returns the installation as a graph. The Deployment depends on all objects
+// before it, so that the applier starts with its roles in place. All objects may be
+// adopted: install takes over existing ones, as kubectl apply -k does.
 func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace, rg.Name = installNamespace, installName
@@ -98,17 +101,21 @@ func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 	return rg, nil
 }
 
-// unrecorded keeps no inventory: the namespace that it would be in is part of what
-// is installed. What an earlier version installed is found by its labels.
+// unrecorded is a store without inventories. The inventory of the installation
+// would be in the namespace that is part of the installation. The applier finds
+// the objects of a graph without an inventory by their labels.
 type unrecorded struct{}
 
+// Load returns an empty inventory.
 func (unrecorded) Load(_ context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
 	return &inventory.Inventory{Owner: owner}, nil
 }
 
+// Save does nothing.
 func (unrecorded) Save(context.Context, *inventory.Inventory) error { return nil }
 
+// Remove does nothing.
 func (unrecorded) Remove(context.Context, *inventory.Inventory) error { return nil }
 
-// List knows of no other graph that would take what is installed.
+// List returns nothing: no other graph owns objects of the installation.
 func (unrecorded) List(context.Context, string) ([]*inventory.Inventory, error) { return nil, nil }

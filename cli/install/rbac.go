@@ -17,6 +17,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
+// rbacOptions are the flags of rbac generate.
 type rbacOptions struct {
 	input.RenderFlags
 	input.SchemaFlags
@@ -31,33 +32,33 @@ func newRBACGenerateCommand(env command.Env) *cobra.Command {
 	o.AllowRevisions = true
 	cmd := &cobra.Command{
 		Use:   "generate -f FILENAME",
-		Short: "Print the least that the accounts of graphs must be allowed",
-		Long: `Print the least that the accounts of graphs must be allowed, so that the applier
-can execute them as these accounts.
+		Short: "Print the minimal roles for the service accounts of graphs",
+		Long: `Print the minimal roles with which the applier can execute graphs as their service
+accounts.
 
-The account of a graph is its spec.serviceAccountName, else
---default-service-account, in the graph's namespace. For each account there is a
-Role with its RoleBinding in every namespace that has objects of its graphs, and a
-ClusterRole with its ClusterRoleBinding for objects outside of namespaces. The
-rules of all graphs of an account are put together.
+The account of a graph is spec.serviceAccountName, or --default-service-account if
+that is empty, in the namespace of the graph. Each account gets a Role and a
+RoleBinding in every namespace with objects of its graphs, and a ClusterRole and a
+ClusterRoleBinding for cluster-scoped objects. The rules of all graphs of an account
+are combined.
 
-In a namespace the account gets whole kinds, so that it can also remove what left
-its graph; with --by-name, the objects of the graphs alone. Outside of namespaces,
-and to objects that are only read, it always gets these objects alone. An object that
-left its graph is then removed only if the graph as it was is given too: a graph may
-be given in several revisions. And what others changed isn't seen of kinds that the
-applier may not watch.
+In a namespace, the account gets access to whole kinds, so that it can also prune
+objects that left its graph; --by-name limits it to the objects of the graphs.
+Cluster-scoped objects, and objects that are only read, are always granted by name.
+An object granted by name can be pruned only if the earlier revision of its graph is
+also given; the input may contain a graph in several revisions. Drift is not detected
+for kinds that the applier may not watch.
 
-A ClusterRole for each account, labelled ` + rbac.LabelAggregate + `, lets
-the applier itself watch these kinds. Secrets are not among them unless
---watch-secrets says so: they are polled as the account.
+A ClusterRole for each account, labeled ` + rbac.LabelAggregate + `,
+lets the applier itself watch these kinds. Secrets are excluded unless
+--watch-secrets is set: the applier polls them as the account.
 
-The resource of a kind stands in its CustomResourceDefinition: in a graph, or in
-what --crd names. It is never guessed.`,
-		Example: `  # For what was rendered before
+The resource name of a kind is taken from its CustomResourceDefinition, in a graph or
+in --crd. It is never guessed.`,
+		Example: `  # For rendered graphs
   pequod rbac generate -f graphs/ -R > rbac.yaml
 
-  # For instances, rendered on the way, and for the graphs as they were before
+  # For instances, and for the previous revision of their graphs
   pequod rbac generate -f apps/ -f before/graphs/ -R -p platforms/`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
@@ -65,18 +66,17 @@ what --crd names. It is never guessed.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
-	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
-	fl.Lookup("crd").Usage = "CustomResourceDefinitions of kinds that neither Kubernetes nor a graph defines: a file, or a directory; repeatable"
-	fl.StringVar(&o.ServiceAccount, "default-service-account", rbac.DefaultServiceAccount, "account of graphs that name none")
+	o.AlsoGraphs(cmd)
+	fl.Lookup("crd").Usage = "CustomResourceDefinitions of kinds that no graph defines: a file or a directory; can be repeated"
+	fl.StringVar(&o.ServiceAccount, "default-service-account", rbac.DefaultServiceAccount, "service account of graphs without spec.serviceAccountName")
 	fl.StringArrayVar(&o.resources, "resource", nil,
-		"resource of a kind whose definition isn't at hand, as KIND.GROUP=PLURAL, or KIND.GROUP=PLURAL,cluster outside of namespaces; repeatable")
-	fl.BoolVar(&o.ByName, "by-name", false, "grant access to the objects of the graphs alone, by their names")
-	fl.BoolVar(&o.CLI, "for-cli", false, "add what an account needs that runs pequod apply and delete: inventories in ConfigMaps and in ResourceGraphs, watches")
-	fl.BoolVar(&o.causes, "causes", true, "add what is only read to say why an object isn't ready: Pods, ReplicaSets and Events")
-	fl.BoolVar(&o.WatchSecrets, "watch-secrets", false, "let the applier watch the Secrets of all namespaces, if graphs have any")
+		"resource of a kind without a definition: KIND.GROUP=PLURAL, or KIND.GROUP=PLURAL,cluster for a cluster-scoped kind; can be repeated")
+	fl.BoolVar(&o.ByName, "by-name", false, "grant access only to the objects of the graphs, by name")
+	fl.BoolVar(&o.CLI, "for-cli", false, "add the rights to run pequod apply and delete as the account: inventories in ConfigMaps and ResourceGraphs, watches")
+	fl.BoolVar(&o.causes, "causes", true, "add read access to Pods, ReplicaSets and Events, to report why an object is not ready")
+	fl.BoolVar(&o.WatchSecrets, "watch-secrets", false, "let the applier watch Secrets in all namespaces if graphs contain any")
 	fl.StringVarP(&o.output, "output", "o", "yaml", "output format: "+strings.Join(output.Formats, ", "))
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(output.Formats, cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", output.Formats)
 	for _, name := range []string{"default-service-account", "resource"} {
 		command.Must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
@@ -109,7 +109,7 @@ func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
 	return printRoles(env, o.output, roles)
 }
 
-// readResources takes the definitions of --crd and the words of --resource.
+// readResources fills in the known resources from --crd and --resource.
 func (o *rbacOptions) readResources() error {
 	o.Resources = rbac.Resources{}
 	err := o.EachCRD(func(definition []byte) error {
@@ -133,7 +133,8 @@ func (o *rbacOptions) readResources() error {
 	return nil
 }
 
-// unknownKinds returns one error for each unknown kind, with how to make it known.
+// unknownKinds adds to the error of each unknown kind how to make it known. Each
+// is printed on a line of its own.
 func unknownKinds(err error) error {
 	var causes []error
 	for _, err := range command.FlattenErrors(err) {
@@ -146,10 +147,11 @@ func unknownKinds(err error) error {
 	return command.ExitError{Code: command.ExitUnknown, Causes: causes}
 }
 
-// printRoles prints the roles, and their bindings after them.
+// printRoles prints the cluster-scoped objects and then the namespaced ones, roles
+// before their bindings.
 func printRoles(env command.Env, format string, roles *rbac.Roles) error {
 	p := output.NewPrinter(format)
-	defer p.Close() // what it can't remove is a temporary file
+	defer p.Close() // an error leaves a temporary file behind, no more
 	var failed error
 	add := func(object any, kind, namespace, name string) {
 		if failed != nil {

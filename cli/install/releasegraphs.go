@@ -6,72 +6,71 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/progress"
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// releaseGraphs lets go of everything that graphs manage, and then removes the
-// graphs. A graph of which something can't be released stays, with its finalizer,
-// and the definition with it.
-func (r *remover) releaseGraphs(ctx context.Context, p *removal) error {
+// releaseGraphs releases all objects of the graphs and then removes the graphs. A
+// graph of which an object can't be released keeps its finalizer and stays.
+func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unstructured) error {
 	if r.dryRun != "none" {
-		return r.sayReleased(ctx, p)
+		return r.previewRelease(ctx, graphs)
 	}
-	owners := make([]inventory.Owner, len(p.graphs))
-	shown := make([]progress.Graph, len(p.graphs))
-	for i, g := range p.graphs {
-		owners[i] = inventory.Owner{Namespace: g.GetNamespace(), Name: g.GetName()}
+	owners := make([]inventory.Owner, len(graphs))
+	shown := make([]progress.Graph, len(graphs))
+	for i, g := range graphs {
+		owners[i] = ownerOf(g)
 		shown[i].Owner = owners[i]
 	}
-	sink := progress.NewLines(r.err, shown)
 	flags := execute.RunFlags{Wait: true}
 	if deadline, ok := ctx.Deadline(); ok {
-		// A moment before ctx, to say how far it came instead of being cut off.
+		// The runs time out shortly before ctx. They then report what is left,
+		// while the end of ctx would count as an interrupt.
 		flags.Timeout = max(time.Until(deadline)-time.Second, time.Millisecond)
 	}
-	ends := execute.RunEach(ctx, sink, progress.Delete, owners,
+	sink := progress.NewLines(r.env.Err, shown)
+	outcomes := execute.RunEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := flags.ApplierOptions()
 			opts.Orphan, opts.Report = true, report
 			return r.applier.Delete(ctx, owners[i], opts)
 		})
 	sink.Close()
-	for _, e := range ends {
-		progress.Summary(r.err, e, false)
+	for _, outcome := range outcomes {
+		progress.Summary(r.env.Err, outcome, false)
 	}
-	execute.PrintErrors(r.err, ends)
+	execute.PrintErrors(r.env.Err, outcomes)
 	code := command.ExitOK
 	var removed []*unstructured.Unstructured
-	for i, e := range ends {
-		if code = max(code, execute.ExitCode(e)); !e.Ready() {
+	for i, outcome := range outcomes {
+		if code = max(code, execute.ExitCode(outcome)); !outcome.Ready() {
 			continue
 		}
-		if err := r.forget(ctx, p.graphs[i]); err != nil {
+		if err := r.removeGraph(ctx, graphs[i]); err != nil {
 			return err
 		}
-		removed = append(removed, p.graphs[i])
+		removed = append(removed, graphs[i])
 	}
 	if code != command.ExitOK {
 		return command.ExitError{Code: code}
 	}
-	return r.gone(ctx, removed)
+	return r.wait(ctx, removed)
 }
 
-// sayReleased says what would become of graphs.
-func (r *remover) sayReleased(ctx context.Context, p *removal) error {
-	for _, g := range p.graphs {
-		inv, err := r.applier.Inventories.Load(ctx, inventory.Owner{Namespace: g.GetNamespace(), Name: g.GetName()})
+// previewRelease prints what releaseGraphs would do, from the inventories.
+func (r *remover) previewRelease(ctx context.Context, graphs []*unstructured.Unstructured) error {
+	for _, g := range graphs {
+		inv, err := r.applier.Inventories.Load(ctx, ownerOf(g))
 		if err != nil {
 			return err
 		}
@@ -80,45 +79,44 @@ func (r *remover) sayReleased(ctx context.Context, p *removal) error {
 			obj.SetGroupVersionKind(schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind})
 			obj.SetNamespace(e.Namespace)
 			obj.SetName(e.Name)
-			if err := r.say(obj, "released"); err != nil {
+			if err := r.print(obj, "released"); err != nil {
 				return err
 			}
 		}
-		if err := r.remove(ctx, g); err != nil {
+		if err := r.delete(ctx, g); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forget removes a graph that holds nothing any more.
-func (r *remover) forget(ctx context.Context, g *unstructured.Unstructured) error {
-	err := cluster.Retry(ctx, func() error {
-		live, err := r.get(ctx, g)
-		if err != nil || live == nil {
+// removeGraph deletes a graph that owns nothing any more. It removes the applier's
+// finalizer first, because no applier is left that would do it. The patch is bound
+// to the UID and version that were read: another client may change the finalizers
+// at the same time.
+func (r *remover) removeGraph(ctx context.Context, g *unstructured.Unstructured) error {
+	err := r.do(ctx, g, func(resource dynamic.ResourceInterface) error {
+		live, err := resource.Get(ctx, g.GetName(), metav1.GetOptions{})
+		if err != nil {
 			return err
 		}
-		kept := slices.DeleteFunc(slices.Clone(live.GetFinalizers()), func(name string) bool {
-			return name == v1alpha1.Finalizer
-		})
+		others := slices.DeleteFunc(live.GetFinalizers(), func(name string) bool { return name == v1alpha1.Finalizer })
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "finalizers": kept,
+			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "finalizers": others,
 		}})
 		if err != nil {
 			return err
 		}
-		resource, err := r.resource(ctx, graphKind, g.GetNamespace())
-		if err != nil {
-			return err
-		}
 		_, err = resource.Patch(ctx, g.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil // it was being deleted, and is gone
-		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.remove(ctx, g)
+	return r.delete(ctx, g)
+}
+
+// ownerOf returns the owner under which the inventory of a graph is stored.
+func ownerOf(g *unstructured.Unstructured) inventory.Owner {
+	return inventory.Owner{Namespace: g.GetNamespace(), Name: g.GetName()}
 }

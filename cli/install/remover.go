@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,77 +16,84 @@ import (
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/command"
-	"github.com/pequod-io/pequod/cli/execute"
 )
 
-// remover removes objects and says so on out, as kubectl does.
+// pollInterval is the pause between reads of objects that are waited for.
+const pollInterval = 200 * time.Millisecond
+
+// remover reads and deletes single objects. It prints a line on stdout for each
+// change, in the form of kubectl, and explanations on stderr. A request that fails
+// with an error of the API server itself is repeated. A kind that the cluster
+// doesn't serve has no objects.
 type remover struct {
-	applier  *applier.Applier
-	dynamic  dynamic.Interface
-	dryRun   string
-	out, err io.Writer
+	applier *applier.Applier
+	objects dynamic.Interface
+	dryRun  string // one of execute.DryRunModes
+	env     command.Env
 }
 
-func newRemover(a *applier.Applier, dryRun string, out, err io.Writer) *remover {
-	return &remover{applier: a, dynamic: dynamic.New(a.Client.REST()), dryRun: dryRun, out: out, err: err}
+func newRemover(a *applier.Applier, dryRun string, env command.Env) *remover {
+	return &remover{applier: a, objects: dynamic.New(a.Client.REST()), dryRun: dryRun, env: env}
 }
 
-// resource is where an object is, nil if its kind isn't served.
-func (r *remover) resource(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	kind, err := r.applier.Client.Kinds().Find(ctx, gvk)
-	if err != nil {
-		var none *cluster.NoKindError
-		if errors.As(err, &none) {
-			return nil, nil
-		}
-		return nil, err
-	}
-	if !kind.Namespaced || namespace == "" {
-		return r.dynamic.Resource(kind.Resource), nil
-	}
-	return r.dynamic.Resource(kind.Resource).Namespace(namespace), nil
-}
-
+// get reads the live state of obj. It returns nil if obj doesn't exist.
 func (r *remover) get(ctx context.Context, obj *unstructured.Unstructured) (live *unstructured.Unstructured, err error) {
 	err = cluster.Retry(ctx, func() error {
-		resource, err := r.resource(ctx, obj.GroupVersionKind(), obj.GetNamespace())
-		if err != nil || resource == nil {
-			return err
-		}
-		live, err = resource.Get(ctx, obj.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			live, err = nil, nil
-		}
-		return err
+		live, err = r.applier.Client.Get(ctx, engine.KeyOf(obj), obj.GroupVersionKind().Version)
+		return ignoreNotServed(err)
 	})
 	return live, err
 }
 
+// list reads all objects of a kind in a namespace, "" for all namespaces.
 func (r *remover) list(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (items []*unstructured.Unstructured, err error) {
 	err = cluster.Retry(ctx, func() error {
-		resource, err := r.resource(ctx, gvk, namespace)
-		if err != nil || resource == nil {
-			return err
-		}
-		list, err := resource.List(ctx, metav1.ListOptions{})
+		items = nil
+		err := r.applier.Client.ListPages(ctx, cluster.Selection{GVK: gvk, Namespace: namespace}, func(page []unstructured.Unstructured) {
+			for i := range page {
+				page[i].SetGroupVersionKind(gvk) // the items of a list may lack it
+				items = append(items, &page[i])
+			}
+		})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		items = nil
-		for i := range list.Items {
-			items = append(items, &list.Items[i])
-		}
-		return nil
+		return ignoreNotServed(err)
 	})
 	return items, err
 }
 
-// remove asks for the deletion of what was looked at, with all that it controls.
-func (r *remover) remove(ctx context.Context, obj *unstructured.Unstructured) error {
+func ignoreNotServed(err error) error {
+	var notServed *cluster.NoKindError
+	if errors.As(err, &notServed) {
+		return nil
+	}
+	return err
+}
+
+// do sends a request about obj. It succeeds if obj is already gone.
+func (r *remover) do(ctx context.Context, obj *unstructured.Unstructured, send func(dynamic.ResourceInterface) error) error {
+	return cluster.Retry(ctx, func() error {
+		kind, err := r.applier.Client.Kinds().Find(ctx, obj.GroupVersionKind())
+		if err != nil {
+			return ignoreNotServed(err)
+		}
+		var resource dynamic.ResourceInterface = r.objects.Resource(kind.Resource)
+		if kind.Namespaced {
+			resource = r.objects.Resource(kind.Resource).Namespace(obj.GetNamespace())
+		}
+		if err := send(resource); !apierrors.IsNotFound(err) {
+			return err
+		}
+		return nil
+	})
+}
+
+// delete requests the deletion of obj and of everything that it controls. It
+// doesn't touch another object that has taken its name in the meantime.
+func (r *remover) delete(ctx context.Context, obj *unstructured.Unstructured) error {
 	if r.dryRun != "client" {
 		options := metav1.DeleteOptions{
 			Preconditions:     &metav1.Preconditions{UID: new(obj.GetUID())},
@@ -95,74 +102,74 @@ func (r *remover) remove(ctx context.Context, obj *unstructured.Unstructured) er
 		if r.dryRun == "server" {
 			options.DryRun = []string{metav1.DryRunAll}
 		}
-		err := cluster.Retry(ctx, func() error {
-			resource, err := r.resource(ctx, obj.GroupVersionKind(), obj.GetNamespace())
-			if err != nil || resource == nil {
-				return err
-			}
-			err = resource.Delete(ctx, obj.GetName(), options)
-			if apierrors.IsNotFound(err) {
-				return nil
-			}
-			return err
+		err := r.do(ctx, obj, func(resource dynamic.ResourceInterface) error {
+			return resource.Delete(ctx, obj.GetName(), options)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return r.say(obj, "deleted")
+	return r.print(obj, "deleted")
 }
 
-func (r *remover) say(obj *unstructured.Unstructured, what string) error {
+// print prints the line for a change of obj.
+func (r *remover) print(obj *unstructured.Unstructured, change string) error {
 	if r.dryRun != "none" {
-		what += fmt.Sprintf(" (%s dry run)", r.dryRun)
+		change += fmt.Sprintf(" (%s dry run)", r.dryRun)
 	}
-	_, err := fmt.Fprintln(r.out, kubectlName(obj), what)
+	_, err := fmt.Fprintln(r.env.Out, kubectlName(obj), change)
 	return command.OutputError(err)
 }
 
-// gone waits until objects are gone, and names those that aren't in time.
-func (r *remover) gone(ctx context.Context, objects []*unstructured.Unstructured) error {
+// wait returns when all objects are gone. If ctx ends first, it prints the objects
+// that are left, with their finalizers, and returns the error of ctx.
+func (r *remover) wait(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if r.dryRun != "none" {
 		return nil
 	}
-	for left := objects; ; {
-		var still []*unstructured.Unstructured
-		for _, obj := range left {
-			live, err := r.get(ctx, obj)
-			if ctx.Err() != nil {
-				return r.late(ctx, left)
-			}
-			if err != nil {
+	left := slices.Clone(objects)
+	for {
+		for i := len(left) - 1; i >= 0; i-- {
+			live, err := r.get(ctx, left[i])
+			switch {
+			case ctx.Err() != nil:
+				break // reported below
+			case err != nil:
 				return err
-			}
-			if live != nil && live.GetUID() == obj.GetUID() {
-				still = append(still, live)
+			case live == nil || live.GetUID() != left[i].GetUID():
+				left = slices.Delete(left, i, i+1)
+			default:
+				left[i] = live
 			}
 		}
-		if left = still; len(left) == 0 {
+		if len(left) == 0 {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return r.late(ctx, left)
-		case <-time.After(execute.DeletionPoll / 5):
+		if err := sleep(ctx); err != nil {
+			for _, obj := range left {
+				text := kubectlName(obj) + " still exists"
+				if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
+					text += ": it has finalizer " + strings.Join(finalizers, ", ")
+				}
+				fmt.Fprintln(r.env.Err, text)
+			}
+			return err
 		}
 	}
 }
 
-func (r *remover) late(ctx context.Context, left []*unstructured.Unstructured) error {
-	for _, obj := range left {
-		text := kubectlName(obj) + " isn't gone"
-		if held := obj.GetFinalizers(); len(held) > 0 {
-			text += ": held by finalizer " + strings.Join(held, ", ")
-		}
-		fmt.Fprintln(r.err, text)
+// sleep waits for the pollInterval, or for the end of ctx, whose error it returns.
+func sleep(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pollInterval):
+		return nil
 	}
-	return ctx.Err()
 }
 
-// kubectlName names an object as kubectl does when it changes one.
+// kubectlName returns the name of an object as kubectl prints it when it changes
+// one. The applier's own namespace is left out.
 func kubectlName(obj *unstructured.Unstructured) string {
 	name := strings.ToLower(obj.GetKind())
 	if group := obj.GroupVersionKind().Group; group != "" {

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
 )
 
+// uninstallOptions are the flags of uninstall.
 type uninstallOptions struct {
 	kube.ConnectionFlags
 	orphanGraphs, yes, wait bool
@@ -29,27 +29,28 @@ func newUninstallCommand(env command.Env) *cobra.Command {
 	o := &uninstallOptions{}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove pequod-applier from a cluster, and nothing that it manages",
-		Long: `Remove the applier: the program first, and when it has ended its roles, its account
-and the namespace ` + installNamespace + `, which stays if it holds anything else. However it was
-installed makes no difference.
+		Short: "Remove pequod-applier from a cluster, but nothing that it manages",
+		Long: `Remove the applier: first the Deployment, and when its Pods are gone the roles, the
+service account and the namespace ` + installNamespace + `. The namespace is kept if it contains
+anything else. It does not matter how the applier was installed.
 
-What ResourceGraphs manage is never removed. By default the ResourceGraphs stay as
-well, with their definition, and nobody executes them: what they manage goes on,
-and an applier that is installed again takes up where this one ended. Until then a
-ResourceGraph that is deleted waits, for only an applier removes its finalizer;
-therefore nothing is uninstalled while one is being deleted.
+Objects that ResourceGraphs manage are never removed. By default the ResourceGraphs
+and their definition remain as well, but nothing reconciles them: their objects keep
+running, and an applier that is installed later takes over where this one stopped.
+Until then, a ResourceGraph that is deleted waits, because only an applier removes
+its finalizer. Therefore nothing is uninstalled while a ResourceGraph is being
+deleted.
 
-With --orphan-graphs every object of every graph is released, as by 'pequod delete
---orphan': it stays, and is nobody's. Then the ResourceGraphs are removed, and
-their definition. This can't be undone but by adopting the objects again.
+With --orphan-graphs, all objects of all graphs are released, as by 'pequod delete
+--orphan': they stay in the cluster without an owner. Then the ResourceGraphs and
+their definition are removed. The only way back is to adopt the objects again.
 
-It asks before it begins; --yes says so beforehand, and must where stdin isn't a
-terminal. With --dry-run nothing is removed, and stdout says what would be.
+Prompts for confirmation. Use --yes to skip the prompt; it is required when stdin is
+not a terminal. With --dry-run nothing is removed, and stdout lists what would be.
 
-The exit code is 0 if everything is gone; 1 if something isn't gone in time or can't
+The exit code is 0 if everything is gone; 1 if something is not gone in time or cannot
 be released, if a graph is being deleted, or if an applier still runs elsewhere; 2 if
-the cluster couldn't be asked, or the answer was no.`,
+the cluster could not be reached or the prompt was answered with no.`,
 		Example: `  pequod uninstall
   pequod uninstall --orphan-graphs --dry-run=server`,
 		Args: cobra.NoArgs,
@@ -57,12 +58,12 @@ the cluster couldn't be asked, or the answer was no.`,
 	}
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&o.orphanGraphs, "orphan-graphs", false, "also release all that graphs manage, and remove the graphs and their definition")
-	fl.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
-	fl.BoolVar(&o.wait, "wait", true, "wait until everything is gone; otherwise end when every deletion was asked for")
-	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "give up after this time; 0 means never")
-	fl.StringVar(&o.dryRun, "dry-run", "none", "say what would be removed, and remove nothing: server (the API server is asked whether it may be) or client (it is only asked what exists)")
-	command.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(execute.DryRunModes, cobra.ShellCompDirectiveNoFileComp)))
+	fl.BoolVar(&o.orphanGraphs, "orphan-graphs", false, "also release everything that graphs manage, and remove the graphs and their definition")
+	fl.BoolVarP(&o.yes, "yes", "y", false, "skip the confirmation prompt")
+	fl.BoolVar(&o.wait, "wait", true, "wait until everything is gone; otherwise exit when all deletions are requested")
+	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit; 0 means no limit")
+	fl.StringVar(&o.dryRun, "dry-run", "none", "show what would be removed without removing it: server (the API server checks each deletion) or client (only look up which objects exist)")
+	command.CompleteValues(cmd, "dry-run", execute.DryRunModes)
 	return cmd
 }
 
@@ -77,27 +78,24 @@ func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	err = o.uninstall(ctx, env, a)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return command.ExitError{Code: command.ExitNo} // what is left was printed
-	}
-	return kube.Error(err)
+	return kube.Error(o.uninstall(ctx, env, newRemover(a, o.dryRun, env)))
 }
 
-func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, a *applier.Applier) error {
-	r := newRemover(a, o.dryRun, env.Out, env.Err)
-	p, err := r.plan(ctx)
+// uninstall looks up what is installed, checks that it can be removed, asks for
+// confirmation and removes it. Nothing is written before the answer.
+func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *remover) error {
+	found, err := r.findInstalled(ctx)
 	if err != nil {
 		return err
 	}
-	if p.empty() && !o.orphanGraphs || len(p.objects) == 0 {
+	if len(found.objects) == 0 || found.onlyDefinitions() && !o.orphanGraphs {
 		fmt.Fprintln(env.Err, "nothing to uninstall")
 		return nil
 	}
-	if err := p.refuse(o.orphanGraphs); err != nil {
+	if err := found.check(o.orphanGraphs); err != nil {
 		return err
 	}
-	if err := o.confirm(ctx, env, p); err != nil {
+	if err := o.confirm(ctx, env, len(found.graphs)); err != nil {
 		return err
 	}
 	if o.timeout > 0 {
@@ -105,45 +103,59 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, a *ap
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
 	}
-	// Nobody must be left who would make again what is released, or delete what
-	// a graph holds that is removed.
-	if err := r.stop(ctx, p); err != nil {
+	if err := o.remove(ctx, r, found); err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return command.ExitError{Code: command.ExitNo} // wait printed what is left
+		}
 		return err
 	}
-	if o.orphanGraphs {
-		if err := r.refuseLeader(ctx, p); err != nil {
-			return err
-		}
-		if err := r.releaseGraphs(ctx, p); err != nil {
-			return err
-		}
-	}
-	if err := r.removeRest(ctx, p, o.orphanGraphs, o.wait); err != nil {
-		return err
-	}
-	if n := len(p.graphs); n > 0 && !o.orphanGraphs {
-		fmt.Fprintf(env.Err, "%s, with all that is managed by it; no applier looks after it until one is installed again\n",
-			count(n, "ResourceGraph stays", "ResourceGraphs stay"))
+	if n := len(found.graphs); n > 0 && !o.orphanGraphs {
+		fmt.Fprintf(env.Err, "not removed: %s with all managed objects; nothing reconciles them until an applier is installed again\n",
+			count(n, "ResourceGraph"))
 	}
 	return nil
 }
 
-// confirm asks whoever sits at the terminal.
-func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, p *removal) error {
+// remove removes what was found. The order matters: the applier must have ended
+// before graphs are released or removed, because a running one would apply released
+// objects again, or delete the objects of a graph that is removed.
+func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *installed) error {
+	if err := r.removeDeployment(ctx, found); err != nil {
+		return err
+	}
+	if o.orphanGraphs {
+		if err := r.checkLease(ctx, found); err != nil {
+			return err
+		}
+		if err := r.releaseGraphs(ctx, found.graphs); err != nil {
+			return err
+		}
+	}
+	removed, err := r.removeRest(ctx, found, o.orphanGraphs)
+	if err != nil || !o.wait {
+		return err
+	}
+	return r.wait(ctx, removed)
+}
+
+// confirm prompts for confirmation. Any answer but y or yes is an error.
+func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, graphs int) error {
 	if o.yes || o.dryRun != "none" {
 		return nil
 	}
 	if file, ok := env.In.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return errors.New("uninstall asks before it begins, and stdin isn't a terminal; say --yes")
+		return errors.New("uninstall prompts for confirmation, and stdin is not a terminal; use --yes to skip the prompt")
 	}
-	what := "the applier"
-	if n := len(p.graphs); n > 0 && o.orphanGraphs {
-		what += fmt.Sprintf(" and %s; what they manage stays and is nobody's", count(n, "ResourceGraph", "ResourceGraphs"))
+	question := "Remove the applier?"
+	if graphs > 0 && o.orphanGraphs {
+		question = fmt.Sprintf("Remove the applier and %s? Managed objects stay in the cluster without an owner.", count(graphs, "ResourceGraph"))
 	}
-	fmt.Fprintf(env.Err, "Remove %s? [y/N] ", what)
+	fmt.Fprintf(env.Err, "%s [y/N] ", question)
+	// A read from a terminal can't be canceled. On an interrupt, the process
+	// ends and the goroutine with it.
 	answers := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(env.In).ReadString('\n') // no line is no yes
+		line, _ := bufio.NewReader(env.In).ReadString('\n') // an error counts as no
 		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
@@ -157,9 +169,10 @@ func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, p *remo
 	return errors.New("nothing was removed")
 }
 
-func count(n int, one, many string) string {
+// count returns a number with its noun.
+func count(n int, noun string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -25,7 +25,7 @@ func (f *ObjectFlags) AddFlags(cmd *cobra.Command) {
 	fl.StringVar(&f.outputDir, "output-dir", "", "write one file per object to this directory instead of printing to stdout")
 	fl.BoolVar(&f.prune, "prune", false, "with --output-dir, remove files that an earlier run wrote and this run does not")
 	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "with --prune, remove all files if nothing is rendered")
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", Formats)
 	command.Must(cmd.MarkFlagDirname("output-dir"))
 }
 

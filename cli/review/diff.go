@@ -16,13 +16,14 @@ import (
 	"github.com/pequod-io/pequod/cli/platform"
 )
 
-// diffFormats are the formats of diff.
+// diffFormats are the values of -o.
 var diffFormats = []string{"text", "json", "markdown"}
 
-// commentSize is how long a comment on a pull request may be, in characters:
-// GitHub takes 65,536, and somebody may want to add a line.
+// commentSize is the default limit of markdown, in characters. GitHub accepts 65,536
+// in a comment; the difference leaves room for lines that a workflow adds.
 const commentSize = 60_000
 
+// diffOptions are the flags of diff.
 type diffOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
@@ -37,41 +38,41 @@ func newDiffCommand(env command.Env) *cobra.Command {
 	o := &diffOptions{}
 	cmd := &cobra.Command{
 		Use:   "diff {-f FILENAME | OLD NEW}",
-		Short: "Compare graphs with a cluster, two sets of objects, or what two modules make of instances",
-		Long: `Compare graphs with a cluster, or two sets of objects offline: which are added,
-changed and removed, field by field, with a warning of what can't be changed in
-place and what is lost. Values of Secrets are shown as ***.
+		Short: "Compare graphs with a cluster, two sets of objects, or the output of two modules",
+		Long: `Compare graphs with a cluster, or two sets of objects offline. The output lists added,
+changed and removed objects, field by field, with warnings about immutable fields and
+lost data. Values of Secrets are shown as ***.
 
-With -f, ResourceGraphs and instances are compared with the cluster: what an apply
-would change, by a server-side dry run of every object. A field that somebody else
-changed since the graph was applied says who; what the graph changes says nothing.
-Values that are known after the apply are left open, and so are objects whose
-definition or namespace comes with the graph. What the apply would fail of is a
-warning of its object, which counts as refused.
+With -f, ResourceGraphs and instances are compared with the cluster: the differences
+are the changes of an apply, found by a server-side dry run of every object. A field
+that another manager changed since the last apply is marked with that manager; other
+changes come from the graph. Values that are only known after the apply are not
+compared, nor are objects whose definition or namespace is part of the graph. If the
+apply of an object would fail, the object has a warning and counts as refused.
 
-OLD and NEW are files, directories, or REV:PATH for either in a git revision.
-They hold manifests, ResourceGraphs, or both. A ResourceGraph stands for the
-objects of its nodes and for its own settings; what changes nothing in the
-cluster, such as the digest of its module, makes no difference. Objects are
-compared by group, kind, namespace and name.
+OLD and NEW are files, directories, or REV:PATH for either in a git revision. They
+contain manifests, ResourceGraphs, or both. A ResourceGraph stands for the objects of
+its nodes and for its own settings; fields without an effect in the cluster, such as
+the digest of its module, are ignored. Objects are matched by group, kind, namespace
+and name.
 
-With --impact, instances are rendered with the platforms of --against and with
-those of -p, and compared: which instances a change of a module touches and how,
-and which no longer validate. Instances that change alike are shown once.
+With --impact, instances are rendered with the platforms of --against and of -p. The
+output lists the instances that a change of a module affects and the changes, and the
+instances that are no longer valid. Instances with the same changes are grouped.
 
-The exit code is 0 without differences, 1 with, and 2 if an object couldn't be
-compared.`,
-		Example: `  # What an apply would change, and what others changed since the last
+The exit code is 0 without differences, 1 with differences, and 2 if an object could
+not be compared.`,
+		Example: `  # Show the changes of an apply, and drift since the last one
   pequod diff -f app.yaml -p platforms/
 
-  # What a pull request changes
+  # Show the changes of a pull request
   pequod diff main:manifests manifests
   pequod diff main:manifests manifests -o markdown > comment.md
 
-  # What a new version of a module does to everybody
+  # Show the effect of a new version of a module on all instances
   pequod diff --impact -p ./webservice --against ../main/webservice -f apps/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// What pequod.yaml gives for -f doesn't contradict two arguments.
+			// A default for -f in pequod.yaml doesn't conflict with two arguments.
 			if err := o.validate(args, cmd.Flags().Changed("filename")); err != nil {
 				return err
 			}
@@ -87,19 +88,21 @@ compared.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.Lookup("filename").Usage = "ResourceGraphs and instances to compare with a cluster: a YAML or JSON file, a directory, or - for stdin; repeatable"
-	fl.BoolVar(&o.prune, "prune", true, "with -f, show what the graph no longer lists as removed")
-	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "with -f, let a graph without nodes remove everything that it owns")
-	fl.BoolVar(&o.force, "force-conflicts", false, "with -f, take fields that other managers hold")
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances to compare with a cluster: a YAML or JSON file, a directory, or - for stdin; can be repeated"
+	fl.BoolVar(&o.prune, "prune", true, "with -f, show objects that the graph no longer lists as removed")
+	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "with -f, allow a graph without nodes to remove everything that it owns")
+	fl.BoolVar(&o.force, "force-conflicts", false, "with -f, take over fields of other field managers")
 	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(diffFormats, ", "))
-	fl.IntVar(&o.maxSize, "max-size", commentSize, "cut markdown to this many characters; 0 means never")
-	fl.BoolVar(&o.impact, "impact", false, "compare what the platforms of -p and --against make of the instances of -f")
-	fl.StringArrayVar(&o.against, "against", nil, "with --impact, platform to compare with, as in -p; repeatable")
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(diffFormats, cobra.ShellCompDirectiveNoFileComp)))
+	fl.IntVar(&o.maxSize, "max-size", commentSize, "truncate markdown to this number of characters; 0 means no limit")
+	fl.BoolVar(&o.impact, "impact", false, "compare the output of the platforms of -p and --against for the instances of -f")
+	fl.StringArrayVar(&o.against, "against", nil, "with --impact, platform to compare with, as in -p; can be repeated")
+	command.CompleteValues(cmd, "output", diffFormats)
 	command.Must(cmd.RegisterFlagCompletionFunc("against", platform.CompletePlatforms))
 	return cmd
 }
 
+// validate checks the flags and arguments. named reports whether -f is on the command
+// line rather than in pequod.yaml.
 func (o *diffOptions) validate(args []string, named bool) error {
 	if err := command.OneOf("--output", o.output, diffFormats); err != nil {
 		return err
@@ -123,6 +126,7 @@ func (o *diffOptions) validate(args []string, named bool) error {
 	return nil
 }
 
+// run compares two sets of objects offline.
 func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
 	before, err := readObjects(ctx, oldArg)
 	if err != nil {
@@ -142,6 +146,7 @@ func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg s
 	return nil
 }
 
+// write prints a difference in the format of -o.
 func (o *diffOptions) write(w io.Writer, d objectdiff.Diff) error {
 	switch o.output {
 	case "json":

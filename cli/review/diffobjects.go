@@ -17,9 +17,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
-// readObjects reads the objects that an argument names. Everything in a tree must
-// be an object, and stand there once: a comparison that passes something over
-// would call it unchanged.
+// readObjects reads the objects of a file, directory or git revision. Every document
+// must be an object, and each object must be there once. A skipped document would
+// look like an unchanged one, so anything else is an error.
 func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 	files, err := files.ReadTree(ctx, arg)
 	if err != nil {
@@ -63,7 +63,8 @@ func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 	return all, nil
 }
 
-// documentObjects reads the objects of one document.
+// documentObjects returns the objects of one document: those of a ResourceGraph's
+// nodes, or the manifest itself.
 func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, error) {
 	gv, kind := doc.Text("apiVersion"), doc.Text("kind")
 	if gv == v1alpha1.GroupVersion.String() && kind == "ResourceGraph" {
@@ -96,7 +97,7 @@ func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, e
 	return objects, nil
 }
 
-// graphProblems places what is wrong with a graph where the graph begins.
+// graphProblems returns the problems of a graph at the position of its document.
 func graphProblems(doc yamlfile.Document, found []graph.Problem) problem.List {
 	var ps problem.List
 	for _, p := range found {

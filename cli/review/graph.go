@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/cli/input"
 )
 
+// graphOptions are the flags of graph.
 type graphOptions struct {
 	input.RenderFlags
 	output string
@@ -22,7 +23,7 @@ func newGraphCommand(env command.Env) *cobra.Command {
 	o := &graphOptions{}
 	cmd := &cobra.Command{
 		Use:   "graph -f FILENAME",
-		Short: "Show graphs, and those of instances: waves, nodes, edges and readiness",
+		Short: "Show the waves, nodes, edges and readiness checks of graphs",
 		Example: `  pequod graph -f app.yaml
   pequod graph -f app.yaml -o dot | dot -Tsvg > app.svg`,
 		Args: cobra.NoArgs,
@@ -30,7 +31,7 @@ func newGraphCommand(env command.Env) *cobra.Command {
 	}
 	o.RenderFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "tree", "output format: "+strings.Join(graphFormats(), ", "))
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(graphFormats(), cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", graphFormats())
 	return cmd
 }
 

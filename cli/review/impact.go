@@ -20,33 +20,40 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// impact is what a change of modules does to instances.
+// impact is the effect of a change of modules on a set of instances.
 type impact struct {
+	// Impact groups the instances that change.
 	objectdiff.Impact
+	// instances is the number of all instances in the input.
 	instances int
-	// broken are the problems of instances that rendered before, faulty those of
-	// instances that never did; passed over are instances of other kinds.
-	broken, faulty failures
-	mended         []string
-	passed, same   int
+	// broken are the instances that are valid only with the old platforms, and
+	// invalid those that are valid with neither side.
+	broken, invalid failures
+	// fixed are the instances that are valid only with the new platforms, as
+	// POSITION: NAME.
+	fixed []string
+	// skipped is the number of instances that neither side has a platform for,
+	// unchanged the number of those that render to the same graph.
+	skipped, unchanged int
 }
 
-// failures are the problems of instances, by instance.
+// failures are the problems of a number of instances.
 type failures struct {
 	input.Checks
 	instances int
 }
 
-// compared is what became of one instance in the second rendering.
+// compared is the result of one instance in the second rendering.
 type compared struct {
 	graph string
 	diff  objectdiff.Diff
-	// fresh says that the first rendering had no graph.
-	fresh bool
+	// fixed is true if the first rendering produced no graph.
+	fixed bool
 }
 
-// runImpact renders every instance twice, and keeps of the first rendering a
-// compressed copy, of the second nothing.
+// runImpact renders every instance twice. It keeps a compressed copy of each graph of
+// the first rendering, and compares those of the second as they come. So its memory
+// stays small for thousands of instances.
 func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	var stdin []byte
 	if slices.Contains(o.Filenames, "-") {
@@ -73,10 +80,10 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 		func(r input.Rendered[compared]) error {
 			in := r.Instance
 			switch {
-			case r.Value.fresh:
-				m.mended = append(m.mended, in.Pos().String()+": "+in.String())
+			case r.Value.fixed:
+				m.fixed = append(m.fixed, in.Pos().String()+": "+in.String())
 			case len(r.Value.diff.Objects) == 0:
-				m.same++
+				m.unchanged++
 			default:
 				m.Add(objectdiff.Instance{
 					Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: r.File, Graph: r.Value.graph,
@@ -88,7 +95,7 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 		return err
 	}
 	m.instances = len(newSum.Subjects)
-	m.sort(oldSum.Problems, newSum.Problems)
+	m.classify(oldSum.Problems, newSum.Problems)
 	if err := o.writeImpact(env.Out, m); err != nil {
 		return command.OutputError(err)
 	}
@@ -97,20 +104,21 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 			return command.ExitError{Code: command.ExitUnknown}
 		}
 	}
-	if m.Changed()+len(m.mended)+m.broken.instances+m.faulty.instances > 0 {
+	if m.Changed()+len(m.fixed)+m.broken.instances+m.invalid.instances > 0 {
 		return command.ExitError{Code: command.ExitNo}
 	}
 	return nil
 }
 
-// packed is a graph that waits for the second rendering.
+// packed is a graph of the first rendering: the hash and the compressed bytes of its
+// JSON.
 type packed struct {
 	sum  [sha256.Size]byte
 	data []byte
 }
 
-// pack keeps what changes something in the cluster, and what it takes to read the
-// graph again.
+// pack compresses the rendered graph. It leaves out the platform reference, whose
+// digest changes with every edit of a module but has no effect in the cluster.
 func pack(r render.Result) (packed, problem.List) {
 	g := *r.Graph
 	g.Spec.PlatformRef = v1alpha1.PlatformRef{}
@@ -123,12 +131,13 @@ func pack(r render.Result) (packed, problem.List) {
 	if err != nil {
 		return packed{}, notCompared(r, err)
 	}
-	// Writing to memory doesn't fail.
+	// Writes to memory don't fail.
 	_, _ = w.Write(data)
 	_ = w.Close()
 	return packed{sha256.Sum256(data), b.Bytes()}, nil
 }
 
+// graph returns the packed graph.
 func (p packed) graph() (*v1alpha1.ResourceGraph, error) {
 	data, err := io.ReadAll(flate.NewReader(bytes.NewReader(p.data)))
 	if err != nil {
@@ -138,11 +147,13 @@ func (p packed) graph() (*v1alpha1.ResourceGraph, error) {
 	return g, json.Unmarshal(data, g)
 }
 
+// compareWith compares a rendered graph with the one of the first rendering. Equal
+// hashes save the comparison, which is the common case.
 func compareWith(before map[string]packed, r render.Result) (compared, problem.List) {
 	out := compared{graph: r.Graph.Name}
 	old, ok := before[r.Instance.Pos().String()]
 	if !ok {
-		out.fresh = true
+		out.fixed = true
 		return out, nil
 	}
 	now, problems := pack(r)
@@ -165,13 +176,16 @@ func compareWith(before map[string]packed, r render.Result) (compared, problem.L
 	return out, nil
 }
 
+// notCompared reports that an instance could not be compared.
 func notCompared(r render.Result, err error) problem.List {
 	return problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
 }
 
-// sort tells instances that fail only now from those that failed before, and
-// from those that neither side has a platform for.
-func (m *impact) sort(before, after problem.List) {
+// classify sorts the instances with errors in the second rendering: those that are
+// valid in the first one are broken, those without a platform on either side are
+// skipped, and all others are invalid. The order of the output is that of the
+// positions.
+func (m *impact) classify(before, after problem.List) {
 	was := byInstance(before)
 	is := byInstance(after)
 	order := make([]string, 0, len(is))
@@ -184,26 +198,26 @@ func (m *impact) sort(before, after problem.List) {
 		switch {
 		case was[k] == nil:
 			m.broken.take(problems)
-		case otherKind(was[k]) && otherKind(problems):
-			m.passed++
+		case noPlatform(was[k]) && noPlatform(problems):
+			m.skipped++
 		default:
-			m.faulty.take(problems)
+			m.invalid.take(problems)
 		}
 	}
-	for _, f := range []*failures{&m.broken, &m.faulty} {
+	for _, f := range []*failures{&m.broken, &m.invalid} {
 		slices.SortStableFunc(f.Problems, func(a, b problem.Problem) int {
 			return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
 		})
 	}
 }
 
+// take adds the problems of one more instance.
 func (f *failures) take(ps problem.List) {
 	f.instances++
 	f.Problems = append(f.Problems, ps...)
 }
 
-// byInstance sorts errors by the instance that has them, or by the file where
-// there is none.
+// byInstance groups errors by instance, or by file if a document is no instance.
 func byInstance(ps problem.List) map[string]problem.List {
 	all := map[string]problem.List{}
 	for _, p := range ps {
@@ -217,8 +231,8 @@ func byInstance(ps problem.List) map[string]problem.List {
 	return all
 }
 
-// otherKind tells problems of which all there is to say is that no platform is
-// for the instance's kind.
-func otherKind(ps problem.List) bool {
+// noPlatform reports whether the only problem of an instance is that there is no
+// platform for its kind.
+func noPlatform(ps problem.List) bool {
 	return len(ps) == 1 && ps[0].Rule == problem.RulePlatform && ps[0].Path == "" && ps[0].Instance != ""
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// writeImpact prints what a change of modules does to instances.
+// writeImpact prints an impact in the format of -o.
 func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 	switch o.output {
 	case "json":
@@ -24,37 +24,38 @@ func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 	return m.writeText(w, command.Colored(w))
 }
 
-// summary is one line on all instances.
+// summary returns the counts of all instances in one line.
 func (m *impact) summary() string {
-	parts := []string{fmt.Sprintf("%d of %s", m.Changed(), source.Count(m.instances-m.passed, "instance"))}
+	parts := []string{fmt.Sprintf("%d of %s", m.Changed(), source.Count(m.instances-m.skipped, "instance"))}
 	parts[0] += " would change"
 	if n := m.broken.instances; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d no longer valid", n))
 	}
-	if n := m.faulty.instances; n > 0 {
+	if n := m.invalid.instances; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d not valid either way", n))
 	}
-	if n := len(m.mended); n > 0 {
+	if n := len(m.fixed); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d valid only now", n))
 	}
-	if n := m.passed; n > 0 {
+	if n := m.skipped; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d of other kinds passed over", n))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// section is a list of instances that there is no comparison of.
+// section lists instances that could not be compared, because one side is not valid.
 type section struct {
 	title string
 	lines []string
 }
 
+// sections returns the sections that are not empty.
 func (m *impact) sections() ([]section, error) {
 	var all []section
 	for _, s := range []struct {
 		title string
 		failures
-	}{{"No longer valid", m.broken}, {"Not valid either way", m.faulty}} {
+	}{{"No longer valid", m.broken}, {"Not valid either way", m.invalid}} {
 		if s.instances == 0 {
 			continue
 		}
@@ -64,12 +65,13 @@ func (m *impact) sections() ([]section, error) {
 		}
 		all = append(all, section{s.title, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")})
 	}
-	if len(m.mended) > 0 {
-		all = append(all, section{"Valid only now", m.mended})
+	if len(m.fixed) > 0 {
+		all = append(all, section{"Valid only now", m.fixed})
 	}
 	return all, nil
 }
 
+// writeText prints the groups of changes, the sections and the summary.
 func (m *impact) writeText(w io.Writer, color bool) error {
 	if err := m.WriteText(w, color); err != nil {
 		return err
@@ -87,14 +89,15 @@ func (m *impact) writeText(w io.Writer, color bool) error {
 	return err
 }
 
-// maxProblems is how many lines of a section a comment has where it must be cut.
+// maxProblems is the number of lines of a section in markdown that must be truncated.
 const maxProblems = 20
 
+// markdown returns the impact as markdown, truncated as cut says.
 func (m *impact) markdown(cut objectdiff.Cut) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n%s\n", m.summary(), m.Plan)
 	sections, err := m.sections()
-	if err != nil { // writing to memory doesn't fail
+	if err != nil { // unreachable: writes to memory don't fail
 		return err.Error()
 	}
 	for _, s := range sections {
@@ -108,7 +111,7 @@ func (m *impact) markdown(cut objectdiff.Cut) string {
 	return b.String()
 }
 
-// impactReport is the JSON form of an impact. Its shape only grows.
+// impactReport is the JSON form of an impact. Fields are only ever added to it.
 type impactReport struct {
 	Instances int                      `json:"instances"`
 	Changed   int                      `json:"changed"`
@@ -116,11 +119,12 @@ type impactReport struct {
 	Passed    int                      `json:"passedOver"`
 	Plan      objectdiff.Plan          `json:"plan"`
 	Groups    []objectdiff.GroupReport `json:"groups"`
-	// Broken are the problems of instances that are no longer valid, Faulty of
-	// those that are valid with neither side, and Mended those valid only now.
-	Broken []report.JSONProblem `json:"noLongerValid"`
-	Faulty []report.JSONProblem `json:"notValid"`
-	Mended []string             `json:"validOnlyNow"`
+	// Broken and Invalid are the problems of instances that are valid only with
+	// the old platforms, or with neither side. Fixed are instances that are valid
+	// only with the new ones.
+	Broken  []report.JSONProblem `json:"noLongerValid"`
+	Invalid []report.JSONProblem `json:"notValid"`
+	Fixed   []string             `json:"validOnlyNow"`
 }
 
 func (m *impact) writeJSON(w io.Writer) error {
@@ -128,7 +132,7 @@ func (m *impact) writeJSON(w io.Writer) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(impactReport{
-		Instances: m.instances, Changed: m.Changed(), Unchanged: m.same, Passed: m.passed, Plan: m.Plan,
-		Groups: m.Report(), Broken: report.JSON(m.broken.Problems), Faulty: report.JSON(m.faulty.Problems), Mended: append([]string{}, m.mended...),
+		Instances: m.instances, Changed: m.Changed(), Unchanged: m.unchanged, Passed: m.skipped, Plan: m.Plan,
+		Groups: m.Report(), Broken: report.JSON(m.broken.Problems), Invalid: report.JSON(m.invalid.Problems), Fixed: append([]string{}, m.fixed...),
 	})
 }

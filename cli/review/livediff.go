@@ -44,7 +44,8 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 	})))
 }
 
-// liveDiff gives what plans change, as the differences of objects.
+// liveDiff returns the changes of plans as a difference of objects: nodes that an
+// apply would change, and objects that it would remove or release.
 func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
 	var objects []objectdiff.Live
 	for _, plan := range plans {
@@ -54,13 +55,15 @@ func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
 			}
 		}
 		for _, l := range plan.Removals {
-			objects = append(objects, liveLeaving(plan, l))
+			objects = append(objects, removal(plan, l))
 		}
 	}
 	return objectdiff.CompareLive(objects)
 }
 
-func liveLeaving(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
+// removal returns the change of an object that leaves its graph: it is deleted,
+// released, or handed over to another graph.
+func removal(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
 	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaving: true}
 	if l.Failure != nil {
 		live.Refusal = l.Failure.Message

@@ -17,6 +17,7 @@ import (
 	"github.com/pequod-io/pequod/render/manifests"
 )
 
+// renderOptions are the flags of render.
 type renderOptions struct {
 	input.RenderFlags
 	output.ObjectFlags
@@ -30,17 +31,17 @@ func newRenderCommand(env command.Env) *cobra.Command {
 	o := &renderOptions{}
 	cmd := &cobra.Command{
 		Use:   "render -f FILENAME",
-		Short: "Render instances to ResourceGraphs, or to plain manifests",
-		Long: `Render instances to ResourceGraphs, or with --format resources to plain manifests
-in apply order.
+		Short: "Render instances to ResourceGraphs or plain manifests",
+		Long: `Render instances to ResourceGraphs, or with --format resources to plain manifests in
+apply order.
 
-The platform of an instance is found by its group and kind: among those given
-with -p, then among the embedded modules. Nothing is written unless every
-instance renders.`,
-		Example: `  # The ResourceGraph of one instance, with an embedded module
+The platform of an instance is found by its group and kind: first among those given
+with -p, then among the embedded modules. Nothing is written unless all instances can
+be rendered.`,
+		Example: `  # Render one instance with an embedded module
   pequod render -f app.yaml
 
-  # A directory of instances to a directory of manifests for Argo CD
+  # Render a directory of instances to a directory of manifests for Argo CD
   pequod render -f apps/ -p platforms/ --format resources --annotate argocd --output-dir out --prune`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
@@ -48,11 +49,11 @@ instance renders.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.ObjectFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
-	cmd.Flags().BoolVar(&o.validates, "validate", false, "check what is rendered against the schemas of its kinds, Kubernetes' own and those of --crd")
-	cmd.Flags().StringVar(&o.format, "format", "graph", "what to print: graph (ResourceGraphs) or resources (plain manifests)")
-	cmd.Flags().StringVar(&o.annotate, "annotate", "", "with --format resources, add the annotations that a tool needs: argocd or flux")
-	command.Must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"graph", "resources"}, cobra.ShellCompDirectiveNoFileComp)))
-	command.Must(cmd.RegisterFlagCompletionFunc("annotate", cobra.FixedCompletions([]string{"argocd", "flux"}, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.Flags().BoolVar(&o.validates, "validate", false, "check rendered objects against the schemas of Kubernetes and of --crd")
+	cmd.Flags().StringVar(&o.format, "format", "graph", "type of the output: graph (ResourceGraphs) or resources (plain manifests)")
+	cmd.Flags().StringVar(&o.annotate, "annotate", "", "with --format resources, add the annotations of a GitOps tool: argocd or flux")
+	command.CompleteValues(cmd, "format", []string{"graph", "resources"})
+	command.CompleteValues(cmd, "annotate", []string{"argocd", "flux"})
 	return cmd
 }
 
@@ -127,7 +128,8 @@ func (o *renderOptions) validate() error {
 	return o.ObjectFlags.Validate()
 }
 
-// objects gives what one instance's graph is written as.
+// objects returns the encoded objects of one rendered instance: its ResourceGraph, or
+// its manifests.
 func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List) {
 	if o.format == "graph" {
 		g := r.Graph
@@ -152,6 +154,8 @@ func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List)
 	return objs, nil
 }
 
+// object encodes one object and names it: KIND.GROUP/NAME for -o name, with the
+// namespace for messages.
 func (o *renderOptions) object(group, kind, namespace, name string, object any) (output.Object, error) {
 	short := strings.ToLower(kind)
 	if group != "" {
@@ -166,7 +170,8 @@ func (o *renderOptions) object(group, kind, namespace, name string, object any) 
 	return out, err
 }
 
-// refusals are what plain manifests can't carry, at the instance that asks for it.
+// refusals returns, at the position of the instance, the features of its graph that
+// plain manifests can't express.
 func refusals(in *render.Instance, refused []graph.Problem) problem.List {
 	var ps problem.List
 	for _, p := range refused {

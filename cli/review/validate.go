@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
+// validateOptions are the flags of validate.
 type validateOptions struct {
 	input.RenderFlags
 	output string
@@ -24,10 +25,10 @@ func newValidateCommand(env command.Env) *cobra.Command {
 	o := &validateOptions{}
 	cmd := &cobra.Command{
 		Use:   "validate -f FILENAME",
-		Short: "Report every problem of every instance at once",
-		Long: `Report every problem of every instance at once: against the platform's schema,
-what the platform renders, and policy. Each mistake is one line, at its place in
-the instance.`,
+		Short: "Report all problems of all instances",
+		Long: `Report all problems of all instances: violations of the platform's schema, errors in
+the rendered objects, and violations of policies. Each problem is one line, with its
+position in the instance.`,
 		Example: `  pequod validate -f apps/
   pequod validate -f apps/ -p platforms/ -o sarif > pequod.sarif`,
 		Args: cobra.NoArgs,
@@ -35,7 +36,7 @@ the instance.`,
 	}
 	o.RenderFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(report.Formats(), ", "))
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", report.Formats())
 	return cmd
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
+// adoptOptions are the flags of adopt.
 type adoptOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
@@ -34,12 +35,12 @@ func newAdoptCommand(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt -f FILENAME",
 		Short: "List the objects that a graph would have to adopt",
-		Long: `List the objects of graphs that exist in the cluster already and aren't the
-graphs' own: as spec.adopt of a ResourceGraph, to paste or to merge. Nothing is
-written to the cluster.
+		Long: `List the objects of graphs that exist in the cluster and do not belong to the graphs:
+as spec.adopt of a ResourceGraph, to paste or to merge. Nothing is written to the
+cluster.
 
-Stderr says of each object who holds its fields, and what taking it over would
-change. An object that belongs to another graph is listed too, with a warning.
+For each object, stderr shows the field managers and what a takeover would change. An
+object that belongs to another graph is listed too, with a warning.
 
 The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
 		Example: `  pequod adopt -f graph.yaml > adopt.yaml`,
@@ -54,10 +55,9 @@ The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
-	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
-	fl.StringVar(&o.strategy, "strategy", strategies[0], "what becomes of the objects: TakeOwnership (they become the graph's own) or Mirror (they are only watched)")
-	command.Must(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(strategies, cobra.ShellCompDirectiveNoFileComp)))
+	o.AlsoGraphs(cmd)
+	fl.StringVar(&o.strategy, "strategy", strategies[0], "adoption strategy: TakeOwnership (the graph manages the objects) or Mirror (the graph only observes them)")
+	command.CompleteValues(cmd, "strategy", strategies)
 	return cmd
 }
 
@@ -108,8 +108,8 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	if _, err := env.Out.Write(out.Bytes()); err != nil {
 		return command.OutputError(err)
 	}
-	// What couldn't be asked may be an object to adopt; what else is in the way
-	// of a node isn't asked here.
+	// A node that couldn't be checked may be an object to adopt. Other failures
+	// don't matter here.
 	code := execute.PrintObstacles(env.Err, plans, func(n applier.PlannedNode) bool { return execute.NodeExitCode(n) == command.ExitUnknown })
 	switch {
 	case code == command.ExitUnknown:
@@ -121,7 +121,7 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-// adopting is a graph that may adopt whatever its nodes name.
+// adopting returns a copy of a graph that may adopt all objects of its nodes.
 func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 	rg = rg.DeepCopy()
 	adopt := &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit, Strategy: v1alpha1.AdoptTakeOwnership}
@@ -131,7 +131,7 @@ func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 		}
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON(n.Resource.Raw); err != nil {
-			continue // the plan says what is wrong with it
+			continue // the plan reports the error
 		}
 		adopt.Resources = append(adopt.Resources, v1alpha1.ObjectRef{
 			APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(),
@@ -141,7 +141,8 @@ func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 	return rg
 }
 
-// adoptList is spec.adopt in the order in which people write it.
+// adoptList is spec.adopt with its fields in their usual order. The types of the
+// API would be printed with sorted keys.
 type adoptList struct {
 	Adopt struct {
 		Mode      v1alpha1.AdoptMode `yaml:"mode"`
@@ -150,6 +151,7 @@ type adoptList struct {
 	} `yaml:"adopt"`
 }
 
+// adoptRef refers to one object.
 type adoptRef struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
@@ -157,6 +159,8 @@ type adoptRef struct {
 	Name       string `yaml:"name"`
 }
 
+// writeList writes spec.adopt for the objects found. It leaves out the namespace of
+// the graph itself.
 func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []applier.PlannedNode) error {
 	var list adoptList
 	list.Adopt.Mode, list.Adopt.Strategy = v1alpha1.AdoptExplicit, o.strategy
@@ -179,7 +183,8 @@ func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []ap
 	return enc.Close()
 }
 
-// adopted is what taking an object over would change, and from whom.
+// adopted returns the changes of a takeover, with notes about the managers and the
+// graph that own the object now.
 func adopted(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := execute.LiveNode(plan, n)
 	l.Warnings = nil

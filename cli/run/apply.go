@@ -18,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
+// applyOptions are the flags of apply.
 type applyOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
@@ -30,53 +31,53 @@ func newApplyCommand(env command.Env) *cobra.Command {
 	o := &applyOptions{}
 	cmd := &cobra.Command{
 		Use:   "apply -f FILENAME",
-		Short: "Execute ResourceGraphs, or the graphs of instances, in a cluster",
-		Long: `Execute graphs in a cluster: apply each object by server-side apply when everything
-that it needs is ready, wait until all are ready, and then remove what an earlier
-run applied and the graph no longer lists.
+		Short: "Apply ResourceGraphs, or the graphs of instances, to a cluster",
+		Long: `Apply graphs to a cluster: apply each object with server-side apply as soon as its
+dependencies are ready, wait until everything is ready, and then prune the objects
+that an earlier run applied and the graph no longer lists.
 
-Documents that are ResourceGraphs are executed as they are; all others are taken
-for instances and rendered. The graphs are executed at the same time. A graph lies
-in metadata.namespace, else in that of --namespace, and what it owns is recorded
-there, in a ConfigMap named pequod-inventory-GRAPH. A run that is stopped is
-finished by the next.
+Documents that are ResourceGraphs are applied as they are; all others are rendered as
+instances. Graphs are applied concurrently. The namespace of a graph is
+metadata.namespace, or --namespace if that is empty. The objects that a graph owns are
+recorded there, in the ConfigMap pequod-inventory-GRAPH. If a run is interrupted, the
+next one finishes its work.
 
-An object that exists and belongs to no graph isn't touched unless the graph
-lists it in spec.adopt. Fields that another manager holds are a conflict, which
-fails the node, unless its conflictPolicy or --force-conflicts says to take them.
+An existing object that belongs to no graph is left alone unless the graph lists it in
+spec.adopt. Fields of other field managers are conflicts. A conflict fails the node
+unless its conflictPolicy or --force-conflicts allows taking them over.
 
-Progress goes to stderr, outputs of the graph to stdout. With -o json stdout gets
-events instead, one JSON object a line: of type "node" or "object" (time, graph,
-node, object, wave, phase, op, reason, message, blockedBy, taken, drifted, attempts,
-nextAttempt) for each change, "warning" (message), and at the end of each graph
-"result" (phase, ready, error, trouble, elapsed, counts, nodes, outputs, unknown).
+Progress is written to stderr, and the outputs of the graphs to stdout. With -o json,
+stdout is a stream of events instead, one JSON object per line: "node" or "object"
+(time, graph, node, object, wave, phase, op, reason, message, blockedBy, taken,
+drifted, attempts, nextAttempt) for each change, "warning" (message), and "result"
+(phase, ready, error, trouble, elapsed, counts, nodes, outputs, unknown) at the end of
+each graph.
 
-With --dry-run nothing is written: stdout says of each object what would become of
-it, and the exit code is 0, or 1 if the API server would refuse something.
+With --dry-run nothing is written. Stdout lists the effect on each object, and the
+exit code is 0, or 1 if the API server would reject something.
 
-The exit code is 0 if everything is ready; 1 if a node failed, isn't ready in time,
-or the input is wrong; 2 if the cluster couldn't be asked, another run took over,
-or this one was interrupted. An interrupt lets requests under way finish and
-records them; a second one ends at once.`,
-		Example: `  # An instance, rendered on the way
+The exit code is 0 if everything is ready; 1 if a node failed, something is not ready
+in time, or the input is invalid; 2 if the cluster could not be reached, another run
+took over, or this run was interrupted. On an interrupt, requests in flight are
+finished and recorded; a second interrupt exits at once.`,
+		Example: `  # Render and apply an instance
   pequod apply -f app.yaml -p platforms/ -n shop
 
-  # Graphs that were rendered before
+  # Apply rendered graphs
   pequod apply -f graphs/ --timeout 10m`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
-	o.RunFlags.AddFlags(cmd, "wait until everything is ready and what left the graph is gone; otherwise end when everything is applied")
+	o.RunFlags.AddFlags(cmd, "wait until everything is ready and pruned; otherwise exit when everything is applied")
 	fl := cmd.Flags()
-	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
-	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
-	fl.BoolVar(&o.prune, "prune", true, "remove what the graph no longer lists, when everything is ready")
-	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "let a graph without nodes remove everything that it owns")
-	fl.BoolVar(&o.force, "force-conflicts", false, "take fields that other managers hold")
-	fl.StringVar(&o.dryRun, "dry-run", "none", "say what would be done, and do nothing: server (the API server checks every object) or client (it is only asked what exists)")
-	command.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(execute.DryRunModes, cobra.ShellCompDirectiveNoFileComp)))
+	o.AlsoGraphs(cmd)
+	fl.BoolVar(&o.prune, "prune", true, "when everything is ready, delete objects that the graph no longer lists")
+	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "allow a graph without nodes to delete everything that it owns")
+	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers")
+	fl.StringVar(&o.dryRun, "dry-run", "none", "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
+	command.CompleteValues(cmd, "dry-run", execute.DryRunModes)
 	return cmd
 }
 
@@ -116,7 +117,7 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	sink = o.OpenSink(env, shown) // before the first request
+	sink = o.OpenSink(env, shown) // before the first request, which may cause a warning
 	ends := execute.RunEach(ctx, sink, progress.Apply, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.ApplierOptions()
@@ -130,7 +131,7 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	return o.Finish(env, sink, ends)
 }
 
-// runDry says what would be done.
+// runDry prints what an apply would do.
 func (o *applyOptions) runDry(ctx context.Context, env command.Env, graphs []input.Graph) error {
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
@@ -141,7 +142,8 @@ func (o *applyOptions) runDry(ctx context.Context, env command.Env, graphs []inp
 	return execute.DryRun(ctx, env, a, graphs, o.dryRun, opts)
 }
 
-// refuseSuspended holds back graphs whose spec says that they aren't executed.
+// refuseSuspended returns a problem for each suspended graph. If one graph is
+// suspended, none is applied.
 func refuseSuspended(graphs []input.Graph) error {
 	var ps problem.List
 	for _, g := range graphs {

@@ -24,6 +24,7 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
+// deleteOptions are the flags of delete.
 type deleteOptions struct {
 	input.FileFlags
 	kube.ConnectionFlags
@@ -32,42 +33,41 @@ type deleteOptions struct {
 	orphan  bool
 }
 
-// cascades are the values of --cascade.
+// cascades are the values of --cascade, which are those of kubectl.
 var cascades = []string{"foreground", "background", "orphan"}
 
 func newDeleteCommand(env command.Env) *cobra.Command {
 	o := &deleteOptions{}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME ... | -f FILENAME)",
-		Short: "Remove what graphs own from a cluster",
-		Long: `Remove everything that graphs own from a cluster, in reverse order: an object goes
-when all that need it are gone. What a graph owns is in its inventory in the
-cluster; the files only name the graph, so an instance needs no platform here.
-Where the inventory was lost, the objects are found by their labels.
+		Short: "Delete everything that graphs own from a cluster",
+		Long: `Delete everything that graphs own from a cluster, in reverse order: an object is
+deleted when all objects that depend on it are gone. The inventory in the cluster
+lists what a graph owns. Files only name the graph, so an instance needs no platform
+here. If the inventory is lost, the objects are found by their labels.
 
 A graph is named by NAME and --namespace, by its own document, or by its instance.
-Objects whose deletionPolicy is Orphan, by default PersistentVolumeClaims,
-Namespaces and CustomResourceDefinitions, stay and are released: they lose the
-graph's labels and the fields that it held are nobody's. With --orphan all are.
+Objects with deletionPolicy Orphan, by default PersistentVolumeClaims, Namespaces and
+CustomResourceDefinitions, stay in the cluster and are released: they lose the labels
+and the field ownership of the graph. With --orphan all objects are released.
 
-By default objects are deleted in the foreground: a Deployment is gone only when
-its Pods are, so that what the Pods need outlives them.
+By default objects are deleted in the foreground: a Deployment is gone only when its
+Pods are, so that objects that the Pods need outlive them.
 
-The exit code is 0 if everything is gone or nothing was there, 1 if something
-isn't gone in time or can't be removed, 2 if the cluster couldn't be asked.`,
+The exit code is 0 if everything is gone or nothing existed; 1 if something is not gone
+in time or cannot be deleted; 2 if the cluster could not be reached.`,
 		Example: `  pequod delete -f app.yaml -n shop
   pequod delete web-3f2a91c0 -n shop --timeout 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args) },
 	}
 	o.FileFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
-	o.RunFlags.AddFlags(cmd, "wait until everything is gone; otherwise end when every deletion was asked for")
+	o.RunFlags.AddFlags(cmd, "wait until everything is gone; otherwise exit when all deletions are requested")
 	fl := cmd.Flags()
-	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
-	fl.Lookup("namespace").Usage = "namespace of graphs and instances that name none"
-	fl.StringVar(&o.cascade, "cascade", "foreground", "what becomes of dependents such as Pods: foreground, background or orphan")
-	fl.BoolVar(&o.orphan, "orphan", false, "leave all objects in the cluster and release them")
-	command.Must(cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions(cascades, cobra.ShellCompDirectiveNoFileComp)))
+	o.AlsoGraphs(cmd)
+	fl.StringVar(&o.cascade, "cascade", "foreground", "deletion of dependents such as Pods: foreground, background or orphan")
+	fl.BoolVar(&o.orphan, "orphan", false, "release all objects instead of deleting them")
+	command.CompleteValues(cmd, "cascade", cascades)
 	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
 	return cmd
 }
@@ -92,7 +92,7 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	if err != nil {
 		return err
 	}
-	sink = o.OpenSink(env, shown) // before the first request
+	sink = o.OpenSink(env, shown) // before the first request, which may cause a warning
 	a.Client.Propagation = map[string]cluster.Propagation{
 		"foreground": cluster.Foreground, "background": cluster.Background, "orphan": cluster.Orphan,
 	}[o.cascade]
@@ -105,7 +105,7 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	return o.Finish(env, sink, ends)
 }
 
-// owners are the graphs to delete, each once.
+// owners returns the graphs to delete, each once.
 func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Owner, error) {
 	switch {
 	case len(names) > 0 && len(o.Filenames) > 0:
@@ -156,8 +156,9 @@ func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Own
 	return owners, nil
 }
 
-// ownerOf reads which graph a document is, or is the instance of, and nothing
-// else: what is wrong with it otherwise is no reason to keep what it made.
+// ownerOf returns the graph that a document is, or that it is the instance of. It
+// reads only the names: a document that is invalid otherwise must not prevent the
+// deletion of what it created.
 func (o *deleteOptions) ownerOf(doc yamlfile.Document) (inventory.Owner, problem.List) {
 	if !input.IsResourceGraph(doc) {
 		in, ps := render.InstanceOf(doc)

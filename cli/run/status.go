@@ -23,6 +23,7 @@ import (
 // statusFormats are the values of -o of status.
 var statusFormats = []string{"text", "wide", "json", "yaml", "dot"}
 
+// statusOptions are the flags of status.
 type statusOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
@@ -36,30 +37,30 @@ func newStatusCommand(env command.Env) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status [-f FILENAME | NAME ...]",
-		Short: "Show how graphs are in a cluster",
-		Long: `Show the nodes of graphs with their live state, and why those aren't ready that
-aren't. Nothing is written: a node that an apply would change says so.
+		Short: "Show the state of graphs in a cluster",
+		Long: `Show the nodes of graphs with their live state, and the reason if they are not ready.
+Nothing is written. A node that an apply would change is marked.
 
-With -f, the graphs are ResourceGraphs and the graphs of instances. With names,
-they are those of the namespace: as the ResourceGraph in the cluster says, or where
-there is none, by the record of what was applied, which knows each object but not
-how it should be. With neither, the graphs are listed that were executed, from here
-or in the cluster: those of the namespace, or with -A those of all.
+With -f, the graphs are ResourceGraphs and the graphs of instances. With names, they
+are graphs of the namespace: the spec is that of the ResourceGraph in the cluster. If
+there is none, the inventory of the last run is used, which knows each object but not
+its desired state. With neither, the command lists the graphs that were executed, from
+here or in the cluster, in the namespace or with -A in all namespaces.
 
-With --watch, graphs are shown as they are and then whatever changes, until an
-interrupt: on a terminal as a tree that is drawn anew, elsewhere by a line for each
-change, with -o json by a JSON object for each state of a graph. With --wait that
-ends when everything is ready, or after --timeout. A node that was applied by a run
-which is under way counts as applied; the graph is ready when the run says so.
+With --watch, the state is shown and then every change until an interrupt: as a live
+tree on a terminal, as a line per change elsewhere, and with -o json as a JSON object
+per state of a graph. With --wait, the command exits when everything is ready, or
+after --timeout. A node that a run in progress has applied counts as applied; the
+graph is ready when that run says so.
 
-The exit code is 0 if everything is ready, 1 if not, and 2 if the cluster couldn't
-be asked or has no such graph.`,
+The exit code is 0 if everything is ready; 1 if not; 2 if the cluster could not be
+reached or has no such graph.`,
 		Example: `  pequod status -f app.yaml -p platforms/
   pequod status web-1b2c3d4e -n shop
   pequod status -n shop
   pequod status -A
 
-  # Look on while the applier executes a graph, until everything is ready
+  # Follow the applier until everything is ready
   pequod status web-1b2c3d4e -n shop --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.Flags().Changed("filename") {
@@ -74,15 +75,15 @@ be asked or has no such graph.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
 	fl := cmd.Flags()
-	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; repeatable"
-	fl.Lookup("namespace").Usage = "namespace of the graphs that are named, and of graphs and instances that name none"
+	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; can be repeated"
+	fl.Lookup("namespace").Usage = "namespace of the named graphs, and of graphs and instances without metadata.namespace"
 	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(statusFormats, ", "))
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
-	fl.BoolVarP(&o.watch, "watch", "w", false, "show what changes, until an interrupt")
-	fl.BoolVar(&o.wait, "wait", false, "show what changes, until everything is ready")
-	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long --wait waits; 0 means without end")
+	fl.BoolVarP(&o.watch, "watch", "w", false, "show changes until an interrupt")
+	fl.BoolVar(&o.wait, "wait", false, "show changes until everything is ready")
+	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit of --wait; 0 means no limit")
 	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
-	command.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(statusFormats, cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(cmd, "output", statusFormats)
 	return cmd
 }
 
@@ -114,7 +115,7 @@ func (o *statusOptions) run(ctx context.Context, env command.Env, names []string
 	return nil
 }
 
-// states finds out how graphs are: those of names, else those of -f.
+// states reads the states of the graphs of names, or of -f if there are no names.
 func (o *statusOptions) states(ctx context.Context, env command.Env, names []string) ([]*applier.State, error) {
 	var graphs []input.Graph
 	var err error
@@ -145,6 +146,7 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 	return states, g.Wait()
 }
 
+// write prints a report in the format of -o.
 func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 	switch o.output {
 	case "json", "yaml":

@@ -12,17 +12,18 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// listedGraph is one line of the list of graphs.
+// listedGraph is one line of the list of graphs, and its form in JSON.
 type listedGraph struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Objects   int    `json:"objects"`
-	// Complete says that the last run came to its end with everything ready.
+	// Complete is true if the last run finished with everything ready.
 	Complete bool   `json:"complete"`
 	Revision string `json:"revision"`
 }
 
-// list prints the graphs of the namespace.
+// list prints the graphs with an inventory in the namespace, or with -A in all. It
+// prints the readable ones even if some inventories can't be read.
 func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	if o.output == "dot" {
 		return errors.New("-o dot shows graphs: name some, or give -f")
@@ -60,6 +61,7 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	return command.ExitWith(code)
 }
 
+// writeList prints the list in the format of -o.
 func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
 	if o.output == "json" || o.output == "yaml" {
 		data, err := output.Encode(o.output, struct {

@@ -21,26 +21,32 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// stateView shows graphs that are watched.
+// stateView displays the states of watched graphs. Its methods are called
+// concurrently, for different graphs.
 type stateView interface {
+	// Show displays the current state of a graph.
 	Show(*applier.State)
+	// Gone reports that a graph that was shown no longer exists.
 	Gone(inventory.Owner)
-	// Err is the first error of writing.
+	// Err returns the first error of writing.
 	Err() error
+	// Close ends the display.
 	Close()
 }
 
-// watched is a graph that is watched.
+// watched is a graph that is watched. Only its own goroutine writes to it until
+// all goroutines have ended.
 type watched struct {
 	owner inventory.Owner
-	graph *v1alpha1.ResourceGraph // nil where the name is all that is given
-	ready bool
-	// trouble is what kept the cluster from being asked last.
-	trouble error
-	seen    bool
+	graph *v1alpha1.ResourceGraph // nil if only the name is given
+	ready bool                    // in the last state
+	// requestError is the error of the last request, nil if it succeeded.
+	requestError error
+	// seen is true once a state was shown.
+	seen bool
 }
 
-// follow shows how graphs are, and what changes.
+// follow shows the state of graphs and then each change.
 func (o *statusOptions) follow(ctx context.Context, env command.Env, names []string) error {
 	switch {
 	case o.timeout < 0:
@@ -77,7 +83,7 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names []str
 	return o.followed(ctx, env, graphs)
 }
 
-// watched are the graphs of names, else of -f.
+// watched returns the graphs of names, or of -f if there are no names.
 func (o *statusOptions) watched(ctx context.Context, env command.Env, names []string) ([]*watched, error) {
 	var all []*watched
 	for _, name := range names {
@@ -93,7 +99,8 @@ func (o *statusOptions) watched(ctx context.Context, env command.Env, names []st
 	return all, err
 }
 
-// stateView chooses how graphs are shown, and who is told of trouble.
+// stateView returns the display for -o and for the kind of stdout, and a function
+// that prints warnings without disturbing it.
 func (o *statusOptions) stateView(env command.Env, graphs []*watched) (stateView, func(string)) {
 	if o.output == "json" {
 		return &jsonStates{w: env.Out}, kube.PrintWarnings(env.Err)
@@ -109,21 +116,23 @@ func (o *statusOptions) stateView(env command.Env, graphs []*watched) (stateView
 	return progress.NewStates(env.Out, len(graphs) > 1), kube.PrintWarnings(env.Err)
 }
 
-// followEach follows graphs beside each other. An interrupt isn't an error, but
-// that there is no such graph is, unless it was there before.
+// followEach follows graphs concurrently until ctx ends, or with untilReady until all
+// are ready. Failed requests are reported and retried. With --watch, an interrupt is
+// the normal end and no error. A graph that doesn't exist is an error, unless it
+// existed when the watch began.
 func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view stateView, warn func(string), untilReady bool) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, w := range graphs {
 		g.Go(func() error {
 			err := a.Follow(ctx, w.owner, w.graph, func(state *applier.State, err error) bool {
 				if err != nil {
-					if err = kube.Error(err); w.trouble == nil || w.trouble.Error() != err.Error() {
-						warn(source.Escape(err.Error(), "") + "; will be tried again")
+					if err = kube.Error(err); w.requestError == nil || w.requestError.Error() != err.Error() {
+						warn(source.Escape(err.Error(), "") + "; retrying")
 					}
-					w.trouble = err
+					w.requestError = err
 					return true
 				}
-				w.seen, w.trouble, w.ready = true, nil, state.Ready
+				w.seen, w.requestError, w.ready = true, nil, state.Ready
 				view.Show(state)
 				return view.Err() == nil && !(state.Ready && untilReady)
 			})
@@ -143,16 +152,16 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 	return g.Wait()
 }
 
-// followed says what kept graphs from being ready that were waited for, and gives
-// the exit code.
+// followed prints why graphs are not ready at the end, and returns the error for the
+// exit code.
 func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []*watched) error {
 	code := command.ExitOK
 	for _, w := range graphs {
 		switch {
 		case w.ready:
 			continue
-		case w.trouble != nil:
-			fmt.Fprintf(env.Err, "pequod: %s\n", source.Escape(w.trouble.Error(), ""))
+		case w.requestError != nil:
+			fmt.Fprintf(env.Err, "pequod: %s\n", source.Escape(w.requestError.Error(), ""))
 			code = command.ExitUnknown
 			continue
 		case errors.Is(context.Cause(ctx), applier.ErrTimeout):
@@ -163,14 +172,16 @@ func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []
 	return command.ExitWith(code)
 }
 
-// jsonStates writes each state of a graph as a JSON object on a line.
+// jsonStates is the display of -o json: each state of a graph that differs from the
+// last one is a JSON object on a line.
 type jsonStates struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards all fields
 	w    io.Writer
-	last map[inventory.Owner]string
-	err  error
+	last map[inventory.Owner]string // JSON of the last state
+	err  error                      // first error of encoding or writing
 }
 
+// Show implements stateView.
 func (j *jsonStates) Show(s *applier.State) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -187,13 +198,14 @@ func (j *jsonStates) Show(s *applier.State) {
 	}
 }
 
+// Err implements stateView.
 func (j *jsonStates) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.err
 }
 
-// Gone writes nothing: a graph that is gone has no state.
+// Gone writes nothing: a graph that no longer exists has no state.
 func (j *jsonStates) Gone(inventory.Owner) {}
 
 // Close writes nothing.

@@ -1,0 +1,103 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+var (
+	graphKind = v1alpha1.GroupVersion.WithKind("ResourceGraph")
+	leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
+)
+
+// installed is the state of the cluster before an uninstall.
+type installed struct {
+	// objects are the existing objects of the installation, in the order in which
+	// install applies them, and last the Lease, which the applier creates itself.
+	objects []*unstructured.Unstructured
+	// graphs are the ResourceGraphs of all namespaces.
+	graphs []*unstructured.Unstructured
+}
+
+// findInstalled reads the objects of the installation and the graphs. It looks for
+// the objects that this version installs, whoever created them.
+func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
+	manifests, err := applierManifests("", false)
+	if err != nil {
+		return nil, err
+	}
+	lease := &unstructured.Unstructured{}
+	lease.SetGroupVersionKind(leaseKind)
+	lease.SetNamespace(installNamespace)
+	lease.SetName(installName)
+	found := &installed{}
+	for _, obj := range append(manifests.objects, lease) {
+		live, err := r.get(ctx, obj)
+		if err != nil {
+			return nil, err
+		}
+		if live != nil {
+			found.objects = append(found.objects, live)
+		}
+	}
+	found.graphs, err = r.list(ctx, graphKind, "")
+	return found, err
+}
+
+// find returns the first object of a kind, nil if there is none.
+func (f *installed) find(kind string) *unstructured.Unstructured {
+	for _, obj := range f.objects {
+		if obj.GetKind() == kind {
+			return obj
+		}
+	}
+	return nil
+}
+
+// onlyDefinitions reports whether nothing is left of the applier but its CRDs.
+func (f *installed) onlyDefinitions() bool {
+	return !slices.ContainsFunc(f.objects, func(obj *unstructured.Unstructured) bool { return obj.GetKind() != kindCRD })
+}
+
+// check returns the reasons not to uninstall. With orphan, graphs may be in
+// deletion: their release includes the removal of the finalizer.
+func (f *installed) check(orphan bool) error {
+	for _, obj := range f.objects {
+		if obj.GetKind() != "ClusterRoleBinding" {
+			continue
+		}
+		// A kustomization can move the applier to another namespace. Its
+		// cluster-scoped objects then have the same names.
+		subjects, _, _ := unstructured.NestedSlice(obj.Object, "subjects")
+		for _, subject := range subjects {
+			if s, ok := subject.(map[string]any); ok && s["namespace"] != installNamespace {
+				return problem.List{{
+					Rule: problem.RuleGraph,
+					Message: fmt.Sprintf("the applier runs in namespace %v according to %s, not in %s; uninstall it with the tool that installed it",
+						s["namespace"], kubectlName(obj), installNamespace),
+				}}
+			}
+		}
+	}
+	var ps problem.List
+	for _, g := range f.graphs {
+		if g.GetDeletionTimestamp() != nil && !orphan {
+			ps = append(ps, problem.Problem{
+				Rule: problem.RuleGraph,
+				Message: fmt.Sprintf("ResourceGraph %s/%s is being deleted, which takes an applier; uninstall when it is gone, or use --orphan-graphs",
+					g.GetNamespace(), g.GetName()),
+			})
+		}
+	}
+	if len(ps) > 0 {
+		return ps
+	}
+	return nil
+}

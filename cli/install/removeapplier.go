@@ -1,0 +1,173 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+)
+
+// removeDeployment deletes the Deployment and waits until its last Pod is gone,
+// also without --wait.
+func (r *remover) removeDeployment(ctx context.Context, found *installed) error {
+	deployment := found.find("Deployment")
+	if deployment == nil {
+		return nil
+	}
+	if err := r.delete(ctx, deployment); err != nil {
+		return err
+	}
+	return r.wait(ctx, []*unstructured.Unstructured{deployment})
+}
+
+// checkLease returns an error if an applier is running although the Deployment is
+// gone, such as one started by hand. Such an applier renews the Lease. One that was
+// killed never gives it up; then the Lease must go without renewal for its full
+// duration, by the clock of this machine.
+func (r *remover) checkLease(ctx context.Context, found *installed) error {
+	lease := found.find(leaseKind.Kind)
+	if lease == nil || r.dryRun != "none" {
+		return nil
+	}
+	start, lastRenewal := time.Now(), ""
+	for {
+		live, err := r.get(ctx, lease)
+		if err != nil || live == nil {
+			return err
+		}
+		holder, _, _ := unstructured.NestedString(live.Object, "spec", "holderIdentity")
+		renewal, _, _ := unstructured.NestedString(live.Object, "spec", "renewTime")
+		seconds, _, _ := unstructured.NestedInt64(live.Object, "spec", "leaseDurationSeconds")
+		renewal = holder + " " + renewal
+		switch {
+		case holder == "":
+			return nil
+		case lastRenewal == "":
+			lastRenewal = renewal
+		case renewal != lastRenewal:
+			return problem.List{{
+				Rule:    problem.RuleGraph,
+				Message: fmt.Sprintf("an applier is still running: %s renews the lease %s/%s", holder, installNamespace, installName),
+			}}
+		case time.Since(start) > time.Duration(seconds)*time.Second:
+			return nil
+		}
+		if err := sleep(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// removeRest deletes what the applier needed, in reverse order of installation, and
+// returns what it deleted. CRDs are deleted only with definitions set, and only if
+// no object of their kind is left. The namespace is deleted last, and only if it
+// contains nothing else.
+func (r *remover) removeRest(ctx context.Context, found *installed, definitions bool) (removed []*unstructured.Unstructured, err error) {
+	remove := func(obj *unstructured.Unstructured) error {
+		removed = append(removed, obj)
+		return r.delete(ctx, obj)
+	}
+	for _, obj := range slices.Backward(found.objects) {
+		switch obj.GetKind() {
+		case "Deployment", kindNamespace:
+			continue
+		case kindCRD:
+			if !definitions {
+				continue
+			}
+			objects, err := r.instances(ctx, obj)
+			if err != nil {
+				return nil, err
+			}
+			if len(objects) > 0 {
+				fmt.Fprintf(r.env.Err, "%s is kept: %s still exists\n", kubectlName(obj), summarize(objects))
+				continue
+			}
+		}
+		if err := remove(obj); err != nil {
+			return nil, err
+		}
+	}
+	namespace := found.find(kindNamespace)
+	if namespace == nil {
+		return removed, nil
+	}
+	others, err := r.foreignObjects(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(r.env.Err, "namespace/%s is kept: it contains %s\n", installNamespace, summarize(others))
+		return removed, nil
+	}
+	return removed, remove(namespace)
+}
+
+// instances returns the objects of the kind that a CRD defines.
+func (r *remover) instances(ctx context.Context, crd *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	if r.dryRun != "none" && kind == graphKind.Kind {
+		return nil, nil // without the dry run, the graphs would be gone by now
+	}
+	return r.list(ctx, schema.GroupVersionKind{Group: group, Version: v1alpha1.Version, Kind: kind}, "")
+}
+
+// foreignObjects returns the objects in the applier's namespace that are neither
+// part of the installation, nor created by Kubernetes in every namespace, nor
+// controlled by another object.
+func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unstructured.Unstructured, error) {
+	own := map[string]bool{"configmap/kube-root-ca.crt": true, "serviceaccount/default": true}
+	for _, obj := range found.objects {
+		own[kubectlName(obj)] = true
+	}
+	kinds, err := r.applier.Client.Kinds().ListDeletable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var foreign []*unstructured.Unstructured
+	for _, gvk := range kinds {
+		if gvk.Kind == "Event" || gvk.Kind == "Endpoints" {
+			continue // they only describe other objects
+		}
+		kind, err := r.applier.Client.Kinds().Find(ctx, gvk)
+		if err != nil {
+			return nil, err
+		}
+		if !kind.Namespaced {
+			continue
+		}
+		items, err := r.list(ctx, gvk, installNamespace)
+		if err != nil {
+			return nil, fmt.Errorf("looking for other objects in namespace %s: %w", installNamespace, err)
+		}
+		for _, obj := range items {
+			if metav1.GetControllerOf(obj) == nil && !own[kubectlName(obj)] {
+				foreign = append(foreign, obj)
+			}
+		}
+	}
+	return foreign, nil
+}
+
+// summarize names the first few objects and counts the others.
+func summarize(objects []*unstructured.Unstructured) string {
+	const most = 3
+	var names []string
+	for _, obj := range objects[:min(most, len(objects))] {
+		names = append(names, kubectlName(obj))
+	}
+	text := strings.Join(names, ", ")
+	if more := len(objects) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
