@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
@@ -96,7 +97,7 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 	in = in.below("." + name)
 	f := shape.Field{Name: name, Description: description(v), Pos: positionOf(in.pos), Attributes: r.attributes(v, in.pos, in)}
 	value := in.across(translate.Segment{Field: name})
-	value.lenient = c != nil && slices.ContainsFunc(c.Fields[name], func(e ast.Expr) bool { return len(syntax.MembersOf(syntax.Expression(e))) > 1 })
+	value.lenient = cuefault.ForgottenReference && c != nil && slices.ContainsFunc(c.Fields[name], func(e ast.Expr) bool { return len(syntax.MembersOf(syntax.Expression(e))) > 1 })
 	f.Shape = r.shape(v, value, c.Field(name))
 	mark := it.FieldType()
 	if c.Touches(name) {
@@ -186,7 +187,7 @@ func isSettled(v cue.Value, value []byte) bool {
 // the values of a map, CUE v0.17.1 takes fields beside an embedded definition for
 // misspelt ones; that says nothing about what an instance may have.
 func (r *reader) forbidden(v cue.Value, in context) shape.Shape {
-	if err := v.Err(); err == nil || !strings.Contains(err.Error(), "not allowed") {
+	if err := v.Err(); !cuefault.ForbiddenEmbedding || err == nil || !strings.Contains(err.Error(), "not allowed") {
 		return nil
 	}
 	if e := syntax.Expression(v.Source()); e != nil && !syntax.AnyFieldRefers(e) {

@@ -5,6 +5,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
@@ -101,8 +102,7 @@ func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
 		return cue.Value{}, false
 	}
 	defer func() {
-		// CUE v0.17 may panic over a disjunction that fails.
-		if recover() != nil {
+		if cuefault.Panics && recover() != nil {
 			v, ok = cue.Value{}, false
 		}
 	}()

@@ -8,6 +8,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
@@ -21,8 +22,7 @@ type Result struct {
 // Value reads v, the definition of that name, as the field path.
 func Value(v cue.Value, name, path string) (out *Result, err error) {
 	defer func() {
-		// CUE v0.17.1 panics over some disjunctions and cycles.
-		if r := recover(); r != nil && FromCUE() {
+		if r := recover(); r != nil && cuefault.Panics && FromCUE() {
 			out, err = nil, errors.Newf(v.Pos(), "%s: CUE can't evaluate it: %v", name, r)
 		} else if r != nil {
 			panic(r)

@@ -7,6 +7,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
@@ -45,7 +46,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if len(parts) > 1 && !dropped && kindsOfValue(v) == shape.BottomKind && !slices.ContainsFunc(parts, r.mayChange) {
 		return nil
 	}
-	in.lenient = in.lenient || len(parts) > 1 && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.OrOp || isDisjunction(p.Value) })
+	in.lenient = in.lenient || cuefault.ForgottenReference && len(parts) > 1 && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.OrOp || isDisjunction(p.Value) })
 	s, wholeStruct, wholeList, depends := shape.Any(), false, false, false
 	for _, p := range parts {
 		if e := syntax.Expression(p.Source()); e != nil && syntax.DependsOnInput(e) {
@@ -83,9 +84,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 				wholeList = true
 				s = shape.Intersect(s, r.list(v, nil, in))
 			}
-		case isList(p) && validated:
-			// CUE v0.17 doesn't close the items of a list literal that is
-			// unified with a validator.
+		case isList(p) && validated && cuefault.OpenValidatedItems:
 			open := in
 			open.closed = false
 			s = shape.Intersect(s, r.leaf(p, open, c))
@@ -239,8 +238,7 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 		if l, ok := literalOf(v); ok {
 			return shape.Shape{{Kind: kindOf(kindsFrom(v.Kind())), Value: &l}}
 		}
-		if _, braces := syntax.Expression(v.Source()).(*ast.StructLit); braces && kind == shape.TopKind && in.closed {
-			// CUE v0.17.1 closes {_}, whatever it is unified with.
+		if _, braces := syntax.Expression(v.Source()).(*ast.StructLit); cuefault.ClosedTop && braces && kind == shape.TopKind && in.closed {
 			in.note(v.Pos(), "what it holds")
 		}
 		if isBasicType(v) {

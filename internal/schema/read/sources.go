@@ -31,8 +31,7 @@ type sources struct {
 	// {if x {3}}.
 	other bool
 	// counting asks for how many of the ways are without a contradiction, which
-	// takes a unification: CUE v0.17.1 overflows the stack over some bounds by
-	// other fields.
+	// takes a unification; see cuefault.Overflow.
 	counting bool
 }
 

@@ -7,6 +7,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"
@@ -46,10 +47,8 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 		in.note(v.Pos(), "the choice between structs")
 		return shape.Shape{{Kind: shape.StructKind, Object: &shape.Object{Open: true, Unlisted: true}}}
 	}
-	// CUE v0.17 doesn't close a struct that is unified with matchN, nor what is
-	// in it.
 	inside := in
-	inside.open = in.open || slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
+	inside.open = in.open || cuefault.OpenMatchedStructs && slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
 	var out shape.Shape
 	if len(members) > 1 {
 		inside = inside.across(translate.Segment{Barrier: true})

@@ -8,6 +8,7 @@ import (
 	"cuelang.org/go/cue/token"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/cel"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
@@ -41,7 +42,7 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 	if p.Comprehension.Fallback != nil || slices.Contains(p.Target, EachItem) || slices.Contains(p.Target, EachValue) {
 		return nil, false
 	}
-	if syntax.CallsOnOwn(p.Comprehension) {
+	if cuefault.ForgottenGuard && syntax.CallsOnOwn(p.Comprehension) {
 		return nil, false
 	}
 	var conditions, possible []cel.Predicate
