@@ -35,7 +35,7 @@ func TestReasons(t *testing.T) {
 			listed = append(listed, span[1])
 		}
 	}
-	want := append(constants(t, "applier/engine/action.go", "Reason"), constants(t, "applier/controller/reasons.go", "reason")...)
+	want := append(constants(t, "applier/engine/failure.go", "Reason"), constants(t, "applier/controller/reasons.go", "reason")...)
 	slices.Sort(want)
 	slices.Sort(listed)
 	if diff := cmp.Diff(want, listed); diff != "" {
