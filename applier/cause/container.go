@@ -22,6 +22,7 @@ func causeOfContainer(status *corev1.ContainerStatus, spec *corev1.Container, ti
 		}
 		return podCause{rank: rankCrash, text: title + " " + exitText(ended, spec)}
 	}
+	// A running init container is on its way; its Pod has no cause yet.
 	if status.Ready || status.State.Running == nil || strings.HasPrefix(title, initContainer) {
 		return podCause{rank: rankNone}
 	}

@@ -36,11 +36,14 @@ func explain(object *unstructured.Unstructured, newest revision, pods, events []
 // explainer has everything that is known about one object.
 type explainer struct {
 	object *unstructured.Unstructured
-	newest revision
-	pods   []corev1.Pod // those that the object controls
-	events *eventLog
+	newest revision     // of the object's Pods; unknown if the caller couldn't tell
+	pods   []corev1.Pod // the Pods that the object controls
+	events *eventLog    // empty in the first of two passes, see Find
 }
 
+// explain chooses the source of the line by the kind of the object: workloads and
+// Pods are explained by the status of their Pods, every other object by the newest
+// warning about it.
 func (e *explainer) explain() string {
 	kind := e.object.GetKind()
 	core := e.object.GetAPIVersion() == "v1"

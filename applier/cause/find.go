@@ -16,8 +16,8 @@ type Reader interface {
 	ListObjects(ctx context.Context, gvk schema.GroupVersionKind, namespace, labelSelector, fieldSelector string) ([]unstructured.Unstructured, error)
 }
 
-// Find returns why a live object isn't ready, or "" if no cause is found. The
-// error says that Pods or Events couldn't be listed.
+// Find returns why a live object isn't ready, or "" if no cause is found. An
+// error means that Pods or Events couldn't be listed.
 //
 // Events are listed only if the Pods don't tell everything. If they can't be
 // listed, the cause that the Pods tell is returned without an error.

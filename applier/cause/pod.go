@@ -54,6 +54,7 @@ func causeOfPod(pod *corev1.Pod) podCause {
 	return c
 }
 
+// isReady reports whether the condition Ready of a Pod is True.
 func isReady(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {

@@ -27,6 +27,8 @@ type podCause struct {
 // rank orders causes, the most informative one first.
 type rank int
 
+// An image that can't be pulled comes first, because nothing else can be known about
+// the container. Causes that need a change come before those that may pass.
 const (
 	rankImage rank = iota
 	rankConfig

@@ -22,6 +22,7 @@ const (
 // label. The zero value is an unknown revision.
 type revision struct{ label, value string }
 
+// known reports whether the revision could be found out.
 func (r revision) known() bool { return r.value != "" }
 
 // includes reports whether a Pod belongs to the revision.

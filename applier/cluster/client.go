@@ -11,11 +11,11 @@ import (
 // Client sends requests to one cluster as one identity. It is safe for
 // concurrent use as long as its exported fields aren't changed.
 type Client struct {
-	config  *rest.Config
-	http    *http.Client
-	rest    rest.Interface
-	objects dynamic.Interface
-	kinds   *Kinds
+	config  *rest.Config      // the configuration that As copies
+	http    *http.Client      // authenticates; its connections are shared by As
+	rest    rest.Interface    // for requests whose bodies are decoded here
+	objects dynamic.Interface // for reads, lists and watches
+	kinds   *Kinds            // shared by As
 	// DryRun sends every write as a dry run: the API server admits and defaults
 	// the object and stores nothing.
 	DryRun bool
@@ -49,6 +49,8 @@ func New(config *rest.Config) (*Client, error) {
 	return newForHTTPClient(config, client)
 }
 
+// newForHTTPClient returns a client that sends its requests through an HTTP client,
+// which determines the identity and owns the connections.
 func newForHTTPClient(config *rest.Config, client *http.Client) (*Client, error) {
 	config = rest.CopyConfig(config)
 	// Requests have absolute paths, as in dynamic.NewForConfigAndClient.

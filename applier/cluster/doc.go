@@ -5,7 +5,7 @@
 // The entry points are [New], which returns a [Client], [Client.Do], which
 // executes one [engine.Action], and [Client.Watch], which reports changes of a
 // [Selection] of objects. Errors that describe an object are returned as
-// [*engine.Failure], which says whether a retry can help.
+// [*engine.Failure], whose field Terminal is set if a retry can't help.
 //
 // Objects are written by server-side apply without force. A conflict with
 // another field manager is therefore found by the API server, and a write costs

@@ -24,8 +24,8 @@ import (
 const maxMessage = 600
 
 // Classify converts an error of the API server or the network to a Failure. The
-// failure says whether a retry can help: an error that needs a change by a person
-// is terminal, every other error is not.
+// failure is terminal if the error needs a change by a person, so that a retry
+// can't help. A Failure is returned unchanged.
 func Classify(err error) *engine.Failure {
 	var (
 		f      *engine.Failure
@@ -121,6 +121,8 @@ var quotedValue = regexp.MustCompile(`^Invalid value: (\{.*\}|\[.*\]|".{40,}"): 
 var immutableText = regexp.MustCompile(`(?i)immutable|may not be (changed|updated)|may not change|updates to .* (spec )?for fields other than|` +
 	`cannot (be changed|change)|can't be changed|updates .* are forbidden|is not allowed to be (changed|updated)`)
 
+// isImmutable reports whether an Invalid error is about a field that can't be
+// changed. Such an object may be deleted and created again.
 func isImmutable(s metav1.Status) bool {
 	if s.Details == nil {
 		return false
@@ -142,6 +144,7 @@ type UnreachableError struct {
 	Cause string
 }
 
+// Error returns the text that the command line prints after the program's name.
 func (e *UnreachableError) Error() string {
 	return "cluster " + e.Server + " can't be reached: " + e.Cause
 }

@@ -25,7 +25,7 @@ import (
 type Kinds struct {
 	rest rest.Interface
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards versions; never held during a request
 	versions map[schema.GroupVersion]*groupVersionKinds
 }
 
@@ -39,14 +39,18 @@ type groupVersionKinds struct {
 
 // Kind describes how the objects of a kind are requested.
 type Kind struct {
-	Resource   schema.GroupVersionResource
+	Resource schema.GroupVersionResource
+	// Namespaced is false for cluster-scoped kinds.
 	Namespaced bool
-	Verbs      []string
+	// Verbs are the verbs that the API server supports for the kind, regardless of
+	// the rights of the client.
+	Verbs []string
 }
 
 // NoKindError is returned for a kind that the cluster doesn't serve.
 type NoKindError struct{ GVK schema.GroupVersionKind }
 
+// Error names the usual cause, a CustomResourceDefinition that isn't installed.
 func (e *NoKindError) Error() string {
 	return fmt.Sprintf("the cluster knows no %s of %s (is its CustomResourceDefinition installed?)", e.GVK.Kind, e.GVK.GroupVersion())
 }

@@ -19,8 +19,9 @@ import (
 // concurrency bounds the requests that one call sends at the same time.
 const concurrency = 8
 
-// Selection is what one list or watch covers: the objects of a kind, optionally
-// limited to a namespace, by labels, or to one name.
+// Selection is the objects that one list or watch covers: those of a kind,
+// optionally limited to a namespace, by labels, or to one name. Selections are
+// comparable, so that callers can use them as map keys.
 type Selection struct {
 	GVK schema.GroupVersionKind
 	// Namespace is "" for all namespaces. It is ignored for cluster-scoped kinds.
@@ -39,6 +40,7 @@ func (s Selection) namespaceFor(kind Kind) string {
 	return s.Namespace
 }
 
+// listOptions returns the selectors of the selection as options for a list or watch.
 func (s Selection) listOptions() metav1.ListOptions {
 	options := metav1.ListOptions{LabelSelector: s.Labels}
 	if s.Name != "" {
@@ -52,7 +54,8 @@ type Listing struct {
 	Selection Selection
 	// ResourceVersion is the version of the list; a watch can start from it.
 	ResourceVersion string
-	Objects         []unstructured.Unstructured
+	// Objects are owned by the receiver of the listing.
+	Objects []unstructured.Unstructured
 }
 
 // List lists the objects of a selection. The error is a [*NoKindError] if the
@@ -131,6 +134,7 @@ func (c *Client) listPages(ctx context.Context, kind Kind, namespace string, opt
 	}
 }
 
+// listPage sends one list request, with a timeout of its own.
 func (c *Client) listPage(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -170,6 +174,8 @@ func (c *Client) FindByLabels(ctx context.Context, selector, namespace string) (
 		seen  = map[types.UID]bool{} // an object may be served by two groups
 		g     errgroup.Group
 	)
+	// One error ends the search: a list that lacks objects would be taken for
+	// complete, and the missing objects would stay in the cluster for good.
 	g.SetLimit(concurrency)
 	for _, gvk := range all {
 		g.Go(func() error {

@@ -27,6 +27,7 @@ func (c *Client) Preview(ctx context.Context, key inventory.Key, version string,
 	return o
 }
 
+// preview is [Client.Preview] without the redaction of errors.
 func (c *Client) preview(ctx context.Context, key inventory.Key, version string, live *unstructured.Unstructured, want *engine.ApplyRequest) engine.Outcome {
 	a, err := c.resolve(ctx, key, version)
 	if err != nil {
@@ -53,6 +54,7 @@ func (c *Client) preview(ctx context.Context, key inventory.Key, version string,
 		if len(f.Conflicts) == 0 {
 			return o
 		}
+		// Show the object as it would be with --force-conflicts.
 		forced := *want
 		forced.Force = true
 		if o.Object, _, _, err = dry.applyPatch(ctx, a, &forced, object); err != nil {
@@ -107,6 +109,8 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
+// content returns a copy of an object without its status and without the metadata
+// that changes with every write.
 func content(obj *unstructured.Unstructured) map[string]any {
 	copied := runtime.DeepCopyJSON(obj.Object)
 	delete(copied, "status")

@@ -66,6 +66,8 @@ func (a address) collectionPath() []string {
 // path returns the URL path segments of the object.
 func (a address) path() []string { return append(a.collectionPath(), a.name) }
 
+// resource returns the dynamic client for a kind; namespace is "" for all namespaces
+// and for cluster-scoped kinds.
 func (c *Client) resource(kind Kind, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return c.objects.Resource(kind.Resource)
@@ -83,6 +85,8 @@ func (c *Client) Get(ctx context.Context, key inventory.Key, version string) (*u
 	return c.get(ctx, a)
 }
 
+// get reads the object at an address. It returns nil without an error if the object
+// doesn't exist.
 func (c *Client) get(ctx context.Context, a address) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

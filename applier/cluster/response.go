@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// The limits of requests.
 const (
 	// requestTimeout bounds every request except watches.
 	requestTimeout = 30 * time.Second

@@ -100,8 +100,11 @@ type collectionReader struct {
 	names     map[string]bool // the names of found
 }
 
+// canList reports whether the kind can be listed at all. The identity may still
+// lack the right to do so.
 func (r *collectionReader) canList() bool { return slices.Contains(r.kind.Verbs, "list") }
 
+// add records an object that exists.
 func (r *collectionReader) add(obj *unstructured.Unstructured) {
 	r.names[obj.GetName()] = true
 	r.found = append(r.found, obj)

@@ -17,12 +17,14 @@ type Event struct {
 	// Object is the object after the change, or its last state if it was
 	// deleted. It is nil in an event with a listing.
 	Object *unstructured.Unstructured
-	// Deleted says that Object was deleted.
+	// Deleted is set if Object was deleted.
 	Deleted bool
 	// Listing is nil in an event about one object.
 	Listing *Listing
 }
 
+// The API server ends watches after a random 30 to 60 minutes unless a
+// watch requests its own timeout. A known timeout makes a lost connection evident.
 const (
 	// watchTimeout is the lifetime of a watch that is requested from the server.
 	watchTimeout = 10 * time.Minute
@@ -70,6 +72,8 @@ func (c *Client) ListAndWatch(ctx context.Context, s Selection, handle func(Even
 	}
 	options := s.listOptions()
 	options.ResourceVersion, options.TimeoutSeconds = listing.ResourceVersion, new(int64(watchTimeout/time.Second))
+	// Bookmarks advance the version in quiet times, so that the next watch doesn't
+	// start from a version that etcd has compacted.
 	options.AllowWatchBookmarks = true
 	for {
 		version, err := c.watchOnce(ctx, kind, s, options, handle)

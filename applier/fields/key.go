@@ -103,6 +103,7 @@ func sameScalar(a, b any) bool {
 	return isScalar(a) && isScalar(b) && a == b
 }
 
+// isScalar reports whether a decoded JSON value is neither a map nor a list.
 func isScalar(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:

@@ -45,6 +45,7 @@ func Entries(obj *unstructured.Unstructured) []Entry {
 	return entries
 }
 
+// managedFields returns the undecoded entries of an object's managedFields.
 func managedFields(obj *unstructured.Unstructured) []any {
 	metadata, _ := obj.Object["metadata"].(map[string]any)
 	list, _ := metadata["managedFields"].([]any)

@@ -46,6 +46,7 @@ type target struct{ group, resource, name string }
 // verbs is a set of verbs.
 type verbs map[string]bool
 
+// allow grants verbs on a target, in addition to those that it already has.
 func (g *namespaceGrants) allow(t target, all ...string) {
 	if g.verbs[t] == nil {
 		g.verbs[t] = verbs{}
@@ -58,6 +59,7 @@ func (g *namespaceGrants) allow(t target, all ...string) {
 // verbOrder is the order of verbs in kubectl's documentation.
 var verbOrder = []string{"get", "list", "watch", "create", "patch", "delete", "bind"}
 
+// sorted returns the verbs in verbOrder.
 func (v verbs) sorted() []string {
 	return slices.SortedFunc(maps.Keys(v), func(a, b string) int {
 		return cmp.Compare(slices.Index(verbOrder, a), slices.Index(verbOrder, b))

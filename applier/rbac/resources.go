@@ -25,6 +25,7 @@ type Resources map[schema.GroupKind]Resource
 // can't be guessed, because a CustomResourceDefinition may choose any plural.
 type UnknownKindError struct{ schema.GroupKind }
 
+// Error names the kind only; the command line adds the flags that help.
 func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("the resource of kind %s isn't known", e.GroupKind)
 }

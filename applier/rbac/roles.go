@@ -85,6 +85,8 @@ func watchRole(a account, watched map[schema.GroupResource]bool) rbacv1.ClusterR
 	return role
 }
 
+// typeMeta returns the type of an RBAC object. Objects are printed as YAML, which
+// needs it.
 func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 }

@@ -14,10 +14,10 @@ import (
 // use.
 type Checker struct {
 	checks []check
-	// existsOnly says that the node has checks and all of them are Exists, so
-	// that even an object with a stale status is ready.
+	// existsOnly is set if the node has checks and all of them are Exists, so that
+	// even an object with a stale status is ready.
 	existsOnly bool
-	// hasExpressions says that one of checks runs a compiled expression.
+	// hasExpressions is set if one of checks runs a compiled expression.
 	hasExpressions bool
 }
 

@@ -40,6 +40,7 @@ func evaluateKstatus(object *unstructured.Unstructured) Verdict {
 	}
 }
 
+// The kinds that need more than kstatus, see [evaluateKstatus].
 var (
 	podKind        = schema.GroupKind{Kind: "Pod"}
 	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}

@@ -103,6 +103,7 @@ func availableText(object *unstructured.Unstructured) string {
 	return fmt.Sprintf(": %d of %s available", intField(object, 0, "status", "availableReplicas"), replicasText(want))
 }
 
+// replicasText returns a number of replicas with its noun.
 func replicasText(n int64) string {
 	if n == 1 {
 		return "1 replica"

@@ -19,7 +19,7 @@ const (
 // Verdict is the result of evaluating an object.
 type Verdict struct {
 	State State
-	// Message says in one short line why the object isn't ready. It is empty if
+	// Message is one short line with the reason why the object isn't ready. It is empty if
 	// the object is ready.
 	Message string
 }
@@ -28,10 +28,12 @@ type Verdict struct {
 // controller wrote into the object's status.
 const maxMessage = 300
 
+// progressing returns the verdict on an object that may become ready by itself.
 func progressing(format string, args ...any) Verdict {
 	return Verdict{Progressing, source.OneLine(fmt.Sprintf(format, args...), maxMessage)}
 }
 
+// failed returns the verdict on an object that won't become ready without a change.
 func failed(format string, args ...any) Verdict {
 	return Verdict{Failed, source.OneLine(fmt.Sprintf(format, args...), maxMessage)}
 }

@@ -14,7 +14,7 @@ type WaitError struct {
 	// Reads are the ids of the nodes that end the wait: the nodes that all waiting
 	// references of the node read.
 	Reads []string
-	// Message says what is missing: waits for service.status.loadBalancer.
+	// Message names the missing value: waits for service.status.loadBalancer.
 	Message string
 }
 
@@ -29,7 +29,7 @@ type EvalError struct {
 	Path string
 	// Expr is the expression of the reference.
 	Expr string
-	// Message says why the expression can't be evaluated.
+	// Message is the reason why the expression can't be evaluated.
 	Message string
 }
 

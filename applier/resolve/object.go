@@ -49,6 +49,8 @@ func (r *Resolver) Object(i int, live Lookup) (*unstructured.Unstructured, error
 	return object, nil
 }
 
+// decode returns the object of a node with references and {$generate} in place.
+// Errors name the node.
 func decode(n *graph.Node) (*unstructured.Unstructured, error) {
 	object, err := n.Decode()
 	if err != nil {
@@ -99,6 +101,7 @@ func replace(v any, path reference.Path, value any) any {
 	return v
 }
 
+// union returns a with the strings of b that it lacks, in order. It may modify a.
 func union(a, b []string) []string {
 	for _, s := range b {
 		if !slices.Contains(a, s) {

@@ -24,7 +24,7 @@ type Preview struct {
 // Unknown is a value that is known only after the apply.
 type Unknown struct {
 	Path reference.Path
-	// Why says what the value waits for, or that it is generated.
+	// Why is the reason: the missing value that it waits for, or its generation.
 	Why string
 }
 
@@ -90,6 +90,7 @@ func (p *Preview) covers(path reference.Path) bool {
 	return slices.ContainsFunc(p.Unknown, func(u Unknown) bool { return hasPrefix(path, u.Path) })
 }
 
+// hasPrefix reports whether a path equals prefix or leads further down from it.
 func hasPrefix(path, prefix reference.Path) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }

@@ -113,6 +113,7 @@ func (r *Resolver) program(e *reference.Expression) (*reference.Program, error) 
 	return p, nil
 }
 
+// evalError returns the error of a reference that can't be resolved.
 func evalError(late graph.Late, at position, message string) *EvalError {
 	return &EvalError{Node: at.node, Path: at.path.String(), Expr: late.String(), Message: message}
 }
