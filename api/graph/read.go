@@ -102,7 +102,7 @@ func Read(rg *v1alpha1.ResourceGraph) *Graph {
 			g.index[id] = i
 		}
 	}
-	scope := reference.NewScope(g.ids)
+	scope := reference.NewNodeSet(g.ids)
 	for i := range spec.Nodes {
 		g.Nodes[i].Node = &spec.Nodes[i]
 		g.readNode(i, scope)
@@ -116,7 +116,7 @@ func Read(rg *v1alpha1.ResourceGraph) *Graph {
 }
 
 // readNode decodes node i. It records problems in the node.
-func (g *Graph) readNode(i int, scope *reference.Scope) {
+func (g *Graph) readNode(i int, scope *reference.NodeSet) {
 	n := &g.Nodes[i]
 	if ref := n.ExternalRef; ref != nil {
 		n.Object = *ref
@@ -140,7 +140,7 @@ func (g *Graph) readNode(i int, scope *reference.Scope) {
 
 // readOutputs finds and compiles the late references in the outputs, in the order
 // of their names.
-func (g *Graph) readOutputs(scope *reference.Scope) {
+func (g *Graph) readOutputs(scope *reference.NodeSet) {
 	for _, name := range slices.Sorted(maps.Keys(g.source.Spec.Graph.Outputs)) {
 		output := g.source.Spec.Graph.Outputs[name]
 		outputPath := reference.Path{"outputs", name}
@@ -174,7 +174,7 @@ func (g *Graph) readOutputs(scope *reference.Scope) {
 // compile compiles the late references that were found in the value at base. The
 // paths of the problems start with base; those of the references do not. The
 // problems have no node.
-func compile(found reference.Found, base reference.Path, scope *reference.Scope) ([]Late, []Problem) {
+func compile(found reference.Found, base reference.Path, scope *reference.NodeSet) ([]Late, []Problem) {
 	var references []Late
 	var problems []Problem
 	for _, m := range found.Malformed {

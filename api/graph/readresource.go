@@ -52,7 +52,7 @@ type header struct {
 
 // readResource decodes the resource of the node: first only its header, and the
 // whole object only if it may contain late references.
-func (n *Node) readResource(raw []byte, scope *reference.Scope) {
+func (n *Node) readResource(raw []byte, scope *reference.NodeSet) {
 	if raw[0] != '{' {
 		n.problem("resource", "is not a map", "")
 		return

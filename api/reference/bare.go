@@ -32,7 +32,7 @@ func reserved(name string) bool {
 // bareHint returns a hint if expr uses an id as an identifier that is not one, or ""
 // otherwise. Without the hint the message would mislead: CEL parses worker-high as a
 // subtraction and complains about a node "worker".
-func (s *Scope) bareHint(expr string) string {
+func (s *NodeSet) bareHint(expr string) string {
 	code := blankStrings(expr)
 	longest := ""
 	for _, id := range s.quoted {

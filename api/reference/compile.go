@@ -33,9 +33,9 @@ func (e *Expression) Nodes() []string { return e.nodes }
 // expression.
 func (e *Expression) Checked() *cel.Ast { return e.checked }
 
-// Scope is the set of nodes that late references of one graph can read. It is
+// NodeSet is the set of nodes that late references of one graph can read. It is
 // immutable.
-type Scope struct {
+type NodeSet struct {
 	ids   []string
 	known map[string]bool
 	// quoted are the ids that cannot be used as identifiers, for hints. An id "nodes"
@@ -43,9 +43,9 @@ type Scope struct {
 	quoted []string
 }
 
-// NewScope returns the scope of a graph with the given node ids.
-func NewScope(ids []string) *Scope {
-	s := &Scope{ids: ids, known: make(map[string]bool, len(ids))}
+// NewNodeSet returns the scope of a graph with the given node ids.
+func NewNodeSet(ids []string) *NodeSet {
+	s := &NodeSet{ids: ids, known: make(map[string]bool, len(ids))}
 	for _, id := range ids {
 		s.known[id] = true
 		if !Bare(id) && id != "" && id != nodesVariable {
@@ -59,7 +59,7 @@ func NewScope(ids []string) *Scope {
 // types, and that all nodes that it reads exist. It returns either an expression or
 // all problems; after a syntax error it cannot find others. The problems have only a
 // message and a hint, because the caller knows the path and the position.
-func (s *Scope) Compile(expr string) (*Expression, problem.List) {
+func (s *NodeSet) Compile(expr string) (*Expression, problem.List) {
 	env, err := referenceEnvironment()
 	if err != nil {
 		return nil, problem.List{{Message: err.Error()}}
@@ -82,7 +82,7 @@ func (s *Scope) Compile(expr string) (*Expression, problem.List) {
 }
 
 // CompileReady parses and checks a readiness expression over the live object. Its
-// result must be a boolean. Like [Scope.Compile] it returns either an expression or
+// result must be a boolean. Like [NodeSet.Compile] it returns either an expression or
 // problems.
 func CompileReady(expr string) (*Expression, problem.List) {
 	env, err := readinessEnvironment()
@@ -104,7 +104,7 @@ func CompileReady(expr string) (*Expression, problem.List) {
 }
 
 // unknownNode returns the problem of an id that no node has.
-func (s *Scope) unknownNode(id string) problem.Problem {
+func (s *NodeSet) unknownNode(id string) problem.Problem {
 	return problem.Problem{Message: "no node " + quote(id), Hint: source.Hint(id, s.ids)}
 }
 

@@ -46,7 +46,7 @@ func TestCompile(t *testing.T) {
 		{"Config_2.data['a.b/c']", []string{"Config_2"}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
-			got, issues := NewScope(graphIDs).Compile(test.expr)
+			got, issues := NewNodeSet(graphIDs).Compile(test.expr)
 			if len(issues) > 0 {
 				t.Fatalf("issues: %v", issues)
 			}
@@ -93,7 +93,7 @@ func TestCompileIssues(t *testing.T) {
 		{"duration('soon')", problem.List{{Message: "column 10: invalid duration argument"}}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
-			got, issues := NewScope(graphIDs).Compile(test.expr)
+			got, issues := NewNodeSet(graphIDs).Compile(test.expr)
 			if got != nil {
 				t.Errorf("an expression with issues was returned: %v", got)
 			}
@@ -131,7 +131,7 @@ func TestCompileReady(t *testing.T) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	scope := NewScope(graphIDs)
+	scope := NewNodeSet(graphIDs)
 	for b.Loop() {
 		if _, issues := scope.Compile("service.spec.clusterIP + ':' + string(db.spec.port)"); issues != nil {
 			b.Fatal(issues)

@@ -11,7 +11,7 @@
 // The steps, each with its files:
 //
 //   - [Find] lists the late references in a decoded value (find.go, generate.go).
-//   - [Scope.Compile] checks one expression against the nodes of a graph and returns
+//   - [NodeSet.Compile] checks one expression against the nodes of a graph and returns
 //     the nodes that it reads; [CompileReady] does the same for a readiness expression
 //     over one object (compile.go, resolve.go, environment.go). issue.go rewrites
 //     CEL's error messages to one line, and bare.go has the hints for node ids that

@@ -34,7 +34,7 @@ func liveNodes() map[string]any {
 
 func eval(t *testing.T, expr string) (any, error) {
 	t.Helper()
-	compiled, issues := NewScope([]string{"service", "worker-high", "config", "gone", "gone-too"}).Compile(expr)
+	compiled, issues := NewNodeSet([]string{"service", "worker-high", "config", "gone", "gone-too"}).Compile(expr)
 	if len(issues) > 0 {
 		t.Fatalf("issues: %v", issues)
 	}
@@ -210,7 +210,7 @@ func TestEvalErrors(t *testing.T) {
 
 func TestEvalCopies(t *testing.T) {
 	data := liveNodes()
-	compiled, issues := NewScope([]string{"service"}).Compile("service.spec.odd")
+	compiled, issues := NewNodeSet([]string{"service"}).Compile("service.spec.odd")
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
@@ -247,7 +247,7 @@ func TestEvalReady(t *testing.T) {
 }
 
 func BenchmarkEval(b *testing.B) {
-	compiled, _ := NewScope([]string{"service"}).Compile("service.spec.clusterIP + ':' + string(service.spec.ports[0].port)")
+	compiled, _ := NewNodeSet([]string{"service"}).Compile("service.spec.clusterIP + ':' + string(service.spec.ports[0].port)")
 	b.Run("plan", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := compiled.Plan(); err != nil {

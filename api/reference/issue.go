@@ -19,7 +19,7 @@ import (
 // each to one line with a column.
 
 // syntaxIssue returns the problem of an expression that does not parse.
-func (s *Scope) syntaxIssue(expr string, issues *cel.Issues) problem.List {
+func (s *NodeSet) syntaxIssue(expr string, issues *cel.Issues) problem.List {
 	issue := firstSyntaxIssue(expr, issues)
 	if hint := s.bareHint(expr); hint != "" {
 		issue.Hint = hint
@@ -62,7 +62,7 @@ func syntaxMessage(expr string, e *cel.Error) string {
 }
 
 // checkIssues returns the problems that the type checker found in a late reference.
-func (s *Scope) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) problem.List {
+func (s *NodeSet) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) problem.List {
 	var found problem.List
 	hint, variables := s.bareHint(expr), identifiers(tree)
 	for _, e := range issues.Errors() {

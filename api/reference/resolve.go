@@ -16,7 +16,7 @@ import (
 // other identifiers are left to the type checker, because they may be names of types.
 type resolver struct {
 	env   *cel.Env
-	scope *Scope
+	scope *NodeSet
 	tree  *ast.AST
 	// nextID is the last id of an expression in the tree; new expressions need
 	// their own ids.
@@ -29,7 +29,7 @@ type resolver struct {
 	issues problem.List
 }
 
-func newResolver(env *cel.Env, scope *Scope, tree *ast.AST) *resolver {
+func newResolver(env *cel.Env, scope *NodeSet, tree *ast.AST) *resolver {
 	return &resolver{
 		env: env, scope: scope, tree: tree,
 		nextID: ast.MaxID(tree) + 1,

@@ -1,16 +1,25 @@
-// Package vet says what is wrong with a module before there is an instance:
-// fields, values and versions that the kinds of its nodes don't have, or that they
-// lack, checks of readiness that can't pass, graphs that would be refused, nodes
-// that are never made, names of the input that #Input doesn't have, and conditions
-// that never hold.
+// Package vet finds errors in a module without an instance. It reports
 //
-// [Module] is the entry point, [Policy] its like for policies. The module is
-// evaluated with samples of its input: only what a sample needs is given, so that
-// everything else is a name or a type and no value. There is one with nothing that
-// is optional, one with everything, and for each `if` and `for` some for which it
-// makes something, and some for which it doesn't. Every sample is what some
-// instances are, so that nothing is said that is true of none.
+//   - fields, values and API versions that the kinds of the rendered objects do not
+//     have, and required fields that are missing,
+//   - readiness checks that can never pass, and graphs that would be rejected,
+//   - nodes that are never rendered, and guards that never hold,
+//   - fields of the input that #Input does not have.
 //
-// What stands below a condition that isn't understood, such as a call of a
-// function, may not be seen: that belongs to samples of users, and to cases.
+// [Module] checks a module and [Policy] checks a policy. The package reads files
+// only through the loaded module, and never changes them.
+//
+// Module works in two steps. First it walks the syntax of #Render
+// (inputwalker.go, comprehensions.go, guards.go, violations.go, nodeids.go): it
+// resolves what the module reads of the input (schema.go), reports misspelled fields
+// and impossible guards, and collects for every `if` and `for` the inputs for which
+// it does and does not yield something (wants.go, candidates.go). Then it evaluates
+// the module with samples of the input (sample.go, scalars.go, samplegraphs.go) and
+// checks the resulting nodes (nodes.go): one sample without optional fields, one with
+// all of them, and variants of both for every `if` and `for`. A sample only sets what
+// it needs, so everything else stays a type. Each sample stands for instances that
+// can exist. Therefore an error in a sample is an error for real instances.
+//
+// Non-goals: nodes below a guard that the package does not understand, such as a call
+// of a function, may not be seen. Test cases and sample instances cover those.
 package vet

@@ -17,27 +17,30 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// Module says what is wrong with a platform's module, by place. The guard runs each
-// evaluation and may end it; its error ends the check.
+// Module checks a platform's module and returns the problems, sorted by position.
+// catalog has the schemas of the kinds that the module renders.
+//
+// Module runs every evaluation through guard, so that the caller can limit its time
+// and memory. If guard returns an error, Module stops and returns it.
 func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) error) (problem.List, error) {
-	c := &checker{platform: p, catalog: catalog, guard: guard, said: map[problem.Problem]bool{}}
-	var s *selectors
-	c.bounded(func() {
+	c := &checker{platform: p, catalog: catalog, guard: guard, reported: map[problem.Problem]bool{}}
+	var s *inputWalker
+	c.guarded(func() {
 		c.build()
-		s = newSelectors(c.inst, "#Render", []cue.Value{c.input()})
+		s = newInputWalker(c.inst, "#Render", []cue.Value{c.input()})
 		s.check(c.inst)
 		c.idWalker = nodeIDs(c.inst, s.never)
 		for _, q := range slices.Concat(s.problems, openLists(c.inst)) {
-			c.tell(q)
+			c.report(q)
 		}
 	})
-	for _, g := range c.graphs(s) {
-		c.bounded(func() { c.graph(g) })
+	for _, g := range c.renderSamples(s) {
+		c.guarded(func() { c.checkGraph(g) })
 	}
 	if c.err != nil {
 		return nil, c.err
 	}
-	c.unmadeNodes()
+	c.reportUnreachable()
 	slices.SortStableFunc(c.problems, func(a, b problem.Problem) int {
 		return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line),
 			cmp.Compare(a.Position.Column, b.Position.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
@@ -45,50 +48,59 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 	return c.problems, nil
 }
 
-// checker evaluates a module and gathers what is found, each thing once.
+// checker evaluates a module with samples and collects problems. It is used by one
+// goroutine at a time.
 type checker struct {
 	platform *render.Platform
 	catalog  *kinds.Catalog
 	inst     *build.Instance
 	ctx      *cue.Context
 	root     cue.Value
-	// metadata is what every sample begins with.
+	// metadata are the wants that every sample starts with: the name and namespace.
 	metadata []want
 
+	// guard runs an evaluation. After it has returned an error, err is set and
+	// nothing is evaluated any more.
 	guard func(run func()) error
-	// err is the guard's; after it nothing is evaluated.
+	// err is the first error of guard.
 	err error
 
+	// problems are the results; reported has them without their rules, to recognize
+	// duplicates.
 	problems problem.List
-	said     map[problem.Problem]bool
+	reported map[problem.Problem]bool
 	*idWalker
 }
 
-func (c *checker) bounded(run func()) {
+// guarded runs a function through the guard, unless the guard has failed before.
+func (c *checker) guarded(run func()) {
 	if c.err == nil {
 		c.err = c.guard(run)
 	}
 }
 
-// build makes the module ready to be evaluated.
+// build builds the module in a CUE context of its own, and finds out which metadata
+// its input accepts.
 func (c *checker) build() {
 	c.inst, c.ctx = c.platform.Module.Value().BuildInstance(), cuecontext.New()
 	c.root = c.ctx.BuildInstance(c.inst)
 	for _, field := range []string{"name", "namespace"} {
-		w := want{at: []step{{field: "metadata"}, {field: field}}, value: ast.NewString(sampleName)}
+		w := want{path: []element{{field: "metadata"}, {field: field}}, value: ast.NewString(sampleName)}
 		if c.evaluate(c.sample(w)).LookupPath(inputPath).Validate() == nil {
 			c.metadata = append(c.metadata, w)
 		}
 	}
 }
 
+// inputPath is the path of the input in #Render.
 var inputPath = cue.ParsePath("input")
 
-// input is the schema of the input.
+// input returns the schema of the input.
 func (c *checker) input() cue.Value { return c.evaluate(&sample{}).LookupPath(inputPath) }
 
-// tell keeps a problem, unless one is known that says the same of the place.
-func (c *checker) tell(p problem.Problem) {
+// report records a problem, unless a problem with the same message was recorded for
+// the same position, or for the same path if it has no position.
+func (c *checker) report(p problem.Problem) {
 	if p.Rule == "" {
 		p.Rule = problem.RuleModule
 	}
@@ -97,20 +109,21 @@ func (c *checker) tell(p problem.Problem) {
 	if same.Position.File != "" {
 		same.Path = ""
 	}
-	if !c.said[same] {
-		c.said[same] = true
+	if !c.reported[same] {
+		c.reported[same] = true
 		c.problems = append(c.problems, p)
 	}
 }
 
-// evaluate gives #Render with an input that is its schema and a sample.
+// evaluate returns #Render with an input that is unified with the schema of the
+// stored version and with a sample.
 func (c *checker) evaluate(s *sample) cue.Value {
 	if c.root.Err() != nil {
 		return c.root
 	}
 	schema, err := parser.ParseExpr("schema", string(c.platform.Schema(c.platform.Version)))
 	if err != nil {
-		return c.root // names of versions are checked when the platform is made
+		return c.root // cannot happen: render.NewPlatform checks the names of versions
 	}
 	given := ast.NewStruct("input", ast.NewStruct("spec", schema))
 	given.Elts = append(given.Elts, &ast.Field{Label: ast.NewIdent("input"), Value: s.syntax()})
@@ -119,6 +132,7 @@ func (c *checker) evaluate(s *sample) cue.Value {
 	}}}, cue.Scope(c.root))
 }
 
+// posOf converts a position of CUE.
 func posOf(p token.Pos) problem.Position {
 	if !p.IsValid() {
 		return problem.Position{}

@@ -8,9 +8,9 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// Policy says what a policy reads that no platform's input has. A policy is for
-// many platforms, and what some of them don't have is behind a guard; so it is a
-// warning.
+// Policy reports the fields that a policy reads and that no platform's input has.
+// These are warnings: a policy may be written for more platforms than the given
+// ones, and guard the fields that some of them lack.
 func Policy(policy *render.Policy, platforms []*render.Platform) problem.List {
 	if len(platforms) == 0 {
 		return nil
@@ -22,12 +22,12 @@ func Policy(policy *render.Policy, platforms []*render.Platform) problem.List {
 		inputs = append(inputs, c.input())
 	}
 	inst := policy.Module.Value().BuildInstance()
-	s := newSelectors(inst, "#Policy", inputs)
-	s.level = problem.Warning
-	s.what = " (of any of the platforms)"
+	s := newInputWalker(inst, "#Policy", inputs)
+	s.severity = problem.Warning
+	s.suffix = " (of any of the platforms)"
 	for _, p := range platforms {
-		for name := range madeNames(p.Module.Value().BuildInstance()) {
-			s.made[name] = true
+		for name := range conditionalNames(p.Module.Value().BuildInstance()) {
+			s.conditional[name] = true
 		}
 	}
 	s.check(inst)

@@ -9,12 +9,13 @@ import (
 	"cuelang.org/go/cue/ast"
 )
 
-// sampleName is what the instance and its namespace are called in samples.
+// sampleName is the name and the namespace of sample instances.
 const sampleName = "example"
 
-// sampleKeys are names to try for an item of the list or map at a path. Each has
-// its own where the schema takes that: things that are called alike by chance
-// would be one object.
+// sampleKeys returns names to try for an item of the list or map at a path. The
+// first ones contain the name of the field, so that items of different lists get
+// different names: objects with the same name by accident would be reported as one
+// object.
 func sampleKeys(path string) []string {
 	of := path
 	for _, part := range strings.Split(path, ".") {
@@ -36,24 +37,28 @@ func sampleKeys(path string) []string {
 	return all
 }
 
-// sample is an input of which only a part is given.
+// sample is an input in which only some values are set. Exactly one of the fields
+// is set, or none for an unset value.
 type sample struct {
+	// fields are the fields of a struct, or the items of a map by key.
 	fields map[string]*sample
-	item   *sample
-	value  ast.Expr // of a leaf
+	// item is the only item of a list.
+	item *sample
+	// value is a literal.
+	value ast.Expr
 }
 
-// set gives the sample what is wanted.
+// set changes the sample so that it satisfies the wants.
 func (s *sample) set(wants ...want) {
 	for _, w := range wants {
 		at := s
-		for i, step := range w.at {
-			if w.value == nil && i == len(w.at)-1 {
+		for i, step := range w.path {
+			if w.value == nil && i == len(w.path)-1 {
 				delete(at.fields, step.field)
 				at = nil
 				break
 			}
-			at = at.step(step)
+			at = at.at(step)
 		}
 		if at != nil && (!w.present || at.fields == nil && at.item == nil && at.value == nil) {
 			*at = sample{value: w.value}
@@ -61,7 +66,8 @@ func (s *sample) set(wants ...want) {
 	}
 }
 
-func (s *sample) step(to step) *sample {
+// at returns the sample of a field or item, and creates it if necessary.
+func (s *sample) at(to element) *sample {
 	s.value = nil
 	if to == listItem {
 		if s.item == nil {
@@ -78,8 +84,8 @@ func (s *sample) step(to step) *sample {
 	return s.fields[to.field]
 }
 
-// has says whether the sample has the items that lie on a way.
-func (s *sample) has(at []step) bool {
+// has reports whether the sample has all items on a path.
+func (s *sample) has(at []element) bool {
 	last := -1
 	for i, to := range at {
 		if to.item {
@@ -94,13 +100,15 @@ func (s *sample) has(at []step) bool {
 	return true
 }
 
-func (s *sample) below(to step) *sample {
+// below returns the sample of a field or item, or nil.
+func (s *sample) below(to element) *sample {
 	if to == listItem {
 		return s.item
 	}
 	return s.fields[to.field]
 }
 
+// clone returns a deep copy. Literals are shared, since they are never changed.
 func (s *sample) clone() *sample {
 	if s == nil {
 		return nil
@@ -115,7 +123,8 @@ func (s *sample) clone() *sample {
 	return c
 }
 
-// syntax writes the sample. Each call makes its own: CUE's compiler marks it.
+// syntax returns the sample as CUE. Every call returns new nodes, because CUE's
+// compiler marks the nodes that it has seen.
 func (s *sample) syntax() ast.Expr {
 	switch {
 	case s.item != nil:
@@ -132,6 +141,7 @@ func (s *sample) syntax() ast.Expr {
 	return ast.NewIdent("_")
 }
 
+// copyLiteral copies a literal without the marks of CUE's compiler.
 func copyLiteral(e ast.Expr) ast.Expr {
 	switch x := e.(type) {
 	case *ast.BasicLit:
@@ -142,9 +152,9 @@ func copyLiteral(e ast.Expr) ast.Expr {
 	return ast.NewIdent("_")
 }
 
-// full is the sample that has everything: what is optional, one item in every
-// list and map, and true for every boolean. Of unions nothing is chosen.
-func full(of schema, depth int) *sample {
+// fullSample returns the sample with everything: all optional fields, one item in
+// every list and map, and true for every boolean. Disjunctions are left open.
+func fullSample(of schema, depth int) *sample {
 	s := &sample{}
 	v := of.values[0]
 	alts := slices.DeleteFunc(alternatives(v), func(v cue.Value) bool { return v.IncompleteKind() == cue.NullKind })
@@ -161,24 +171,26 @@ func full(of schema, depth int) *sample {
 		s.value = ast.NewBool(true)
 	case v.IncompleteKind() == cue.StructKind:
 		for f, value := range declared(v) {
-			field := of.to("."+f.name, step{field: f.name}, value)
-			below := full(field, depth+1)
+			field := of.below("."+f.name, element{field: f.name}, value)
+			below := fullSample(field, depth+1)
 			if f.optional && below.fields == nil && below.item == nil && below.value == nil {
-				below.value = field.something()
+				below.value = field.anyValue()
 			}
-			s.step(step{field: f.name}).become(below)
+			s.at(element{field: f.name}).replaceWith(below)
 		}
-		if item, ok := of.element(); ok && s.fields == nil && item.values[0].IncompleteKind() != cue.TopKind {
-			s.step(item.steps[0]).become(full(item, depth+1))
+		if item, ok := of.item(); ok && s.fields == nil && item.values[0].IncompleteKind() != cue.TopKind {
+			s.at(item.wantPath[0]).replaceWith(fullSample(item, depth+1))
 		}
 	case v.IncompleteKind() == cue.ListKind:
 		if e := v.LookupPath(cue.MakePath(cue.AnyIndex)); e.Exists() && !v.LookupPath(cue.MakePath(cue.Index(0))).Exists() {
-			s.step(listItem).become(full(of.to("[]", listItem, e), depth+1))
+			s.at(listItem).replaceWith(fullSample(of.below("[]", listItem, e), depth+1))
 		}
 	}
 	return s
 }
 
-func (s *sample) become(other *sample) { *s = *other }
+// replaceWith makes s the other sample.
+func (s *sample) replaceWith(other *sample) { *s = *other }
 
+// takesTrue reports whether a schema accepts true.
 func takesTrue(v cue.Value) bool { return schema{values: []cue.Value{v}}.takes(ast.NewBool(true)) }

@@ -15,42 +15,51 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// schema is a part of the schemas that the input may have.
+// schema is the part of the input's schema that an expression refers to.
 type schema struct {
-	path   string
-	steps  []step
+	// path is the path in the input for messages, such as spec.ports[].
+	path string
+	// wantPath is the path of a sample value that satisfies the schema.
+	wantPath []element
+	// values are the schemas at the path. There are several if the path goes
+	// through a disjunction, or if a policy is checked against several platforms.
 	values []cue.Value
-	// expr is what a name stands for that is no part of the input, in its scope.
+	// expr is set instead for a name that is bound to an expression which is not
+	// part of the input; in has the bindings of that expression.
 	expr ast.Expr
-	in   scope
+	in   bindings
 }
 
-// to is the schema below at a step.
-func (of schema) to(path string, s step, values ...cue.Value) schema {
-	return schema{path: strings.TrimPrefix(of.path+path, "."), steps: append(slices.Clone(of.steps), s), values: values}
+// below returns the schema of a field or item. path is appended to the path for
+// messages, and e to the path for samples.
+func (of schema) below(path string, s element, values ...cue.Value) schema {
+	return schema{path: strings.TrimPrefix(of.path+path, "."), wantPath: append(slices.Clone(of.wantPath), s), values: values}
 }
 
-// element is the schema of what a list or a map holds.
-func (of schema) element() (schema, bool) {
+// item returns the schema of the items of a list or map, and false if it is
+// unknown.
+func (of schema) item() (schema, bool) {
 	for _, v := range of.values {
 		for _, alt := range alternatives(v) {
 			if alt.IncompleteKind() == cue.ListKind {
-				values := elems(of.values)
-				return of.to("[]", listItem, values...), len(values) > 0
+				values := declaredItems(of.values)
+				return of.below("[]", listItem, values...), len(values) > 0
 			}
 		}
 	}
 	for _, key := range sampleKeys(of.path) {
-		if values := items(of.values, key); len(values) > 0 {
-			return of.to("[]", step{key, true}, values...), true
+		if values := patternItems(of.values, key); len(values) > 0 {
+			return of.below("[]", element{key, true}, values...), true
 		}
 	}
 	return schema{}, false
 }
 
-// items gives what maps hold under a key, where they take any like it.
-func items(values []cue.Value, key string) []cue.Value {
-	if all := elems(values); len(all) > 0 {
+// patternItems returns the schemas of the items that maps hold under key. A map
+// without regular fields may constrain its keys by a pattern, so the lookup needs a
+// key that the pattern accepts.
+func patternItems(values []cue.Value, key string) []cue.Value {
+	if all := declaredItems(values); len(all) > 0 {
 		return all
 	}
 	var all []cue.Value
@@ -60,7 +69,7 @@ func items(values []cue.Value, key string) []cue.Value {
 			if alt.IncompleteKind() != cue.StructKind || alt.LookupPath(cue.MakePath(cue.AnyString)).Exists() || hasFields(alt) || !alt.Allows(cue.Str(key)) {
 				continue
 			}
-			// A pattern tells what it holds for a key alone.
+			// CUE applies a pattern constraint only to an actual key.
 			with := alt.Unify(cuecontext.New().BuildExpr(ast.NewStruct(ast.NewString(key), ast.NewIdent("_"))))
 			if item := with.LookupPath(at); item.Exists() && item.Validate() == nil && item.IncompleteKind() != cue.TopKind {
 				all = append(all, item)
@@ -70,6 +79,7 @@ func items(values []cue.Value, key string) []cue.Value {
 	return all
 }
 
+// hasFields reports whether a schema names any fields.
 func hasFields(v cue.Value) bool {
 	for range declared(v) {
 		return true
@@ -77,21 +87,22 @@ func hasFields(v cue.Value) bool {
 	return false
 }
 
-// step goes to a field, and tells one that no schema has.
-func (s *selectors) step(of schema, name string, at ast.Node) (schema, bool) {
-	to := of.to("."+name, step{field: name})
+// field returns the schema of a field, and reports a problem if no schema has it.
+// It returns false without a problem if the field cannot be resolved.
+func (s *inputWalker) field(of schema, name string, at ast.Node) (schema, bool) {
+	to := of.below("."+name, element{field: name})
 	known := map[string]bool{}
 	for _, v := range of.values {
 		alts := alternatives(v)
 		for _, alt := range alts {
 			if alt.IncompleteKind() == cue.TopKind {
-				return schema{}, false // nothing is known
+				return schema{}, false // anything may be below
 			}
 			if alt.IncompleteKind()&cue.StructKind == 0 {
 				if len(alts) > 1 {
 					continue
 				}
-				return schema{}, false // CUE tells
+				return schema{}, false // evaluation reports the error
 			}
 			if len(alts) > 1 {
 				alt = closed(alt)
@@ -111,7 +122,7 @@ func (s *selectors) step(of schema, name string, at ast.Node) (schema, bool) {
 	if len(to.values) > 0 {
 		return to, true
 	}
-	if s.made[name] {
+	if s.conditional[name] {
 		return schema{}, false
 	}
 	message := "#Input has no " + strings.TrimPrefix(to.path, "spec.")
@@ -119,20 +130,20 @@ func (s *selectors) step(of schema, name string, at ast.Node) (schema, bool) {
 		message = "the input has no " + to.path
 	}
 	s.problems = append(s.problems, problem.Problem{
-		Position: posOf(at.Pos()), Path: "input." + to.path, Rule: problem.RuleUnknown, Severity: s.level,
-		Message: message + s.what, Hint: source.Hint(name, slices.Sorted(maps.Keys(known))),
+		Position: posOf(at.Pos()), Path: "input." + to.path, Rule: problem.RuleUnknown, Severity: s.severity,
+		Message: message + s.suffix, Hint: source.Hint(name, slices.Sorted(maps.Keys(known))),
 	})
 	return schema{}, false
 }
 
-// closed is a struct of a union as a definition has it: CUE gives those of a union
-// without saying that they are closed.
+// closed returns a struct of a disjunction as a closed struct. CUE returns the
+// structs of a disjunction in a definition without their closedness.
 func closed(v cue.Value) cue.Value {
 	def := cue.MakePath(cue.Def("#X"))
 	return cuecontext.New().CompileString("#X: _").FillPath(def, v).LookupPath(def)
 }
 
-// fieldOf gives a field, whether it has to be there or may be.
+// fieldOf returns a required, regular or optional field of a schema.
 func fieldOf(v cue.Value, name string) cue.Value {
 	if f := v.LookupPath(cue.MakePath(cue.Str(name))); f.Exists() {
 		return f
@@ -140,9 +151,9 @@ func fieldOf(v cue.Value, name string) cue.Value {
 	return v.LookupPath(cue.MakePath(cue.Str(name).Optional()))
 }
 
-// alternatives takes disjunctions apart.
+// alternatives returns the operands of nested disjunctions, or the value itself.
 func alternatives(v cue.Value) []cue.Value {
-	v = unbounded(v)
+	v = withoutValidators(v)
 	op, args := v.Expr()
 	if op != cue.OrOp {
 		return []cue.Value{v}
@@ -154,9 +165,10 @@ func alternatives(v cue.Value) []cue.Value {
 	return all
 }
 
-// unbounded takes off validators such as list.MinItems(1): what isn't complete is
-// an error to them, of which CUE tells nothing else.
-func unbounded(v cue.Value) cue.Value {
+// withoutValidators removes validators such as list.MinItems(1) from a conjunction
+// that is an error only because of them: a validator fails for an incomplete value,
+// and CUE then returns nothing about the rest.
+func withoutValidators(v cue.Value) cue.Value {
 	op, args := v.Expr()
 	if op != cue.AndOp || v.IncompleteKind() != cue.BottomKind {
 		return v
@@ -173,11 +185,12 @@ func unbounded(v cue.Value) cue.Value {
 	for _, a := range rest[1:] {
 		rest[0] = rest[0].Unify(a)
 	}
-	return unbounded(rest[0])
+	return withoutValidators(rest[0])
 }
 
-// elems gives what lists and maps hold.
-func elems(values []cue.Value) []cue.Value {
+// declaredItems returns the item schemas of lists and maps. It returns nil if a
+// value also has regular fields, because then an item may be one of those.
+func declaredItems(values []cue.Value) []cue.Value {
 	var all []cue.Value
 	for _, v := range values {
 		for _, alt := range alternatives(v) {
@@ -186,7 +199,7 @@ func elems(values []cue.Value) []cue.Value {
 					all = append(all, e)
 				}
 			}
-			// The value of a struct's fields, or of a tuple's, is one of several.
+			// An item may be any of the fields, each with a schema of its own.
 			if hasFields(alt) {
 				return nil
 			}
@@ -195,8 +208,9 @@ func elems(values []cue.Value) []cue.Value {
 	return all
 }
 
-// madeNames are the names of fields that stand in comprehensions.
-func madeNames(inst *build.Instance) map[string]bool {
+// conditionalNames returns the names of the fields in comprehensions. They exist
+// only for some inputs, so the schema does not have them.
+func conditionalNames(inst *build.Instance) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range inst.Files {
 		ast.Walk(f, func(n ast.Node) bool {

@@ -10,12 +10,13 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
+// isViolations reports whether a label is violations.
 func isViolations(l ast.Label) bool {
 	name, _ := labelName(l)
 	return name == "violations"
 }
 
-// nodeText is syntax in one line.
+// nodeText formats syntax in one line.
 func nodeText(n ast.Node) string {
 	b, err := format.Node(n)
 	if err != nil {
@@ -24,7 +25,7 @@ func nodeText(n ast.Node) string {
 	return strings.Join(strings.Fields(string(b)), " ")
 }
 
-// exprText is syntax in one line that isn't too long.
+// exprText formats syntax in one line of limited length, for messages.
 func exprText(n ast.Node) string {
 	const most = 120
 	if r := []rune(nodeText(n)); len(r) > most {
@@ -33,7 +34,7 @@ func exprText(n ast.Node) string {
 	return nodeText(n)
 }
 
-// labelName gives a label that is written out.
+// labelName returns the name of a label, and false for a computed label.
 func labelName(l ast.Label) (string, bool) {
 	if a, ok := l.(*ast.Alias); ok {
 		inner, ok := a.Expr.(ast.Label)
@@ -46,6 +47,7 @@ func labelName(l ast.Label) (string, bool) {
 	return name, err == nil
 }
 
+// stringOf returns the value of a string literal.
 func stringOf(e ast.Expr) (string, bool) {
 	l, ok := e.(*ast.BasicLit)
 	if !ok || l.Kind != token.STRING {

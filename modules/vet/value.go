@@ -8,7 +8,7 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// get follows regular fields.
+// get looks up a path of regular fields.
 func get(v cue.Value, names ...string) cue.Value {
 	for _, name := range names {
 		v = v.LookupPath(cue.MakePath(cue.Str(name)))
@@ -16,7 +16,7 @@ func get(v cue.Value, names ...string) cue.Value {
 	return v
 }
 
-// first gives the first of the fields that is there.
+// first returns the first of the named fields that exists.
 func first(v cue.Value, names ...string) cue.Value {
 	for _, name := range names {
 		if f := get(v, name); f.Exists() {
@@ -26,7 +26,7 @@ func first(v cue.Value, names ...string) cue.Value {
 	return cue.Value{}
 }
 
-// fields are the regular fields that are known of a struct.
+// fields iterates over the regular fields of a struct that are known.
 func fields(v cue.Value) iter.Seq2[string, cue.Value] {
 	return func(yield func(string, cue.Value) bool) {
 		v, _ := v.Default()
@@ -35,7 +35,7 @@ func fields(v cue.Value) iter.Seq2[string, cue.Value] {
 			return
 		}
 		for it.Next() {
-			// A list that isn't wholly known has items here.
+			// The iterator also yields the items of an incomplete list.
 			if sel := it.Selector(); sel.LabelType() == cue.StringLabel && !yield(sel.Unquoted(), it.Value()) {
 				return
 			}
@@ -43,8 +43,8 @@ func fields(v cue.Value) iter.Seq2[string, cue.Value] {
 	}
 }
 
-// declared are the fields that a schema names, and whether they are optional.
-// Patterns aren't fields.
+// declared iterates over the fields that a schema names, optional ones included.
+// Pattern constraints are not fields.
 func declared(v cue.Value) iter.Seq2[declaredField, cue.Value] {
 	return func(yield func(declaredField, cue.Value) bool) {
 		it, err := v.Fields(cue.Optional(true))
@@ -60,13 +60,15 @@ func declared(v cue.Value) iter.Seq2[declaredField, cue.Value] {
 	}
 }
 
+// declaredField is the name of a field in a schema.
 type declaredField struct {
 	name     string
 	optional bool
 }
 
-// partly tells structs that CUE calls an error because of what isn't known.
-func partly(v cue.Value) bool {
+// isPartialStruct reports whether v is a struct that CUE considers an error only
+// because parts of it are not known yet.
+func isPartialStruct(v cue.Value) bool {
 	if v.IncompleteKind() != cue.BottomKind || v.Validate() != nil {
 		return false
 	}
@@ -74,11 +76,13 @@ func partly(v cue.Value) bool {
 	return err == nil && it.Next() && it.Selector().LabelType() == cue.StringLabel
 }
 
-// mayHold says whether a struct may hold fields that aren't known. Of a struct
-// that is another's CUE gives no error.
-func mayHold(v cue.Value) bool { return v.Err() != nil || v.IncompleteKind() == cue.BottomKind }
+// mayHaveMoreFields reports whether a struct may have fields that are not known
+// yet.
+func mayHaveMoreFields(v cue.Value) bool {
+	return v.Err() != nil || v.IncompleteKind() == cue.BottomKind
+}
 
-// elements are the elements that are known of a list.
+// elements returns the known elements of a list.
 func elements(v cue.Value) []cue.Value {
 	v, _ = v.Default()
 	it, err := v.List()
@@ -92,10 +96,11 @@ func elements(v cue.Value) []cue.Value {
 	return all
 }
 
-// text gives a string that is known.
+// text returns a string, and false if it is not concrete or is a placeholder of a
+// sample.
 func text(v cue.Value) (string, bool) {
 	s, err := v.String()
-	if err != nil || saysNothing(s) {
+	if err != nil || isPlaceholder(s) {
 		return "", false
 	}
 	return s, true
@@ -112,12 +117,13 @@ func scalar(v cue.Value) any {
 	if f, err := v.Float64(); err == nil {
 		return f
 	}
-	b, _ := v.Bool() // the last kind that there is
+	b, _ := v.Bool() // the only kind that is left
 	return b
 }
 
-// jsonOf is what values of a kind are in JSON, 0 where nothing is known.
-func jsonOf(k cue.Kind) kinds.JSON {
+// jsonTypes returns the JSON types of the values of a kind, or 0 if they are
+// unknown.
+func jsonTypes(k cue.Kind) kinds.JSON {
 	if k == cue.TopKind {
 		return 0
 	}

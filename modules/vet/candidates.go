@@ -10,11 +10,12 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// something is any value that the schema takes. A scalar has to be concrete: to
-// CUE one that isn't might as well not be there.
-func (of schema) something() ast.Expr {
+// anyValue returns any value that the schema accepts, or _ if it finds none. A
+// scalar must be concrete, because CUE treats a scalar that is not like a missing
+// one.
+func (of schema) anyValue() ast.Expr {
 	if slices.ContainsFunc(of.values, isScalarKind) {
-		for _, candidate := range append(of.named(), unspecified...) {
+		for _, candidate := range append(of.literals(), commonValues...) {
 			if of.takes(candidate) {
 				return candidate
 			}
@@ -23,21 +24,23 @@ func (of schema) something() ast.Expr {
 	return ast.NewIdent("_")
 }
 
-// mark stands in the strings of samples whose values say nothing.
-const mark = "unspecified"
+// placeholder is part of all strings that samples invent. Checks ignore them,
+// because they say nothing about real instances.
+const placeholder = "unspecified"
 
-// unspecified are values that schemas often take.
-var unspecified = []ast.Expr{
-	ast.NewString(mark), ast.NewString("/" + mark), ast.NewString(mark + "." + mark), ast.NewString(strings.ToUpper(mark)),
+// commonValues are values that many schemas accept.
+var commonValues = []ast.Expr{
+	ast.NewString(placeholder), ast.NewString("/" + placeholder), ast.NewString(placeholder + "." + placeholder), ast.NewString(strings.ToUpper(placeholder)),
 	ast.NewBool(true), ast.NewBool(false), ast.NewLit(token.INT, "1"), ast.NewLit(token.INT, "8080"), ast.NewLit(token.FLOAT, "0.5"),
 	ast.NewString("1"), ast.NewString("1Gi"), ast.NewString("1m"),
 }
 
-// saysNothing tells the strings that come from a sample.
-func saysNothing(s string) bool { return strings.Contains(strings.ToLower(s), mark) }
+// isPlaceholder reports whether a string comes from a sample.
+func isPlaceholder(s string) bool { return strings.Contains(strings.ToLower(s), placeholder) }
 
-// named are the values that the schema names.
-func (of schema) named() []ast.Expr {
+// literals returns the literal values in the schema, such as those of an
+// enumeration.
+func (of schema) literals() []ast.Expr {
 	var all []ast.Expr
 	for _, v := range of.values {
 		for _, alt := range alternatives(v) {
@@ -49,11 +52,11 @@ func (of schema) named() []ast.Expr {
 	return all
 }
 
-// candidates are values to try where a certain one is wanted: those that the
-// schema names, those near a literal that they are compared with, and some that
-// schemas often take.
+// candidates returns values to try for the schema: its literals, the neighbors of
+// the literal that it is compared with, sample names, and common values. with may
+// be nil.
 func (of schema) candidates(with ast.Expr) []ast.Expr {
-	all := of.named()
+	all := of.literals()
 	if with != nil {
 		for _, op := range []token.Token{token.ADD, token.SUB} {
 			near := cuecontext.New().BuildExpr(&ast.BinaryExpr{Op: op, X: with, Y: ast.NewLit(token.INT, "1")})
@@ -68,23 +71,24 @@ func (of schema) candidates(with ast.Expr) []ast.Expr {
 	return append(all, ast.NewBool(true), ast.NewBool(false), ast.NewLit(token.INT, "1"), ast.NewLit(token.INT, "8080"))
 }
 
-// takes says whether the schema takes a value.
+// takes reports whether the schema accepts a value.
 func (of schema) takes(e ast.Expr) bool {
 	value := cuecontext.New().BuildExpr(e)
 	return slices.ContainsFunc(of.values, func(v cue.Value) bool {
-		// A value alone doesn't keep what its schema says of other fields; and of
-		// schemas of different versions of a kind nothing is known together.
+		// Each schema is tried alone: a value need not satisfy the schemas of all
+		// versions of a kind. The result may be incomplete, because other fields of
+		// the schema are not set.
 		return value.Err() == nil && v.Unify(value).Err() == nil
 	})
 }
 
-// isTrue compares two literals.
+// isTrue reports whether the comparison of two literals holds.
 func isTrue(a ast.Expr, op token.Token, b ast.Expr) bool {
 	holds, err := cuecontext.New().BuildExpr(&ast.BinaryExpr{Op: op, X: a, Y: b}).Bool()
 	return err == nil && holds
 }
 
-// isLiteral tells scalars that are written out.
+// isLiteral reports whether an expression is a literal scalar other than null.
 func isLiteral(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.BasicLit:

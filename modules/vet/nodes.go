@@ -17,8 +17,8 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// nodes looks at the nodes of what is known of a graph.
-func (c *checker) nodes(g graph) {
+// nodes checks the nodes of an evaluated graph, which may be a list or a map.
+func (c *checker) nodes(g renderedGraph) {
 	nodes := get(g.value, "output", "nodes")
 	if nodes.IncompleteKind() == cue.ListKind {
 		for i, n := range elements(nodes) {
@@ -35,6 +35,7 @@ func (c *checker) nodes(g graph) {
 	}
 }
 
+// node checks one node: its dependencies, its object, and its readiness checks.
 func (c *checker) node(id string, v cue.Value, refused bool) {
 	n := &node{checker: c, path: reference.Path{"nodes", id}}
 	c.dependencies(n, first(v, "dependencies", "dependsOn"))
@@ -70,29 +71,31 @@ func (c *checker) node(id string, v cue.Value, refused bool) {
 	}
 }
 
-// node is one node that is looked at.
+// node is the node that is being checked, with its path.
 type node struct {
 	*checker
 	path reference.Path
 }
 
+// problem reports a problem of the node at the position of v. base is the path of
+// the checked value in the node.
 func (n *node) problem(v cue.Value, base reference.Path, p problem.Problem) {
 	p.Position, p.Rule = cuesyntax.ValuePosition(v), problem.RuleSchema
 	p.Path = fieldpath.Concat(slices.Concat(n.path, base).String(), p.Path)
-	n.tell(p)
+	n.report(p)
 }
 
-// maxDepth ends the walk in values that have no end.
+// maxDepth limits recursion, because schemas and values may be infinite.
 const maxDepth = 100
 
-// value compares what is known of a value with its type.
+// value checks the known part of a value against its type.
 func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int) {
-	is := jsonOf(v.IncompleteKind())
-	if partly(v) {
+	is := jsonTypes(v.IncompleteKind())
+	if isPartialStruct(v) {
 		is = kinds.Map
 	}
 	switch {
-	case is == 0 || depth > maxDepth || n.late(v, path):
+	case is == 0 || depth > maxDepth || n.isLate(v, path):
 		return
 	case is&t.Accepts() == 0:
 		n.problem(v, path, problem.Problem{Message: "must be " + t.Words() + ", not " + kinds.Words(is)})
@@ -112,7 +115,7 @@ func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int)
 			n.value(e, t.Elem(), append(slices.Clone(path), i), depth+1)
 		}
 	case v.IsConcrete():
-		if s, ok := scalar(v).(string); ok && saysNothing(s) {
+		if s, ok := scalar(v).(string); ok && isPlaceholder(s) {
 			return
 		}
 		if message := t.Refuses(scalar(v)); message != "" {
@@ -121,11 +124,11 @@ func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int)
 	}
 }
 
-// required tells the fields that must be given, and aren't. What #Render spells
-// out is closed, since it is a definition; what isn't is free for whoever writes
-// the instance.
+// required reports required fields that are missing. It only checks closed structs,
+// as those in #Render are: in an open struct, the author of an instance can add the
+// field.
 func (n *node) required(v cue.Value, t *kinds.Type, path reference.Path) {
-	if mayHold(v) || v.Allows(cue.AnyString) {
+	if mayHaveMoreFields(v) || v.Allows(cue.AnyString) {
 		return
 	}
 	var given []string
@@ -137,8 +140,8 @@ func (n *node) required(v cue.Value, t *kinds.Type, path reference.Path) {
 	}
 }
 
-// late tells late references, and says what is wrong with them.
-func (n *node) late(v cue.Value, path reference.Path) bool {
+// isLate reports whether v is a late reference, and checks its expression.
+func (n *node) isLate(v cue.Value, path reference.Path) bool {
 	if get(v, reference.GenerateKey).Exists() {
 		return true
 	}
@@ -155,14 +158,14 @@ func (n *node) late(v cue.Value, path reference.Path) bool {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	_, issues := reference.NewScope(ids).Compile(expr)
+	_, issues := reference.NewNodeSet(ids).Compile(expr)
 	for _, issue := range issues {
 		n.problem(v, path, problem.Problem{Message: issue.Message, Hint: issue.Hint})
 	}
 	return true
 }
 
-// dependencies tells those that no case can satisfy.
+// dependencies reports dependencies that no input can satisfy.
 func (c *checker) dependencies(n *node, v cue.Value) {
 	for i, d := range elements(v) {
 		id, ok := text(d)
@@ -178,13 +181,13 @@ func (c *checker) dependencies(n *node, v cue.Value) {
 			slices.Sort(ids)
 			n.problem(d, at, problem.Problem{Message: "no node " + strconv.Quote(id), Hint: source.Hint(id, ids)})
 		}
-		if c.onlyDead(id) {
+		if c.isUnreachable(id) {
 			n.problem(d, at, problem.Problem{Message: "node " + id + " is never made"})
 		}
 	}
 }
 
-// ready tells checks that can't pass.
+// ready reports readiness checks that can never pass.
 func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 	for i, e := range elements(get(v, "readyWhen")) {
 		typ, ok := text(get(e, "type"))
@@ -205,14 +208,15 @@ func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 	}
 }
 
-// serviceType gives the type of a Service, "" where it may be LoadBalancer.
+// serviceType returns the type of a Service, "" if it may be LoadBalancer, and a
+// description for messages if it is unknown but cannot be LoadBalancer.
 func serviceType(resource cue.Value) string {
 	typ := get(resource, "spec", "type")
 	if !typ.Exists() {
-		if mayHold(resource) || mayHold(get(resource, "spec")) {
+		if mayHaveMoreFields(resource) || mayHaveMoreFields(get(resource, "spec")) {
 			return ""
 		}
-		return "ClusterIP" // what the API server makes of nothing
+		return "ClusterIP" // the default of the API server
 	}
 	if name, ok := text(typ); ok {
 		return name

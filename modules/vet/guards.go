@@ -9,25 +9,25 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// condition tells a condition that never holds, whatever the instance says:
-// one that compares a field with what its schema doesn't allow.
-func (s *selectors) condition(c *ast.IfClause, in scope) {
+// checkGuard reports a guard that never holds for any instance, because it compares
+// a field with a value that the schema of the field excludes.
+func (s *inputWalker) checkGuard(c *ast.IfClause, in bindings) {
 	for _, e := range operands(c.Condition, token.LAND) {
 		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.FALSE {
 			s.never[c] = true
 			s.problems = append(s.problems, problem.Problem{
-				Position: posOf(l.Pos()), Rule: problem.RuleModule, Severity: s.level, Message: "never holds: false",
+				Position: posOf(l.Pos()), Rule: problem.RuleModule, Severity: s.severity, Message: "never holds: false",
 			})
 		}
 		b, ok := e.(*ast.BinaryExpr)
 		if !ok {
 			continue
 		}
-		of, ok := s.quietly(b.X, in)
+		of, ok := s.lookup(b.X, in)
 		op, other := b.Op, b.Y
 		if !ok {
-			of, ok = s.quietly(b.Y, in)
-			op, other = flipped(b.Op), b.X
+			of, ok = s.lookup(b.Y, in)
+			op, other = swapped(b.Op), b.X
 		}
 		if !ok || len(of.values) == 0 {
 			continue
@@ -42,7 +42,7 @@ func (s *selectors) condition(c *ast.IfClause, in scope) {
 		}
 		s.never[c] = true
 		p := problem.Problem{
-			Position: posOf(b.Pos()), Path: "input." + of.path, Rule: problem.RuleModule, Severity: s.level,
+			Position: posOf(b.Pos()), Path: "input." + of.path, Rule: problem.RuleModule, Severity: s.severity,
 			Message: "never holds: " + exprText(b), Related: posOf(of.values[0].Pos()),
 		}
 		if text := exprText(of.values[0].Syntax(cue.Raw())); len(text) < 80 {
@@ -52,16 +52,16 @@ func (s *selectors) condition(c *ast.IfClause, in scope) {
 	}
 }
 
-// quietly resolves without telling what isn't there.
-func (s *selectors) quietly(e ast.Expr, in scope) (schema, bool) {
+// lookup is resolve without reporting problems.
+func (s *inputWalker) lookup(e ast.Expr, in bindings) (schema, bool) {
 	quiet := *s
 	quiet.problems, quiet.quiet = nil, true
 	return (&quiet).resolve(e, in)
 }
 
-// possible says whether a value of a schema may compare so with a literal; of
-// other expressions nothing is known.
-func (s *selectors) possible(v cue.Value, op token.Token, other ast.Expr) bool {
+// possible reports whether a value of a schema can satisfy the comparison with a
+// literal. It returns true if other is not a literal.
+func (s *inputWalker) possible(v cue.Value, op token.Token, other ast.Expr) bool {
 	if u, ok := other.(*ast.UnaryExpr); ok && u.Op == token.SUB {
 		other = u.X
 		if _, ok := other.(*ast.BasicLit); !ok {

@@ -8,9 +8,9 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// openLists warns of lists of the schema whose items take any field, though they
-// don't look like it: CUE doesn't close a struct that is spelt out in a list with
-// a validator behind, as in [...{name: string}] & list.MaxItems(9).
+// openLists warns about lists in the schema whose items accept any field although
+// they look closed. CUE does not close a struct literal in a list that is unified
+// with a validator, as in [...{name: string}] & list.MaxItems(9).
 func openLists(inst *build.Instance) problem.List {
 	var found problem.List
 	for _, f := range inst.Files {
@@ -39,12 +39,13 @@ func openLists(inst *build.Instance) problem.List {
 	return found
 }
 
+// isRender reports whether a label is #Render.
 func isRender(l ast.Label) bool {
 	name, _ := labelName(l)
 	return name == "#Render"
 }
 
-// openItem gives the struct of a list that isn't closed, nil where there is none.
+// openItem returns the item struct of a list that CUE does not close, or nil.
 func openItem(b *ast.BinaryExpr) ast.Expr {
 	var item ast.Expr
 	validated := false
@@ -73,7 +74,8 @@ func openItem(b *ast.BinaryExpr) ast.Expr {
 	return nil
 }
 
-// isOfList tells the validators of the package list.
+// isOfList reports whether an expression selects from the package list, as
+// list.MaxItems does.
 func isOfList(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -83,8 +85,8 @@ func isOfList(e ast.Expr) bool {
 	return ok && pkg.Name == "list"
 }
 
-// closedByItself tells structs that look closed: they aren't open, and there is no
-// definition in them that would close them.
+// closedByItself reports whether a struct looks closed: it has no ellipsis, and no
+// embedded value that could open it.
 func closedByItself(s *ast.StructLit) bool {
 	for _, d := range s.Elts {
 		switch d.(type) {
@@ -95,7 +97,8 @@ func closedByItself(s *ast.StructLit) bool {
 	return true
 }
 
-// operands takes an expression apart at an operator.
+// operands returns the operands of a chain of a binary operator, without default
+// marks and parentheses.
 func operands(e ast.Expr, op token.Token) []ast.Expr {
 	switch x := e.(type) {
 	case *ast.BinaryExpr:

@@ -5,9 +5,9 @@ import (
 	"cuelang.org/go/cue/ast"
 )
 
-// violation looks at the path that a violation names: where it isn't of a node,
-// it is of the input.
-func (s *selectors) violation(decls []ast.Decl) {
+// checkViolationPath checks the path of a violation. A violation without a node has
+// a path in the input, which must exist in the schema.
+func (s *inputWalker) checkViolationPath(decls []ast.Decl) {
 	var path *ast.BasicLit
 	for _, d := range decls {
 		f, ok := d.(*ast.Field)
@@ -32,9 +32,9 @@ func (s *selectors) violation(decls []ast.Decl) {
 	for _, sel := range cue.ParsePath(text).Selectors() {
 		switch sel.LabelType() {
 		case cue.StringLabel:
-			of, ok = s.step(of, sel.Unquoted(), path)
+			of, ok = s.field(of, sel.Unquoted(), path)
 		case cue.IndexLabel:
-			of, ok = of.element()
+			of, ok = of.item()
 		default:
 			ok = false
 		}

@@ -1,0 +1,151 @@
+package vet
+
+import (
+	"slices"
+
+	"cuelang.org/go/cue"
+
+	"github.com/pequod-io/pequod/render"
+)
+
+// renderedGraph is #Render evaluated for a sample.
+type renderedGraph struct {
+	value cue.Value
+	// refusals is the number of violations of severity Error that are known.
+	// unknown means that there may be more.
+	refusals int
+	unknown  bool
+}
+
+// refused reports whether a violation refuses the sample, or may refuse it.
+func (g renderedGraph) refused() bool { return g.refusals > 0 || g.unknown }
+
+// maxSamples limits the number of samples.
+const maxSamples = 300
+
+// renderSamples evaluates the module with samples: one with required fields only,
+// one with everything, and variants of both for which an `if` or `for` yields
+// something or nothing. All samples are accepted by the schema, so an error in one
+// of them is an error of the module.
+func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
+	var nothing, everything *sample
+	var wanted *scalars
+	c.guarded(func() {
+		input := c.input()
+		nothing, everything, wanted = c.sample(), fullSample(schema{values: []cue.Value{input}}, 0), scalarsOf(input, 0)
+		everything.set(c.metadata...)
+		everything.fill(wanted)
+	})
+	c.guarded(func() {
+		if g, ok := c.render(everything); ok {
+			everything, _ = c.avoidViolations(g, everything, nil, s.allowing, 8*maxAvoidances)
+		}
+	})
+	if c.err != nil {
+		return nil
+	}
+	tried := map[string]bool{}
+	var all []renderedGraph
+	try := func(from *sample, wants choice) {
+		from = from.clone()
+		from.set(wants...)
+		for _, key := range s.keys {
+			if from.has(key.path) {
+				from.set(key)
+			}
+		}
+		from.fill(wanted)
+		text := nodeText(from.syntax())
+		if len(all) == maxSamples || tried[text] {
+			return
+		}
+		tried[text] = true
+		if g, ok := c.render(from); ok {
+			_, g = c.avoidViolations(g, from, wants, s.allowing, maxAvoidances)
+			c.addRenderedIDs(g.value)
+			all = append(all, g)
+		}
+	}
+	for _, wants := range append([]choice{nil}, s.branches...) {
+		c.guarded(func() { try(nothing, wants) })
+		c.guarded(func() { try(everything, wants) })
+	}
+	return all
+}
+
+// sample returns a sample with the metadata and the given wants.
+func (c *checker) sample(wants ...want) *sample {
+	s := &sample{}
+	s.set(c.metadata...)
+	s.set(wants...)
+	return s
+}
+
+// render evaluates the module with a sample. It returns false if the schema does
+// not accept the sample.
+func (c *checker) render(s *sample) (renderedGraph, bool) {
+	v := c.evaluate(s)
+	if v.LookupPath(inputPath).Validate() != nil {
+		return renderedGraph{}, false
+	}
+	g := renderedGraph{value: v}
+	violations := get(v, "output", "violations")
+	g.unknown = violations.Exists() && violations.IncompleteKind() == cue.BottomKind
+	for _, e := range elements(violations) {
+		if severity := get(e, "severity"); severity.Exists() {
+			if s, err := severity.String(); err == nil && s != "Error" {
+				continue
+			}
+		}
+		g.refusals++
+	}
+	return g, true
+}
+
+// maxAvoidances limits the number of samples that are tried in place of a refused
+// one.
+const maxAvoidances = 12
+
+// avoidViolations looks for a sample like s with fewer violations, because a
+// refused sample is no instance that can exist. It tries the choices in turn, keeps
+// each that reduces the violations, skips those that would change the given wants,
+// and tries at most the given number.
+func (c *checker) avoidViolations(g renderedGraph, s *sample, wants choice, ways []choice, most int) (*sample, renderedGraph) {
+	for _, way := range ways {
+		if g.refusals == 0 || g.unknown || most == 0 {
+			break
+		}
+		if len(way) == 0 || slices.ContainsFunc(way, func(w want) bool { return overlaps(w, wants) }) {
+			continue
+		}
+		other := s.clone()
+		other.set(way...)
+		most--
+		if better, ok := c.render(other); ok && better.refusals < g.refusals {
+			s, g = other, better
+		}
+	}
+	return s, g
+}
+
+// overlaps reports whether a want is at, above or below the path of another.
+func overlaps(w want, others choice) bool {
+	return slices.ContainsFunc(others, func(o want) bool {
+		n := min(len(o.path), len(w.path))
+		return slices.Equal(o.path[:n], w.path[:n])
+	})
+}
+
+// checkGraph checks the nodes of a graph and, if the sample is not refused, the
+// graph as a whole.
+func (c *checker) checkGraph(g renderedGraph) {
+	c.nodes(g)
+	if g.refused() {
+		return
+	}
+	for _, p := range render.CheckPartial(get(g.value, "output"), isPlaceholder) {
+		if !c.isAboutUnreachable(p.Message) {
+			c.report(p)
+		}
+	}
+}
