@@ -2,11 +2,12 @@ package metrics
 
 import "slices"
 
-// other stands for the values of a label that are over its bound.
+// other replaces the values of a label that exceed its bound.
 const other = "other"
 
-// How many values labels take. A graph of the usual size is seen node by node,
-// and one of a thousand nodes doesn't take the place of all others.
+// The number of values that labels take, per graph and in total. A graph of
+// usual size gets a series for each node, and a graph of a thousand nodes
+// doesn't use up the values of all others.
 const (
 	nodeIDsPerGraph = 50
 	nodeIDsInAll    = 1000
@@ -14,36 +15,37 @@ const (
 	kindsInAll      = 300
 )
 
-// capped bounds the values of a label. A value is there while any graph uses
-// it; what it leaves free, the next may take.
+// capped bounds the values of a label. A value counts as long as any graph uses
+// it. The caller synchronizes its use.
 type capped struct {
 	perGraph, inAll int
-	users           map[string]int // how many graphs use a value
-	held            map[graphKey][]string
+	users           map[string]int        // number of graphs that use a value
+	used            map[graphKey][]string // values that a graph uses
 }
 
 func newCapped(perGraph, inAll int) *capped {
-	return &capped{perGraph: perGraph, inAll: inAll, users: map[string]int{}, held: map[graphKey][]string{}}
+	return &capped{perGraph: perGraph, inAll: inAll, users: map[string]int{}, used: map[graphKey][]string{}}
 }
 
-// take gives the label's value for a value of a graph: itself, or other.
+// take returns the value of the label for a value of a graph: the same value, or
+// other if a bound is reached. The graph uses the value until it is dropped.
 func (c *capped) take(g graphKey, value string) string {
-	if slices.Contains(c.held[g], value) {
+	if slices.Contains(c.used[g], value) {
 		return value
 	}
-	full := len(c.held[g]) >= c.perGraph || c.users[value] == 0 && len(c.users) >= c.inAll
+	full := len(c.used[g]) >= c.perGraph || c.users[value] == 0 && len(c.users) >= c.inAll
 	if value == other || full {
 		return other
 	}
-	c.held[g] = append(c.held[g], value)
+	c.used[g] = append(c.used[g], value)
 	c.users[value]++
 	return value
 }
 
-// drop gives up the values of a graph but those to keep, and says which of them
-// no graph uses any more.
+// drop ends the use of a graph's values, except for those to keep. It returns
+// the values that no graph uses any more: their series have to be removed.
 func (c *capped) drop(g graphKey, keep func(string) bool) (unused []string) {
-	c.held[g] = slices.DeleteFunc(c.held[g], func(value string) bool {
+	c.used[g] = slices.DeleteFunc(c.used[g], func(value string) bool {
 		if keep(value) {
 			return false
 		}
@@ -53,8 +55,8 @@ func (c *capped) drop(g graphKey, keep func(string) bool) (unused []string) {
 		}
 		return true
 	})
-	if len(c.held[g]) == 0 {
-		delete(c.held, g)
+	if len(c.used[g]) == 0 {
+		delete(c.used, g)
 	}
 	return unused
 }

@@ -1,9 +1,13 @@
-// Package metrics counts what the applier does, for Prometheus.
+// Package metrics exports metrics of the applier to Prometheus.
 //
-// [New] registers every metric; the methods of [Metrics] are told what happened,
-// by graph. What is told of a graph goes with it: [Metrics.Forget] removes its
-// series. Labels whose values users choose are bounded: node_id and gvk take so
-// many values of one graph, and so many in all, and the rest is "other".
+// [New] registers all metrics and returns a [Metrics], which implements the
+// Recorder of package controller. Its methods in events.go count what happens;
+// those in graph.go keep the state of each graph that labels and gauges need.
 //
-// The package serves nothing: the registry does.
+// The series of a graph are removed with the graph, by [Metrics.Forget]. Labels
+// whose values users choose are bounded: node_id and gvk take a limited number
+// of values per graph and in total (capped.go), and all further values become
+// "other".
+//
+// The package doesn't serve the metrics; the program does.
 package metrics

@@ -6,9 +6,9 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// NodeApplied says that a node's object was written, and what that did. A node
-// that was found as it is wanted took no time, and counts as no apply; nor does
-// what was only read, or removed.
+// NodeApplied records that a node's object was applied. Operations without an
+// apply request aren't counted: reads, removals, and objects that were found
+// unchanged, for which took is 0.
 func (m *Metrics) NodeApplied(ns, graph, node string, op engine.Operation, took time.Duration) {
 	switch op {
 	case engine.Created, engine.Configured, engine.Adopted, engine.Recreated, engine.Corrected:
@@ -35,7 +35,7 @@ func (m *Metrics) NodeApplied(ns, graph, node string, op engine.Operation, took 
 	}
 }
 
-// NodeApplyFailed says that a node's object couldn't be written.
+// NodeApplyFailed records a failed attempt to apply a node's object.
 func (m *Metrics) NodeApplyFailed(ns, graph, node, reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,7 +44,8 @@ func (m *Metrics) NodeApplyFailed(ns, graph, node, reason string) {
 	m.reconcileErrors.WithLabelValues(controllerName, reason).Inc()
 }
 
-// labels are the mode and the kind of a node.
+// labels returns the values of the labels mode and gvk for a node. The caller
+// holds m.mu.
 func (m *Metrics) labels(g graphKey, node string) (mode, gvk string) {
 	n := undeclared
 	if declared := m.graph(g).nodes[node]; declared != nil {
@@ -53,7 +54,7 @@ func (m *Metrics) labels(g graphKey, node string) (mode, gvk string) {
 	return n.mode, m.kinds.take(g, n.gvk)
 }
 
-// NodeReady says that a node is ready, after it waited since its apply.
+// NodeReady records that a node is ready, and the time since its apply.
 func (m *Metrics) NodeReady(ns, graph, node string, waited time.Duration) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
@@ -65,20 +66,20 @@ func (m *Metrics) NodeReady(ns, graph, node string, waited time.Duration) {
 	m.nodeDuration.WithLabelValues(m.nodeIDs.take(g, node), resultSuccess).Observe(waited.Seconds())
 }
 
-// ReadinessTimeout says that a node wasn't ready in its time.
+// ReadinessTimeout records that a node wasn't ready within its timeout.
 func (m *Metrics) ReadinessTimeout(ns, graph, node string) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reconcileErrors.WithLabelValues(controllerName, engine.ReasonReadinessTimeout).Inc()
-	// Another process may have applied it; then nobody here knows when.
+	// If another process applied the node, the time of the apply isn't known.
 	if applied, known := m.graph(g).applied[node]; known {
 		m.nodeDuration.WithLabelValues(m.nodeIDs.take(g, node), resultTimeout).Observe(m.now().Sub(applied).Seconds())
 	}
 }
 
-// Executed says that the execution of a graph ended in a phase. The number of
-// waves is not among the metrics.
+// Executed records the end of an execution in a phase, Completed or Failed. The
+// number of waves isn't exported.
 func (m *Metrics) Executed(ns, graph, phase string, took time.Duration, nodes, _ int) {
 	g := graphKey{ns, graph}
 	result := resultFailure
@@ -92,8 +93,8 @@ func (m *Metrics) Executed(ns, graph, phase string, took time.Duration, nodes, _
 	m.dagDuration.WithLabelValues(g.label(), result).Observe(took.Seconds())
 }
 
-// AdoptionDone says that an object was adopted, or why it couldn't be. How long
-// it took is told by NodeApplied.
+// AdoptionDone records that an object was adopted, or the error if it wasn't.
+// NodeApplied records the duration.
 func (m *Metrics) AdoptionDone(_, _, _ string, err error) {
 	result := resultSuccess
 	if err != nil {
@@ -102,7 +103,7 @@ func (m *Metrics) AdoptionDone(_, _, _ string, err error) {
 	m.adoptions.WithLabelValues(result).Inc()
 }
 
-// Drift says that somebody else changed an object of a graph.
+// Drift records that an object of a graph was changed by others.
 func (m *Metrics) Drift(ns, graph, _ string) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
@@ -111,15 +112,16 @@ func (m *Metrics) Drift(ns, graph, _ string) {
 	m.drift.WithLabelValues(g.label()).Inc()
 }
 
-// Reconciled says that a reconciliation ended, with "success", "error" or
-// another word for how.
+// Reconciled records a reconciliation. Result is "success", "error", or another
+// value of the label result.
 func (m *Metrics) Reconciled(_, _, result string, took time.Duration) {
 	m.reconciles.WithLabelValues(controllerName, result).Inc()
 	m.reconcileDuration.WithLabelValues(controllerName).Observe(took.Seconds())
 }
 
-// ReconcileFailed says why a reconciliation as a whole failed: the reason is one
-// word in CamelCase. Failures of nodes are counted where they are told.
+// ReconcileFailed records the failure of a graph as a whole. The reason is one
+// word in CamelCase. Failures of nodes are recorded by NodeApplyFailed and
+// ReadinessTimeout.
 func (m *Metrics) ReconcileFailed(_, _, reason string) {
 	m.reconcileErrors.WithLabelValues(controllerName, reason).Inc()
 }

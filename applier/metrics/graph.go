@@ -14,41 +14,44 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// graphKey is a graph.
+// graphKey identifies a graph.
 type graphKey struct{ namespace, name string }
 
-// label is the value of the label resourcegraph.
+// label returns the value of the label resourcegraph.
 func (g graphKey) label() string { return g.namespace + "/" + g.name }
 
-// graphState is what is known of a graph. There may be thousands that rest, so it
-// is small.
+// graphState is the state of one graph. There may be thousands of idle graphs, so
+// it is kept small.
 type graphState struct {
-	nodes   map[string]*nodeState
+	nodes   map[string]*nodeState // by node id
 	objects []tally
-	// applied says when nodes were applied that aren't ready.
+	// applied has the times at which nodes were applied that aren't ready yet; nil
+	// if there are none.
 	applied map[string]time.Time
 }
 
-// nodeState is what labels say of nodes; gvk isn't capped yet.
+// nodeState has the labels of a node. The gvk is not bounded yet.
 type nodeState struct{ mode, gvk string }
 
-// tally is how many objects of a place a graph has.
+// tally is the number of a graph's objects in one series.
 type tally struct {
-	place
+	managedSeries
 	n int
 }
 
-// place is a series of resources_managed.
-type place struct{ gvk, namespace string }
+// managedSeries has the labels of one series of resources_managed.
+type managedSeries struct{ gvk, namespace string }
 
-// undeclared is a node that Declare wasn't told of.
+// undeclared is the state of nodes that aren't part of the declared graph.
 var undeclared = nodeState{string(v1alpha1.ApplyModeApply), "unknown"}
 
-// gvkLabel is a kind as labels name it: apps/v1/Deployment, v1/ConfigMap.
+// gvkLabel returns the value of the label gvk: apps/v1/Deployment, v1/ConfigMap.
 func gvkLabel(gvk schema.GroupVersionKind) string {
 	return gvk.GroupVersion().String() + "/" + gvk.Kind
 }
 
+// graph returns the state of a graph, which it creates if there is none. The
+// caller holds m.mu.
 func (m *Metrics) graph(g graphKey) *graphState {
 	s := m.graphs[g]
 	if s == nil {
@@ -58,9 +61,9 @@ func (m *Metrics) graph(g graphKey) *graphState {
 	return s
 }
 
-// Declare says which nodes a graph has, before anything is told of them: it is
-// from here that their apply mode and kind are known. Nodes that it had and has
-// no longer are forgotten.
+// Declare takes the apply modes and kinds of a graph's nodes, which label
+// everything that is recorded about the nodes later. The series of nodes and
+// kinds that left the graph are removed.
 func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
 	nodes := make(map[string]*nodeState, len(rg.Spec.Graph.Nodes))
 	gvks := map[string]bool{}
@@ -70,7 +73,7 @@ func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
 			state.mode = string(n.ApplyPolicy.Mode)
 		}
 		var object metav1.TypeMeta
-		// What can't be read is no object, and is never applied.
+		// A resource that can't be decoded is invalid and is never applied.
 		if n.Resource != nil && json.Unmarshal(n.Resource.Raw, &object) == nil && object.Kind != "" {
 			state.gvk = gvkLabel(object.GroupVersionKind())
 		}
@@ -90,12 +93,12 @@ func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
 	m.dropKinds(g, func(gvk string) bool { return gvks[gvk] || s.manages(gvk) })
 }
 
-// shared gives the one copy of what many nodes have alike.
+// shared returns the shared copy of a state: most nodes have one of few.
 func (m *Metrics) shared(state nodeState) *nodeState {
 	have := m.states[state]
 	if have == nil {
 		if len(m.states) > manyStates {
-			clear(m.states) // of graphs that are long gone, for the most part
+			clear(m.states) // most of them belong to graphs that were deleted
 		}
 		have = &state
 		m.states[state] = have
@@ -103,35 +106,38 @@ func (m *Metrics) shared(state nodeState) *nodeState {
 	return have
 }
 
-// manyStates bounds what is kept to be shared.
+// manyStates is the number of shared states from which on they are dropped.
 const manyStates = 10 * kindsInAll
 
+// manages reports whether the inventory of the graph has objects of a kind.
 func (s *graphState) manages(gvk string) bool {
 	return slices.ContainsFunc(s.objects, func(t tally) bool { return t.gvk == gvk })
 }
 
-// Managed says what a graph's inventory holds.
+// Managed records the inventory of a graph. Objects that were never applied don't
+// count.
 func (m *Metrics) Managed(ns, graph string, entries []inventory.Entry) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.graph(g)
-	objects := map[place]int{}
+	objects := map[managedSeries]int{}
 	for _, e := range entries {
 		if e.UID == "" {
-			continue // it was never applied
+			continue // an intent only
 		}
 		gvk := gvkLabel(schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind})
-		objects[place{m.kinds.take(g, gvk), e.Namespace}]++
+		objects[managedSeries{m.kinds.take(g, gvk), e.Namespace}]++
 	}
 	m.setManaged(s, objects)
 }
 
-// setManaged counts what a graph manages instead of what it did.
-func (m *Metrics) setManaged(s *graphState, objects map[place]int) {
-	change := map[place]int{}
+// setManaged replaces the numbers of a graph's objects, and updates the gauges by
+// the difference. The caller holds m.mu.
+func (m *Metrics) setManaged(s *graphState, objects map[managedSeries]int) {
+	change := map[managedSeries]int{}
 	for _, t := range s.objects {
-		change[t.place] -= t.n
+		change[t.managedSeries] -= t.n
 	}
 	s.objects = make([]tally, 0, len(objects))
 	for p, n := range objects {
@@ -149,7 +155,7 @@ func (m *Metrics) setManaged(s *graphState, objects map[place]int) {
 	}
 }
 
-// Forget removes the series of a graph that is gone.
+// Forget removes the series of a graph that doesn't exist any more.
 func (m *Metrics) Forget(ns, graph string) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
@@ -168,6 +174,8 @@ func (m *Metrics) Forget(ns, graph string) {
 	}
 }
 
+// dropNodeIDs removes the series of node ids that only this graph used. The caller
+// holds m.mu, here and in dropKinds.
 func (m *Metrics) dropNodeIDs(g graphKey, keep func(string) bool) {
 	for _, id := range m.nodeIDs.drop(g, keep) {
 		for _, result := range []string{resultSuccess, resultTimeout} {
@@ -176,6 +184,7 @@ func (m *Metrics) dropNodeIDs(g graphKey, keep func(string) bool) {
 	}
 }
 
+// dropKinds removes the series of kinds that only this graph used.
 func (m *Metrics) dropKinds(g graphKey, keep func(string) bool) {
 	for _, gvk := range m.kinds.drop(g, keep) {
 		m.applies.DeletePartialMatch(prometheus.Labels{"gvk": gvk})

@@ -7,19 +7,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// controllerName is the label controller of everything that is reconciled here.
+// controllerName is the value of the label controller. There is one controller.
 const controllerName = "resourcegraph"
 
 // Values of the label result.
 const (
 	resultSuccess = "success"
-	resultFailure = "failure"
-	resultTimeout = "timeout"
-	// resultError is that of a reconciliation.
-	resultError = "error"
+	resultFailure = "failure" // of executions, applies and adoptions
+	resultTimeout = "timeout" // of nodes that weren't ready in time
+	resultError   = "error"   // of reconciliations, as controller-runtime calls it
 )
 
-// Metrics is what the applier counts. Any number of goroutines may use it.
+// Metrics holds the metrics of the applier. It is safe for concurrent use.
 type Metrics struct {
 	reconciles        *prometheus.CounterVec
 	reconcileDuration *prometheus.HistogramVec
@@ -36,23 +35,25 @@ type Metrics struct {
 
 	now func() time.Time
 
-	mu      sync.Mutex
-	graphs  map[graphKey]*graphState
+	mu     sync.Mutex
+	graphs map[graphKey]*graphState
+	// nodeIDs and kinds bound the values of the labels node_id and gvk.
 	nodeIDs *capped
 	kinds   *capped
+	// states has one copy of each nodeState, which nodes share.
 	states  map[nodeState]*nodeState
-	objects map[place]int // by all graphs
+	objects map[managedSeries]int // number of objects of all graphs
 }
 
-// Buckets in seconds: of one request, of one reconciliation, and of what waits
-// for workloads.
+// Buckets in seconds: of one request, of one reconciliation, and of executions
+// and nodes, which wait for workloads to become ready.
 var (
 	requestBuckets   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	reconcileBuckets = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 120}
 	waitBuckets      = []float64{.05, .1, .5, 1, 5, 10, 30, 60, 120, 300, 600, 1800}
 )
 
-// New registers the metrics with reg.
+// New registers the metrics with reg. It panics if they are registered already.
 func New(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		now:     time.Now,
@@ -60,38 +61,39 @@ func New(reg prometheus.Registerer) *Metrics {
 		nodeIDs: newCapped(nodeIDsPerGraph, nodeIDsInAll),
 		kinds:   newCapped(kindsPerGraph, kindsInAll),
 		states:  map[nodeState]*nodeState{},
-		objects: map[place]int{},
+		objects: map[managedSeries]int{},
 
 		reconciles: counters("reconcile_total",
-			"Reconciliations, by how they ended.", "controller", "result"),
+			"Reconciliations by result.", "controller", "result"),
 		reconcileDuration: histograms("reconcile_duration_seconds",
-			"How long one reconciliation took.", reconcileBuckets, "controller"),
+			"Duration of a reconciliation.", reconcileBuckets, "controller"),
 		reconcileErrors: counters("reconcile_errors_total",
-			"What failed in reconciliations, by reason.", "controller", "error_type"),
+			"Failures during reconciliations by reason.", "controller", "error_type"),
 		dagNodes: gauges("dag_nodes_total",
-			"Nodes of a graph as it was executed last.", "resourcegraph"),
+			"Nodes of a graph in its last execution.", "resourcegraph"),
 		dagDuration: histograms("dag_execution_duration_seconds",
-			"How long the execution of a graph took, readiness included.", waitBuckets, "resourcegraph", "result"),
+			"Duration of the execution of a graph, including the wait for readiness.", waitBuckets, "resourcegraph", "result"),
 		nodeDuration: histograms("dag_node_execution_duration_seconds",
-			"How long a node took from its apply until it was ready, or its time was over.", waitBuckets, "node_id", "result"),
+			"Time from the apply of a node until it was ready or timed out.", waitBuckets, "node_id", "result"),
 		applies: counters("apply_total",
-			"Objects applied, or refused.", "result", "mode", "gvk"),
+			"Applies of objects by result.", "result", "mode", "gvk"),
 		applyDuration: histograms("apply_duration_seconds",
-			"How long the requests took that applied one object.", requestBuckets, "mode", "gvk"),
+			"Duration of the requests that apply one object.", requestBuckets, "mode", "gvk"),
 		managed: gauges("resources_managed",
 			"Objects in the inventories of all graphs.", "gvk", "namespace"),
 		adoptions: counters("adoption_total",
-			"Objects that were there before their graph and were taken over, or couldn't be.", "result"),
+			"Adoptions of existing objects by result.", "result"),
 		adoptionDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: prefix + "adoption_duration_seconds", Help: "How long the requests took that took over one object.",
+			Name: prefix + "adoption_duration_seconds", Help: "Duration of the requests that adopt one object.",
 			Buckets: requestBuckets,
 		}),
 		drift: counters("drift_total",
-			"Changes by others to objects of a graph that were seen.", "resourcegraph"),
+			"Observed changes of a graph's objects by others.", "resourcegraph"),
 	}
 	reg.MustRegister(m.reconciles, m.reconcileDuration, m.reconcileErrors, m.dagNodes, m.dagDuration, m.nodeDuration,
 		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift)
-	// A rate over a counter that appears with its first error misses that error.
+	// Counters without user-chosen labels start at 0: a rate over a counter that
+	// appears with its first error would miss that error.
 	for _, result := range []string{resultSuccess, resultError} {
 		m.reconciles.WithLabelValues(controllerName, result)
 	}
@@ -101,6 +103,7 @@ func New(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
+// prefix begins the names of all metrics.
 const prefix = "pequod_"
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {

@@ -10,46 +10,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// Options are those of one program.
+// Options configure a program.
 type Options struct {
-	// Name is that of the program. Its lease is called the same.
+	// Name is the name of the program and of its lease.
 	Name string
-	// Version is told in the log and to the API server.
+	// Version is logged, and sent to the API server as part of the user agent.
 	Version string
-	Scheme  *runtime.Scheme
-	// Cache says how what controllers watch through the manager is kept.
+	// Scheme has the kinds that the controllers use.
+	Scheme *runtime.Scheme
+	// Cache configures the manager's cache.
 	Cache cache.Options
-	// Needs are the resources that the program can't do without: it is ready when
-	// they are served and it may list them.
+	// Needs are the resources that the program can't work without. It is ready
+	// when they are served and it may list them.
 	Needs []schema.GroupVersionResource
-	// Setup adds the controllers, and what else they need to be ready.
+	// Setup adds the controllers and their readiness checks to the manager.
 	Setup   func(manager.Manager) error
 	Metrics Metrics
-	// Probes is the address of /healthz and /readyz; "0" means none.
+	// Probes is the address of /healthz and /readyz; "0" disables them.
 	Probes   string
 	Election Election
-	// Shutdown is how long controllers may take to end what they are at; 0
+	// Shutdown is how long controllers may take to complete requests in flight; 0
 	// means 20 seconds.
 	Shutdown time.Duration
 	Log      logr.Logger
 }
 
-// Metrics says where and how /metrics is served.
+// Metrics configures the endpoint /metrics.
 type Metrics struct {
-	// Address is where to listen; "0" means nowhere.
+	// Address is the address to listen on; "0" disables the endpoint.
 	Address string
-	// Secure serves HTTPS, to those whom the API server knows and allows to get
-	// the URL /metrics. Otherwise it is HTTP, to everybody.
+	// Secure serves HTTPS to clients that the API server authenticates and
+	// authorizes to get the URL /metrics. Otherwise HTTP is served to everyone.
 	Secure bool
-	// CertDir holds the certificate and its key, which are read again when they
-	// change. Without it the certificate is self-signed, and lives in memory.
-	CertDir, CertName, KeyName string
+	// CertDir is the directory of the certificate and its key, which are loaded
+	// again when they change. If it is empty, the certificate is self-signed and
+	// kept in memory.
+	CertDir string
+	// CertName and KeyName are the names of the files in CertDir.
+	CertName, KeyName string
 }
 
-// Election lets one of several replicas work.
+// Election configures leader election: only one of several replicas works.
 type Election struct {
 	Enabled bool
-	// Namespace is where the lease is; in a cluster it is by default that of
-	// the Pod.
+	// Namespace is the namespace of the lease; empty means that of the Pod.
 	Namespace string
 }

@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// probeTimeout bounds what a probe asks; who probes should wait longer.
+// probeTimeout bounds the request of a probe. The timeout of the kubelet's probe
+// should be longer.
 const probeTimeout = 3 * time.Second
 
-// addProbes tells whether the process works, and whether it can do its work: the
-// API server answers, what the program needs is there, and what is watched is
-// known.
+// addProbes adds a liveness check, and readiness checks for the connection to the
+// API server, the resources in needs, and the manager's cache.
 func addProbes(m manager.Manager, config *rest.Config, needs []schema.GroupVersionResource) error {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(config, m.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	// answered sends a request for its answer's code.
+	// answered succeeds if the API server answers a request with a success code.
 	answered := func(request func() *rest.Request) healthz.Checker {
 		return func(r *http.Request) error {
 			ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
@@ -36,19 +36,20 @@ func addProbes(m manager.Manager, config *rest.Config, needs []schema.GroupVersi
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 		defer cancel()
 		if !m.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("what is watched isn't listed yet")
+			return errors.New("the caches aren't synced yet")
 		}
 		return nil
 	}
 	errs := []error{
 		m.AddHealthzCheck("ping", healthz.Ping),
-		// Everybody who is authenticated may ask for it.
+		// Every authenticated client may get this path.
 		m.AddReadyzCheck("api-server", answered(func() *rest.Request { return client.RESTClient().Get().AbsPath("/livez") })),
 		m.AddReadyzCheck("caches", synced),
 	}
 	for _, need := range needs {
 		errs = append(errs, m.AddReadyzCheck(need.Resource, answered(func() *rest.Request {
-			// The least that says whether it may be listed: the metadata of one.
+			// A list of one object's metadata is the smallest request that needs the
+			// right to list the resource.
 			return client.RESTClient().Get().AbsPath("/apis", need.Group, need.Version, need.Resource).Param("limit", "1").
 				SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 		})))

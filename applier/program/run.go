@@ -17,17 +17,21 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// shutdown is shorter than the 30 seconds that Kubernetes gives a Pod to end.
+// shutdown is the default of Options.Shutdown. It is shorter than the 30 seconds
+// that Kubernetes gives a Pod to terminate.
 const shutdown = 20 * time.Second
 
-// Run runs the program until ctx is done, and then until everything has come to
-// its end and the lease is released. An error says that it couldn't go on;
-// the process is to end after either, because others may be leader by then.
+// Run runs the program until ctx is done. It then waits until the controllers
+// have ended, and releases the lease. An error means that the program can't
+// continue, for example because it lost the lease.
+//
+// The process must exit when Run returns, because another replica may be the
+// leader already. Run also sets the loggers of the process.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
 	setLog(o.Log)
 	config = rest.CopyConfig(config)
 	config.UserAgent = o.Name + "/" + o.Version
-	config.QPS = -1 // the API server says itself when it has too much to do
+	config.QPS = -1 // the API server limits requests itself
 	m, err := manager.New(config, o.manager())
 	if err != nil {
 		return err
@@ -46,7 +50,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	return nil
 }
 
-// setLog sends what libraries log to one log. Each has one for the process.
+// setLog redirects the logs of libraries, which have a global logger each.
 func setLog(to logr.Logger) {
 	log.SetLogger(to)
 	klog.SetLoggerWithOptions(to, klog.ContextualLogger(true))
@@ -54,7 +58,7 @@ func setLog(to logr.Logger) {
 	stdlog.SetOutput(lines{to})
 }
 
-// lines makes an entry of every line; net/http writes no others.
+// lines logs every line written to it, such as errors of net/http servers.
 type lines struct{ log logr.Logger }
 
 func (l lines) Write(p []byte) (int, error) {
@@ -62,12 +66,13 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// manager returns the options of the manager.
 func (o Options) manager() manager.Options {
 	metrics := metricsserver.Options{
 		BindAddress: o.Metrics.Address, SecureServing: o.Metrics.Secure,
 		CertDir: o.Metrics.CertDir, CertName: o.Metrics.CertName, KeyName: o.Metrics.KeyName,
-		// HTTP/2 has let clients make a server work for nothing (CVE-2023-44487),
-		// and who scrapes metrics gains nothing by it.
+		// HTTP/2 allows clients to overload a server by resetting streams
+		// (CVE-2023-44487), and has no advantage for scraping metrics.
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
 	}
 	if o.Metrics.Secure {

@@ -17,67 +17,73 @@ import (
 	"github.com/pequod-io/pequod/applier/program"
 )
 
+// name is the name of the program, its lease and its user agent.
 const name = "pequod-applier"
 
-// settings are what the flags say.
+// settings has the values of the flags.
 type settings struct {
-	kubeconfig            string
-	probes                string
-	metrics               program.Metrics
-	election              program.Election
+	kubeconfig string           // path; empty means the Pod's account or the default
+	probes     string           // address
+	metrics    program.Metrics  // of the endpoint /metrics
+	election   program.Election // enabled by --leader-elect
+
+	// The options of the controller, as in package applier/controller.
 	concurrent            int
 	resync                time.Duration
 	defaultServiceAccount string
 	noCrossNamespace      bool
-	log                   zap.Options
-	version               bool
+
+	log     zap.Options
+	version bool // print the version instead of running
 }
 
-// flagSet gives the flags with their defaults, bound to s.
+// flagSet returns the flags, which set s to their defaults.
 func (s *settings) flagSet() *pflag.FlagSet {
 	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	fs.Usage = func() {} // whoever parses says what is wrong, in one line
-	fs.StringVar(&s.metrics.Address, "metrics-bind-address", ":8443", "address of /metrics; 0 turns it off")
+	fs.Usage = func() {} // run prints errors in one line, without the usage
+	fs.StringVar(&s.metrics.Address, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 disables it")
 	fs.BoolVar(&s.metrics.Secure, "metrics-secure", true,
-		"serve /metrics by HTTPS, to those who may get that URL by the cluster's RBAC; otherwise by HTTP, to everybody")
+		"serve metrics over HTTPS, to clients that RBAC allows to get the URL /metrics; if false, over HTTP to everyone")
 	fs.StringVar(&s.metrics.CertDir, "metrics-cert-path", "",
-		"directory of the certificate of /metrics, read again when it changes; by default it is self-signed")
-	fs.StringVar(&s.metrics.CertName, "metrics-cert-name", "tls.crt", "file of the certificate in --metrics-cert-path")
-	fs.StringVar(&s.metrics.KeyName, "metrics-cert-key", "tls.key", "file of its key in --metrics-cert-path")
-	fs.StringVar(&s.probes, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
-	fs.BoolVar(&s.election.Enabled, "leader-elect", false, "let one of several replicas work, the one that holds the lease "+name)
-	fs.StringVar(&s.election.Namespace, "leader-election-namespace", "", "namespace of the lease; by default that of the Pod")
-	fs.IntVar(&s.concurrent, "concurrent", 4, "how many graphs are looked at at the same time")
-	fs.DurationVar(&s.resync, "resync", 5*time.Minute, "how often what can't be watched is read, and what failed for good is tried again")
+		"directory of the TLS certificate for metrics, reloaded when it changes; default: a self-signed certificate")
+	fs.StringVar(&s.metrics.CertName, "metrics-cert-name", "tls.crt", "name of the certificate file in --metrics-cert-path")
+	fs.StringVar(&s.metrics.KeyName, "metrics-cert-key", "tls.key", "name of the key file in --metrics-cert-path")
+	fs.StringVar(&s.probes, "health-probe-bind-address", ":8081", "address of the probes /healthz and /readyz; 0 disables them")
+	fs.BoolVar(&s.election.Enabled, "leader-elect", false, "elect a leader among several replicas, by the lease "+name)
+	fs.StringVar(&s.election.Namespace, "leader-election-namespace", "", "namespace of the lease; default: the namespace of the Pod")
+	fs.IntVar(&s.concurrent, "concurrent", 4, "number of graphs that are processed at the same time")
+	fs.DurationVar(&s.resync, "resync", 5*time.Minute, "interval for reading objects that can't be watched, and for retrying graphs that failed permanently")
 	fs.StringVar(&s.defaultServiceAccount, "default-service-account", "pequod",
-		"service account of a graph's namespace that is impersonated for graphs that name none; empty for none, so that every graph must name one")
-	fs.BoolVar(&s.noCrossNamespace, "no-cross-namespace", false, "refuse graphs with objects outside their namespace")
-	fs.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig file; by default the Pod's service account, else $KUBECONFIG or ~/.kube/config")
+		"service account to impersonate for graphs that don't name one, in the namespace of the graph; if empty, every graph must name one")
+	fs.BoolVar(&s.noCrossNamespace, "no-cross-namespace", false, "reject graphs with objects outside of their own namespace")
+	fs.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig file; default: the service account of the Pod, else $KUBECONFIG or ~/.kube/config")
 	s.addLogFlags(fs)
 	fs.BoolVar(&s.version, "version", false, "print the version")
 	return fs
 }
 
-// addLogFlags takes those flags of the log that say something to users.
+// addLogFlags adds the flags of the zap logger that are useful in production, with
+// the names that controller-runtime gives them.
 func (s *settings) addLogFlags(fs *pflag.FlagSet) {
 	all := goflag.NewFlagSet(name, goflag.ContinueOnError)
 	s.log.BindFlags(all)
 	for _, f := range []struct{ name, value, usage string }{
-		{"zap-log-level", "info", "log level: debug, info, error, panic, or a number above 0 for more than debug"},
+		{"zap-log-level", "info", "log level: debug, info, error, panic, or a number above 0 for more verbose output than debug"},
 		{"zap-encoder", "json", "log format: json or console"},
-		{"zap-stacktrace-level", "panic", "log level from which on stack traces are logged: info, error or panic"},
-		{"zap-time-encoding", "rfc3339", "times in the log: epoch, millis, nano, iso8601, rfc3339 or rfc3339nano"},
+		{"zap-stacktrace-level", "panic", "lowest log level with stack traces: info, error or panic"},
+		{"zap-time-encoding", "rfc3339", "time format of the log: epoch, millis, nano, iso8601, rfc3339 or rfc3339nano"},
 	} {
 		flag := all.Lookup(f.name)
 		if err := flag.Value.Set(f.value); err != nil {
-			panic(err) // the value is ours
+			panic(err) // the value is one of the constants above
 		}
 		flag.DefValue, flag.Usage = f.value, f.usage
 		fs.AddGoFlag(flag)
 	}
 }
 
-// parse reads the command line.
+// parse parses and validates the command line. The flag set is returned even with
+// an error, for --help.
 func parse(args []string) (*settings, *pflag.FlagSet, error) {
 	s := &settings{}
 	fs := s.flagSet()
@@ -87,6 +93,7 @@ func parse(args []string) (*settings, *pflag.FlagSet, error) {
 	return s, fs, s.validate(fs)
 }
 
+// validate checks the flags that can be wrong without a cluster.
 func (s *settings) validate(fs *pflag.FlagSet) error {
 	switch {
 	case fs.NArg() > 0:
@@ -109,8 +116,8 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 	)
 }
 
-// checkCertificate refuses files that aren't there: the metrics would be served
-// with a certificate that nobody expects.
+// checkCertificate checks that the certificate's files exist. Otherwise the
+// program would silently serve a self-signed certificate.
 func (s *settings) checkCertificate() error {
 	if s.metrics.CertDir == "" {
 		return nil
@@ -123,6 +130,7 @@ func (s *settings) checkCertificate() error {
 	return nil
 }
 
+// checkAddress checks the address of an endpoint; "0" disables the endpoint.
 func checkAddress(flag, address string) error {
 	if address == "0" {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestDefaults holds the names and the defaults of the flags: they stand in what
-// people deploy.
+// TestDefaults checks the names and the defaults of the flags, which deployed
+// manifests rely on.
 func TestDefaults(t *testing.T) {
 	want := map[string]string{
 		"metrics-bind-address":      ":8443",
@@ -46,7 +46,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestFlagsDocumented holds that the documentation has every flag, with its default.
+// TestFlagsDocumented checks that the documentation lists every flag with its default.
 func TestFlagsDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
 	if err != nil {
@@ -62,7 +62,7 @@ func TestFlagsDocumented(t *testing.T) {
 	}
 }
 
-// TestRun holds what is printed, and the exit code, where no cluster is needed.
+// TestRun checks the output and the exit code of everything that needs no cluster.
 func TestRun(t *testing.T) {
 	t.Setenv("KUBECONFIG", t.TempDir()+"/none")
 	t.Setenv("HOME", t.TempDir())
@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 	if code := run([]string{"--help"}, &stdout, &stderr); code != 0 || stderr.Len() > 0 || !bytes.Contains(stdout.Bytes(), []byte("--no-cross-namespace ")) {
 		t.Errorf("--help: exit code %d\n%s%s", code, &stdout, &stderr)
 	}
-	// What happens later is in the log, one JSON object a line.
+	// Later errors are logged, as one JSON object per line.
 	stdout.Reset()
 	if code := run([]string{"--zap-time-encoding=epoch"}, &stdout, &stderr); code != 2 || stdout.Len() > 0 ||
 		!bytes.Contains(stderr.Bytes(), []byte(`"msg":"ended","error":"no cluster: not in a Pod, and no kubeconfig; name one with --kubeconfig"}`)) {

@@ -21,15 +21,17 @@ import (
 
 // Exit codes.
 const (
-	exitDone   = 0 // the program was asked to end
-	exitFailed = 2 // it couldn't begin, or couldn't go on
+	exitDone   = 0 // the program was asked to terminate, or printed help or version
+	exitFailed = 2 // it couldn't start, or couldn't continue
 )
 
-// gcPercent is how much the heap may grow over what lives, as GOGC counts it.
-// Little lives, and what many graphs leave that come at once is mostly garbage:
-// collecting it sooner costs some milliseconds and saves a quarter of the memory.
+// gcPercent is the default of GOGC. The live heap is small, and most of what many
+// graphs allocate at once is garbage: collecting it sooner costs milliseconds and
+// saves a quarter of the memory.
 const gcPercent = 50
 
+// run runs the program with command-line arguments and returns its exit code.
+// Errors in the arguments are one line on stderr. All later errors are logged.
 func run(args []string, stdout, stderr io.Writer) int {
 	s, fs, err := parse(args)
 	switch {
@@ -50,7 +52,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	log := zap.New(zap.UseFlagOptions(&s.log))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal asks to end; the next one ends the process.
+	// The first signal asks to terminate; the second one kills the process.
 	context.AfterFunc(ctx, stop)
 	config, err := s.config()
 	if err == nil {
@@ -63,8 +65,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return exitDone
 }
 
-// config is the way to the cluster: the file that is named, else the Pod's
-// account, else what kubectl would use.
+// config returns the configuration for the cluster: --kubeconfig if it is set,
+// else the service account of the Pod, else the kubeconfig that kubectl would use.
 func (s *settings) config() (*rest.Config, error) {
 	if s.kubeconfig == "" {
 		config, err := rest.InClusterConfig()

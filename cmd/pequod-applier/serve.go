@@ -17,7 +17,8 @@ import (
 	"github.com/pequod-io/pequod/internal/version"
 )
 
-// serve runs the applier until ctx is done.
+// serve runs the applier until ctx is done and requests in flight have ended. The
+// program is ready only if the cluster serves ResourceGraphs.
 func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *settings) error {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
