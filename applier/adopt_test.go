@@ -11,8 +11,8 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// applyAs writes a ConfigMap as a tool would: by server-side apply, or by an update.
-func (b *bench) applyAs(manager, operation, object string) {
+// applyAs writes a ConfigMap like another tool: by server-side apply or by an update.
+func (b *env) applyAs(manager, operation, object string) {
 	b.t.Helper()
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON([]byte(object)); err != nil {
@@ -41,7 +41,7 @@ func TestAdoption(t *testing.T) {
 	} {
 		t.Run(test.manager+"-"+test.operation, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newEnv(t)
 			b.applyAs(test.manager, test.operation, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","annotations":{"tool":"x"}},"data":{"a":"old","gone":"old"}}`)
 			b.patch("v1", "ConfigMap", "c", "injector", `{"data":{"theirs":"stays"}}`)
 			graph := b.graph("g", `nodes: [{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: new}}}]`)
@@ -61,7 +61,7 @@ func TestAdoption(t *testing.T) {
 
 func TestAdoptionBySelectorAndMode(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.Cluster.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: chosen, labels: {team: a}}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: other, labels: {team: b}}}
@@ -80,7 +80,7 @@ nodes:
 
 func TestMirror(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.Cluster.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: theirs}}`)
 	version := b.Get(t, "v1", "ConfigMap", "c").GetResourceVersion()
 	graph := b.graph("g", `
@@ -102,20 +102,21 @@ nodes:
 
 func TestObjectsOfOtherGraphs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.complete(b.graph("first", `nodes: [`+configMap("c", "c", "first")+`]`))
 	second := b.graph("second", `nodes: [`+configMap("c", "c", "second")+`]`)
 	b.stuck(second, "c", engine.ReasonOwnedElsewhere, "belongs to graph "+b.Namespace+"/first")
 	b.wantValue("v1", "ConfigMap", "c", "data.a", "first")
-	// Deleting the one that never had it doesn't touch it.
+	// Deleting the graph that never owned it doesn't touch it.
 	b.delete("second")
 	b.wantExists("v1", "ConfigMap", true, "c")
 
-	// Unless it is listed.
+	// Listing it allows the adoption.
 	second.Spec.Adopt = &v1alpha1.Adopt{Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "ConfigMap", Name: "c"}}}
 	b.wantOps(b.complete(second), "c adopted")
 	b.wantValue("v1", "ConfigMap", "c", "data.a", "second")
-	// The first, which lost it, leaves it alone when it drops it, and when it goes.
+	// The first graph doesn't own it any more: dropping it and deleting the graph leave
+	// it alone.
 	b.complete(b.graph("first", `nodes: [`+configMap("d", "d", "x")+`]`))
 	b.wantExists("v1", "ConfigMap", true, "c")
 	b.delete("first")
@@ -123,15 +124,15 @@ func TestObjectsOfOtherGraphs(t *testing.T) {
 	b.wantExists("v1", "ConfigMap", false, "d")
 }
 
-// TestMove moves an object from one graph to another, in either order.
-func TestMove(t *testing.T) {
+// TestHandOver moves an object from one graph to another, in either order.
+func TestHandOver(t *testing.T) {
 	t.Parallel()
 	old := `nodes: [` + configMap("c", "c", "old") + `, ` + configMap("stays", "stays", "x") + `]`
 	without := `nodes: [` + configMap("stays", "stays", "x") + `]`
 	takes := `nodes: [` + configMap("c", "c", "new") + `]`
 	t.Run("the new one first", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := newEnv(t)
 		b.complete(b.graph("from", old))
 		uid := b.Get(t, "v1", "ConfigMap", "c").GetUID()
 		b.stuck(b.graph("to", takes), "c", engine.ReasonOwnedElsewhere, "")
@@ -139,17 +140,17 @@ func TestMove(t *testing.T) {
 		b.wantOps(b.complete(b.graph("to", takes)), "c configured")
 		b.wantValue("v1", "ConfigMap", "c", "data.a", "new")
 		if b.Get(t, "v1", "ConfigMap", "c").GetUID() != uid {
-			t.Error("the object was made anew")
+			t.Error("the object was recreated")
 		}
 		b.wantOwned("from", "ConfigMap stays")
 		b.wantOwned("to", "ConfigMap c")
 	})
 	t.Run("the old one first", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := newEnv(t)
 		b.complete(b.graph("from", old))
 		uid := b.Get(t, "v1", "ConfigMap", "c").GetUID()
-		// Both are in one call, so that the first knows what the second lists.
+		// Both are siblings, so that the first knows the list of the second.
 		to := b.graph("to", takes)
 		b.options.Siblings = []*v1alpha1.ResourceGraph{to}
 		b.wantOps(b.complete(b.graph("from", without)), "stays unchanged, c released")
@@ -157,15 +158,15 @@ func TestMove(t *testing.T) {
 		b.complete(to)
 		b.wantValue("v1", "ConfigMap", "c", "data.a", "new")
 		if b.Get(t, "v1", "ConfigMap", "c").GetUID() != uid {
-			t.Error("the object was made anew")
+			t.Error("the object was recreated")
 		}
 		b.wantOwned("to", "ConfigMap c")
 	})
 }
 
-func TestReleasedFieldsAreNobodys(t *testing.T) {
+func TestReleasedFieldsHaveNoOwner(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	orphaned := strings.Replace(configMap("c", "c", "x"), `{"id"`, `{"applyPolicy":{"deletionPolicy":"Orphan"},"id"`, 1)
 	b.complete(b.graph("g", `nodes: [`+orphaned+`, `+configMap("d", "d", "x")+`]`))
 	b.wantOps(b.complete(b.graph("g", `nodes: [`+configMap("d", "d", "x")+`]`)), "d unchanged, c released")

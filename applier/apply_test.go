@@ -44,7 +44,7 @@ outputs:
 
 func TestApply(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	first := b.complete(b.graph("web", webGraph))
 	b.wantOps(first, "deployment created, config created, service created, late created")
 	ip := b.value("v1", "Service", "web", "spec.clusterIP")
@@ -62,7 +62,7 @@ func TestApply(t *testing.T) {
 		t.Errorf("an unchanged run wrote: version %s, was %s", after, version)
 	}
 
-	// A change is applied, and what reads it is resolved again.
+	// A change is applied, and references to it are resolved again.
 	changed := strings.Replace(webGraph, "replicas: 2", "replicas: 3", 1)
 	b.wantOps(b.complete(b.graph("web", changed)), "deployment configured, config unchanged, service unchanged, late configured")
 	b.wantValue("v1", "ConfigMap", "late", "data.ready", 3)
@@ -77,8 +77,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// wantOrder says that each of the nodes was ready before the next was applied.
-func (b *bench) wantOrder(ids ...string) {
+// wantOrder checks that each node was ready before the next one was applied.
+func (b *env) wantOrder(ids ...string) {
 	b.t.Helper()
 	ready := map[string]bool{}
 	for _, e := range b.events {
@@ -95,7 +95,7 @@ func (b *bench) wantOrder(ids ...string) {
 
 func TestReferences(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.stuck(b.graph("wrong", `
 nodes:
 - id: service
@@ -107,10 +107,10 @@ nodes:
 	b.wantExists("v1", "ConfigMap", true, "other")
 	b.wantExists("v1", "ConfigMap", false, "c")
 
-	// A field that isn't there is waited for, and resolved when it comes.
+	// A missing field is awaited, and resolved when it appears.
 	go func() {
 		b.eventually("object", func(context.Context) bool { return b.exists("v1", "ConfigMap", "source") })
-		b.patch("v1", "ConfigMap", "source", "somebody", `{"data":{"late":"came"}}`)
+		b.patch("v1", "ConfigMap", "source", "other-manager", `{"data":{"late":"came"}}`)
 	}()
 	b.complete(b.graph("waits", `
 nodes:
@@ -119,10 +119,10 @@ nodes:
 `))
 	b.wantValue("v1", "ConfigMap", "reader", "data.v", "came")
 
-	// What changes while the run goes on is resolved again.
+	// A change during the run is resolved again.
 	go func() {
 		b.eventually("object", func(context.Context) bool { return b.exists("v1", "ConfigMap", "again") })
-		b.patch("v1", "ConfigMap", "source", "somebody", `{"data":{"late":"changed"}}`)
+		b.patch("v1", "ConfigMap", "source", "other-manager", `{"data":{"late":"changed"}}`)
 		b.eventually("the change", func(context.Context) bool { return b.value("v1", "ConfigMap", "again", "data.v") == "changed" })
 		b.Cluster.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: gate}}`)
 	}()
@@ -136,7 +136,7 @@ nodes:
 
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	secret := `
 nodes:
 - id: secret
@@ -148,15 +148,16 @@ nodes:
 	if len(password.(string)) != 28 {
 		t.Errorf("password: %d characters of base64; want 28", len(password.(string)))
 	}
-	// It is made once.
+	// It is generated once.
 	b.wantOps(b.complete(b.graph("s", strings.Replace(secret, "20", "30", 1))), "secret unchanged")
 	b.wantValue("v1", "Secret", "s", "data.password", password)
-	// And kept when it leaves the graph.
+	// It is kept when it leaves the graph.
 	b.wantOps(b.complete(b.graph("s", `nodes: [{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}}]`)), "c created, s released")
 	b.wantValue("v1", "Secret", "s", "data.password", password)
 	b.wantValue("v1", "Secret", "s", "metadata.labels", nil)
 
-	// A key that leaves an applied Secret goes, though it was written as stringData.
+	// A key that leaves an applied Secret is removed, although it was written as
+	// stringData.
 	applied := `
 nodes:
 - id: secret
@@ -171,7 +172,7 @@ outputs:
 	b.complete(b.graph("t", strings.Replace(applied, `, two: "2"`, "", 1)))
 	b.wantValue("v1", "Secret", "t", "data", map[string]any{"one": "MQ=="})
 
-	// Where the expression writes out that it reads a Secret, nothing is begun.
+	// A graph whose expressions visibly read a Secret is rejected.
 	plain := strings.Replace(applied, `'secret["da" + "ta"].one'`, "secret.data.one", 1)
 	var invalid *engine.InvalidError
 	if _, err := b.applier.Apply(t.Context(), b.graph("u", plain), applier.Options{}); !errors.As(err, &invalid) {

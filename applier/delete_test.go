@@ -37,15 +37,15 @@ nodes:
   readyWhen: [{type: Exists}]
 `
 
-// with are the options of a bench with a report.
-func (b *bench) with(report func(applier.Event)) applier.Options {
+// with returns the options of an env with a report.
+func (b *env) with(report func(applier.Event)) applier.Options {
 	o := b.options
 	o.PollInterval, o.Report = time.Second, report
 	return o
 }
 
-// configMaps are the names of the ConfigMaps of the test's namespace that
-// Kubernetes didn't make, with the graph that their labels name.
+// configMaps returns the ConfigMaps of the test's namespace that Kubernetes didn't
+// create: by name, the graph that their labels name.
 func configMaps(t *testing.T, c *harness.Cluster) map[string]string {
 	t.Helper()
 	list, err := c.Client.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{})
@@ -61,8 +61,8 @@ func configMaps(t *testing.T, c *harness.Cluster) map[string]string {
 	return names
 }
 
-// What a graph owns goes in reverse order, whether its inventory is there or has
-// to be found again.
+// The objects of a graph are deleted in reverse order, with an inventory and with a
+// recovered one.
 func TestDeleteInventories(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -73,13 +73,13 @@ func TestDeleteInventories(t *testing.T) {
 		{"without its inventory", true, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newEnv(t)
 			c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 			owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
 			if _, err := a.Apply(t.Context(), rg, b.with(nil)); err != nil {
 				t.Fatal(err)
 			}
-			// A copy of an object carries its labels, and isn't the graph's.
+			// A copy of an object has its labels and doesn't belong to the graph.
 			copied := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copy", Labels: owner.Labels()}}
 			if _, err := c.Client.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(), copied, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
@@ -122,9 +122,9 @@ func TestDeleteInventories(t *testing.T) {
 	}
 }
 
-// An object that somebody holds keeps the levels below it, unless nobody waits.
-func TestDeleteHeld(t *testing.T) {
-	b := newBench(t)
+// An object with a finalizer keeps the levels below it, unless the run doesn't wait.
+func TestDeleteWithFinalizer(t *testing.T) {
+	b := newEnv(t)
 	c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
 	if _, err := a.Apply(t.Context(), rg, b.with(nil)); err != nil {
@@ -158,9 +158,9 @@ func TestDeleteHeld(t *testing.T) {
 	}
 }
 
-// With Orphan everything stays, and nothing says any more whose it was.
+// With Orphan every object stays, without the graph's labels.
 func TestDeleteOrphan(t *testing.T) {
-	b := newBench(t)
+	b := newEnv(t)
 	c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
 	if _, err := a.Apply(t.Context(), rg, b.with(nil)); err != nil {
@@ -183,9 +183,9 @@ func TestDeleteOrphan(t *testing.T) {
 	}
 }
 
-// A namespace that isn't there ends a run at once, and says so.
+// A missing namespace ends a run at once with an error.
 func TestNoNamespace(t *testing.T) {
-	b := newBench(t)
+	b := newEnv(t)
 	c, a, rg := b.Cluster, b.applier, b.graph("web", threeLevels)
 	rg.Namespace = c.Unique("nowhere")
 	_, err := a.Apply(t.Context(), rg, b.with(nil))

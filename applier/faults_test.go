@@ -25,9 +25,9 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// upgrade gives two revisions of a graph: the second adds, changes and removes
-// nodes in several levels.
-func (b *bench) upgrade() (from, to *v1alpha1.ResourceGraph) {
+// upgrade returns two revisions of a graph: the second adds, changes and removes nodes
+// in several levels.
+func (b *env) upgrade() (from, to *v1alpha1.ResourceGraph) {
 	level := func(revision, first, last int) string {
 		var nodes []string
 		for i := first; i < last; i++ {
@@ -52,9 +52,9 @@ func deploymentNode(revision int) string {
 		`selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: "c:%d"}]}}}}, dependencies: [n8]}`, revision)
 }
 
-// wantUpgraded says that the cluster and the inventory are exactly as the
-// second revision wants them.
-func (b *bench) wantUpgraded() {
+// wantUpgraded checks that the cluster and the inventory match the second revision
+// exactly.
+func (b *env) wantUpgraded() {
 	b.t.Helper()
 	list, err := b.Client.CoreV1().ConfigMaps(b.Namespace).List(b.t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelManaged})
 	if err != nil {
@@ -81,15 +81,15 @@ func (b *bench) wantUpgraded() {
 	}
 }
 
-// TestKilled kills a run of an upgrade at random moments; one more run finishes it.
-// PEQUOD_SOAK says how often.
+// TestKilled kills a run of an upgrade at random times, and the next run completes it.
+// PEQUOD_SOAK is the number of repetitions.
 func TestKilled(t *testing.T) {
 	if kubeconfig := os.Getenv("PEQUOD_TEST_KILLED"); kubeconfig != "" {
 		upgradeAndDie(t, kubeconfig)
 		return
 	}
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	from, to := b.upgrade()
 	times := 10
 	if n, err := strconv.Atoi(os.Getenv("PEQUOD_SOAK")); err == nil {
@@ -132,7 +132,7 @@ func upgradeAndDie(t *testing.T, kubeconfig string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := benchOn(t, &harness.Cluster{Config: config, Namespace: os.Getenv("PEQUOD_TEST_NAMESPACE")}, config)
+	b := envOn(t, &harness.Cluster{Config: config, Namespace: os.Getenv("PEQUOD_TEST_NAMESPACE")}, config)
 	_, to := b.upgrade()
 	b.options.Report = func(e applier.Event) { fmt.Println(e.ID, e.Phase) }
 	b.complete(to)
@@ -143,7 +143,7 @@ func TestUnreliableServer(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	proxy := c.Proxy(t, 7)
-	b := benchOn(t, c, proxy.Config(c.Config))
+	b := envOn(t, c, proxy.Config(c.Config))
 	b.options.Timeout = 3 * time.Minute
 	from, to := b.upgrade()
 	b.complete(from)
@@ -152,7 +152,8 @@ func TestUnreliableServer(t *testing.T) {
 		faults.Status{Code: http.StatusConflict}, faults.Timeout{}, faults.Cut{After: 20}, faults.Drop{},
 	}})
 	for {
-		// The first request of a run isn't tried for ever: whoever starts it sees that it fails.
+		// The first request of a run isn't retried forever, so that the user sees its
+		// failure.
 		result, err := b.applier.Apply(t.Context(), to, b.options)
 		if err == nil && result.Phase == engine.Completed {
 			break
@@ -177,12 +178,12 @@ func TestUnreliableServer(t *testing.T) {
 	t.Logf("faults: %v", proxy.Faults())
 }
 
-// TestServerGoes takes the API server away in the middle of a run.
-func TestServerGoes(t *testing.T) {
+// TestServerStops stops the API server in the middle of a run.
+func TestServerStops(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
-	b := benchOn(t, c, proxy.Config(c.Config))
+	b := envOn(t, c, proxy.Config(c.Config))
 	from, to := b.upgrade()
 	b.complete(from)
 	gone := false
@@ -208,14 +209,14 @@ func TestServerGoes(t *testing.T) {
 	}
 }
 
-// TestServerRestarts kills the control plane in the middle of a run, and starts it
-// again on its data.
+// TestServerRestarts kills the control plane in the middle of a run and restarts it
+// with its data.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	c := harness.StartOwn(t)
-	b := benchOn(t, c, c.Config)
+	b := envOn(t, c, c.Config)
 	from, to := b.upgrade()
-	b.options.Timeout = 0 // the start takes what it takes
+	b.options.Timeout = 0 // the restart may take long
 	b.complete(from)
 	again := make(chan struct{})
 	report, killed := b.options.Report, false
@@ -235,10 +236,11 @@ func TestServerRestarts(t *testing.T) {
 	b.wantUpgraded()
 }
 
-// TestOthersGoOn has one node in each kind of trouble, and one that is fine.
-func TestOthersGoOn(t *testing.T) {
+// TestIndependentNodesContinue has one node with each kind of failure, and one
+// without.
+func TestIndependentNodesContinue(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.Cluster.Apply(t, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {count/secrets: "0"}}}`)
 	b.eventually("the quota counts", func(ctx context.Context) bool {
 		q, err := b.Client.CoreV1().ResourceQuotas(b.Namespace).Get(ctx, "q", metav1.GetOptions{})
@@ -273,7 +275,7 @@ webhooks:
 	t.Cleanup(func() {
 		_ = b.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(context.Background(), webhook, metav1.DeleteOptions{})
 	})
-	// Most of them are tried again without end: it is enough that all were seen.
+	// Most failures are retried forever: it is enough to see each of them once.
 	ctx, enough := context.WithCancel(t.Context())
 	defer enough()
 	ends := map[string]v1alpha1.NodePhase{
@@ -318,8 +320,9 @@ nodes:
 	}
 }
 
-// limited is the bench of an account that may do everything but see and write Roles.
-func limited(b *bench) *bench {
+// limited returns the env of an account that may do everything except reading and
+// writing Roles.
+func limited(b *env) *env {
 	b.t.Helper()
 	config := b.ServiceAccount(b.t, b.Namespace, "limited")
 	role, binding := b.Unique("limited"), b.Unique("limited")
@@ -339,5 +342,5 @@ subjects: [{kind: ServiceAccount, name: limited, namespace: `+b.Namespace+`}]
 		_ = b.Client.RbacV1().ClusterRoleBindings().Delete(context.Background(), binding, metav1.DeleteOptions{})
 		_ = b.Client.RbacV1().ClusterRoles().Delete(context.Background(), role, metav1.DeleteOptions{})
 	})
-	return benchOn(b.t, b.Cluster, config)
+	return envOn(b.t, b.Cluster, config)
 }

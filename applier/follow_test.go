@@ -29,7 +29,7 @@ nodes:
   dependencies: [config, gate]
 `
 
-// follow gives what is told of a graph, until it ends.
+// follow returns the states that Follow reports.
 func follow(t *testing.T, ctx context.Context, a *applier.Applier, rg *v1alpha1.ResourceGraph) (<-chan *applier.State, <-chan error) {
 	states, ended := make(chan *applier.State), make(chan error, 1)
 	go func() {
@@ -48,7 +48,7 @@ func follow(t *testing.T, ctx context.Context, a *applier.Applier, rg *v1alpha1.
 	return states, ended
 }
 
-// until waits for a state that is as wanted.
+// until waits for the wanted state.
 func until(t *testing.T, states <-chan *applier.State, want ...string) {
 	t.Helper()
 	patience := time.After(time.Minute)
@@ -65,8 +65,8 @@ func until(t *testing.T, states <-chan *applier.State, want ...string) {
 	}
 }
 
-// Somebody else's run of a graph, seen from outside: by watches of kinds that
-// nobody knew before, of an object that isn't the graph's, and of the record.
+// Follow observes the run of another process: by watches of kinds that the graph
+// defines, of an external object, and of the inventory.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
@@ -103,7 +103,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// By its name alone: the record says which objects there are, and when it goes.
+// Follow observes a graph by its name: the inventory lists its objects, and its
+// removal ends Follow.
 func TestFollowRecord(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
@@ -132,7 +133,7 @@ func TestFollowRecord(t *testing.T) {
 	if !deleted || !errors.Is(err, applier.ErrNoGraph) {
 		t.Errorf("deleted %t, ended by %v", deleted, err)
 	}
-	// Whoever has seen enough isn't told more.
+	// Follow ends when report returns false.
 	applied(t, a, parse(t, c, "web", followedGraph[:strings.Index(followedGraph, "- id: gate")]))
 	told := 0
 	if err := a.Follow(t.Context(), owner, nil, func(*applier.State, error) bool { told++; return false }); err != nil || told != 1 {

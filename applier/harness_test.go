@@ -27,29 +27,29 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// bench is what a test works with: a namespace, an applier, and what was seen.
-type bench struct {
+// env is the environment of a test: a namespace, an applier, and the reported events.
+type env struct {
 	*harness.Cluster
 	applier *applier.Applier
 	t       testing.TB
-	// options are those of the next runs.
+	// options are used by the next runs.
 	options applier.Options
 	events  []applier.Event
 }
 
-func newBench(t testing.TB) *bench {
+func newEnv(t testing.TB) *env {
 	t.Helper()
 	c := harness.Start(t)
-	return benchOn(t, c, c.Config)
+	return envOn(t, c, c.Config)
 }
 
-func benchOn(t testing.TB, c *harness.Cluster, config *rest.Config) *bench {
+func envOn(t testing.TB, c *harness.Cluster, config *rest.Config) *env {
 	t.Helper()
 	client, err := cluster.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{Cluster: c, t: t, applier: &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}}
+	b := &env{Cluster: c, t: t, applier: &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}}
 	b.options = applier.Options{
 		Options: engine.Options{
 			Prune: true, ExplainInterval: 200 * time.Millisecond, PollInterval: 5 * time.Second,
@@ -61,9 +61,9 @@ func benchOn(t testing.TB, c *harness.Cluster, config *rest.Config) *bench {
 	return b
 }
 
-// graph reads the YAML of a ResourceGraph's nodes and outputs. In it, TEST-NS stands
-// for the test's namespace.
-func (b *bench) graph(name, text string) *v1alpha1.ResourceGraph {
+// graph returns a ResourceGraph with nodes and outputs from YAML. TEST-NS is replaced
+// by the test's namespace.
+func (b *env) graph(name, text string) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Name, rg.Namespace = name, b.Namespace
@@ -79,8 +79,8 @@ func (b *bench) graph(name, text string) *v1alpha1.ResourceGraph {
 	return rg
 }
 
-// run executes a graph to whatever end.
-func (b *bench) run(rg *v1alpha1.ResourceGraph) *applier.Result {
+// run executes a graph. The run may end in any phase.
+func (b *env) run(rg *v1alpha1.ResourceGraph) *applier.Result {
 	b.t.Helper()
 	b.events = nil
 	result, err := b.applier.Apply(b.t.Context(), rg, b.options)
@@ -91,8 +91,8 @@ func (b *bench) run(rg *v1alpha1.ResourceGraph) *applier.Result {
 	return result
 }
 
-// complete executes a graph, which must end with everything ready.
-func (b *bench) complete(rg *v1alpha1.ResourceGraph) *applier.Result {
+// complete executes a graph that must end Completed.
+func (b *env) complete(rg *v1alpha1.ResourceGraph) *applier.Result {
 	b.t.Helper()
 	result := b.run(rg)
 	if result.Phase != engine.Completed {
@@ -102,8 +102,8 @@ func (b *bench) complete(rg *v1alpha1.ResourceGraph) *applier.Result {
 	return result
 }
 
-// stuck executes a graph, which must end with this failure of a node.
-func (b *bench) stuck(rg *v1alpha1.ResourceGraph, node, reason, message string) *applier.Result {
+// stuck executes a graph that must end Stuck with this failure of a node.
+func (b *env) stuck(rg *v1alpha1.ResourceGraph, node, reason, message string) *applier.Result {
 	b.t.Helper()
 	result := b.run(rg)
 	s := status(result, node)
@@ -114,7 +114,7 @@ func (b *bench) stuck(rg *v1alpha1.ResourceGraph, node, reason, message string) 
 	return result
 }
 
-func (b *bench) show(result *applier.Result) {
+func (b *env) show(result *applier.Result) {
 	b.t.Helper()
 	for _, e := range b.events {
 		b.t.Logf("%s %s %s: %s %s %s %s", e.Time.Format("05.000"), e.ID, e.Key, e.Phase, e.Op, e.Reason, e.Message)
@@ -133,7 +133,7 @@ func status(result *applier.Result, node string) engine.Status {
 	return engine.Status{}
 }
 
-// ops gives what was done to each node or object, in words.
+// ops returns the operations on each node or object as text.
 func ops(result *applier.Result) string {
 	var words []string
 	for _, s := range result.Statuses {
@@ -146,7 +146,7 @@ func ops(result *applier.Result) string {
 	return strings.Join(words, ", ")
 }
 
-func (b *bench) wantOps(result *applier.Result, want string) {
+func (b *env) wantOps(result *applier.Result, want string) {
 	b.t.Helper()
 	if got := ops(result); got != want {
 		b.show(result)
@@ -154,7 +154,7 @@ func (b *bench) wantOps(result *applier.Result, want string) {
 	}
 }
 
-func (b *bench) resource(apiVersion, kind string) dynamic.ResourceInterface {
+func (b *env) resource(apiVersion, kind string) dynamic.ResourceInterface {
 	b.t.Helper()
 	r, err := b.Resource(apiVersion, kind, b.Namespace)
 	if err != nil {
@@ -163,8 +163,8 @@ func (b *bench) resource(apiVersion, kind string) dynamic.ResourceInterface {
 	return r
 }
 
-// exists says whether an object is there and not on its way out.
-func (b *bench) exists(apiVersion, kind, name string) bool {
+// exists reports whether an object exists and isn't being deleted.
+func (b *env) exists(apiVersion, kind, name string) bool {
 	b.t.Helper()
 	obj, err := b.resource(apiVersion, kind).Get(b.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -176,7 +176,7 @@ func (b *bench) exists(apiVersion, kind, name string) bool {
 	return obj.GetDeletionTimestamp() == nil
 }
 
-func (b *bench) wantExists(apiVersion, kind string, want bool, names ...string) {
+func (b *env) wantExists(apiVersion, kind string, want bool, names ...string) {
 	b.t.Helper()
 	for _, name := range names {
 		if got := b.exists(apiVersion, kind, name); got != want {
@@ -185,8 +185,8 @@ func (b *bench) wantExists(apiVersion, kind string, want bool, names ...string) 
 	}
 }
 
-// patch changes an object as somebody else would: by a merge patch.
-func (b *bench) patch(apiVersion, kind, name, manager, patch string) *unstructured.Unstructured {
+// patch changes an object like another client, by a merge patch.
+func (b *env) patch(apiVersion, kind, name, manager, patch string) *unstructured.Unstructured {
 	b.t.Helper()
 	obj, err := b.resource(apiVersion, kind).Patch(b.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
@@ -195,7 +195,7 @@ func (b *bench) patch(apiVersion, kind, name, manager, patch string) *unstructur
 	return obj
 }
 
-func (b *bench) value(apiVersion, kind, name, path string) any {
+func (b *env) value(apiVersion, kind, name, path string) any {
 	b.t.Helper()
 	p, err := fields.Parse(path)
 	if err != nil {
@@ -205,15 +205,15 @@ func (b *bench) value(apiVersion, kind, name, path string) any {
 	return v
 }
 
-func (b *bench) wantValue(apiVersion, kind, name, path string, want any) {
+func (b *env) wantValue(apiVersion, kind, name, path string, want any) {
 	b.t.Helper()
 	if got := b.value(apiVersion, kind, name, path); fmt.Sprint(got) != fmt.Sprint(want) {
 		b.t.Errorf("%s %s: %s is %v; want %v", kind, name, path, got, want)
 	}
 }
 
-// owned lists the inventory of a graph.
-func (b *bench) owned(name string) string {
+// owned returns the inventory of a graph as text.
+func (b *env) owned(name string) string {
 	b.t.Helper()
 	inv, err := b.applier.Inventories.Load(b.t.Context(), inventory.Owner{Namespace: b.Namespace, Name: name})
 	if err != nil {
@@ -230,15 +230,15 @@ func (b *bench) owned(name string) string {
 	return strings.Join(keys, ", ")
 }
 
-func (b *bench) wantOwned(name, want string) {
+func (b *env) wantOwned(name, want string) {
 	b.t.Helper()
 	if got := b.owned(name); got != want {
 		b.t.Errorf("inventory of %s: %s; want %s", name, got, want)
 	}
 }
 
-// eventually waits for something that somebody else does.
-func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
+// eventually waits for a condition that others bring about.
+func (b *env) eventually(what string, ok func(ctx context.Context) bool) {
 	b.t.Helper()
 	harness.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
 		if !ok(ctx) {
@@ -258,8 +258,8 @@ func configMap(id, name, data string) string {
 	return string(raw)
 }
 
-// patchScale scales a Deployment by its subresource.
-func (b *bench) patchScale(name, manager, replicas string) {
+// patchScale scales a Deployment through its subresource.
+func (b *env) patchScale(name, manager, replicas string) {
 	b.t.Helper()
 	_, err := b.resource("apps/v1", "Deployment").Patch(b.t.Context(), name, types.MergePatchType,
 		[]byte(`{"spec":{"replicas":`+replicas+`}}`), metav1.PatchOptions{FieldManager: manager}, "scale")

@@ -15,7 +15,7 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-func (b *bench) delete(name string) *applier.Result {
+func (b *env) delete(name string) *applier.Result {
 	b.t.Helper()
 	b.events = nil
 	result, err := b.applier.Delete(b.t.Context(), inventory.Owner{Namespace: b.Namespace, Name: name}, b.options)
@@ -32,7 +32,7 @@ func (b *bench) delete(name string) *applier.Result {
 
 func TestPrune(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	chain := `
 nodes:
 - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}
@@ -54,7 +54,7 @@ nodes:
 	}
 	b.wantOwned("g", "ConfigMap k")
 
-	// Nothing is pruned before everything is ready, or if it isn't asked for.
+	// Nothing is pruned before every node is ready, or without Prune.
 	b.complete(b.graph("g", chain))
 	broken := `
 nodes:
@@ -69,7 +69,7 @@ nodes:
 	b.complete(b.graph("g", kept))
 	b.wantExists("v1", "ConfigMap", false, "a", "b", "c")
 
-	// An empty graph prunes only when it is meant.
+	// An empty graph prunes only with AllowEmpty.
 	if _, err := b.applier.Apply(t.Context(), b.graph("g", `nodes: []`), b.options); !errors.Is(err, engine.ErrEmpty) {
 		t.Errorf("an empty graph: error %v; want ErrEmpty", err)
 	}
@@ -81,24 +81,24 @@ nodes:
 
 func TestRenamedNodesPruneNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.complete(b.graph("g", `nodes: [`+configMap("one", "a", "x")+`, `+configMap("two", "b", "x")+`]`))
 	uid := b.Get(t, "v1", "ConfigMap", "a").GetUID()
 	moved := strings.Replace(configMap("uno", "a", "x"), `{"id"`, `{"dependencies":["two"],"id"`, 1)
 	b.wantOps(b.complete(b.graph("g", `nodes: [`+moved+`, `+configMap("two", "b", "x")+`]`)), "uno unchanged, two unchanged")
 	if b.Get(t, "v1", "ConfigMap", "a").GetUID() != uid {
-		t.Error("the object was made anew")
+		t.Error("the object was recreated")
 	}
 }
 
 func TestBackAndForth(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	one := `nodes: [` + configMap("a", "a", "1") + `, ` + configMap("b", "b", "1") + `]`
 	two := `nodes: [` + configMap("b", "b", "2") + `, ` + configMap("c", "c", "2") + `]`
 	b.complete(b.graph("g", one))
 	for range 3 {
-		// The second is cut off wherever it is.
+		// The second run is interrupted at a random time.
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
@@ -118,9 +118,9 @@ func TestBackAndForth(t *testing.T) {
 
 func TestLostInventory(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.complete(b.graph("g", `nodes: [`+configMap("a", "a", "1")+`, `+configMap("b", "b", "1")+`]`))
-	// A copy of an object, with its labels, is its author's.
+	// A copy of an object with its labels belongs to its author.
 	labels := b.Get(t, "v1", "ConfigMap", "a").GetLabels()
 	b.Cluster.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: copy, labels: {`+labelText(labels)+`}}}`)
 	b.loseInventory("g")
@@ -142,7 +142,7 @@ func labelText(labels map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-func (b *bench) loseInventory(name string) {
+func (b *env) loseInventory(name string) {
 	b.t.Helper()
 	err := b.Client.CoreV1().ConfigMaps(b.Namespace).DeleteCollection(b.t.Context(), metav1.DeleteOptions{},
 		metav1.ListOptions{LabelSelector: v1alpha1.LabelInventory + "," + v1alpha1.LabelGraph + "=" + name})
@@ -153,7 +153,7 @@ func (b *bench) loseInventory(name string) {
 
 func TestTwoRuns(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	var nodes []string
 	for i := range 20 {
 		nodes = append(nodes, configMap(fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", i), "x"))
@@ -166,7 +166,7 @@ func TestTwoRuns(t *testing.T) {
 		go func() {
 			result, err := b.applier.Apply(t.Context(), graph, options)
 			if err == nil && result.Phase != engine.Completed {
-				err = fmt.Errorf("phase %s", result.Phase) // they took each other's objects for somebody else's once
+				err = fmt.Errorf("phase %s", result.Phase) // the runs once treated each other's objects as foreign
 			}
 			errs <- err
 		}()

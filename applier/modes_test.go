@@ -23,7 +23,7 @@ const deployment = `
 
 func TestCreateMode(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.Cluster.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}, data: {a: theirs}}`)
 	graph := `
 nodes:
@@ -38,7 +38,8 @@ nodes:
 	b.wantValue("v1", "ConfigMap", "theirs", "data.a", "theirs")
 	b.wantValue("v1", "ConfigMap", "ours", "data.a", "edited")
 
-	// What was created stays, unless it is said to go; what was there is no business of the graph's.
+	// A created object is kept unless the policy says otherwise; one that existed before
+	// is never touched.
 	b.complete(b.graph("g", `nodes: [{id: rest, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: rest}}}]`))
 	b.wantExists("v1", "ConfigMap", true, "theirs", "ours", "rest")
 	b.wantExists("v1", "ConfigMap", false, "goes")
@@ -46,7 +47,7 @@ nodes:
 
 func TestConflicts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	graph := `nodes: [{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: "1"}}, applyPolicy: {conflictPolicy: Error}}]`
 	b.complete(b.graph("g", graph))
 	b.patch("v1", "ConfigMap", "c", "injector", `{"data":{"b":"theirs"}}`)
@@ -59,7 +60,7 @@ func TestConflicts(t *testing.T) {
 	b.wantOps(b.complete(b.graph("g", strings.Replace(claims, "Error", "Force", 1))), "c configured")
 	b.wantValue("v1", "ConfigMap", "c", "data.b", "ours")
 
-	// The user's own word counts for one run.
+	// ForceConflicts applies to one run.
 	b.patch("v1", "ConfigMap", "c", "injector", `{"data":{"c":"theirs"}}`)
 	claims = strings.Replace(graph, `a: "1"`, `a: "1", b: ours, c: ours`, 1)
 	b.stuck(b.graph("g", claims), "c", engine.ReasonConflict, "data.c is owned by injector")
@@ -70,7 +71,7 @@ func TestConflicts(t *testing.T) {
 
 func TestIgnoreFields(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	graph := `
 nodes:
 - id: c
@@ -79,7 +80,7 @@ nodes:
 `
 	b.complete(b.graph("g", graph))
 	b.wantValue("v1", "ConfigMap", "c", "data.theirs", "ours")
-	// Nobody took them: they stay when something else changes.
+	// They have no other manager, and stay when something else changes.
 	b.wantOps(b.complete(b.graph("g", strings.Replace(graph, `a: "1"`, `a: "2"`, 1))), "c configured")
 	b.wantValue("v1", "ConfigMap", "c", "data.theirs", "ours")
 	b.patch("v1", "ConfigMap", "c", "injector", `{"data":{"theirs":"theirs"},"metadata":{"annotations":{"a.b/c":"theirs"}}}`)
@@ -90,10 +91,10 @@ nodes:
 	b.wantValue("v1", "ConfigMap", "c", "data.a", "3")
 }
 
-// TestAutoscaler scales by the subresource, as the horizontal Pod autoscaler does.
+// TestAutoscaler scales through the subresource, like the horizontal Pod autoscaler.
 func TestAutoscaler(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	scale := func(manager, replicas string) {
 		b.patchScale("web", manager, replicas)
 	}
@@ -105,9 +106,9 @@ func TestAutoscaler(t *testing.T) {
 	b.complete(b.graph("g", "nodes:"+strings.Replace(deployment, "image: web", "image: web:2", 1)))
 	b.wantValue("apps/v1", "Deployment", "web", "spec.replicas", 5)
 
-	// A graph that stops to say how many leaves the number as it is, until an
-	// autoscaler changes it.
-	b2 := newBench(t)
+	// A graph that no longer sets replicas keeps the number until an autoscaler
+	// changes it.
+	b2 := newEnv(t)
 	b2.complete(b2.graph("g", "nodes:"+deployment))
 	b2.wantOps(b2.complete(b2.graph("g", "nodes:"+strings.Replace(deployment, "replicas: 2", "paused: false", 1))), "web configured")
 	b2.wantValue("apps/v1", "Deployment", "web", "spec.replicas", 2)
@@ -115,8 +116,8 @@ func TestAutoscaler(t *testing.T) {
 	b2.wantOps(b2.complete(b2.graph("g", "nodes:"+strings.Replace(deployment, "replicas: 2", "paused: false", 1))), "web unchanged")
 	b2.wantValue("apps/v1", "Deployment", "web", "spec.replicas", 4)
 
-	// What somebody scales by hand is drift.
-	b3 := newBench(t)
+	// Scaling by hand is drift.
+	b3 := newEnv(t)
 	b3.complete(b3.graph("g", "nodes:"+deployment))
 	b3.patchScale("web", "kubectl", "7")
 	b3.wantOps(b3.complete(b3.graph("g", "nodes:"+deployment)), "web corrected")
@@ -125,21 +126,21 @@ func TestAutoscaler(t *testing.T) {
 
 func TestRecreate(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	graph := "nodes:" + deployment + "  applyPolicy: {recreate: Never}\n"
 	b.complete(b.graph("g", graph))
 	uid := b.Get(t, "apps/v1", "Deployment", "web").GetUID()
 	changed := strings.ReplaceAll(graph, "app: web", "app: other")
 	b.stuck(b.graph("g", changed), "web", engine.ReasonImmutable, "immutable")
 	if got := b.Get(t, "apps/v1", "Deployment", "web").GetUID(); got != uid {
-		t.Error("the Deployment was made anew")
+		t.Error("the Deployment was recreated")
 	}
 	b.wantOps(b.complete(b.graph("g", strings.Replace(changed, "Never", "OnImmutable", 1))), "web recreated")
 	if got := b.Get(t, "apps/v1", "Deployment", "web").GetUID(); got == uid {
-		t.Error("the Deployment was not made anew")
+		t.Error("the Deployment was not recreated")
 	}
 
-	// Never what holds data.
+	// Objects that hold data are never recreated.
 	claim := `
 nodes:
 - id: claim

@@ -18,8 +18,7 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// planOf plans and writes the plan down, a line for each node and each object
-// that leaves.
+// planOf returns a plan as text, with a line for each node and each removal.
 func planOf(t *testing.T, a *applier.Applier, rg *v1alpha1.ResourceGraph, o applier.PlanOptions) (*applier.Plan, []string) {
 	t.Helper()
 	o.Prune = true
@@ -119,7 +118,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("an address that the dry run made up is shown: %v", n.Object)
 	}
 	if list, err := c.Client.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
-		t.Errorf("a plan wrote: %v, %v", list.Items, err) // kube-root-ca.crt is there
+		t.Errorf("a plan wrote: %v, %v", list.Items, err) // kube-root-ca.crt exists already
 	}
 
 	applied(t, a, rg)
@@ -129,7 +128,7 @@ func TestPlan(t *testing.T) {
 		t.Fatalf("nothing changed (-want +got):\n%s", diff)
 	}
 
-	// What depends on a change sees it; what left the graph goes.
+	// Dependents see a change, and objects that left the graph are removed.
 	changed := parse(t, c, "web", strings.NewReplacer(
 		"port: 80", "port: 81",
 		"- id: config\n", "- id: other\n", "{name: web}, data: {a: b, c: d}", "{name: other}, data: {a: b}",
@@ -147,7 +146,7 @@ func TestPlan(t *testing.T) {
 		t.Error("the object that leaves isn't shown")
 	}
 
-	// Without dry runs: what exists is changed, what doesn't is created.
+	// Without dry runs, existing objects count as changed and others as created.
 	_, lines = planOf(t, a, changed, applier.PlanOptions{NoDryRun: true})
 	want = []string{"other: created", "deployment: unchanged", "service: configured", "late: unchanged", "ConfigMap web: deleted"}
 	if diff := cmp.Diff(want, lines); diff != "" {
@@ -179,7 +178,7 @@ func TestPlanDrift(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"a": "b", "c": "d", "z": "own"}, plan.Nodes[0].Object.Object["data"]); diff != "" {
 		t.Errorf("the corrected object (-want +got):\n%s", diff)
 	}
-	// With another wish for the same field, it is a conflict.
+	// With another desired value of the same field, it is a conflict.
 	_, lines = planOf(t, a, parse(t, c, "web", strings.Replace(plannedGraph, "a: b", "a: other", 1)), applier.PlanOptions{})
 	if want = "config: ; Conflict: data.a is owned by kubectl-edit"; lines[0] != want {
 		t.Errorf("got  %s\nwant %s", lines[0], want)
@@ -250,7 +249,7 @@ nodes:
 		"unknown: ; UnknownKind: the cluster knows no Nothing of nowhere.example.com/v1 (is its CustomResourceDefinition installed?)",
 		"outside: observed; ConfigMap " + c.Namespace + "/outside doesn't exist",
 		"reader: created ?data.x; data.x is known after the apply",
-		"taken: ; AdoptionRequired: exists already and belongs to no graph: list it in spec.adopt, or set applyPolicy.mode: Adopt",
+		"taken: ; AdoptionRequired: exists already and belongs to no graph: list it in spec.adopt.resources, or set applyPolicy.mode: Adopt",
 		"token: created ?stringData.password; stringData.password is known after the apply",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
@@ -290,7 +289,7 @@ func TestPlanAdopt(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	a := newApplier(t, c)
-	// As kubectl apply leaves it: with what the API server added.
+	// As after kubectl apply, with the defaults of the API server.
 	_, err := c.Client.AppsV1().RESTClient().Post().AbsPath("/apis/apps/v1/namespaces/"+c.Namespace+"/deployments").
 		Param("fieldManager", "kubectl-client-side-apply").Body([]byte(`{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "labels": {"old": "label", "app": "web"}},
@@ -311,7 +310,7 @@ func TestPlanAdopt(t *testing.T) {
 	asPlanned(t, c, plan)
 }
 
-// asPlanned compares what a plan said that objects would be with what they are.
+// asPlanned compares the planned objects with the applied ones.
 func asPlanned(t *testing.T, c *harness.Cluster, plan *applier.Plan) {
 	t.Helper()
 	kept := func(obj *unstructured.Unstructured) map[string]any {
@@ -325,7 +324,7 @@ func asPlanned(t *testing.T, c *harness.Cluster, plan *applier.Plan) {
 	}
 	for _, n := range plan.Nodes {
 		if n.Live == nil {
-			continue // of what is made anew, the API server adds to what is planned
+			continue // the API server adds values to a recreated object
 		}
 		planned := n.Object
 		if planned == nil {
@@ -339,7 +338,7 @@ func asPlanned(t *testing.T, c *harness.Cluster, plan *applier.Plan) {
 	}
 }
 
-// TestPlanReplicas plans what becomes of replicas, which several want to set.
+// TestPlanReplicas plans replicas, which several managers set.
 func TestPlanReplicas(t *testing.T) {
 	t.Parallel()
 	deployment := plannedGraph[strings.Index(plannedGraph, "- id: deployment"):strings.Index(plannedGraph, "  dependencies: [config]")]
@@ -384,7 +383,7 @@ func TestPlanReplicas(t *testing.T) {
 	}
 }
 
-func TestPlanMove(t *testing.T) {
+func TestPlanHandOver(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	a := newApplier(t, c)
@@ -397,13 +396,13 @@ nodes:
 `
 	one := "\nnodes:\n" + two[strings.Index(two, "- id: b"):]
 	applied(t, a, parse(t, c, "first", two))
-	// Another graph that lists it is told whose it is.
+	// Another graph that lists it fails with the name of its owner.
 	_, lines := planOf(t, a, parse(t, c, "second", one), applier.PlanOptions{})
-	want := []string{"b: ; OwnedElsewhere: belongs to graph " + c.Namespace + "/first: apply that graph without it, or list it in spec.adopt"}
+	want := []string{"b: ; OwnedElsewhere: belongs to graph " + c.Namespace + "/first: apply that graph without it, or list it in spec.adopt.resources"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// Unless both are applied together, and the first hands it over.
+	// If both are applied together, the first hands it over.
 	only := parse(t, c, "first", two[:strings.Index(two, "- id: b")])
 	together := applier.PlanOptions{Siblings: []*v1alpha1.ResourceGraph{only, parse(t, c, "second", one)}}
 	_, first := planOf(t, a, together.Siblings[0], together)
@@ -412,7 +411,7 @@ nodes:
 	if diff := cmp.Diff(want, append(first, second...)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// So it does when the other is on its way to take it.
+	// The same is planned while the other graph is about to adopt it.
 	_, err := a.Apply(t.Context(), parse(t, c, "second", one+`
 - id: c
   resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
@@ -430,7 +429,7 @@ nodes:
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// Then it is no longer the first's to remove.
+	// Then the first doesn't remove it any more.
 	if _, err := a.Apply(t.Context(), taking, applier.Options{Timeout: 20 * time.Second, Wait: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -441,11 +440,11 @@ nodes:
 
 func newApplier(t testing.TB, c *harness.Cluster) *applier.Applier {
 	t.Helper()
-	return benchOn(t, c, c.Config).applier
+	return envOn(t, c, c.Config).applier
 }
 
-// parse reads the YAML of a ResourceGraph's nodes and outputs.
+// parse returns a ResourceGraph with nodes and outputs from YAML.
 func parse(t testing.TB, c *harness.Cluster, name, text string) *v1alpha1.ResourceGraph {
 	t.Helper()
-	return (&bench{Cluster: c, t: t}).graph(name, text)
+	return (&env{Cluster: c, t: t}).graph(name, text)
 }

@@ -111,7 +111,7 @@ func (p *planner) uncheckedReason(ctx context.Context, a engine.Action, live *un
 		return "its Namespace comes with this graph"
 	}
 	if p.liveObject(a.Key) != nil {
-		return "the object that it replaces is still there"
+		return "the object that it replaces still exists"
 	}
 	if len(a.Apply.Unknown) > 0 {
 		return unknownReason(a.Apply)

@@ -15,9 +15,9 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-func TestGates(t *testing.T) {
+func TestReadinessChecks(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.complete(b.graph("g", `
 nodes:
 - id: exists
@@ -51,7 +51,7 @@ nodes:
 	b.wantOrder("job", "after")
 	b.wantOrder("balancer", "after")
 	b.wantOrder("condition", "after")
-	// A change of something external is waited for as well.
+	// A change of an external object is awaited as well.
 	go func() {
 		b.eventually("the run waits", func(context.Context) bool { return b.exists("v1", "ConfigMap", "first") })
 		b.Cluster.Apply(b.t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}`)
@@ -67,7 +67,7 @@ nodes:
 
 func TestNotReady(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	result := b.stuck(b.graph("g", `
 nodes:
 - id: image
@@ -105,9 +105,9 @@ nodes:
 	b.wantExists("v1", "ConfigMap", false, "behind", "far")
 }
 
-func TestRunOutOfTime(t *testing.T) {
+func TestTimeout(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	graph := b.graph("g", `
 nodes:
 - id: web
@@ -119,7 +119,7 @@ nodes:
       selector: {matchLabels: {app: web}}
       template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: "c:never-ready"}]}}
 `)
-	// Why it isn't ready is said while it is waited for.
+	// The cause is reported while the run waits.
 	ctx, said := context.WithCancel(t.Context())
 	defer said()
 	options := b.options
@@ -131,7 +131,7 @@ nodes:
 	if _, err := b.applier.Apply(ctx, graph, options); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v; want that it was said", err)
 	}
-	b.wantOwned("g", "Deployment web") // what was done is recorded
+	b.wantOwned("g", "Deployment web") // the results are recorded
 
 	b.options.Timeout = time.Second
 	result, err := b.applier.Apply(t.Context(), graph, b.options)
@@ -146,7 +146,7 @@ nodes:
 
 func TestDefinitionsAndNamespaces(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	group, ns := b.Unique("example")+".com", b.Unique("own")
 	t.Cleanup(func() {
 		_ = b.Client.CoreV1().Namespaces().Delete(context.Background(), ns, metav1.DeleteOptions{})
@@ -174,7 +174,7 @@ nodes:
 `))
 	b.complete(graph)
 	b.wantOps(b.complete(graph), "thing unchanged, crd unchanged, inside unchanged, namespace unchanged")
-	// The garbage collector takes half a minute to know a new kind.
+	// The garbage collector takes half a minute to discover a new kind.
 	b.applier.Client.Propagation = cluster.Background
 	result := b.delete("g")
 	for _, s := range result.Statuses {
@@ -186,7 +186,7 @@ nodes:
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.complete(b.graph("g", `
 nodes:
 - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}
@@ -200,7 +200,7 @@ nodes:
 		if !b.exists("v1", "ConfigMap", "a") {
 			t.Error("a was deleted while what needs it was there")
 		}
-		b.patch("v1", "ConfigMap", "held", "somebody", `{"metadata":{"finalizers":null}}`)
+		b.patch("v1", "ConfigMap", "held", "other-manager", `{"metadata":{"finalizers":null}}`)
 	}()
 	b.wantOps(b.delete("g"), "top deleted, held deleted, a deleted, stays released")
 	said := false

@@ -17,8 +17,8 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// writes notes the requests that aren't reads: of a dry run "dry PATCH", of
-// another "PATCH".
+// writes collects the requests that aren't reads: "dry PATCH" for a dry run, "PATCH"
+// otherwise.
 type writes struct {
 	mu   sync.Mutex
 	seen map[string]int
@@ -38,7 +38,7 @@ func (w *writes) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
-// dryBody looks into the options of a DELETE, which stand in its body.
+// dryBody reads the options of a DELETE, which are in its body.
 func dryBody(r *http.Request) bool {
 	body, err := r.GetBody()
 	if err != nil {
@@ -52,9 +52,8 @@ func dryBody(r *http.Request) bool {
 	return strings.Contains(b.String(), "All")
 }
 
-// TestNothingIsWritten holds plans and states to what they promise, over a graph
-// with all that a plan looks at: objects to make, to change, to correct, to make
-// anew, to adopt, to hand over and to remove.
+// TestNothingIsWritten checks that Plan and Status write nothing, for a graph with
+// objects to create, change, correct, recreate, adopt, hand over and remove.
 func TestNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
@@ -104,7 +103,7 @@ nodes:
 	_, lines := planOf(t, watched, rg, applier.PlanOptions{})
 	want := []string{
 		"new: created", "changed: configured",
-		"fixed: recreated; the object that it replaces is still there; data: Forbidden: field is immutable when `immutable` is set",
+		"fixed: recreated; the object that it replaces still exists; data: Forbidden: field is immutable when `immutable` is set",
 		"found: adopted takes data.a of harness",
 		"ConfigMap gone: deleted", "ConfigMap left: released",
 	}
@@ -125,16 +124,16 @@ nodes:
 	if len(log.seen) > 0 {
 		t.Errorf("the requests of a plan without dry runs, and of states: %v", log.seen)
 	}
-	applied(t, a, rg) // it is as it was: what was planned can be done
+	applied(t, a, rg) // nothing changed, so the plan can be applied
 }
 
-// TestPlanInsists plans while the API server has trouble.
-func TestPlanInsists(t *testing.T) {
+// TestPlanRetries plans while the API server fails transiently.
+func TestPlanRetries(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	rg := parse(t, c, "web", plannedGraph)
 	proxy := c.Proxy(t, 3)
-	a := benchOn(t, c, proxy.Config(c.Config)).applier
+	a := envOn(t, c, proxy.Config(c.Config)).applier
 	trouble := []faults.Fault{faults.Status{Code: http.StatusInternalServerError}}
 	proxy.Inject(
 		faults.Rule{Verbs: []string{"list"}, Times: 2, Faults: trouble},

@@ -14,18 +14,18 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// An object that was changed since it was judged is removed only if it still is
-// the graph's.
+// An object that changed since the decision is removed only if it still belongs to the
+// graph.
 func TestRemovalOfChangedObjects(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	rg := b.graph("web", `nodes: [`+configMap("a", "a", "1")+`]`)
 	owner := inventory.Owner{Namespace: b.Namespace, Name: "web"}
 	for _, verb := range []engine.Verb{engine.Delete, engine.Release} {
 		for _, test := range []struct {
 			name   string
 			change func()
-			stays  string // what is said of an object that isn't touched
+			stays  string // the message for an object that isn't touched
 		}{
 			{"nothing", func() {}, ""},
 			{"its data", func() { b.patch("v1", "ConfigMap", "a", "other", `{"data":{"b":"2"}}`) }, ""},
@@ -41,7 +41,7 @@ func TestRemovalOfChangedObjects(t *testing.T) {
 		} {
 			t.Run(string(verb)+" after a change of "+test.name, func(t *testing.T) {
 				b.options.ForceConflicts = true
-				_ = b.resource("v1", "ConfigMap").Delete(t.Context(), "a", metav1.DeleteOptions{}) // of the case before
+				_ = b.resource("v1", "ConfigMap").Delete(t.Context(), "a", metav1.DeleteOptions{}) // from the previous case
 				b.complete(rg)
 				was := b.Get(t, "v1", "ConfigMap", "a")
 				test.change()
@@ -72,26 +72,26 @@ func TestRemovalOfChangedObjects(t *testing.T) {
 	}
 }
 
-// What the API server says of a question for its kinds is passed on.
+// An error of discovery is passed on.
 func TestKindsRefused(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
 	proxy.Inject(faults.Rule{Resources: []string{"/apis/apps/v1"}, Faults: []faults.Fault{faults.Status{Code: 403}}})
-	b := benchOn(t, c, proxy.Config(c.Config))
+	b := envOn(t, c, proxy.Config(c.Config))
 	_, err := b.applier.Client.Kinds().Find(t.Context(), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	if err == nil || !strings.Contains(err.Error(), "reading the kinds of apps/v1: ") || !strings.Contains(err.Error(), "fault proxy") {
 		t.Errorf("error %v; want the server's own", err)
 	}
 }
 
-// A name that leads elsewhere is refused before any request: it may stand in an
-// inventory that somebody edited.
-func TestNamesThatLeadElsewhere(t *testing.T) {
+// A name that would change the path of a request is rejected: it may come from an
+// edited inventory.
+func TestNamesWithPaths(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
 	proxy := c.Proxy(t, 1)
-	b := benchOn(t, c, proxy.Config(c.Config))
+	b := envOn(t, c, proxy.Config(c.Config))
 	b.Cluster.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {name: s}}`)
 	uid := b.Get(t, "v1", "Secret", "s").GetUID()
 	for _, verb := range []engine.Verb{engine.Read, engine.Delete, engine.Release, engine.Apply} {

@@ -27,18 +27,18 @@ func (r *run) shutDown(ctx context.Context, superseded bool) error {
 			r.engine.Done(a.action, a.outcome)
 		case <-r.events:
 		case <-ctx.Done():
-			return fmt.Errorf("graph %s: %d requests weren't answered; the next run will see what came of them", r.engine.Owner(), r.inFlight)
+			return fmt.Errorf("graph %s: %d requests weren't answered in time; the next run observes their results", r.engine.Owner(), r.inFlight)
 		}
 	}
 	if superseded {
 		if err := r.recordWithSuccessor(ctx); err != nil {
-			return fmt.Errorf("graph %s: recording what was done: %w", r.engine.Owner(), err)
+			return fmt.Errorf("graph %s: recording the results: %w", r.engine.Owner(), err)
 		}
 		return nil
 	}
 	if inv, changed := r.engine.UnsavedInventory(); changed {
 		if err := r.Inventories.Save(ctx, inv); err != nil {
-			return fmt.Errorf("graph %s: recording what was done: %w", r.engine.Owner(), err)
+			return fmt.Errorf("graph %s: recording the results: %w", r.engine.Owner(), err)
 		}
 	}
 	return nil

@@ -146,10 +146,10 @@ func remove(t *testing.T, c *harness.Cluster) error {
 	return client.Delete(t.Context(), "web", metav1.DeleteOptions{})
 }
 
-// TestStatusOfResourceGraph takes the spec from the cluster where it is there.
+// TestStatusOfResourceGraph reads the graph from the cluster if it exists there.
 func TestStatusOfResourceGraph(t *testing.T) {
 	t.Parallel()
-	c := harness.StartOwn(t) // with a definition that other tests do without
+	c := harness.StartOwn(t) // with a CRD that other tests must not see
 	a := newApplier(t, c)
 	definition, err := os.ReadFile(filepath.Join("..", "config", "crd", "platform.pequod.io_resourcegraphs.yaml"))
 	if err != nil {
@@ -189,7 +189,7 @@ spec:
 	}
 	const absent = "Pending; isn't applied"
 	check(": no applier has seen it yet", absent)
-	// What the applier says is believed of the revision that it has seen.
+	// The status of the applier counts only for the generation that it observed.
 	generation := func() int64 { return c.Get(t, "platform.pequod.io/v1alpha1", "ResourceGraph", "web").GetGeneration() }
 	says := func(node string) string {
 		return fmt.Sprintf(`{"status": {"observedGeneration": %d, "nodeStates": %s, "conditions": [

@@ -41,7 +41,7 @@ func (g *guard) check(ctx context.Context, a *Applier, owner inventory.Owner) er
 	stored, err := a.Inventories.Load(ctx, owner)
 	switch {
 	case err != nil:
-		return fmt.Errorf("whether another run applies the graph can't be told: %w", err)
+		return fmt.Errorf("can't check whether another run applies the graph: %w", err)
 	case stored.Revision != "" && stored.Revision != g.revision:
 		return ErrSuperseded
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/pequod-io/pequod/applier"
 )
 
-// A run that waits while another revision is applied doesn't go on: it notices
-// before it writes, or else when it records. Then what it wrote is in the
-// inventory of the other run, and goes with the next one.
+// A run that waits while another revision is applied ends: it notices before it writes,
+// or when it records. The objects that it wrote are in the inventory of the other run,
+// and the next run prunes them.
 func TestSuperseded(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		later time.Duration // by how much the first run's clock jumps
+		later time.Duration // how far the clock of the first run jumps
 	}{{"long after", time.Hour}, {"at once", 0}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newEnv(t)
 			var jumped atomic.Int64
 			slow := *b.applier
 			slow.Now = func() time.Time { return time.Now().Add(time.Duration(jumped.Load())) }

@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestWebhook has a webhook and what it admits in one graph. The webhook writes
-// fields of its own, which are no drift.
+// TestWebhook has a webhook and an object that it admits in one graph. The webhook
+// writes fields of its own, which aren't drift.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
@@ -58,10 +58,10 @@ nodes:
 `))
 	b.complete(graph)
 	b.wantOrder("webhook", "c")
-	// The API server takes a moment to know a webhook; then it admits.
-	b.patch("v1", "ConfigMap", "c", "somebody", `{"data":{"b":"x"}}`)
+	// The API server takes a moment to call a new webhook.
+	b.patch("v1", "ConfigMap", "c", "other-manager", `{"data":{"b":"x"}}`)
 	b.eventually("it is admitted", func(context.Context) bool {
-		b.patch("v1", "ConfigMap", "c", "somebody", `{"metadata":{"annotations":{"touched":"`+b.Unique("x")+`"}}}`)
+		b.patch("v1", "ConfigMap", "c", "other-manager", `{"metadata":{"annotations":{"touched":"`+b.Unique("x")+`"}}}`)
 		return b.value("v1", "ConfigMap", "c", "data.injected") == "x"
 	})
 	b.complete(graph)

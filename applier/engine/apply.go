@@ -62,7 +62,7 @@ func (e *Engine) reportDifference(n *node, a *ApplyRequest) {
 	case seen.absent:
 		message = "isn't applied"
 	case a.Adopt:
-		message = "isn't the graph's yet"
+		message = "doesn't belong to the graph yet"
 	case a.Drift:
 		message = "was changed by others since it was applied"
 	}
@@ -76,7 +76,7 @@ func (e *Engine) reportDifference(n *node, a *ApplyRequest) {
 // is created as desired.
 func (e *Engine) recreate(n *node) {
 	seen := e.cache.objects[n.key]
-	n.setPhase(v1alpha1.NodeApplying, "deleted to be made anew: "+n.progress.write.failure.Message)
+	n.setPhase(v1alpha1.NodeApplying, "deleting it to recreate it: "+n.progress.write.failure.Message)
 	if e.requestWrite(Action{Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid, ResourceVersion: seen.version}) {
 		n.progress.write.inFlight, n.progress.recreating = true, true
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// shapes of graphs: n nodes in layers, each of which needs one of the layer
-// before; a chain is the deepest of them.
+// layered returns a graph of n nodes in layers. Each node depends on one node of the
+// previous layer; width 1 makes a chain.
 func layered(n, width int) *v1alpha1.ResourceGraph {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace, rg.Name = "default", "big"
@@ -34,7 +34,7 @@ func layered(n, width int) *v1alpha1.ResourceGraph {
 	return rg
 }
 
-// applied is what the API server answers to an apply.
+// applied returns the API server's answer to an apply.
 func applied(want map[string]any, uid int) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(want)}
 	u.SetUID(types.UID("u" + strconv.Itoa(uid)))
@@ -53,8 +53,8 @@ func applied(want map[string]any, uid int) *unstructured.Unstructured {
 	return u
 }
 
-// drive answers every action at once, and steps after each answer: the most
-// steps that a driver can make.
+// drive answers every action at once and steps after each answer, which is the
+// largest possible number of steps. It returns that number.
 func drive(tb testing.TB, e *engine.Engine) (steps int) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var todo []engine.Action
@@ -84,8 +84,7 @@ func drive(tb testing.TB, e *engine.Engine) (steps int) {
 	}
 }
 
-// BenchmarkApply makes whole graphs, and takes them away again, with a step
-// after each answer.
+// BenchmarkApply applies and deletes whole graphs, with a step after each answer.
 func BenchmarkApply(b *testing.B) {
 	for _, size := range []struct {
 		name     string
@@ -117,7 +116,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// deleteAll drives a deletion to its end, one answer a step.
+// deleteAll drives a deletion to its end, with one answer per step.
 func deleteAll(tb testing.TB, e *engine.Engine, stored *inventory.Inventory) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var todo []engine.Action

@@ -12,7 +12,7 @@ import (
 
 var keyA = inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "a"}
 
-// News comes late, twice and in any order.
+// Observations arrive late, repeatedly and in any order.
 func TestObserveOrder(t *testing.T) {
 	old := func(version int) *unstructured.Unstructured { return configMap(t, self, "a", "u-old", version, "1") }
 	fresh := func(version int) *unstructured.Unstructured { return configMap(t, self, "a", "u-new", version, "1") }
@@ -36,7 +36,7 @@ func TestObserveOrder(t *testing.T) {
 			e.Observe(old(3))
 			e.Observe(old(5))
 		}, "absent 5"},
-		{"gone, and made anew", func(e *Engine) { e.put(keyA, absentObservation("5", e.step.now)); e.Observe(fresh(6)) }, "u-new 6"},
+		{"gone and recreated", func(e *Engine) { e.put(keyA, absentObservation("5", e.step.now)); e.Observe(fresh(6)) }, "u-new 6"},
 		{"versions that aren't numbers", func(e *Engine) {
 			u := old(1)
 			u.SetResourceVersion("x")
@@ -59,7 +59,7 @@ func TestObserveOrder(t *testing.T) {
 		}, "unknown"},
 		{"the same, made since it was asked", func(e *Engine) { e.Observe(fresh(2)); e.observeAbsent(keyA, nil) }, "unknown"},
 	} {
-		b := newBench(t, nodes("a"), nil, Options{})
+		b := newEnv(t, nodes("a"), nil, Options{})
 		test.news(b.Engine)
 		got := "unknown"
 		if o := b.cache.objects[keyA]; o != nil && o.absent {
@@ -73,9 +73,9 @@ func TestObserveOrder(t *testing.T) {
 	}
 }
 
-// The answer to a poll doesn't pass for that of an apply that is under way.
-func TestPollBesideApply(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{PollInterval: time.Second})
+// The answer to a poll isn't mistaken for the one of an Apply in flight.
+func TestPollDuringApply(t *testing.T) {
+	b := newEnv(t, nodes("a"), nil, Options{PollInterval: time.Second})
 	b.survey(live(t, self, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u-old, resourceVersion: "1", deletionTimestamp: "2026-01-01T00:00:00Z"}}`))
 	b.step()
 	b.now = b.now.Add(2 * time.Second)
@@ -84,7 +84,7 @@ func TestPollBesideApply(t *testing.T) {
 	b.expect("Record")
 	b.answer(Record, Outcome{})
 	b.expect("Apply a")
-	b.answer(Read, Outcome{}) // of before
+	b.answer(Read, Outcome{}) // from before the Apply
 	b.expect("")
 	b.applyNext("u-new", 3)
 	b.expect("Record")
@@ -94,7 +94,7 @@ func TestPollBesideApply(t *testing.T) {
 }
 
 func TestSurveyFails(t *testing.T) {
-	b := newBench(t, nodes("a", "b<a"), nil, Options{})
+	b := newEnv(t, nodes("a", "b<a"), nil, Options{})
 	b.expect("Survey")
 	b.answer(Survey, Outcome{Err: errors.New("connection refused")})
 	b.expect("")
@@ -104,7 +104,7 @@ func TestSurveyFails(t *testing.T) {
 	}
 	b.now = b.last.Wake
 	b.expect("Survey")
-	// What came by a watch meanwhile is newer than what the survey saw.
+	// An observation of a watch in the meantime is newer than the Survey.
 	b.Observe(configMap(t, self, "a", "u-a", 5, "1"))
 	b.answer(Survey, Outcome{Unreadable: map[inventory.Key]error{{Kind: "ConfigMap", Namespace: "default", Name: "b"}: errors.New("x")}})
 	b.expect("Record")
@@ -113,7 +113,7 @@ func TestSurveyFails(t *testing.T) {
 		t.Error("a was seen, and the survey made it absent")
 	}
 
-	b = newBench(t, nodes("a"), nil, Options{})
+	b = newEnv(t, nodes("a"), nil, Options{})
 	b.step()
 	b.answer(Survey, Outcome{Err: &Failure{Reason: ReasonForbidden, Message: "may not list", Terminal: true}})
 	b.expect("")
@@ -123,9 +123,9 @@ func TestSurveyFails(t *testing.T) {
 	}
 }
 
-// A node whose object may not be read fails for good, and the others go on.
+// A node whose object may not be read fails for good, and the others continue.
 func TestReadForbidden(t *testing.T) {
-	b := newBench(t, nodes("a", "b"), nil, Options{})
+	b := newEnv(t, nodes("a", "b"), nil, Options{})
 	b.step()
 	b.answer(Survey, Outcome{Unreadable: map[inventory.Key]error{keyA: errors.New("forbidden")}})
 	b.expect("Read a, Record")
@@ -145,7 +145,7 @@ func TestReadForbidden(t *testing.T) {
 }
 
 func TestRecordFails(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{})
+	b := newEnv(t, nodes("a"), nil, Options{})
 	b.survey()
 	b.expect("Record")
 	b.answer(Record, Outcome{Err: errors.New("timed out")})
@@ -160,10 +160,10 @@ func TestRecordFails(t *testing.T) {
 	}
 }
 
-// Another run of the same revision wrote the inventory: what this one knows of
-// objects stays, and what it doesn't is taken over.
+// Another run of the same revision saved the inventory: entries of objects that this
+// run applied are kept, the others are taken from the saved inventory.
 func TestRebase(t *testing.T) {
-	b := newBench(t, nodes("a", "b"), nil, Options{})
+	b := newEnv(t, nodes("a", "b"), nil, Options{})
 	b.survey()
 	b.step()
 	b.answer(Record, Outcome{})
@@ -187,17 +187,17 @@ func TestRebase(t *testing.T) {
 	}
 }
 
-// A kind that the graph itself defines has the scope of its definition; of one
-// that nobody knew, the objects are found wherever they are.
+// A kind that the graph defines has the scope of its definition. If the scope is
+// unknown, an object is found with and without a namespace.
 func TestScope(t *testing.T) {
 	const crd = `{id: crd, resource: {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com},
 		spec: {group: example.com, scope: Cluster, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}}`
 	const thing = `{id: thing, resource: {apiVersion: example.com/v1, kind: Thing, metadata: {name: x}}}`
-	b := newBench(t, "graph: {nodes: ["+crd+","+thing+"]}", nil, Options{})
+	b := newEnv(t, "graph: {nodes: ["+crd+","+thing+"]}", nil, Options{})
 	if key := b.nodes.byID["thing"].key; key.Namespace != "" {
 		t.Errorf("key %v", key)
 	}
-	b = newBench(t, "graph: {nodes: ["+thing+"]}", nil, Options{})
+	b = newEnv(t, "graph: {nodes: ["+thing+"]}", nil, Options{})
 	u := live(t, self, `{apiVersion: example.com/v1, kind: Thing, metadata: {name: x, uid: u-x, resourceVersion: "1"}}`)
 	u.SetNamespace("")
 	b.Observe(u)

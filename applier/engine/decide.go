@@ -61,17 +61,17 @@ func (e *Engine) decide(n *node, seen *observation) decision {
 		}
 	// The object of another graph.
 	case seen.owned && !seen.mine && !n.policy.listed && e.opts.HandsOver != nil && e.opts.HandsOver(n.key, seen.owner):
-		return decision{wait: fmt.Sprintf("is handed over by graph %s", seen.owner)}
+		return decision{wait: fmt.Sprintf("is being handed over by graph %s", seen.owner)}
 	case seen.owned && !seen.mine && !n.policy.listed:
 		return decision{failure: &Failure{
 			Reason: ReasonOwnedElsewhere, Terminal: true,
-			Message: fmt.Sprintf("belongs to graph %s: apply that graph without it, or list it in spec.adopt", seen.owner),
+			Message: fmt.Sprintf("belongs to graph %s: apply that graph without it, or list it in spec.adopt.resources", seen.owner),
 		}}
 	// An object that belongs to no graph, or is a labeled copy.
 	case n.policy.mode != v1alpha1.ApplyModeAdopt && !n.policy.listed && !seen.selected:
 		return decision{failure: &Failure{
 			Reason: ReasonAdoptionRequired, Terminal: true,
-			Message: "exists already and belongs to no graph: list it in spec.adopt, or set applyPolicy.mode: Adopt",
+			Message: "exists already and belongs to no graph: list it in spec.adopt.resources, or set applyPolicy.mode: Adopt",
 		}}
 	default:
 		want.Adopt = true

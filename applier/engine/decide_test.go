@@ -29,7 +29,7 @@ func (d decision) String() string {
 	if d.apply.UID == "" {
 		text = "create"
 	}
-	for name, is := range map[string]bool{"take over": d.apply.Adopt, "drift": d.apply.Drift} {
+	for name, is := range map[string]bool{"adopt": d.apply.Adopt, "drift": d.apply.Drift} {
 		if is {
 			text += ", " + name
 		}
@@ -44,7 +44,7 @@ func (d decision) String() string {
 }
 
 func TestDecide(t *testing.T) {
-	nobody := inventory.Owner{}
+	unowned := inventory.Owner{}
 	copied := configMap(t, self, "a", "u-a", 5, "1")
 	unstructured.RemoveNestedField(copied.Object, "metadata", "managedFields")
 	stripped := configMap(t, self, "a", "u-a", 5, "1")
@@ -52,7 +52,7 @@ func TestDecide(t *testing.T) {
 	deleting := live(t, self, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u-a, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [x/y, x/z]}}`)
 	const adopt = `, adopt: {resources: [{apiVersion: v1, kind: ConfigMap, name: a}]}`
 	const selector = `, adopt: {mode: LabelSelector, labelSelector: {matchLabels: {app: x}}}`
-	labelled := configMap(t, nobody, "a", "u-x", 5, "1")
+	labelled := configMap(t, unowned, "a", "u-x", 5, "1")
 	labelled.SetLabels(map[string]string{"app": "x"})
 	theirs := configMap(t, other, "a", "u-x", 5, "1")
 	theirLabels := theirs.GetLabels()
@@ -61,7 +61,7 @@ func TestDecide(t *testing.T) {
 	for _, test := range []struct {
 		name, policy, adopt string
 		opts                Options
-		fresh               bool // nothing was recorded
+		fresh               bool // the inventory is empty
 		seen                *unstructured.Unstructured
 		want                string
 	}{
@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 		{"deleting, in mode Create", "mode: Create", "", Options{}, false, deleting, "wait: is being deleted, held by finalizer x/y, x/z"},
 		{"as applied", "", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "1"), "unchanged"},
 		{"not recorded", "", "", Options{}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply"},
-		{"made anew by a run that was killed", "", "", Options{}, false, configMap(t, self, "a", "u-new", 5, "1"), "apply"},
+		{"recreated by a killed run", "", "", Options{}, false, configMap(t, self, "a", "u-new", 5, "1"), "apply"},
 		{"another is wanted", "fieldManager: x", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "1"), "apply"},
 		{"drift", "", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "2"), "apply, drift, force"},
 		{"drift, reported", "", "", Options{Drift: ReportDrift}, false, configMap(t, self, "a", "u-a", 5, "2"), "unchanged"},
@@ -81,33 +81,33 @@ func TestDecide(t *testing.T) {
 		{"forced by the node", "conflictPolicy: Force", "", Options{}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply, force"},
 		{"forced by the user", "", "", Options{ForceConflicts: true}, true, configMap(t, self, "a", "u-a", 5, "1"), "apply, force"},
 		{"in mode Create, changed", "mode: Create", "", Options{}, false, configMap(t, self, "a", "u-a", 5, "2"), "unchanged"},
-		{"in mode Create, nobody's", "mode: Create", "", Options{}, true, configMap(t, nobody, "a", "u-x", 5, "2"), "unchanged"},
+		{"in mode Create, unowned", "mode: Create", "", Options{}, true, configMap(t, unowned, "a", "u-x", 5, "2"), "unchanged"},
 		{"in mode Create, another graph's", "mode: Create", "", Options{}, true, theirs, "unchanged"},
-		{"nobody's", "", "", Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
-		{"nobody's, in the place of the graph's", "", "", Options{}, false, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"unowned", "", "", Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"unowned, replacing the graph's", "", "", Options{}, false, configMap(t, unowned, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
 		{"a copy with the labels", "", "", Options{}, true, copied, "AdoptionRequired (terminal true)"},
-		{"nobody's, to be adopted", "mode: Adopt", "", Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "apply, take over"},
-		{"nobody's, listed", "", adopt, Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "apply, take over"},
-		{"nobody's, another listed", "", strings.Replace(adopt, "name: a", "name: b", 1), Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
-		{"nobody's, selected", "", selector, Options{}, true, labelled, "apply, take over"},
-		{"nobody's, not selected", "", selector, Options{}, true, configMap(t, nobody, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"unowned, to be adopted", "mode: Adopt", "", Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "apply, adopt"},
+		{"unowned, listed", "", adopt, Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "apply, adopt"},
+		{"unowned, another listed", "", strings.Replace(adopt, "name: a", "name: b", 1), Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
+		{"unowned, selected", "", selector, Options{}, true, labelled, "apply, adopt"},
+		{"unowned, not selected", "", selector, Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
 		{"another graph's", "", "", Options{ForceConflicts: true}, true, theirs, "OwnedElsewhere (terminal true)"},
-		{"another graph's, handed over", "", "", Options{HandsOver: func(key inventory.Key, owner inventory.Owner) bool { return key.Name == "a" && owner == other }}, true, theirs, "wait: is handed over by graph default/other"},
+		{"another graph's, handed over", "", "", Options{HandsOver: func(key inventory.Key, owner inventory.Owner) bool { return key.Name == "a" && owner == other }}, true, theirs, "wait: is being handed over by graph default/other"},
 		{"another graph's, kept", "", "", Options{HandsOver: func(inventory.Key, inventory.Owner) bool { return false }}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, to be adopted", "mode: Adopt", "", Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
 		{"another graph's, selected", "", selector, Options{}, true, theirs, "OwnedElsewhere (terminal true)"},
-		{"another graph's, listed", "", adopt, Options{}, true, theirs, "apply, take over"},
+		{"another graph's, listed", "", adopt, Options{}, true, theirs, "apply, adopt"},
 		{"taken by another graph", "", "", Options{}, false, configMap(t, other, "a", "u-a", 5, "1"), "OwnedElsewhere (terminal true)"},
 	} {
 		spec := oneNode
 		var stored *inventory.Inventory
 		if !test.fresh {
-			stored = newBench(t, oneNode, nil, Options{}).complete()
+			stored = newEnv(t, oneNode, nil, Options{}).complete()
 		}
 		if test.policy != "" {
 			spec = withPolicy(test.policy)
 		}
-		b := newBench(t, "{"+spec+test.adopt+"}", stored, test.opts)
+		b := newEnv(t, "{"+spec+test.adopt+"}", stored, test.opts)
 		n, seen := b.nodes.byID["a"], absentObservation("", b.Engine.step.now)
 		if test.seen != nil {
 			seen = b.newObservation(n.key, test.seen)
@@ -119,19 +119,19 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Whoever only looks takes what changed since the intent was recorded for the work
-// of the run that recorded it.
-func TestDecideUnderWay(t *testing.T) {
+// ModeStatus attributes changes since the recorded intent to the run that recorded
+// it.
+func TestDecideDuringOtherRun(t *testing.T) {
 	begun := func(recorded *inventory.Inventory, policy string) *inventory.Inventory {
-		b := newBench(t, "{"+withPolicy(policy)+"}", recorded, Options{})
+		b := newEnv(t, "{"+withPolicy(policy)+"}", recorded, Options{})
 		inv := b.Inventory()
 		inv.Complete = false
 		return inv
 	}
-	done := newBench(t, oneNode, nil, Options{}).complete()
+	done := newEnv(t, oneNode, nil, Options{}).complete()
 	const other = "fieldManager: pequod, timeout: 1m" // another revision of the same object
 	changed := strings.Replace(withPolicy(other), `data: {a: "1"}`, `data: {a: "2"}`, 1)
-	beganChange := newBench(t, "{"+changed+"}", done, Options{}).Inventory()
+	beganChange := newEnv(t, "{"+changed+"}", done, Options{}).Inventory()
 	beganChange.Complete = false
 	for _, test := range []struct {
 		name, spec string
@@ -143,7 +143,7 @@ func TestDecideUnderWay(t *testing.T) {
 	}{
 		{"made by the run", withPolicy(other), begun(nil, other), true, "1", "unchanged", true},
 		{"made by a run of ours", withPolicy(other), begun(nil, other), false, "1", "apply", false},
-		{"made by a run that nobody recorded", withPolicy(other), nil, true, "1", "apply", false},
+		{"made by an unrecorded run", withPolicy(other), nil, true, "1", "apply", false},
 		{"made by another revision", withPolicy(other), begun(nil, "mode: Apply"), true, "1", "apply", false},
 		{"not yet changed by the run", changed, beganChange, true, "1", "apply", false},
 		{"changed by the run", changed, beganChange, true, "2", "unchanged", true},
@@ -153,7 +153,7 @@ func TestDecideUnderWay(t *testing.T) {
 		if test.readOnly {
 			opts.Mode = ModeStatus
 		}
-		b := newBench(t, "{"+test.spec+"}", test.stored, opts)
+		b := newEnv(t, "{"+test.spec+"}", test.stored, opts)
 		n := b.nodes.byID["a"]
 		b.resolveDesired(n)
 		d := b.decide(n, b.newObservation(n.key, configMap(t, self, "a", "u-a", 5, test.value)))
@@ -166,7 +166,7 @@ func TestDecideUnderWay(t *testing.T) {
 func TestDecideReplicas(t *testing.T) {
 	const spec = `graph: {nodes: [{id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {paused: true}}}]}`
 	for manager, want := range map[string]string{"pequod": "apply, hand over", "hpa": "apply"} {
-		b := newBench(t, spec, nil, Options{})
+		b := newEnv(t, spec, nil, Options{})
 		n := b.nodes.byID["a"]
 		b.resolveDesired(n)
 		seen := b.newObservation(n.key, live(t, self, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, uid: u-a, managedFields: [
@@ -178,7 +178,7 @@ func TestDecideReplicas(t *testing.T) {
 	}
 }
 
-func TestDecideLeaver(t *testing.T) {
+func TestDecideRemoval(t *testing.T) {
 	claims := inventory.ClaimsOn(self, []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{
 		{Key: inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "a"}, Node: "x"}}}})
 	none := inventory.ClaimsOn(self, nil)
@@ -200,9 +200,9 @@ func TestDecideLeaver(t *testing.T) {
 		{"absent", "", Options{}, false, none, nil, false, "gone"},
 		{"the graph's", "", Options{}, false, none, configMap(t, self, "a", "u-a", 5, "1"), false, "delete"},
 		{"the graph's, changed", "", Options{}, false, none, configMap(t, self, "a", "u-a", 6, "9"), false, "delete"},
-		{"the graph's, made anew", "", Options{}, false, none, configMap(t, self, "a", "u-new", 5, "1"), false, "delete"},
-		{"a copy in its place", "", Options{}, false, none, copied, false, "foreign"},
-		{"nobody's", "", Options{}, false, none, configMap(t, inventory.Owner{}, "a", "u-a", 5, "1"), false, "foreign"},
+		{"the graph's, recreated", "", Options{}, false, none, configMap(t, self, "a", "u-new", 5, "1"), false, "delete"},
+		{"a copy with its name", "", Options{}, false, none, copied, false, "foreign"},
+		{"unowned", "", Options{}, false, none, configMap(t, inventory.Owner{}, "a", "u-a", 5, "1"), false, "foreign"},
 		{"another graph's", "", Options{}, false, none, configMap(t, other, "a", "u-a", 5, "1"), false, "foreign"},
 		{"deleting", "", Options{}, false, none, deleting, false, "wait"},
 		{"listed by another", "", Options{}, false, claims, configMap(t, self, "a", "u-a", 5, "1"), false, "hand over"},
@@ -214,12 +214,12 @@ func TestDecideLeaver(t *testing.T) {
 		{"the graph mirrors it now", "{" + oneNode + ", adopt: {strategy: Mirror, resources: [{apiVersion: v1, kind: ConfigMap, name: a}]}}",
 			Options{}, false, none, configMap(t, self, "a", "u-a", 5, "1"), false, "release"},
 	} {
-		stored := newBench(t, oneNode, nil, Options{}).complete()
+		stored := newEnv(t, oneNode, nil, Options{}).complete()
 		spec := strings.ReplaceAll(oneNode, ": a", ": z")
 		if test.spec != "" {
 			spec = test.spec
 		}
-		b := newBench(t, spec, stored, test.opts)
+		b := newEnv(t, spec, stored, test.opts)
 		key := inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "a"}
 		b.removals.claims.value = &test.claims
 		l := &removal{entry: b.ledger.entries[key]}

@@ -16,9 +16,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Of many nodes that aren't ready, each has its turn to be explained, a few at
-// a time.
-func TestExplainTakesTurns(t *testing.T) {
+// Of many unready nodes, a few are explained at a time, and each in its turn.
+func TestExplainRoundRobin(t *testing.T) {
 	const nodes = 25
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Name, rg.Namespace = "g", "ns"
@@ -39,7 +38,7 @@ func TestExplainTakesTurns(t *testing.T) {
 	}
 	start := time.Unix(1000, 0)
 	explained := map[string]int{}
-	// perSecond holds how many were explained in each second.
+	// perSecond checks the number of explanations in each second.
 	var perSecond []int
 	for second := range 7 {
 		now := start.Add(time.Duration(second) * time.Second)
@@ -64,7 +63,8 @@ func TestExplainTakesTurns(t *testing.T) {
 		}
 		perSecond = append(perSecond, count)
 	}
-	// A second after the start the first are asked for, and then every two seconds.
+	// The first explanations are requested after one second, the next ones every two
+	// seconds.
 	if diff := cmp.Diff([]int{0, 10, 0, 10, 0, 10, 0}, perSecond); diff != "" {
 		t.Errorf("explained in each second (-want +got):\n%s", diff)
 	}

@@ -76,4 +76,4 @@ func (e *InvalidError) Error() string {
 
 // ErrEmpty rejects a graph without nodes whose inventory isn't empty: the apply
 // would prune every object. Options.AllowEmpty permits it.
-var ErrEmpty = errors.New("the graph has no nodes, and would remove everything that it holds")
+var ErrEmpty = errors.New("the graph has no nodes: applying it would remove every object that it owns")

@@ -15,10 +15,11 @@ var (
 	firstSeed = flag.Uint64("engine.seed", 0, "the seed of the first")
 )
 
-// Graphs are edited, moved between, crashed and meddled with, requests fail and
-// watches come late; and whenever that ends, the cluster holds what the graphs
-// want and nothing else of theirs. On the way nothing is written or deleted that
-// mustn't be. -engine.seed N -engine.seeds 1 shows one simulation again.
+// TestModel simulates two graphs while users edit them, move objects between them and
+// change objects by hand, processes crash, requests fail and watches are late. When
+// the disturbances end, the cluster must contain exactly the desired objects. At no
+// time may an object be written or deleted that must not be. The flags
+// -engine.seed N -engine.seeds 1 repeat one simulation.
 func TestModel(t *testing.T) {
 	for n := range *seeds {
 		seed := *firstSeed + uint64(n)
@@ -28,7 +29,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// simulate runs one simulation, and reports what broke, with what went before.
+// simulate runs one simulation. It reports a broken invariant together with the log.
 func simulate(seed uint64) (report string) {
 	s := newSim(seed)
 	defer func() {
@@ -51,8 +52,8 @@ func simulate(seed uint64) (report string) {
 		if s.chance(0.5) {
 			r.options.ExplainInterval = 10 * time.Second
 		}
-		// A watch that is opened tells nothing of what went before: without polls
-		// nobody would know.
+		// A new watch doesn't report earlier events, so polls are needed to notice
+		// them.
 		r.options.PollInterval = []time.Duration{5 * time.Second, 30 * time.Second}[s.pick(2)]
 		if s.chance(0.5) {
 			r.options.Backoff.Jitter = s.random.Float64
@@ -86,7 +87,7 @@ func simulate(seed uint64) (report string) {
 
 func never() bool { return false }
 
-// quiet ends the troubles: what is under way fails no more.
+// quiet ends the disturbances: requests in flight don't fail any more.
 func (s *sim) quiet() {
 	s.logf("--- quiet")
 	s.chaos = false
@@ -98,8 +99,8 @@ func (s *sim) quiet() {
 	s.until(never, 2*longest+10*time.Second)
 }
 
-// converge runs the graphs until nothing is left to be done: one may have to
-// wait for another to let go of what it wants.
+// converge runs the graphs until no work is left. A graph may have to wait until the
+// other one hands an object over.
 func (s *sim) converge() {
 	for range 5 {
 		settled := true
@@ -130,8 +131,8 @@ func (s *sim) ended() bool {
 	return true
 }
 
-// checkCalm: where everything is as wanted, nothing is done; not by the engine
-// that made it so, nor by a new one.
+// checkCalm checks that a converged graph causes no writes, neither by its engine nor
+// by a new one.
 func (s *sim) checkCalm() {
 	for _, r := range s.runs {
 		if step := r.engine.Step(s.now); len(step.Actions) > 0 || step.Phase != engine.Completed {
@@ -151,8 +152,8 @@ func (s *sim) checkCalm() {
 	}
 }
 
-// checkBranches: a node that fails for good keeps those back that need it, and
-// nobody else.
+// checkBranches checks that a node which failed for good blocks its dependents and no
+// other node.
 func (s *sim) checkBranches() {
 	r := s.runs[s.pick(2)]
 	r.graph = r.graph.clone()
@@ -189,7 +190,7 @@ func (s *sim) checkBranches() {
 	s.checkEnd()
 }
 
-// removeAll deletes both graphs, in troubled times.
+// removeAll deletes both graphs during disturbances.
 func (s *sim) removeAll() {
 	s.logf("--- delete")
 	s.chaos = true

@@ -11,12 +11,13 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// pruning is a bench of node a whose graph had the others too, in waves.
-func pruning(t *testing.T, opts Options, chain ...string) *bench {
+// pruning returns an env for a graph of node a whose previous revision had the whole
+// chain.
+func pruning(t *testing.T, opts Options, chain ...string) *env {
 	t.Helper()
-	stored := newBench(t, nodes(chain...), nil, Options{}).complete()
+	stored := newEnv(t, nodes(chain...), nil, Options{}).complete()
 	opts.Prune = true
-	b := newBench(t, nodes("a"), stored, opts)
+	b := newEnv(t, nodes("a"), stored, opts)
 	var objects []*unstructured.Unstructured
 	for n, e := range stored.Entries {
 		objects = append(objects, configMap(t, self, e.Name, string(e.UID), 50+n, "1"))
@@ -29,7 +30,7 @@ func TestPruneLevels(t *testing.T) {
 	b := pruning(t, Options{}, "a", "b", "c<b", "d<c", "e<c")
 	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{})
-	b.expect("Record") // what left has no node any more
+	b.expect("Record") // entries of objects that left have no node any more
 	b.answer(Record, Outcome{})
 	b.expect("Delete d, Delete e")
 	if a := b.answer(Delete, Outcome{}); a.UID != "u-d" || a.ResourceVersion == "" || a.Node != "" {
@@ -44,7 +45,7 @@ func TestPruneLevels(t *testing.T) {
 	}
 	b.now = b.now.Add(time.Minute)
 	b.ObserveGone(held)
-	b.expect("LoadClaims") // what others list may have changed in a minute
+	b.expect("LoadClaims") // claims are reloaded after a minute
 	list := []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{{Key: b.removals.levels[2][0].entry.Key, Node: "x"}}}}
 	b.answer(LoadClaims, Outcome{Claims: inventory.ClaimsOn(self, list)})
 	b.expect("Delete c")
@@ -68,7 +69,7 @@ func TestPruneFails(t *testing.T) {
 	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{Err: errors.New("timed out")})
 	b.expect("")
-	b.wantShow("a Ready", "c Failed ApplyFailed: whether another graph lists it can't be told: timed out", "b Pending")
+	b.wantShow("a Ready", "c Failed ApplyFailed: can't check whether another graph lists it: timed out", "b Pending")
 	if s := b.Statuses()[1]; s.NextAttempt.IsZero() || s.Attempts != 1 || b.last.Phase != Pruning {
 		t.Errorf("%+v, phase %s", s, b.last.Phase)
 	}
@@ -78,10 +79,10 @@ func TestPruneFails(t *testing.T) {
 	b.expect("Record")
 	b.answer(Record, Outcome{})
 	b.expect("Delete c")
-	// A delete that has no effect isn't repeated at once.
+	// A Delete without effect isn't repeated at once.
 	b.answer(Delete, Outcome{Object: configMap(t, self, "c", "u-c", 60, "1")})
 	b.expect("")
-	b.wantShow("a Ready", "c Failed DeleteFailed: is still there after it was deleted", "b Pending")
+	b.wantShow("a Ready", "c Failed DeleteFailed: still exists after it was deleted", "b Pending")
 	b.now = b.last.Wake
 	b.expect("Delete c")
 	b.answer(Delete, Outcome{Err: errors.New("timed out")})
@@ -107,16 +108,16 @@ func TestPruneFails(t *testing.T) {
 	t.Errorf("c isn't in the inventory, and still there: %+v", b.ledger.saved.Entries)
 }
 
-// An object that a graph only meant to make, and that its account may not even
-// look at, holds neither the graph nor its inventory.
+// An object that was never applied, and that the account may not read, blocks neither
+// the graph nor the removal of its inventory.
 func TestNeverAppliedAndForbidden(t *testing.T) {
-	stored := newBench(t, nodes("a", "b", "c"), nil, Options{}).complete()
+	stored := newEnv(t, nodes("a", "b", "c"), nil, Options{}).complete()
 	for i, e := range stored.Entries {
 		if e.Name == "b" {
 			stored.Entries[i].UID, stored.Entries[i].Live = "", ""
 		}
 	}
-	b := newBench(t, nodes("a"), stored, Options{Prune: true})
+	b := newEnv(t, nodes("a"), stored, Options{Prune: true})
 	b.step()
 	forbidden := &Failure{Reason: ReasonForbidden, Message: "may not get", Terminal: true}
 	key := func(name string) inventory.Key {
@@ -132,18 +133,18 @@ func TestNeverAppliedAndForbidden(t *testing.T) {
 	b.expect("Record")
 	inv := b.answer(Record, Outcome{}).Inventory
 	b.expect("")
-	// c was there once: nobody forgets it.
-	b.wantShow("a Ready", "b Gone: was never applied, and can't be looked at: may not get", "c Failed Forbidden: may not get")
+	// c was applied once, so its entry is kept.
+	b.wantShow("a Ready", "b Gone: was never applied and can't be read: may not get", "c Failed Forbidden: may not get")
 	if len(inv.Entries) != 2 || b.last.Phase != Stuck {
 		t.Errorf("phase %s, %+v", b.last.Phase, inv.Entries)
 	}
 }
 
-// What another graph lists goes to it before everything is ready: it may hold
-// what this one waits for.
+// An object that another graph lists is handed over before all nodes are ready: the
+// other graph may own an object that this one waits for.
 func TestHandOverEarly(t *testing.T) {
-	stored := newBench(t, nodes("b", "c"), nil, Options{}).complete()
-	b := newBench(t, nodes("a"), stored, Options{Prune: true})
+	stored := newEnv(t, nodes("b", "c"), nil, Options{}).complete()
+	b := newEnv(t, nodes("a"), stored, Options{Prune: true})
 	b.survey(configMap(t, other, "a", "u-a", 5, "1"), configMap(t, self, "b", "u-b", 6, "1"), configMap(t, self, "c", "u-c", 7, "1"))
 	b.expect("LoadClaims")
 	list := []*inventory.Inventory{{Owner: other, Entries: []inventory.Entry{{Key: inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "b"}, Node: "b"}}}}
@@ -155,26 +156,26 @@ func TestHandOverEarly(t *testing.T) {
 	b.expect("Record")
 	b.answer(Record, Outcome{})
 	b.expect("")
-	b.wantShow("a Failed OwnedElsewhere: belongs to graph default/other: apply that graph without it, or list it in spec.adopt", "b Gone")
+	b.wantShow("a Failed OwnedElsewhere: belongs to graph default/other: apply that graph without it, or list it in spec.adopt.resources", "b Gone")
 	if b.last.Phase != Stuck {
 		t.Errorf("phase %s", b.last.Phase)
 	}
-	b.Observe(configMap(t, self, "a", "u-a", 9, "1")) // the other one let go as well
+	b.Observe(configMap(t, self, "a", "u-a", 9, "1")) // the other graph handed it over as well
 	b.expect("Apply a")
 	b.applyNext("u-a", 10)
 	b.expect("Delete c")
 	b.wantShow("a Ready", "b Gone", "c Deleting")
 }
 
-// An object that wasn't there a while ago may have been made since, by a run
-// that was killed.
-func TestPruneLooksAgain(t *testing.T) {
-	stored := newBench(t, nodes("a", "b"), nil, Options{}).complete()
-	b := newBench(t, neverReady, stored, Options{Prune: true})
+// An object that was absent some time ago is read again before its removal ends: a
+// killed run may have created it since.
+func TestPruneReadsAbsentAgain(t *testing.T) {
+	stored := newEnv(t, nodes("a", "b"), nil, Options{}).complete()
+	b := newEnv(t, neverReady, stored, Options{Prune: true})
 	b.survey(configMap(t, self, "a", "u-a", 5, "1"))
 	b.expect("")
 	b.now = b.now.Add(time.Minute)
-	b.expect("Record") // a isn't ready in time
+	b.expect("Record") // a timed out
 	b.answer(Record, Outcome{})
 	ready := configMap(t, self, "a", "u-a", 6, "2")
 	entry := b.ledger.entries[keyA]
@@ -189,13 +190,13 @@ func TestPruneLooksAgain(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	stored := newBench(t, nodes("a", "b<a"), nil, Options{}).complete()
+	stored := newEnv(t, nodes("a", "b<a"), nil, Options{}).complete()
 	e := NewDelete(stored, Options{Orphan: true})
-	b := &bench{T: t, Engine: e, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	b := &env{T: t, Engine: e, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	b.survey(configMap(t, self, "a", "u-a", 50, "1"), configMap(t, self, "b", "u-b", 51, "1"))
 	b.expect("LoadClaims")
 	b.answer(LoadClaims, Outcome{})
-	b.expect("Record") // that all of it goes, so that nobody hands it anything
+	b.expect("Record") // the entries lose their nodes, so that no graph hands anything over
 	b.answer(Record, Outcome{})
 	b.expect("Release b")
 	b.answer(Release, Outcome{})
@@ -212,7 +213,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	stored := newBench(t, nodes("a"), nil, Options{}).complete()
+	stored := newEnv(t, nodes("a"), nil, Options{}).complete()
 	empty := &v1alpha1.ResourceGraph{}
 	empty.Namespace, empty.Name = self.Namespace, self.Name
 	for _, test := range []struct {

@@ -60,7 +60,7 @@ func (e *Engine) remove(r *removal) {
 	case removeGone:
 		e.finishGone(r, Deleted, "")
 	case removeForeign:
-		e.finishGone(r, Released, "is no longer the graph's")
+		e.finishGone(r, Released, "no longer belongs to the graph")
 	case removeWait:
 		e.waitForDeletion(r, seen)
 	case removeDelete:
@@ -79,7 +79,7 @@ func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
 	// The object may be another graph's by now, so claims come first.
 	if !e.claimsLoaded() {
 		if load := &e.removals.claims.load; load.failure != nil {
-			r.fail(load, "whether another graph lists it can't be told: "+load.failure.Message)
+			r.fail(load, "can't check whether another graph lists it: "+load.failure.Message)
 		}
 		return
 	}
@@ -115,7 +115,7 @@ func (e *Engine) readRemoval(r *removal) {
 	if f := r.read.failure; f != nil && f.Reason == ReasonForbidden && r.entry.UID == "" {
 		// The object was never applied. An account that may not read it can't have
 		// created it, and waiting for permission would block the graph forever.
-		e.finishGone(r, Released, "was never applied, and can't be looked at: "+f.Message)
+		e.finishGone(r, Released, "was never applied and can't be read: "+f.Message)
 		return
 	}
 	if r.read.failedForGood() || e.backingOff(&r.read) {
@@ -158,7 +158,7 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 		}
 		return
 	case a.Verb == Delete && o.Object != nil && o.Object.GetUID() == a.UID && o.Object.GetDeletionTimestamp() == nil:
-		state.fail(&Failure{Reason: ReasonDeleteFailed, Message: "is still there after it was deleted"}, e.step.now, e.opts.Backoff)
+		state.fail(&Failure{Reason: ReasonDeleteFailed, Message: "still exists after it was deleted"}, e.step.now, e.opts.Backoff)
 	case n != nil:
 		n.progress.write.succeed()
 	case a.Verb == Delete:

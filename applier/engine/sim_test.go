@@ -12,9 +12,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// sim is a simulation: one cluster, two graphs with a driver each, and time that
-// passes when nothing is left to be done at a moment. Everything that happens
-// comes from a seed.
+// sim is a simulation of one cluster and two graphs with a driver each. Time advances
+// when no work is left at an instant. A seed determines everything.
 type sim struct {
 	seed    uint64
 	random  *rand.Rand
@@ -23,16 +22,16 @@ type sim struct {
 	count   int
 	cluster *cluster
 	runs    []*run
-	chaos   bool                        // requests fail, people meddle, programs crash
-	meddled map[inventory.Key]time.Time // when somebody else last changed an object
-	dropped map[inventory.Key]bool      // by the graph that it was just handed over to
+	chaos   bool                        // requests fail, users change objects, processes crash
+	meddled map[inventory.Key]time.Time // when others last changed an object
+	dropped map[inventory.Key]bool      // by the graph that it was handed over to a moment ago
 	trace   []string
 }
 
-// broken is what a simulation panics with when an invariant doesn't hold.
+// broken is the panic value of a simulation whose invariant doesn't hold.
 type broken string
 
-// longest is how late an event or an answer may come.
+// longest is the maximum delay of an event or an answer.
 const longest = 2 * time.Second
 
 func newSim(seed uint64) *sim {
@@ -79,8 +78,8 @@ func (s *sim) after(d time.Duration, do func()) {
 	heap.Push(&s.timers, timer{s.now.Add(d), s.count, do})
 }
 
-// until lets time pass until a condition holds, or nothing happens any more. It
-// reports whether the condition holds in the end.
+// until advances the time until a condition holds or nothing happens any more. It
+// reports whether the condition holds.
 func (s *sim) until(done func() bool, most time.Duration) bool {
 	end := s.now.Add(most)
 	for range 50_000 {
@@ -102,8 +101,8 @@ func (s *sim) until(done func() bool, most time.Duration) bool {
 	return false
 }
 
-// tell tells the watches of a change: late, and sometimes twice.
-func (s *sim) tell(before, now *unstructured.Unstructured, gone bool) {
+// notify sends a change to the watches: late, and sometimes twice.
+func (s *sim) notify(before, now *unstructured.Unstructured, gone bool) {
 	s.logf("  cluster: %s v%s%s", now.GetName(), now.GetResourceVersion(), map[bool]string{true: " gone"}[gone])
 	for _, r := range s.runs {
 		for ok := true; ok; ok = s.chaos && s.chance(0.1) {

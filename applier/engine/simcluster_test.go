@@ -26,18 +26,18 @@ type object struct {
 	managers   map[string]fieldSet
 	finalizer  bool
 	deleting   bool
-	// What its controller made of it.
+	// Set by its controller.
 	seenGeneration int
 	ready, failed  bool
 }
 
 type fieldSet map[string]bool
 
-// releaser is the manager of labels that a graph changed without an apply.
+// releaser is the field manager of labels that a graph changed without an apply.
 const releaser = engine.FieldManager + " (update)"
 
-// cluster is a simulated one: server-side apply with owners of fields, deletion
-// that takes its time, controllers that take theirs.
+// cluster simulates server-side apply with field owners, slow deletion and slow
+// controllers.
 type cluster struct {
 	s       *sim
 	version int
@@ -60,8 +60,8 @@ func (c *cluster) create(key inventory.Key) *object {
 	return o
 }
 
-// apply is server-side apply of exactly these fields. It gives the fields that
-// others hold with other values, if it isn't forced to take them.
+// apply simulates server-side apply of exactly these fields. Without force it returns
+// the conflicts: fields that others own with other values.
 func (o *object) apply(manager string, want map[string]string, force bool) (conflicts []string, changed bool) {
 	for name, set := range o.managers {
 		if name == manager {
@@ -109,7 +109,7 @@ func (o *object) held(f string) bool {
 	return false
 }
 
-// edit changes one field as somebody with kubectl edit does; "" removes it.
+// edit changes one field like kubectl edit; "" removes it.
 func (o *object) edit(manager, f, v string) {
 	for _, set := range o.managers {
 		delete(set, f)
@@ -135,8 +135,8 @@ func (o *object) labels() map[string]string {
 	return labels
 }
 
-// changed gives an object that was written a new version, tells the watches,
-// and lets its controller look at it.
+// changed sets a new version of a written object, and notifies watches and its
+// controller.
 func (c *cluster) changed(o *object, specChanged bool) {
 	var before *unstructured.Unstructured
 	if o.version > 0 {
@@ -149,11 +149,11 @@ func (c *cluster) changed(o *object, specChanged bool) {
 	}
 	if c.objects[o.key] != o {
 		c.history[strconv.Itoa(o.version)] = o.unstructured()
-		c.s.tell(before, c.history[strconv.Itoa(o.version)], true)
+		c.s.notify(before, c.history[strconv.Itoa(o.version)], true)
 		return
 	}
 	c.history[strconv.Itoa(o.version)] = o.unstructured()
-	c.s.tell(before, c.history[strconv.Itoa(o.version)], false)
+	c.s.notify(before, c.history[strconv.Itoa(o.version)], false)
 	if specChanged && o.key.Kind == "Thing" {
 		generation := o.generation
 		c.s.after(c.s.upTo(5*time.Second), func() {
@@ -164,15 +164,15 @@ func (c *cluster) changed(o *object, specChanged bool) {
 	}
 }
 
-// settle is what the controller of Things does: it makes them ready, or says
-// that they failed, or never says that they are ready.
+// settle simulates the controller of Things: it makes them ready, lets them fail, or
+// never reports a status.
 func (c *cluster) settle(o *object) {
 	o.seenGeneration = o.generation
 	o.ready, o.failed = o.fields["spec:behave"] == "", o.fields["spec:behave"] == "fail"
 	c.changed(o, false)
 }
 
-// remove deletes an object, at once or when its finalizer lets go.
+// remove deletes an object, at once or when its finalizer is removed.
 func (c *cluster) remove(o *object) {
 	if o.deleting {
 		return
@@ -193,7 +193,7 @@ func (c *cluster) gone(o *object) {
 	}
 }
 
-// good says whether an object is there, ready, and not about to go.
+// good reports whether an object exists, is ready, and isn't being deleted.
 func (o *object) good() bool {
 	return o != nil && !o.deleting && (o.key.Kind != "Thing" || o.ready && o.seenGeneration == o.generation)
 }
@@ -269,7 +269,7 @@ func (o *object) managedFields() []any {
 	return entries
 }
 
-// fieldsOf reads the fields of an object that is to be applied.
+// fieldsOf returns the fields of a desired object.
 func fieldsOf(object map[string]any) map[string]string {
 	u := unstructured.Unstructured{Object: object}
 	want := map[string]string{}

@@ -10,10 +10,10 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// names are those of the objects that graphs list.
+// names are the names of the objects that graphs list.
 var names = []string{"c0", "c1", "c2", "c3", "t0", "t1", "t2", "t3", "t4"}
 
-// edit changes a graph in some way.
+// edit changes a graph at random.
 func (s *sim) edit(r *run) {
 	other := s.runs[0]
 	if other == r {
@@ -42,7 +42,7 @@ func (s *sim) editOnce(r, other *run) {
 		delete(any().fields, string(rune('a'+s.pick(3))))
 	case k == 9:
 		s.reorder(r)
-	case k == 10 && len(nodes) > 1: // to the other graph
+	case k == 10 && len(nodes) > 1: // move it to the other graph
 		n := *any()
 		if other.graph.index(n.name) >= 0 {
 			return
@@ -71,7 +71,7 @@ func (s *sim) editOnce(r, other *run) {
 		if strings.HasPrefix(n.name, "t") {
 			n.fields["behave"] = []string{"fail", "never", ""}[s.pick(3)]
 		}
-	case k == 13 && r.before != nil: // back to what it was
+	case k == 13 && r.before != nil: // revert to the previous graph
 		for _, n := range r.before.nodes {
 			if other.graph.index(n.name) >= 0 {
 				return
@@ -100,7 +100,7 @@ func (s *sim) newID() string {
 	return "n" + strconv.Itoa(s.count)
 }
 
-// need gives a node needs among those before it.
+// need adds random dependencies on earlier nodes.
 func (s *sim) need(r *run, i int) {
 	n := &r.graph.nodes[i]
 	n.needs, n.reads = nil, ""
@@ -123,7 +123,7 @@ func (s *sim) reorder(r *run) {
 	}
 }
 
-// restart ends the engine, if there is one, and starts one of the graph as it is now.
+// restart replaces the engine by one for the current graph.
 func (r *run) restart() {
 	if r.engine != nil {
 		r.crash()
@@ -131,7 +131,7 @@ func (r *run) restart() {
 	r.start()
 }
 
-// disturb does one of the things that happen to clusters.
+// disturb causes one random disturbance.
 func (s *sim) disturb() {
 	r := s.runs[s.pick(2)]
 	switch k := s.pick(10); {
@@ -155,7 +155,7 @@ func (s *sim) disturb() {
 	}
 }
 
-// meddle does what others do to objects.
+// meddle changes an object as others would.
 func (s *sim) meddle(k int) {
 	name := names[s.pick(len(names))]
 	key := keyOf(name)
@@ -205,7 +205,7 @@ func (s *sim) meddle(k int) {
 	s.meddled[key] = s.now
 }
 
-// repair makes graphs that can be executed, as people do who read what is wrong.
+// repair fixes graphs that can't be executed, as users do after an error.
 func (s *sim) repair() {
 	for _, r := range s.runs {
 		r.graph = r.graph.clone()

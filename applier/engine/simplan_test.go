@@ -14,17 +14,17 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// plan is a graph as the simulation edits it. Nodes need only those before them.
+// plan is the graph that the simulation edits. Nodes depend only on earlier nodes.
 type plan struct {
 	nodes []planned
-	adopt []string // names of objects that may be taken
+	adopt []string // names of objects that may be adopted
 }
 
-// planned is a node. It is known by the name of its object; its id may change.
+// planned is a node. The name of its object identifies it; its id may change.
 type planned struct {
 	id, name              string
 	needs                 []string          // names
-	reads                 string            // the name of a Thing whose address it holds
+	reads                 string            // the name of a Thing whose address it references
 	fields                map[string]string // of data or spec
 	orphan, create, force bool
 	recreate, adopt       bool
@@ -71,7 +71,7 @@ func (p plan) index(name string) int {
 	return slices.IndexFunc(p.nodes, func(n planned) bool { return n.name == name })
 }
 
-// without drops a node, and the needs of others for it.
+// without removes a node and the dependencies on it.
 func (p plan) without(name string) plan {
 	p = p.clone()
 	p.nodes = slices.DeleteFunc(p.nodes, func(n planned) bool { return n.name == name })
@@ -93,7 +93,7 @@ func (n planned) allNeeds() []string {
 	return all
 }
 
-// build makes the graph.
+// build returns the graph as a ResourceGraph.
 func (p plan) build(owner inventory.Owner) *v1alpha1.ResourceGraph {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace, rg.Name = owner.Namespace, owner.Name
@@ -166,7 +166,7 @@ func (n planned) resource(ids map[string]string) []byte {
 	return raw
 }
 
-// holds says whether an object has exactly what the node wants it to have.
+// holds reports whether an object has exactly the desired fields of the node.
 func (n planned) holds(c *cluster, o *object) error {
 	want := maps.Clone(n.fields)
 	if n.reads != "" {

@@ -14,21 +14,21 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// run drives one graph: engine after engine, as crashes and edits have it.
+// run drives one graph, with a new engine after each crash and edit.
 type run struct {
 	s       *sim
 	owner   inventory.Owner
-	graph   plan // as people want it
-	running plan // as the engine has it
+	graph   plan // as users want it
+	running plan // as the engine knows it
 	rg      *v1alpha1.ResourceGraph
-	// removed says that the graph is to be deleted.
+	// removed is set if the graph is to be deleted.
 	removed bool
 	before  *plan // a graph to go back to
 	options engine.Options
 
 	stored  *inventory.Inventory
-	version int  // of what is stored
-	lost    bool // the inventory was, once
+	version int  // of the stored inventory
+	lost    bool // the inventory was lost at least once
 
 	engine *engine.Engine
 	epoch  int // counts engines
@@ -36,7 +36,7 @@ type run struct {
 	phase  engine.Phase
 	err    error
 	kicked bool
-	sent   []func() // requests under way
+	sent   []func() // requests in flight
 	wakes  int
 
 	scopes map[string]bool // watches: kinds by label, keys by name
@@ -51,7 +51,7 @@ type run struct {
 
 func (r *run) id() string { return "graph " + r.owner.Name }
 
-// start makes a new engine, as a program does that was just started.
+// start creates a new engine, like a process that has just started.
 func (r *run) start() {
 	r.epoch++
 	r.sent = nil
@@ -76,8 +76,8 @@ func (r *run) start() {
 	r.kick()
 }
 
-// crash throws the engine away. Requests that were sent may still arrive, before
-// the next engine looks around.
+// crash discards the engine. Requests that were sent may still arrive before the next
+// engine's Survey.
 func (r *run) crash() {
 	r.s.logf("%s: crashes", r.id())
 	r.engine = nil
@@ -100,9 +100,9 @@ func (r *run) load() *inventory.Inventory {
 	return &inv
 }
 
-var errConflict = errors.New("the inventory was written by somebody else")
+var errConflict = errors.New("the inventory was saved by another run")
 
-// save is what an inventory's store does.
+// save simulates the store of inventories.
 func (r *run) save(inv *inventory.Inventory) error {
 	based, _ := inv.Stored.(int)
 	switch {
@@ -124,7 +124,8 @@ func (r *run) save(inv *inventory.Inventory) error {
 	return nil
 }
 
-// kick steps the engine soon: answers and events that come together are taken in together.
+// kick schedules a step of the engine, so that answers and events that arrive together
+// are processed together.
 func (r *run) kick() {
 	if r.kicked {
 		return
@@ -171,8 +172,8 @@ func (r *run) step() {
 	}
 }
 
-// send carries out an action after a while, and answers after another. A
-// request may fail on its way, and so may the answer.
+// send executes an action after a random delay and answers after another one. The
+// request or the answer may be lost.
 func (r *run) send(a engine.Action) {
 	s, epoch := r.s, r.epoch
 	r.flying++
@@ -249,7 +250,7 @@ func (r *run) answer(a engine.Action, o engine.Outcome) {
 	r.engine.Done(a, o)
 }
 
-// follow opens the watches that the engine asks for; they begin with what is there.
+// follow starts the watches of the awaited objects. They begin with a list.
 func (r *run) follow() {
 	for t := range r.engine.Awaited() {
 		scope := t.Key.String()
@@ -269,8 +270,8 @@ func (r *run) follow() {
 	}
 }
 
-// watch tells the engine of a change, if a watch of its sees it. What loses its
-// labels is gone for a watch by labels.
+// watch reports a change to the engine if one of its watches sees it. For a watch with
+// a label selector, an object that loses its labels is deleted.
 func (r *run) watch(before, now *unstructured.Unstructured, gone bool) {
 	if r.engine == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// nodes makes a graph of ConfigMaps: "a", "b<a", "c<a,b".
+// nodes returns the spec of a graph of ConfigMaps: "a", "b<a", "c<a,b".
 func nodes(texts ...string) string {
 	var list []string
 	for _, text := range texts {
@@ -23,7 +23,7 @@ func nodes(texts ...string) string {
 }
 
 func TestOrderAndIntent(t *testing.T) {
-	b := newBench(t, nodes("a", "b<a", "c"), nil, Options{Prune: true})
+	b := newEnv(t, nodes("a", "b<a", "c"), nil, Options{Prune: true})
 	b.expect("Survey")
 	b.answer(Survey, Outcome{})
 	b.expect("Record") // the intent, before anything is written
@@ -49,7 +49,7 @@ func TestOrderAndIntent(t *testing.T) {
 	if b.last.Phase != Completed {
 		t.Errorf("phase %s", b.last.Phase)
 	}
-	// A node whose object goes is made again, and its dependents wait.
+	// A deleted object is created again, and its dependents wait.
 	b.ObserveGone(configMap(t, self, "a", "u-a", 9, "1"))
 	b.expect("Read a")
 	b.answer(Read, Outcome{})
@@ -59,7 +59,7 @@ func TestOrderAndIntent(t *testing.T) {
 }
 
 func TestBlockedAndStuck(t *testing.T) {
-	b := newBench(t, nodes("a", "b<a", "c<b", "d"), nil, Options{Prune: true})
+	b := newEnv(t, nodes("a", "b<a", "c<b", "d"), nil, Options{Prune: true})
 	b.survey()
 	b.step()
 	b.answer(Record, Outcome{})
@@ -83,15 +83,15 @@ func TestBlockedAndStuck(t *testing.T) {
 	if b.last.Phase != Stuck || !b.last.Wake.IsZero() {
 		t.Errorf("phase %s, wake %v", b.last.Phase, b.last.Wake)
 	}
-	// What isn't the same object any more is tried again.
+	// A terminal failure is retried when the object is another one.
 	b.Observe(configMap(t, self, "a", "u-other", 7, "0"))
 	b.expect("Apply a")
 }
 
-// Failures that may pass are tried again, each time later, though the object
-// can be read in between.
+// Transient failures are retried with increasing delays, although the object can be
+// read in between.
 func TestRetries(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{Backoff: Backoff{Base: time.Second, Max: 5 * time.Second}})
+	b := newEnv(t, nodes("a"), nil, Options{Backoff: Backoff{Base: time.Second, Max: 5 * time.Second}})
 	b.survey()
 	b.step()
 	b.answer(Record, Outcome{})
@@ -102,7 +102,7 @@ func TestRetries(t *testing.T) {
 			err = &Failure{Reason: ReasonQuotaExceeded, Message: "exceeded", RetryAfter: wait}
 		}
 		b.answer(Apply, Outcome{Err: err})
-		b.expect("Read a") // whether it was written isn't known
+		b.expect("Read a") // the Apply may have been executed
 		b.answer(Read, Outcome{})
 		b.expect("")
 		s := b.Statuses()[0]
@@ -141,8 +141,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Trouble of the API server is tried again soon, what it refuses ever later.
-func TestTroublePasses(t *testing.T) {
+// Errors of the API server itself are retried soon, rejected requests ever later.
+func TestTransientBackoff(t *testing.T) {
 	for reason, want := range map[string]time.Duration{ReasonApplyFailed: MaxTransientBackoff, ReasonQuotaExceeded: 5 * time.Minute} {
 		s := retryState{failures: 20}
 		s.fail(&Failure{Reason: reason}, time.Time{}, Backoff{})
@@ -156,7 +156,7 @@ const neverReady = `graph: {nodes: [{id: a, applyPolicy: {timeout: 10s}, readyWh
 	resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}}]}`
 
 func TestReadinessTimeout(t *testing.T) {
-	b := newBench(t, neverReady, nil, Options{ExplainInterval: 4 * time.Second})
+	b := newEnv(t, neverReady, nil, Options{ExplainInterval: 4 * time.Second})
 	b.survey()
 	b.step()
 	b.answer(Record, Outcome{})
@@ -177,7 +177,7 @@ func TestReadinessTimeout(t *testing.T) {
 	b.step()
 	b.wantShow("a Failed ReadinessTimeout: not ready in 10s: object.data.a == '2' is false: the image can't be pulled")
 	b.answer(Explain, Outcome{})
-	// Late is better than never.
+	// The node recovers when its object becomes ready.
 	ready := configMap(t, self, "a", "u-a", 2, "2")
 	b.ledger.entries[b.nodes.byID["a"].key] = func(e inventory.Entry) inventory.Entry { e.Live = b.newObservation(e.Key, ready).live; return e }(b.ledger.entries[b.nodes.byID["a"].key])
 	b.Observe(ready)
@@ -185,11 +185,11 @@ func TestReadinessTimeout(t *testing.T) {
 	b.wantShow("a Ready")
 }
 
-// Two writers who disagree don't write without end; and while one waits, its
-// status says the same at every step.
+// Two writers that disagree don't keep overwriting each other. While a correction is
+// delayed, the status stays the same at every step.
 func TestCorrections(t *testing.T) {
 	jitter := 0.0
-	b := newBench(t, nodes("a"), nil, Options{Prune: true, Backoff: Backoff{Jitter: func() float64 { jitter += 0.3; return jitter - float64(int(jitter)) }}})
+	b := newEnv(t, nodes("a"), nil, Options{Prune: true, Backoff: Backoff{Jitter: func() float64 { jitter += 0.3; return jitter - float64(int(jitter)) }}})
 	b.complete()
 	version := 10
 	drift := func() {
@@ -225,7 +225,7 @@ func TestCorrections(t *testing.T) {
 }
 
 func TestReportDrift(t *testing.T) {
-	b := newBench(t, nodes("a"), nil, Options{Drift: ReportDrift})
+	b := newEnv(t, nodes("a"), nil, Options{Drift: ReportDrift})
 	b.complete()
 	b.Observe(configMap(t, self, "a", "u-a", 20, "9"))
 	b.expect("")
@@ -244,13 +244,13 @@ func TestReportDrift(t *testing.T) {
 
 func TestMirror(t *testing.T) {
 	adopt := `, adopt: {strategy: Mirror, mode: LabelSelector, labelSelector: {matchLabels: {app: x}}, resources: [{apiVersion: v1, kind: ConfigMap, name: a}]}}`
-	b := newBench(t, "{"+nodes("a", "b", "c")+adopt, nil, Options{Prune: true})
+	b := newEnv(t, "{"+nodes("a", "b", "c")+adopt, nil, Options{Prune: true})
 	selected := configMap(t, inventory.Owner{}, "b", "u-b", 1, "7")
 	selected.SetLabels(map[string]string{"app": "x"})
 	b.survey(selected)
 	b.step()
 	b.answer(Record, Outcome{})
-	b.expect("Apply c") // which nobody has; a is waited for, b only looked at
+	b.expect("Apply c") // which doesn't exist; a is awaited, b only read
 	b.applyNext("u-c", 2)
 	b.expect("")
 	b.wantShow("a Waiting: ConfigMap default/a doesn't exist", "b Ready", "c Ready")
@@ -266,9 +266,9 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// Only external objects: there is nothing to record, in no run.
+// A graph with only external objects never records anything.
 func TestNothingToRecord(t *testing.T) {
-	b := newBench(t, `graph: {nodes: [{id: a, externalRef: {apiVersion: v1, kind: ConfigMap, name: a}}]}`, nil, Options{Prune: true})
+	b := newEnv(t, `graph: {nodes: [{id: a, externalRef: {apiVersion: v1, kind: ConfigMap, name: a}}]}`, nil, Options{Prune: true})
 	b.survey(configMap(t, inventory.Owner{}, "a", "u-a", 1, "1"))
 	b.expect("")
 	if b.last.Phase != Completed {
@@ -276,18 +276,18 @@ func TestNothingToRecord(t *testing.T) {
 	}
 }
 
-// A lost inventory takes in what evidently was applied by the graph: not the
-// copies of others, nor what belongs to an object.
+// A lost inventory is recovered from objects that the graph applied: not from copies,
+// and not from objects with an owner reference.
 func TestRecover(t *testing.T) {
 	copied := configMap(t, self, "copy", "u-copy", 3, "1")
 	unstructured.RemoveNestedField(copied.Object, "metadata", "managedFields")
 	owned := configMap(t, self, "owned", "u-owned", 4, "1")
 	owned.Object["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "y"}}
 	claim := live(t, self, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: disk, uid: u-disk, resourceVersion: "5"}}`)
-	b := newBench(t, nodes("a"), nil, Options{Prune: true})
+	b := newEnv(t, nodes("a"), nil, Options{Prune: true})
 	b.survey(configMap(t, self, "a", "u-a", 1, "1"), configMap(t, self, "old", "u-old", 2, "1"), copied, owned, claim,
 		configMap(t, other, "theirs", "u-theirs", 6, "1"))
-	b.expect("LoadClaims, Record") // may be others list what was found
+	b.expect("LoadClaims, Record") // other graphs may list the recovered objects
 	names := map[string]bool{}
 	for _, e := range b.answer(Record, Outcome{}).Inventory.Entries {
 		names[e.Name] = e.Orphan

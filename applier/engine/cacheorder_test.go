@@ -10,9 +10,9 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// What is seen comes by several ways at once, answers and watches, and the
-// newest counts, in whichever order it arrives. Otherwise a delete would wait
-// for an object that went before its answer was read.
+// Observations come from answers and from watches at once. The newest one counts, in
+// whatever order they arrive. Otherwise a delete would wait for an object that was
+// gone before its answer arrived.
 func TestObserveInAnyOrder(t *testing.T) {
 	owner := inventory.Owner{Namespace: "ns", Name: "g"}
 	key := inventory.Key{Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "a"}

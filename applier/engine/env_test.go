@@ -21,8 +21,8 @@ var (
 	other = inventory.Owner{Namespace: "default", Name: "other"}
 )
 
-// bench is an engine whose actions the test answers.
-type bench struct {
+// env is an engine together with a test that answers its actions.
+type env struct {
 	*testing.T
 	*Engine
 	now  time.Time
@@ -30,8 +30,8 @@ type bench struct {
 	last Step
 }
 
-// newBench makes an engine of a spec in YAML.
-func newBench(t *testing.T, spec string, stored *inventory.Inventory, opts Options) *bench {
+// newEnv returns an engine for a spec in YAML.
+func newEnv(t *testing.T, spec string, stored *inventory.Inventory, opts Options) *env {
 	t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace, rg.Name = self.Namespace, self.Name
@@ -42,11 +42,11 @@ func newBench(t *testing.T, spec string, stored *inventory.Inventory, opts Optio
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{T: t, Engine: e, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return &env{T: t, Engine: e, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// step steps, and says what is asked for: "Apply a, Record".
-func (b *bench) step() string {
+// step runs one step and returns its actions as text: "Apply a, Record".
+func (b *env) step() string {
 	b.last = b.Step(b.now)
 	b.todo = append(b.todo, b.last.Actions...)
 	var texts []string
@@ -60,8 +60,8 @@ func (b *bench) step() string {
 	return strings.Join(texts, ", ")
 }
 
-// answer answers the oldest action of a verb.
-func (b *bench) answer(verb Verb, o Outcome) Action {
+// answer passes the outcome of the oldest action with a verb to the engine.
+func (b *env) answer(verb Verb, o Outcome) Action {
 	b.Helper()
 	i := slices.IndexFunc(b.todo, func(a Action) bool { return a.Verb == verb })
 	if i < 0 {
@@ -76,23 +76,23 @@ func (b *bench) answer(verb Verb, o Outcome) Action {
 	return a
 }
 
-// survey takes the engine past its first look, at these objects.
-func (b *bench) survey(objects ...*unstructured.Unstructured) {
+// survey runs the first step and answers its Survey with these objects.
+func (b *env) survey(objects ...*unstructured.Unstructured) {
 	b.Helper()
 	b.step()
 	b.answer(Survey, Outcome{Objects: objects})
 }
 
-// expect holds what a step asks for.
-func (b *bench) expect(want string) {
+// expect runs a step and checks its actions.
+func (b *env) expect(want string) {
 	b.Helper()
 	if got := b.step(); got != want {
 		b.Fatalf("the step asks for %q, want %q; statuses: %s", got, want, b.show())
 	}
 }
 
-// show gives the statuses in a line each: "a Failed Conflict: the message".
-func (b *bench) show() string {
+// show returns the statuses, one per line: "a Failed Conflict: the message".
+func (b *env) show() string {
 	var lines []string
 	for _, s := range b.Statuses() {
 		name := s.ID
@@ -111,15 +111,15 @@ func (b *bench) show() string {
 	return strings.Join(lines, "\n")
 }
 
-func (b *bench) wantShow(want ...string) {
+func (b *env) wantShow(want ...string) {
 	b.Helper()
 	if got := b.show(); got != strings.Join(want, "\n") {
 		b.Fatalf("statuses:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 	}
 }
 
-// live makes an object from YAML, of a name, a UID and a resourceVersion. With
-// an owner it is labelled, as applied by that graph.
+// live returns an object from YAML. With an owner it has the labels and managed
+// fields that an apply of that graph sets.
 func live(t testing.TB, owner inventory.Owner, text string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -164,13 +164,13 @@ func live(t testing.TB, owner inventory.Owner, text string) *unstructured.Unstru
 	return u
 }
 
-// configMap is a ConfigMap with data a: value.
+// configMap returns a live ConfigMap with data a: value.
 func configMap(t testing.TB, owner inventory.Owner, name, uid string, version int, value string) *unstructured.Unstructured {
 	return live(t, owner, fmt.Sprintf(
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, uid: %s, resourceVersion: %q}, data: {a: %q}}", name, uid, fmt.Sprint(version), value))
 }
 
-// result is what an apply answers: the object as it was wanted.
+// result returns the outcome of a successful Apply: the desired object.
 func result(t testing.TB, a Action, uid string, version int) Outcome {
 	t.Helper()
 	raw, err := json.Marshal(a.Apply.Object)
@@ -183,8 +183,8 @@ func result(t testing.TB, a Action, uid string, version int) Outcome {
 	return Outcome{Object: u, Created: a.Apply.UID == "", Changed: true}
 }
 
-// applyNext answers the oldest Apply as the API server does if nothing is wrong.
-func (b *bench) applyNext(uid string, version int) Action {
+// applyNext answers the oldest Apply with success.
+func (b *env) applyNext(uid string, version int) Action {
 	b.Helper()
 	i := slices.IndexFunc(b.todo, func(a Action) bool { return a.Verb == Apply })
 	if i < 0 {
@@ -193,8 +193,9 @@ func (b *bench) applyNext(uid string, version int) Action {
 	return b.answer(Apply, result(b, b.todo[i], uid, version))
 }
 
-// complete makes everything that is asked for, and gives the inventory.
-func (b *bench) complete() *inventory.Inventory {
+// complete answers every action with success until the graph is Completed, and
+// returns the inventory.
+func (b *env) complete() *inventory.Inventory {
 	b.Helper()
 	for n := 1; n < 100; n++ {
 		b.step()

@@ -8,7 +8,7 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// check holds what must be true when an action is asked for.
+// check checks the invariants of a requested action.
 func (r *run) check(a engine.Action) {
 	switch a.Verb {
 	case engine.Apply:
@@ -23,7 +23,8 @@ func (r *run) check(a engine.Action) {
 	}
 }
 
-// checkIntent: the inventory lists whatever is written, with the graph's revision.
+// checkIntent checks that the stored inventory lists a written object, with the
+// revision of the graph.
 func (r *run) checkIntent(a engine.Action) {
 	if r.stored == nil {
 		r.s.fail("%s: %s of %s, and no inventory is recorded", r.id(), a.Verb, a.Key)
@@ -45,8 +46,8 @@ func (r *run) lists(key inventory.Key) bool {
 	return r.stored != nil && slices.ContainsFunc(r.stored.Entries, func(e inventory.Entry) bool { return e.Key == key })
 }
 
-// checkNeeds: everything that a node needs is ready, as wanted, when it is
-// applied; or was so shortly before, if somebody else is to blame.
+// checkNeeds checks that the dependencies of an applied node are ready as desired, or
+// were so shortly before others changed them.
 func (r *run) checkNeeds(a engine.Action) {
 	i := r.running.index(a.Key.Name)
 	if i < 0 {
@@ -61,7 +62,7 @@ func (r *run) checkNeeds(a engine.Action) {
 	}
 }
 
-// checkSeen: the object that the engine saw was the graph's, or may be taken.
+// checkSeen checks that the observed object belonged to the graph or may be adopted.
 func (r *run) checkSeen(a engine.Action) {
 	n := r.running.nodes[r.running.index(a.Key.Name)]
 	if a.Apply.UID == "" {
@@ -84,8 +85,8 @@ func (r *run) checkSeen(a engine.Action) {
 	}
 }
 
-// checkWrite: at the moment of a write the object is the graph's, or was when
-// it was looked at, or may be taken.
+// checkWrite checks that a written object belongs to the graph, did so when it was
+// observed, or may be adopted.
 func (r *run) checkWrite(a engine.Action, o *object, alive bool) {
 	if !alive {
 		return
@@ -97,11 +98,11 @@ func (r *run) checkWrite(a engine.Action, o *object, alive bool) {
 	}
 }
 
-// handOverTime is how old may be what a graph knows of the lists of others.
+// handOverTime is the maximum age of the claims of other graphs.
 const handOverTime = 30 * time.Second
 
-// checkRemoval: what is deleted is the graph's own, has left it (or is to be
-// made anew), no other graph lists it, and nothing is left that needed it.
+// checkRemoval checks that a deleted object belongs to the graph, left it or is
+// recreated, is listed by no other graph, and has no dependents left.
 func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 	if owner, _ := inventory.OwnerOf(o.labels()); a.Node == "" && owner != r.owner {
 		r.s.fail("%s: deletes %s of %q", r.id(), a.Key, owner)
@@ -110,7 +111,7 @@ func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 		r.s.fail("%s: deletes a stranger's %s", r.id(), a.Key)
 	}
 	if !alive {
-		return // it was sent by a program that died, of another graph maybe
+		return // a crashed process sent it, maybe for the other graph
 	}
 	i := r.running.index(a.Key.Name)
 	if !r.removed && i >= 0 && a.Node == "" {
@@ -118,7 +119,7 @@ func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 	}
 	if a.Node != "" {
 		if i < 0 || !r.running.nodes[i].recreate {
-			r.s.fail("%s: makes %s anew, which isn't to be", r.id(), a.Key)
+			r.s.fail("%s: recreates %s, which must not be recreated", r.id(), a.Key)
 		}
 		return
 	}
@@ -139,7 +140,7 @@ func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 	}
 }
 
-// noteGraph remembers what a graph may ever take.
+// noteGraph records which objects a graph may adopt.
 func (r *run) noteGraph() {
 	if r.removed {
 		return
@@ -160,7 +161,7 @@ type lastPlanned struct {
 	epoch int
 }
 
-// noteGood remembers when each object was ready, as the graph wants it.
+// noteGood records when each object was last ready as desired.
 func (r *run) noteGood() {
 	if r.engine == nil || r.removed {
 		return
@@ -170,7 +171,7 @@ func (r *run) noteGood() {
 		if !o.good() {
 			continue
 		}
-		n.reads = "" // what was read may have changed, and the engine not know it yet
+		n.reads = "" // the source may have changed without the engine knowing it yet
 		if owner, _ := inventory.OwnerOf(o.labels()); !n.create && (owner != r.owner || n.holds(r.s.cluster, o) != nil) {
 			continue
 		}
@@ -178,7 +179,8 @@ func (r *run) noteGood() {
 	}
 }
 
-// noteWrite remembers a write to an object that another graph lists as meddling with that one.
+// noteWrite records a write to an object that the other graph lists as an outside
+// change.
 func (r *run) noteWrite(key inventory.Key) {
 	for _, other := range r.s.runs {
 		if other != r && other.running.index(key.Name) >= 0 {
@@ -187,8 +189,8 @@ func (r *run) noteWrite(key inventory.Key) {
 	}
 }
 
-// noteListed remembers since when the inventory has what it has, and as what
-// the graph listed it last.
+// noteListed records since when the inventory has its entries, and the last node of
+// each.
 func (r *run) noteListed() {
 	if r.stored != nil && !r.removed && r.stored.Revision == r.rg.Spec.RenderHash {
 		for _, n := range r.running.nodes {
@@ -199,7 +201,7 @@ func (r *run) noteListed() {
 	if r.stored != nil {
 		for _, e := range r.stored.Entries {
 			if e.Node == "" {
-				continue // it waits to be removed
+				continue // it left the graph
 			}
 			listed[e.Key] = r.s.now
 			if since, ok := r.listed[e.Key]; ok {
@@ -210,7 +212,7 @@ func (r *run) noteListed() {
 	r.listed = listed
 }
 
-// checkEnd: the cluster holds what the graphs want, and nothing else of theirs.
+// checkEnd checks that the cluster contains exactly the desired objects of the graphs.
 func (s *sim) checkEnd() {
 	for _, r := range s.runs {
 		for _, n := range r.running.nodes {
@@ -248,7 +250,8 @@ func (s *sim) checkEnd() {
 	}
 }
 
-// checkInventory: it lists exactly what the graph has, with the UIDs.
+// checkInventory checks that the inventory lists exactly the graph's objects, with
+// their UIDs.
 func (r *run) checkInventory() {
 	want := 0
 	if !r.removed {

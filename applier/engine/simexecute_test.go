@@ -13,8 +13,7 @@ import (
 
 var errReplaced = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was replaced by another object of its name"}
 
-// do carries out an action on the simulated cluster, as package cluster does on
-// a real one.
+// do executes an action on the simulated cluster, like package cluster on a real one.
 func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 	o := c.objects[a.Key]
 	switch a.Verb {
@@ -29,7 +28,7 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 			return engine.Outcome{Err: errReplaced}
 		}
 		if o != nil && o.labels()[v1alpha1.LabelGraph] != r.owner.Name && a.Node == "" {
-			return engine.Outcome{Err: errReplaced} // it isn't as it was seen, nor the graph's
+			return engine.Outcome{Err: errReplaced} // it changed since and isn't the graph's
 		}
 		if o != nil {
 			r.checkRemoval(a, o, alive)
@@ -84,7 +83,7 @@ func (c *cluster) apply(r *run, a engine.Action, alive bool) engine.Outcome {
 	o, want := c.objects[a.Key], fieldsOf(a.Apply.Object)
 	switch {
 	case a.Apply.UID == "" && o != nil:
-		return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was created by somebody else at the same moment"}}
+		return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was created by others at the same time"}}
 	case a.Apply.UID != "" && (o == nil || o.uid != a.Apply.UID):
 		return engine.Outcome{Err: errReplaced}
 	}
@@ -118,7 +117,7 @@ func (c *cluster) apply(r *run, a engine.Action, alive bool) engine.Outcome {
 	return engine.Outcome{Object: o.unstructured(), Created: created, Changed: changed || created}
 }
 
-// spec is the fields whose change is a new generation.
+// spec returns the fields whose change increments the generation.
 func spec(fields map[string]string) map[string]string {
 	fields = maps.Clone(fields)
 	maps.DeleteFunc(fields, func(f, _ string) bool { return !strings.HasPrefix(f, "spec:") })
@@ -135,8 +134,8 @@ func (c *cluster) release(r *run, o *object, to *inventory.Owner) {
 		}
 	}
 	if to != nil {
-		// A graph may drop an object in the moment between another's look at
-		// what it lists and the hand-over: then nobody looks after it.
+		// A graph may drop an object between the other graph's LoadClaims and the
+		// hand-over. Then the object is orphaned.
 		for _, other := range r.s.runs {
 			if _, listed := other.listed[o.key]; other.owner == *to && (!listed || other.running.index(o.key.Name) < 0) {
 				r.s.dropped[o.key] = true
