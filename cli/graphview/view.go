@@ -53,8 +53,8 @@ func Write(w io.Writer, format Format, graphs ...*v1alpha1.ResourceGraph) error 
 	return err
 }
 
-// view is the part of a graph that the formats show. Its JSON form is what the json
-// format prints: fields may be added; none is renamed or removed.
+// view is the part of a graph that the formats show. The json format prints its JSON
+// form: fields may be added; none is renamed or removed.
 type view struct {
 	Name      string             `json:"name"`
 	Namespace string             `json:"namespace,omitempty"`
@@ -121,6 +121,7 @@ func newView(rg *v1alpha1.ResourceGraph) (view, error) {
 	return v, nil
 }
 
+// newNode returns the view of a node. Its wave is set later.
 func newNode(n *graph.Node, namespace string) node {
 	shown := node{
 		ID: n.ID, APIVersion: n.Object.APIVersion, Kind: n.Object.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name,
@@ -134,7 +135,7 @@ func newNode(n *graph.Node, namespace string) node {
 		shown.Ready = append(shown.Ready, readyText(check))
 	}
 	if len(shown.Ready) == 0 {
-		shown.Ready = []string{"kstatus"}
+		shown.Ready = []string{"kstatus"} // the check that the applier uses by default
 	}
 	return shown
 }

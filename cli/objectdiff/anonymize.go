@@ -20,6 +20,7 @@ func (d Diff) anonymized(n names) Diff {
 	for _, o := range d.Objects {
 		o.Key = n.key(o.Key)
 		o.old, o.new = n.object(o.old), n.object(o.new)
+		// The slices of d must not be changed: its diff may be that of a group.
 		var list []Change
 		for _, c := range o.Changes {
 			list = append(list, Change{n.path(c.Path), c.Action, c.By, n.value(c.old), n.value(c.new)})
@@ -54,6 +55,7 @@ func (n names) replaceNamespace(s string) string {
 	return s
 }
 
+// key replaces the names in the key of an object.
 func (n names) key(k Key) Key {
 	return Key{k.Group, k.Kind, n.replaceNamespace(k.Namespace), n.text(k.Name)}
 }
@@ -106,6 +108,7 @@ func (n names) value(v any) any {
 	case string:
 		return n.text(v)
 	case late:
+		// Expressions refer to node ids, but may compare with names.
 		v.expr = n.text(v.expr)
 		return v
 	case map[string]any:

@@ -20,6 +20,7 @@ func Compare(before, after []Object) Diff {
 		return m
 	}
 	x, y := index(before), index(after)
+	// The union of the keys of both sides.
 	keys := slices.Collect(maps.Keys(x))
 	for k := range y {
 		if x[k] == nil {
@@ -37,7 +38,7 @@ func Compare(before, after []Object) Diff {
 			o.Action = Remove
 		default:
 			o.Action, o.Changes = Modify, changes(o.old, o.new)
-			if len(o.Changes) == 0 {
+			if len(o.Changes) == 0 { // unchanged objects are not part of a diff
 				continue
 			}
 		}
@@ -111,6 +112,8 @@ func (c *comparer) value(p Path, a, b any) {
 	c.changes = append(c.changes, Change{Path: p, Action: Modify, old: a, new: b})
 }
 
+// maps compares two maps key by key, in sorted order, so that the output does not depend
+// on the iteration order of maps.
 func (c *comparer) maps(p Path, a, b map[string]any) {
 	keys := slices.Collect(maps.Keys(a))
 	for k := range b {
@@ -168,6 +171,7 @@ func (c *comparer) lists(p Path, a, b []any) {
 	set := p.isSet()
 	for _, pair := range align(a, b) {
 		switch {
+		// In a set, the members of a pair are independent of each other.
 		case set && pair.old >= 0 && pair.new >= 0 && !equal(a[pair.old], b[pair.new]):
 			c.changes = append(c.changes,
 				Change{Path: p.with(pair.old), Action: Remove, old: a[pair.old]},

@@ -62,7 +62,7 @@ func excerpt(a, b string) (string, string) {
 	if len(x) <= maxInlineText && len(y) <= maxInlineText {
 		return a, b
 	}
-	const around = 30
+	const around = 30 // characters of context on both sides
 	head := 0
 	for head < len(x) && head < len(y) && x[head] == y[head] {
 		head++
@@ -71,6 +71,7 @@ func excerpt(a, b string) (string, string) {
 	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
 		tail++
 	}
+	// from and back are the lengths to remove at the start and at the end.
 	from, back := max(head-around, 0), max(tail-around, 0)
 	cut := func(r []rune) string {
 		s := r[from : len(r)-back]
@@ -125,7 +126,7 @@ func looksPlain(s string) bool {
 	if !plainText().MatchString(s) || strings.TrimSpace(s) != s || strings.Contains(s, "→") || source.Escape(s, "\t") != s {
 		return false
 	}
-	switch strings.ToLower(s) {
+	switch strings.ToLower(s) { // YAML 1.1 reads these as other types
 	case "true", "false", "null", "yes", "no", "on", "off":
 		return false
 	}

@@ -37,13 +37,15 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 	nodes, _ := inner["nodes"].([]any)
 	delete(inner, "nodes")
 
+	// nodes and read.Nodes have the same order: nodes has the fields as they are
+	// written, read.Nodes their meaning.
 	read := graph.Read(rg)
 	var objects []Object
 	var external []any
 	for i := range read.Nodes {
 		n := &read.Nodes[i]
 		node, _ := nodes[i].(map[string]any)
-		if n.ExternalRef != nil {
+		if n.ExternalRef != nil { // not written by the graph: part of its settings
 			external = append(external, nodeSettings(node))
 			continue
 		}

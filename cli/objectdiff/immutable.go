@@ -18,6 +18,7 @@ type immutable struct {
 // pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver. The table
 // has neither fields that the API server sets nor kinds that are not kept in files.
 func immutableFields(group, kind string) []immutable {
+	// The costs of recreating an object.
 	const (
 		restart = "its Pods end before new ones start"
 		again   = "it runs again from the start"

@@ -14,10 +14,12 @@ type Instance struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	File      string `json:"file"`
-	// Graph is the name of the graph that the instance is rendered to.
+	// Graph is the name of the graph that the instance is rendered to. It is only
+	// needed to recognize the name in values.
 	Graph string `json:"-"`
 }
 
+// String returns the instance with its file: apps/web.yaml: WebService default/web.
 func (in Instance) String() string {
 	return in.File + ": " + Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
 }
@@ -62,12 +64,16 @@ func (m *Impact) Add(in Instance, d Diff) {
 	}
 	p := d.Plan()
 	m.Plan.Add, m.Plan.Change, m.Plan.Remove = m.Plan.Add+p.Add, m.Plan.Change+p.Change, m.Plan.Remove+p.Remove
+	// Instances belong to one family if the same fields of the same objects change,
+	// apart from their names.
 	named := d.anonymized(names{in.Name, in.Namespace, in.Graph})
 	f := m.family(hash(in.Kind, named.fields()))
 	if len(f.groups) == 1 && f.groups[0].ValuesDiffer {
 		f.groups[0].Instances = append(f.groups[0].Instances, in)
 		return
 	}
+	// Within a family, instances belong to one group if the values are equal too. The
+	// diff gets placeholders for names when the group gets its second instance.
 	exact := hash(named.Report(), "")
 	if g := f.index[exact]; g != nil {
 		if len(g.Instances) == 1 {
@@ -81,6 +87,7 @@ func (m *Impact) Add(in Instance, d Diff) {
 		f.index[exact] = g
 		return
 	}
+	// Too many groups: merge them, and forget their values.
 	one := &Group{Diff: f.groups[0].first, ValuesDiffer: true}
 	for _, other := range f.groups {
 		one.Instances = append(one.Instances, other.Instances...)

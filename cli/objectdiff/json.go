@@ -95,7 +95,7 @@ func (c Change) json() ChangeReport {
 	return r
 }
 
-// WriteJSON prints a diff as a [Report].
+// WriteJSON prints a diff as an indented [Report]. It returns the first error of w.
 func WriteJSON(w io.Writer, d Diff) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -24,6 +24,8 @@ func align(a, b []any) []pair {
 	for i := range b {
 		y[i] = canonical(b[i])
 	}
+	// Between two neighboring pairs of the subsequence, no members are equal. The pair
+	// of the lengths stands for the end of both lists.
 	var pairs []pair
 	var i, j int
 	for _, c := range append(commonSubsequence(x, y), pair{len(a), len(b)}) {
@@ -61,6 +63,8 @@ func alignSimilar(a, b []any) []pair {
 	score := make([][]float64, len(a))
 	best := make([][]float64, len(a)+1) // best[i][j] is the largest sum for a[i:] and b[j:]
 	best[len(a)] = make([]float64, len(b)+1)
+	// Fill the table from the end: either a[i] or b[j] has no counterpart, or they are a
+	// pair.
 	for i := len(a) - 1; i >= 0; i-- {
 		score[i], best[i] = make([]float64, len(b)), make([]float64, len(b)+1)
 		for j := len(b) - 1; j >= 0; j-- {
@@ -68,6 +72,8 @@ func alignSimilar(a, b []any) []pair {
 			best[i][j] = max(best[i+1][j], best[i][j+1], best[i+1][j+1]+score[i][j])
 		}
 	}
+	// Follow the largest sums from the start. Members between two similar pairs are
+	// paired in order.
 	var pairs []pair
 	fromI, fromJ := 0, 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -137,6 +143,7 @@ func commonSubsequence(x, y []string) []pair {
 		tail = append(tail, pair{m, n})
 	}
 	slices.Reverse(tail)
+	// length[i][j] is the length of the longest common subsequence of x[i:m] and y[j:n].
 	w := n - start + 1
 	if (m-start+1)*w > maxTable {
 		return append(head, tail...)

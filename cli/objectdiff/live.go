@@ -70,7 +70,7 @@ func (l *Live) diff() (*ObjectDiff, error) {
 	}
 	o := &ObjectDiff{Action: Modify, Refused: l.Refusal != "", Recreated: l.Recreated, old: before, new: after, Warnings: l.Warnings}
 	switch {
-	case before == nil && after == nil:
+	case before == nil && after == nil: // the object neither exists nor is known
 		return nil, nil
 	case before == nil:
 		o.Action, o.Key = Add, after.Key
@@ -88,7 +88,7 @@ func (l *Live) diff() (*ObjectDiff, error) {
 		if len(o.Changes) == 0 && !o.Refused && !o.Recreated && len(o.Warnings) == 0 {
 			return nil, nil
 		}
-		if after == nil {
+		if after == nil { // refused: the printers need an object
 			o.new = before
 		}
 	}
@@ -167,6 +167,7 @@ func (l *Live) changes(before, after *Object) []Change {
 	entries := fields.Entries(l.Before)
 	for _, c := range changes(before, after) {
 		path := managedPath(c.Path)
+		// An Update by a controller or a user is the likelier cause than another Apply.
 		own, other := false, ""
 		for _, e := range entries {
 			if path == nil || !e.Owns(path) {
@@ -181,7 +182,7 @@ func (l *Live) changes(before, after *Object) []Change {
 		switch {
 		case l.Recreated && c.Action == Remove && !own:
 			continue
-		case c.Action == Add && l.CorrectsDrift:
+		case c.Action == Add && l.CorrectsDrift: // the field was applied, and is gone
 			c.By = others
 		case c.Action != Add && !own && other != "":
 			c.By = other

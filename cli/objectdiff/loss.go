@@ -16,6 +16,7 @@ func warnRemoved(o *ObjectDiff) {
 		return
 	}
 	retention, _ := get(o.old.body, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted").(string)
+	// At most one of the cases applies to a kind.
 	switch {
 	case o.is("", "PersistentVolumeClaim"):
 		o.warn(RuleLoss, "", "the data of the volume is lost, unless the volume's reclaim policy is Retain")

@@ -42,6 +42,8 @@ func Fit(size int, write func(Cut) string) string {
 	if fits(text) {
 		return text
 	}
+	// largest finds the largest limit n by binary search. It reports false if even the
+	// text of limit 0 is too long.
 	largest := func(at func(n int) Cut) (string, bool) {
 		best, found := "", false
 		for low, high := 0, 1<<16; low <= high; {
@@ -85,7 +87,7 @@ const maxWarnings = 20
 // that were left out, or "".
 func (d Diff) MarkdownObjects(b *strings.Builder, cut Cut, heading string) string {
 	d.markdownWarnings(b, cut)
-	namespace, lines, objects := "", 0, 0
+	namespace, lines, objects := "", 0, 0 // the current namespace; lines and objects left out
 	for i := range d.Objects {
 		o := &d.Objects[i]
 		if i >= cut.Objects {

@@ -143,6 +143,7 @@ func keyOf(m map[string]any) (Key, error) {
 		return Key{}, fmt.Errorf("apiVersion: %w", err)
 	}
 	key := Key{Group: gv.Group, Kind: kind, Name: name}
+	// The scope of kinds from CRDs is unknown; a namespace in the manifest counts.
 	if cluster, known := graph.ClusterScoped(schema.GroupKind{Group: key.Group, Kind: kind}); !known || !cluster {
 		key.Namespace, _ = metadata["namespace"].(string)
 	}

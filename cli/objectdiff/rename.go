@@ -36,6 +36,8 @@ func warnRenamed(d *Diff) {
 		for _, n := range added[k] {
 			addedFacts = append(addedFacts, n.new.facts())
 		}
+		// Each added object is paired at most once, with the first removed object that it
+		// is the most similar to.
 		paired := map[*ObjectDiff]bool{}
 		for _, o := range removed[k] {
 			old := o.old.facts()

@@ -16,6 +16,8 @@ const mask = "***"
 // the mask from it, whatever the verb; only canonical and equal read the value.
 type secret struct{ value string }
 
+// The methods override every way in which fmt and encoding/json read a value.
+
 func (secret) String() string               { return mask }
 func (secret) GoString() string             { return mask }
 func (secret) Format(f fmt.State, _ rune)   { fmt.Fprint(f, mask) }
@@ -29,6 +31,8 @@ type late struct {
 	hidden bool   // part of a Secret, whose expression may contain secrets
 }
 
+// String describes the source of the value. In a Secret, the expression may contain
+// the value itself, so it is left out.
 func (l late) String() string {
 	const known = "(known after apply)"
 	switch {
@@ -50,6 +54,8 @@ func normalize(key Key, object map[string]any, fromGraph bool) map[string]any {
 	if metadata == nil {
 		return body
 	}
+	// The namespace of the key counts: a manifest may leave it out, or set one for a
+	// cluster-scoped kind.
 	if delete(metadata, "namespace"); key.Namespace != "" {
 		metadata["namespace"] = key.Namespace
 	}
@@ -75,7 +81,7 @@ func (p normalizer) value(v any, hidden bool) any {
 		copied := make(map[string]any, len(v))
 		for k, item := range v {
 			switch {
-			case item == nil:
+			case item == nil: // the API server drops it
 			case isLastApplied(k):
 				copied[k] = secret{canonical(item)}
 			default:
@@ -84,7 +90,7 @@ func (p normalizer) value(v any, hidden bool) any {
 		}
 		return copied
 	case []any:
-		if hidden {
+		if hidden { // a list is not valid here; hide even its length
 			return secret{canonical(v)}
 		}
 		copied := make([]any, len(v))
@@ -173,6 +179,7 @@ func secretTexts(m map[string]any) []string {
 	return values
 }
 
+// containsAny reports whether s contains one of the values.
 func containsAny(s string, values []string) bool {
 	for _, v := range values {
 		if strings.Contains(s, v) {

@@ -33,7 +33,7 @@ func factsOf(name string, v any) []fact {
 				walk(p+"."+k, item)
 			}
 		case []any:
-			for _, item := range v {
+			for _, item := range v { // without indexes, so that order does not matter
 				walk(p+"[]", item)
 			}
 		case nil:

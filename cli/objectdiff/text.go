@@ -30,7 +30,16 @@ func signOf(a Action) byte {
 }
 
 // WriteText prints a diff: a paragraph for each object, the warnings, and a last line
-// with the plan.
+// with the plan:
+//
+//	~ Deployment default/web  (graph default/web)
+//	~   spec.replicas: 2 → 3
+//
+//	! Service default/web: spec.selector: no longer matches any Pods; it matched those of Deployment default/web
+//
+//	Plan: 0 to add, 1 to change, 0 to remove
+//
+// It returns the first error of w.
 func WriteText(w io.Writer, d Diff, color bool) error {
 	if err := WriteChanges(w, d, color); err != nil {
 		return err
@@ -100,7 +109,7 @@ func (o *ObjectDiff) suffix() string {
 // paint returns the line with the color of its sign. base is added to that color.
 func (l line) paint(color bool, base style.Style) string {
 	text := fmt.Sprintf("%c %*s%s", l.sign, l.indent, "", l.text)
-	if l.text == "" {
+	if l.text == "" { // no trailing spaces
 		text = text[:1]
 	}
 	signStyle := map[byte]style.Style{'+': style.Green, '-': style.Red, '~': style.Yellow, '!': style.Yellow}[l.sign]
@@ -115,6 +124,7 @@ func (o *ObjectDiff) lines() []line {
 		for _, text := range block(o.new.body) {
 			lines = append(lines, line{'+', 4, text})
 		}
+		// Of the settings of a new node, only those that were chosen for it.
 		for _, k := range []string{"dependencies", "readyWhen", "applyPolicy"} {
 			if v, ok := o.new.node[k]; ok {
 				for _, text := range block(map[string]any{nodePath + "." + k: v}) {

@@ -40,6 +40,7 @@ func (s *Stage) Commit(o Options) (Result, error) {
 	return result, err
 }
 
+// commit is Commit without the end of the run.
 func (s *Stage) commit(o Options) (Result, error) {
 	if s.unlock == nil {
 		return Result{}, fmt.Errorf("%s: the run has ended", s.dir)
@@ -83,7 +84,7 @@ func (s *Stage) plan(prune bool) (plan, error) {
 			return plan{}, err
 		case e.kept != nil && (info == nil || info.Size() != e.kept.Size() || !info.ModTime().Equal(e.kept.ModTime())):
 			return plan{}, s.fail(file, "keeping", errors.New("changed meanwhile; run again"))
-		case e.kept == nil && info != nil && !s.owned[file]:
+		case e.kept == nil && info != nil && !s.owned[file]: // another file of the user
 			foreign = append(foreign, file)
 		case e.kept == nil:
 			p.write = append(p.write, file)
@@ -103,7 +104,7 @@ func (s *Stage) plan(prune bool) (plan, error) {
 			return plan{}, err
 		case info != nil && prune:
 			p.remove = append(p.remove, file)
-		case info != nil:
+		case info != nil: // stays, and may be pruned by a later run
 			p.owned[file] = true
 		case prune:
 			p.gone = append(p.gone, file)
@@ -160,7 +161,7 @@ func (s *Stage) probe(p plan) error {
 func (s *Stage) execute(p plan) error {
 	union := maps.Clone(s.owned)
 	maps.Copy(union, p.owned)
-	if len(p.write)+len(p.remove) > 0 {
+	if len(p.write)+len(p.remove) > 0 { // otherwise one index is enough
 		if err := s.writeIndex(union); err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func (s *Stage) execute(p plan) error {
 	if err := s.removeEmptied(slices.Concat(p.remove, p.gone)); err != nil {
 		return err
 	}
-	if s.onDisk == nil && len(p.owned) == 0 {
+	if s.onDisk == nil && len(p.owned) == 0 { // no index, and nothing to list
 		return nil
 	}
 	return s.writeIndex(p.owned)

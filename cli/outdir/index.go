@@ -22,6 +22,7 @@ const (
 // set is a set of paths, with slashes and relative to the directory.
 type set map[string]bool
 
+// sorted returns the paths in order.
 func (s set) sorted() []string { return slices.Sorted(maps.Keys(s)) }
 
 // formatIndex returns the content of the index for paths.
@@ -42,6 +43,7 @@ func parseIndex(content []byte) (set, error) {
 	n := 0
 	for line := range strings.Lines(string(content)) {
 		n++
+		// Git may have converted the line ends.
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		switch {
 		case n == 1 && line == indexHeader:

@@ -55,7 +55,7 @@ func directory(namespace string) string {
 func file(group, kind, name string) string {
 	s := encode(kind, ".-")
 	name = encode(name, "")
-	first, rest, dotted := strings.Cut(group, ".")
+	first, rest, dotted := strings.Cut(group, ".") // the first dot of the group is kept
 	switch {
 	case group == "":
 	case dotted:
@@ -87,6 +87,7 @@ func safe(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '_'
 }
 
+// percent returns the percent-encoding of a byte, in lower case.
 func percent(c byte) string { return fmt.Sprintf("%%%02x", c) }
 
 // unreserve encodes the first byte of names that Windows reserves for devices, such as
@@ -121,6 +122,8 @@ func valid(path string) bool {
 	return ok && yaml && validComponent(dir) && validComponent(base)
 }
 
+// validComponent reports whether s can be one component of a result of Path. A leading
+// dot is excluded, and with it "." and "..".
 func validComponent(s string) bool {
 	for i := range len(s) {
 		if !safe(s[i]) && s[i] != '%' {

@@ -38,6 +38,7 @@ const (
 	probeName = ".pequod-probe"
 )
 
+// errNotRegular is the error for directories, links and devices at the path of a file.
 var errNotRegular = errors.New("not a regular file")
 
 // Stage is one run that writes into a directory. It is not safe for concurrent use.

@@ -69,6 +69,7 @@ type change struct {
 	NextAttempt *time.Time `json:"nextAttempt,omitempty"`
 }
 
+// objectRef identifies the object of a change.
 type objectRef struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -76,6 +77,7 @@ type objectRef struct {
 	Name       string `json:"name"`
 }
 
+// taken is a field with its previous field manager.
 type taken struct {
 	Field   string `json:"field"`
 	Manager string `json:"manager"`
@@ -157,6 +159,7 @@ func (j *JSON) Change(graph inventory.Owner, e applier.Event) {
 	j.write(c)
 }
 
+// apiVersion returns the API version of an object as manifests write it.
 func apiVersion(s engine.Status) string {
 	if s.Key.Group == "" {
 		return s.Version

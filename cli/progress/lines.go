@@ -30,7 +30,7 @@ type objectOf struct {
 	key   inventory.Key
 }
 
-// said is what was printed last about an object.
+// said records the last output about an object.
 type said struct {
 	op    string
 	state string

@@ -41,7 +41,7 @@ type Node struct {
 	Wave int
 }
 
-// Verb is what a run does to a graph.
+// Verb names the kind of a run.
 type Verb string
 
 // The verbs.

@@ -176,7 +176,7 @@ func ends() map[string]Outcome {
 		"deleted":            end(Delete, engine.Completed, nil, ready[2]),
 		"nothing to delete":  end(Delete, engine.Completed, nil),
 		"not deleted":        end(Delete, engine.Pruning, applier.ErrTimeout, ready[2], held, later),
-		"deletion begun":     end(Delete, engine.Pruning, nil, ready[2], held),
+		"deletion started":   end(Delete, engine.Pruning, nil, ready[2], held),
 	}
 }
 

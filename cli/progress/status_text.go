@@ -30,7 +30,7 @@ func state(s engine.Status) (word, detail string) {
 	switch s.Phase {
 	case v1alpha1.NodeFailed:
 		if !s.NextAttempt.IsZero() {
-			detail += "; will be tried again"
+			detail += "; will be retried"
 		}
 	case v1alpha1.NodeReady:
 		detail = string(s.Op)

@@ -33,6 +33,7 @@ type counts struct {
 	deleting, other                        int
 }
 
+// count counts the objects of the result. Without a result, all counts are 0.
 func (o Outcome) count() counts {
 	c := counts{ops: map[engine.Operation]int{}}
 	if o.Result == nil {
@@ -162,7 +163,7 @@ func (o Outcome) verdict() string {
 	case o.Result.Phase == engine.Completed:
 		return done + in
 	case o.Verb == Delete:
-		return "deletion begun" + in
+		return "deletion started" + in
 	case !o.Ready():
 		return "failed" + after
 	}
@@ -201,4 +202,6 @@ func (o Outcome) figures() string {
 	return text + "; " + strings.Join(left, ", ")
 }
 
+// sortedKeys returns the keys of m, so that the output does not depend on the iteration
+// order of maps.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

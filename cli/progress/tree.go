@@ -40,6 +40,7 @@ type row struct {
 	began, ended time.Time
 }
 
+// newTree returns a tree in which all nodes are pending. The clock starts at now.
 func newTree(graphs []Graph, now time.Time) *tree {
 	t := &tree{}
 	for _, g := range graphs {
@@ -89,7 +90,7 @@ func rowKey(s engine.Status) string { return cmp.Or(s.ID, "\x00"+s.Key.String())
 func (r *row) change(e applier.Event) {
 	r.status = e.Status
 	switch e.Phase {
-	case v1alpha1.NodePending, v1alpha1.NodeBlocked:
+	case v1alpha1.NodePending, v1alpha1.NodeBlocked: // work has not begun
 	case v1alpha1.NodeReady, v1alpha1.NodeGone:
 		if r.began.IsZero() {
 			r.began = e.Time
@@ -101,7 +102,7 @@ func (r *row) change(e applier.Event) {
 		if r.began.IsZero() {
 			r.began = e.Time
 		}
-		r.ended = time.Time{}
+		r.ended = time.Time{} // an object that was ready may become unready
 	}
 }
 

@@ -76,14 +76,14 @@ type States struct {
 	err   error // the first error of w
 }
 
-// shownGraph is what was printed last about a graph.
+// shownGraph records the last output about a graph.
 type shownGraph struct {
 	ready bool
 	cause string
 	nodes map[string]shownNode // by rowKey
 }
 
-// shownNode is what was printed last about a node.
+// shownNode records the last output about a node.
 type shownNode struct {
 	object        inventory.Key
 	subject, text string
@@ -114,6 +114,8 @@ func (l *States) Show(s *applier.State) {
 			l.line(s.Owner, shown.subject, shown.text)
 		}
 	}
+	// An object that left the graph is shown under its key first, and is gone after
+	// that. A node that changed its id keeps its object.
 	for _, key := range sortedKeys(was.nodes) {
 		if old := was.nodes[key]; !present[old.object] {
 			l.line(s.Owner, old.subject, goneText)
@@ -125,6 +127,7 @@ func (l *States) Show(s *applier.State) {
 	l.shown[s.Owner] = is
 }
 
+// line prints the line of a node, after the name of its graph if there are several.
 func (l *States) line(graph inventory.Owner, subject, text string) {
 	if l.named {
 		l.print("%s: ", graph)
@@ -132,6 +135,7 @@ func (l *States) line(graph inventory.Owner, subject, text string) {
 	l.print("%s: %s\n", subject, text)
 }
 
+// print writes to w, and records the first error.
 func (l *States) print(format string, args ...any) {
 	if _, err := fmt.Fprintf(l.w, format, args...); l.err == nil {
 		l.err = err
@@ -188,7 +192,7 @@ func (l *Live) Show(s *applier.State) {
 			r = &row{status: status}
 		case r == nil:
 			r = &row{}
-			fallthrough
+			fallthrough // a new node has changed
 		case r.status.Phase != status.Phase:
 			r.change(applier.Event{Time: now, Status: status})
 		default:

@@ -57,10 +57,12 @@ func githubCommand(s problem.Severity) string {
 	return s.String()
 }
 
+// escapeData encodes the message of a command.
 func escapeData(s string) string {
 	return strings.ReplaceAll(s, "%", "%25")
 }
 
+// escapeProperty encodes the value of a property.
 func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(s)
 }

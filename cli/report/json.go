@@ -35,6 +35,7 @@ type JSONProblem struct {
 // JSON output contains more than problems. The result is never nil.
 func JSON(problems problem.List) []JSONProblem { return jsonProblems(merged(problems)) }
 
+// jsonProblems converts entries in their order. The result is never nil.
 func jsonProblems(entries []entry) []JSONProblem {
 	all := make([]JSONProblem, len(entries))
 	for i, e := range entries {

@@ -28,6 +28,7 @@ func writeJUnit(w *bufio.Writer, entries []entry, checked []Subject) error {
 	all := junit.Report{Name: "pequod", ErrorCounts: true}
 	for _, s := range slices.Compact(subjects) {
 		name := source.Escape(cmp.Or(s.File, "pequod"), "")
+		// Subjects are sorted by file, so a suite is complete when the name changes.
 		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != name {
 			all.Suites = append(all.Suites, junit.Suite{Name: name})
 		}

@@ -29,6 +29,8 @@ func merged(problems problem.List) []entry {
 	groups := map[problem.Problem]*group{}
 	var order []problem.Problem
 	for _, p := range problems {
+		// Copies of a problem differ only in the instance. Problems of an instance itself
+		// have no InstanceAt, and are merged only if they are equal.
 		at := p.InstanceAt
 		if at.File != "" {
 			p.InstanceAt, p.Instance = problem.Position{}, ""
@@ -43,7 +45,7 @@ func merged(problems problem.List) []entry {
 	for _, p := range order {
 		e := entry{p, p.Related.String()}
 		if g := groups[p]; g.first.File != "" {
-			e.Related = problem.Position{}
+			e.Related = problem.Position{} // not printed, so it must not distinguish entries
 			e.ruleAt = "rendering " + g.first.String()
 			if g.times > 1 {
 				e.ruleAt += fmt.Sprintf(" and %d more", g.times-1)

@@ -23,7 +23,7 @@ func writeText(w *bufio.Writer, entries []entry, color bool) error {
 			line.WriteString(p.Paint(style.Bold, at+":") + " ")
 		}
 		switch e.Severity {
-		case problem.Error:
+		case problem.Error: // needs no word
 		case problem.Warning:
 			line.WriteString(p.Paint(style.Yellow, "warning:") + " ")
 		case problem.Note:

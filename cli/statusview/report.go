@@ -26,7 +26,7 @@ type Graph struct {
 	Ready  bool           `json:"ready"`
 	// Unfinished is set if a run is in progress or was interrupted.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Cause is what the applier in the cluster reports about the graph as a whole.
+	// Cause is the message of the applier in the cluster about the graph as a whole.
 	Cause string `json:"cause,omitempty"`
 	Nodes []Node `json:"nodes"`
 	// Outputs has the outputs with a value. UnknownOutputs has the reason for each

@@ -91,6 +91,7 @@ func Write(w io.Writer, r Report) error {
 	return err
 }
 
+// element converts the report, and counts cases and failures.
 func (r Report) element() suitesElement {
 	errors := ""
 	if r.ErrorCounts {
