@@ -11,8 +11,9 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// attributes reads the @k8s attributes of the field v, which declared has the
-// positions of. Nobody would notice a misspelt one, so it is an error.
+// attributes reads the @k8s attributes of the field v. Declared is the position
+// for errors. An unknown argument is an error, because nothing else would
+// report a misspelling. The result is nil without attributes.
 func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.Attributes {
 	var out *shape.Attributes
 	for _, a := range v.Attributes(cue.FieldAttr) {
@@ -38,7 +39,8 @@ func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.
 	return out
 }
 
-// set takes one argument. It returns what is wrong with it.
+// setArgument sets one argument of an attribute. It returns what is wrong with
+// it, or the empty string.
 func setArgument(a *shape.Attributes, key, value string) string {
 	switch key {
 	case "listType":

@@ -13,38 +13,48 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// context is what the reader knows about the position of the value that it reads. It is passed by value.
+// context is what the reader knows about the position of the value that it
+// reads, and the modes in which it reads. It is passed by value: a function
+// that changes a mode for the parts of a value changes its own copy.
 type context struct {
-	// path is the field.
+	// path is the field in messages, such as spec.ports[].name.
 	path string
-	// pos is the field or the reference that is being read.
+	// pos is the position of the field or reference that is being read. Notes
+	// and errors use it if a value has no position of its own.
 	pos token.Pos
-	// enclosing are the literals that are being read, from the outside in.
+	// enclosing are the keys of the literals that are being read, outermost
+	// first. A literal that is read inside of itself is a recursion, which no
+	// CRD can express.
 	enclosing []string
-	// frames are the structs that are being read, segments what led to here.
+	// frames are the structs that are being read, outermost first, and segments
+	// the path from the root to the value.
 	frames   []*translate.Frame
 	segments []translate.Segment
-	// closed says that structs are closed unless they end in an ellipsis, as
+	// closed means that structs are closed unless they end in an ellipsis, as
 	// everything in a definition is.
 	closed bool
-	// open says that structs are open, whatever they say.
+	// open means that structs are open whatever they say. It overrides closed.
 	open bool
-	// matching says that a shape is read to be matched against, so that what it
-	// leaves incomplete is not required.
+	// matching means that values will be matched against the shape, as matchN
+	// does. A value that leaves something incomplete matches, so nothing is
+	// required.
 	matching bool
-	// lenient says that the field that is being read is unified with a
-	// disjunction. CUE v0.17.1 then forgets that another part of it was computed
-	// from what isn't there.
+	// lenient means that the field is unified with a disjunction, so that CUE
+	// doesn't reject it if it was computed from an absent field; see
+	// cuefault.ForgottenReference.
 	lenient bool
-	// guarded are the parts of the source that hold only for some input.
+	// guarded collects the parts of the source that hold only for some input.
+	// Values from there are skipped. It is shared by all contexts that are made
+	// from one another.
 	guarded *[]syntax.Span
-	// notes takes the notes.
+	// notes collects the notes.
 	notes *problem.List
-	// floats, if set, is set to true where only floats are admitted.
+	// floats, if set, is set to true if the value admits floats only.
 	floats *bool
 }
 
-// note adds a note at pos, or at the field that is being read if pos is unknown.
+// note adds a note about pos, or about the field that is being read if pos is
+// unknown.
 func (in context) note(pos token.Pos, format string, args ...any) {
 	if !pos.IsValid() {
 		pos = in.pos
@@ -55,32 +65,32 @@ func (in context) note(pos token.Pos, format string, args ...any) {
 // put adds notes.
 func (in context) put(notes ...problem.Problem) { *in.notes = append(*in.notes, notes...) }
 
-// noteOf is the note that note would add.
+// noteOf returns the note that [context.note] would add.
 func (in context) noteOf(pos token.Pos, format string, args ...any) problem.List {
 	in, notes := in.capture()
 	in.note(pos, format, args...)
 	return *notes
 }
 
-// capture returns a context with notes of its own.
+// capture returns a context that collects its notes apart, and its notes.
 func (in context) capture() (context, *problem.List) {
 	in.notes = &problem.List{}
 	return in, in.notes
 }
 
-// across is the context one segment further.
+// across returns the context of a part of the value, one segment further.
 func (in context) across(s translate.Segment) context {
 	in.segments = append(slices.Clone(in.segments), s)
 	return in
 }
 
-// item is the context of the items of a list.
+// below returns the context with a longer path for messages.
 func (in context) below(suffix string) context {
 	in.path += suffix
 	return in
 }
 
-// isGuarded says whether n lies in a part of the source that holds only for
+// isGuarded reports whether n is in a part of the source that holds only for
 // some input.
 func (in context) isGuarded(n ast.Node) bool {
 	if len(*in.guarded) == 0 || syntax.IsNil(n) {
@@ -89,8 +99,9 @@ func (in context) isGuarded(n ast.Node) bool {
 	return slices.ContainsFunc(*in.guarded, func(s syntax.Span) bool { return s.Contains(n.Pos()) })
 }
 
-// enter notes that the literals named by key are being read. It reports false if they already are: then the
-// value contains itself.
+// enter returns the context inside of the literals that key identifies. It
+// fails the reader and reports false if they are being read already, because
+// the value then contains itself, or if the schema is nested too deeply.
 func (r *reader) enter(in context, key string) (context, bool) {
 	if key != "" && slices.Contains(in.enclosing, key) {
 		r.fail(errors.Newf(in.pos, "%s: the schema contains itself: recursive definitions have no CRD", in.path))

@@ -8,7 +8,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// list is what the list v admits; lit is its source, if it is a literal.
+// list reads the list v. Lit is its source if that is a literal, and nil
+// otherwise.
 func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 	if lit != nil {
 		for _, e := range lit.Elts {
@@ -41,7 +42,7 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 		}
 		l.Rest = r.shape(rest, item.across(each), nil)
 		if len(l.Rest) == 0 {
-			l.Closed = true // [...T] where T admits nothing has no items
+			l.Closed = true // [...T] has no items if T admits nothing
 		}
 	}
 	n := int64(len(l.Prefix))

@@ -8,18 +8,18 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// pattern is a constraint on the fields whose names satisfy key.
+// pattern is a constraint, value, on the fields whose names satisfy key.
 type pattern struct {
 	key, value cue.Value
 }
 
-// rest sets what o's other fields may be.
+// rest reads what o's fields may be that are not listed.
 func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, in context) {
 	var all, some []pattern
 	for _, p := range patterns {
 		if a := r.attributes(p.value, p.value.Pos(), in.below(".*")); a != nil {
-			// labels: [string]: string @k8s(…) is about the values, which CUE's
-			// syntax hides.
+			// The attribute in labels: [string]: string @k8s(…) looks as if it
+			// were about labels, but CUE attaches it to the values.
 			r.fail(errors.Newf(p.value.Pos(), "%s.*: @%s belongs to a field: put the map in braces and the attribute behind them", in.path, syntax.AttributeName))
 		}
 		if isAnyString(p.key) {
@@ -31,7 +31,7 @@ func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, in conte
 	in = in.below(".*")
 	open := v.Allows(cue.AnyString)
 	if in.closed && !v.LookupPath(cue.MakePath(cue.AnyString)).Exists() {
-		// v is a part of something closed and doesn't know it.
+		// A part of a closed value doesn't know that it is closed.
 		open = false
 	}
 	open = open || in.open
@@ -64,24 +64,26 @@ func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, in conte
 	}
 }
 
-// item is what the values of a map admit.
+// item reads the values of a map. Rules of the structs around it can't be about
+// them.
 func (r *reader) item(v cue.Value, in context) shape.Shape {
 	return r.shape(v, in.across(translate.Segment{Barrier: true}), nil)
 }
 
-// keyed adds a pattern to o, whose values are narrowed by it.
+// keyed adds a pattern to o. Values is what the pattern's values must satisfy
+// besides.
 func (r *reader) keyed(o *shape.Object, p pattern, values shape.Shape, in context) {
 	k := shape.KeyPattern{Text: sourceText(p.key), Pos: positionOf(p.value.Pos()), Values: shape.Intersect(values, r.item(p.value, in))}
 	quiet, notes := in.capture()
 	k.Key = shape.Intersect(shape.OfKinds(shape.StringKind), r.item(p.key, quiet))
 	if len(*notes) > 0 {
-		// A key that can't be told may be any.
+		// A key that can't be read exactly may be any key.
 		k.Key = nil
 	}
 	o.Patterns = append(o.Patterns, k)
 }
 
-// isAnyString says whether every field's name satisfies key.
+// isAnyString reports whether every name satisfies key.
 func isAnyString(key cue.Value) bool {
 	op, args := key.Expr()
 	return op == cue.NoOp && (len(args) == 0 || args[0] == key) && !key.IsConcrete() && kindsOfValue(key)&shape.StringKind != 0

@@ -11,7 +11,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// match reads matchN and matchIf. It reports false for what it can't read.
+// match reads a call of matchN or matchIf as a check. It reports false for
+// calls that it can't read exactly.
 func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (shape.Shape, bool) {
 	c := shape.Check{Text: sourceText(v)}
 	var members []cue.Value
@@ -38,8 +39,8 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (
 	default:
 		return nil, false
 	}
-	// What a member leaves incomplete is no mismatch, and it is open unless it
-	// is a definition.
+	// A value that leaves something of a member incomplete matches it, and
+	// members are open unless they are definitions.
 	each, notes := in.across(translate.Segment{Barrier: true}).capture()
 	each.matching, each.closed, each.open = true, false, false
 	known := true
@@ -61,9 +62,9 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (
 	return shape.Intersect(shape.Union(c.Shapes...).Scalar(), s), true
 }
 
-// candidate is a shape that values are matched against. A literal is open, and so
-// are those in it; what it refers to is as closed as it says. It reports false
-// where the two can't be told apart.
+// candidate reads a shape that values are matched against. A struct literal is
+// open, and so are the structs in it, but a definition that it refers to is
+// closed. It reports false if the two can't be told apart.
 func (r *reader) candidate(v cue.Value, in context) (shape.Shape, bool) {
 	lit, ok := syntax.Expression(v.Source()).(*ast.StructLit)
 	if !ok {
@@ -89,4 +90,5 @@ func (r *reader) candidate(v cue.Value, in context) (shape.Shape, bool) {
 	return s, true
 }
 
+// zero is the number 0.
 func zero() shape.Literal { return shape.Literal{JSON: []byte("0"), Number: new(big.Rat)} }

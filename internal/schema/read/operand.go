@@ -10,10 +10,13 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// kindsAmong are the kinds of e's values, told from the source: TopKind where they
-// can't be. What else a field is declared to be leaves it fewer.
+// kindsAmong returns the kinds that values of e may have, as far as the source
+// tells, and TopKind if it doesn't. The field may be declared further, which
+// leaves fewer kinds.
 func (r *reader) kindsAmong(e ast.Expr) shape.Kind { return r.kindsIn(e, nil) }
 
+// kindsIn is kindsAmong with the declarations that were followed, against
+// endless loops.
 func (r *reader) kindsIn(e ast.Expr, followed []ast.Node) shape.Kind {
 	e = syntax.Expression(e)
 	if e == nil {
@@ -49,7 +52,8 @@ func (r *reader) kindsIn(e ast.Expr, followed []ast.Node) shape.Kind {
 	return shape.TopKind
 }
 
-// itemKinds are the kinds of the items of a field that is declared as [...T].
+// itemKinds returns the kinds of the items of a field that is declared as
+// [...T].
 func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
 	id, ok := e.(*ast.Ident)
 	if !ok {
@@ -66,7 +70,7 @@ func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
 	return r.kindsIn(rest.Type, followed)
 }
 
-// operandKind is what kinds of values the operand a of an operation has.
+// operandKind returns the kinds that a, the operand of an operation, may have.
 func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
 	if !syntax.DependsOnInput(syntax.Expression(a.Source())) {
 		if k := kindsFrom(a.Kind()); k != shape.BottomKind {
@@ -74,8 +78,8 @@ func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
 		}
 		return shape.TopKind
 	}
-	// Only a plain reference to a plain field has the kind that it will have:
-	// operations take the defaults of their operands.
+	// Only a plain reference to a plain field has the kind that it will have
+	// with data. Operations take the defaults of their operands.
 	if r.conjunctOf(a).op != cue.SelectorOp {
 		return shape.TopKind
 	}

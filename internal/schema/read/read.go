@@ -13,13 +13,17 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// Result is what was read of an #Input or a #Status.
+// Result is a definition that was read.
 type Result struct {
+	// Field describes the definition as a field of the instance.
 	Field shape.Field
+	// Notes list what CUE demands and Field doesn't. They may repeat.
 	Notes problem.List
 }
 
-// Value reads v, the definition of that name, as the field path.
+// Value reads v, the definition called name, such as #Input, as the field path
+// of an instance, such as spec. Errors have the positions of their causes:
+// errors in the schema itself, recursion, and values that admit no struct.
 func Value(v cue.Value, name, path string) (out *Result, err error) {
 	defer func() {
 		if r := recover(); r != nil && cuefault.Panics && FromCUE() {
@@ -35,13 +39,15 @@ func Value(v cue.Value, name, path string) (out *Result, err error) {
 	return out, err
 }
 
-// fromCUE says whether CUE's evaluator is panicking.
+// FromCUE reports whether the panic that is being recovered came from CUE's
+// evaluator. Call it in the deferred function.
 func FromCUE() bool {
 	stack := string(debug.Stack())
 	_, panicking, _ := strings.Cut(stack, "panic(")
 	return strings.Contains(panicking, "cuelang.org/go/internal/")
 }
 
+// readDefinition is [Value] without the recovery from panics.
 func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	if !v.Exists() {
 		return nil, fmt.Errorf("%s: %w", def, v.Err())
@@ -55,7 +61,7 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	s := r.shape(v, in, nil)
 	switch {
 	case r.err != nil:
-		// CUE reports some cycles without a position; the reader knows one.
+		// CUE reports some cycles without a position, but the reader knows one.
 		return nil, r.err
 	case invalid != nil:
 		return nil, errors.Wrapf(invalid, v.Pos(), "%s", def)
@@ -71,7 +77,8 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	return &Result{Field: shape.Field{Name: path, Shape: s, Description: description(v), Pos: positionOf(v.Pos())}, Notes: *in.notes}, nil
 }
 
-// description joins the doc comments of v.
+// description returns the doc comments of v, joined. A value without any has
+// those of the value that it refers to.
 func description(v cue.Value) string {
 	var parts []string
 	seen := map[string]bool{}

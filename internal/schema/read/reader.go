@@ -6,25 +6,23 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/token"
 	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
-	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// maxDepth bounds the nesting of a schema. Recursion is found where it closes;
-// the bound is for schemas that grow without repeating themselves.
+// maxDepth bounds the nesting of a schema. Recursion is detected when it
+// closes; the bound is for schemas that grow without repeating themselves.
 const maxDepth = 64
 
-// reader makes shapes of CUE values. After an error it admits anything and
-// keeps the first error.
+// reader reads one definition. After an error it returns [shape.Any] for
+// everything and keeps the first error.
 type reader struct {
-	// input is the schema, in whose scope its expressions are compiled.
+	// input is the definition. Expressions are compiled in its scope.
 	input cue.Value
 	// err is the first error.
 	err error
-	// taken are the values that were taken apart.
+	// taken are the values that were taken apart, by [reader.conjunctOf].
 	taken map[cue.Value]conjunct
 }
 
@@ -35,8 +33,7 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// shape is what v admits. The condition c, which may be nil, is what other
-// input may add to v.
+// shape reads v. C, which may be nil, is what ifs and fors may add to v.
 func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if r.err != nil {
 		return shape.Any()
@@ -58,21 +55,22 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 		}
 		switch {
 		case r.turns(p.Source()):
-			// CUE has what it is by default alone.
+			// CUE evaluates the struct only for its defaults.
 			in.note(p.Pos(), "what depends on other fields here")
-		// Without data, other members than structs may be no member at all.
+		// Without data, members that aren't structs may be missing from the
+		// evaluation.
 		case p.isStruct() && isDisjunction(p.Value) && syntax.DependsOnInput(syntax.Expression(p.Source())):
 			in.note(p.Pos(), "that the value equals that of another field")
 			s = shape.Intersect(s, shape.OfKinds(r.kindsAmong(syntax.Expression(p.Source()))))
-		// Fields and items are read from the whole, not from its parts: only
-		// the whole knows which there are, which are required, and whether
-		// there can be others.
+		// Fields and items are read from the whole value, not from its
+		// conjuncts: only the whole knows which fields there are, which are
+		// required, and whether there can be others.
 		case p.isStruct() && !dropped:
 			if !wholeStruct {
 				wholeStruct = true
 				whole := r.structure(v, in, c)
 				if slices.ContainsFunc(parts, func(p conjunct) bool { return syntax.DependsOnInput(syntax.Expression(p.Source())) }) {
-					// What another field is, it fills in here.
+					// The other field supplies what this one requires.
 					whole = whole.Relaxed()
 				}
 				s = shape.Intersect(s, whole)
@@ -94,7 +92,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	}
 	for i, t := range s {
 		if t.Kind == shape.StructKind && depends {
-			// What another field is may have fields of its own.
+			// The other field may have fields of its own.
 			o := *t.Object
 			o.Unlisted = true
 			s[i].Object = &o
@@ -103,83 +101,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	return s
 }
 
-// isList says whether v is a list literal.
-func isList(v conjunct) bool {
-	_, ok := syntax.Expression(v.Source()).(*ast.ListLit)
-	return ok && v.op == cue.NoOp
-}
-
-// conjunct is a value and its expression, which is costly to take apart twice.
-type conjunct struct {
-	cue.Value
-	op   cue.Op
-	args []cue.Value
-}
-
-func (r *reader) conjunctOf(v cue.Value) conjunct {
-	c, ok := r.taken[v]
-	if !ok {
-		op, args := v.Expr()
-		c = conjunct{Value: v, op: op, args: args}
-		if r.taken == nil {
-			r.taken = map[cue.Value]conjunct{}
-		}
-		r.taken[v] = c
-	}
-	return c
-}
-
-// conjuncts takes v apart at its ands. Those that hold only for some input are
-// left out; dropped says whether there were any.
-func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped bool) {
-	if in.isGuarded(v.Source()) {
-		return nil, true
-	}
-	whole := r.conjunctOf(v)
-	switch {
-	case whole.op == cue.AndOp:
-	case kindsOfValue(v) == shape.BottomKind && syntax.DependsOnInput(syntax.Expression(v.Source())):
-		// CUE keeps the error alone of what fails for want of data.
-		return []conjunct{whole}, false
-	case whole.op == cue.NoOp && len(whole.args) == 1 && isDisjunction(v) && syntax.DependsOnInput(syntax.Expression(whole.args[0].Source())):
-		// What is left covers the other members only until there is data.
-		return []conjunct{whole}, false
-	case whole.op == cue.NoOp && coveredList(v, len(whole.args)).Exists():
-		return []conjunct{whole}, false
-	case whole.op == cue.NoOp && len(whole.args) == 1 && whole.args[0] != v && syntax.LiteralMembers(syntax.Expression(v.Source())) < 2:
-		// A disjunction of which one member is left beside its default.
-	default:
-		return []conjunct{whole}, false
-	}
-	for _, a := range whole.args {
-		p, d := r.conjuncts(in, a)
-		parts = append(parts, p...)
-		dropped = dropped || d
-	}
-	return parts, dropped
-}
-
-// isDisjunction says whether the source of v is a disjunction.
-func isDisjunction(v cue.Value) bool {
-	x, ok := syntax.Expression(v.Source()).(*ast.BinaryExpr)
-	return ok && x.Op == token.OR
-}
-
-// isStruct says whether v has fields, as opposed to a validator of structs. A
-// struct whose comprehensions wait for input has no kind yet.
-func (v conjunct) isStruct() bool {
-	switch kindsOfValue(v) {
-	case shape.StructKind:
-	case shape.BottomKind:
-		_, ok := syntax.Expression(v.Source()).(*ast.StructLit)
-		return ok
-	default:
-		return false
-	}
-	return v.op != cue.CallOp || callee(v.args) == "close"
-}
-
-// leaf is what one conjunct admits.
+// leaf reads one conjunct.
 func (r *reader) leaf(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 	switch v.op {
 	case cue.NoOp:
@@ -202,7 +124,7 @@ func (r *reader) leaf(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 	return r.computed(v.Value, v.op, in)
 }
 
-// atom is a literal, a basic type, or a list.
+// atom reads a literal, a basic type, or a value that has no expression.
 func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if lit, ok := syntax.Expression(v.Source()).(*ast.ListLit); ok {
 		return r.list(v, lit, in)
@@ -211,7 +133,8 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 		in.note(v.Pos(), "what is computed from other fields")
 		return shape.OfKinds(r.kindsAmong(e))
 	} else if kindsOfValue(v) == shape.BottomKind && isDisjunction(v) && syntax.AnyFieldRefers(e) {
-		// CUE keeps the errors alone of members that fail, some for want of data.
+		// CUE keeps only the errors of members that fail, some of them for want
+		// of data.
 		in.note(v.Pos(), "the choice between structs")
 		return shape.OfKinds(r.kindsAmong(e))
 	}
@@ -221,8 +144,8 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	case shape.StructKind:
 		return r.structure(v, in, c)
 	case shape.BytesKind:
-		// Neither JSON nor an API server knows bytes: what CUE takes, a
-		// binary YAML scalar, reaches the server as a string.
+		// Neither JSON nor an API server has bytes. CUE takes a binary YAML
+		// scalar, which reaches the server as a string.
 		in.note(v.Pos(), "bytes, for which an instance has no notation but YAML's !!binary,")
 		return shape.Shape{{Kind: shape.StringKind}}
 	default:
@@ -231,7 +154,7 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 				*in.floats = true
 			}
 			if in.matching {
-				// An API server doesn't tell 1 from 1.0.
+				// An API server doesn't distinguish 1 from 1.0.
 				in.note(v.Pos(), "which numbers are floats")
 			}
 		}
@@ -258,55 +181,11 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	}
 }
 
-// isBasicType says whether v is all of its kind, as opposed to a validator.
+// isBasicType reports whether v is a type that admits all values of its kind,
+// as opposed to a validator.
 func isBasicType(v cue.Value) bool {
 	if id, ok := syntax.Expression(v.Source()).(*ast.Ident); ok && id.Node == nil && slices.Contains(syntax.BasicTypes(), id.Name) {
 		return true
 	}
 	return slices.Contains(syntax.BasicTypes(), sourceText(v))
-}
-
-// alternatives is the union of a disjunction's members.
-func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.Shape {
-	var members []shape.Shape
-	structs := false
-	for _, m := range v.args {
-		if r.conjunctOf(m).isStruct() {
-			structs = true
-			continue
-		}
-		members = append(members, r.shape(m, in.across(translate.Segment{Barrier: true}), c))
-	}
-	if structs {
-		s := r.structure(v.Value, in, c)
-		if syntax.DependsOnInput(syntax.Expression(v.Source())) {
-			// What another field is, it fills in here.
-			s = s.Relaxed()
-		}
-		members = append(members, s)
-	}
-	if d := coveredList(v.Value, len(v.args)); d.Exists() {
-		members = append(members, r.list(d, nil, in.across(translate.Segment{Barrier: true})))
-	}
-	return shape.Union(members...)
-}
-
-// coveredList is the default of v if it is a list that CUE leaves out of v's so many
-// members because another covers it: the structs in it have values that those in
-// the other may wait for.
-func coveredList(v cue.Value, members int) cue.Value {
-	if !isDisjunction(v) || len(syntax.MembersOf(syntax.Expression(v.Source()))) <= members {
-		return cue.Value{}
-	}
-	d, ok := v.Default()
-	items, err := d.List()
-	if !ok || err != nil {
-		return cue.Value{}
-	}
-	for items.Next() {
-		if kindsOfValue(items.Value())&(shape.StructKind|shape.ListKind) != 0 {
-			return d
-		}
-	}
-	return cue.Value{}
 }

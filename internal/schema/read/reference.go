@@ -2,7 +2,6 @@ package read
 
 import (
 	"slices"
-	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -11,14 +10,14 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// mayChange says whether a conjunct that fails may not fail with data: whether it
-// is more than scalars.
+// mayChange reports whether a conjunct that fails without data may succeed with
+// data. Scalars that don't depend on input don't change.
 func (r *reader) mayChange(p conjunct) bool {
 	e := syntax.Expression(p.Source())
 	return e == nil || p.isStruct() || isList(p) || syntax.DependsOnInput(e) || kindsOfValue(p)&(shape.ListKind|shape.StructKind) != 0
 }
 
-// related reads a conjunct. What it says about other fields waits to become a
+// related reads a conjunct. If it refers to other fields, it waits to become a
 // rule.
 func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape {
 	e := syntax.Expression(p.Source())
@@ -28,8 +27,8 @@ func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape 
 	quiet, notes := in.capture()
 	s := r.leaf(p, quiet, c)
 	if call, ok := e.(*ast.CallExpr); ok && syntax.IsOr(call) || syntax.CallsAmong(e) {
-		// CUE leaves out what fails without input: the call, or the member of a
-		// disjunction that it is.
+		// CUE leaves out what fails without input: the call, or the member of
+		// the disjunction that it is.
 		s = shape.OfKinds(r.kindsAmong(e))
 		*notes = in.noteOf(p.Pos(), "what is computed from other fields")
 	}
@@ -39,7 +38,7 @@ func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape 
 	return s
 }
 
-// reference is what the value that v refers to admits.
+// reference reads the value that v refers to.
 func (r *reader) reference(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if p := v.Pos(); p.IsValid() {
 		in.pos = p
@@ -63,9 +62,8 @@ func (r *reader) reference(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	return r.shape(d, in, c)
 }
 
-// referred is what a value can be that equals the value of another field. For
-// structs and lists it is anything: what other input adds to them isn't known
-// here.
+// referred returns the shape of a field that equals another field. It is
+// [shape.Any] for structs and lists, because other input may add to them.
 func (r *reader) referred(v cue.Value, in context) shape.Shape {
 	d := cue.Dereference(v)
 	key := "=" + syntax.Key(d.Source())
@@ -86,7 +84,8 @@ func (r *reader) referred(v cue.Value, in context) shape.Shape {
 	return s
 }
 
-// computed is the result of an operation.
+// computed reads the result of an operation. Only its kind can be known if it
+// depends on input.
 func (r *reader) computed(v cue.Value, op cue.Op, in context) shape.Shape {
 	if !syntax.DependsOnInput(syntax.Expression(v.Source())) {
 		if l, ok := literalOf(v); ok {
@@ -116,13 +115,4 @@ func (r *reader) computed(v cue.Value, op cue.Op, in context) shape.Shape {
 		}
 	}
 	return shape.Any()
-}
-
-// callee is the name of the builtin that an expression calls, such as
-// "strings.MinRunes".
-func callee(args []cue.Value) string {
-	if len(args) == 0 || !args[0].Exists() {
-		return ""
-	}
-	return strings.TrimSuffix(sourceText(args[0]), "()")
 }

@@ -11,32 +11,38 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// sources is what a struct is made of.
+// sources describes the source of a struct: the literals that it is unified
+// from, directly and through references, and the ifs in them.
 type sources struct {
+	// literals are the struct literals and files.
 	literals []ast.Node
-	// declared are the literals' fields by name, once all literals are known.
+	// declared are the literals' fields by name. It is filled on first use,
+	// when all literals are known.
 	declared map[string][]*ast.Field
 	// calls are the validators that all values must pass, memberCalls those in
 	// members of disjunctions.
 	calls, memberCalls []cue.Value
-	guarded            *syntax.Guarded
-	notes              []guardNote
-	// ways is in how many ways the disjunctions can be resolved.
+	// guarded is what ifs and fors may add.
+	guarded *syntax.Guarded
+	// notes are about the parts that hold only for some input.
+	notes []guardNote
+	// ways is the number of ways in which the disjunctions can be resolved.
 	ways int
-	// dropped are the disjunctions of which CUE leaves a default out because
-	// another member covers it: with fields that the default has a value for, and
-	// that member waits for.
+	// dropped are the disjunctions from which CUE drops a default because
+	// another member covers it. That member has fields that wait for the values
+	// that the default has.
 	dropped []ast.Expr
-	// other says that a condition may make the struct something else, as in
-	// {if x {3}}.
+	// other means that a guard may make the value something else than a struct,
+	// as in {if x {3}}.
 	other bool
-	// counting asks for how many of the ways are without a contradiction, which
-	// takes a unification; see cuefault.Overflow.
+	// counting makes [reader.collect] count the ways without a contradiction.
+	// That takes a unification; see cuefault.Overflow.
 	counting bool
 }
 
-// declarations are the literals' own declarations of a field, without those of
-// comprehensions. They are listed once: a struct may have hundreds of fields.
+// declarations returns the literals' own declarations of a field, without those
+// in ifs and fors. A struct may have hundreds of fields, so they are listed
+// once.
 func (s *sources) declarations(name string) []*ast.Field {
 	if s.declared == nil {
 		s.declared = map[string][]*ast.Field{}
@@ -59,7 +65,7 @@ func (s *sources) declarations(name string) []*ast.Field {
 	return s.declared[name]
 }
 
-// position is where the literals first declare a field.
+// position returns where the literals first declare a field.
 func (s *sources) position(name string) token.Pos {
 	for _, f := range s.declarations(name) {
 		if p := f.Pos(); p.IsValid() {
@@ -69,8 +75,8 @@ func (s *sources) position(name string) token.Pos {
 	return token.NoPos
 }
 
-// markOf is whether a field is optional, required or neither without
-// comprehensions, whose conditions may happen to hold without input.
+// markOf returns whether a field is optional, required or neither, without ifs,
+// whose guards may happen to hold without input.
 func (s *sources) markOf(name string) cue.SelectorType {
 	mark := cue.OptionalConstraint
 	for _, f := range s.declarations(name) {
@@ -84,32 +90,33 @@ func (s *sources) markOf(name string) cue.SelectorType {
 	return mark
 }
 
-// isBound says whether the field's own declarations supply no value.
+// isBound reports whether the field's own declarations supply no value.
 func (s *sources) isBound(name string) bool {
 	all := s.declarations(name)
 	return len(all) > 0 && !slices.ContainsFunc(all, func(f *ast.Field) bool { return !syntax.IsBound(f.Value) })
 }
 
+// guardNote is a note about a part of a struct that holds only for some input.
 type guardNote struct {
 	pos  token.Pos
 	what string
-	// comprehension is what the note is about, where it is one.
+	// comprehension is that part if it is an if or a for, and nil otherwise.
 	comprehension *ast.Comprehension
 }
 
-// sourcesOf collects what v is made of, through ands, ors and references.
+// sourcesOf describes the source of v, through &, | and references.
 func (r *reader) sourcesOf(in context, v cue.Value, c *syntax.Guarded) *sources {
 	s := &sources{guarded: c}
 	s.ways, _ = r.collect(in, v, v, s, false, 0)
 	return s
 }
 
-// collect adds what v, a part of whole, is made of. It counts in how many ways
-// the disjunctions between structs can be resolved, and in how many without
-// contradicting the whole.
+// collect adds the source of v, a part of whole, to s. It returns the number of
+// ways in which the disjunctions between structs can be resolved, and how many
+// of them don't contradict whole.
 func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool, depth int) (ways, alive int) {
 	if depth > maxDepth {
-		return 1, 1 // the reference cycle is CUE's to report
+		return 1, 1 // CUE reports the cycle of references
 	}
 	switch x := syntax.Expression(v.Source()).(type) {
 	case *ast.StructLit:
@@ -166,7 +173,8 @@ func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool
 	return 1, 1
 }
 
-// compare notes the source of v if it is a disjunction of more members than that.
+// compare records the source of v if it is a disjunction with more members than
+// CUE evaluated.
 func (s *sources) compare(v cue.Value, members int) {
 	e := syntax.Expression(v.Source())
 	if len(syntax.MembersOf(e)) > members && !slices.Contains(s.dropped, e) {
@@ -174,7 +182,8 @@ func (s *sources) compare(v cue.Value, members int) {
 	}
 }
 
-// scan looks for declarations of a struct literal that hold only for some input.
+// scan finds the declarations in a struct literal that hold only for some
+// input.
 func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 	if slices.Contains(s.literals, lit) {
 		return
@@ -207,6 +216,8 @@ func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 	}
 }
 
+// scanComprehension finds out whether the clauses of an if or a for depend on
+// input. If they don't, the body is part of the literal.
 func (r *reader) scanComprehension(in context, x *ast.Comprehension, s *sources) {
 	for _, clause := range x.Clauses {
 		if !syntax.DependsOnInput(clause) {
@@ -230,8 +241,8 @@ func (r *reader) scanComprehension(in context, x *ast.Comprehension, s *sources)
 	}
 }
 
-// embedsOther says whether a comprehension embeds what may be no struct, and what it
-// is in with it.
+// embedsOther reports whether a comprehension embeds a value that may not be a
+// struct, which the enclosing struct then isn't either.
 func (r *reader) embedsOther(x *ast.Comprehension) bool {
 	bodies := []ast.Expr{x.Value}
 	if x.Fallback != nil {
@@ -243,7 +254,8 @@ func (r *reader) embedsOther(x *ast.Comprehension) bool {
 	})
 }
 
-// turns says whether a condition may make of a struct literal what is no struct.
+// turns reports whether a guard may make a struct literal something else than a
+// struct.
 func (r *reader) turns(n ast.Node) bool {
 	lit, ok := syntax.Expression(n).(*ast.StructLit)
 	return ok && slices.ContainsFunc(lit.Elts, func(d ast.Decl) bool {
@@ -255,6 +267,7 @@ func (r *reader) turns(n ast.Node) bool {
 	})
 }
 
+// isOther reports whether a declaration embeds something else than a struct.
 func (r *reader) isOther(d ast.Decl) bool {
 	switch x := d.(type) {
 	case *ast.Comprehension:
@@ -272,7 +285,7 @@ func (r *reader) isOther(d ast.Decl) bool {
 	return false
 }
 
-// conditional marks n, so that what it says is left out.
+// guard marks n as guarded, so that the reader skips it, and adds a note.
 func (s *sources) guard(in context, n ast.Node, what string) {
 	if sp := syntax.SpanOf(n); !slices.Contains(*in.guarded, sp) {
 		*in.guarded = append(*in.guarded, sp)

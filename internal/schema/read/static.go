@@ -8,7 +8,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// staticShape reads an expression that names no field of the instance.
+// staticShape reads an expression that names no field of the instance. Closed
+// makes its structs closed. It reports false if the shape is not exact.
 func (r *reader) staticShape(in context, e ast.Expr, closed bool) (shape.Shape, bool) {
 	v, ok := r.build(e)
 	if !ok {
@@ -19,17 +20,19 @@ func (r *reader) staticShape(in context, e ast.Expr, closed bool) (shape.Shape, 
 	}
 	quiet, notes := in.across(translate.Segment{Barrier: true}).capture()
 	quiet.path, quiet.closed = "", closed
-	quiet.guarded = new([]syntax.Span) // it may be from a comprehension's body
+	quiet.guarded = new([]syntax.Span) // The expression may be in the body of an if, which is marked as guarded.
 	s := r.shape(v, quiet, nil)
 	return s, len(*notes) == 0 && r.err == nil
 }
 
-// static answers a translator.
+// static evaluates expressions for package translate. It implements
+// [translate.Schema].
 type static struct {
 	r  *reader
 	in context
 }
 
+// Literal implements [translate.Schema].
 func (s static) Literal(e ast.Expr) (shape.Literal, shape.Kind, bool) {
 	v, ok := s.r.build(e)
 	if !ok {
@@ -39,11 +42,13 @@ func (s static) Literal(e ast.Expr) (shape.Literal, shape.Kind, bool) {
 	return l, kindOf(kindsFrom(v.Kind())), ok
 }
 
+// IsConcrete implements [translate.Schema].
 func (s static) IsConcrete(e ast.Expr) (concrete, ok bool) {
 	v, ok := s.r.build(e)
 	return ok && v.Validate(cue.Concrete(true)) == nil, ok
 }
 
+// Shape implements [translate.Schema].
 func (s static) Shape(e ast.Expr) (out shape.Shape, floats, ok bool) {
 	in := s.in
 	in.floats = &floats

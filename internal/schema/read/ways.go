@@ -9,12 +9,13 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// maxWays bounds the combinations of conditions that are tried.
+// maxWays bounds the combinations of guards that are tried, which double with
+// each guard.
 const maxWays = 16
 
-// ways are what v, the field of that name, may be without any of the conditions in
-// c, then with each of them and with several. It reports false where that can't be
-// told.
+// ways returns the values that the field called name may have: v without any
+// guard first, then v with every combination of guards. It reports false if
+// they can't be determined.
 func (r *reader) ways(in context, v cue.Value, c *syntax.Guarded, name string) ([]cue.Value, bool) {
 	if c.Open || c.Deep || 1<<len(c.Fields[name]) > maxWays {
 		return nil, false
@@ -45,7 +46,7 @@ func (r *reader) ways(in context, v cue.Value, c *syntax.Guarded, name string) (
 	return ways, true
 }
 
-// fillsOf says when the conditions give a field a value that may be in these ways.
+// fillsOf tells when guards supply a field that has these ways.
 func fillsOf(ways []cue.Value) translate.Fills {
 	switch {
 	case len(ways) == 0 || isFilled(ways[0]):
@@ -53,7 +54,7 @@ func fillsOf(ways []cue.Value) translate.Fills {
 	case !slices.ContainsFunc(ways, isFilled):
 		return translate.FillsNever
 	}
-	// Each condition doubles the ways: that of it alone comes first.
+	// Each guard doubles the ways; the one with this guard alone comes first.
 	for i := 1; i < len(ways); i *= 2 {
 		if !isFilled(ways[i]) {
 			return translate.FillsSometimes
@@ -62,6 +63,8 @@ func fillsOf(ways []cue.Value) translate.Fills {
 	return translate.FillsAlways
 }
 
+// isContradiction reports whether no value is in v.
 func isContradiction(v cue.Value) bool { return kindsOfValue(v) == shape.BottomKind }
 
+// isFilled reports whether v is complete without data.
 func isFilled(v cue.Value) bool { return v.Validate(cue.Concrete(true)) == nil }

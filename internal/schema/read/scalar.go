@@ -1,21 +1,14 @@
 package read
 
 import (
-	"fmt"
 	"regexp"
-	"strings"
 
 	"cuelang.org/go/cue"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// sourceText is v in CUE's syntax, on one line.
-func sourceText(v cue.Value) string {
-	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
-}
-
-// bound is a unary comparison with arg.
+// bound reads a comparison with arg, such as >=arg.
 func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.Shape {
 	if syntax.DependsOnInput(syntax.Expression(arg.Source())) {
 		in.note(v.Pos(), "the bound by another field")
@@ -59,7 +52,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 			in.note(v.Pos(), "%s", sourceText(v))
 		}
 	case string(l.JSON) == "null":
-		return kinds // null is not among them
+		return kinds // null is not among the kinds
 	case op == cue.NotEqualOp && (string(l.JSON) == "true" || string(l.JSON) == "false"):
 		other := shape.Literal{JSON: []byte(map[bool]string{true: "false", false: "true"}[string(l.JSON) == "true"])}
 		t = shape.Term{Kind: shape.BoolKind, Value: &other}
@@ -68,7 +61,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 		return kinds
 	}
 	if op == cue.NotEqualOp {
-		// Values of other kinds differ, too.
+		// Values of other kinds differ from the literal, too.
 		var rest shape.Shape
 		for _, k := range kinds {
 			if k.Kind != t.Kind && k.Kind&t.Kind == 0 {
@@ -80,8 +73,8 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 	return shape.Intersect(kinds, shape.Shape{t})
 }
 
-// comparableTo is what op can compare with the values of arg, a reference to
-// another field.
+// comparableTo returns the shape of the values that op can compare with arg, a
+// reference to another field.
 func (r *reader) comparableTo(in context, arg cue.Value, op cue.Op) shape.Shape {
 	if in.lenient {
 		return shape.Any()
@@ -101,7 +94,7 @@ func (r *reader) comparableTo(in context, arg cue.Value, op cue.Op) shape.Shape 
 	return shape.Any()
 }
 
-// call is a validator, or the result of a function.
+// call reads a validator, or the result of a function.
 func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
 	name := callee(args)
 	for _, a := range args[1:] {
@@ -157,8 +150,8 @@ func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
 	return shape.OfKinds(kindsOfValue(v))
 }
 
-// validator is the builtin of that name with its one argument. With no argument
-// it admits what the builtin can be applied to.
+// validator returns the term for the builtin called name with one argument.
+// Without an argument it returns the values that the builtin can be applied to.
 func validator(name string, arg *shape.Literal) (shape.Term, bool) {
 	t := shape.Term{}
 	var n *int64
@@ -215,9 +208,10 @@ func validator(name string, arg *shape.Literal) (shape.Term, bool) {
 	return t, n != nil || arg.String != nil
 }
 
-// uniqueItems admits lists without equal items.
+// uniqueItems returns the shape of lists without equal items.
 func uniqueItems() shape.Shape {
 	return shape.Shape{{Kind: shape.ListKind, List: &shape.List{Rest: shape.Any(), Unique: true}}}
 }
 
+// Ptr returns a pointer to n.
 func Ptr(n int64) *int64 { return &n }

@@ -10,21 +10,23 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// sharing looks for the fields that an expression is equal to. CUE unifies one
-// with what the other is before it takes a default, so that such a field's default
-// can't be in the schema: it would be taken for the instance's word. Operators and
-// functions of a field take its default, wherever it comes from.
+// sharing finds the fields that an expression is equal to. CUE unifies an
+// expression with such a field before it takes a default, so the CRD can't have
+// the field's default: it would look as if the instance had set the field.
+// Operators and functions use the default of a field wherever it comes from.
 type sharing struct {
 	in context
-	// seen are the declarations that were followed.
+	// seen are the declarations that were followed, against endless loops.
 	seen map[ast.Node]bool
-	// ofItems says that it is the items of lists that something is equal to.
+	// ofItems means that the expression is equal to the items of a list.
 	ofItems bool
 }
 
-// share notes the fields that n is equal to, or that something in n is.
+// share records, in their frames, the fields that n or something in n is equal
+// to.
 func (r *reader) share(in context, n ast.Node) { sharing{in: in, seen: map[ast.Node]bool{}}.visit(n) }
 
+// visit looks for references in n that make n equal to what they name.
 func (s sharing) visit(n ast.Node) {
 	if syntax.IsNil(n) {
 		return
@@ -48,7 +50,7 @@ func (s sharing) visit(n ast.Node) {
 			s.visit(x.Value)
 			return false
 		case *ast.LetClause, *ast.ForClause, *ast.IfClause:
-			return false // what they declare is followed where it is used
+			return false // declarations are followed where they are used
 		case *ast.SelectorExpr:
 			if !s.field(x) {
 				s.visit(x.X)
@@ -60,7 +62,8 @@ func (s sharing) visit(n ast.Node) {
 			}
 			return false
 		case *ast.Ident:
-			// Hidden fields and definitions have names, but not in an instance.
+			// Hidden fields and definitions are no fields of an instance, but
+			// may refer to some.
 			if !s.field(x) || strings.HasPrefix(x.Name, "_") || strings.HasPrefix(x.Name, "#") {
 				s.follow(x)
 			}
@@ -70,7 +73,7 @@ func (s sharing) visit(n ast.Node) {
 	}, nil)
 }
 
-// field notes the field that e names, if it names one.
+// field records the field that e names, if it names one.
 func (s sharing) field(e ast.Expr) bool {
 	found := false
 	for _, f := range s.in.frames {
@@ -82,7 +85,7 @@ func (s sharing) field(e ast.Expr) bool {
 	return found
 }
 
-// items looks into lists of whose items one is meant, or all.
+// items visits lists whose items the expression is equal to.
 func (s sharing) items(lists []ast.Expr) {
 	for _, e := range lists {
 		if _, ok := syntax.Expression(e).(*ast.ListLit); ok {
@@ -95,7 +98,7 @@ func (s sharing) items(lists []ast.Expr) {
 	}
 }
 
-// follow looks into what id stands for besides a field of the instance.
+// follow visits the declaration of id, which is no field of the instance.
 func (s sharing) follow(id *ast.Ident) {
 	if id.Node == nil || s.seen[id.Node] {
 		return

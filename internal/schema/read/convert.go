@@ -2,7 +2,9 @@ package read
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
+	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/token"
@@ -30,19 +32,20 @@ func kindsFrom(kinds cue.Kind) shape.Kind {
 	return out
 }
 
-// kindsOfValue are the kinds that v may have.
+// kindsOfValue returns the kinds that v may have.
 func kindsOfValue(v interface{ IncompleteKind() cue.Kind }) shape.Kind {
 	return kindsFrom(v.IncompleteKind())
 }
 
-// positionOf converts CUE's positions.
+// positionOf converts CUE's positions. The position of an invalid p has no
+// file.
 func positionOf(p token.Pos) problem.Position {
 	at := p.Position()
 	return problem.Position{File: at.Filename, Line: at.Line, Column: at.Column}
 }
 
-// literalOf is the concrete scalar v. It reports false for values that JSON
-// can't hold or that are too large to compute with.
+// literalOf returns the concrete scalar v. It reports false for values that
+// JSON can't represent and for numbers that are too large to compute with.
 func literalOf(v cue.Value) (shape.Literal, bool) {
 	switch v.Kind() {
 	case cue.NullKind, cue.BoolKind, cue.StringKind, cue.IntKind, cue.FloatKind:
@@ -68,12 +71,13 @@ func literalOf(v cue.Value) (shape.Literal, bool) {
 	return l, true
 }
 
-// maxExponent bounds the numbers that are computed with, far beyond what a
-// float64 holds: the exact value of 1e999999999 would fill the memory.
+// maxExponent bounds the exponents of numbers that are computed with. It is far
+// beyond that of any float64; the exact value of 1e999999999 would fill the
+// memory.
 const maxExponent = 400
 
-// rational is the exact value of the concrete number v, or nil if it is absurdly
-// large or small.
+// rational returns the exact value of the concrete number v, or nil if it is
+// out of bounds.
 func rational(v cue.Value) *big.Rat {
 	var mantissa big.Int
 	exponent, err := v.MantExp(&mantissa)
@@ -88,10 +92,25 @@ func rational(v cue.Value) *big.Rat {
 	return out.Mul(out, power)
 }
 
-// kindOf is the kind of the terms for literals of kind k.
+// kindOf returns the kind of a term for literals of kind k. Floats and integers
+// are compared as numbers.
 func kindOf(k shape.Kind) shape.Kind {
 	if k == shape.FloatKind {
 		return shape.NumberKind
 	}
 	return k
+}
+
+// callee returns the name of the builtin that an expression with these
+// arguments calls, such as "strings.MinRunes".
+func callee(args []cue.Value) string {
+	if len(args) == 0 || !args[0].Exists() {
+		return ""
+	}
+	return strings.TrimSuffix(sourceText(args[0]), "()")
+}
+
+// sourceText returns v in CUE syntax, on one line.
+func sourceText(v cue.Value) string {
+	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
 }

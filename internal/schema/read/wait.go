@@ -10,16 +10,16 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// push opens a frame for a struct.
+// push returns the context inside of a struct, with a frame for it.
 func (in context) push(literals []ast.Node, c *syntax.Guarded) (context, *translate.Frame) {
 	f := &translate.Frame{Literals: literals, Guarded: c, Depth: len(in.segments), Allowed: map[string][]translate.Allowed{}, Unless: map[string]translate.Unless{}}
 	in.frames = append(slices.Clone(in.frames), f)
 	return in, f
 }
 
-// wait keeps p until the outermost struct that e names is read. It reports
-// false where no struct holds all that e is about: where it names a struct beyond
-// a barrier.
+// wait keeps p in the frame of the outermost struct that e refers to. It
+// reports false if no rule of that struct can be about p, because there is a
+// barrier between them.
 func (in context) wait(p translate.Pending, e ast.Node) bool {
 	if len(in.frames) == 0 {
 		return false
@@ -47,7 +47,8 @@ func (in context) wait(p translate.Pending, e ast.Node) bool {
 	return true
 }
 
-// frameOf is the innermost frame that scope is a literal of, or -1.
+// frameOf returns the index of the innermost frame that has scope among its
+// literals, or -1.
 func (in context) frameOf(scope ast.Node) int {
 	for i := len(in.frames) - 1; i >= 0; i-- {
 		if slices.Contains(in.frames[i].Literals, scope) {
@@ -80,14 +81,16 @@ func scopes(e ast.Node, seen map[ast.Node]bool, visit func(ast.Node)) {
 }
 
 // build compiles an expression that names no field of the instance. It reports
-// false for what can't be compiled outside of its place.
+// false if the expression means something else, or nothing, outside of its
+// position.
 func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
 	ok = true
 	ast.Walk(e, func(n ast.Node) bool {
 		if id, isIdent := n.(*ast.Ident); isIdent && id.Node != nil {
 			switch id.Scope.(type) {
 			case nil, *ast.File:
-				// A field of #Input with this name would come first.
+				// A field of the definition with this name would be found
+				// first.
 				ok = ok && !r.input.LookupPath(cue.MakePath(selectorOf(id.Name))).Exists() &&
 					!r.input.LookupPath(cue.MakePath(selectorOf(id.Name).Optional())).Exists()
 			case *ast.StructLit:
@@ -111,6 +114,7 @@ func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
 	return v, v.Exists()
 }
 
+// selectorOf returns the selector for an identifier.
 func selectorOf(name string) cue.Selector {
 	switch {
 	case len(name) > 0 && name[0] == '#':

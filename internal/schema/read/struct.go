@@ -13,8 +13,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// structure is what v admits among structs: one term, or one for each member of
-// a disjunction.
+// structure reads the structs that v admits: one term, or one for each member
+// of a disjunction.
 func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	s := r.sourcesOf(in, v, c)
 	in, ok := r.enter(in, syntax.KeyOf(s.literals))
@@ -62,7 +62,7 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 			t.Object.Preferred, t.Object.IsDefault = true, i == chosen
 		}
 		if len(out) < s.ways && d.Validate(cue.Concrete(true)) != nil {
-			// CUE takes the default although another member would do.
+			// CUE takes the default although another member would fit.
 			in.note(v.Pos(), "the choice between structs")
 		}
 	}
@@ -78,7 +78,8 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	return out
 }
 
-// members are the structs that v may be, or nil if they can't be told.
+// members returns the structs that v may be. The result is nil if they can't be
+// determined.
 func (r *reader) members(in context, v cue.Value, s *sources) []cue.Value {
 	members := structMembers(v)
 	s.ways = max(s.ways, syntax.LiteralMembers(syntax.Expression(v.Source())))
@@ -91,8 +92,8 @@ func (r *reader) members(in context, v cue.Value, s *sources) []cue.Value {
 	return members
 }
 
-// withDefault are the members of v's disjunction and the default that CUE left out.
-// It is nil where that can't be told.
+// withDefault returns members together with the default that CUE dropped. The
+// result is nil if that default can't be determined.
 func (r *reader) withDefault(in context, v cue.Value, members []cue.Value, s *sources) []cue.Value {
 	d, ok := v.Default()
 	all := syntax.MembersOf(s.dropped[0])
@@ -118,8 +119,8 @@ func (r *reader) withDefault(in context, v cue.Value, members []cue.Value, s *so
 	return append([]cue.Value{d}, members...)
 }
 
-// standing is which of the members the default d is, if it has a value that no
-// instance can make incomplete: it is -1 where that isn't known.
+// defaultMember returns the index of the member that the default d is, if its
+// value is complete whatever an instance adds, and -1 otherwise.
 func defaultMember(members []cue.Value, d cue.Value) int {
 	want, err := d.MarshalJSON()
 	if err != nil {
@@ -138,8 +139,8 @@ func defaultMember(members []cue.Value, d cue.Value) int {
 	return found
 }
 
-// structMembers are the structs among the members of v's disjunction as
-// evaluated, or v itself.
+// structMembers returns the structs among the members of v's disjunction after
+// evaluation, or v itself.
 func structMembers(v cue.Value) []cue.Value {
 	e := v.Eval()
 	op, args := e.Expr()
@@ -152,10 +153,10 @@ func structMembers(v cue.Value) []cue.Value {
 	return []cue.Value{v}
 }
 
-// survivors are the members of v's disjunctions where CUE evaluates fewer than
-// the source has. It is nil if they can't be told: if CUE may have left members
-// out because they contradict a default that an instance can override, or
-// because they look alike until there is data.
+// survivors returns the members of v's disjunctions if CUE evaluates to fewer
+// members than the source has. The result is nil if they can't be determined:
+// CUE drops members that contradict a default, which an instance can override,
+// and members that look alike until there is data.
 func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
 	e := syntax.Expression(v.Source())
 	if slices.ContainsFunc(s.literals, syntax.AnyFieldRefers) || syntax.AnyFieldRefers(e) {
@@ -179,10 +180,35 @@ func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
 	return nil
 }
 
-// alive is in how many ways v's disjunctions can be resolved without a
-// contradiction.
+// alive returns the number of ways in which v's disjunctions can be resolved
+// without a contradiction.
 func (r *reader) alive(in context, v cue.Value) int {
 	s := &sources{counting: true}
 	_, alive := r.collect(in, v, v, s, false, 0)
 	return alive
+}
+
+// alternatives reads a disjunction as the union of its members.
+func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.Shape {
+	var members []shape.Shape
+	structs := false
+	for _, m := range v.args {
+		if r.conjunctOf(m).isStruct() {
+			structs = true
+			continue
+		}
+		members = append(members, r.shape(m, in.across(translate.Segment{Barrier: true}), c))
+	}
+	if structs {
+		s := r.structure(v.Value, in, c)
+		if syntax.DependsOnInput(syntax.Expression(v.Source())) {
+			// The other field supplies what this one requires.
+			s = s.Relaxed()
+		}
+		members = append(members, s)
+	}
+	if d := coveredList(v.Value, len(v.args)); d.Exists() {
+		members = append(members, r.list(d, nil, in.across(translate.Segment{Barrier: true})))
+	}
+	return shape.Union(members...)
 }

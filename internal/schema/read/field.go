@@ -1,0 +1,127 @@
+package read
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/errors"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/schema/translate"
+)
+
+// field reads one field: its shape, whether an instance must have it, and its
+// default. Member means that the struct is a member of a disjunction. The shape
+// of an optional field that can't be present is empty.
+func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) shape.Field {
+	c := s.guarded
+	v, name := it.Value(), it.Selector().Unquoted()
+	in = in.below("." + name)
+	f := shape.Field{Name: name, Description: description(v), Pos: positionOf(in.pos), Attributes: r.attributes(v, in.pos, in)}
+	value := in.across(translate.Segment{Field: name})
+	value.lenient = cuefault.ForgottenReference && c != nil && slices.ContainsFunc(c.Fields[name], func(e ast.Expr) bool { return len(syntax.MembersOf(syntax.Expression(e))) > 1 })
+	f.Shape = r.shape(v, value, c.Field(name))
+	mark := it.FieldType()
+	if c.Touches(name) {
+		mark = s.markOf(name)
+	}
+	f.Optional = mark&cue.OptionalConstraint != 0
+	if len(f.Shape) == 0 {
+		switch {
+		case f.Optional:
+			f.Shape = r.forbidden(v, in)
+			return f
+		case !member && !c.Touches(name):
+			r.fail(errors.Newf(in.pos, "%s: admits no value", in.path))
+		}
+		f.Shape = shape.Any()
+	}
+	if f.Optional {
+		f.GuardFills = c.Touches(name) && !(s.isBound(name) && syntax.AllBound(c.Fields[name]))
+		return f
+	}
+	if c.Touches(name) && (!c.OnlyBounds(name) || !s.isBound(name)) {
+		r.underGuards(&f, v, c, mark, in)
+		return f
+	}
+	var depends, anyRef, choice bool
+	for _, src := range r.expressions(v) {
+		depends = depends || syntax.ValueDependsOnInput(src)
+		choice = choice || syntax.ValueDependsOnInput(src) && syntax.IsOpenChoice(src)
+		anyRef = anyRef || syntax.AnyDependsOnInput(src)
+	}
+	if mark&cue.RequiredConstraint != 0 {
+		f.Required = true
+		return f
+	}
+	// If the instance leaves a regular field out, it has the value v. Unless
+	// other input completes v, CUE rejects the instance if v isn't concrete.
+	complete := v.Validate(cue.Concrete(true)) == nil
+	if choice || !complete && depends && f.Shape.HasRequired() {
+		in.note(in.pos, "that the field is given")
+	}
+	if !complete {
+		f.Required = !depends && !in.matching
+		return f
+	}
+	_, chosen := v.Default()
+	if !anyRef && !c.Touches(name) && (chosen || !f.Shape.IsAnything()) {
+		f.Default = defaultOf(v)
+		if !isSettled(v, f.Default) {
+			f.Default = nil
+		}
+	}
+	return f
+}
+
+// underGuards determines whether f must be given if ifs add more than bounds to
+// it.
+func (r *reader) underGuards(f *shape.Field, v cue.Value, c *syntax.Guarded, mark cue.SelectorType, in context) {
+	ways, ok := r.ways(in, v, c, f.Name)
+	f.GuardClashes = !ok || slices.ContainsFunc(ways, isContradiction)
+	if mark&cue.RequiredConstraint == 0 && v.Validate(cue.Concrete(true)) == nil {
+		return
+	}
+	if mark&cue.RequiredConstraint != 0 && !c.Open && !c.Deep && !c.Regular[f.Name] {
+		f.Required = !in.matching
+		return
+	}
+	fills := fillsOf(ways)
+	f.Required = fills == translate.FillsNever && !in.matching
+	if !f.Required {
+		in.frames[len(in.frames)-1].Unless[f.Name] = translate.Unless{Fills: fills, Notes: in.noteOf(in.pos, "that the field is given")}
+	}
+}
+
+// forbidden returns the shape of an optional field that CUE evaluates to an
+// error; see cuefault.ForbiddenEmbedding. Other errors mean that the field
+// can't be present.
+func (r *reader) forbidden(v cue.Value, in context) shape.Shape {
+	if err := v.Err(); !cuefault.ForbiddenEmbedding || err == nil || !strings.Contains(err.Error(), "not allowed") {
+		return nil
+	}
+	if e := syntax.Expression(v.Source()); e != nil && !syntax.AnyFieldRefers(e) {
+		if s, ok := r.staticShape(in, e, in.closed); ok {
+			return s
+		}
+	}
+	in.note(in.pos, "what the field holds")
+	return shape.Any()
+}
+
+// expressions returns the sources of v and of its conjuncts.
+func (r *reader) expressions(v cue.Value) []ast.Expr {
+	var out []ast.Expr
+	if e := syntax.Expression(v.Source()); e != nil {
+		out = append(out, e)
+	}
+	if c := r.conjunctOf(v); c.op == cue.AndOp {
+		for _, a := range c.args {
+			out = append(out, r.expressions(a)...)
+		}
+	}
+	return out
+}
