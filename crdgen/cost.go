@@ -14,15 +14,17 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// ruleCost is what an API server estimates a rule to cost.
+// ruleCost is a rule with its cost as an API server estimates it, multiplied by
+// how often the rule may run in one object.
 type ruleCost struct {
 	ruleKey
 	cost uint64
 }
 
-// costliest are the rules of a schema to do without for the rest to be within the
-// budget for all: the costliest first, and those of equal cost in a fixed order.
-// The API server's own list of them has four at most, and their order varies.
+// costliest returns the rules of a schema that must be dropped for the rest to
+// be within the API server's budget for all rules of a CRD: the most expensive
+// ones first, and rules of equal cost in a fixed order. The API server itself
+// names at most four of them, in varying order.
 func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
 	var all []ruleCost
 	costs(schema, "", validation.RootCELContext(schema), &all)
@@ -42,15 +44,15 @@ func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
 	return out
 }
 
-// costs adds those of the rules of a schema, which is at at, and of the schemas
-// in it.
+// costs appends the rules of a schema, which is at the path at, and of the
+// schemas inside of it.
 func costs(s *apiextensions.JSONSchemaProps, at string, c *validation.CELSchemaContext, out *[]ruleCost) {
 	if info, err := c.TypeInfo(); err == nil && info != nil && len(s.XValidations) > 0 {
 		env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 		rules, err := cel.Compile(info.Schema, info.DeclType, celconfig.PerCallLimit, env, cel.NewExpressionsEnvLoader())
 		for i, r := range rules {
 			if err != nil {
-				break // the API server has said so already
+				break // The API server has reported the error already.
 			}
 			times := r.MaxCardinality
 			if c.MaxCardinality != nil {
@@ -74,8 +76,8 @@ func costs(s *apiextensions.JSONSchemaProps, at string, c *validation.CELSchemaC
 	}
 }
 
-// refuseCostliest refuses the rules of versions whose rules cost too much
-// together. It reports whether there were any.
+// refuseCostliest marks rules as refused if the rules of all versions together
+// are too expensive. It reports whether it marked any.
 func refuseCostliest(versions []*version, crd *apiextensionsv1.CustomResourceDefinition, problems fieldpath.ErrorList) (bool, error) {
 	if !slices.ContainsFunc(problems, ofTotal) {
 		return false, nil

@@ -9,7 +9,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// newCRD is the definition of the kind that names describes, without versions.
+// newCRD returns the definition of the kind that names describes, without
+// versions.
 func newCRD(names v1alpha1.Names) *apiextensionsv1.CustomResourceDefinition {
 	scope := apiextensionsv1.NamespaceScoped
 	if names.Scope == v1alpha1.ScopeCluster {
@@ -24,8 +25,8 @@ func newCRD(names v1alpha1.Names) *apiextensionsv1.CustomResourceDefinition {
 				v1alpha1.LabelManaged:   "true",
 				v1alpha1.LabelTransform: v1alpha1.LabelValue(names.Transform),
 			},
-			// A sync that no longer lists the CRD must not delete everybody's
-			// instances with it.
+			// A GitOps sync that no longer lists the CRD must not delete it,
+			// because all instances would be deleted with it.
 			Annotations: map[string]string{
 				"argocd.argoproj.io/sync-options":   "Prune=false",
 				"kustomize.toolkit.fluxcd.io/prune": "disabled",
@@ -46,7 +47,7 @@ func newCRD(names v1alpha1.Names) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// newVersion is one version around the schema of its spec.
+// newVersion wraps the schemas of spec and status as a version.
 func newVersion(names v1alpha1.Names, v v1alpha1.KindVersion, s *written) apiextensionsv1.CustomResourceDefinitionVersion {
 	out := apiextensionsv1.CustomResourceDefinitionVersion{
 		Name:                     v.Name,
@@ -63,8 +64,8 @@ func newVersion(names v1alpha1.Names, v v1alpha1.KindVersion, s *written) apiext
 	return out
 }
 
-// rootSchema is the schema of the whole object. The API server adds the type
-// metadata's own schemas.
+// rootSchema returns the schema of the whole object. The API server adds the
+// schemas of the type and object metadata.
 func rootSchema(scope v1alpha1.Scope, s *written) *apiextensionsv1.JSONSchemaProps {
 	root := &apiextensionsv1.JSONSchemaProps{
 		Type:        "object",
@@ -91,7 +92,7 @@ func rootSchema(scope v1alpha1.Scope, s *written) *apiextensionsv1.JSONSchemaPro
 	return root
 }
 
-// statusSchema is the status that every generated kind has.
+// statusSchema returns the status that every generated kind has.
 func statusSchema() apiextensionsv1.JSONSchemaProps {
 	str := func(description string) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description}
@@ -128,7 +129,8 @@ func statusSchema() apiextensionsv1.JSONSchemaProps {
 	}
 }
 
-// conditionsSchema is a list of metav1.Condition, with the same bounds.
+// conditionsSchema returns the schema of a list of metav1.Condition, with the
+// same bounds as that type has.
 func conditionsSchema() apiextensionsv1.JSONSchemaProps {
 	text := func(description string, maxLength int64) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description, MaxLength: &maxLength}
@@ -159,8 +161,9 @@ func conditionsSchema() apiextensionsv1.JSONSchemaProps {
 	}
 }
 
-// printerColumns are the module's own, then those of its fields, then the ones
-// that every generated kind has; the first of a name replaces the others.
+// printerColumns returns the module's own columns, then those of @k8s
+// attributes, then those that every generated kind has. Of columns with the
+// same name, the first wins.
 func printerColumns(own []v1alpha1.PrinterColumn, ofFields []apiextensionsv1.CustomResourceColumnDefinition) []apiextensionsv1.CustomResourceColumnDefinition {
 	var all, columns []apiextensionsv1.CustomResourceColumnDefinition
 	for _, c := range own {
@@ -185,7 +188,8 @@ func printerColumns(own []v1alpha1.PrinterColumn, ofFields []apiextensionsv1.Cus
 	return columns
 }
 
-// literals are strings as the members of an enum.
+// literals returns strings as members of an enum. They must need no escaping in
+// JSON.
 func literals(values ...string) []apiextensionsv1.JSON {
 	out := make([]apiextensionsv1.JSON, len(values))
 	for i, v := range values {

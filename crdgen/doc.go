@@ -6,33 +6,31 @@
 //
 //	cue.Value --read--> shape --write--> JSONSchemaProps --Validate--> CRD
 //
-// Reading (reader.go, object.go, union.go, list.go) takes the expressions of a
-// [cue.Value] apart; it never tries values out. A shape (shape.go) is the set of
-// JSON values that a schema admits, as a union of terms of one kind each. What
-// fields demand of each other waits in the frame of their struct (frame.go)
-// until all of them are known, and is then translated from CUE's syntax to CEL
-// (resolve.go, translate.go, comprehension.go, fill.go). Writing (write.go and the
-// files beside it) says a shape in the language of structural schemas, and in CEL
-// what that can't say (predicate.go): a predicate holds for every value of a shape,
-// and is exact if it holds for no other. What an API server then refuses as too
-// costly is left out, and no more than that (refuse.go, cost.go).
+// Package internal/schema/read makes shapes of CUE values, rules included.
+// This package writes a shape as a structural schema (write.go and the files
+// named write_*.go), with defaults (defaults.go), unknown fields
+// (unknownfields.go) and rules (rules.go). What no schema can express becomes a
+// rule in CEL, with package internal/schema/cel. crd.go and status.go have the
+// rest of the definition. validate.go runs the API server's own validation;
+// droprules.go and cost.go drop the rules that it doesn't accept, and no others.
 //
-// One rule governs every step: what the CRD rejects, CUE rejects. A shape is
-// therefore always at least as wide as the CUE value it was read from; wherever
-// it is wider, because the reader doesn't understand an expression, because
-// neither a schema nor CEL can say it, or because the API server finds the rule
-// too costly, there is a [Note] with the position of what is left to rendering.
-// Defaults are written only where they don't depend on other input and nothing
-// is equal to their field (share.go), so that an instance renders the same before
-// and after the API server filled them in.
+// One invariant governs every step: what the CRD rejects, CUE rejects. A shape
+// is therefore never narrower than the CUE value that it was read from. Where it
+// is wider, because the reader doesn't understand an expression, because neither
+// a schema nor CEL can express it, or because the API server finds a rule too
+// expensive, Result.Notes has the position of what is left to rendering.
 //
-// `make parity` measures the rule: for each form of schema in testdata/parity
-// it holds CUE's verdict on documents against that of the API server's own
-// code. FuzzParity does so with schemas that nobody wrote.
+// A default is written only if an instance renders the same before and after
+// the API server has set it.
+//
+// `make parity` measures the invariant: for each form of schema in
+// testdata/parity it compares CUE's verdict on documents with the verdict of the
+// API server's own code. FuzzParity does so with random schemas.
 //
 // # Attributes
 //
-// Some things have no words in CUE. A field's attribute says them:
+// CUE has no words for some properties of a CRD. A field's attribute states
+// them:
 //
 //	hosts: [...{name: string, port: int}] @k8s(listType=map,listMapKey=name)
 //	args?: [...string]                    @k8s(listType=atomic)
@@ -41,10 +39,10 @@
 //	size?: int                            @k8s(printerColumn="Size",priority=1)
 //
 // listType is atomic, set or map, with one listMapKey for each field that
-// tells the items of a map apart; mapType is atomic or granular; immutable is
-// the transition rule that the field stays what it was; printerColumn adds a
-// column to kubectl get, after those of #Platform. Only the API server enforces
-// them. An argument that isn't known is an error.
+// identifies an item of a map. mapType is atomic or granular. immutable is the
+// transition rule that the value can't change. printerColumn adds a column to
+// kubectl get, after those of #Platform. Only the API server enforces these. An
+// unknown argument is an error.
 //
-// The package reads no files, talks to no cluster and renders no instances.
+// The package reads no files, contacts no cluster and renders no instances.
 package crdgen

@@ -12,33 +12,40 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Result is a generated CRD and what it leaves to rendering.
+// Result is a generated CRD and the notes about it.
 type Result struct {
+	// CRD has passed [Validate].
 	CRD *apiextensionsv1.CustomResourceDefinition
-	// Notes are in the order of their positions, without duplicates.
+	// Notes name what CUE rejects and the CRD doesn't; rendering an instance
+	// still enforces it. Each has the position in the schema, if known, the
+	// field of the instance, such as "spec.ports[].name" or "spec.env.*", where
+	// [] stands for any item and * for any key, and a sentence such as
+	// "list.UniqueItems() is enforced when rendering, not by the CRD". They are
+	// sorted by position, without duplicates.
 	Notes problem.List
 }
 
-// Options are what a CRD is made of besides its kind's #Input.
+// Options are the inputs of a CRD besides the #Input of its stored version.
 type Options struct {
-	// Status is the module's #Status; the zero value stands for none. Its
-	// fields join those that the status of every generated kind has.
+	// Status is the module's #Status; the zero value means that there is none.
+	// Its fields are added to those that the status of every generated kind
+	// has.
 	Status cue.Value
-	// Inputs are the schemas of the versions besides the stored one, by name.
+	// Inputs are the schemas of the other versions, by name.
 	Inputs map[string]cue.Value
 }
 
 // Generate makes the CRD of the kind that names describes, with input, a
-// module's #Input, as the schema of its spec. The CRD has passed [Validate].
+// module's #Input, as the schema of its spec.
 //
-// Errors in the schema, recursion among them, carry the positions of their
-// causes: see [errors.Positions].
+// Errors in the schema, such as recursion, have the positions of their causes:
+// they are CUE errors, see [errors.Positions], or a [problem.List].
 func Generate(input cue.Value, names v1alpha1.Names) (*Result, error) {
 	return Options{}.Generate(input, names)
 }
 
-// Generate is like the function of this name, with options. The versions are
-// those of names.Versions, or names.Version alone where there are none; input is
+// Generate is like the function [Generate], with options. The versions are
+// those of names.Versions, or names.Version alone if there are none. Input is
 // the schema of names.Version.
 func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error) {
 	kinds := names.Versions
@@ -75,8 +82,9 @@ func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error
 		if len(problems) == 0 {
 			return &Result{CRD: crd, Notes: notes}, nil
 		}
-		// A rule that costs more than an API server grants is left out, with a
-		// note, and the rest is tried again.
+		// A rule that is too expensive for an API server is dropped, with a
+		// note, and the rest is validated again. Every round drops a rule, so
+		// the loop ends.
 		again := false
 		for i, v := range versions {
 			again = refuse(v.refused, *crd.Spec.Versions[i].Schema.OpenAPIV3Schema, schemaField(i, len(versions)), problems) || again
@@ -95,12 +103,14 @@ func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error
 // version is one version of the kind.
 type version struct {
 	v1alpha1.KindVersion
+	// Status is nil without a #Status.
 	spec, status *read.Result
-	// refused are the rules that the API server doesn't take.
+	// refused are the rules that the API server doesn't accept. [writer.rule]
+	// leaves them out.
 	refused map[ruleKey]bool
 }
 
-// assemble writes the CRD without the rules that were refused.
+// assemble writes the CRD without the refused rules.
 func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.CustomResourceDefinition, problem.List, error) {
 	crd := newCRD(names)
 	var all noteList
@@ -115,13 +125,14 @@ func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.Custo
 	return crd, all.sorted(), nil
 }
 
-// written is the schema of a version.
+// written holds the schemas of a version.
 type written struct {
 	spec, status props
-	// required says that there is no object without a spec.
+	// required means that an object must have a spec.
 	required bool
-	columns  []apiextensionsv1.CustomResourceColumnDefinition
-	notes    noteList
+	// columns are the printer columns of @k8s attributes.
+	columns []apiextensionsv1.CustomResourceColumnDefinition
+	notes   noteList
 }
 
 // write writes the schemas of spec and status.
@@ -131,7 +142,7 @@ func (v *version) write() (*written, error) {
 	w := writer{notes: &out.notes, refused: v.refused, columns: &out.columns, err: &err}
 	out.notes.put(v.spec.Notes...)
 	f := v.spec.Field
-	out.spec = w.field(f, place{path: "spec", pos: f.Pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
+	out.spec = w.field(f, location{path: "spec", pos: f.Pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
 	out.required = f.Default == nil
 	if v.status != nil {
 		out.notes.put(v.status.Notes...)

@@ -19,7 +19,7 @@ func Marshal(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	}
 	var object map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber() // integers beyond 2^53 stay exact
+	decoder.UseNumber() // keeps integers beyond 2^53 exact
 	if err := decoder.Decode(&object); err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: writing: %w", crd.Name, err)
 	}

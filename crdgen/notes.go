@@ -10,16 +10,18 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// noteList collects notes once each.
+// noteList collects notes and drops duplicates.
 type noteList struct {
 	list problem.List
 	seen map[problem.Problem]bool
 }
 
+// add adds the note that something is not enforced by the CRD.
 func (n *noteList) add(at problem.Position, path, format string, args ...any) {
 	n.put(shape.Unenforced(at, path, fmt.Sprintf(format, args...)))
 }
 
+// put adds notes.
 func (n *noteList) put(notes ...problem.Problem) {
 	for _, note := range notes {
 		if n.seen[note] {
@@ -33,7 +35,7 @@ func (n *noteList) put(notes ...problem.Problem) {
 	}
 }
 
-// sorted is the notes by position, then by path.
+// sorted sorts the notes by position, then by path.
 func (n *noteList) sorted() problem.List {
 	slices.SortStableFunc(n.list, func(a, b problem.Problem) int {
 		return cmp.Or(
@@ -46,7 +48,7 @@ func (n *noteList) sorted() problem.List {
 	return n.list
 }
 
-// problemAt is the error for one mistake in a module.
+// problemAt returns an error about one mistake in a module.
 func problemAt(at problem.Position, path, format string, args ...any) error {
 	return problem.List{{Position: at, Path: path, Message: fmt.Sprintf(format, args...), Rule: problem.RuleModule}}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // readStatus reads a module's #Status, which may be absent. Status is written
-// bit by bit, so none of its fields is required, and no rule is about several of
-// them.
+// field by field, so none of its fields is required, and no rule relates
+// several of them.
 func readStatus(v cue.Value) (*read.Result, error) {
 	if !v.Exists() {
 		return nil, nil
@@ -38,7 +38,7 @@ func readStatus(v cue.Value) (*read.Result, error) {
 	}
 	for _, r := range o.Rules {
 		for _, n := range r.Notes {
-			// Status isn't rendered, so rendering checks nothing either.
+			// Rendering doesn't check status either.
 			n.Message = "what the fields of status demand of each other is not checked"
 			s.Notes = append(s.Notes, n)
 		}
@@ -47,9 +47,9 @@ func readStatus(v cue.Value) (*read.Result, error) {
 	return s, nil
 }
 
-// addStatus puts the fields of a module's #Status beside ours.
+// addStatus adds the fields of a module's #Status to those that every kind has.
 func (w writer) addStatus(status *props, f shape.Field) {
-	at := place{path: "status", pos: f.Pos, schema: ".properties[status]", fields: []string{"status"}}
+	at := location{path: "status", pos: f.Pos, schema: ".properties[status]", fields: []string{"status"}}
 	own := w.field(f, at)
 	for name, p := range own.Properties {
 		status.Properties[name] = p

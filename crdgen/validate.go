@@ -14,9 +14,9 @@ import (
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// crdScheme converts CRDs between the API's type and the API server's own. It
-// is made on first use: registration costs start-up time that most commands
-// don't need to spend.
+// crdScheme converts CRDs between the versioned and the internal API type. It
+// is built on first use, because most commands don't need it and registering
+// types takes start-up time.
 var crdScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := apiextensions.AddToScheme(scheme); err != nil {
@@ -25,9 +25,10 @@ var crdScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
 	return scheme, apiextensionsv1.AddToScheme(scheme)
 })
 
-// Validate says whether an API server would take crd, with the API server's own
-// code: names, structural schema, defaults, CEL and its cost. The error lists
-// every problem, each on a line with its field.
+// Validate runs the API server's own validation of crd: names, structural
+// schema, defaults, and CEL with its cost. The error lists every problem, one
+// per line, with the field. An error is also returned if crd can't be
+// converted.
 func Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	problems, err := problemsOf(ctx, crd)
 	if err != nil {
@@ -36,6 +37,7 @@ func Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition
 	return problemsError(crd, problems)
 }
 
+// problemsError joins the API server's errors, with the name of the CRD.
 func problemsError(crd *apiextensionsv1.CustomResourceDefinition, problems fieldpath.ErrorList) error {
 	var all []error
 	for _, e := range problems {
@@ -44,7 +46,7 @@ func problemsError(crd *apiextensionsv1.CustomResourceDefinition, problems field
 	return errors.Join(all...)
 }
 
-// problemsOf is what an API server has against crd.
+// problemsOf returns the errors that an API server finds in crd.
 func problemsOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (fieldpath.ErrorList, error) {
 	internal, err := internalOf(crd)
 	if err != nil {
@@ -53,7 +55,7 @@ func problemsOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefiniti
 	return validation.ValidateCustomResourceDefinition(ctx, internal), nil
 }
 
-// internalOf is crd in the API server's own type, with its defaults.
+// internalOf returns crd as the API server's internal type, with defaults set.
 func internalOf(crd *apiextensionsv1.CustomResourceDefinition) (*apiextensions.CustomResourceDefinition, error) {
 	scheme, err := crdScheme()
 	if err != nil {
@@ -75,8 +77,9 @@ func internalOf(crd *apiextensionsv1.CustomResourceDefinition) (*apiextensions.C
 	return &internal, nil
 }
 
-// copyOf is a copy of crd to set defaults in. It shares the schemas, which are
-// most of it: they take no defaults, and validation only reads them.
+// copyOf returns a copy of crd in which defaults can be set. It shares the
+// schemas, which are most of a CRD: they take no defaults, and validation only
+// reads them.
 func copyOf(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	bare := *crd
 	bare.Spec.Versions = slices.Clone(crd.Spec.Versions)

@@ -11,42 +11,52 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
+// props is one OpenAPI schema.
 type props = apiextensionsv1.JSONSchemaProps
 
-// writer says shapes as structural schemas. What a structural schema can't say
-// it leaves out, with a note.
+// writer writes shapes as structural schemas. It adds a note for whatever a
+// schema and CEL can't express.
 type writer struct {
+	// notes collects the notes.
 	notes *noteList
-	// refused are the rules that the API server doesn't take.
+	// refused are the rules to leave out, because the API server didn't accept
+	// them.
 	refused map[ruleKey]bool
-	// columns are the printer columns that fields ask for.
+	// columns collects the printer columns of @k8s attributes.
 	columns *[]apiextensionsv1.CustomResourceColumnDefinition
-	// err is the first error of an attribute.
+	// err is the first error in an attribute.
 	err *error
 }
 
+// fail keeps the first error.
 func (w writer) fail(err error) {
 	if *w.err == nil {
 		*w.err = err
 	}
 }
 
-// place is where a shape stands.
-type place struct {
+// location is the position of a shape in the CRD.
+type location struct {
+	// path is the field in notes, such as spec.ports[].name, and pos its
+	// position in the CUE schema.
 	path string
 	pos  problem.Position
-	// defaults says whether defaults may be written: not inside of members of
-	// a choice, where they depend on which member is meant.
+	// defaults allows defaults to be written. They are not written in the
+	// members of a choice, because they would depend on the member that an
+	// instance means.
 	defaults bool
-	// bare says that no rules can be written: there is no type.
+	// bare means that there is no type, so that no rule can be written.
 	bare bool
-	// schema is the place in the CRD's schema.
+	// schema is the path in the CRD's schema, as the API server's errors write
+	// it.
 	schema string
-	// fields are the names that lead here.
+	// fields are the names of the fields that lead here, for printer columns.
 	fields []string
 }
 
-func (p place) in(name string, pos problem.Position) place {
+// in returns the location of a part: name is "[]" for items, ".*" for values,
+// and "." with a name for a field.
+func (p location) in(name string, pos problem.Position) location {
 	p.path += name
 	switch name {
 	case "[]":
@@ -64,18 +74,16 @@ func (p place) in(name string, pos problem.Position) place {
 }
 
 // field writes a field with its description and default.
-func (w writer) field(f shape.Field, p place) props {
+func (w writer) field(f shape.Field, p location) props {
 	out := w.schema(f.Shape, p)
 	out.Description = descriptionOf(f, out)
 	w.attributes(&out, f, p)
-	if p.defaults && f.Default != nil {
-		out.Default = &apiextensionsv1.JSON{Raw: f.Default}
-	}
+	writeDefault(&out, f, p)
 	return out
 }
 
-// schema writes a shape with its type.
-func (w writer) schema(s shape.Shape, p place) props {
+// schema writes a shape with its type, and its checks as rules.
+func (w writer) schema(s shape.Shape, p location) props {
 	out := w.typed(s, p)
 	checks := shape.ChecksOf(s)
 	if len(checks) == 0 {
@@ -93,8 +101,8 @@ func (w writer) schema(s shape.Shape, p place) props {
 	return out
 }
 
-// typed writes a shape but for its checks.
-func (w writer) typed(s shape.Shape, p place) props {
+// typed writes a shape except for its checks.
+func (w writer) typed(s shape.Shape, p location) props {
 	yes := true
 	s, nullable := shape.WithoutNull(s)
 	out := props{Nullable: nullable}
@@ -146,7 +154,8 @@ func (w writer) typed(s shape.Shape, p place) props {
 	return out
 }
 
-// restOf is what a rule leaves to rendering of what a schema leaves out.
+// restOf returns what remains to rendering, of something that the schema leaves
+// out, if there is a rule about it.
 func restOf(unsaid string) string {
 	if f, ok := shape.FormatOf(unsaid); ok {
 		return cel.FormatRest(f)
@@ -157,7 +166,8 @@ func restOf(unsaid string) string {
 	return unsaid
 }
 
-// unsaid is what the note says where a check can't be written.
+// checkText returns the subject of the note about a check that can't be
+// written.
 func checkText(c shape.Check) string {
 	if len(c.Text) > maxMessage {
 		return shorten(c.Text)

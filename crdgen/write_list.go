@@ -9,7 +9,7 @@ import (
 )
 
 // list writes lists.
-func (w writer) list(out *props, s shape.Shape, p place) {
+func (w writer) list(out *props, s shape.Shape, p location) {
 	out.Type = "array"
 	sum := shape.EnvelopeOfLists(s)
 	out.MinItems, out.MaxItems = sum.Min, sum.Max
@@ -46,9 +46,10 @@ func (w writer) list(out *props, s shape.Shape, p place) {
 	}
 }
 
-// listRules writes what only CEL can say. What one list demands becomes several
-// rules, so that an API server that finds one too costly takes the others.
-func (w writer) listRules(out *props, s shape.Shape, sum shape.ListEnvelope, set bool, p place) bool {
+// listRules writes what only CEL can express. The demands of a single list
+// become several rules, so that an API server that finds one of them too
+// expensive still has the others. It reports whether the rules say everything.
+func (w writer) listRules(out *props, s shape.Shape, sum shape.ListEnvelope, set bool, p location) bool {
 	if p.bare || !cel.IsAccessible(s) {
 		return false
 	}
@@ -71,8 +72,8 @@ func (w writer) listRules(out *props, s shape.Shape, sum shape.ListEnvelope, set
 	return w.rule(out, p, cel.AnyOf(members...), listMessage(s))
 }
 
-// alternatives writes a choice between lists whose items are scalars, all alike
-// within a list. It reports false for any other choice.
+// alternatives writes a choice between lists of scalars, if the items of each
+// list are all alike. It reports false for any other choice.
 func (w writer) alternatives(out *props, s shape.Shape, sum shape.ListEnvelope) bool {
 	var members []props
 	for _, t := range s {
@@ -105,6 +106,7 @@ func (w writer) alternatives(out *props, s shape.Shape, sum shape.ListEnvelope) 
 	return true
 }
 
+// listMessage returns the message of the rules about lists.
 func listMessage(s shape.Shape) string {
 	switch {
 	case len(s) > 1:
@@ -115,7 +117,8 @@ func listMessage(s shape.Shape) string {
 	return "each item must be what the schema says for its place"
 }
 
-// isSetItem says whether an API server compares items in a set as CUE does.
+// isSetItem reports whether an API server compares the items of a set as CUE
+// does.
 func isSetItem(s shape.Shape) bool {
 	switch shape.KindsOf(s) {
 	case shape.StringKind, shape.IntKind, shape.BoolKind:

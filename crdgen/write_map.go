@@ -10,13 +10,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// A structural schema has either properties or additionalProperties. A struct with
-// named fields beside others, such as {team: string, [string]: string}, is written
-// as a map, and in CEL what the named fields are besides.
+// A structural schema has either properties or additionalProperties. A struct
+// with named fields and others, such as {team: string, [string]: string}, is
+// written as a map; rules express what the named fields demand in addition.
 
-// mapValues is what the values of o, written as a map, have in common. It reports
-// false where o has more to say than a map has place for: defaults, attributes,
-// rules, or fields of another type.
+// mapValues returns the shape of all values of o if o is written as a map. It
+// reports false if a map loses too much of o: defaults, attributes, rules, or
+// fields of another type.
 func mapValues(o *shape.Object) (shape.Shape, bool) {
 	if o.Values == nil || o.Open || o.Unlisted || len(o.Rules) > 0 || !cel.IsAccessible(o.Values) {
 		return nil, false
@@ -41,7 +41,7 @@ func mapValues(o *shape.Object) (shape.Shape, bool) {
 }
 
 // asMap writes o as a map.
-func (w writer) asMap(out *props, o *shape.Object, sum shape.Shape, p place) {
+func (w writer) asMap(out *props, o *shape.Object, sum shape.Shape, p location) {
 	out.Type = "object"
 	schema := w.schema(sum, p.in(".*", p.pos))
 	out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &schema}
@@ -52,8 +52,8 @@ func (w writer) asMap(out *props, o *shape.Object, sum shape.Shape, p place) {
 		if f.Required {
 			out.Required = append(out.Required, f.Name)
 		}
-		// An index, not a selector: of what a map's selector yields, an API server
-		// doesn't know how large it can be.
+		// An index, because an API server can't estimate the size of what a
+		// selector of a map returns.
 		q := cel.Implies(cel.String(f.Name)+" in self", cel.Holds(f.Shape, sum, "self["+cel.String(f.Name)+"]"))
 		if !w.ruleAt(out, p, cel.FieldPath([]string{f.Name}), q, f.Name+" must be what the schema says of it") {
 			w.notes.add(f.Pos, p.path+"."+f.Name, "what the field holds")
@@ -70,8 +70,8 @@ func (w writer) asMap(out *props, o *shape.Object, sum shape.Shape, p place) {
 	}
 }
 
-// described is the description of f, with those of the fields that a map has no
-// place for.
+// descriptionOf returns the description of f. For a map it includes those of
+// the named fields, for which the schema has no place.
 func descriptionOf(f shape.Field, out props) string {
 	if out.AdditionalProperties == nil || len(f.Shape) != 1 || f.Shape[0].Kind != shape.StructKind {
 		return f.Description

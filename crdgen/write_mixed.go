@@ -9,11 +9,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// mixed writes a shape of several kinds that no type covers, such as a string or
-// a list. A schema without a type lets everything in; but since a bound speaks
-// about values of its own kind alone, one that nothing satisfies keeps its kind
-// out, and those of the admitted kinds stand side by side.
-func (w writer) mixed(out *props, s shape.Shape, p place) {
+// mixed writes a shape of several kinds that no type covers, such as a string
+// or a list. A schema without a type admits every value. But a bound applies to
+// values of its own kind only, so an unsatisfiable bound excludes exactly one
+// kind, and the constraints of the admitted kinds don't interfere.
+func (w writer) mixed(out *props, s shape.Shape, p location) {
 	yes := true
 	out.XPreserveUnknownFields = &yes
 	p.defaults, p.bare = false, true
@@ -39,7 +39,8 @@ func (w writer) mixed(out *props, s shape.Shape, p place) {
 	w.structs(&own, structs, p)
 	out.Properties, out.Required, out.MinProperties, out.MaxProperties = own.Properties, own.Required, own.MinProperties, own.MaxProperties
 	if len(own.AnyOf) > 0 {
-		// What tells structs apart would keep other kinds out.
+		// anyOf distinguishes structs by their fields, which would exclude
+		// other kinds.
 		w.notes.add(p.pos, p.path, "the choice between structs")
 	}
 	if own.AdditionalProperties != nil {
@@ -49,13 +50,14 @@ func (w writer) mixed(out *props, s shape.Shape, p place) {
 	}
 }
 
-// maxOptional bounds what closeWithoutType spells out.
+// maxOptional bounds the optional fields in [closeWithoutType], which writes an
+// alternative for each subset of them.
 const maxOptional = 3
 
-// closeWithoutType closes the structs among values without a type, which a schema
-// can do by no word: it counts. For each set of optional fields there may be as
-// many fields as are in it, if these are there. It reports false where that would
-// be too many sets.
+// closeWithoutType closes the structs of a schema without a type. There is no
+// keyword for that, so it counts: for each subset of the optional fields, a
+// struct that has these fields may have no more fields than them and the
+// required ones. It reports false if there would be too many subsets.
 func closeWithoutType(out *props) bool {
 	var optional []string
 	for _, name := range slices.Sorted(maps.Keys(out.Properties)) {
@@ -85,11 +87,11 @@ func closeWithoutType(out *props) bool {
 	return true
 }
 
-// jsonKinds are the kinds of values besides null.
+// jsonKinds are the kinds of values except null.
 const jsonKinds = shape.BoolKind | shape.NumberKind | shape.StringKind | shape.ListKind | shape.StructKind
 
-// excluding are constraints that keep out what is of the kinds in all and not of
-// those in kept.
+// excluding returns constraints that exclude values of the kinds in all that
+// are not in kept.
 func excluding(all, kept shape.Kind) []props {
 	var out []props
 	for _, k := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind, shape.ListKind, shape.StructKind} {
@@ -104,8 +106,8 @@ func excluding(all, kept shape.Kind) []props {
 	return out
 }
 
-// without is a constraint that no value of the kind satisfies and that leaves
-// all others alone.
+// without returns a constraint that no value of kind k satisfies and that
+// ignores all other values.
 func without(k shape.Kind) props {
 	zero, one := int64(0), int64(1)
 	switch k {

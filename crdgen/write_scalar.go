@@ -12,12 +12,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// scalars adds what s says about bools, numbers and strings to out, whose type
-// admits all kinds of s, and null if nullable. It lists what it had to leave out.
+// scalars adds the constraints of s on bools, numbers and strings to out. The
+// type of out admits all kinds of s, and null if nullable. It returns what it
+// had to leave out, as subjects of notes.
 //
-// Where more than one kind is admitted, or null, each constraint must leave the
-// others alone, as minimum and pattern do. The API server's enum doesn't: it
-// rejects null even if it lists it, and it takes 1.5 for a 1 and 97 for an "a".
+// If more than one kind is admitted, or null, each constraint must admit the
+// others, as minimum and pattern do. The API server's enum doesn't: it rejects
+// null even if it lists it, and it takes 1.5 for 1 and 97 for "a".
 func (w writer) scalars(out *props, s shape.Shape, nullable bool) (unsaid []string) {
 	kinds := shape.KindsOf(s)
 	if enum, ok := enumOf(s); ok && !nullable {
@@ -36,7 +37,7 @@ func (w writer) scalars(out *props, s shape.Shape, nullable bool) (unsaid []stri
 		case len(terms) == 0:
 		case group == shape.BoolKind:
 			if len(terms) == 1 && terms[0].Value != nil {
-				// No other kind of value equals a bool.
+				// No value of another kind equals a bool.
 				other := "true"
 				if string(terms[0].Value.JSON) == other {
 					other = "false"
@@ -51,7 +52,8 @@ func (w writer) scalars(out *props, s shape.Shape, nullable bool) (unsaid []stri
 	return unsaid
 }
 
-// enumOf is s as an enumeration, if it is one that the API server reads right.
+// enumOf returns s as an enumeration. It reports false if s is none, or if an
+// API server would compare the values wrongly.
 func enumOf(s shape.Shape) ([]apiextensionsv1.JSON, bool) {
 	var enum []apiextensionsv1.JSON
 	for _, t := range s {
@@ -63,7 +65,7 @@ func enumOf(s shape.Shape) ([]apiextensionsv1.JSON, bool) {
 	return enum, len(enum) > 0
 }
 
-// inexpressible lists what oneOf leaves out.
+// inexpressible returns what [oneOf] leaves out.
 func inexpressible(terms shape.Shape) []string {
 	var out []string
 	ints := 0
@@ -100,14 +102,14 @@ func inexpressible(terms shape.Shape) []string {
 	return out
 }
 
-// isMultiple says whether the API server computes multiples of m as CUE does: it
-// divides floats with their rounding errors.
+// isMultiple reports whether the API server computes multiples of m as CUE
+// does. It divides floats, with rounding errors.
 func isMultiple(t shape.Term, m *big.Rat) bool {
 	return t.Kind == shape.IntKind && m.IsInt() && (&shape.Limit{At: m}).IsSafe()
 }
 
-// oneOf is the constraints of terms of the same kind, any of which is enough.
-// Guarded constraints admit all values of other kinds.
+// oneOf returns the constraints of terms of one kind; a value must satisfy one
+// of them. Guarded constraints admit all values of other kinds.
 func oneOf(terms shape.Shape, guarded bool) props {
 	var members []props
 	var enum shape.Shape
@@ -135,8 +137,8 @@ func oneOf(terms shape.Shape, guarded bool) props {
 	return props{AnyOf: members}
 }
 
-// guardedEnum is an enumeration of numbers or strings that admits all values of
-// other kinds.
+// guardedEnum returns an enumeration of numbers or strings that admits all
+// values of other kinds.
 func guardedEnum(enum shape.Shape) []props {
 	var out []props
 	var words []string
@@ -154,7 +156,7 @@ func guardedEnum(enum shape.Shape) []props {
 	return out
 }
 
-// anyOfWords is the pattern that exactly the words match.
+// anyOfWords returns a regular expression that matches exactly the words.
 func anyOfWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -163,11 +165,13 @@ func anyOfWords(words []string) string {
 	return "^(?:" + strings.Join(quoted, "|") + ")$"
 }
 
+// isUnconstrained reports whether t admits all values of its kind.
 func isUnconstrained(t shape.Term) bool {
 	return t.Equal(shape.Term{Kind: t.Kind})
 }
 
-// constraints writes what t says besides its kind, as far as a schema can.
+// constraints returns the constraints of t, apart from its kind, as far as a
+// schema can express them.
 func constraints(t shape.Term, guarded bool) props {
 	var out props
 	if n := t.Numbers.Min; n != nil && n.IsSafe() {
@@ -208,7 +212,8 @@ func constraints(t shape.Term, guarded bool) props {
 	for _, p := range not {
 		c := props{Not: &props{Pattern: p}}
 		if guarded {
-			// What isn't a string matches every pattern and has every length.
+			// A value that isn't a string satisfies every pattern and length,
+			// so a negated pattern would reject it.
 			c = props{AnyOf: []props{c, {MinLength: read.Ptr(1), MaxLength: read.Ptr(0)}}}
 		}
 		conjoin(&out, c)
@@ -216,8 +221,8 @@ func constraints(t shape.Term, guarded bool) props {
 	return out
 }
 
-// conjoin adds the constraints of c to out: in place where out has none of the
-// sort, as a member of allOf otherwise.
+// conjoin adds the constraints of c to out: directly if out has none of the
+// same keyword, and as a member of allOf otherwise.
 func conjoin(out *props, c props) {
 	var rest props
 	move(&out.Minimum, &rest.Minimum, c.Minimum)
@@ -251,7 +256,7 @@ func conjoin(out *props, c props) {
 	}
 }
 
-// move puts value into out if that is empty, else into rest.
+// move sets out to value if it is nil, and rest otherwise.
 func move[T any](out, rest **T, value *T) {
 	if *out == nil {
 		*out = value

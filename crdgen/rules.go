@@ -10,17 +10,19 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// ruleKey names a rule by the schema that carries it and its text.
+// ruleKey identifies a rule by the path of the schema that has it, and its
+// text.
 type ruleKey struct{ schema, text string }
 
-// rule adds the predicate p about self to the schema out. It reports whether all
-// is said: p may not be exact, and the API server may have refused it before.
-func (w writer) rule(out *props, at place, p cel.Predicate, message string) bool {
+// rule adds the predicate p about self to the schema out. It reports whether
+// the rule says everything: p may not be exact, or the API server may have
+// refused the rule in an earlier round.
+func (w writer) rule(out *props, at location, p cel.Predicate, message string) bool {
 	return w.ruleAt(out, at, "", p, message)
 }
 
-// ruleAt is rule with the path of the field to blame, from self.
-func (w writer) ruleAt(out *props, at place, field string, p cel.Predicate, message string) bool {
+// ruleAt is like rule, with the path from self to the field to blame.
+func (w writer) ruleAt(out *props, at location, field string, p cel.Predicate, message string) bool {
 	written := false
 	if p.Text != "" && !at.bare && !w.refused[ruleKey{at.schema, p.Text}] {
 		written = true
@@ -32,8 +34,9 @@ func (w writer) ruleAt(out *props, at place, field string, p cel.Predicate, mess
 	return p.Exact && (written || p.Text == "")
 }
 
-// rules writes the rules of a struct.
-func (w writer) rules(out *props, o *shape.Object, at place) {
+// rules writes the rules of a struct. A rule that is not exact, or can't be
+// written, is replaced or accompanied by its notes.
+func (w writer) rules(out *props, o *shape.Object, at location) {
 	for _, r := range o.Rules {
 		field := r.Field
 		if len(o.Fields) > maxBlamed {
@@ -47,13 +50,16 @@ func (w writer) rules(out *props, o *shape.Object, at place) {
 	}
 }
 
-// maxBlamed bounds the structs whose rules name the field to blame: an API server
-// reads the whole struct anew for each of these names. The messages say it, too.
+// maxBlamed bounds the structs whose rules name the field to blame. An API
+// server reads the whole struct again for each such name; without it, the
+// message still names the field.
 const maxBlamed = 64
 
-// maxMessage keeps messages readable; the API server would take more.
+// maxMessage keeps messages readable, in bytes. An API server would accept
+// longer ones.
 const maxMessage = 240
 
+// shorten puts a message on one line of at most [maxMessage] bytes.
 func shorten(message string) string {
 	message = strings.Join(strings.Fields(message), " ")
 	if len(message) <= maxMessage {

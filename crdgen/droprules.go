@@ -9,8 +9,8 @@ import (
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// schemaField is the name that an API server's problems have for the schema of
-// the version i of n.
+// schemaField returns the path that an API server's errors have for the schema
+// of version i of n.
 func schemaField(i, n int) string {
 	if n == 1 {
 		return "spec.validation.openAPIV3Schema"
@@ -18,21 +18,22 @@ func schemaField(i, n int) string {
 	return "spec.versions[" + cel.Itoa(int64(i)) + "].schema.openAPIV3Schema"
 }
 
-// contributed is how an API server's problem with all rules together begins, where
-// it is laid at the door of one of them.
+// contributed is the beginning of an API server's error about the total cost of
+// all rules, if the error names one of them.
 const contributed = "contributed to "
 
-// ofTotal says whether the problem is that all rules together cost too much.
+// ofTotal reports whether an error is about the total cost of all rules.
 func ofTotal(e *fieldpath.Error) bool {
 	return strings.HasPrefix(e.Detail, contributed) || strings.Contains(e.Detail, "rule cost total")
 }
 
-// refuse adds the rules to refused that problems are about, in the schema that
-// they call name. It reports whether there were any. What is wrong with all rules
-// together may be right without those that are wrong by themselves.
+// refuse adds the rules that errors are about to refused. Name is the path of
+// the schema in the errors. It reports whether it added any. Errors about the
+// total cost are ignored: the total may be within the budget once the rules
+// that are wrong by themselves are gone.
 func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldpath.ErrorList) bool {
 	const rules = ".x-kubernetes-validations"
-	// A problem is about one rule of a schema, or about all of them.
+	// An error is about one rule of a schema, or about all of them.
 	one, all := map[string]bool{}, map[string]bool{}
 	var defaults []string
 	for _, e := range problems {
@@ -40,7 +41,8 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 			continue
 		}
 		if at, _, isDefault := strings.Cut(e.Field, ".default"); isDefault && strings.HasPrefix(at, name+".") {
-			// Rules are tried on defaults before they are tried themselves.
+			// An API server evaluates rules on defaults before it reports
+			// errors in the rules.
 			defaults = append(defaults, strings.TrimPrefix(at, name))
 			continue
 		}
@@ -67,7 +69,7 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 	return len(refused) > before
 }
 
-// walk visits a schema and those of its fields, items and values.
+// walk visits a schema and the schemas of its fields, items and values.
 func walk(p props, at string, visit func(at string, p props)) {
 	visit(at, p)
 	for name, child := range p.Properties {

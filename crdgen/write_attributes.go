@@ -9,8 +9,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// attributes writes what the attributes of a field say.
-func (w writer) attributes(out *props, f shape.Field, p place) {
+// attributes writes the arguments of a field's @k8s attributes. An argument
+// that doesn't fit the type of the field is an error.
+func (w writer) attributes(out *props, f shape.Field, p location) {
 	a := f.Attributes
 	if a == nil {
 		return
@@ -24,7 +25,7 @@ func (w writer) attributes(out *props, f shape.Field, p place) {
 			return
 		}
 		if out.XListType != nil {
-			// The items were to be told apart by all that is in them.
+			// The items were compared as a whole.
 			out.Items.Schema.XMapType = nil
 			if a.ListType == "atomic" {
 				w.notes.add(p.pos, p.path, "list.UniqueItems()")
@@ -58,10 +59,12 @@ func (w writer) attributes(out *props, f shape.Field, p place) {
 	}
 }
 
+// immutableRule is a transition rule: it is evaluated only when an object is
+// updated.
 const immutableRule = "self == oldSelf"
 
 // column adds a printer column for a field.
-func (w writer) column(a *shape.Attributes, out props, f shape.Field, p place, fail func(string, ...any)) {
+func (w writer) column(a *shape.Attributes, out props, f shape.Field, p location, fail func(string, ...any)) {
 	kind := out.Type
 	switch {
 	case p.bare || strings.ContainsAny(p.path, "[*"):
@@ -84,6 +87,8 @@ func (w writer) column(a *shape.Attributes, out props, f shape.Field, p place, f
 	})
 }
 
+// firstLine returns the first line of a description, which a column
+// shows.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

@@ -5,17 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
+// isEmpty reports whether p has no constraint.
 func isEmpty(p props) bool { return reflect.DeepEqual(p, props{}) }
 
 // structs writes structs.
-func (w writer) structs(out *props, s shape.Shape, p place) {
+func (w writer) structs(out *props, s shape.Shape, p location) {
 	if len(s) == 1 {
 		o := s[0].Object
 		if sum, ok := mapValues(o); ok && len(o.Fields) > 0 && !p.bare {
@@ -29,7 +27,7 @@ func (w writer) structs(out *props, s shape.Shape, p place) {
 }
 
 // object writes one struct.
-func (w writer) object(out *props, o *shape.Object, p place) {
+func (w writer) object(out *props, o *shape.Object, p location) {
 	out.Type = "object"
 	filled := o.Unlisted
 	for _, f := range o.Fields {
@@ -42,12 +40,12 @@ func (w writer) object(out *props, o *shape.Object, p place) {
 		}
 		filled = filled || !f.Required && !f.Optional || f.GuardFills || f.Guarded
 	}
-	w.others(out, o, p)
+	w.otherFields(out, o, p)
 	out.MaxProperties = o.Max
 	switch {
 	case o.Min == nil:
 	case filled:
-		// The fields that rendering fills in count, too.
+		// Fields that rendering supplies count, too.
 		least := *o
 		least.Max = nil
 		if !w.rule(out, p, cel.HoldsCount(&least, o, "self"), "must have at least "+cel.Itoa(*o.Min)+" fields") {
@@ -59,68 +57,10 @@ func (w writer) object(out *props, o *shape.Object, p place) {
 	w.rules(out, o, p)
 }
 
-// others writes what o says about fields that it doesn't list.
-func (w writer) others(out *props, o *shape.Object, p place) {
-	yes := true
-	switch {
-	case o.Values == nil:
-		if o.Open {
-			out.XPreserveUnknownFields = &yes
-		}
-	case o.Values.Equal(shape.Any()):
-		out.XPreserveUnknownFields = &yes
-	case len(o.Fields) > 0 || o.Open:
-		out.XPreserveUnknownFields = &yes
-		w.notes.add(p.pos, p.path+".*", "what the fields that the schema doesn't name hold")
-	default:
-		schema := w.schema(o.Values, p.in(".*", problem.Position{}))
-		out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &schema}
-		w.keys(out, o, p)
-		return
-	}
-	for _, k := range o.Patterns {
-		w.notes.add(k.Pos, p.path+".*", "the constraint on fields that match %s", k.Text)
-	}
-}
-
-// keys writes what a map demands of its keys.
-func (w writer) keys(out *props, o *shape.Object, p place) {
-	if len(o.Patterns) == 0 {
-		return
-	}
-	q := cel.Unknown()
-	if cel.IsAccessible(o.Values) {
-		q = cel.AllOf(cel.HoldsKeys(o, "self", "key")...)
-		if q.Text != "" {
-			q.Text = "self.all(key, " + q.Text + ")"
-		}
-	}
-	var texts []string
-	for _, k := range o.Patterns {
-		texts = append(texts, k.Text)
-	}
-	if w.rule(out, p, q, keysMessage(o, texts)) {
-		return
-	}
-	for _, k := range o.Patterns {
-		w.notes.add(k.Pos, p.path+".*", "that the key matches %s", k.Text)
-	}
-	if len(o.Patterns) > 1 {
-		w.notes.add(o.Patterns[0].Pos, p.path+".*", "which key takes which value")
-	}
-}
-
-func keysMessage(o *shape.Object, texts []string) string {
-	if o.KeysClosed && len(texts) == 1 {
-		return "each name must be " + texts[0]
-	}
-	return "each field must be what the schema says for names like " + strings.Join(texts, " and ")
-}
-
-// choice writes a choice between structs: all of their fields, and under anyOf
-// what tells the members apart. A member is never told by the presence of a
-// literal, which CUE fills in.
-func (w writer) choice(out *props, s shape.Shape, p place) {
+// choice writes a choice between structs: all of their fields, and in anyOf
+// what distinguishes the members. The presence of a field with a literal value
+// distinguishes nothing, because CUE supplies it.
+func (w writer) choice(out *props, s shape.Shape, p location) {
 	p.defaults = false
 	sum, alike := shape.ObjectEnvelope(s)
 	w.object(out, sum, p)
@@ -132,7 +72,7 @@ func (w writer) choice(out *props, s shape.Shape, p place) {
 		members = append(members, m)
 	}
 	if slices.ContainsFunc(members, isEmpty) {
-		// One of them is open to everything that can be said here.
+		// One of the members admits everything that anyOf can express.
 		exact, members = false, nil
 	}
 	out.AnyOf = members
@@ -153,8 +93,8 @@ func (w writer) choice(out *props, s shape.Shape, p place) {
 	}
 }
 
-// member is what distinguishes o among the members of sum. It reports whether
-// that is all of what o says.
+// member writes what distinguishes o from the other members of sum. It reports
+// whether that is all that o says.
 func (w writer) member(o, sum *shape.Object) (props, bool) {
 	var out props
 	exact := len(o.Rules) == 0 && len(o.Patterns) == 0
@@ -185,8 +125,8 @@ func (w writer) member(o, sum *shape.Object) (props, bool) {
 	return out, exact
 }
 
-// narrowed is what s says beyond sum, without a type: there can be none inside
-// of anyOf. It reports whether that is all.
+// narrowed writes what s demands beyond sum, without a type, which is not
+// allowed in anyOf. It reports whether that is all.
 func (w writer) narrowed(s, sum shape.Shape) (props, bool) {
 	var out props
 	rest, nullable := shape.WithoutNull(s)
@@ -204,8 +144,8 @@ func (w writer) narrowed(s, sum shape.Shape) (props, bool) {
 		return out, true
 	}
 	if len(others) > 0 {
-		// The constraints of one kind must let the others be for their own to
-		// speak of them.
+		// The constraints of one kind must admit the other kinds, which have
+		// constraints of their own.
 		rest = append(slices.Clone(rest), shape.OfKinds(sumKinds&^kinds&(shape.BoolKind|shape.NumberKind|shape.StringKind))...)
 		if kinds&shape.NumberKind == shape.IntKind {
 			rest = slices.DeleteFunc(rest, func(t shape.Term) bool { return t.Equal(shape.Term{Kind: shape.NumberKind}) })
@@ -216,7 +156,7 @@ func (w writer) narrowed(s, sum shape.Shape) (props, bool) {
 	return out, len(unsaid) == 0 && nullable == sumNullable
 }
 
-// outline is a struct in few words, such as {type: "tcp", port, name?}.
+// outline describes a struct in a message, such as {type: "tcp", port, name?}.
 func outline(o *shape.Object) string {
 	var parts []string
 	for _, f := range o.Fields {
@@ -235,7 +175,7 @@ func outline(o *shape.Object) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// outlines are the members of a choice.
+// outlines describes the members of a choice.
 func outlines(s shape.Shape) string {
 	var parts []string
 	for _, t := range s {
