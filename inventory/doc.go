@@ -75,10 +75,10 @@ type Entry struct {
 	Orphan bool
 	// Create means that the object is created once and never updated.
 	Create bool
-	// Desired is the [Digest] of the manifest that was applied last. It is empty
+	// Desired is the digest of the manifest that was applied last. It is empty
 	// if nothing was applied.
 	Desired string
-	// Live is the [Digest] of the fields that the graph owned in the live object
+	// Live is the digest of the fields that the graph owned in the live object
 	// right after that. A different digest later means drift.
 	Live string
 }

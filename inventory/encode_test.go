@@ -123,7 +123,7 @@ func sized(count int) *Inventory {
 		inv.Entries = append(inv.Entries, Entry{
 			Key: k, Version: "v1", Node: strings.ToLower(k.Kind) + fmt.Sprint("-", i/len(kinds)), Wave: i % len(kinds),
 			UID:     types.UID(fmt.Sprintf("9f1c3a52-7c0e-4b6e-8b1d-%012d", i)),
-			Desired: Digest(state), Live: Digest(append(state, 1)),
+			Desired: Checksum(state), Live: Checksum(append(state, 1)),
 		})
 	}
 	Sort(inv.Entries)

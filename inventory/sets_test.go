@@ -159,17 +159,6 @@ func TestSurvivors(t *testing.T) {
 	}
 }
 
-func TestWithout(t *testing.T) {
-	entries := []Entry{made(web, "web", 0, "1"), made(config, "config", 0, "2")}
-	got := Without(entries, []Key{web, space})
-	if diff := cmp.Diff([]Entry{made(config, "config", 0, "2")}, got); diff != "" {
-		t.Errorf("without (-want +got):\n%s", diff)
-	}
-	if entries[0].Key != web || entries[1].Key != config {
-		t.Error("the argument was changed")
-	}
-}
-
 func TestClaims(t *testing.T) {
 	self, a, b := Owner{"default", "self"}, Owner{"default", "a"}, Owner{"default", "b"}
 	claims := ClaimsOn(self, []*Inventory{

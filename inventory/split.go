@@ -3,7 +3,6 @@ package inventory
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"unicode/utf8"
 )
@@ -34,12 +33,4 @@ func Join(parts [][]byte) []byte { return bytes.Join(parts, nil) }
 func Checksum(part []byte) string {
 	sum := sha256.Sum256(part)
 	return hex.EncodeToString(sum[:])
-}
-
-// Digest returns a short hash of an object's state: the first half of its SHA-256
-// in 22 characters, since every entry stores two of them. It detects changes; it
-// does not resist an attacker who can choose both states.
-func Digest(state []byte) string {
-	sum := sha256.Sum256(state)
-	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }

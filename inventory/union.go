@@ -1,7 +1,5 @@
 package inventory
 
-import "slices"
-
 // Union returns the intent of a run, which is recorded before the run writes any
 // object: the stored inventory plus the desired entries. Node, wave, version and
 // policies of an entry come from desired; UID and digests from old. Keys must be
@@ -36,15 +34,6 @@ func recall(e, old Entry) Entry {
 		e.Live = old.Live
 	}
 	return e
-}
-
-// Without returns entries except those with the given keys.
-func Without(entries []Entry, keys []Key) []Entry {
-	drop := make(map[Key]bool, len(keys))
-	for _, k := range keys {
-		drop[k] = true
-	}
-	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return drop[e.Key] })
 }
 
 // Forget returns e as an intent, without UID and digests, because its object no

@@ -56,7 +56,7 @@ func entry(i int) inventory.Entry {
 		Key:     inventory.Key{Group: "apps", Kind: "Deployment", Namespace: "default", Name: fmt.Sprintf("web-%04d", i)},
 		Version: "v1", UID: types.UID(fmt.Sprintf("9f1c3a52-7c0e-4b6e-8b1d-%012d", i)),
 		Node: fmt.Sprintf("deployment-%d", i), Wave: i % 3,
-		Desired: inventory.Digest([]byte{byte(i)}), Live: inventory.Digest([]byte{byte(i), 1}),
+		Desired: inventory.Checksum([]byte{byte(i)}), Live: inventory.Checksum([]byte{byte(i), 1}),
 	}
 }
 
