@@ -122,7 +122,7 @@ func sized(count int) *Inventory {
 		state := []byte(k.String())
 		inv.Entries = append(inv.Entries, Entry{
 			Key: k, Version: "v1", Node: strings.ToLower(k.Kind) + fmt.Sprint("-", i/len(kinds)), Wave: i % len(kinds),
-			UID:     types.UID(fmt.Sprintf("9f1c3a52-7c0e-4b6e-8b1d-%012d", i)),
+			UID: types.UID(fmt.Sprintf("9f1c3a52-7c0e-4b6e-8b1d-%012d", i)),
 			// Digests of objects have 22 characters; see package fields.
 			Desired: Checksum(state)[:22], Live: Checksum(append(state, 1))[:22],
 		})
