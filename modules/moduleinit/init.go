@@ -1,6 +1,8 @@
-// Package moduleinit makes a new module that renders, passes `pequod module
-// vet` and `cue vet`, and has cases: [Init]. What it makes stands in template;
-// the goldens of its cases are rendered.
+// Package moduleinit creates new modules: see [Init]. A new module renders, passes
+// `pequod module vet` and `cue vet`, and has test cases.
+//
+// The files of the module are the templates in the directory template. The goldens
+// of its test cases are rendered when the module is created.
 package moduleinit
 
 import (
@@ -23,10 +25,11 @@ import (
 //go:embed template
 var templates embed.FS
 
-// maxName leaves room in the names that are made of a module's.
+// maxName is the maximum length of a module's name. The names of objects and labels
+// that are derived from it must not exceed 63 characters.
 const maxName = 40
 
-// CheckName says what is wrong with the name of a module.
+// CheckName returns an error if name is not valid as the name of a module.
 func CheckName(name string) error {
 	if msgs := validation.IsDNS1035Label(name); len(msgs) > 0 || len(name) > maxName {
 		return fmt.Errorf("%q is no name of a module: at most %d lower-case letters, digits and '-', beginning with a letter and ending with a letter or digit", name, maxName)
@@ -37,10 +40,11 @@ func CheckName(name string) error {
 	return nil
 }
 
-// packageName is the name of the CUE package: without dashes.
+// packageName returns the name of the CUE package: the module's name without
+// dashes.
 func packageName(name string) string { return strings.ReplaceAll(name, "-", "") }
 
-// kindName is the kind of a module: web-shop makes WebShops.
+// kindName returns the kind of a module in CamelCase: WebShop for web-shop.
 func kindName(name string) string {
 	var kind string
 	for _, part := range strings.Split(name, "-") {
@@ -51,9 +55,10 @@ func kindName(name string) string {
 	return kind
 }
 
-// Init makes the module in a new directory of its name in dir, which is made
-// where there is none, and gives the new directory. It appears whole or not at
-// all.
+// Init creates the module in a new directory dir/name and returns that directory.
+// It creates dir if necessary. The module appears completely or not at all: after
+// an error, all directories that Init created are removed again, unless others have
+// put files into them.
 func Init(ctx context.Context, dir, name string, o moduletest.Options) (string, error) {
 	target := filepath.Join(dir, name)
 	if err := CheckName(name); err != nil {
@@ -68,15 +73,15 @@ func Init(ctx context.Context, dir, name string, o moduletest.Options) (string, 
 	}
 	if err != nil {
 		for _, d := range slices.Backward(made) {
-			// Others may have put something there; then it stays.
+			// Remove fails if others have put files there; then the directory stays.
 			_ = os.Remove(d)
 		}
 	}
 	return target, err
 }
 
-// makeDir makes a directory and those that it lies in, and gives those that it
-// made, the outermost first.
+// makeDir creates a directory with its missing parents, and returns the directories
+// that it created, the outermost first. It returns them also with an error.
 func makeDir(dir string) ([]string, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -97,27 +102,28 @@ func makeDir(dir string) ([]string, error) {
 	return append(made, dir), nil
 }
 
-// stage makes the module beside its place, and moves it there.
+// stage creates the module in a temporary directory in dir and renames it to
+// target.
 func stage(ctx context.Context, dir, target, name string, o moduletest.Options) error {
 	staged, err := os.MkdirTemp(dir, "."+name+"-")
 	if err != nil {
 		return cause(dir, err)
 	}
-	defer os.RemoveAll(staged) // gone already where all went well
+	defer os.RemoveAll(staged) // empty after a successful rename
 	if err := write(filepath.Join(staged, name), name); err != nil {
 		return cause(target, err)
 	}
 	if err := goldens(ctx, filepath.Join(staged, name), o); err != nil {
 		return err
 	}
-	// Rename doesn't replace a directory that has something in it.
+	// Rename does not replace a directory that is not empty.
 	if err := os.Rename(filepath.Join(staged, name), target); err != nil {
 		return cause(target, err)
 	}
 	return nil
 }
 
-// write fills the templates in.
+// write writes the filled-in templates to dir.
 func write(dir, name string) error {
 	fill := strings.NewReplacer("PACKAGE", packageName(name), "KIND", kindName(name), "NAME", name)
 	return fs.WalkDir(templates, "template", func(p string, e fs.DirEntry, err error) error {
@@ -136,7 +142,7 @@ func write(dir, name string) error {
 	})
 }
 
-// goldens renders the cases.
+// goldens renders the test cases of the module and writes their goldens.
 func goldens(ctx context.Context, dir string, o moduletest.Options) error {
 	m, err := moduletest.Open(ctx, &modules.Opener{}, dir)
 	if err != nil {
@@ -155,7 +161,7 @@ func goldens(ctx context.Context, dir string, o moduletest.Options) error {
 	return nil
 }
 
-// cause says of which file an error is, as the user knows it.
+// cause returns an error about a file without the operation: NAME: cause.
 func cause(name string, err error) error {
 	var p *fs.PathError
 	var l *os.LinkError

@@ -9,7 +9,8 @@ import (
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
-// TestInitLeavesNothing: what was made on the way is gone if the module isn't made.
+// TestInitLeavesNothing checks that a failed Init removes the directories that it
+// created, and no others.
 func TestInitLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,14 +15,16 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// Coverage is how much of a module its cases reach.
+// Coverage is the part of a module that its cases reach.
 type Coverage struct {
+	// Points is the number of points.
 	Points int
-	// Missed are the points that no case reaches, by their places.
+	// Missed are the points that no case reaches, by position.
 	Missed []*Point
 }
 
-// Percent is the share of points that are reached, rounded down.
+// Percent returns the percentage of reached points, rounded down. It is 100 for a
+// module without points.
 func (c Coverage) Percent() int {
 	if c.Points == 0 {
 		return 100
@@ -30,9 +32,9 @@ func (c Coverage) Percent() int {
 	return (c.Points - len(c.Missed)) * 100 / c.Points
 }
 
-// Coverage finds out what of a module the cases reach, without trusting in how
-// CUE evaluates: a case reaches a place if it comes out differently when that
-// place is an error. The results are those of [Run].
+// Coverage finds the points of the module that its cases reach. It does not depend
+// on the order in which CUE evaluates: a case reaches a point if its outcome
+// changes when the point is replaced by an error. results are the results of [Run].
 func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Coverage, error) {
 	results = slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
 		return r.Module != m || r.Case.instance == nil
@@ -41,12 +43,12 @@ func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Cov
 	if err != nil {
 		return Coverage{}, err
 	}
-	type looked struct{ reached bool }
-	jobs := func(yield func(render.Job[looked]) bool) {
+	type reachedResult struct{ reached bool }
+	jobs := func(yield func(render.Job[reachedResult]) bool) {
 		for _, p := range points {
 			subject := render.Subject{Name: p.File + ": " + p.Text, Files: m.platform.Subject().Files}
-			if !yield(render.Job[looked]{Subject: subject, Run: func(*render.Renderer) looked {
-				return looked{m.reaches(results, p, sources, o)}
+			if !yield(render.Job[reachedResult]{Subject: subject, Run: func(*render.Renderer) reachedResult {
+				return reachedResult{m.isReached(results, p, sources, o)}
 			}}) {
 				return
 			}
@@ -66,25 +68,27 @@ func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Cov
 	return c, nil
 }
 
-// reaches says whether any case reaches a point.
-func (m *Module) reaches(results []Result, p *Point, sources map[string][]byte, o Options) bool {
+// isReached reports whether any case reaches a point.
+func (m *Module) isReached(results []Result, p *Point, sources map[string][]byte, o Options) bool {
 	for _, edits := range p.edits {
 		if len(edits) == 0 {
 			continue
 		}
 		platform, err := m.load(apply(edits, sources), m.showFromCase)
 		for _, r := range results {
-			if p.Kind == PointValue && !r.outcome.read() {
-				continue // that it is refused says nothing of its values
+			if p.Kind == PointValue && !r.outcome.accepted() {
+				continue // the schema refused the case, so its values were not used
 			}
 			if err != nil {
-				// Wrong before there is an instance: so it is for each that the module took.
-				if r.outcome.read() {
+				// The module no longer loads, so the outcome of every case with an
+				// accepted input changes.
+				if r.outcome.accepted() {
 					return true
 				}
 				continue
 			}
-			// A renderer keeps what it evaluated: one for all points would keep all.
+			// A renderer caches evaluated modules, so one renderer for all points
+			// would keep all of them in memory.
 			fresh := &render.Renderer{Options: render.Options{AllowSecrets: o.AllowSecrets}}
 			if r.outcome.differs(r.Case.render(fresh, platform)) {
 				return true
@@ -94,8 +98,8 @@ func (m *Module) reaches(results []Result, p *Point, sources map[string][]byte, 
 	return false
 }
 
-// points lists the points of the module's files, by place. The pieces that one
-// node is written in are one point.
+// points returns the points in the module's files, by position, and the contents of
+// the files. A node that is written in several places is one point.
 func (m *Module) points() ([]*Point, map[string][]byte, error) {
 	sources := map[string][]byte{}
 	files := map[string]*ast.File{}
@@ -107,7 +111,7 @@ func (m *Module) points() ([]*Point, map[string][]byte, error) {
 			if err != nil {
 				return nil, nil, pathError(m.files.Show(name), err)
 			}
-			// Parsed anew: CUE's loader may have rewritten the other.
+			// CUE's loader may have changed its syntax tree, so parse the file again.
 			file, err := parser.ParseFile(name, data, parser.ParseComments)
 			if err != nil {
 				return nil, nil, pathError(m.files.Show(name), err)
@@ -136,7 +140,8 @@ func (m *Module) points() ([]*Point, map[string][]byte, error) {
 	return points, sources, nil
 }
 
-// schemaNames are #Input and the definitions that it refers to.
+// schemaNames returns #Input and the definitions that it refers to, directly or
+// indirectly.
 func schemaNames(files map[string]*ast.File) map[string]bool {
 	refers := map[string][]string{}
 	for _, f := range files {
@@ -169,7 +174,7 @@ func schemaNames(files map[string]*ast.File) map[string]bool {
 	return names
 }
 
-// apply gives the files that edits change.
+// apply returns the contents of the files that edits change.
 func apply(edits []edit, sources map[string][]byte) map[string][]byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(b.from, a.from) })

@@ -1,15 +1,18 @@
-// Package moduletest runs the cases of a module. A case is a directory below
-// the module's tests, with
+// Package moduletest runs the test cases of a module. A case is a directory below the
+// module's directory tests, with the files
 //
-//	instance.yaml   one or more instances
+//	instance.yaml   one or more instances, and either
 //	graph.yaml      the ResourceGraphs that they must render to, or
-//	error.txt       the problems that they must have, a line each
+//	error.txt       the problems that they must have, one per line
 //
-// [Open] finds a module and its cases, [Run] runs those of several modules, and
-// [Module.Coverage] says what of a module no case reached. The module's digest
-// isn't part of graph.yaml, nor the place of a broken rule part of error.txt:
-// both change with every edit of the module. Places in the module are relative
-// to the case, so that goldens are the same wherever the module lies.
+// [Open] loads a module with its cases (module.go), [Run] runs the cases of several
+// modules (run.go, outcome.go), and [Module.Coverage] finds the parts of a module that
+// no case reaches (coverage.go, point.go). [Report] prints the results (report.go).
 //
-// Only [Module.Update] writes, and only goldens.
+// graph.yaml does not contain the module's digest, and error.txt does not contain the
+// positions of rules, because both change with every edit of the module. Positions in
+// the module are relative to the case, so that the goldens do not depend on the
+// location of the module.
+//
+// Only [Result.Update] writes files, and only goldens.
 package moduletest

@@ -22,12 +22,12 @@ const (
 	errorFile    = "error.txt"
 )
 
-// maxCase bounds one file of a case, in bytes.
-const maxCase = 64 << 20
+// maxFileSize is the size limit for one file of a case, in bytes.
+const maxFileSize = 64 << 20
 
-// Module is a module with its cases. Close it at the end.
+// Module is a module with its cases. The caller must close it.
 type Module struct {
-	// Dir is the module's directory, as its user named it.
+	// Dir is the module's directory as the user wrote it, slash-separated.
 	Dir   string
 	Cases []Case
 
@@ -36,17 +36,19 @@ type Module struct {
 	platform *render.Platform
 }
 
-// Case is one case with what it holds.
+// Case is one case with the contents of its files.
 type Case struct {
-	// Name is that of its directory below tests.
-	Name     string
+	// Name is the name of the case's directory.
+	Name string
+	// instance is nil if the file is missing.
 	instance []byte
-	// graph and errors are nil where the case doesn't have the golden.
+	// graph and errors are the goldens. They are nil if the file is missing.
 	graph, errors []byte
 }
 
-// Open loads a module and reads its cases. What is wrong with the module itself
-// is an error of [render.Problems].
+// Open loads the module in a directory through opener, and reads its cases. If the
+// module itself has errors, the error is a problem.List. A module without cases is
+// an error.
 func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -63,8 +65,8 @@ func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, err
 		return nil, pathError(dir, err)
 	}
 	if m.platform, err = m.load(nil, m.files.Show); err == nil {
-		// Loaded anew, so that what is wrong with the module has the place
-		// that its user knows, and what is wrong with a case the other.
+		// The first load reports errors of the module under the names that the user
+		// knows. The second one shows positions relative to the case.
 		m.platform, err = m.load(nil, m.showFromCase)
 	}
 	if err == nil {
@@ -77,10 +79,11 @@ func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, err
 	return m, nil
 }
 
-// Close lets go of the module's files.
+// Close closes the module's directory.
 func (m *Module) Close() error { return m.root.Close() }
 
-// showFromCase names a file of the module as a case sees it: ../../render.cue.
+// showFromCase returns the path from a case to a file of the module, such as
+// ../../render.cue.
 func (m *Module) showFromCase(file string) string {
 	rel, err := filepath.Rel(filepath.FromSlash(m.files.Dir), filepath.FromSlash(strings.TrimPrefix(file, "/")))
 	if err != nil {
@@ -89,7 +92,8 @@ func (m *Module) showFromCase(file string) string {
 	return path.Join("../..", filepath.ToSlash(rel))
 }
 
-// load loads the module with some of its files replaced.
+// load loads the module with some of its files replaced. show returns the names of
+// files in positions.
 func (m *Module) load(replaced map[string][]byte, show func(string) string) (*render.Platform, error) {
 	mod, err := render.Load(render.Source{
 		FS: overlay{m.files.FS, replaced}, Dir: m.files.Dir, Show: show, Ref: m.files.Ref, Version: m.files.Version,
@@ -104,7 +108,7 @@ func (m *Module) load(replaced map[string][]byte, show func(string) string) (*re
 	return p, err
 }
 
-// readCases reads the directories below tests.
+// readCases reads the directories below tests, except hidden ones.
 func (m *Module) readCases() error {
 	entries, err := fs.ReadDir(m.root.FS(), "tests")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +132,8 @@ func (m *Module) readCases() error {
 	return nil
 }
 
-// readFile gives the bytes of a file below the module's directory, never nil,
-// or nil where there is no such file.
+// readFile returns the contents of a file below the module's directory, or nil if
+// it does not exist. The contents of an empty file are not nil.
 func (m *Module) readFile(name string) ([]byte, error) {
 	shown := m.Dir + "/" + name
 	info, err := m.root.Stat(name)
@@ -140,8 +144,8 @@ func (m *Module) readFile(name string) ([]byte, error) {
 		return nil, pathError(shown, err)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", shown)
-	case info.Size() > maxCase:
-		return nil, fmt.Errorf("%s: larger than %d MiB", shown, maxCase>>20)
+	case info.Size() > maxFileSize:
+		return nil, fmt.Errorf("%s: larger than %d MiB", shown, maxFileSize>>20)
 	}
 	data, err := m.root.ReadFile(name)
 	if err != nil {
@@ -153,7 +157,7 @@ func (m *Module) readFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// pathError says of which file an error is, without the operation.
+// pathError returns an error about a file without the operation: NAME: cause.
 func pathError(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -162,7 +166,7 @@ func pathError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// overlay is a file system with some files replaced.
+// overlay is a file system in which some files are replaced.
 type overlay struct {
 	fs.FS
 	replaced map[string][]byte

@@ -12,21 +12,21 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// outcome is what became of a case: graphs, or problems.
+// outcome is the result of rendering a case: either graphs as YAML, or problems.
 type outcome struct {
 	graph    []byte
 	problems problem.List
 }
 
-// render renders the instances of a case. If one has an Error, the case has the
-// problems of all and no graph.
+// render renders the instances of a case. If one of them has an error, the outcome
+// has the problems of all instances and no graph.
 func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 	var out outcome
 	failed := false
 	for in, problems := range render.Instances(instanceFile, c.instance) {
 		res := render.Result{Problems: problems}
 		if in != nil {
-			res = c.one(r, p, in)
+			res = c.renderOne(r, p, in)
 		}
 		out.problems = append(out.problems, res.Problems...)
 		if res.Problems.Failed() || res.Graph == nil {
@@ -57,7 +57,8 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 	return out
 }
 
-func (c *Case) one(r *render.Renderer, p *render.Platform, in *render.Instance) render.Result {
+// renderOne renders one instance, which must be of the module's kind.
+func (c *Case) renderOne(r *render.Renderer, p *render.Platform, in *render.Instance) render.Result {
 	res := render.Result{Instance: in}
 	if in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) {
 		res.Problems = problem.List{{
@@ -73,7 +74,8 @@ func (c *Case) one(r *render.Renderer, p *render.Platform, in *render.Instance) 
 	return r.Render(in, p)
 }
 
-// text is what error.txt holds: the problems without the places of rules.
+// text returns the contents of error.txt: the problems without the positions of
+// rules.
 func (o outcome) text() []byte {
 	var b bytes.Buffer
 	for _, p := range o.problems {
@@ -83,16 +85,17 @@ func (o outcome) text() []byte {
 	return b.Bytes()
 }
 
-// differs compares with what a changed module does. Places in the module move
-// with the change, and say nothing.
+// differs reports whether a changed module has another outcome. Positions in the
+// module are ignored, because the change moves them.
 func (o outcome) differs(other outcome) bool {
 	if !bytes.Equal(o.graph, other.graph) {
 		return true
 	}
-	return !slices.Equal(o.withoutPlaces(), other.withoutPlaces())
+	return !slices.Equal(o.withoutPositions(), other.withoutPositions())
 }
 
-func (o outcome) withoutPlaces() []problem.Problem {
+// withoutPositions returns the problems without positions in the module.
+func (o outcome) withoutPositions() []problem.Problem {
 	ps := slices.Clone(o.problems)
 	for i := range ps {
 		ps[i].Related = problem.Position{}
@@ -103,8 +106,9 @@ func (o outcome) withoutPlaces() []problem.Problem {
 	return ps
 }
 
-// read says whether the module took the input of every instance.
-func (o outcome) read() bool {
+// accepted reports whether the schema accepted all instances. Problems of policies
+// and graphs come after that.
+func (o outcome) accepted() bool {
 	return !slices.ContainsFunc(o.problems, func(p problem.Problem) bool {
 		switch p.Rule {
 		case problem.RulePolicy, problem.RuleGraph, problem.RuleSecret, problem.RuleModule, problem.RuleSize, problem.RuleNull:

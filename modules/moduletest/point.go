@@ -10,7 +10,7 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// PointKind is what a point of a module is.
+// PointKind is the kind of a point.
 type PointKind string
 
 // The kinds of point.
@@ -21,44 +21,52 @@ const (
 	PointValue  PointKind = "value"
 )
 
-// Point is a place in a module that some case should reach: a node, the branch
-// of an `if`, what is without it, or a value of an enumeration.
+// Point is a part of a module that some case should reach: a node, the body of an
+// `if`, the absence of that body, or a value of an enumeration.
 type Point struct {
 	Kind PointKind
-	// Text says which: the node's id, the condition, or the field and value.
-	Text         string
-	File         string // as the user knows it
+	// Text is the id of the node, the guard, or the field and its value.
+	Text string
+	// File is the name of the file as the user knows it.
+	File         string
 	Line, Column int
 
-	file  string // in the module
+	// file is the name of the file in the module.
+	file string
+	// edits are alternative changes of the module. A case reaches the point if one
+	// of them changes its outcome.
 	edits [][]edit
 }
 
-// edit replaces a part of a file. The edits of a point make its place an error,
-// or a condition true, so that whatever depends on it comes out differently.
+// edit replaces the bytes from..to of a file with text. The edits of a point turn
+// it into an error, or its guard into true.
 type edit struct {
 	file     string
 	from, to int
 	text     string
 }
 
-const broken = "_|_"
+// bottom is an error in CUE.
+const bottom = "_|_"
 
-// pointsIn lists the points of a file.
+// pointsIn returns the points of a file. enums has the names of the definitions
+// that are part of #Input.
 func pointsIn(f *ast.File, file string, enums map[string]bool) []*Point {
-	p := &pointer{file: file, enums: enums}
+	p := &pointFinder{file: file, enums: enums}
 	p.decls(f.Decls, nil)
 	return p.points
 }
 
-// pointer walks a file's syntax. The path is of the labels on the way.
-type pointer struct {
+// pointFinder walks the syntax of a file. The path arguments of its methods are the
+// labels from the top of the file.
+type pointFinder struct {
 	file   string
-	enums  map[string]bool // names of the definitions that are part of #Input
+	enums  map[string]bool // definitions that are part of #Input
 	points []*Point
 }
 
-func (p *pointer) add(kind PointKind, text string, at token.Pos, e edit) *Point {
+// add adds a point.
+func (p *pointFinder) add(kind PointKind, text string, at token.Pos, e edit) *Point {
 	e.file = p.file
 	pos := at.Position()
 	pt := &Point{Kind: kind, Text: text, Line: pos.Line, Column: pos.Column, file: p.file, edits: [][]edit{{e}}}
@@ -66,7 +74,8 @@ func (p *pointer) add(kind PointKind, text string, at token.Pos, e edit) *Point 
 	return pt
 }
 
-func (p *pointer) decls(decls []ast.Decl, path []string) {
+// decls visits declarations.
+func (p *pointFinder) decls(decls []ast.Decl, path []string) {
 	for _, d := range decls {
 		switch x := d.(type) {
 		case *ast.Field:
@@ -81,14 +90,15 @@ func (p *pointer) decls(decls []ast.Decl, path []string) {
 	}
 }
 
-// areNodes says whether a path leads to a module's nodes.
-func areNodes(path []string) bool {
+// isNodesPath reports whether a path is that of the nodes of a module.
+func isNodesPath(path []string) bool {
 	return slices.Equal(path, []string{"#Render", "output", "nodes"})
 }
 
-func (p *pointer) field(f *ast.Field, path []string) {
+// field visits a field: a node, an enumeration, or any other value.
+func (p *pointFinder) field(f *ast.Field, path []string) {
 	below := append(slices.Clone(path), labelText(f.Label))
-	if areNodes(path) {
+	if isNodesPath(path) {
 		p.node(labelText(f.Label), f.Label.Pos(), f.Value)
 	}
 	if len(below) > 0 && p.isSchema(below) {
@@ -97,8 +107,8 @@ func (p *pointer) field(f *ast.Field, path []string) {
 	p.expr(f.Value, below)
 }
 
-// node adds a node by the value that makes it.
-func (p *pointer) node(id string, at token.Pos, value ast.Expr) {
+// node adds a point for a node.
+func (p *pointFinder) node(id string, at token.Pos, value ast.Expr) {
 	pt := p.add(PointNode, id, at, edit{})
 	pt.edits = [][]edit{p.wrap(value)}
 	if s, ok := value.(*ast.StructLit); ok {
@@ -106,19 +116,19 @@ func (p *pointer) node(id string, at token.Pos, value ast.Expr) {
 	}
 }
 
-// wrap makes a value an error.
-func (p *pointer) wrap(value ast.Expr) []edit {
+// wrap returns the edits that make a value an error.
+func (p *pointFinder) wrap(value ast.Expr) []edit {
 	from, to := value.Pos().Offset(), value.End().Offset()
 	return []edit{
-		{file: p.file, from: from, to: from, text: broken + " & {"},
+		{file: p.file, from: from, to: from, text: bottom + " & {"},
 		{file: p.file, from: to, to: to, text: "}"},
 	}
 }
 
-// leaves makes every value in a struct an error, but those that have conditions
-// of their own: in a struct that is an error itself, CUE still finds what else
-// stands there.
-func (p *pointer) leaves(s *ast.StructLit) []edit {
+// leaves returns the edits that make every value in a struct an error, except for
+// values below guards. An error in the struct itself is not enough, because CUE
+// still evaluates the rest of such a struct.
+func (p *pointFinder) leaves(s *ast.StructLit) []edit {
 	var edits []edit
 	for _, d := range s.Elts {
 		f, ok := d.(*ast.Field)
@@ -134,7 +144,8 @@ func (p *pointer) leaves(s *ast.StructLit) []edit {
 	return edits
 }
 
-func (p *pointer) comprehension(c *ast.Comprehension, path []string) {
+// comprehension visits a comprehension: its guards, its sources and its body.
+func (p *pointFinder) comprehension(c *ast.Comprehension, path []string) {
 	s, ok := c.Value.(*ast.StructLit)
 	if !ok {
 		return
@@ -151,9 +162,10 @@ func (p *pointer) comprehension(c *ast.Comprehension, path []string) {
 	p.decls(s.Elts, path)
 }
 
-// branches adds what stands below conditions, and what comes of the module where
-// they don't hold: it differs from what would come if they did.
-func (p *pointer) branches(c *ast.Comprehension, s *ast.StructLit) {
+// branches adds two points for a comprehension with guards. The body is reached by
+// a case for which the guards hold. The absence of the body is reached by a case
+// whose outcome changes when the guards are replaced by true.
+func (p *pointFinder) branches(c *ast.Comprehension, s *ast.StructLit) {
 	var texts []string
 	var always []edit
 	for _, clause := range c.Clauses {
@@ -166,13 +178,13 @@ func (p *pointer) branches(c *ast.Comprehension, s *ast.StructLit) {
 		return
 	}
 	text, at := strings.Join(texts, " "), s.Lbrace.Offset()+1
-	pt := p.add(PointBranch, text, c.Pos(), edit{from: at, to: at, text: broken + ", "})
+	pt := p.add(PointBranch, text, c.Pos(), edit{from: at, to: at, text: bottom + ", "})
 	pt.edits = append(pt.edits, p.leaves(s))
 	p.add(PointElse, text, c.Pos(), edit{}).edits = [][]edit{always}
 }
 
 // expr looks for points inside an expression.
-func (p *pointer) expr(e ast.Expr, path []string) {
+func (p *pointFinder) expr(e ast.Expr, path []string) {
 	switch x := e.(type) {
 	case *ast.StructLit:
 		p.decls(x.Elts, path)
@@ -201,10 +213,11 @@ func (p *pointer) expr(e ast.Expr, path []string) {
 	}
 }
 
-func (p *pointer) list(l *ast.ListLit, path []string) {
+// list visits a list.
+func (p *pointFinder) list(l *ast.ListLit, path []string) {
 	for i, e := range l.Elts {
-		if areNodes(path) {
-			p.listed(i, e)
+		if isNodesPath(path) {
+			p.listNode(i, e)
 		}
 		below := append(slices.Clone(path), "[]")
 		if c, ok := e.(*ast.Comprehension); ok {
@@ -221,8 +234,8 @@ func (p *pointer) list(l *ast.ListLit, path []string) {
 	}
 }
 
-// listed adds a node of a list.
-func (p *pointer) listed(i int, e ast.Expr) {
+// listNode adds a point for a node in a list.
+func (p *pointFinder) listNode(i int, e ast.Expr) {
 	if c, ok := e.(*ast.Comprehension); ok {
 		s, ok := c.Value.(*ast.StructLit)
 		if !ok {
@@ -241,16 +254,16 @@ func (p *pointer) listed(i int, e ast.Expr) {
 		}
 	}
 	at := s.Lbrace.Offset() + 1
-	p.add(PointNode, id, s.Lbrace, edit{from: at, to: at, text: broken + ", "})
+	p.add(PointNode, id, s.Lbrace, edit{from: at, to: at, text: bottom + ", "})
 }
 
-// isSchema says whether a path is in the schema of instances.
-func (p *pointer) isSchema(path []string) bool {
+// isSchema reports whether a path is part of the schema of instances.
+func (p *pointFinder) isSchema(path []string) bool {
 	return slices.ContainsFunc(path, func(label string) bool { return p.enums[label] })
 }
 
-// enum adds the literals of a disjunction of two or more.
-func (p *pointer) enum(e ast.Expr, path []string) {
+// enum adds a point for each literal of a disjunction with at least two.
+func (p *pointFinder) enum(e ast.Expr, path []string) {
 	operands := disjuncts(e)
 	if len(operands) < 2 {
 		if l, ok := e.(*ast.ListLit); ok {
@@ -276,11 +289,11 @@ func (p *pointer) enum(e ast.Expr, path []string) {
 	}
 	name := strings.TrimPrefix(strings.Join(path, "."), "#Input.")
 	for _, l := range literals {
-		p.add(PointValue, name+": "+l.Value, l.Pos(), edit{from: l.Pos().Offset(), to: l.End().Offset(), text: broken})
+		p.add(PointValue, name+": "+l.Value, l.Pos(), edit{from: l.Pos().Offset(), to: l.End().Offset(), text: bottom})
 	}
 }
 
-// disjuncts are the operands of a disjunction.
+// disjuncts returns the operands of a disjunction.
 func disjuncts(e ast.Expr) []ast.Expr {
 	switch x := e.(type) {
 	case *ast.BinaryExpr:
@@ -293,6 +306,7 @@ func disjuncts(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
+// labelText returns the name of a label, or the text of a computed label.
 func labelText(l ast.Label) string {
 	if name, _, err := ast.LabelName(l); err == nil {
 		return name
@@ -303,6 +317,7 @@ func labelText(l ast.Label) string {
 	return nodeText(l)
 }
 
+// nodeText formats syntax in one line.
 func nodeText(n ast.Node) string {
 	switch c := n.(type) {
 	case *ast.IfClause:

@@ -11,26 +11,29 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// Options are how cases are run.
+// Options configure [Run] and [Module.Coverage].
 type Options struct {
-	Limits       render.Limits
+	// Limits are the limits of each evaluation.
+	Limits render.Limits
+	// AllowSecrets allows Secrets with literal values in rendered graphs.
 	AllowSecrets bool
 }
 
-// Result is what became of one case.
+// Result is the result of one case.
 type Result struct {
 	Module *Module
 	Case   *Case
-	// Message says what is wrong, "" where the case passed.
+	// Message describes the failure. It is empty if the case passed.
 	Message string
-	// Detail is the difference, or the problems that the case shouldn't have.
+	// Detail is the difference to the golden, or the unexpected problems.
 	Detail string
 
 	outcome outcome
 }
 
-// Run runs the cases of modules on all processors, and gives the results in
-// their order.
+// Run runs the cases of modules in parallel and returns the results in the order of
+// the cases. The error is about an evaluation that was stopped; failed cases are
+// results.
 func Run(ctx context.Context, mods []*Module, o Options) ([]Result, error) {
 	jobs := func(yield func(render.Job[Result]) bool) {
 		for _, m := range mods {
@@ -56,11 +59,12 @@ func Run(ctx context.Context, mods []*Module, o Options) ([]Result, error) {
 	return all, nil
 }
 
-// pathOf names a file of a case as the user knows it.
+// pathOf returns the path of a file of a case as the user knows it.
 func (m *Module) pathOf(c *Case, file string) string {
 	return strings.TrimSuffix(m.Dir+"/tests/"+c.Name+"/"+file, "/")
 }
 
+// run runs one case.
 func (m *Module) run(r *render.Renderer, c *Case) Result {
 	res := Result{Module: m, Case: c}
 	if c.instance == nil {
@@ -68,12 +72,13 @@ func (m *Module) run(r *render.Renderer, c *Case) Result {
 		return res
 	}
 	res.outcome = c.render(r, m.platform)
-	res.Message, res.Detail = c.judge(res.outcome)
+	res.Message, res.Detail = c.compare(res.outcome)
 	return res
 }
 
-// judge compares an outcome with the goldens.
-func (c *Case) judge(o outcome) (message, detail string) {
+// compare compares an outcome with the goldens. It returns an empty message if they
+// agree.
+func (c *Case) compare(o outcome) (message, detail string) {
 	switch {
 	case c.graph != nil && c.errors != nil:
 		return fmt.Sprintf("has both %s and %s; remove one, or write them anew with --update", graphFile, errorFile), ""
@@ -84,17 +89,19 @@ func (c *Case) judge(o outcome) (message, detail string) {
 	case c.errors != nil && o.graph != nil:
 		return fmt.Sprintf("renders, and must have the problems in %s", errorFile), string(c.errors)
 	case c.graph != nil:
-		return differ(graphFile, "renders something else", c.graph, o.graph)
+		return diffGolden(graphFile, "renders something else", c.graph, o.graph)
 	}
-	return differ(errorFile, "has other problems", c.errors, o.text())
+	return diffGolden(errorFile, "has other problems", c.errors, o.text())
 }
 
-func differ(file, message string, want, got []byte) (string, string) {
+// diffGolden returns the message and the difference if the golden and the outcome
+// differ.
+func diffGolden(file, message string, want, got []byte) (string, string) {
 	d := diff.Diff(file, want, "what the module does", got)
 	if len(d) == 0 {
 		return "", ""
 	}
-	// The first line is a command that nobody ran.
+	// The first line is a diff command, which was never run.
 	_, d2, _ := strings.Cut(string(d), "\n")
 	return message, d2
 }

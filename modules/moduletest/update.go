@@ -7,12 +7,13 @@ import (
 	"path"
 )
 
-// Update writes the goldens of a case anew, and gives the names of the files
-// that it changed. Files appear whole or not at all.
+// Update writes the goldens of a case from its outcome and removes a golden of the
+// other kind. It returns the files that it changed. Files are replaced atomically.
+// The result then counts as passed.
 func (r *Result) Update() ([]string, error) {
 	c, m := r.Case, r.Module
 	if c.instance == nil {
-		return nil, nil // there is nothing to write; the result says so
+		return nil, nil // the result already reports the missing file
 	}
 	write, data, was, remove, other := graphFile, r.outcome.graph, c.graph, errorFile, c.errors
 	if r.outcome.graph == nil {
@@ -35,6 +36,7 @@ func (r *Result) Update() ([]string, error) {
 	return changed, nil
 }
 
+// writeFile writes a file through a temporary file in the same directory.
 func (m *Module) writeFile(name string, data []byte) error {
 	temporary := path.Join(path.Dir(name), "."+path.Base(name)+".new")
 	err := m.root.WriteFile(temporary, data, 0o644)
@@ -42,7 +44,7 @@ func (m *Module) writeFile(name string, data []byte) error {
 		err = m.root.Rename(temporary, name)
 	}
 	if err != nil {
-		// The error that led here says more.
+		// The first error matters more than that of the cleanup.
 		_ = m.root.Remove(temporary)
 		return pathError(m.Dir+"/"+name, err)
 	}

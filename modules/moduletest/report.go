@@ -10,17 +10,18 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Report is what was found out, as [Report.Write] prints it.
+// Report is the result of a test run.
 type Report struct {
 	Results []Result
-	// Updated are the files that were written.
+	// Updated are the goldens that were written or removed.
 	Updated []string
-	// Coverage is in the order of Modules, or empty.
+	// Modules are the tested modules. Coverage has their coverage in the same
+	// order, or is empty.
 	Modules  []*Module
 	Coverage []Coverage
 }
 
-// Failed counts the cases that didn't pass.
+// Failed returns the number of failed cases.
 func (r *Report) Failed() int {
 	n := 0
 	for i := range r.Results {
@@ -31,10 +32,10 @@ func (r *Report) Failed() int {
 	return n
 }
 
-// Formats lists what Write can write, the default first.
+// Formats returns the output formats, the default first.
 func Formats() []string { return []string{"text", "json", "junit"} }
 
-// Write prints the report in one of the formats.
+// Write prints the report in one of the [Formats].
 func (r *Report) Write(w io.Writer, format string) error {
 	switch format {
 	case "json":
@@ -45,6 +46,8 @@ func (r *Report) Write(w io.Writer, format string) error {
 	return r.text(w)
 }
 
+// text prints one line for each case, with the details of failures indented below
+// it.
 func (r *Report) text(w io.Writer) error {
 	var b strings.Builder
 	for i := range r.Results {
@@ -72,7 +75,7 @@ func (r *Report) text(w io.Writer) error {
 	return err
 }
 
-// missed says what no case does.
+// missed returns the message for a point that no case reaches.
 func (p *Point) missed() string {
 	switch p.Kind {
 	case PointNode:
@@ -86,7 +89,8 @@ func (p *Point) missed() string {
 	return "no case gets to " + p.Text
 }
 
-// Summary says how many cases there were, in one line without its end.
+// Summary returns the number of passed and failed cases as one line without a
+// newline.
 func (r *Report) Summary() string {
 	n, failed := len(r.Results), r.Failed()
 	cases := source.Count(n, "case")
@@ -125,6 +129,7 @@ type (
 	}
 )
 
+// json prints the report as JSON.
 func (r *Report) json(w io.Writer) error {
 	out := jsonReport{Cases: []jsonCase{}, Updated: r.Updated}
 	for i := range r.Results {
@@ -144,8 +149,8 @@ func (r *Report) json(w io.Writer) error {
 	return e.Encode(out)
 }
 
-// junit prints a suite per module. The coverage of a module is the output of its
-// suite.
+// junit prints the report as JUnit XML with one suite per module. The coverage of a
+// module is the output of its suite.
 func (r *Report) junit(w io.Writer) error {
 	all := junit.Report{Name: "pequod module test"}
 	suites := map[*Module]int{} // index in all.Suites
