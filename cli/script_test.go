@@ -24,9 +24,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the executable specification of the command line:
-// testdata/script holds one file for each behaviour, with its input, its
-// commands and what they print.
+// TestScripts runs the executable specification of the offline commands.
+// testdata/script has one script per behavior, with input, commands and expected
+// output. Run the test with -update to rewrite the expected output.
 func TestScripts(t *testing.T) {
 	repo, err := filepath.Abs("..")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)
 			env.Setenv("NO_COLOR", "1")
-			// An empty file here keeps one in a directory above out of the tests.
+			// An empty file stops the search for pequod.yaml in parent directories.
 			return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -50,7 +50,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a command that must end with the given exit code: exits 2 pequod …
+// exits runs a command and fails unless it ends with the exit code:
+// exits CODE COMMAND [ARG ...].
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND [ARG ...]")
@@ -65,7 +66,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tree writes down what a directory holds, and when it was written: tree DIR FILE.
+// tree writes a listing of a directory with sizes and modification times to a file:
+// tree DIR FILE.
 func tree(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: tree DIR FILE")

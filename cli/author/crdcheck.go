@@ -27,6 +27,7 @@ type crdCheckOptions struct {
 	output string
 }
 
+// newCRDCheckCommand returns the command "crd check".
 func newCRDCheckCommand(env command.Env) *cobra.Command {
 	o := &crdCheckOptions{}
 	cmd := &cobra.Command{
@@ -53,6 +54,7 @@ The exit code is 1 if a change is breaking.`,
 	return cmd
 }
 
+// run compares two sets of CRDs and prints all changes, breaking or not.
 func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
 	if err := command.OneOf("--output", o.output, checkFormats); err != nil {
 		return err

@@ -25,6 +25,7 @@ type crdGenerateOptions struct {
 	output.ObjectFlags
 }
 
+// newCRDGenerateCommand returns the command "crd generate".
 func newCRDGenerateCommand(env command.Env) *cobra.Command {
 	o := &crdGenerateOptions{}
 	cmd := &cobra.Command{
@@ -45,12 +46,13 @@ are enforced when instances are rendered.`,
 	return cmd
 }
 
+// run generates all CRDs before it prints any of them.
 func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []string) error {
 	if err := o.ObjectFlags.Validate(); err != nil {
 		return err
 	}
 	if len(o.Platforms) == 0 {
-		return errors.New("no platforms given; name Transforms or modules with -p, such as -p embedded:webservice")
+		return errors.New("no platforms given; specify Transforms or modules with -p, such as -p embedded:webservice")
 	}
 	catalog, err := o.Flags.LoadPlatforms(ctx)
 	if err != nil {
@@ -93,6 +95,9 @@ func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.P
 	return render.Map(ctx, o.Limits(), platforms, (*render.Platform).Subject, o.generateOne)
 }
 
+// generateOne generates and encodes the CRD of one platform. Errors of CUE become
+// problems with positions in the module; notes without a position get that of the
+// platform.
 func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, error) {
 	var g generatedCRD
 	inputs, status := p.Schemas()

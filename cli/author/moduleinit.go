@@ -19,6 +19,7 @@ type moduleInitOptions struct {
 	dir string
 }
 
+// newModuleInitCommand returns the command "module init".
 func newModuleInitCommand(env command.Env) *cobra.Command {
 	o := &moduleInitOptions{}
 	cmd := &cobra.Command{
@@ -39,12 +40,14 @@ vet'. The kind is NAME in CamelCase. Existing files are never changed.`,
 	return cmd
 }
 
+// run creates the module and prints the next command to try. A module that does not
+// pass its own test cases is not left behind.
 func (o *moduleInitOptions) run(ctx context.Context, env command.Env, name string) error {
 	made, err := moduleinit.Init(ctx, o.dir, name, moduletest.Options{Limits: o.Limits()})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Out, "made %s; try\n  pequod module test %[1]s --coverage\n", filepath.ToSlash(made))
+	_, err = fmt.Fprintf(env.Out, "created %s; try\n  pequod module test %[1]s --coverage\n", filepath.ToSlash(made))
 	if err != nil {
 		return command.OutputError(err)
 	}

@@ -16,11 +16,12 @@ import (
 type moduleTestOptions struct {
 	platform.LimitFlags
 	allowSecrets bool
-	update       bool
-	coverage     bool
-	output       string
+	update       bool   // rewrite the expectations instead of checking them
+	coverage     bool   // also report the parts that no test case reaches
+	output       string // one of moduletest.Formats
 }
 
+// newModuleTestCommand returns the command "module test".
 func newModuleTestCommand(env command.Env) *cobra.Command {
 	o := &moduleTestOptions{}
 	cmd := &cobra.Command{
@@ -52,6 +53,10 @@ that no test case reaches, and conditions of if that are true in every test case
 	return cmd
 }
 
+// run runs the test cases of the modules in dirs, or in the working directory. The
+// report goes to stdout and the summary to stderr, so that a report in a machine format
+// is complete on its own. The exit code is 1 if a test case failed; gaps in coverage
+// don't count.
 func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []string) error {
 	if err := command.OneOf("--output", o.output, moduletest.Formats()); err != nil {
 		return err

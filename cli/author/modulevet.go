@@ -31,6 +31,7 @@ type moduleVetOptions struct {
 	output string
 }
 
+// newModuleVetCommand returns the command "module vet".
 func newModuleVetCommand(env command.Env) *cobra.Command {
 	o := &moduleVetOptions{}
 	cmd := &cobra.Command{
@@ -63,6 +64,8 @@ the other versions and back; lost data is an error.`,
 	return cmd
 }
 
+// run checks the modules and prints one report about all of them. Directories are
+// treated like values of -p from here on, so that both take the same way.
 func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []string) error {
 	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
 		return err
@@ -78,7 +81,7 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 		o.Platforms = append(o.Platforms, dir)
 	}
 	if len(o.Platforms) == 0 {
-		return errors.New("no module here; name directories of modules, such as ./shop, or platforms with -p")
+		return errors.New("no module in the working directory; specify module directories, such as ./shop, or platforms with -p")
 	}
 	schemas, err := o.SchemaFlags.LoadSchemas()
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// revision is one of two revisions of the graph of TestKilled: each has ConfigMaps
-// that the other hasn't, some that differ, in chains, and a Deployment.
+// revision is one of two revisions of the graph of TestKilled. Each has chains of
+// ConfigMaps, some of which differ or are missing in the other one, and a Deployment.
 type revision struct {
 	name        string
 	first, last int
@@ -67,7 +67,7 @@ spec:
 	return b.String()
 }
 
-// want is the content of the ConfigMaps, and of the Deployment.
+// want returns the expected content of the ConfigMaps and of the Deployment.
 func (r revision) want() map[string]string {
 	want := map[string]string{"web": "web:" + r.name}
 	for i := r.first; i < r.last; i++ {
@@ -87,10 +87,10 @@ type killer struct {
 	faults     int
 }
 
-// TestKilled kills pequod apply with SIGKILL at random moments of upgrades there
-// and back, while the API server fails; whatever it was killed at, a run that
-// comes to its end leaves the cluster and the inventory exactly as the graph says.
-// PEQUOD_SOAK says how often.
+// TestKilled upgrades a graph back and forth between two revisions, kills pequod
+// apply with SIGKILL at random moments, and lets the API server fail. After each
+// complete run, the cluster and the inventory must be exactly as in the graph.
+// PEQUOD_SOAK sets the number of rounds.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills := 10
@@ -123,7 +123,7 @@ func TestKilled(t *testing.T) {
 			ended++
 		}
 		if k.random.IntN(3) == 0 {
-			continue // to the other revision, from wherever this one is
+			continue // with the other revision, from an unfinished state
 		}
 		k.complete(r)
 		if t.Failed() {
@@ -134,7 +134,8 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d runs were killed, %d came to an end before, %d requests failed", killed, ended, k.faults)
 }
 
-// command is a run of the program, which this test binary is under its name.
+// command returns a run of the program. The test binary acts as pequod when it is
+// started under that name.
 func (k *killer) command(r revision) (*exec.Cmd, *bytes.Buffer) {
 	var said bytes.Buffer
 	cmd := &exec.Cmd{
@@ -145,8 +146,8 @@ func (k *killer) command(r revision) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &said
 }
 
-// kill starts a run and kills it after a random number of requests. It says
-// whether it was killed before it came to an end.
+// kill starts a run and kills it after a random number of requests. It reports
+// whether the run was killed before its end.
 func (k *killer) kill(r revision) bool {
 	k.t.Helper()
 	cmd, _ := k.command(r)
@@ -167,7 +168,7 @@ func (k *killer) kill(r revision) bool {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	_ = cmd.Process.Kill() // it may just have ended
+	_ = cmd.Process.Kill() // an error means that it has just ended
 	var exit *exec.ExitError
 	if !errors.As(<-ended, &exit) {
 		return false
@@ -176,8 +177,8 @@ func (k *killer) kill(r revision) bool {
 	return ok && status.Signaled()
 }
 
-// complete runs until a run finds everything ready. The first request of a run
-// isn't tried for ever, so that one may end without an answer.
+// complete repeats runs until one finds everything ready. A run may fail, because it
+// doesn't retry its first request forever.
 func (k *killer) complete(r revision) {
 	k.t.Helper()
 	for range 20 {
@@ -195,7 +196,7 @@ func (k *killer) complete(r revision) {
 	k.t.Fatalf("%s: no run got through", r.name)
 }
 
-// exact holds the cluster and the inventory to a revision.
+// exact fails the test unless the cluster and the inventory match a revision.
 func (k *killer) exact(r revision) {
 	k.t.Helper()
 	owner := inventory.Owner{Namespace: k.Namespace, Name: "web"}

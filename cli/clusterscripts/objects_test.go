@@ -19,7 +19,7 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// read gives an object of the script's namespace, nil if there is none.
+// read returns an object of the script's namespace, nil if it doesn't exist.
 func read(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []string) *unstructured.Unstructured {
 	client, err := c.Resource(args[0], args[1], "")
 	ts.Check(err)
@@ -38,7 +38,7 @@ func remove(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []
 	ts.Check(client.Delete(t.Context(), args[2], metav1.DeleteOptions{}))
 }
 
-// appears waits for an object to be there, or with ! to be gone:
+// appears waits until an object exists, or with ! until it is gone:
 // appears APIVERSION KIND NAME.
 func appears(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
@@ -54,8 +54,8 @@ func appears(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bo
 	}
 }
 
-// some fails unless there are objects with certain labels, or with ! if there
-// are: some APIVERSION KIND SELECTOR.
+// some fails unless objects with the labels exist, or with ! if they exist:
+// some APIVERSION KIND SELECTOR.
 func some(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	client, err := c.Resource(args[0], args[1], "")
 	ts.Check(err)
@@ -66,7 +66,7 @@ func some(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool,
 	}
 }
 
-// field holds a field of an object to a value, or with ! to anything else:
+// field fails unless a field of an object has the value, or with ! if it has it:
 // field APIVERSION KIND NAME PATH VALUE. Keys of the path are separated by ":".
 func field(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 5 {
@@ -86,9 +86,9 @@ func field(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool
 	}
 }
 
-// server makes the API server of $PROXY go and come back, or leave the writers of
-// inventories without an answer, until it answers again; asked waits until one
-// has asked: server down|up|hangs|asked|answers.
+// server controls the API server behind $PROXY: "down" and "up" break and restore the
+// connection; "hangs" leaves writes of inventories unanswered until "answers", and
+// "asked" waits until such a write has arrived: server down|up|hangs|asked|answers.
 func server(t *testing.T, proxy *faults.Proxy, ts *testscript.TestScript, args []string) {
 	switch strings.Join(args, " ") {
 	case "down":
@@ -111,7 +111,7 @@ func server(t *testing.T, proxy *faults.Proxy, ts *testscript.TestScript, args [
 	}
 }
 
-// graph writes a ResourceGraph of ConfigMaps of a size in levels of a hundred:
+// graph writes a ResourceGraph of ConfigMaps of the given size, in levels of 100:
 // graph NAME COUNT BYTES FILE.
 func graph(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 4 {

@@ -12,8 +12,8 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// TestRequests holds the program to the number of requests that it may send, and
-// to its name in each of them.
+// TestRequests checks the number of requests that commands send, and the user agent
+// of each request.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)
@@ -39,8 +39,7 @@ spec:
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// run gives the requests but for those about what the API server serves, and
-	// how many of them write.
+	// run returns the requests without discovery, and the number of writes.
 	run := func(args ...string) (requests, writes int) {
 		t.Helper()
 		proxy.Reset()

@@ -1,8 +1,8 @@
-// Package clusterscripts_test runs the specification of the commands that talk to
-// a cluster: testdata holds one file for each behaviour, with its input, its
-// commands and what they print. Each has a namespace of its own, $NAMESPACE, and
-// besides the cluster's kubeconfig, $KUBECONFIG, one of a way to the cluster that
-// the script can break, $PROXY, and one whose token nobody knows, $STRANGER.
+// Package clusterscripts_test runs the specification of the commands that talk to a
+// cluster. testdata has one script per behavior, with input, commands and expected
+// output. Each script has its own namespace, $NAMESPACE, and three kubeconfigs:
+// $KUBECONFIG of the cluster, $PROXY of a connection that the script can break, and
+// $STRANGER with an invalid token.
 package clusterscripts_test
 
 import (
@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			start := harness.Start
 			if strings.HasPrefix(filepath.Base(file), "install") {
-				start = harness.StartOwn // what is installed is there for everybody
+				start = harness.StartOwn // an installation affects the whole cluster
 			}
 			c := start(t)
 			proxy := c.Proxy(t, 1)
@@ -67,9 +67,10 @@ func TestScripts(t *testing.T) {
 					"field":   func(ts *testscript.TestScript, neg bool, args []string) { field(t, c, ts, neg, args) },
 					"server":  func(ts *testscript.TestScript, _ bool, args []string) { server(t, proxy, ts, args) },
 					"graph":   graph,
-					// create FILE: what others made.
+					// create FILE: create the objects of a file as another client.
 					"create": func(ts *testscript.TestScript, _ bool, args []string) { c.Apply(t, ts.ReadFile(args[0])) },
-					// patch MANAGER APIVERSION KIND NAME PATCH: what others changed.
+					// patch MANAGER APIVERSION KIND NAME PATCH: patch an object as
+					// another field manager.
 					"patch": func(ts *testscript.TestScript, _ bool, args []string) {
 						client, err := c.Resource(args[1], args[2], "")
 						ts.Check(err)
@@ -82,7 +83,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// until runs a command until its output matches: until PATTERN pequod …
+// until repeats a command until its output matches, for up to a minute:
+// until PATTERN COMMAND [ARG ...].
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until PATTERN COMMAND [ARG ...]")
@@ -100,7 +102,8 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// exits runs a command that must end with the given exit code: exits 2 pequod …
+// exits runs a command and fails unless it ends with the exit code:
+// exits CODE COMMAND [ARG ...].
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND [ARG ...]")

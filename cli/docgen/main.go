@@ -1,11 +1,11 @@
-// Command docgen writes the command reference: one Markdown page per command
-// of pequod, from the very texts that --help prints.
+// Command docgen writes the command reference: one Markdown page per command of
+// pequod, generated from the texts of --help.
 //
 //	go run ./cli/docgen docs/cmd
 //
-// The directory is its own: pages of commands that are gone are removed. The
-// pages hold no date and nothing of the machine, so that an unchanged command
-// line gives unchanged pages; `make verify` compares them.
+// It owns the directory and removes pages of commands that no longer exist. The pages
+// contain no date and nothing of the machine, so an unchanged command line produces
+// unchanged pages; `make verify` compares them.
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/cli"
 )
 
+// header is the first line of every page.
 const header = "<!-- Written by `make generate` from the command's own help. -->\n\n"
 
 func main() {
@@ -31,6 +32,7 @@ func main() {
 	}
 }
 
+// write replaces all pages in dir.
 func write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -45,7 +47,7 @@ func write(dir string) error {
 		}
 	}
 	root := cli.Command()
-	root.DisableAutoGenTag = true
+	root.DisableAutoGenTag = true // it has the date
 	root.InitDefaultCompletionCmd()
 	return doc.GenMarkdownTreeCustom(root, dir,
 		func(string) string { return header },

@@ -1,11 +1,12 @@
-// Package earlygc lets the heap of a short-lived command grow before it is
-// collected. Evaluating CUE makes much garbage from little that lives, so the
-// collector would take half of the time.
+// Package earlygc makes the garbage collector of a short-lived command run less
+// often. The evaluation of CUE creates a lot of garbage and keeps little of it, so
+// with Go's default the collector would take half of the CPU time. Import the package
+// for its side effect.
 //
-// Go initialises packages in the order of their import paths, dependencies
-// first. This one has no dependencies but the standard library and comes before
-// k8s.io, whose initialisation allocates most of what a start allocates; that is
-// why it is a package, and why it has an init.
+// It is a package with an init function because of the order of initialization: Go
+// initializes packages in the order of their import paths, dependencies first. This
+// package depends only on the standard library and is initialized before k8s.io,
+// which allocates most of the memory that a start allocates.
 package earlygc
 
 import (
@@ -13,7 +14,8 @@ import (
 	"runtime/debug"
 )
 
-// percent is how much the heap may grow over what lives, as GOGC counts it.
+// percent is the growth of the heap over the live data that triggers a collection,
+// in the unit of GOGC. The user's GOGC wins.
 const percent = 400
 
 func init() {

@@ -35,7 +35,7 @@ func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	case n.Op == engine.Adopted && n.PreviousOwner != nil:
 		note(objectdiff.RuleTaken, "", "is taken from graph %s", n.PreviousOwner)
 	case n.Op == engine.Adopted:
-		note(objectdiff.RuleTaken, "", "exists already, and is taken over")
+		note(objectdiff.RuleTaken, "", "already exists and is taken over")
 	}
 	// The correction of drift takes fields back; every changed field would be noted.
 	if n.Op != engine.Corrected {

@@ -108,7 +108,7 @@ func git(ctx context.Context, subject string, args ...string) ([]byte, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("%s: git is needed to read revisions, and is not installed", subject)
+		return nil, fmt.Errorf("%s: reading revisions requires git, which is not installed", subject)
 	}
 	if err != nil {
 		message, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")

@@ -50,7 +50,7 @@ func (f *FileFlags) AddFlags(cmd *cobra.Command) {
 // files that don't exist, before any file is read.
 func (f *FileFlags) Paths() ([]string, error) {
 	if len(f.Filenames) == 0 {
-		return nil, errors.New("no instances given; name files or directories with -f, or - for stdin")
+		return nil, errors.New("no instances given; specify files or directories with -f, or - for stdin")
 	}
 	var paths []string
 	for _, name := range f.Filenames {

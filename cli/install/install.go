@@ -19,11 +19,15 @@ import (
 type installOptions struct {
 	kube.ConnectionFlags
 	execute.RunFlags
-	image                   string
-	crdsOnly, export, force bool
-	dryRun                  string
+	image    string // "" is the image of this version
+	crdsOnly bool   // install the CRDs only
+	export   bool   // print instead of apply
+	force    bool   // --force-conflicts
+	// dryRun is one of execute.DryRunModes; "none" installs.
+	dryRun string
 }
 
+// newInstallCommand returns the command "install".
 func newInstallCommand(env command.Env) *cobra.Command {
 	o := &installOptions{}
 	cmd := &cobra.Command{
@@ -63,6 +67,7 @@ time; 2 if the cluster could not be reached.`,
 	return cmd
 }
 
+// run prints the manifests with --export, and applies them otherwise.
 func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
@@ -72,9 +77,9 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	}
 	switch {
 	case o.export && o.dryRun != "none":
-		return errors.New("install takes --export or --dry-run, not both")
+		return errors.New("--export and --dry-run cannot be used together")
 	case o.dryRun != "none" && o.Output != "text":
-		return errors.New("--dry-run prints text")
+		return errors.New("--dry-run only supports -o text")
 	}
 	m, err := applierManifests(o.image, o.crdsOnly)
 	if err != nil {

@@ -50,7 +50,7 @@ func applierManifests(image string, crdsOnly bool) (*installation, error) {
 	text := config.Applier
 	if image != "" {
 		if !imageName.MatchString(image) {
-			return nil, fmt.Errorf("--image: %q is not the name of an image", image)
+			return nil, fmt.Errorf("--image: %q is not a valid image reference", image)
 		}
 		text = imageLine.ReplaceAll(text, []byte("${1}"+image))
 	}

@@ -22,11 +22,12 @@ type rbacOptions struct {
 	input.RenderFlags
 	input.SchemaFlags
 	rbac.Options
-	resources []string
-	causes    bool
-	output    string
+	resources []string // values of --resource
+	causes    bool     // grant access to objects that explain failures
+	output    string   // one of output.Formats
 }
 
+// newRBACGenerateCommand returns the command "rbac generate".
 func newRBACGenerateCommand(env command.Env) *cobra.Command {
 	o := &rbacOptions{}
 	o.AllowRevisions = true
@@ -83,6 +84,8 @@ in --crd. It is never guessed.`,
 	return cmd
 }
 
+// run generates the roles for all graphs of the input. No cluster is involved, so kinds
+// that are neither Kubernetes' own nor defined in the input are errors.
 func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
 	if err := command.OneOf("--output", o.output, output.Formats); err != nil {
 		return err

@@ -34,6 +34,7 @@ type remover struct {
 	env     command.Env
 }
 
+// newRemover returns a remover for the cluster of a.
 func newRemover(a *applier.Applier, dryRun string, env command.Env) *remover {
 	return &remover{applier: a, objects: dynamic.New(a.Client.REST()), dryRun: dryRun, env: env}
 }
@@ -65,6 +66,7 @@ func (r *remover) list(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	return items, err
 }
 
+// ignoreNotServed returns nil for the error that the cluster doesn't serve a kind.
 func ignoreNotServed(err error) error {
 	var notServed *cluster.NoKindError
 	if errors.As(err, &notServed) {

@@ -20,11 +20,16 @@ import (
 // uninstallOptions are the flags of uninstall.
 type uninstallOptions struct {
 	kube.ConnectionFlags
-	orphanGraphs, yes, wait bool
-	timeout                 time.Duration
-	dryRun                  string
+	orphanGraphs bool // also release and remove all graphs
+	yes          bool // skip the prompt
+	wait         bool // for the last deletions; the Deployment is always waited for
+	// timeout limits the removal, without the time of the prompt. 0 means no limit.
+	timeout time.Duration
+	// dryRun is one of execute.DryRunModes; "none" removes.
+	dryRun string
 }
 
+// newUninstallCommand returns the command "uninstall".
 func newUninstallCommand(env command.Env) *cobra.Command {
 	o := &uninstallOptions{}
 	cmd := &cobra.Command{
@@ -67,6 +72,7 @@ the cluster could not be reached or the prompt was answered with no.`,
 	return cmd
 }
 
+// run checks the flags and connects to the cluster.
 func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if o.timeout < 0 {
 		return errors.New("--timeout: must not be negative")

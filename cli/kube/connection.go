@@ -72,7 +72,7 @@ func (f *ConnectionFlags) loader() clientcmd.ClientConfig {
 // different warning of the API server once.
 func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 	if len(f.asGroups) > 0 && f.as == "" {
-		return nil, errors.New("--as-group goes with --as")
+		return nil, errors.New("--as-group requires --as")
 	}
 	loader := f.loader()
 	raw, err := loader.RawConfig()
@@ -80,7 +80,7 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 		return nil, kubeconfigError(err)
 	}
 	if _, ok := raw.Contexts[f.context]; f.context != "" && !ok {
-		return nil, fmt.Errorf("context %q isn't in the kubeconfig; there are: %s",
+		return nil, fmt.Errorf("context %q does not exist in the kubeconfig; available contexts: %s",
 			f.context, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
 	config, err := loader.ClientConfig()
@@ -96,11 +96,11 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 // Without it, such a name would be looked up and reported as not found.
 func CheckNames(namespace string, graphs []string) error {
 	if len(validation.IsDNS1123Label(namespace)) > 0 {
-		return fmt.Errorf("--namespace %q: is not a namespace's name", namespace)
+		return fmt.Errorf("--namespace %q: not a valid namespace name", namespace)
 	}
 	for _, name := range graphs {
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return fmt.Errorf("%q is not the name of a graph", name)
+			return fmt.Errorf("%q is not a valid graph name", name)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // kubeconfigError returns an error of reading the kubeconfig in one line.
 func kubeconfigError(err error) error {
 	if clientcmd.IsEmptyConfig(err) {
-		return errors.New("no kubeconfig found; name one with --kubeconfig or $KUBECONFIG")
+		return errors.New("no kubeconfig found; set --kubeconfig or $KUBECONFIG")
 	}
 	return fmt.Errorf("kubeconfig: %s", strings.TrimPrefix(command.FileError(err).Error(), "invalid configuration: "))
 }

@@ -36,11 +36,11 @@ func (f *ObjectFlags) Validate() error {
 	}
 	switch {
 	case f.outputDir != "" && f.Output != "yaml":
-		return fmt.Errorf("--output-dir writes yaml, not %s", f.Output)
+		return fmt.Errorf("--output-dir only supports yaml, not %s", f.Output)
 	case f.prune && f.outputDir == "":
-		return fmt.Errorf("--prune goes with --output-dir")
+		return fmt.Errorf("--prune requires --output-dir")
 	case f.allowEmpty && !f.prune:
-		return fmt.Errorf("--allow-empty goes with --prune")
+		return fmt.Errorf("--allow-empty requires --prune")
 	}
 	return nil
 }

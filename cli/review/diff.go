@@ -27,13 +27,19 @@ const commentSize = 60_000
 type diffOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
-	output                   string
-	maxSize                  int
-	impact                   bool
-	against                  []string
+	output  string // one of diffFormats
+	maxSize int    // of markdown, in characters; 0 means no limit
+	impact  bool
+	// against are the old platforms of --impact, in the form of -p.
+	against []string
+	// prune, allowEmpty and force are those of apply, for the comparison with a
+	// cluster.
 	prune, allowEmpty, force bool
 }
 
+// newDiffCommand returns the command "diff". It has three modes with a file each: two
+// sets of objects (diffobjects.go), a cluster (livediff.go), and two versions of modules
+// (impact.go).
 func newDiffCommand(env command.Env) *cobra.Command {
 	o := &diffOptions{}
 	cmd := &cobra.Command{
@@ -113,9 +119,9 @@ func (o *diffOptions) validate(args []string, named bool) error {
 	case o.impact && len(args) > 0:
 		return fmt.Errorf("diff --impact takes no arguments; it compares -p with --against, for the instances of -f")
 	case o.impact && (len(o.Platforms) == 0 || len(o.against) == 0):
-		return errors.New("diff --impact compares platforms: name the new with -p and the old with --against")
+		return errors.New("diff --impact requires the new platforms in -p and the old ones in --against")
 	case !o.impact && len(o.against) > 0:
-		return errors.New("--against goes with --impact")
+		return errors.New("--against requires --impact")
 	case !o.impact && len(args) == 0 && len(o.Filenames) == 0:
 		return errors.New("diff takes two arguments, OLD and NEW, or -f to compare with a cluster")
 	case !o.impact && len(args) > 0 && named:

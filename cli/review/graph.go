@@ -19,6 +19,7 @@ type graphOptions struct {
 	output string
 }
 
+// newGraphCommand returns the command "graph".
 func newGraphCommand(env command.Env) *cobra.Command {
 	o := &graphOptions{}
 	cmd := &cobra.Command{
@@ -35,6 +36,7 @@ func newGraphCommand(env command.Env) *cobra.Command {
 	return cmd
 }
 
+// run draws the graphs of the input. It needs no cluster.
 func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 	if err := command.OneOf("--output", o.output, graphFormats()); err != nil {
 		return err
@@ -55,6 +57,7 @@ func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 	return command.OutputError(err)
 }
 
+// graphFormats returns the values of -o.
 func graphFormats() []string {
 	var names []string
 	for _, f := range graphview.Formats() {

@@ -32,13 +32,13 @@ func (m *impact) summary() string {
 		parts = append(parts, fmt.Sprintf("%d no longer valid", n))
 	}
 	if n := m.invalid.instances; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d not valid either way", n))
+		parts = append(parts, fmt.Sprintf("%d not valid with either version", n))
 	}
 	if n := len(m.fixed); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d valid only now", n))
+		parts = append(parts, fmt.Sprintf("%d newly valid", n))
 	}
 	if n := m.skipped; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d of other kinds passed over", n))
+		parts = append(parts, fmt.Sprintf("%d of other kinds skipped", n))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -55,7 +55,7 @@ func (m *impact) sections() ([]section, error) {
 	for _, s := range []struct {
 		title string
 		failures
-	}{{"No longer valid", m.broken}, {"Not valid either way", m.invalid}} {
+	}{{"No longer valid", m.broken}, {"Not valid with either version", m.invalid}} {
 		if s.instances == 0 {
 			continue
 		}
@@ -66,7 +66,7 @@ func (m *impact) sections() ([]section, error) {
 		all = append(all, section{s.title, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")})
 	}
 	if len(m.fixed) > 0 {
-		all = append(all, section{"Valid only now", m.fixed})
+		all = append(all, section{"Newly valid", m.fixed})
 	}
 	return all, nil
 }

@@ -71,7 +71,7 @@ func removal(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
 	message := ""
 	switch {
 	case l.NewOwner != nil:
-		message = "is not deleted: it goes over to graph " + l.NewOwner.String()
+		message = "is not deleted: it is handed over to graph " + l.NewOwner.String()
 	case l.Op == engine.Released:
 		message = "is not deleted: it stays in the cluster without an owner"
 	default:

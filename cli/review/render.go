@@ -22,11 +22,12 @@ type renderOptions struct {
 	input.RenderFlags
 	output.ObjectFlags
 	input.SchemaFlags
-	format    string
-	annotate  string
-	validates bool
+	format    string // graph or resources
+	annotate  string // argocd or flux; "" adds no annotations
+	validates bool   // --validate
 }
 
+// newRenderCommand returns the command "render".
 func newRenderCommand(env command.Env) *cobra.Command {
 	o := &renderOptions{}
 	cmd := &cobra.Command{
@@ -57,6 +58,9 @@ be rendered.`,
 	return cmd
 }
 
+// run renders all instances and commits the output at the end, if there were no errors.
+// Objects of two instances that have the same key are an error: in a cluster, one would
+// overwrite the other. The encoding happens in the rendering goroutines.
 func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -110,6 +114,7 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 	return w.Commit(env)
 }
 
+// validate checks the flags that belong together.
 func (o *renderOptions) validate() error {
 	if err := command.OneOf("--format", o.format, []string{"graph", "resources"}); err != nil {
 		return err
@@ -119,11 +124,11 @@ func (o *renderOptions) validate() error {
 			return err
 		}
 		if o.format != "resources" {
-			return fmt.Errorf("--annotate goes with --format resources")
+			return fmt.Errorf("--annotate requires --format resources")
 		}
 	}
 	if len(o.Crds) > 0 && !o.validates {
-		return fmt.Errorf("--crd goes with --validate")
+		return fmt.Errorf("--crd requires --validate")
 	}
 	return o.ObjectFlags.Validate()
 }

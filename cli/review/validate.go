@@ -21,6 +21,7 @@ type validateOptions struct {
 	output string
 }
 
+// newValidateCommand returns the command "validate".
 func newValidateCommand(env command.Env) *cobra.Command {
 	o := &validateOptions{}
 	cmd := &cobra.Command{
@@ -40,6 +41,8 @@ position in the instance.`,
 	return cmd
 }
 
+// run renders all instances, drops the graphs and reports the problems. The summary
+// goes to stderr, and only with text output.
 func (o *validateOptions) run(ctx context.Context, env command.Env) error {
 	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
 		return err

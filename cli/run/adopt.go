@@ -26,9 +26,11 @@ import (
 type adoptOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
+	// strategy is written to spec.adopt. It doesn't change which objects are found.
 	strategy string
 }
 
+// newAdoptCommand returns the command "adopt".
 func newAdoptCommand(env command.Env) *cobra.Command {
 	o := &adoptOptions{}
 	strategies := []string{string(v1alpha1.AdoptTakeOwnership), string(v1alpha1.AdoptMirror)}
@@ -61,6 +63,9 @@ The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
 	return cmd
 }
 
+// run plans the graphs as if they were allowed to adopt everything, and prints the
+// objects that they would adopt. The list goes to stdout and the changes to stderr, so
+// that the list can be redirected to a file.
 func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {

@@ -23,10 +23,14 @@ type applyOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
 	execute.RunFlags
-	prune, allowEmpty, force bool
-	dryRun                   string
+	prune      bool // delete objects that left the graph
+	allowEmpty bool // also if the graph has no nodes
+	force      bool // --force-conflicts
+	// dryRun is one of execute.DryRunModes; "none" applies the graphs.
+	dryRun string
 }
 
+// newApplyCommand returns the command "apply".
 func newApplyCommand(env command.Env) *cobra.Command {
 	o := &applyOptions{}
 	cmd := &cobra.Command{
@@ -81,18 +85,21 @@ finished and recorded; a second interrupt exits at once.`,
 	return cmd
 }
 
+// run reads all graphs before it sends the first request, so that invalid input changes
+// nothing in the cluster. Each graph gets the others as siblings: an object may move
+// from one graph of the input to another in the same run.
 func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
 	}
 	if o.allowEmpty && !o.prune {
-		return errors.New("--allow-empty goes with --prune")
+		return errors.New("--allow-empty requires --prune")
 	}
 	if err := command.OneOf("--dry-run", o.dryRun, execute.DryRunModes); err != nil {
 		return err
 	}
 	if o.dryRun != "none" && o.Output != "text" {
-		return errors.New("--dry-run prints text; for JSON see pequod diff")
+		return errors.New("--dry-run only supports -o text; for JSON use pequod diff")
 	}
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {

@@ -29,13 +29,16 @@ type deleteOptions struct {
 	input.FileFlags
 	kube.ConnectionFlags
 	execute.RunFlags
+	// cascade is the propagation policy of every deletion, one of cascades.
 	cascade string
-	orphan  bool
+	// orphan releases all objects, regardless of deletionPolicy.
+	orphan bool
 }
 
 // cascades are the values of --cascade, which are those of kubectl.
 var cascades = []string{"foreground", "background", "orphan"}
 
+// newDeleteCommand returns the command "delete".
 func newDeleteCommand(env command.Env) *cobra.Command {
 	o := &deleteOptions{}
 	cmd := &cobra.Command{
@@ -72,6 +75,8 @@ in time or cannot be deleted; 2 if the cluster could not be reached.`,
 	return cmd
 }
 
+// run deletes the graphs concurrently. It doesn't read the graphs themselves: the
+// inventory in the cluster is the only source of what to delete.
 func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string) error {
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
@@ -111,7 +116,7 @@ func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Own
 	case len(names) > 0 && len(o.Filenames) > 0:
 		return nil, errors.New("delete takes names or -f, not both")
 	case len(names) == 0 && len(o.Filenames) == 0:
-		return nil, errors.New("no graph given; name it, or give its file or its instance's with -f")
+		return nil, errors.New("no graph given; specify names, or files of graphs or instances with -f")
 	}
 	if err := kube.CheckNames(o.Namespace, names); err != nil {
 		return nil, err

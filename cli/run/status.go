@@ -27,12 +27,16 @@ var statusFormats = []string{"text", "wide", "json", "yaml", "dot"}
 type statusOptions struct {
 	input.RenderFlags
 	kube.ConnectionFlags
-	output        string
-	allNamespaces bool
-	watch, wait   bool
-	timeout       time.Duration
+	output        string // one of statusFormats
+	allNamespaces bool   // only for the list
+	watch         bool   // follow until an interrupt
+	wait          bool   // follow until everything is ready
+	// timeout limits wait; 0 means no limit. It doesn't limit watch.
+	timeout time.Duration
 }
 
+// newStatusCommand returns the command "status". Without graphs it lists them
+// (statuslist.go), and with --watch or --wait it follows them (statuswatch.go).
 func newStatusCommand(env command.Env) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
@@ -67,7 +71,7 @@ reached or has no such graph.`,
 				return errors.New("status takes names or -f, not both")
 			}
 			if o.allNamespaces && (len(args) > 0 || cmd.Flags().Changed("filename") || cmd.Flags().Changed("namespace")) {
-				return errors.New("-A lists the graphs of all namespaces: it goes without names, -f and -n")
+				return errors.New("-A cannot be combined with names, -f or -n")
 			}
 			return o.run(cmd.Context(), env, args)
 		},
@@ -87,6 +91,7 @@ reached or has no such graph.`,
 	return cmd
 }
 
+// run prints the current state of the graphs. The exit code is 1 if one is not ready.
 func (o *statusOptions) run(ctx context.Context, env command.Env, names []string) error {
 	if err := command.OneOf("--output", o.output, statusFormats); err != nil {
 		return err

@@ -26,7 +26,7 @@ type listedGraph struct {
 // prints the readable ones even if some inventories can't be read.
 func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	if o.output == "dot" {
-		return errors.New("-o dot shows graphs: name some, or give -f")
+		return errors.New("-o dot requires names of graphs or -f")
 	}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {

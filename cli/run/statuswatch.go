@@ -52,9 +52,9 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names []str
 	case o.timeout < 0:
 		return errors.New("--timeout: must not be negative")
 	case len(names) == 0 && len(o.Filenames) == 0:
-		return errors.New("--watch and --wait show graphs: name some, or give -f")
+		return errors.New("--watch and --wait require names of graphs or -f")
 	case o.output != "text" && o.output != "json":
-		return errors.New("--watch and --wait print text or json")
+		return errors.New("--watch and --wait only support -o text and -o json")
 	}
 	graphs, err := o.watched(ctx, env, names)
 	if err != nil {
