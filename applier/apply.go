@@ -16,7 +16,9 @@ func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Optio
 	if err != nil {
 		return nil, err
 	}
+	// A kind without a known scope would be looked up in the graph's namespace.
 	o.Namespaced, o.NoWait = a.namespaced(ctx), !o.Wait
+	// Without Prune, siblings keep the objects that left them.
 	if o.Prune {
 		o.HandsOver = handsOver(rg, o.Siblings, o.Namespaced)
 	}

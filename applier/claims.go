@@ -30,6 +30,8 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 	if err != nil {
 		return inventory.Claims{}, err
 	}
+	// A graph that isn't applied yet claims objects by its spec. A sibling may be
+	// newer than the stored graph of the same name; then both count.
 	for _, rg := range append(stored, siblings...) {
 		inventories = append(inventories, &inventory.Inventory{
 			Owner:   inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},
@@ -52,6 +54,7 @@ func handsOver(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, n
 		for _, entry := range engine.DesiredEntries(sibling, namespaced) {
 			keys[entry.Key] = true
 		}
+		// Observed owners come from labels, whose values are shortened names.
 		listed[inventory.Owner{Namespace: sibling.Namespace, Name: v1alpha1.LabelValue(sibling.Name)}] = keys
 	}
 	return func(key inventory.Key, owner inventory.Owner) bool {
@@ -105,6 +108,7 @@ func (a *Applier) storedGraph(ctx context.Context, owner inventory.Owner) (*v1al
 	return rg, nil
 }
 
+// decodeGraph converts an object of the cluster to a graph.
 func decodeGraph(obj *unstructured.Unstructured) (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, rg); err != nil {

@@ -14,6 +14,8 @@ import (
 // Objects don't show these.
 func (s *State) addClusterStatus(rg *v1alpha1.ResourceGraph) {
 	current := rg.Status.ObservedGeneration == rg.Generation
+	// A node that the observation shows as Pending, because an apply would write it,
+	// may have failed in the applier. The failure says more.
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		reported, ok := rg.Status.NodeStates[n.ID]
@@ -28,6 +30,7 @@ func (s *State) addClusterStatus(rg *v1alpha1.ResourceGraph) {
 // current generation. The condition Stalled is left out if nodes show failures,
 // because these are its cause.
 func (s *State) clusterCause(rg *v1alpha1.ResourceGraph, current bool) string {
+	// message returns the message of a condition on one line, "" if there is none.
 	message := func(condition string) string {
 		if c := meta.FindStatusCondition(rg.Status.Conditions, condition); c != nil {
 			return source.OneLine(c.Message, v1alpha1.MaxMessage)
@@ -36,6 +39,8 @@ func (s *State) clusterCause(rg *v1alpha1.ResourceGraph, current bool) string {
 	}
 	stalled := meta.IsStatusConditionTrue(rg.Status.Conditions, v1alpha1.ConditionStalled)
 	failed := slices.ContainsFunc(s.Nodes, func(n NodeState) bool { return n.Phase == v1alpha1.NodeFailed })
+	// The order is that of precedence: a graph that is being deleted may be suspended
+	// as well.
 	switch {
 	case rg.DeletionTimestamp != nil && current && message(v1alpha1.ConditionReady) != "":
 		return "is being deleted: " + message(v1alpha1.ConditionReady)

@@ -36,6 +36,7 @@ func (a *Applier) inspect(ctx context.Context, e *engine.Engine, now time.Time, 
 		inFlight += len(step.Actions)
 		for _, action := range step.Actions {
 			go func() {
+				// Goroutines are cheap; slots limit the requests.
 				slots <- struct{}{}
 				outcome := engine.Outcome{Err: ctx.Err()}
 				if outcome.Err == nil {
@@ -48,12 +49,14 @@ func (a *Applier) inspect(ctx context.Context, e *engine.Engine, now time.Time, 
 				}
 			}()
 		}
+		// No action is in flight and none was requested: the engine only waits.
 		if inFlight == 0 {
 			return step.Phase, nil
 		}
 		select {
 		case got := <-done:
 			inFlight--
+			// Report this error itself, not the failures of nodes that it causes.
 			if err := got.outcome.Err; err != nil && essential(got.action) {
 				return step.Phase, err
 			}

@@ -27,6 +27,8 @@ func (a *Applier) withHandovers(ctx context.Context, rg *v1alpha1.ResourceGraph,
 		if n.Failure == nil || n.Failure.Reason != engine.ReasonOwnedElsewhere || n.Live == nil {
 			continue
 		}
+		// The plan failed because the object belongs to another graph. Find a sibling
+		// that owns it and no longer lists it.
 		for _, sibling := range siblings {
 			owner := inventory.Owner{Namespace: sibling.Namespace, Name: sibling.Name}
 			lists := slices.ContainsFunc(engine.DesiredEntries(sibling, a.namespaced(ctx)), func(e inventory.Entry) bool { return e.Key == n.Key })
@@ -41,7 +43,7 @@ func (a *Applier) withHandovers(ctx context.Context, rg *v1alpha1.ResourceGraph,
 	if len(adopt.Resources) == before {
 		return nil
 	}
-	rg = rg.DeepCopy()
+	rg = rg.DeepCopy() // the caller keeps its graph unchanged
 	rg.Spec.Adopt = adopt
 	return rg
 }

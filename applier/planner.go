@@ -35,6 +35,7 @@ type planner struct {
 	removals map[inventory.Key]*PlannedRemoval
 }
 
+// newPlanner returns the planner of a graph and its engine.
 func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o PlanOptions) *planner {
 	p := &planner{
 		Applier: a, engine: e, noDryRun: o.NoDryRun, siblings: o.Siblings,
@@ -52,6 +53,7 @@ func newPlanner(a *Applier, e *engine.Engine, rg *v1alpha1.ResourceGraph, o Plan
 		case gk == schema.GroupKind{Kind: "Namespace"}:
 			p.namespaces[n.Object.Name] = true
 		case gk == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+			// A definition that can't be decoded fails as a node, so it is skipped.
 			if object, err := n.Decode(); err == nil {
 				group, _, _ := unstructured.NestedString(object, "spec", "group")
 				kind, _, _ := unstructured.NestedString(object, "spec", "names", "kind")
@@ -152,6 +154,7 @@ func (p *planner) result() *Plan {
 		}
 		n.ID, n.Key, n.Version, n.Wave, n.Live = s.ID, s.Key, s.Version, s.Wave, p.live[s.Key]
 		switch s.Phase {
+		// A plan counts an object as ready when its result is predicted.
 		case v1alpha1.NodeReady:
 			n.Op = s.Op
 		case v1alpha1.NodeFailed:

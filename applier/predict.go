@@ -26,6 +26,8 @@ func (p *planner) predictApply(ctx context.Context, a engine.Action) engine.Outc
 	if want.UID != "" {
 		live = p.liveObject(a.Key)
 	}
+	// Without a dry run, the prediction is the desired object if it is created, and
+	// an unknown change of the live object otherwise.
 	desired := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(want.Object)}
 	o := engine.Outcome{Object: desired, Created: live == nil, Changed: true}
 	if live != nil {
@@ -43,12 +45,16 @@ func (p *planner) predictApply(ctx context.Context, a engine.Action) engine.Outc
 		details.Unchecked = unknownReason(want)
 		f, o = nil, engine.Outcome{Object: withLabels(live, desired), Changed: true}
 	}
+	// A created object is shown as desired, and a changed one as the dry run returned
+	// it. A conflict shows the result of taking the fields.
 	switch {
 	case live == nil:
 		details.Object = desired
 	case o.Object != nil && (o.Changed || f != nil) && !p.noDryRun && details.Unchecked == "":
 		details.Object = o.Object
 	}
+	// The engine gets the failure without an object, so that dependents of the node
+	// don't read a state that the apply wouldn't reach.
 	if f != nil {
 		details.Failure = f
 		o.Err, o.Object = terminal(f), nil
@@ -101,6 +107,8 @@ func (p *planner) uncheckedReason(ctx context.Context, a engine.Action, live *un
 	if live != nil || p.noDryRun {
 		return ""
 	}
+	// The API server can't validate an object of a kind that it doesn't serve, or in a
+	// namespace that doesn't exist.
 	gk := schema.GroupKind{Group: a.Key.Group, Kind: a.Key.Kind}
 	if p.kinds[gk] {
 		if _, err := p.Client.Kinds().Find(ctx, gk.WithVersion(a.Version)); err != nil {
@@ -110,15 +118,18 @@ func (p *planner) uncheckedReason(ctx context.Context, a engine.Action, live *un
 	if p.namespaces[a.Key.Namespace] && p.liveObject(inventory.Key{Kind: "Namespace", Name: a.Key.Namespace}) == nil {
 		return "its Namespace comes with this graph"
 	}
+	// An object that is to be recreated still has the name.
 	if p.liveObject(a.Key) != nil {
 		return "the object that it replaces still exists"
 	}
+	// Unknown parts may be required fields.
 	if len(a.Apply.Unknown) > 0 {
 		return unknownReason(a.Apply)
 	}
 	return ""
 }
 
+// unknownReason names the first unknown part of a request.
 func unknownReason(want *engine.ApplyRequest) string {
 	return fmt.Sprintf("%s is known after the apply", want.Unknown[0].Path)
 }

@@ -32,6 +32,8 @@ type run struct {
 	inFlight int
 }
 
+// run executes an engine. The result is never nil; it describes an interrupted run
+// as well.
 func (a *Applier) run(ctx context.Context, e *engine.Engine, o Options) (*Result, error) {
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -70,12 +72,15 @@ func (r *run) loop(ctx context.Context) (engine.Phase, error) {
 		for _, action := range step.Actions {
 			r.start(ctx, action)
 		}
+		// A stuck graph may still have requests in flight, whose outcomes are wanted in
+		// the statuses and in the inventory.
 		if step.Phase == engine.Completed || step.Phase == engine.Stuck && r.inFlight == 0 {
 			return step.Phase, r.engine.Err()
 		}
 		if !r.options.Wait && r.inFlight == 0 && r.applied() {
 			return step.Phase, r.shutDown(ctx, false)
 		}
+		// Each step may wait for more objects.
 		r.watches.startAwaited(watching, r.engine)
 		if !step.Wake.IsZero() {
 			timer.Reset(max(0, step.Wake.Sub(r.now())))
@@ -102,6 +107,7 @@ func (r *run) await(ctx context.Context, timer *time.Timer) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	// A step evaluates the whole graph, so drain both channels before the next one.
 	for {
 		select {
 		case a := <-r.done:
@@ -217,6 +223,8 @@ func recordError(inv *inventory.Inventory, err error) error {
 	return fmt.Errorf("inventory of %s: %w", inv.Owner, f)
 }
 
+// loadClaims returns the objects that other graphs list. Siblings count, so that
+// graphs of one call hand objects over in any order.
 func (r *run) loadClaims(ctx context.Context) (inventory.Claims, error) {
 	return r.claims(ctx, r.engine.Owner(), r.options.Siblings)
 }

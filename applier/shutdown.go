@@ -48,6 +48,7 @@ func (r *run) shutDown(ctx context.Context, superseded bool) error {
 // superseded it doesn't list, to the stored inventory. The next run removes them.
 // It retries when the successor saves at the same time.
 func (r *run) recordWithSuccessor(ctx context.Context) error {
+	// Objects that this run didn't write are either the successor's or unchanged.
 	wrote := map[inventory.Key]bool{}
 	for _, s := range r.engine.Statuses() {
 		wrote[s.Key] = !s.AppliedAt.IsZero()
@@ -66,7 +67,7 @@ func (r *run) recordWithSuccessor(ctx context.Context) error {
 		count := len(stored.Entries)
 		for _, entry := range r.engine.Inventory().Entries {
 			if wrote[entry.Key] && entry.UID != "" && !known[entry.Key] {
-				entry.Node = ""
+				entry.Node = "" // the object left the graph
 				stored.Entries = append(stored.Entries, entry)
 			}
 		}

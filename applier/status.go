@@ -125,6 +125,7 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 			return nil, err
 		}
 	}
+	// The objects of an unfinished run may all be ready although it has more to do.
 	unfinished := e.Unfinished()
 	state := &State{
 		Owner: e.Owner(), Source: SourceGiven, Ready: phase == engine.Completed && !unfinished, Unfinished: unfinished,
@@ -159,6 +160,7 @@ func (a *Applier) recordedStatus(ctx context.Context, stored *inventory.Inventor
 			ExternalRef: &v1alpha1.ObjectRef{APIVersion: gv.String(), Kind: entry.Kind, Namespace: entry.Namespace, Name: entry.Name},
 		})
 	}
+	// Without entries, the engine takes nothing for objects that left the graph.
 	state, err := a.status(ctx, rg, &inventory.Inventory{Owner: stored.Owner, Revision: stored.Revision})
 	if err != nil {
 		return nil, err
