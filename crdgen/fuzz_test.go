@@ -159,7 +159,7 @@ func incompatibility(names v1alpha1.Names, it specimen, old *crdType, before ser
 		return ""
 	}
 	changes := compat.Check(old, result.CRD)
-	if len(changes) == 0 || slices.ContainsFunc(changes, func(c compat.Change) bool { return c.Breaking }) {
+	if len(changes) == 0 || slices.ContainsFunc(changes, func(c compat.Change) bool { return c.Breaking() }) {
 		return ""
 	}
 	after, err := serverOf(result.CRD)

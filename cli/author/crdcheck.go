@@ -130,13 +130,8 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 func compare(before, after []definition, newArg string) problem.List {
 	var problems problem.List
 	add := func(at problem.Position, c compat.Change) {
-		p := problem.Problem{
-			Position: at, Message: c.Message, Rule: c.Rule,
-			Path: strings.TrimSpace(c.Version + " " + c.Path), Instance: c.CRD, Severity: problem.Note,
-		}
-		if c.Breaking {
-			p.Severity = problem.Error
-		}
+		p := c.Problem
+		p.Position, p.Path = at, strings.TrimSpace(c.Version+" "+c.Path)
 		problems = append(problems, p)
 	}
 	for _, o := range before {

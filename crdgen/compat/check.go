@@ -4,28 +4,31 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Change is one difference between two definitions.
+// Change is one difference between two definitions. Its Severity is Error if the
+// change is breaking and Note if it is safe. Instance is the name of the
+// definition, Rule one of the rules below. Path is the field, such as
+// spec.ports[].name or spec.env.*, where [] stands for any item and * for any
+// key. Message is a text such as "maximum 100 → 50". The caller knows the file, so
+// Position is empty.
 type Change struct {
-	// CRD is the name of the definition, Version the version that the change
-	// is in; Version is empty for what all versions share.
-	CRD, Version string
-	// Path is the field, such as spec.ports[].name or spec.env.*, where []
-	// stands for any item and * for any key.
-	Path string
-	// Message says what changed, such as "maximum 100 → 50".
-	Message string
-	// Rule is a stable word for the kind of change; see Rules.
-	Rule     string
-	Breaking bool
-	// At are the keys that lead to the place in the new definition, or as far
-	// as it still has it: spec, versions, 0, schema, …
+	problem.Problem
+	// Version is the version that the change is in. It is empty for what all
+	// versions share.
+	Version string
+	// At are the keys that lead to the position in the new definition, such as
+	// spec, versions, 0, schema, as far as it still has them.
 	At []string
 }
 
-// The kinds of change.
+// Breaking reports whether an object that the old definition accepts may be
+// rejected, or read differently, by the new one.
+func (c Change) Breaking() bool { return c.Severity == problem.Error }
+
+// The rules of changes. They are stable; machine-readable formats print them.
 const (
 	RuleRemoved    = "removed"
 	RuleRequired   = "required"
@@ -44,7 +47,7 @@ const (
 	RuleListType   = "list-type"
 )
 
-// Check lists what changed from one definition to another, breaking changes
+// Check returns what changed from one definition to another: breaking changes
 // first, each group in the order of versions and fields.
 func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 	c := &checker{crd: old.Name}
@@ -88,9 +91,9 @@ func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 	}
 	slices.SortStableFunc(c.changes, func(a, b Change) int {
 		switch {
-		case a.Breaking == b.Breaking:
+		case a.Breaking() == b.Breaking():
 			return 0
-		case a.Breaking:
+		case a.Breaking():
 			return -1
 		}
 		return 1
@@ -98,17 +101,20 @@ func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 	return c.changes
 }
 
-// Removed is the change that takes a whole definition away.
+// Removed returns the change that removes a whole definition.
 func Removed(old *apiextensionsv1.CustomResourceDefinition) Change {
-	return Change{CRD: old.Name, Message: "the definition is gone, and every object of kind " + old.Spec.Names.Kind + " with it",
-		Rule: RuleRemoved, Breaking: true}
+	return Change{Problem: problem.Problem{
+		Severity: problem.Error, Instance: old.Name, Rule: RuleRemoved,
+		Message: "the definition is gone, and every object of kind " + old.Spec.Names.Kind + " with it",
+	}}
 }
 
-// Added is the change that brings a new definition.
+// Added returns the change that adds a definition.
 func Added(new *apiextensionsv1.CustomResourceDefinition) Change {
-	return Change{CRD: new.Name, Message: "the definition is new", Rule: RuleAdded}
+	return Change{Problem: problem.Problem{Severity: problem.Note, Instance: new.Name, Rule: RuleAdded, Message: "the definition is new"}}
 }
 
+// schemaOf returns the schema of a version; without one, anything is accepted.
 func schemaOf(v apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.JSONSchemaProps {
 	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 		return &apiextensionsv1.JSONSchemaProps{}
@@ -116,44 +122,53 @@ func schemaOf(v apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv
 	return v.Schema.OpenAPIV3Schema
 }
 
+// checker collects the changes between two definitions.
 type checker struct {
+	// crd is the name of the definition, and version the version that is being
+	// compared.
 	crd, version string
-	at           []string
-	// watchers are the rules of this schema and of those around it.
+	// at are the keys that lead to the current schema in the new definition.
+	at []string
+	// watchers are the rules of the current schema and of those around it.
 	watchers []watcher
 	changes  []Change
 }
 
-func (c *checker) add(path, rule string, breaking bool, format string, args []any) {
+// add records a change at the current schema. Path is the field.
+func (c *checker) add(path, rule string, severity problem.Severity, format string, args []any) {
 	c.changes = append(c.changes, Change{
-		CRD: c.crd, Version: c.version, Path: path, Rule: rule, Breaking: breaking,
-		Message: fmt.Sprintf(format, args...), At: slices.Clone(c.at),
+		Problem: problem.Problem{Severity: severity, Instance: c.crd, Path: path, Rule: rule, Message: fmt.Sprintf(format, args...)},
+		Version: c.version, At: slices.Clone(c.at),
 	})
 }
 
+// breaking records a change that may reject or change existing objects.
 func (c *checker) breaking(path, rule, format string, args ...any) {
-	c.add(path, rule, true, format, args)
+	c.add(path, rule, problem.Error, format, args)
 }
 
+// safe records a change that affects no existing object.
 func (c *checker) safe(path, rule, format string, args ...any) {
-	c.add(path, rule, false, format, args)
+	c.add(path, rule, problem.Note, format, args)
 }
 
-// unlessWatched is for changes that put a value where none was: at a field of
-// the current schema, or for an empty name at the current place.
+// unlessWatched records a change that adds a value to existing objects. It is
+// breaking if a rule may read the value. Field is a field of the current
+// schema; if it is empty, the value is that of the current schema itself.
 func (c *checker) unlessWatched(path, field, rule, format string, args ...any) {
 	keys := c.at
 	if field != "" {
 		keys = append(slices.Clone(keys), "properties", field)
 	}
 	watched := slices.ContainsFunc(c.watchers, func(w watcher) bool { return w.sees(keys[w.depth:]) })
-	if watched {
-		format += ", where a rule may not expect it"
+	if !watched {
+		c.safe(path, rule, format, args...)
+		return
 	}
-	c.add(path, rule, watched, format, args)
+	c.breaking(path, rule, format+", where a rule may not expect it", args...)
 }
 
-// under runs a comparison at a place below the current one.
+// under runs a comparison of schemas below the current one.
 func (c *checker) under(keys []string, compare func()) {
 	at := c.at
 	c.at = append(slices.Clone(at), keys...)
@@ -161,7 +176,7 @@ func (c *checker) under(keys []string, compare func()) {
 	c.at = at
 }
 
-// names compares what the kind is called and where its objects live.
+// names compares the names of the kind and its scope.
 func (c *checker) names(old, new *apiextensionsv1.CustomResourceDefinition) {
 	c.at = []string{"spec"}
 	changed := func(what, a, b, rule string) {

@@ -39,7 +39,7 @@ func lines(changes []Change) string {
 	var b strings.Builder
 	for _, c := range changes {
 		verdict := "safe"
-		if c.Breaking {
+		if c.Breaking() {
 			verdict = "breaking"
 		}
 		fmt.Fprintf(&b, "%s %s %s: %s\n", verdict, c.Rule, c.Path, c.Message)

@@ -34,7 +34,7 @@ func (c *checker) object(path string, old, new *props) {
 		if slices.Contains(old.Required, name) {
 			continue
 		}
-		// A default is put in before the check.
+		// The API server sets a default before it checks required fields.
 		if p, ok := new.Properties[name]; ok && p.Default != nil {
 			continue
 		}
@@ -47,8 +47,8 @@ func (c *checker) object(path string, old, new *props) {
 	}
 }
 
-// fields compares named fields; a name that one side lacks falls under that
-// side's rule for other keys.
+// fields compares named fields. A name that only one side has is compared with
+// what the other side says about other keys.
 func (c *checker) fields(path string, old, new *props, oa, na *props) {
 	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
 		o, at := old.Properties[name], join(path, name)
@@ -59,7 +59,7 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 		case na != nil:
 			c.under([]string{"additionalProperties"}, func() { c.schema(at, &o, na) })
 		case keepsUnknown(new):
-			// A null that it dropped is kept now.
+			// A null in this field used to be dropped and is now kept.
 			c.unlessWatched(at, name, RuleRemoved, "is no longer described")
 			c.defaults(at, &o, &props{})
 		default:
@@ -84,7 +84,8 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 	}
 }
 
-// perhapsRenamed names a new field with the same schema as a removed one.
+// perhapsRenamed returns a hint with the new field that has the same schema as
+// a removed one, or the empty string.
 func perhapsRenamed(name string, old, new *props) string {
 	was := old.Properties[name]
 	was.Description = ""
@@ -98,12 +99,14 @@ func perhapsRenamed(name string, old, new *props) string {
 	return ""
 }
 
+// keepsUnknown reports whether the API server keeps fields that the schema
+// doesn't name.
 func keepsUnknown(s *props) bool {
 	return s.Type == "" && !s.XIntOrString || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 }
 
-// additional gives the schema of keys that aren't named, nil where they aren't
-// allowed.
+// additional returns the schema of keys that aren't named, or nil if they
+// aren't allowed.
 func additional(s *props) *props {
 	a := s.AdditionalProperties
 	switch {
@@ -117,7 +120,8 @@ func additional(s *props) *props {
 	return nil
 }
 
-// junctors compares allOf, anyOf, oneOf and not.
+// junctors compares allOf, anyOf, oneOf and not. It compares texts: it doesn't
+// try to find out whether one combination implies another.
 func (c *checker) junctors(path string, old, new *props) {
 	if !subset(new.AllOf, old.AllOf) {
 		c.breaking(path, RuleValidation, "must satisfy more conditions (allOf)")
@@ -133,7 +137,7 @@ func (c *checker) junctors(path string, old, new *props) {
 	}
 }
 
-// subset says whether every one of a is among b.
+// subset reports whether every schema in a is also in b.
 func subset(a, b []props) bool {
 	for _, x := range a {
 		if !slices.ContainsFunc(b, func(y props) bool { return equal(x, y) }) {
@@ -162,6 +166,7 @@ func (c *checker) validations(path string, old, new *props) {
 	}
 }
 
+// ruleText returns the message of a rule, or the rule itself without one.
 func ruleText(r apiextensionsv1.ValidationRule) string {
 	if r.Message != "" {
 		return r.Message
@@ -169,8 +174,8 @@ func ruleText(r apiextensionsv1.ValidationRule) string {
 	return r.Rule
 }
 
-// defaults compares what stands in for a missing value: instances that leave it
-// out would change.
+// defaults compares defaults. A changed default changes existing objects that
+// don't set the field.
 func (c *checker) defaults(path string, old, new *props) {
 	switch {
 	case old.Default == nil && new.Default == nil:
@@ -183,6 +188,7 @@ func (c *checker) defaults(path string, old, new *props) {
 	}
 }
 
+// join appends a name to a path. Names that could be misread are quoted.
 func join(path, name string) string {
 	if strings.ContainsAny(name, `.[]"/ `) {
 		return path + "[" + strconv.Quote(name) + "]"

@@ -293,7 +293,7 @@ func disagreement(seed uint64) error {
 		return nil
 	}
 	changes := Check(around(*old), around(*changed))
-	if slices.ContainsFunc(changes, func(c Change) bool { return c.Breaking }) {
+	if slices.ContainsFunc(changes, func(c Change) bool { return c.Breaking() }) {
 		return nil
 	}
 	for range 40 {

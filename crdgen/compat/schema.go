@@ -12,8 +12,8 @@ import (
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// schema compares two schemas of one value: whether every value that the old
-// one accepts is accepted by the new one.
+// schema compares two schemas of one value: whether the new one accepts every
+// value that the old one accepts.
 func (c *checker) schema(path string, old, new *props) {
 	was := c.watchers
 	defer func() { c.watchers = was }()
@@ -31,8 +31,8 @@ func (c *checker) schema(path string, old, new *props) {
 	c.defaults(path, old, new)
 }
 
-// types compares the kinds of value; it says whether there is any point in
-// comparing further.
+// types compares types and nullability. It reports false if comparing further
+// would only repeat the finding.
 func (c *checker) types(path string, old, new *props) bool {
 	ot, nt := typeName(old), typeName(new)
 	switch {
@@ -65,10 +65,12 @@ func (c *checker) types(path string, old, new *props) bool {
 }
 
 const (
+	// The types that have no name in OpenAPI.
 	anyType     = "any"
 	intOrString = "integer or string"
 )
 
+// typeName returns the name of a schema's type for messages.
 func typeName(s *props) string {
 	switch {
 	case s.XIntOrString:
@@ -79,6 +81,7 @@ func typeName(s *props) string {
 	return s.Type
 }
 
+// enum compares enumerations value by value.
 func (c *checker) enum(path string, old, new *props) {
 	values := func(list []apiextensionsv1.JSON) []string {
 		var all []string
@@ -108,16 +111,18 @@ func (c *checker) enum(path string, old, new *props) {
 	}
 }
 
-// lower compares two lower bounds; nil means none.
+// lower compares two lower bounds; nil means no bound.
 func lower[T int64 | float64](c *checker, path, what string, old, new *T) {
 	bound(c, path, what, old, new, func(o, n T) bool { return n <= o })
 }
 
-// upper compares two upper bounds.
+// upper compares two upper bounds; nil means no bound.
 func upper[T int64 | float64](c *checker, path, what string, old, new *T) {
 	bound(c, path, what, old, new, func(o, n T) bool { return n >= o })
 }
 
+// bound compares two bounds. Wider reports whether the bound n admits
+// everything that o admits.
 func bound[T int64 | float64](c *checker, path, what string, old, new *T, wider func(o, n T) bool) {
 	switch {
 	case old == nil && new == nil:
@@ -133,7 +138,8 @@ func bound[T int64 | float64](c *checker, path, what string, old, new *T, wider 
 	}
 }
 
-// boundName names a bound that comes or goes by what it excludes, too.
+// boundName returns the name of a bound. If the bound is new or gone, the name
+// tells whether it is exclusive.
 func boundName(what string, old *float64, oldExclusive bool, new *float64, newExclusive bool) string {
 	if old == nil && newExclusive || new == nil && oldExclusive {
 		return "exclusive " + what
@@ -141,14 +147,14 @@ func boundName(what string, old *float64, oldExclusive bool, new *float64, newEx
 	return what
 }
 
+// numbers compares the constraints on numbers.
 func (c *checker) numbers(path string, old, new *props) {
 	lower(c, path, boundName("minimum", old.Minimum, old.ExclusiveMinimum, new.Minimum, new.ExclusiveMinimum), old.Minimum, new.Minimum)
 	upper(c, path, boundName("maximum", old.Maximum, old.ExclusiveMaximum, new.Maximum, new.ExclusiveMaximum), old.Maximum, new.Maximum)
 	for _, e := range []struct {
 		what     string
 		old, new bool
-		// same says that the bounds themselves didn't move; where they did,
-		// they were judged as if both were inclusive.
+		// Bounds that moved were compared above as if both were inclusive.
 		ob, nb *float64
 	}{
 		{"minimum", old.ExclusiveMinimum, new.ExclusiveMinimum, old.Minimum, new.Minimum},
@@ -197,7 +203,7 @@ func (c *checker) strings(path string, old, new *props) {
 	}
 }
 
-// positive leaves out a minimum that says nothing.
+// positive returns nil for a minimum that every value satisfies.
 func positive(n *int64) *int64 {
 	if n != nil && *n <= 0 {
 		return nil
@@ -205,6 +211,8 @@ func positive(n *int64) *int64 {
 	return n
 }
 
+// list compares the constraints on lists, and the types of lists and maps,
+// which decide how server-side apply merges them.
 func (c *checker) list(path string, old, new *props) {
 	lower(c, path, "minItems", positive(old.MinItems), positive(new.MinItems))
 	upper(c, path, "maxItems", old.MaxItems, new.MaxItems)
@@ -228,6 +236,7 @@ func (c *checker) list(path string, old, new *props) {
 	}
 }
 
+// items returns the schema of the items of a list, or nil.
 func items(s *props) *props {
 	if s.Items == nil {
 		return nil
@@ -235,6 +244,7 @@ func items(s *props) *props {
 	return s.Items.Schema
 }
 
+// deref returns the string that s points to, or the empty string.
 func deref(s *string) string {
 	if s == nil {
 		return ""
@@ -242,6 +252,7 @@ func deref(s *string) string {
 	return *s
 }
 
+// orAtomic and orGranular return the API server's default for an empty type.
 func orAtomic(s string) string {
 	if s == "" {
 		return "atomic"
@@ -256,7 +267,7 @@ func orGranular(s string) string {
 	return s
 }
 
-// compact gives JSON in one form, so that it can be compared.
+// compact returns JSON in one form, so that equal values give equal texts.
 func compact(raw []byte) string {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -271,12 +282,14 @@ func compact(raw []byte) string {
 	return string(out)
 }
 
+// equal compares two values by their JSON.
 func equal(a, b any) bool {
 	x, errx := json.Marshal(a)
 	y, erry := json.Marshal(b)
 	return errx == nil && erry == nil && bytes.Equal(x, y)
 }
 
+// show returns a default for a message, shortened.
 func show(v *apiextensionsv1.JSON) string {
 	if v == nil {
 		return "none"

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// watcher is a rule that looks at several fields at once, and so may refuse an
+// watcher is a rule that reads several fields at once, so that it may reject an
 // object in which one of them appears.
 type watcher struct {
 	// depth is the number of keys that lead to the schema of the rule.
@@ -16,7 +16,7 @@ type watcher struct {
 	text string
 }
 
-// watchers are the rules of one schema.
+// watchers returns the rules of one schema.
 func watchers(s *props, depth int) []watcher {
 	var all []watcher
 	for _, r := range s.XValidations {
@@ -34,10 +34,10 @@ func watchers(s *props, depth int) []watcher {
 	return all
 }
 
-// sees says whether the rule may notice that a value appears at the end of keys
-// (properties, a, items, …), which start at the rule's schema. It is right
-// where it says no: a rule has to name a field to read it, or to take something
-// around the field as a whole.
+// sees reports whether the rule may read a value that appears at the end of
+// keys (properties, a, items, …), which start at the rule's schema. A false
+// result is certain: a rule has to name a field to read it, or to take
+// something around the field as a whole.
 func (w watcher) sees(keys []string) bool {
 	names, inside := fieldsOf(keys)
 	if len(names) == 0 {
@@ -53,8 +53,8 @@ func (w watcher) sees(keys []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return mentions(w.text, name, !inside) })
 }
 
-// fieldsOf gives the names of the fields on the way, and whether the way leads
-// through items of lists or values of maps.
+// fieldsOf returns the names of the fields on the way, and reports whether the
+// way leads through items of lists or values of maps.
 func fieldsOf(keys []string) (names []string, inside bool) {
 	for i := 0; i < len(keys); i++ {
 		switch keys[i] {
@@ -69,11 +69,12 @@ func fieldsOf(keys []string) (names []string, inside bool) {
 	return names, inside
 }
 
+// identifier matches names that CEL writes unchanged.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// mentions says whether a rule has a name in it; with whole, only where no field
-// of it is selected. CEL writes names that aren't identifiers in other ways, so
-// for them it can't tell.
+// mentions reports whether a rule contains name; with whole set, only if the
+// rule doesn't go on to select a field of it. The result is true for names that
+// aren't identifiers, because CEL escapes them.
 func mentions(text, name string, whole bool) bool {
 	if !identifier.MatchString(name) {
 		return true
