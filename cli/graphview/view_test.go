@@ -116,7 +116,7 @@ func TestWriteJSONIsAnArray(t *testing.T) {
 	}
 }
 
-// Whatever a name holds, every line of Mermaid and DOT is of one of few forms.
+// With any characters in names, every line of Mermaid and DOT has one of few forms.
 func TestWriteIsWellFormed(t *testing.T) {
 	rg := parse(t, platform)
 	rg.Name = "end\"; \\\" ] --> x\n#quot; `"

@@ -15,7 +15,7 @@ import (
 	"github.com/pequod-io/pequod/cli/style"
 )
 
-// screen is as much of a terminal as a tree needs: lines that wrap, a cursor
+// screen emulates the part of a terminal that a tree needs: lines that wrap, a cursor
 // that moves up, and text that is erased.
 type screen struct {
 	width int
@@ -75,7 +75,7 @@ func (s *screen) set(row int, text string) {
 	s.rows[row] = text
 }
 
-// resize breaks the lines anew, as a terminal does whose window gets narrower.
+// resize wraps the lines again, as a terminal does when its window becomes narrower.
 func (s *screen) resize(width int) {
 	var rows []string
 	for i, row := range s.rows {
@@ -93,7 +93,7 @@ func (s *screen) resize(width int) {
 	s.rows, s.width = rows, width
 }
 
-// Redrawn or warned, wide or narrow: the screen holds the warnings and one tree.
+// After every drawing, warning and resize, the screen has the warnings and one tree.
 func TestLive(t *testing.T) {
 	s := &screen{width: 60}
 	now := start
@@ -133,7 +133,7 @@ func TestLive(t *testing.T) {
 	check("at the end", 1)
 }
 
-// What doesn't change isn't drawn again.
+// A tree that has not changed is not drawn again.
 func TestLiveQuiet(t *testing.T) {
 	var b strings.Builder
 	l := &Live{
@@ -148,7 +148,7 @@ func TestLiveQuiet(t *testing.T) {
 	}
 }
 
-// A tree of many nodes shows those that something happens to.
+// In a small window, a tree of many nodes shows only the active ones.
 func TestManyNodes(t *testing.T) {
 	var nodes []Node
 	for i := range 300 {

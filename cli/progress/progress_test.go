@@ -38,7 +38,7 @@ func web() []Graph {
 	}}}
 }
 
-// at is an event so many seconds after the start.
+// at returns an event, with a time in seconds after the start.
 func at(seconds float64, s engine.Status) applier.Event {
 	return applier.Event{Time: start.Add(time.Duration(seconds * float64(time.Second))), Status: s}
 }
@@ -57,8 +57,8 @@ func object(k inventory.Key, phase v1alpha1.NodePhase, op engine.Operation, mess
 	return engine.Status{Key: k, Version: "v1", Phase: phase, Op: op, Message: message}
 }
 
-// history is an apply of which a Deployment isn't ready at first, with something
-// that left the graph.
+// history returns the events of an apply with a retried failure, a Deployment that
+// takes time to become ready, and an object that left the graph.
 func history() []applier.Event {
 	failing := node("service", v1alpha1.NodeFailed, "", "the API server didn't answer in 30s")
 	failing.Attempts, failing.NextAttempt = 1, start.Add(2*time.Second)
@@ -145,7 +145,7 @@ func TestJSON(t *testing.T) {
 	golden(t, "events.json", b.String())
 }
 
-// ends are ways in which a graph can end.
+// ends returns the possible outcomes of a run by name.
 func ends() map[string]Outcome {
 	failed := node("deployment", v1alpha1.NodeFailed, "", "exceeded quota: pods")
 	stuck := []engine.Status{
@@ -180,7 +180,7 @@ func ends() map[string]Outcome {
 	}
 }
 
-// contextCanceled is an error as a signal's.
+// contextCanceled is an error like the cause of a context that a signal canceled.
 type contextCanceled struct{}
 
 func (contextCanceled) Error() string        { return "interrupt signal received" }
@@ -199,7 +199,7 @@ func TestSummary(t *testing.T) {
 	golden(t, "summaries.txt", b.String())
 }
 
-// The tree after each step of a history, in windows of several sizes.
+// The golden files have the tree after each event, in windows of several sizes.
 func TestTree(t *testing.T) {
 	for _, test := range []struct {
 		file          string

@@ -13,7 +13,7 @@ import (
 	"github.com/pequod-io/pequod/cli/style"
 )
 
-// seenStates are how a graph was seen, one after the other, so many seconds after
+// seenStates returns the observed states of a graph, with their times in seconds after
 // the start.
 func seenStates() (seconds []float64, states []*applier.State) {
 	add := func(at float64, ready, unfinished bool, nodes ...engine.Status) {
@@ -84,7 +84,7 @@ shop/web-1234abcd: gone
 	}
 }
 
-// The tree of a graph that is watched, after each state.
+// The golden file has the tree of a watched graph after each state.
 func TestStatesTree(t *testing.T) {
 	now := start
 	l := &Live{

@@ -61,7 +61,7 @@ func someSubjects() []Subject {
 	}
 }
 
-// hostile holds what a file name, a YAML value or a module could put in.
+// hostile returns strings that a file name, a YAML value or a module could contain.
 func hostile() []string {
 	return []string{
 		"a\nb", "a\r\n::error::forged", "\x00\x01\x1b[31mred\x1b[0m\x7f", "bad\xff\xfeutf8", "<![CDATA[ ]]> &amp; <x y='\"'>",
@@ -270,7 +270,7 @@ func TestJUnitCounts(t *testing.T) {
 		cases += len(s.Cases)
 		failures += s.Failures
 	}
-	// Five instances, and three problems that belong to none of them.
+	// Five instances, and three subjects that are not among them.
 	if all.Tests != cases || cases != 8 || all.Failures != failures || failures != 5 {
 		t.Errorf("tests=%d of %d, failures=%d of %d; want 8 and 5", all.Tests, cases, all.Failures, failures)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// The properties that the SARIF 2.1.0 schema, or GitHub's code scanning,
-// requires; checked on the JSON and not on our own types.
+// TestSARIFStructure checks the properties that the SARIF 2.1.0 schema or GitHub's code
+// scanning requires, in the JSON and not in the types that are encoded.
 func TestSARIFStructure(t *testing.T) {
 	for name, problems := range map[string]problem.List{"some": someProblems(), "hostile": hostileProblems(), "none": nil} {
 		t.Run(name, func(t *testing.T) {
