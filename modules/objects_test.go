@@ -20,8 +20,8 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// typed makes the Go type of a built-in kind, nil for kinds that are custom
-// resources.
+// typed returns a new value of the Go type of a built-in kind, or nil for a custom
+// resource.
 func typed(t *testing.T, apiVersion, kind string) any {
 	t.Helper()
 	switch apiVersion + " " + kind {
@@ -56,8 +56,8 @@ func typed(t *testing.T, apiVersion, kind string) any {
 	return nil
 }
 
-// object decodes a node's resource into its type, and fails on every field that
-// the type doesn't have.
+// object decodes a node's resource into its Go type. Fields that the type does not
+// have fail the test.
 func object(t *testing.T, n v1alpha1.Node) any {
 	t.Helper()
 	var generic map[string]any
@@ -78,7 +78,7 @@ func object(t *testing.T, n v1alpha1.Node) any {
 	return into
 }
 
-// settled puts a text in the place of every value that the cluster makes.
+// settled replaces every late reference with a text.
 func settled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -98,8 +98,8 @@ func settled(v any) any {
 	return v
 }
 
-// podSpec gives the Pods that an object makes, with the names of their volumes;
-// nil if it makes none.
+// podSpec returns the spec of the Pods that an object creates with the names of their
+// volumes, or nil if it creates none.
 func podSpec(object any) (pod *corev1.PodSpec, volumes []string) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
@@ -122,8 +122,8 @@ func podSpec(object any) (pod *corev1.PodSpec, volumes []string) {
 	return pod, volumes
 }
 
-// unrestricted lists what of a Pod the level 'restricted' of the Pod Security
-// Standards refuses, as far as these modules set it.
+// unrestricted returns the settings of a Pod that violate the level restricted of the
+// Pod Security Standards, as far as the modules use them.
 func unrestricted(pod *corev1.PodSpec) []string {
 	var found []string
 	add := func(wrong bool, what string) {
@@ -157,9 +157,9 @@ func unrestricted(pod *corev1.PodSpec) []string {
 	return found
 }
 
-// TestObjects checks what every case renders against the Go types of Kubernetes,
-// and its Pods against the level of the Pod Security Standards that is meant:
-// restricted, unless the case's name says baseline.
+// TestObjects checks the rendered objects of every case against the Go types of
+// Kubernetes, and their Pods against the Pod Security Standards: the level is
+// restricted, or baseline if the name of the case contains that word.
 func TestObjects(t *testing.T) {
 	for _, dir := range dirs(t) {
 		p := moduleIn(t, dir)
@@ -205,8 +205,8 @@ func checkObjects(t *testing.T, res render.Result, baseline bool) {
 	}
 }
 
-// TestSamples renders the samples with the embedded modules, by way of a
-// Transform where one lies beside them.
+// TestSamples renders the samples in testdata with the embedded modules and with the
+// Transform in the same directory.
 func TestSamples(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "samples")
 	platforms := map[string]*render.Platform{}

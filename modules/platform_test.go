@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// dirs are the modules that are looked at here: the embedded ones and the
+// dirs returns the directories of the tested modules: the embedded ones and the
 // examples.
 func dirs(t *testing.T) []string {
 	t.Helper()
@@ -37,7 +37,7 @@ func dirs(t *testing.T) []string {
 	return all
 }
 
-// platform loads a module, named as its directory or as the Transform says.
+// platform loads a module. An empty name means the name of its directory.
 func platform(t *testing.T, ref v1alpha1.CueRef, base, name string, spec v1alpha1.TransformSpec) *render.Platform {
 	t.Helper()
 	files, err := modules.Open(t.Context(), ref, modules.Options{BaseDir: base})
@@ -166,8 +166,8 @@ func absent(t *testing.T, golden string) {
 	}
 }
 
-// TestNames holds the embedded modules to the rule by which an instance finds
-// them, and ships nothing but CUE.
+// TestNames checks that the name of every embedded module is its kind in lower case,
+// and that only CUE files are embedded.
 func TestNames(t *testing.T) {
 	for _, name := range modules.Embedded() {
 		ref := v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}
@@ -190,9 +190,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCRDs generates the definition of every module, which passes the API
-// server's validation and says all that the schema says; and every field of it
-// is documented.
+// TestCRDs generates the CRD of every module. The CRD must pass the API server's
+// validation, enforce the whole schema, and have a description for every field.
 func TestCRDs(t *testing.T) {
 	for _, dir := range dirs(t) {
 		p := moduleIn(t, dir)

@@ -14,8 +14,8 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// script gives the shell script that a case's node runs, with the directories
-// of its container below dir.
+// script returns the shell script that a case's node runs, with the directories of
+// its container moved below dir.
 func script(t *testing.T, instance, node, dir string) string {
 	t.Helper()
 	p := moduleIn(t, filepath.Dir(filepath.Dir(instance)))
@@ -35,8 +35,8 @@ func script(t *testing.T, instance, node, dir string) string {
 	return ""
 }
 
-// sandbox is a directory with the commands that a script calls in bin, and
-// those of its container's directories that it needs.
+// sandbox returns a directory with the commands that a script calls, in bin, and the
+// given directories of its container.
 func sandbox(t *testing.T, commands map[string]string, dirs ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -57,7 +57,7 @@ func sandbox(t *testing.T, commands map[string]string, dirs ...string) string {
 	return dir
 }
 
-// run runs a script at a time of day.
+// run runs a script with the given current time.
 func run(t *testing.T, text, dir, now string, env ...string) error {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", text)
@@ -72,7 +72,7 @@ func run(t *testing.T, text, dir, now string, env ...string) error {
 
 func at(day int) string { return fmt.Sprintf("202601%02dT030000Z", day) }
 
-// days are the names of backups of consecutive days.
+// days returns the names of the backups of consecutive days.
 func days(format string, from, to int) []string {
 	var names []string
 	for d := from; d <= to; d++ {
@@ -127,7 +127,7 @@ func TestBackupToVolume(t *testing.T) {
 	listed(t, "what a failed one left behind goes", stored, append(days("%s", 4, 9), at(11)))
 }
 
-// rclone stands in for the real one, with a directory for the bucket.
+// rclone replaces the real program. The bucket is a directory.
 const rclone = `
 verb="$1"; shift
 dirs=; args=

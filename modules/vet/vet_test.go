@@ -18,7 +18,8 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// module makes a module of a schema, and of what stands in #Render and beside it.
+// module returns the text of a module with the given schema, the given output of
+// #Render, and more declarations.
 func module(input, output string, more ...string) string {
 	return "package shop\nimport (\"list\", \"struct\")\n_l: list.MinItems, _s: struct.MinFields\n#K: =~\"^[a-z]+$\"\n#I: {name: string}\n#Platform: kind: \"Shop\"\n#Input: {" + input + "}\n" +
 		"#Render: {\n\tinput: {metadata: {name: string, namespace: string, labels?: {...}}, spec: #Input}\n" + output + "\n}\n" + strings.Join(more, "\n")
@@ -39,7 +40,7 @@ func load(t *testing.T, text string) *render.Platform {
 
 var levels = map[problem.Severity]string{problem.Warning: "warning", problem.Note: "note"}
 
-// found gives problems without their places.
+// found formats problems without their positions.
 func found(problems problem.List) []string {
 	var all []string
 	for _, p := range problems {
@@ -66,7 +67,7 @@ func check(t *testing.T, text string, want []string) {
 	}
 }
 
-// TestGuard: what the guard says ends the check.
+// TestGuard checks that an error of the guard function ends the check.
 func TestGuard(t *testing.T) {
 	p := load(t, module(`on: bool`, `output: nodes: {if input.spec.on {a: resource: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "x"}}}`))
 	enough := errors.New("enough")
@@ -86,8 +87,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestBranches: an instance in one branch is wrong, one in two that exclude each
-// other is none.
+// TestBranches checks that errors in one branch are reported, and that combinations
+// of branches that exclude each other are not evaluated.
 func TestBranches(t *testing.T) {
 	const gate = `readyWhen: [{type: "ServiceLoadBalancerReady"}]`
 	service := func(spec string) string {
@@ -156,7 +157,7 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestLoops: what a `for` makes is looked at with one item of what is declared.
+// TestLoops checks that the body of a `for` is evaluated with one item of the schema.
 func TestLoops(t *testing.T) {
 	const wrong = `resource: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "x", date: {}}`
 	unknown := func(at string) []string { return []string{at + `: unknown field; did you mean "data"?`} }
@@ -190,7 +191,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestGraph: what the graph itself would be refused for.
+// TestGraph checks that problems of the graph as a whole are reported.
 func TestGraph(t *testing.T) {
 	const config = `resource: {apiVersion: "v1", kind: "ConfigMap", metadata: name: input.metadata.name}`
 	for _, test := range []struct {
@@ -227,7 +228,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestDead: nodes below conditions that never hold.
+// TestDead checks nodes below guards that never hold.
 func TestDead(t *testing.T) {
 	const config = `resource: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "x"}`
 	never := `input.spec.tier: never holds: input.spec.tier == "platinum"; the schema is "bronze" | "gold"`
@@ -261,7 +262,8 @@ func TestDead(t *testing.T) {
 	}
 }
 
-// TestFree: what an author may put into a struct freely isn't missing there.
+// TestFree checks that fields are not reported as missing in open structs, in which an
+// instance can add them.
 func TestFree(t *testing.T) {
 	pod := func(spec string) string {
 		return `output: nodes: a: resource: {apiVersion: "v1", kind: "Pod", metadata: name: "x", spec: ` + spec + `}`
@@ -290,7 +292,7 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestNames: what the module reads of the input.
+// TestNames checks reads of fields that the input does not have.
 func TestNames(t *testing.T) {
 	for _, test := range []struct {
 		name, input, read string
@@ -320,8 +322,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOpenLists: as CUE 0.17 has it, which the test asks: whether the list takes a
-// field that it doesn't name.
+// TestOpenLists compares the warnings with CUE 0.17: the test unifies each list with an
+// item that has an unknown field.
 func TestOpenLists(t *testing.T) {
 	const warning = "warning : items may have fields that aren't named here: beside a validator of lists CUE doesn't close the struct; name it, as in [...#Item] & list.MaxItems(9)"
 	for _, test := range []struct {
@@ -357,14 +359,14 @@ func TestOpenLists(t *testing.T) {
 	}
 }
 
-// TestRich: a module of which nothing is wrong, with much of what CUE has.
+// TestRich checks a valid module that uses many features of CUE.
 func TestRich(t *testing.T) {
 	text, err := os.ReadFile("testdata/rich.cue")
 	if err != nil {
 		t.Fatal(err)
 	}
 	check(t, string(text), nil)
-	// What stands deep in it is looked at all the same.
+	// Values deep in the module are checked as well.
 	for _, test := range []struct{ from, to, want string }{
 		{"secretKeyRef:", "secretKeyReff:", `nodes.main.resource.spec.template.spec.containers[0].env[0].valueFrom.secretKeyReff: unknown field; did you mean "secretKeyRef"?`},
 		{"volumeClaimTemplates:", "volumeClaimTemplate:", `nodes.main.resource.spec.volumeClaimTemplate: unknown field; did you mean "volumeClaimTemplates"?`},
