@@ -13,7 +13,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// dependency is what a field of a module depends on: a guard around it, as in
+// dependency is one dependency of a field of a module: a guard around it, as in
 // `if tier == "gold" {sla!: string}`, or other fields that its value refers to, as
 // in `max: >=min`.
 type dependency struct {

@@ -11,19 +11,19 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Annotations of the tools, from their documentation.
+// Annotations of the tools, as in their documentation.
 const (
 	argoSyncWave    = "argocd.argoproj.io/sync-wave"
 	argoSyncOptions = "argocd.argoproj.io/sync-options"
 	fluxPrune       = "kustomize.toolkit.fluxcd.io/prune"
 	fluxForce       = "kustomize.toolkit.fluxcd.io/force"
-	// lifecycleDeletion is read by kpt and whatever else uses cli-utils.
+	// kpt and other tools made with cli-utils read this one.
 	lifecycleDeletion = "client.lifecycle.config.k8s.io/deletion"
 )
 
-// annotate says to the tool what depends-on doesn't. Annotations of the
-// object's author are never overwritten. Argo CD's waves count from 0, the wave
-// of everything that has no annotation.
+// annotate adds the annotations of the tool. It never overwrites one that the object's
+// author wrote. For Argo CD it records the object's sync wave in syncWaves; waves count
+// from 0, which is also the wave of objects without the annotation.
 func (p *plain) annotate(u *unstructured.Unstructured, n *graph.Node, wave int, syncWaves map[string]int) {
 	orphaned := n.Orphaned(p.deletion)
 	switch p.tool {
@@ -33,12 +33,12 @@ func (p *plain) annotate(u *unstructured.Unstructured, n *graph.Node, wave int, 
 		}
 	case ArgoCD:
 		addAnnotation(u, argoSyncWave, strconv.Itoa(wave))
-		own, err := strconv.Atoi(u.GetAnnotations()[argoSyncWave])
+		number, err := strconv.Atoi(u.GetAnnotations()[argoSyncWave])
 		if err != nil {
 			p.problem(n, annotationPath(argoSyncWave), fmt.Sprintf("%q is not a number", u.GetAnnotations()[argoSyncWave]), "")
 			return
 		}
-		syncWaves[n.ID] = own
+		syncWaves[n.ID] = number
 		if orphaned {
 			options := mergeOptions(u.GetAnnotations()[argoSyncOptions], "Prune=false", "Delete=false")
 			setAnnotation(u, argoSyncOptions, options)
@@ -53,8 +53,8 @@ func (p *plain) annotate(u *unstructured.Unstructured, n *graph.Node, wave int, 
 	}
 }
 
-// checkSyncWaves tells waves that an author wrote and that don't fit the order
-// of the graph: Argo CD would wait in the wrong place.
+// checkSyncWaves reports sync waves of the author that contradict the order of the
+// graph. With them Argo CD would apply an object before what it depends on.
 func (p *plain) checkSyncWaves(nodes map[string]*graph.Node, waves map[string]int) {
 	for _, e := range p.graph.Edges() {
 		wave, ok := waves[e.Node]
@@ -67,27 +67,28 @@ func (p *plain) checkSyncWaves(nodes map[string]*graph.Node, waves map[string]in
 	}
 }
 
+// addAnnotation sets an annotation unless the object has it.
 func addAnnotation(u *unstructured.Unstructured, key, value string) {
-	if _, own := u.GetAnnotations()[key]; !own {
+	if _, has := u.GetAnnotations()[key]; !has {
 		setAnnotation(u, key, value)
 	}
 }
 
-// mergeOptions adds options of the form Name=value to a list of them, unless
-// the list has the name.
+// mergeOptions adds options of the form Name=value to a comma-separated list. An option
+// whose name is in the list already is not added.
 func mergeOptions(list string, options ...string) string {
 	var merged []string
-	have := map[string]bool{}
+	seen := map[string]bool{}
 	if strings.TrimSpace(list) != "" {
 		for option := range strings.SplitSeq(list, ",") {
 			option = strings.TrimSpace(option)
 			name, _, _ := strings.Cut(option, "=")
-			have[name] = true
+			seen[name] = true
 			merged = append(merged, option)
 		}
 	}
 	for _, option := range options {
-		if name, _, _ := strings.Cut(option, "="); !have[name] {
+		if name, _, _ := strings.Cut(option, "="); !seen[name] {
 			merged = append(merged, option)
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// dependsOnAnnotation lists objects, separated by commas, that must be applied
-// and ready first. The format is that of sigs.k8s.io/cli-utils:
-// group/namespaces/namespace/kind/name, or group/kind/name outside of
-// namespaces, where the core group is empty.
+// dependsOnAnnotation lists objects, separated by commas, that must be applied and ready
+// first. The format is that of sigs.k8s.io/cli-utils: GROUP/namespaces/NAMESPACE/KIND/NAME,
+// or GROUP/KIND/NAME for cluster-scoped objects. The core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
+// dependsOnText returns the object of a node in that format.
 func dependsOnText(n *graph.Node) string {
 	gk := n.GroupKind()
 	if n.Object.Namespace == "" {
@@ -25,11 +25,12 @@ func dependsOnText(n *graph.Node) string {
 	return strings.Join([]string{gk.Group, "namespaces", n.Object.Namespace, gk.Kind, n.Object.Name}, "/")
 }
 
-// dependsOn adds what the node waits for to what its author wrote.
+// dependsOn adds needs, the objects that the node waits for, to those that its author
+// wrote.
 func (p *plain) dependsOn(u *unstructured.Unstructured, n *graph.Node, needs []string) {
 	var all []string
-	if own := u.GetAnnotations()[dependsOnAnnotation]; own != "" {
-		for part := range strings.SplitSeq(own, ",") {
+	if given := u.GetAnnotations()[dependsOnAnnotation]; given != "" {
+		for part := range strings.SplitSeq(given, ",") {
 			part = strings.TrimSpace(part)
 			if fields := strings.Split(part, "/"); len(fields) != 3 && (len(fields) != 5 || fields[1] != "namespaces") {
 				p.problem(n, annotationPath(dependsOnAnnotation), fmt.Sprintf("%q names no object", part),
@@ -57,6 +58,7 @@ func setAnnotation(u *unstructured.Unstructured, key, value string) {
 	u.SetAnnotations(annotations)
 }
 
+// annotationPath returns the path of an annotation in a node.
 func annotationPath(key string) string {
 	return reference.Path{"resource", "metadata", "annotations", key}.String()
 }

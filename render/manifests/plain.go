@@ -10,25 +10,25 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Tool is what is going to apply the manifests.
+// Tool is the tool that will apply the manifests.
 type Tool string
 
-// The tools that want annotations of their own. AnyTool stands for all that
-// read config.kubernetes.io/depends-on, and for those that read no annotation
-// and apply a file from top to bottom.
+// The tools with annotations of their own. AnyTool stands for all others: tools that
+// read config.kubernetes.io/depends-on, and those that apply a file from top to bottom.
 const (
 	AnyTool Tool = ""
 	ArgoCD  Tool = "argocd"
 	Flux    Tool = "flux"
 )
 
-// Options of [Plain].
+// Options control [Plain].
 type Options struct {
+	// Annotate is the tool whose annotations objects get.
 	Annotate Tool
 }
 
-// Plain returns the objects of a graph in apply order, or everything that
-// keeps it from being plain manifests.
+// Plain returns the objects of a graph in apply order, or the problems that keep it from
+// being plain manifests.
 func Plain(rg *v1alpha1.ResourceGraph, opts Options) ([]*unstructured.Unstructured, []graph.Problem) {
 	switch opts.Annotate {
 	case AnyTool, ArgoCD, Flux:
@@ -52,6 +52,7 @@ func Plain(rg *v1alpha1.ResourceGraph, opts Options) ([]*unstructured.Unstructur
 	return objects, nil
 }
 
+// plain is the conversion of one graph.
 type plain struct {
 	graph    *graph.Graph
 	tool     Tool
@@ -63,9 +64,10 @@ func (p *plain) problem(n *graph.Node, path, message, hint string) {
 	p.problems = append(p.problems, graph.NewProblem(n.ID, path, message, hint))
 }
 
+// objects returns the annotated objects in apply order.
 func (p *plain) objects() []*unstructured.Unstructured {
 	waves, err := p.graph.Waves()
-	if err != nil { // Problems told it already
+	if err != nil { // unreachable: Problems reported it
 		p.problems = append(p.problems, graph.NewProblem("", "", err.Error(), ""))
 		return nil
 	}
@@ -89,7 +91,7 @@ func (p *plain) objects() []*unstructured.Unstructured {
 				p.problem(n, "resource", err.Error(), "")
 				continue
 			}
-			placeObject(u, n)
+			setNamespace(u, n)
 			p.dependsOn(u, n, needs[id])
 			p.annotate(u, n, wave, syncWaves)
 			objects = append(objects, u)
@@ -99,6 +101,7 @@ func (p *plain) objects() []*unstructured.Unstructured {
 	return objects
 }
 
+// decode returns the resource of a node.
 func decode(n *graph.Node) (*unstructured.Unstructured, error) {
 	raw, err := n.Resource.MarshalJSON()
 	if err != nil {
@@ -108,10 +111,10 @@ func decode(n *graph.Node) (*unstructured.Unstructured, error) {
 	return u, json.Unmarshal(raw, &u.Object)
 }
 
-// placeObject gives the object the namespace that the graph's applier would:
-// whoever applies a manifest without one takes it from their kubeconfig. One
-// that is set on a cluster-scoped object goes, as it does on the server.
-func placeObject(u *unstructured.Unstructured, n *graph.Node) {
+// setNamespace sets the namespace that the applier would use. A manifest without one would
+// get the namespace of the user's kubeconfig. On a cluster-scoped object a namespace is
+// removed, as the API server does.
+func setNamespace(u *unstructured.Unstructured, n *graph.Node) {
 	if n.Object.Namespace != u.GetNamespace() {
 		u.SetNamespace(n.Object.Namespace)
 	}

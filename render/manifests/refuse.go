@@ -8,9 +8,10 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
+// cant ends every message of this file.
 const cant = " can't be carried by plain manifests"
 
-// refuse tells what of a node would be lost.
+// refuse reports everything of a node that plain manifests would lose.
 func (p *plain) refuse(n *graph.Node) {
 	if n.ExternalRef != nil {
 		p.problem(n, "externalRef", "an object that is only read"+cant, "they hold what is applied, and nothing else")
@@ -31,6 +32,8 @@ func (p *plain) refuse(n *graph.Node) {
 	}
 }
 
+// refuseReady reports a readiness check that other tools do not know. They wait for the
+// condition Ready and for the kinds that kstatus knows.
 func (p *plain) refuseReady(n *graph.Node, k int, check v1alpha1.ReadyCheck) {
 	path := fmt.Sprintf("readyWhen[%d]", k)
 	switch {
@@ -42,6 +45,7 @@ func (p *plain) refuseReady(n *graph.Node, k int, check v1alpha1.ReadyCheck) {
 	}
 }
 
+// refusePolicy reports the parts of an apply policy that have no counterpart.
 func (p *plain) refusePolicy(n *graph.Node, policy v1alpha1.ApplyPolicy) {
 	if mode := policy.Mode; mode == v1alpha1.ApplyModeCreate || mode == v1alpha1.ApplyModeAdopt {
 		p.problem(n, "applyPolicy.mode", string("mode "+mode)+cant, "")

@@ -1,5 +1,12 @@
-// Command gen writes the table of built-in kinds, from the Go types of the
-// Kubernetes API that this module is built with: go run ./render/kinds/gen FILE.
+// Command gen writes the table of built-in kinds from the Go types of the Kubernetes
+// API that this module is built with. Package kinds describes the format.
+//
+// Usage:
+//
+//	go run ./render/kinds/gen FILE
+//
+// main.go lists kinds and names types by reflection; source.go reads what reflection
+// does not know, markers and the values of enumerations, from the sources.
 package main
 
 import (
@@ -39,6 +46,7 @@ func main() {
 	}
 }
 
+// table returns the content of the file: kinds, enumerations and types, each sorted.
 func table() ([]byte, error) {
 	scheme := runtime.NewScheme()
 	if err := clientscheme.AddToScheme(scheme); err != nil {
@@ -62,8 +70,8 @@ func table() ([]byte, error) {
 			continue
 		}
 		line := fmt.Sprintf("kind %s %s ", gvk.GroupVersion(), gvk.Kind)
-		if said := removed(gvk, t, current); said != "" {
-			line += said
+		if entry := removed(gvk, t, current); entry != "" {
+			line += entry
 		} else {
 			line += g.typeOf(t)
 		}
@@ -84,7 +92,7 @@ func table() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// isObject tells objects from lists and options.
+// isObject reports whether a type is an object and not a list or an options struct.
 func isObject(t reflect.Type) bool {
 	for _, name := range []string{"TypeMeta", "ObjectMeta"} {
 		if f, ok := t.FieldByName(name); !ok || !f.Anonymous {
@@ -94,8 +102,9 @@ func isObject(t reflect.Type) bool {
 	return true
 }
 
-// removed says of an API version that is gone since when, and what is there
-// instead: removed=1.22=networking.k8s.io/v1,Ingress.
+// removed returns the entry of a version that the current minor release does not serve,
+// such as removed=1.22=networking.k8s.io/v1,Ingress, or "" if it does. The types of
+// k8s.io/api know their lifecycle.
 func removed(gvk schema.GroupVersionKind, t reflect.Type, current int) string {
 	v := reflect.New(t).Interface()
 	r, ok := v.(interface {
@@ -108,19 +117,19 @@ func removed(gvk schema.GroupVersionKind, t reflect.Type, current int) string {
 	if minor > current {
 		return ""
 	}
-	said := fmt.Sprintf("removed=%d.%d=", major, minor)
+	entry := fmt.Sprintf("removed=%d.%d=", major, minor)
 	if r, ok := v.(interface {
 		APILifecycleReplacement() schema.GroupVersionKind
 	}); ok {
-		// One type names the list that replaces its list.
+		// One type names the list that replaces its own list, not the kind.
 		to := r.APILifecycleReplacement()
-		said += to.GroupVersion().String() + "," + strings.TrimSuffix(to.Kind, "List")
+		entry += to.GroupVersion().String() + "," + strings.TrimSuffix(to.Kind, "List")
 	}
-	return said
+	return entry
 }
 
-// gone are API versions that k8s.io/api has no types of any more, after the
-// deprecation guide of Kubernetes.
+// gone lists removed API versions for which k8s.io/api has no types any more. The source
+// is the deprecated API migration guide of Kubernetes.
 var gone = []string{
 	"kind apiextensions.k8s.io/v1beta1 CustomResourceDefinition removed=1.22=apiextensions.k8s.io/v1,CustomResourceDefinition",
 	"kind autoscaling/v2beta1 HorizontalPodAutoscaler removed=1.25=autoscaling/v2,HorizontalPodAutoscaler",
@@ -132,8 +141,8 @@ var gone = []string{
 	"kind scheduling.k8s.io/v1alpha1 PriorityClass removed=1.23=scheduling.k8s.io/v1,PriorityClass",
 }
 
-// minorVersion is the minor version of Kubernetes whose types these are:
-// k8s.io/api v0.37.2 is of Kubernetes 1.37.
+// minorVersion returns the minor version of Kubernetes that the types belong to, from the
+// version of k8s.io/api: v0.37.2 is Kubernetes 1.37.
 func minorVersion() (int, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -149,7 +158,7 @@ func minorVersion() (int, error) {
 	return 0, errors.New("built without k8s.io/api")
 }
 
-// What the aggregation layer adds, whose types are not in k8s.io/api.
+// The kinds and types of the aggregation layer, which are not in k8s.io/api.
 var (
 	aggregatedKinds = []string{
 		"kind apiregistration.k8s.io/v1 APIService apiregistration/v1.APIService",
@@ -165,14 +174,15 @@ var (
 	}
 )
 
-// generator names types, and writes down the fields of structs, and the values
-// of enumerations.
+// generator names types and collects the structs and enumerations among them.
 type generator struct {
-	sources      *sources
+	sources *sources
+	// types and enums hold the fields and the values of a name, as the table has
+	// them.
 	types, enums map[string]string
 }
 
-// The types whose JSON isn't what their Go type says.
+// special names the types whose JSON differs from their Go type.
 var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Time]():          "time",
 	reflect.TypeFor[metav1.MicroTime]():     "time",
@@ -183,6 +193,8 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.FieldsV1]():      "any",
 }
 
+// typeOf returns the name of a type in the table. It panics on a type without JSON,
+// which a new version of Kubernetes would have to introduce.
 func (g *generator) typeOf(t reflect.Type) string {
 	if name, ok := special[t]; ok {
 		return name
@@ -216,30 +228,32 @@ func (g *generator) typeOf(t reflect.Type) string {
 	panic("no JSON for " + t.String())
 }
 
-// textOf names an enumeration as =NAME.
+// textOf returns =NAME for an enumeration, and "string" for any other string type.
 func (g *generator) textOf(t reflect.Type) string {
 	from := g.sources.of(t)
 	values := from.values[t.Name()]
 	spaced := slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, " ") })
 	if !from.closed[t.Name()] || len(values) == 0 || spaced {
-		return "string" // the few whose values hold spaces aren't worth quotes
+		return "string" // values with spaces are too rare to add quotes to the format
 	}
 	name := nameOf(t)
 	g.enums[name] = strings.Join(slices.Sorted(slices.Values(values)), " ")
 	return "=" + name
 }
 
+// nameOf returns the name of a struct or an enumeration, such as apps/v1.Deployment.
 func nameOf(t reflect.Type) string {
 	path := strings.Split(t.PkgPath(), "/")
 	return strings.Join(path[len(path)-2:], "/") + "." + t.Name()
 }
 
+// structOf returns the name of a struct and records its fields on first use.
 func (g *generator) structOf(t reflect.Type) string {
 	name := nameOf(t)
 	if _, done := g.types[name]; done {
 		return name
 	}
-	g.types[name] = "" // of itself, where it is recursive
+	g.types[name] = "" // ends the recursion of a struct that contains itself
 	var fields []string
 	g.fieldsOf(t, &fields)
 	slices.Sort(fields)
@@ -247,6 +261,7 @@ func (g *generator) structOf(t reflect.Type) string {
 	return name
 }
 
+// fieldsOf appends the fields of a struct, embedded ones included, as NAME[!]:TYPE.
 func (g *generator) fieldsOf(t reflect.Type, fields *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -270,15 +285,15 @@ func (g *generator) fieldsOf(t reflect.Type, fields *[]string) {
 	}
 }
 
-// zeroTaken are the fields that needn't be given, whatever the schema says: the
-// API server takes nothing for 0 or "".
+// zeroTaken lists required fields, by their markers, that the API server accepts when
+// they are missing, as 0 or "".
 var zeroTaken = []string{
 	"core/v1.HTTPHeader.Value", "core/v1.ISCSIPersistentVolumeSource.Lun", "core/v1.ISCSIVolumeSource.Lun",
 	"core/v1.SleepAction.Seconds", "core/v1.Sysctl.Value", "core/v1.LimitRangeSpec.Limits", "storage/v1.CSIDriver.Spec",
 }
 
-// required says whether a field must be given, by the rule of kube-openapi; but
-// a boolean that isn't given is false.
+// required reports whether a field is required, by the rule of kube-openapi. A boolean is
+// never required, since a missing one is false.
 func (g *generator) required(t reflect.Type, f reflect.StructField, options string) bool {
 	doc := g.sources.of(t).fields[t.Name()][f.Name]
 	return !strings.Contains(options, "omitempty") && !hasMarker(doc, "+optional") && !hasMarker(doc, "+default") &&

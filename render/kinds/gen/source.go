@@ -13,22 +13,21 @@ import (
 	"strings"
 )
 
-// sources reads what the Go types of the Kubernetes API say in their comments:
-// which fields may be left out, and which values a string may have.
+// sources reads the source files of the Kubernetes API: their comments mark optional
+// fields and enumerations, and their constants are the values of the latter.
 type sources struct {
-	dirs     map[string]string // of packages
-	packages map[string]*source
+	dirs     map[string]string  // directories by import path
+	packages map[string]*source // parsed packages by import path
 }
 
-// source is one package.
+// source holds the declarations of one package.
 type source struct {
-	// fields holds the comments of fields by type and name, closed the types that
-	// have no other values than those in values.
-	fields map[string]map[string]string
-	closed map[string]bool
-	values map[string][]string
+	fields map[string]map[string]string // comments by type and field
+	closed map[string]bool              // types marked +enum, which have no other values
+	values map[string][]string          // constants by type
 }
 
+// newSources asks the go command for the directories of the packages.
 func newSources() (*sources, error) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}}\t{{.Dir}}",
 		"k8s.io/client-go/kubernetes/scheme", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1").Output()
@@ -43,7 +42,7 @@ func newSources() (*sources, error) {
 	return s, nil
 }
 
-// of gives the package of a type.
+// of returns the package of a type and parses it on first use.
 func (s *sources) of(t reflect.Type) *source {
 	path := t.PkgPath()
 	if p := s.packages[path]; p != nil {
@@ -53,7 +52,7 @@ func (s *sources) of(t reflect.Type) *source {
 	s.packages[path] = p
 	files, err := filepath.Glob(filepath.Join(s.dirs[path], "*types*.go"))
 	if err != nil || s.dirs[path] == "" {
-		return p // a package of the standard library says nothing
+		return p // a package of the standard library has no markers
 	}
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
@@ -69,6 +68,7 @@ func (s *sources) of(t reflect.Type) *source {
 	return p
 }
 
+// declared records the types or constants of a declaration.
 func (p *source) declared(g *ast.GenDecl) {
 	for _, spec := range g.Specs {
 		switch x := spec.(type) {
@@ -87,6 +87,7 @@ func (p *source) declared(g *ast.GenDecl) {
 	}
 }
 
+// comments returns the comments of the fields of a struct by name.
 func comments(s *ast.StructType) map[string]string {
 	all := map[string]string{}
 	for _, f := range s.Fields.List {
@@ -97,7 +98,7 @@ func comments(s *ast.StructType) map[string]string {
 	return all
 }
 
-// constant adds a value to its type.
+// constant records a constant with a type and a string value.
 func (p *source) constant(v *ast.ValueSpec) {
 	typ, ok := v.Type.(*ast.Ident)
 	if !ok || len(v.Values) != 1 {
@@ -110,6 +111,8 @@ func (p *source) constant(v *ast.ValueSpec) {
 	}
 }
 
+// hasMarker reports whether a comment has a marker such as +optional, with or without a
+// value, on a line of its own.
 func hasMarker(doc, marker string) bool {
 	return slices.ContainsFunc(strings.Split(doc, "\n"), func(line string) bool {
 		line = strings.TrimSpace(line)
