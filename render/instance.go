@@ -59,6 +59,11 @@ func (in *Instance) Group() string {
 	return group
 }
 
+// Version returns the version of the instance's apiVersion.
+func (in *Instance) Version() string {
+	return in.APIVersion[strings.LastIndex(in.APIVersion, "/")+1:]
+}
+
 // reservedKeys mark late references and generated values. Only modules may have
 // them, so that an instance can't read objects of the cluster.
 var reservedKeys = []string{reference.FromKey, reference.GenerateKey}
@@ -279,16 +284,6 @@ func (r *fieldReader) checkName(meta *ast.StructLit, path, value string, valid f
 	if msgs := valid(value); len(msgs) > 0 {
 		r.problem(cuesyntax.Field(meta, last(path)).Value, problem.RuleInstance, path, "%q: %s", value, nameRule(msgs))
 	}
-}
-
-// nameRule returns the messages of apimachinery about an invalid name without their
-// examples and regular expressions.
-func nameRule(msgs []string) string {
-	rules := make([]string, len(msgs))
-	for i, msg := range msgs {
-		rules[i], _, _ = strings.Cut(msg, " (e.g.")
-	}
-	return strings.Join(rules, "; ")
 }
 
 // data returns what the module sees of an instance: metadata and spec. Labels and

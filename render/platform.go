@@ -230,3 +230,11 @@ func (p *Platform) Schemas() (inputs map[string]cue.Value, status cue.Value) {
 	}
 	return inputs, root.LookupPath(cue.MakePath(cue.Def("Status")))
 }
+
+// Schema returns the path of the schema for the spec of a version.
+func (p *Platform) Schema(version string) SchemaPath {
+	if !p.versioned {
+		return inputPath
+	}
+	return versionPath(version, "#Input")
+}

@@ -44,17 +44,6 @@ func versionPath(version, def string) SchemaPath {
 	return SchemaPath("#Versions." + version + "." + def)
 }
 
-// Schema returns the path of the schema for the spec of a version.
-func (p *Platform) Schema(version string) SchemaPath {
-	if !p.versioned {
-		return inputPath
-	}
-	return versionPath(version, "#Input")
-}
-
-// Version returns the version of the instance's apiVersion.
-func (in *Instance) Version() string { return in.APIVersion[strings.LastIndex(in.APIVersion, "/")+1:] }
-
 // versions reads #Versions: the versions of the kind in the order in which the API
 // server prefers them, and the name of the stored one. Both are empty if the module
 // has no #Versions. If there is only one version, it is stored.

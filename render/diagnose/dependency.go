@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/token"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
@@ -29,27 +30,32 @@ type dependency struct {
 	siblings []string
 }
 
-// dependenciesOf returns the dependencies of a field in a struct with a schema. The
-// result is found by names alone, so it may include fields of similar structs.
-func (d *diagnosis) dependenciesOf(name string, schema cue.Value) []dependency {
-	if d.dependencies == nil {
-		d.dependencies = map[string][]dependency{}
-		if inst := d.root.BuildInstance(); inst != nil {
+// dependencyIndex holds the dependencies of all fields of a module by the name of
+// the field. It is nil until first used, because most diagnoses do not need it.
+type dependencyIndex map[string][]dependency
+
+// of returns the dependencies of a field in a struct with a schema. root is the
+// module. Fields are found by name alone, so the result may include those of
+// similar structs.
+func (x *dependencyIndex) of(root cue.Value, name string, schema cue.Value) []dependency {
+	if *x == nil {
+		*x = dependencyIndex{}
+		if inst := root.BuildInstance(); inst != nil {
 			for _, i := range append([]*build.Instance{inst}, inst.Dependencies()...) {
 				for _, f := range i.Files {
-					d.addDependencies(f)
+					x.addFile(f)
 				}
 			}
 		}
 	}
 	known := fieldNames(schema)
-	return filter(d.dependencies[name], func(dep dependency) bool {
+	return filter((*x)[name], func(dep dependency) bool {
 		return len(dep.siblings) == 0 || slices.ContainsFunc(dep.siblings, func(n string) bool { return slices.Contains(known, n) })
 	})
 }
 
-// addDependencies records the dependencies of all fields in a file.
-func (d *diagnosis) addDependencies(f *ast.File) {
+// addFile records the dependencies of all fields in a file.
+func (x dependencyIndex) addFile(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
 		s, ok := n.(*ast.StructLit)
 		if !ok {
@@ -62,13 +68,13 @@ func (d *diagnosis) addDependencies(f *ast.File) {
 			}
 		}
 		for _, decl := range s.Elts {
-			switch x := decl.(type) {
+			switch decl := decl.(type) {
 			case *ast.Comprehension:
-				d.addGuarded(x, nil, siblings)
+				x.addGuarded(decl, nil, siblings)
 			case *ast.Field:
-				refers := filter(referredNames(x.Value), func(n string) bool { return slices.Contains(siblings, n) })
-				if name := cuesyntax.LabelName(x.Label); len(refers) > 0 {
-					d.dependencies[name] = append(d.dependencies[name], dependency{refers: refers, siblings: siblings})
+				refers := filter(referredNames(decl.Value), func(n string) bool { return slices.Contains(siblings, n) })
+				if name := cuesyntax.LabelName(decl.Label); len(refers) > 0 {
+					x[name] = append(x[name], dependency{refers: refers, siblings: siblings})
 				}
 			}
 		}
@@ -78,26 +84,26 @@ func (d *diagnosis) addDependencies(f *ast.File) {
 
 // addGuarded records the fields of a comprehension and of the comprehensions
 // inside it. outer are the clauses around it.
-func (d *diagnosis) addGuarded(c *ast.Comprehension, outer []ast.Clause, siblings []string) {
+func (x dependencyIndex) addGuarded(c *ast.Comprehension, outer []ast.Clause, siblings []string) {
 	clauses := slices.Concat(outer, c.Clauses)
 	s, ok := c.Value.(*ast.StructLit)
 	if !ok {
 		return
 	}
 	for _, decl := range s.Elts {
-		switch x := decl.(type) {
+		switch decl := decl.(type) {
 		case *ast.Comprehension:
-			d.addGuarded(x, clauses, siblings)
+			x.addGuarded(decl, clauses, siblings)
 		case *ast.Field:
-			name := cuesyntax.LabelName(x.Label)
+			name := cuesyntax.LabelName(decl.Label)
 			if name == "" || slices.Contains(siblings, name) {
 				continue // declared without the guard, too
 			}
-			dep := dependency{pos: x.Label.Pos(), siblings: siblings, guard: guardText(clauses)}
+			dep := dependency{pos: decl.Label.Pos(), siblings: siblings, guard: guardText(clauses)}
 			for _, clause := range clauses {
 				dep.refers = append(dep.refers, referredNames(clause)...)
 			}
-			d.dependencies[name] = append(d.dependencies[name], dep)
+			x[name] = append(x[name], dep)
 		}
 	}
 }
@@ -153,14 +159,15 @@ func isBottom(e ast.Expr) bool {
 	return ok
 }
 
-// dependsOnMistake reports whether a field depends on a field that a reported
-// problem is about, or whose name is misspelt. Such a field can't be judged.
-func (d *diagnosis) dependsOnMistake(deps []dependency, typos map[string]string) bool {
+// dependOnMistake reports whether one of a field's dependencies refers to a field
+// that a reported problem is about, or whose name is misspelt. The field can't be
+// judged then: it may be right once the other mistake is corrected.
+func dependOnMistake(deps []dependency, reported problem.List, typos map[string]string) bool {
 	suspects := map[string]bool{}
 	for _, meant := range typos {
 		suspects[meant] = true
 	}
-	for _, p := range d.problems {
+	for _, p := range reported {
 		if parts := fieldpath.Split(p.Path); len(parts) > 0 {
 			suspects[parts[len(parts)-1]] = true
 		}

@@ -35,10 +35,6 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cueerror"
 )
 
-// Eval returns the input of a module for an instance's metadata and spec: the
-// schema unified with the data.
-type Eval func(data *ast.StructLit) cue.Value
-
 // Result is the outcome of a diagnosis.
 type Result struct {
 	// Problems has at least one problem.

@@ -10,6 +10,10 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
+// Eval returns the input of a module for an instance's metadata and spec: the
+// schema unified with the data.
+type Eval func(data *ast.StructLit) cue.Value
+
 // diagnosis is one walk over an instance. It is used once.
 type diagnosis struct {
 	root cue.Value      // the module
@@ -20,11 +24,10 @@ type diagnosis struct {
 	// unsettled are problems of values that CUE can't decide although none of
 	// their fields is missing. They follow from other mistakes, and are reported
 	// only if there are none.
-	unsettled problem.List
-	// dependencies holds the dependencies of fields by name, in the whole module.
-	// It is filled on first use.
-	dependencies map[string][]dependency
-	// moduleCost and spent measure evaluations; see trial.go.
+	unsettled    problem.List
+	dependencies dependencyIndex
+	// moduleCost and spent measure evaluations; see trial.go. moduleCost is 0 until
+	// it is first needed.
 	moduleCost, spent int
 }
 

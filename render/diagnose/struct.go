@@ -28,7 +28,7 @@ func (d *diagnosis) diagnoseStruct(loc location, v cue.Value, s *ast.StructLit) 
 	siblings := slices.Concat(b.with, c.valid)
 	locationOf := func(f *ast.Field) location { return loc.field(siblings, cuesyntax.LabelName(f.Label)) }
 	dependencies := func(f *ast.Field) []dependency {
-		return d.dependenciesOf(cuesyntax.LabelName(f.Label), c.schema)
+		return d.dependencies.of(d.root, cuesyntax.LabelName(f.Label), c.schema)
 	}
 	// Fields that depend on others come last. If such a field has an admitted
 	// kind, and a mistake in what it depends on is reported, it may be right.
@@ -39,7 +39,7 @@ func (d *diagnosis) diagnoseStruct(loc location, v cue.Value, s *ast.StructLit) 
 	}
 	for _, f := range c.invalid {
 		deps, schema := dependencies(f), fieldValue(c.context, f)
-		if len(deps) > 0 && (schemaKinds(schema)&dataKind(f.Value) == 0 || !d.dependsOnMistake(deps, typos)) {
+		if len(deps) > 0 && (schemaKinds(schema)&dataKind(f.Value) == 0 || !dependOnMistake(deps, d.problems, typos)) {
 			d.diagnoseValue(locationOf(f), schema, f.Value)
 		}
 	}

@@ -31,11 +31,11 @@ func (d *diagnosis) addUnknownFields(loc location, schema cue.Value, unknown []*
 			Position: cuesyntax.Position(f.Label.Pos()), Path: fieldpath.Join(loc.path, name),
 			Rule: problem.RuleUnknown, Message: "unknown field",
 		}
-		guarded := filter(d.dependenciesOf(name, schema), func(dep dependency) bool { return dep.guard != "" })
+		guarded := filter(d.dependencies.of(d.root, name, schema), func(dep dependency) bool { return dep.guard != "" })
 		switch {
 		case typos[name] != "":
 			p.Hint = source.Hint(typos[name], []string{typos[name]})
-		case d.dependsOnMistake(guarded, typos):
+		case dependOnMistake(guarded, d.problems, typos):
 			continue // the field may be known once the guard's mistake is corrected
 		case len(guarded) > 0:
 			p.Related = cuesyntax.Position(guarded[0].pos)

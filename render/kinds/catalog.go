@@ -74,10 +74,6 @@ func (c *Catalog) Lookup(apiVersion, kind string) (*Type, *problem.Problem) {
 	return nil, p
 }
 
-func newProblem(path, message, hint string) *problem.Problem {
-	return &problem.Problem{Path: path, Message: message, Hint: hint, Rule: problem.RuleSchema}
-}
-
 // preferred returns the preferred version of a built-in kind, such as "apps/v1
 // Deployment", or "".
 func (b *builtin) preferred(gk schema.GroupKind) string {

@@ -10,17 +10,6 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Tool is the tool that will apply the manifests.
-type Tool string
-
-// The tools with annotations of their own. AnyTool stands for all others: tools that
-// read config.kubernetes.io/depends-on, and those that apply a file from top to bottom.
-const (
-	AnyTool Tool = ""
-	ArgoCD  Tool = "argocd"
-	Flux    Tool = "flux"
-)
-
 // Options control [Plain].
 type Options struct {
 	// Annotate is the tool whose annotations objects get.
@@ -50,18 +39,6 @@ func Plain(rg *v1alpha1.ResourceGraph, opts Options) ([]*unstructured.Unstructur
 		return nil, p.problems
 	}
 	return objects, nil
-}
-
-// plain is the conversion of one graph.
-type plain struct {
-	graph    *graph.Graph
-	tool     Tool
-	deletion v1alpha1.DeletionPolicy
-	problems []graph.Problem
-}
-
-func (p *plain) problem(n *graph.Node, path, message, hint string) {
-	p.problems = append(p.problems, graph.NewProblem(n.ID, path, message, hint))
 }
 
 // objects returns the annotated objects in apply order.
