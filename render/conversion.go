@@ -9,9 +9,11 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// Definitions that a version may have next to its #Input. They convert a spec of
-// the version to the stored version and back. Without them a spec stays as it is,
-// as on an API server without a conversion webhook.
+// Definitions that a version may have next to its #Input. They convert a spec
+// of the version to the stored version and back. Without them a spec stays as
+// it is, as on an API server without a conversion webhook.
+//
+// Both have the form {input: _, output: _}, where input is the spec to convert.
 const (
 	toStorage   = "#ToStorage"
 	fromStorage = "#FromStorage"
@@ -35,8 +37,8 @@ func (b *builtModule) convert(version, conversion string, schema SchemaPath, spe
 	return value, d.problems.Sorted()
 }
 
-// withDefaults returns a spec with the defaults of its schema, as a decoded JSON
-// value. A spec that does not match the schema is a problem.
+// withDefaults returns a spec with the defaults of its schema, as a decoded
+// JSON value. A spec that does not match the schema is a problem.
 func (b *builtModule) withDefaults(schema SchemaPath, spec ast.Expr) (any, problem.List) {
 	d := &decoder{}
 	value := d.value(b.eval(ast.NewBinExpr(token.AND, schema.expr(), spec)), "spec", nil)

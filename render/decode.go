@@ -20,13 +20,13 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// decoder reads the output of a module value by value and collects every problem at
-// the line of the module's author. It checks the form of each field; graph.Check
-// then checks whether the fields make sense together.
+// decoder reads the output of a module value by value and collects every
+// problem at the line of the module's author. It checks the form of each
+// field; graph.Check then checks whether the fields make sense together.
 //
 // With unknown set, the decoder reads an output that is only partly known, as
-// [CheckPartial] does. Values that are not concrete are then recorded in unknown
-// and are not problems.
+// [CheckPartial] does. Values that are not concrete are then recorded in
+// unknown and are not problems.
 type decoder struct {
 	problems problem.List
 	nodes    []*decodedNode
@@ -42,18 +42,20 @@ type decodedNode struct {
 	value cue.Value
 	// object is the resource as JSON, or nil.
 	object map[string]any
-	// legacy maps present names of fields to the legacy names that the author used.
+	// legacy maps present names of fields to the legacy names that the author
+	// used.
 	legacy map[string]string
 }
 
+// problem reports a problem of a value at the line where the author wrote it.
 func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...any) {
 	d.problems = append(d.problems, problem.Problem{
 		Position: cuesyntax.ValuePosition(v), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
 	})
 }
 
-// addCUEError reports a value that is an error of CUE. If path is "", the path is
-// that of the error.
+// addCUEError reports a value that is an error of CUE. If path is "", the path
+// is that of the error.
 func (d *decoder) addCUEError(v cue.Value, path string, err error) {
 	if d.unknown != nil {
 		d.unknown.addOpen(path)
@@ -73,8 +75,8 @@ func (d *decoder) addCUEError(v cue.Value, path string, err error) {
 	}
 }
 
-// fields visits the regular fields of a struct. names are the allowed names; nil
-// allows any.
+// fields visits the regular fields of a struct. names are the allowed names;
+// nil allows any.
 func (d *decoder) fields(v cue.Value, path string, names []string, visit func(name string, v cue.Value)) {
 	v, _ = v.Default()
 	if err := v.Err(); err != nil && v.IncompleteKind() != cue.StructKind {
@@ -126,8 +128,8 @@ func (d *decoder) list(v cue.Value, path string, visit func(path string, v cue.V
 	}
 }
 
-// mayBe reports whether a value with an error can be of a kind. If so, the error is
-// about its content.
+// mayBe reports whether a value with an error can be of a kind. If so, the
+// error is about its content.
 func (d *decoder) mayBe(v cue.Value, kind cue.Kind) bool {
 	k := v.IncompleteKind()
 	if d.unknown != nil {
@@ -153,6 +155,7 @@ func (d *decoder) strings(v cue.Value, path string) []string {
 	return all
 }
 
+// kindName returns the kinds of a value as CUE names them.
 func kindName(v cue.Value) string { return v.IncompleteKind().String() }
 
 // value reads a value as decoded JSON: map[string]any, []any, string, int64,
@@ -217,6 +220,7 @@ func (d *decoder) unknownValue(v cue.Value, path string, from *fromFields) any {
 	return d.object(v, path, from)
 }
 
+// object reads a struct. Hidden fields and definitions are not part of it.
 func (d *decoder) object(v cue.Value, path string, from *fromFields) map[string]any {
 	m := map[string]any{}
 	d.fields(v, path, nil, func(name string, v cue.Value) {
@@ -240,14 +244,15 @@ func (d *decoder) number(v cue.Value, path string) any {
 	case err != nil:
 		d.problem(v, path, problem.RuleGraph, "", "%v is not a number that JSON can hold", v)
 	}
+	// A float64 holds every integer below 2^53.
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int64(f)
 	}
 	return f
 }
 
-// decodeInto reads a struct, such as applyPolicy, into a Go value by its JSON tags.
-// names are the allowed fields.
+// decodeInto reads a struct, such as applyPolicy, into a Go value by its JSON
+// tags. names are the allowed fields.
 func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any) {
 	n := len(d.problems)
 	m := map[string]any{}
@@ -264,8 +269,8 @@ func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any)
 	}
 }
 
-// typeErrorMessage words a type error of encoding/json like the messages of this
-// package.
+// typeErrorMessage words a type error of encoding/json like the messages of
+// this package.
 func typeErrorMessage(err error) string {
 	var t *json.UnmarshalTypeError
 	if errors.As(err, &t) {
@@ -274,9 +279,9 @@ func typeErrorMessage(err error) string {
 	return err.Error()
 }
 
-// positionOf returns the position of a path in a node as its author knows it: that
-// of the innermost value that the module spells out. Without a node, the path
-// starts at the output.
+// positionOf returns the position of a path in a node as its author knows it:
+// that of the innermost value that the module spells out. Without a node, the
+// path starts at the output.
 func (d *decoder) positionOf(id, path string) problem.Position {
 	v := d.output
 	var legacy map[string]string

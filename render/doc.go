@@ -13,9 +13,10 @@
 //   - [Each] renders many instances in parallel, each bounded in time and memory
 //     (pool.go, watchdog.go).
 //
-// Rendering is a pure function of the module's files and the instance's bytes. It
-// depends on no environment, clock, network or cluster. The package does not know
-// where modules come from, since it takes an [fs.FS], and prints nothing: mistakes
-// are returned as a [problem.List], each at the line where its reader can correct
-// it. Package diagnose finds the mistakes in an instance.
+// Rendering is a pure function of the module's files and the instance's bytes.
+// It depends on no environment, clock, network or cluster. The package does
+// not know where modules come from, since it takes an [fs.FS], and prints
+// nothing: mistakes are returned as a [problem.List], each at the line where
+// its reader can correct it. Package diagnose finds the mistakes in an
+// instance.
 package render

@@ -10,16 +10,23 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// fromFields are the fields of one resource that its node's `from` fills in with
-// late references. If a typed schema requires a string, a {"$from": …} can't stand
-// in the resource itself. A nil *fromFields is empty.
+// fromFields are the fields of one resource that its node's `from` fills in
+// with late references. If a typed schema requires a string, a {"$from": …}
+// can't stand in the resource itself. A nil *fromFields is empty.
+//
+// For example, the node
+//
+//	from: "spec.roleARN": "role.status.arn"
+//
+// has the late reference role.status.arn at resource.spec.roleARN.
 type fromFields struct {
 	exprs map[string]string // CEL expressions by full path
 	order []string          // the paths as declared
 	used  map[string]bool   // paths at which the resource has a value
 }
 
-// add adds an expression for a path below the resource and returns the full path.
+// add adds an expression for a path below the resource and returns the full
+// path.
 func (f *fromFields) add(resource string, path cue.Path, expr string) string {
 	full := fieldpath.Concat(resource, cuesyntax.PathString(path.Selectors()))
 	f.exprs[full] = expr
@@ -39,8 +46,9 @@ func (f *fromFields) take(path string) (string, bool) {
 	return expr, ok
 }
 
-// fill adds late references at paths that the resource does not mention. It returns
-// the paths that the resource can't have. resource is the path of the resource.
+// fill adds late references at paths that the resource does not mention. It
+// returns the paths that the resource can't have. resource is the path of the
+// resource.
 func (f *fromFields) fill(resource string, object map[string]any) (impossible []string) {
 	if f == nil {
 		return nil

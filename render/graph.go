@@ -12,9 +12,10 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// graph turns the evaluated #Render into a ResourceGraph: it decodes the output,
-// checks the graph, asks [Options.Check] and the policies, and seals the graph. It
-// returns nil if a stage reports an error; later stages rely on earlier ones.
+// graph turns the evaluated #Render into a ResourceGraph: it decodes the
+// output, checks the graph, asks [Options.Check] and the policies, and seals
+// the graph. It returns nil if a stage reports an error; later stages rely on
+// earlier ones.
 func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.ResourceGraph, problem.List) {
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
 	d := &decoder{}
@@ -24,6 +25,8 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 	}
 	rg := newGraph(in, p)
 	rg.Spec.Graph = *g
+	// graph.Check is shared with everything that executes graphs, so an accepted
+	// graph is not refused later for its form.
 	for _, q := range graph.Check(rg) {
 		d.problems = append(d.problems, q.At(d.positionOf(q.Node, q.Field)))
 	}
@@ -34,6 +37,8 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 		return nil, d.problems
 	}
 	r.checkNodes(rg, d)
+	// The module's own violations come first, then those of the platform's
+	// policies and of the organization's.
 	violations := d.found
 	for _, policy := range slices.Concat(p.Policies, r.Policies) {
 		found, problems := r.policy(policy, v, d.nodes)
@@ -85,7 +90,8 @@ func newGraph(in *Instance, p *Platform) *v1alpha1.ResourceGraph {
 	return g
 }
 
-// refuseSecrets reports Secrets whose values would be stored in git in plain text.
+// refuseSecrets reports Secrets whose values would be stored in git in plain
+// text.
 func (d *decoder) refuseSecrets() {
 	for _, n := range d.nodes {
 		keys := graph.LiteralSecretKeys(n.object)

@@ -16,17 +16,23 @@ import (
 // inputSelector selects the input of #Render, which holds metadata and spec.
 var inputSelector = cue.Str("input")
 
+// inputOf returns the input of an evaluated #Render.
 func inputOf(v cue.Value) cue.Value { return v.LookupPath(cue.MakePath(inputSelector)) }
 
 // inputError returns CUE's error about the input of an evaluated #Render.
 func inputError(v cue.Value) error { return inputOf(v).Validate(cue.Concrete(true), cue.All()) }
 
-// evaluate evaluates #Render with an instance's data and diagnoses the data if the
-// schemas do not admit it. An instance of a version that is not stored is checked
-// against its own schema first, and then converted.
+// evaluate evaluates #Render with an instance's data and diagnoses the data if
+// the schemas do not admit it. An instance of a version that is not stored is
+// checked against its own schema first, and then converted.
+//
+// Without errors the result is #Render with its output. With errors it must not be
+// used.
 func (b *builtModule) evaluate(data *ast.StructLit, p *Platform, version string) (cue.Value, problem.List) {
 	if version == p.Version {
 		schema := p.Schema(version)
+		// inputAlone is tried first, because it is cheaper. It misses mistakes that
+		// only the schema of the version or the output reveals.
 		rendered := b.renderWith(schema)
 		return b.check(data, schema, rendered, b.inputAlone, evalInput(rendered))
 	}
@@ -39,8 +45,9 @@ func (b *builtModule) evaluate(data *ast.StructLit, p *Platform, version string)
 	return v, append(problems, more...)
 }
 
-// check evaluates data, which must be valid at `input` of the result. If it is not,
-// check normalizes the data, and diagnoses it with evals if that does not help.
+// check evaluates data, which must be valid at `input` of the result. If it is
+// not, check normalizes the data, and diagnoses it with evals if that does not
+// help.
 func (b *builtModule) check(data *ast.StructLit, schema SchemaPath, eval diagnose.Eval, evals ...diagnose.Eval) (cue.Value, problem.List) {
 	v := eval(data)
 	err := inputError(v)
@@ -72,8 +79,8 @@ func (b *builtModule) renderWith(schema SchemaPath) diagnose.Eval {
 	}
 }
 
-// inputAlone evaluates the input without the output. The output is most of the work
-// and rarely says anything about the input.
+// inputAlone evaluates the input without the output. The output is most of the
+// work and rarely says anything about the input.
 func (b *builtModule) inputAlone(data *ast.StructLit) cue.Value {
 	return b.eval(ast.NewBinExpr(token.AND, ast.NewSel(ast.NewIdent("#Render"), "input"), data))
 }
@@ -99,8 +106,8 @@ func (b *builtModule) inputOfVersion(schema SchemaPath) diagnose.Eval {
 }
 
 // renderConverted converts the spec of a version that is not stored, with the
-// defaults of that version, to the stored version and evaluates #Render with it.
-// The caller has checked data against the version's schema.
+// defaults of that version, to the stored version and evaluates #Render with
+// it. The caller has checked data against the version's schema.
 func (b *builtModule) renderConverted(data *ast.StructLit, p *Platform, version string) (cue.Value, problem.List) {
 	value, problems := b.convert(version, toStorage, p.Schema(version), cuesyntax.Field(data, "spec").Value)
 	if len(problems) > 0 {

@@ -18,14 +18,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
-// Instance is one developer's object: its names, and its data as CUE syntax with
-// positions.
+// Instance is one developer's object: its names, and its data as CUE syntax
+// with positions.
 type Instance struct {
 	File string
 	v1alpha1.ObjectRef
 
-	// graphNamespace is the namespace of the graph. For a namespaced instance it is
-	// "" until SetNamespaces.
+	// graphNamespace is the namespace of the graph. For a namespaced instance
+	// it is "" until SetNamespaces.
 	graphNamespace string
 	// labels and annotations are nil if the instance has none.
 	labels, annotations *ast.StructLit
@@ -36,8 +36,8 @@ type Instance struct {
 // Pos returns the position at which the instance begins.
 func (in *Instance) Pos() problem.Position { return cuesyntax.Position(in.doc.Lbrace) }
 
-// PosOf returns the position of a field, or of the innermost mapping on the way to
-// it. The path is written as in a [problem.Problem].
+// PosOf returns the position of a field, or of the innermost mapping on the
+// way to it. The path is written as in a [problem.Problem].
 func (in *Instance) PosOf(path string) problem.Position {
 	return cuesyntax.PositionAt(in.doc, fieldpath.Split(path))
 }
@@ -148,9 +148,9 @@ var metadataFields = []string{
 	"resourceVersion", "selfLink", "uid",
 }
 
-// newInstance checks everything of an instance but its spec. It returns the instance
-// in spite of problems if its platform can be determined, so that its spec can be
-// checked too, and else nil.
+// newInstance checks everything of an instance but its spec. It returns the
+// instance in spite of problems if its platform can be determined, so that its
+// spec can be checked too, and else nil.
 func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 	in := &Instance{File: file, doc: doc}
 	r := fieldReader{doc: doc}
@@ -190,6 +190,7 @@ type fieldReader struct {
 	problems problem.List
 }
 
+// problem reports a problem at the position of a node.
 func (r *fieldReader) problem(n ast.Node, rule, path, format string, args ...any) {
 	r.problems = append(r.problems, problem.Problem{
 		Position: cuesyntax.Position(n.Pos()), Path: path, Rule: rule, Message: fmt.Sprintf(format, args...),
@@ -230,8 +231,8 @@ func (r *fieldReader) str(s *ast.StructLit, path string, required bool) string {
 	return v
 }
 
-// parentLabel returns the syntax at which a field that is missing in s is reported:
-// the label of s, or s itself if it is the whole object.
+// parentLabel returns the syntax at which a field that is missing in s is
+// reported: the label of s, or s itself if it is the whole object.
 func parentLabel(doc, s *ast.StructLit) ast.Node {
 	for _, e := range doc.Elts {
 		if f := e.(*ast.Field); f.Value == ast.Expr(s) {
@@ -241,7 +242,8 @@ func parentLabel(doc, s *ast.StructLit) ast.Node {
 	return s
 }
 
-// mapping returns the mapping at a path, whose last element is a field of s, or nil.
+// mapping returns the mapping at a path, whose last element is a field of s,
+// or nil.
 func (r *fieldReader) mapping(s *ast.StructLit, path string) *ast.StructLit {
 	f := cuesyntax.Field(s, last(path))
 	if f == nil {
@@ -254,7 +256,8 @@ func (r *fieldReader) mapping(s *ast.StructLit, path string) *ast.StructLit {
 	return o
 }
 
-// stringMap is like mapping. All values must be strings, and null counts as nothing.
+// stringMap is like mapping. All values must be strings, and null counts as
+// nothing.
 func (r *fieldReader) stringMap(s *ast.StructLit, path string) *ast.StructLit {
 	if f := cuesyntax.Field(s, last(path)); f != nil {
 		if l, ok := f.Value.(*ast.BasicLit); ok && l.Value == "null" {
@@ -275,8 +278,8 @@ func (r *fieldReader) stringMap(s *ast.StructLit, path string) *ast.StructLit {
 	return o
 }
 
-// checkName checks the name at a path, whose last element is a field of meta, with
-// a validation function of apimachinery. "" is not checked.
+// checkName checks the name at a path, whose last element is a field of meta,
+// with a validation function of apimachinery. "" is not checked.
 func (r *fieldReader) checkName(meta *ast.StructLit, path, value string, valid func(string) []string) {
 	if value == "" {
 		return
@@ -286,10 +289,11 @@ func (r *fieldReader) checkName(meta *ast.StructLit, path, value string, valid f
 	}
 }
 
-// data returns what the module sees of an instance: metadata and spec. Labels and
-// annotations are left out if the module does not mention them, so that what other
-// tools write on a live instance does not reach it. An instance without a name, which
-// is a problem already, gets one, so that its spec can be checked.
+// data returns what the module sees of an instance: metadata and spec. Labels
+// and annotations are left out if the module does not mention them, so that
+// what other tools write on a live instance does not reach it. An instance
+// without a name, which is a problem already, gets one, so that its spec can
+// be checked.
 func (in *Instance) data(p *Platform) *ast.StructLit {
 	at := in.doc.Lbrace
 	meta := &ast.StructLit{Lbrace: at}

@@ -7,8 +7,8 @@ import (
 )
 
 // Limits bound the evaluation of one instance. CUE can't be interrupted, so an
-// evaluation that exceeds its limits goes on in the background. The process should
-// end after a [LimitError].
+// evaluation that exceeds its limits goes on in the background. The process
+// should end after a [LimitError].
 type Limits struct {
 	// Timeout bounds the evaluation of one instance. 0 means no bound.
 	Timeout time.Duration

@@ -28,8 +28,8 @@ type Source struct {
 	// Show returns the name by which the user knows a file of FS. If it is nil,
 	// files have their path in FS after a slash.
 	Show func(file string) string
-	// Ref is the user's name for the module. It stands in for positions that are
-	// not known.
+	// Ref is the user's name for the module. It stands in for positions that
+	// are not known.
 	Ref string
 	// Version is the module's version, or "".
 	Version string
@@ -50,6 +50,7 @@ func Load(src Source) (*Module, error) {
 	if err := errors.Join(untyped(inst.Err), untyped(inst.ResolutionErr)); err != nil {
 		return nil, loadProblems(src, err)
 	}
+	// An import can be broken without an error of the package that imports it.
 	for _, i := range append(inst.Dependencies(), inst) {
 		if i.Err != nil {
 			return nil, loadProblems(src, i.Err)
@@ -66,12 +67,15 @@ func Load(src Source) (*Module, error) {
 	if mod, _, _ := strings.Cut(inst.Module, "@"); mod != "" {
 		m.Name = path.Join(mod, src.Dir)
 	}
+	// Evaluating now finds the errors of the module itself, which would otherwise
+	// be reported for every instance.
 	b := m.build()
 	if err := b.root.Validate(); err != nil {
 		return nil, cueerror.ProblemsIn(src.Ref, err)
 	}
 	for _, name := range []string{"#Input", "#Render", "#Policy"} {
-		// Validate, not Err: a definition may be incomplete until it has its input.
+		// Validate, not Err: a definition may be incomplete until it has its
+		// input.
 		if err := b.root.LookupPath(cue.ParsePath(name)).Validate(); err != nil && b.has(name[1:]) {
 			return nil, cueerror.ProblemsIn(src.Ref, err)
 		}

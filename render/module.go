@@ -17,7 +17,8 @@ import (
 // Module is a CUE package, parsed and with its imports resolved. It is safe for
 // concurrent use.
 type Module struct {
-	// Name is the module's path from cue.mod, or the package's name if it has none.
+	// Name is the module's path from cue.mod, or the package's name if it has
+	// none.
 	Name string
 	// Digest is "sha256:" and the hex digest over the names and bytes of the
 	// package's files and those of its imports.
@@ -32,8 +33,8 @@ type Module struct {
 	spare atomic.Pointer[builtModule]
 }
 
-// builtModule is a module evaluated in a CUE context of its own. A context is not
-// safe for concurrent use, and never forgets a name that it has seen, so a
+// builtModule is a module evaluated in a CUE context of its own. A context is
+// not safe for concurrent use, and never forgets a name that it has seen, so a
 // builtModule belongs to one goroutine and is replaced after some uses.
 type builtModule struct {
 	ctx  *cue.Context
@@ -45,6 +46,7 @@ type builtModule struct {
 // Files returns the parsed files of the module and its imports.
 func (m *Module) Files() []*ast.File { return filesOf(m.inst) }
 
+// filesOf returns the parsed files of a package and its imports.
 func filesOf(inst *build.Instance) []*ast.File {
 	files := slices.Clone(inst.Files)
 	for _, d := range inst.Dependencies() {
@@ -53,9 +55,12 @@ func filesOf(inst *build.Instance) []*ast.File {
 	return files
 }
 
-// Value returns the module evaluated in a new CUE context, which the caller owns.
+// Value returns the module evaluated in a new CUE context, which the caller
+// owns.
 func (m *Module) Value() cue.Value { return m.build().root }
 
+// build evaluates the module in a new context. The parsed files are shared with
+// other contexts, which only read them.
 func (m *Module) build() *builtModule {
 	ctx := cuecontext.New()
 	return &builtModule{ctx: ctx, root: ctx.BuildInstance(m.inst)}
@@ -69,8 +74,8 @@ func (m *Module) acquire() *builtModule {
 	return m.build()
 }
 
-// giveBack keeps an evaluated module for the next acquire. The caller must not use
-// it any more.
+// giveBack keeps an evaluated module for the next acquire. The caller must not
+// use it any more.
 func (m *Module) giveBack(b *builtModule) { m.spare.Store(b) }
 
 // has reports whether the module has a definition at its top; def is without #.
@@ -94,8 +99,8 @@ func (b *builtModule) definitions() []string {
 	return names
 }
 
-// missingDefinition returns the problem of a module that lacks a definition. names
-// are the definitions that it has.
+// missingDefinition returns the problem of a module that lacks a definition.
+// names are the definitions that it has.
 func (m *Module) missingDefinition(def string, names []string) problem.Problem {
 	return problem.Problem{
 		Position: problem.Position{File: m.Ref}, Rule: problem.RuleModule,
@@ -105,9 +110,9 @@ func (m *Module) missingDefinition(def string, names []string) problem.Problem {
 
 // eval evaluates an expression in the scope of the module.
 //
-// Everything is evaluated from syntax, as a file: in an expression, definitions
-// would lose their closedness and unknown fields would pass. For the same reason
-// nothing is unified with a value that is evaluated already.
+// Everything is evaluated from syntax, as a file: in an expression,
+// definitions would lose their closedness and unknown fields would pass. For
+// the same reason nothing is unified with a value that is evaluated already.
 func (b *builtModule) eval(expr ast.Expr) cue.Value {
 	return b.ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}, cue.Scope(b.root))
 }

@@ -2,8 +2,8 @@ package render
 
 import "strings"
 
-// nameRule returns the messages of apimachinery about an invalid name without their
-// examples and regular expressions.
+// nameRule returns the messages of apimachinery about an invalid name without
+// their examples and regular expressions.
 func nameRule(msgs []string) string {
 	rules := make([]string, len(msgs))
 	for i, msg := range msgs {

@@ -32,9 +32,9 @@ func (in *Instance) SetNamespaces(p *Platform, namespace string) problem.List {
 	return ps
 }
 
-// GraphOf returns the namespace and the name of the instance's graph without its
-// platform. namespace is the default for instances that have none. An instance with
-// a graphNamespace counts as cluster-scoped.
+// GraphOf returns the namespace and the name of the instance's graph without
+// its platform. namespace is the default for instances that have none. An
+// instance with a graphNamespace counts as cluster-scoped.
 func (in *Instance) GraphOf(namespace string) (graphNamespace, name string) {
 	if in.graphNamespace != "" {
 		return in.graphNamespace, v1alpha1.GraphName(in.Group(), in.Kind, in.Namespace, in.Name)

@@ -9,8 +9,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// The fields of a node and of the structs in it. object and dependsOn are legacy
-// names.
+// The fields of a node and of the structs in it. object and dependsOn are
+// legacy names.
 var (
 	nodeFields        = []string{"id", "resource", "externalRef", "dependencies", "readyWhen", "applyPolicy", "from", "object", "dependsOn"}
 	readyCheckFields  = []string{"type", "conditionType", "conditionStatus", "expr"}
@@ -31,6 +31,7 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	decoded.id = n.ID
 	d.nodes = append(d.nodes, decoded)
 	from := d.from(v, path)
+	// A node may have either the legacy or the present name of a field.
 	has := func(name string) bool { return decoded.value.LookupPath(cue.MakePath(cue.Str(name))).Exists() }
 	d.fields(v, path, nodeFields, func(name string, v cue.Value) {
 		at := fieldpath.Join(path, name)
@@ -69,7 +70,8 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	return n
 }
 
-// resource reads the resource of a node and adds the late references of its from.
+// resource reads the resource of a node and adds the late references of its
+// from.
 func (d *decoder) resource(v cue.Value, path string, from *fromFields, decoded *decodedNode, n *v1alpha1.Node) {
 	before := len(d.problems)
 	object, ok := d.value(v, path, from).(map[string]any)

@@ -14,6 +14,12 @@ import (
 
 // graph reads #Render.output: nodes, outputs and violations. The graph has no
 // violations; they are in d.found.
+//
+// The output has this form:
+//
+//	nodes: web: {resource: {...}, dependencies: ["db"]}
+//	outputs: url: "$from": "web.status.url"
+//	violations: [{message: "...", path: "spec.port"}]
 func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 	d.output = out
 	g := &v1alpha1.Graph{Nodes: []v1alpha1.Node{}}
@@ -85,6 +91,8 @@ func (d *decoder) violations(v cue.Value) []violation {
 	return all
 }
 
+// violation reads one violation. It returns false if it reported a problem. A
+// violation without a severity is an error.
 func (d *decoder) violation(v cue.Value, path string) (violation, bool) {
 	f := violation{pos: cuesyntax.Position(v.Pos())}
 	n := len(d.problems)

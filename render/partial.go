@@ -10,16 +10,18 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// CheckPartial checks the output of #Render for an input of which not all values
-// are known. It leaves out problems that an unknown value may cause, and reports
-// nothing about an output whose violations refuse the instance. isPlaceholder
-// reports whether a string in the output only stands for one that is not known.
+// CheckPartial checks the output of #Render for an input of which not all
+// values are known. It leaves out problems that an unknown value may cause,
+// and reports nothing about an output whose violations refuse the instance.
+// isPlaceholder reports whether a string in the output only stands for one
+// that is not known.
 func CheckPartial(output cue.Value, isPlaceholder func(string) bool) problem.List {
 	d := &decoder{unknown: &unknowns{isPlaceholder: isPlaceholder, values: map[string]bool{}, open: map[string]bool{}}}
 	g := d.graph(output)
 	if slices.ContainsFunc(d.found, func(f violation) bool { return f.Severity == v1alpha1.SeverityError }) {
 		return nil
 	}
+	// Objects without a namespace get that of the graph, in messages too.
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace = "default"
 	rg.Spec.Graph = *g

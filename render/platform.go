@@ -19,7 +19,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// Platform is a module with the names of its kind and the settings of its graphs.
+// Platform is a module with the names of its kind and the settings of its
+// graphs.
 type Platform struct {
 	v1alpha1.Names
 	Module *Module
@@ -37,8 +38,8 @@ type Platform struct {
 	// versioned is true if the module has #Versions.
 	versioned bool
 
-	// allowLabels and allowAnnotations are true if #Render.input.metadata allows
-	// the field.
+	// allowLabels and allowAnnotations are true if #Render.input.metadata
+	// allows the field.
 	allowLabels, allowAnnotations bool
 }
 
@@ -55,13 +56,14 @@ type platformDef struct {
 	PrinterColumns []v1alpha1.PrinterColumn `json:"printerColumns"`
 }
 
+// platformFields are the fields that #Platform may have.
 var platformFields = []string{
 	"group", "version", "kind", "plural", "singular", "shortNames", "categories", "scope", "printerColumns",
 }
 
-// NewPlatform returns the platform of a Transform and its module. Names come from
-// the Transform, else from #Platform, else from defaults; the default kind is made of
-// name, the Transform's name. Its errors are a [problem.List].
+// NewPlatform returns the platform of a Transform and its module. Names come
+// from the Transform, else from #Platform, else from defaults; the default
+// kind is made of name, the Transform's name. Its errors are a [problem.List].
 func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, error) {
 	b := m.acquire()
 	defer m.giveBack(b)
@@ -96,6 +98,7 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	n.Singular = cmp.Or(def.Singular, strings.ToLower(n.Kind))
 	n.Plural = cmp.Or(t.Plural, def.Plural, plural(strings.ToLower(n.Kind)))
 	n.Scope = cmp.Or(t.Scope, def.Scope, v1alpha1.ScopeNamespaced)
+	// An empty list in the Transform removes the names of the module.
 	n.ShortNames, n.Categories = t.ShortNames, t.Categories
 	if n.ShortNames == nil {
 		n.ShortNames = def.ShortNames
@@ -108,6 +111,8 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	if err := checkNames(m, n); err != nil {
 		return nil, err
 	}
+	// Every instance has metadata, so a module without a field for it could never
+	// render one. Labels and annotations are optional; see Instance.data.
 	input := b.root.LookupPath(cue.ParsePath("#Render.input"))
 	if !input.Allows(cue.Str("metadata")) {
 		return nil, problem.List{{
@@ -190,8 +195,8 @@ func camelCase(name string) string {
 	return b.String()
 }
 
-// plural returns the plural by the rule of apimachinery's UnsafeGuessKindToResource,
-// which kubectl uses too.
+// plural returns the plural by the rule of apimachinery's
+// UnsafeGuessKindToResource, which kubectl uses too.
 func plural(singular string) string {
 	switch {
 	case strings.HasSuffix(singular, "endpoints"):
@@ -219,9 +224,9 @@ func (p *Platform) files() []*ast.File {
 // GroupKind returns KIND.GROUP, which an instance must match.
 func (p *Platform) GroupKind() string { return p.Kind + "." + p.Group }
 
-// Schemas returns the schema of each version's spec by version, and the module's
-// #Status, which does not exist if the module has none. They are in a new CUE
-// context, which the caller owns.
+// Schemas returns the schema of each version's spec by version, and the
+// module's #Status, which does not exist if the module has none. They are in a
+// new CUE context, which the caller owns.
 func (p *Platform) Schemas() (inputs map[string]cue.Value, status cue.Value) {
 	root := p.Module.build().root
 	inputs = map[string]cue.Value{}

@@ -4,8 +4,16 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Policy is a module with #Policy, which sees every input and every rendered node.
-// Only its violations are read.
+// Policy is a module with #Policy, which sees every input and every rendered
+// node. Only its violations are read.
+//
+// A policy has this form; input and nodes are optional:
+//
+//	#Policy: {
+//		input: _
+//		nodes: [string]: resource: _
+//		violations: [...{message: string, path?: string, node?: string}]
+//	}
 type Policy struct {
 	Module *Module
 }

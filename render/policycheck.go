@@ -9,9 +9,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// policy evaluates a policy with the input, defaults included, and the resources of
-// the nodes. A policy that can't be evaluated is reported with the rule
-// [problem.RuleUnchecked]: it must not count as passed.
+// policy evaluates a policy with the input, defaults included, and the
+// resources of the nodes. A policy that can't be evaluated is reported with
+// the rule [problem.RuleUnchecked]: it must not count as passed.
 func (r *Renderer) policy(p *Policy, rendered cue.Value, nodes []*decodedNode) ([]violation, problem.List) {
 	b := r.module(p.Module)
 	def := b.root.LookupPath(cue.MakePath(cue.Def("Policy")))

@@ -15,13 +15,13 @@ type Job[T any] struct {
 	Run     func(*Renderer) T
 }
 
-// Each runs jobs on all processors and yields their results in the order of the
-// jobs. Each worker has a Renderer of its own with the given options. Each stops
-// at the first [LimitError], which it yields, at the end of ctx, and when the
-// consumer stops.
+// Each runs jobs on all processors and yields their results in the order of
+// the jobs. Each worker has a Renderer of its own with the given options. Each
+// stops at the first [LimitError], which it yields, at the end of ctx, and
+// when the consumer stops.
 //
-// Results that wait for an earlier one are bounded to eight for each processor, so
-// that memory does not grow with the number of jobs.
+// Results that wait for an earlier one are bounded to eight for each
+// processor, so that memory does not grow with the number of jobs.
 func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq[Job[T]]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -30,6 +30,8 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 		order := make(chan *task[T], 8*workers) // started tasks whose results are not yielded yet
 		stop := make(chan struct{})
 		defer close(stop)
+		// The producer enters a job in order before it hands it to a worker, so that
+		// results are yielded in the order of the jobs, and blocks while order is full.
 		go func() {
 			defer close(order)
 			defer close(todo)
@@ -47,6 +49,8 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 				}
 			}
 		}()
+		// A worker keeps its Renderer, and so its CUE contexts, for many jobs. It ends
+		// when the producer closes todo, or with the process if its job never ends.
 		for range workers {
 			go func() {
 				r := &Renderer{Options: opts}
@@ -57,6 +61,8 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 		}
 		w := newWatchdog(limits)
 		defer w.stop()
+		// The watchdog checks only the first task that is not yielded. The tasks behind
+		// it may exceed their time as well; they are checked once they are first.
 		for t := range order {
 			w.overStack = 0
 			for {
@@ -86,8 +92,8 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 	}
 }
 
-// task is a job on its way through the pool. A worker writes result and panicked
-// before it closes done.
+// task is a job on its way through the pool. A worker writes result and
+// panicked before it closes done.
 type task[T any] struct {
 	job      Job[T]
 	result   T
@@ -96,8 +102,8 @@ type task[T any] struct {
 	done     chan struct{}
 }
 
-// run recovers a panic of CUE, which a module can provoke, so that the user gets an
-// error and no stack trace. The renderer drops its contexts then.
+// run recovers a panic of CUE, which a module can provoke, so that the user
+// gets an error and no stack trace. The renderer drops its contexts then.
 func (t *task[T]) run(r *Renderer) {
 	defer close(t.done)
 	defer func() {

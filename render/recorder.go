@@ -16,14 +16,16 @@ import (
 )
 
 // recorder is a file system that keeps what the CUE loader reads, because the
-// loader does not keep every file. So digests and checks cover the bytes that were
-// parsed, even if the file changes meanwhile.
+// loader does not keep every file. So digests and checks cover the bytes that
+// were parsed, even if the file changes meanwhile.
 type recorder struct {
 	fs.FS
 	mu    sync.Mutex // guards files
 	files map[string][]byte
 }
 
+// ReadFile reads a file and records its content. The loader may call it from
+// several goroutines.
 func (r *recorder) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.FS, name)
 	if err == nil {
@@ -40,10 +42,11 @@ func (r *recorder) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat
 func (r *recorder) ReadLink(name string) (string, error)       { return fs.ReadLink(r.FS, name) }
 func (r *recorder) Glob(pattern string) ([]string, error)      { return fs.Glob(r.FS, pattern) }
 
-// skipLong is a recorder that refuses to read files which are too long to search
-// for recursion.
+// skipLong is a recorder that refuses to read files which are too long to
+// search for recursion.
 type skipLong struct{ *recorder }
 
+// ReadFile fails for a long file, which the loader then leaves out.
 func (s skipLong) ReadFile(name string) ([]byte, error) {
 	data, err := s.recorder.ReadFile(name)
 	if err == nil && len(data) > maxSearchedFile {
@@ -59,9 +62,9 @@ type moduleFile struct {
 	data  []byte
 }
 
-// filesOf returns the recorded files of a package and its imports, by name. Other
-// recorded files, such as those of packages that the loader only listed, are not
-// part of the module. show may be nil; see [Source].
+// filesOf returns the recorded files of a package and its imports, by name.
+// Other recorded files, such as those of packages that the loader only listed,
+// are not part of the module. show may be nil; see [Source].
 func (r *recorder) filesOf(inst *build.Instance, show func(string) string) []moduleFile {
 	built := map[string]bool{}
 	for _, i := range append(inst.Dependencies(), inst) {
@@ -83,7 +86,8 @@ func (r *recorder) filesOf(inst *build.Instance, show func(string) string) []mod
 	return files
 }
 
-// digestOf returns "sha256:" and the hex digest over the names and bytes of files.
+// digestOf returns "sha256:" and the hex digest over the names and bytes of
+// files.
 func digestOf(files []moduleFile) string {
 	var b strings.Builder
 	for _, f := range files {

@@ -16,10 +16,10 @@ import (
 //     learns late that it is a struct: {x!: 1, if x == 1 {w: int}} & <5;
 //   - a bound by a value that contains the bound: a: x: int & !=a.
 //
-// In other modules CUE evaluates both forms or reports an error, so they are not
-// refused. They are searched for only once an evaluation did recurse without end,
-// to tell the author where: the script recursion.txtar of the command line fails
-// when a new version of CUE no longer needs this file.
+// In other modules CUE evaluates both forms or reports an error, so they are
+// not refused. They are searched for only once an evaluation did recurse
+// without end, to tell the author where: the script recursion.txtar of the
+// command line fails when a new version of CUE no longer needs this file.
 
 // recursion is a position at which CUE may recurse without end.
 type recursion struct {
@@ -54,6 +54,8 @@ type recursionSearch struct {
 	found     *recursion
 }
 
+// enter is called before the children of a node. It returns false to skip them,
+// once something is found or the syntax is too deep.
 func (s *recursionSearch) enter(n ast.Node) bool {
 	if s.found != nil || len(s.ancestors) >= maxAncestors {
 		return false
@@ -76,6 +78,7 @@ func (s *recursionSearch) enter(n ast.Node) bool {
 	return true
 }
 
+// leave is called after the children of a node.
 func (s *recursionSearch) leave(ast.Node) { s.ancestors = s.ancestors[:len(s.ancestors)-1] }
 
 // isAncestor reports whether an operand refers to a value that contains it.
@@ -104,6 +107,7 @@ func (s *recursionSearch) checkFields(decls []ast.Decl) {
 	}
 }
 
+// checkConjuncts records the first form: a bound and a guarded struct together.
 func (s *recursionSearch) checkConjuncts(c conjuncts) {
 	if s.found == nil && c.bound != nil && c.guarded {
 		s.found = &recursion{cuesyntax.Position(c.bound.Pos()), "where a bound meets a struct whose fields hang on a condition"}
@@ -148,8 +152,8 @@ func (c conjuncts) with(e ast.Expr) conjuncts {
 	return c
 }
 
-// isGuarded reports whether all regular fields of a struct are under guards, so that
-// CUE can't tell without evaluating them that it is a struct.
+// isGuarded reports whether all regular fields of a struct are under guards,
+// so that CUE can't tell without evaluating them that it is a struct.
 func isGuarded(s *ast.StructLit) bool {
 	found := false
 	for _, d := range s.Elts {

@@ -6,8 +6,8 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Render checks an instance and renders it. The instance must have its namespaces
-// (see [Instance.SetNamespaces]).
+// Render checks an instance and renders it. The instance must have its
+// namespaces (see [Instance.SetNamespaces]).
 func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	res := Result{Instance: in, Platform: p}
 	b := r.module(p.Module)
@@ -20,6 +20,8 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 			res.Graph = g
 		}
 	}
+	// A problem without a position is shown at the instance. One in a file of the
+	// module also names the instance that was rendered.
 	for i := range res.Problems {
 		q := &res.Problems[i]
 		q.Instance = in.String()
@@ -33,8 +35,8 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	return res
 }
 
-// withoutName removes problems of the name of an instance that has none. Reading
-// the instance reported that already.
+// withoutName removes problems of the name of an instance that has none.
+// Reading the instance reported that already.
 func withoutName(in *Instance, ps problem.List) problem.List {
 	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return in.Name == "" && p.Path == "metadata.name" })
 }

@@ -12,9 +12,9 @@ type Options struct {
 	// Policies are organization-wide policies. They see every instance.
 	Policies []*Policy
 	// Check checks each node of a graph that is valid in itself. object is the
-	// node's resource, decoded, or nil. The problems need no position, and paths
-	// that begin at the node. Check may be nil. Several goroutines call it at
-	// once.
+	// node's resource, decoded, or nil. The problems need no position, and
+	// paths that begin at the node. Check may be nil. Several goroutines call
+	// it at once.
 	Check func(n v1alpha1.Node, object map[string]any) problem.List
 }
 
@@ -27,17 +27,17 @@ type Result struct {
 	Problems problem.List
 }
 
-// Renderer renders instances one after the other. It keeps evaluated modules, so it
-// is not safe for concurrent use; each worker of [Each] has its own. The zero value
-// is ready.
+// Renderer renders instances one after the other. It keeps evaluated modules,
+// so it is not safe for concurrent use; each worker of [Each] has its own. The
+// zero value is ready.
 type Renderer struct {
 	Options
 	built map[*Module]*builtModule
 }
 
 // maxUses is the number of instances that a CUE context is used for. A context
-// remembers every field name that it has seen, so it is thrown away to keep memory
-// flat.
+// remembers every field name that it has seen, so it is thrown away to keep
+// memory flat.
 const maxUses = 100
 
 // module returns an evaluated module for one more instance.

@@ -14,10 +14,10 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// RoundTrip converts a sample to the stored version and back, or a sample of the
-// stored version to every other version and back, and reports the fields that are
-// lost or changed. The API server does such round trips whenever a client reads or
-// writes a version that is not stored.
+// RoundTrip converts a sample to the stored version and back, or a sample of
+// the stored version to every other version and back, and reports the fields
+// that are lost or changed. The API server does such round trips whenever a
+// client reads or writes a version that is not stored.
 func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	b := r.module(p.Module)
 	data := in.data(p)
@@ -53,6 +53,8 @@ func (l leg) versions(p *Platform) (from, to string) {
 // roundTrip converts a spec there and back, and compares it with the original.
 func (b *builtModule) roundTrip(p *Platform, spec ast.Expr, in *Instance, there, back leg) problem.List {
 	from, to := there.versions(p)
+	// Both ends of the comparison have defaults, so that a default which a
+	// conversion adds is not a difference.
 	start, problems := b.withDefaults(p.Schema(from), spec)
 	if len(problems) > 0 {
 		return problems

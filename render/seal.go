@@ -16,13 +16,14 @@ const (
 	// warnSize is the size above which client-side apply can't keep its
 	// annotation, which is limited to 256 KiB.
 	warnSize = 200 << 10
-	// maxSize is the size above which the object with its status would come near
-	// etcd's limit of 1.5 MiB for a request.
+	// maxSize is the size above which the object with its status would come
+	// near etcd's limit of 1.5 MiB for a request.
 	maxSize = 700 << 10
 )
 
-// seal sets the graph's render hash and checks its size. The hash covers the graph
-// alone, so a new version of the module that renders the same keeps the hash.
+// seal sets the graph's render hash and checks its size. The hash covers the
+// graph alone, so a new version of the module that renders the same keeps the
+// hash.
 func seal(g *v1alpha1.ResourceGraph) problem.List {
 	data, err := json.Marshal(g.Spec.Graph)
 	if err != nil {
@@ -35,6 +36,7 @@ func seal(g *v1alpha1.ResourceGraph) problem.List {
 	}
 	p := problem.Problem{Rule: problem.RuleSize, Message: fmt.Sprintf("graph of %s is over %s, too much for client-side apply",
 		kib(size), kib(warnSize)), Hint: "apply it with kubectl apply --server-side; " + largestNodes(g), Severity: problem.Warning}
+	// The error replaces the warning, and client-side apply is no longer the point.
 	if size > maxSize {
 		p.Severity = problem.Error
 		p.Message = fmt.Sprintf("graph of %s is over %s", kib(size), kib(maxSize))

@@ -10,8 +10,11 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// unknowns records which values of an output are not known. Keys of the maps are
-// made by pathKey.
+// unknowns records which values of an output are not known. Keys of the maps
+// are made by pathKey.
+//
+// `module vet` evaluates #Render with an input whose values are not given. A
+// problem in such an output counts only if no value of the input could avoid it.
 type unknowns struct {
 	// isPlaceholder reports whether a string only stands for one that is not
 	// known.
@@ -23,8 +26,8 @@ type unknowns struct {
 	open map[string]bool
 }
 
-// add records an unknown value and returns a stand-in: a unique string if the value
-// may be a string, so that it equals no other name, else nil.
+// add records an unknown value and returns a stand-in: a unique string if the
+// value may be a string, so that it equals no other name, else nil.
 func (u *unknowns) add(v cue.Value, path string) any {
 	u.values[pathKey(path)] = true
 	k := v.IncompleteKind()
@@ -40,17 +43,17 @@ func (u *unknowns) add(v cue.Value, path string) any {
 // addOpen records a struct or list that may have more content.
 func (u *unknowns) addOpen(path string) { u.open[pathKey(path)] = true }
 
-// addReference records a late reference whose expression is not known. expr is the
-// path of the expression. Problems of an expression have the path of the value that
-// it stands for.
+// addReference records a late reference whose expression is not known. expr is
+// the path of the expression. Problems of an expression have the path of the
+// value that it stands for.
 func (u *unknowns) addReference(path, expr string) {
 	if u.values[pathKey(expr)] {
 		u.addOpen(path)
 	}
 }
 
-// mayCause reports whether a problem may be caused by something unknown: the value
-// at its path, or content that may be missing from what is known.
+// mayCause reports whether a problem may be caused by something unknown: the
+// value at its path, or content that may be missing from what is known.
 func (u *unknowns) mayCause(p problem.Problem) bool {
 	at := pathKey(p.Path)
 	node := nodeKey(p.Path)
@@ -74,9 +77,11 @@ func (u *unknowns) mayCause(p problem.Problem) bool {
 	return false
 }
 
+// keySeparator separates the elements of a key. No field name contains it.
 const keySeparator = "\x00"
 
-// pathKey returns the same key for a path with legacy names and with present ones.
+// pathKey returns the same key for a path with legacy names and with present
+// ones.
 func pathKey(path string) string {
 	parts := fieldpath.Split(path)
 	if len(parts) > 2 && parts[0] == "nodes" {
@@ -87,6 +92,8 @@ func pathKey(path string) string {
 	return strings.Join(parts, keySeparator)
 }
 
+// parentKey returns the key of the struct or list around a key, "" for the output
+// itself.
 func parentKey(key string) string {
 	i := strings.LastIndex(key, keySeparator)
 	return key[:max(i, 0)]

@@ -27,6 +27,7 @@ func (p SchemaPath) expr() ast.Expr {
 	return ast.NewSel(ast.NewIdent(parts[0]), parts[1:]...)
 }
 
+// inputPath is the schema of a module without #Versions.
 const inputPath SchemaPath = "#Input"
 
 // versionDef is one entry of the module's #Versions.
@@ -37,6 +38,7 @@ type versionDef struct {
 	DeprecationWarning string `json:"deprecationWarning"`
 }
 
+// versionFields are the regular fields that a version may have.
 var versionFields = []string{"storage", "served", "deprecated", "deprecationWarning"}
 
 // versionPath returns the path of a definition in a version.
@@ -44,9 +46,16 @@ func versionPath(version, def string) SchemaPath {
 	return SchemaPath("#Versions." + version + "." + def)
 }
 
-// versions reads #Versions: the versions of the kind in the order in which the API
-// server prefers them, and the name of the stored one. Both are empty if the module
-// has no #Versions. If there is only one version, it is stored.
+// versions reads #Versions: the versions of the kind in the order in which the
+// API server prefers them, and the name of the stored one. Both are empty if
+// the module has no #Versions. If there is only one version, it is stored.
+//
+// A module has versions in this form:
+//
+//	#Versions: {
+//		v1beta1: {deprecated: true, #Input: {...}, #ToStorage: {...}}
+//		v1: {storage: true, #Input: {...}}
+//	}
 func (b *builtModule) versions() (all []v1alpha1.KindVersion, stored string, err error) {
 	v := b.root.LookupPath(cue.ParsePath("#Versions"))
 	if !v.Exists() {

@@ -12,6 +12,7 @@ type violation struct {
 	pos problem.Position
 }
 
+// violationFields are the fields that a violation may have.
 var violationFields = []string{"path", "node", "message", "severity"}
 
 // problem returns the problem of a violation. Its position is the field of the

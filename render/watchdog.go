@@ -11,14 +11,15 @@ import (
 // watchInterval is how often the watchdog checks limits.
 const watchInterval = 10 * time.Millisecond
 
-// maxStacks bounds the stacks of all goroutines, in bytes. No evaluation that ends
-// needs nearly as much. The Go runtime's own bound is a few times this; when a
-// stack reaches it, the process dies with a trace that no user can read.
+// maxStacks bounds the stacks of all goroutines, in bytes. No evaluation that
+// ends needs nearly as much. The Go runtime's own bound is a few times this;
+// when a stack reaches it, the process dies with a trace that no user can
+// read.
 const maxStacks = 200 << 20
 
-// maxOverStack is the number of checks in a row for which the stacks may exceed
-// maxStacks. Another evaluation than the one that is waited for may be recursing,
-// and gets its turn if this one ends soon.
+// maxOverStack is the number of checks in a row for which the stacks may
+// exceed maxStacks. Another evaluation than the one that is waited for may be
+// recursing, and gets its turn if this one ends soon.
 const maxOverStack = 5
 
 // maxGarbage bounds the garbage on the heap, in bytes. A percentage alone lets
@@ -26,8 +27,12 @@ const maxOverStack = 5
 const maxGarbage = 64 << 20
 
 // watchdog checks the time and memory of evaluations, and tunes the garbage
-// collector meanwhile. There is one for each call of Each, and it changes settings
-// of the whole process until stop.
+// collector meanwhile. There is one for each call of Each, and it changes
+// settings of the whole process until stop.
+//
+// CUE can't be interrupted and Go can't end a goroutine, so the watchdog only finds
+// out that an evaluation exceeds its limits. The program then prints the error and
+// exits, and the evaluation ends with the process.
 type watchdog struct {
 	limits Limits
 	tick   *time.Ticker
@@ -51,6 +56,7 @@ const (
 	gcPercentMetric
 )
 
+// newWatchdog starts a watchdog. The caller must call stop.
 func newWatchdog(limits Limits) *watchdog {
 	w := &watchdog{limits: limits, tick: time.NewTicker(watchInterval), memoryLimit: -1}
 	w.sample = []metrics.Sample{
@@ -63,7 +69,8 @@ func newWatchdog(limits Limits) *watchdog {
 		// Below the bound, so that garbage alone never reaches the bound.
 		w.memoryLimit = debug.SetMemoryLimit(int64(limits.Memory / 4 * 3))
 	}
-	// The watchdog's bound comes first. The runtime still has a ceiling of its own.
+	// The watchdog's bound comes first. The runtime still has a ceiling of its
+	// own.
 	w.maxStack = debug.SetMaxStack(math.MaxInt)
 	metrics.Read(w.sample)
 	w.gcPercent = int(w.sample[gcPercentMetric].Value.Uint64())
@@ -72,8 +79,8 @@ func newWatchdog(limits Limits) *watchdog {
 }
 
 // stop restores the settings of the process. If an evaluation was given up, it
-// still runs, and with the usual bound its stack would kill the process before the
-// program has printed its error; so the settings stay.
+// still runs, and with the usual bound its stack would kill the process before
+// the program has printed its error; so the settings stay.
 func (w *watchdog) stop() {
 	w.tick.Stop()
 	if w.gaveUp {
@@ -88,8 +95,8 @@ func (w *watchdog) stop() {
 	}
 }
 
-// boundGarbage lowers the collector's percentage as the live heap grows, which is
-// given in bytes, so that garbage stays under maxGarbage.
+// boundGarbage lowers the collector's percentage as the live heap grows, which
+// is given in bytes, so that garbage stays under maxGarbage.
 func (w *watchdog) boundGarbage(live uint64) {
 	if live == 0 || w.gcPercent <= 0 {
 		return
@@ -101,9 +108,9 @@ func (w *watchdog) boundGarbage(live uint64) {
 	}
 }
 
-// check returns a [LimitError] if the evaluation that Each waits for exceeds its
-// limits. started is its start in Unix nanoseconds, or 0. Evaluations behind it are
-// checked when Each waits for them.
+// check returns a [LimitError] if the evaluation that Each waits for exceeds
+// its limits. started is its start in Unix nanoseconds, or 0. Evaluations
+// behind it are checked when Each waits for them.
 func (w *watchdog) check(subject Subject, started int64) error {
 	if w.limits.Timeout > 0 && started > 0 {
 		if time.Since(time.Unix(0, started)) > w.limits.Timeout {
@@ -126,13 +133,14 @@ func (w *watchdog) check(subject Subject, started int64) error {
 	return nil
 }
 
+// giveUp returns the error for an evaluation that goes on in the background.
 func (w *watchdog) giveUp(subject Subject, reason string) error {
 	w.gaveUp = true
 	return &LimitError{subject.Name, reason}
 }
 
-// recursionReason names the position at which CUE is known to recurse without end,
-// if the subject's files have one.
+// recursionReason names the position at which CUE is known to recurse without
+// end, if the subject's files have one.
 func recursionReason(subject Subject) string {
 	const reason = "evaluation recursed too deeply"
 	if subject.Files == nil {

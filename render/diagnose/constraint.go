@@ -13,8 +13,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// addConstraint reports the first error of a value as a whole, such as a bound, a
-// pattern or a validator. v is the value e unified with its schema.
+// addConstraint reports the first error of a value as a whole, such as a
+// bound, a pattern or a validator. v is the value e unified with its schema.
 func (d *diagnosis) addConstraint(v cue.Value, e ast.Expr, path string, schema cue.Value) {
 	errs := cueerror.Causes(cueerror.List(v.Validate(cue.Concrete(true), cue.All())))
 	switch {
@@ -34,9 +34,10 @@ func isFinal(e cueerrors.Error) bool {
 	return strings.HasPrefix(format, "invalid value")
 }
 
-// problemOf returns the problem for an error of CUE about the value at a path, or
-// about something inside it.
+// problemOf returns the problem for an error of CUE about the value at a path,
+// or about something inside it.
 func (d *diagnosis) problemOf(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) problem.Problem {
+	// CUE may report an error below the value, for example in a list item.
 	if inner := d.pathOf(e); len(inner) > len(path) && inner[:len(path)] == path {
 		path = inner
 	}
@@ -55,8 +56,8 @@ func (d *diagnosis) problemOf(e cueerrors.Error, path string, value ast.Expr, sc
 	return p
 }
 
-// pathOf returns the path of a CUE error as the author of the instance knows it:
-// without the module's `input` in front, and with list items in brackets.
+// pathOf returns the path of a CUE error as the author of the instance knows
+// it: without the module's `input` in front, and with list items in brackets.
 func (d *diagnosis) pathOf(err cueerrors.Error) string {
 	parts := err.Path()
 	if len(parts) > 0 && parts[0] == "input" {
@@ -80,8 +81,8 @@ func (d *diagnosis) pathOf(err cueerrors.Error) string {
 	return path
 }
 
-// rulePosition returns the position of the rule that an error is about: the first
-// of its positions outside the instance, else that of the schema.
+// rulePosition returns the position of the rule that an error is about: the
+// first of its positions outside the instance, else that of the schema.
 func (d *diagnosis) rulePosition(e cueerrors.Error, schema cue.Value) problem.Position {
 	for _, p := range cueerrors.Positions(e) {
 		if at := d.positionOutside(p); at.File != "" {
@@ -91,8 +92,8 @@ func (d *diagnosis) rulePosition(e cueerrors.Error, schema cue.Value) problem.Po
 	return d.schemaPosition(schema)
 }
 
-// repeatedItem returns the index of the first item that equals an earlier one, or
-// 0.
+// repeatedItem returns the index of the first item that equals an earlier one,
+// or 0.
 func repeatedItem(l *ast.ListLit) int {
 	seen := map[string]bool{}
 	for i, e := range l.Elts {

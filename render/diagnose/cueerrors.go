@@ -11,8 +11,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// addCUEErrors reports CUE's own errors: one for each path, and one for a union,
-// however many errors its branches have.
+// addCUEErrors reports CUE's own errors: one for each path, and one for a
+// union, however many errors its branches have.
 func (d *diagnosis) addCUEErrors(errs []cueerrors.Error) {
 	key := func(path []string) string { return strings.Join(path, "\x00") }
 	unions := map[string]bool{}
@@ -31,6 +31,7 @@ func (d *diagnosis) addCUEErrors(errs []cueerrors.Error) {
 			byPath[d.pathOf(e)] = append(byPath[d.pathOf(e)], e)
 		}
 	}
+	// The order of the map does not matter, since the result is sorted.
 	for path, errs := range byPath {
 		value := cuesyntax.ValueAt(d.data, fieldpath.Split(path))
 		d.problems = append(d.problems, d.problemOf(cueerror.Causes(errs)[0], path, value, cue.Value{}))

@@ -40,11 +40,13 @@ func isScalar(e ast.Expr) bool {
 	return ok && l.Kind != token.NULL
 }
 
+// isInt reports whether a value is an integer.
 func isInt(e ast.Expr) bool {
 	x, ok := e.(*ast.BasicLit)
 	return ok && x.Kind == token.INT
 }
 
+// isNull reports whether a value is null.
 func isNull(e ast.Expr) bool {
 	l, ok := e.(*ast.BasicLit)
 	return ok && l.Kind == token.NULL

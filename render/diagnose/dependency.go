@@ -14,14 +14,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// dependency is one dependency of a field of a module: a guard around it, as in
-// `if tier == "gold" {sla!: string}`, or other fields that its value refers to, as
-// in `max: >=min`.
+// dependency is one dependency of a field of a module: a guard around it, as
+// in `if tier == "gold" {sla!: string}`, or other fields that its value refers
+// to, as in `max: >=min`.
 type dependency struct {
 	// pos is the position of a guarded field.
 	pos token.Pos
-	// guard is the text of the guards for messages. It is "" for a field that only
-	// refers to others.
+	// guard is the text of the guards for messages. It is "" for a field that
+	// only refers to others.
 	guard string
 	// refers are the names in the guards or the value.
 	refers []string
@@ -30,8 +30,9 @@ type dependency struct {
 	siblings []string
 }
 
-// dependencyIndex holds the dependencies of all fields of a module by the name of
-// the field. It is nil until first used, because most diagnoses do not need it.
+// dependencyIndex holds the dependencies of all fields of a module by the name
+// of the field. It is nil until first used, because most diagnoses do not need
+// it.
 type dependencyIndex map[string][]dependency
 
 // of returns the dependencies of a field in a struct with a schema. root is the
@@ -125,8 +126,15 @@ func referredNames(n ast.Node) (names []string) {
 	return names
 }
 
-// guardText words guards for a message, such as `tier == "gold" and sla is given`.
-// It leaves out that a field is given if another guard compares that field.
+// guardText words guards for a message, such as `tier == "gold" and sla is
+// given`. It leaves out that a field is given if another guard compares that
+// field.
+//
+// For example, the guards
+//
+//	if tier == "gold" if sla != _|_
+//
+// are worded as: tier == "gold" and sla is given
 func guardText(clauses []ast.Clause) string {
 	var parts, given []string
 	for _, clause := range clauses {
@@ -154,14 +162,16 @@ func guardText(clauses []ast.Clause) string {
 	return strings.Join(parts, " and ")
 }
 
+// isBottom reports whether an expression is _|_. Comparing a field with it is
+// how a module asks whether the field is given.
 func isBottom(e ast.Expr) bool {
 	_, ok := e.(*ast.BottomLit)
 	return ok
 }
 
-// dependOnMistake reports whether one of a field's dependencies refers to a field
-// that a reported problem is about, or whose name is misspelt. The field can't be
-// judged then: it may be right once the other mistake is corrected.
+// dependOnMistake reports whether one of a field's dependencies refers to a
+// field that a reported problem is about, or whose name is misspelt. The field
+// can't be judged then: it may be right once the other mistake is corrected.
 func dependOnMistake(deps []dependency, reported problem.List, typos map[string]string) bool {
 	suspects := map[string]bool{}
 	for _, meant := range typos {

@@ -1,11 +1,12 @@
 // Package diagnose turns a failed CUE evaluation of an instance into problems:
 // every mistake once, in one line, at the line of the instance that has it.
 //
-// CUE's own errors do not do that. A conflict hides the missing and unknown fields
-// around it, and a failed disjunction reports the errors of every branch. So
-// [Instance] walks data and schema together, and evaluates parts of the instance
-// again and again: each value among those of its siblings that are valid. If the
-// walk finds nothing or does not finish, it reports CUE's errors.
+// CUE's own errors do not do that. A conflict hides the missing and unknown
+// fields around it, and a failed disjunction reports the errors of every
+// branch. So [Instance] walks data and schema together, and evaluates parts of
+// the instance again and again: each value among those of its siblings that
+// are valid. If the walk finds nothing or does not finish, it reports CUE's
+// errors.
 //
 // [Normalize] comes before: it changes an instance as the API server would, so
 // that a file renders like the stored object.
@@ -23,8 +24,8 @@
 //   - schema.go and data.go answer questions about schemas and data, and
 //     message.go words the messages.
 //
-// The package reads no files and does not know Kubernetes. It diagnoses instances
-// only; package internal/source/cueerror reports errors in modules.
+// The package reads no files and does not know Kubernetes. It diagnoses
+// instances only; package internal/source/cueerror reports errors in modules.
 package diagnose
 
 import (
@@ -42,15 +43,15 @@ type Result struct {
 	// OverBudget reports that the walk took too many evaluations. Problems then
 	// come from CUE's errors.
 	OverBudget bool
-	// Panic is the value that CUE panicked with during the walk, or nil. After a
-	// panic the CUE context must not be used again.
+	// Panic is the value that CUE panicked with during the walk, or nil. After
+	// a panic the CUE context must not be used again.
 	Panic any
 }
 
 // Instance diagnoses data, an instance's metadata and spec, that a module does
-// not accept. root is the evaluated module and err CUE's error. Instance walks the
-// data with one Eval after the other and returns the problems of the first walk
-// that finds any.
+// not accept. root is the evaluated module and err CUE's error. Instance walks
+// the data with one Eval after the other and returns the problems of the first
+// walk that finds any.
 func Instance(root cue.Value, data *ast.StructLit, err error, evals ...Eval) Result {
 	var res Result
 	for _, eval := range evals {

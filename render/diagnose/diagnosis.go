@@ -22,17 +22,17 @@ type diagnosis struct {
 
 	problems problem.List
 	// unsettled are problems of values that CUE can't decide although none of
-	// their fields is missing. They follow from other mistakes, and are reported
-	// only if there are none.
+	// their fields is missing. They follow from other mistakes, and are
+	// reported only if there are none.
 	unsettled    problem.List
 	dependencies dependencyIndex
-	// moduleCost and spent measure evaluations; see trial.go. moduleCost is 0 until
-	// it is first needed.
+	// moduleCost and spent measure evaluations; see trial.go. moduleCost is 0
+	// until it is first needed.
 	moduleCost, spent int
 }
 
-// add reports a problem at a path of the instance. related is the position of the
-// broken rule in the module.
+// add reports a problem at a path of the instance. related is the position of
+// the broken rule in the module.
 func (d *diagnosis) add(path, rule string, related problem.Position, message, hint string) {
 	d.problems = append(d.problems, problem.Problem{
 		Position: cuesyntax.PositionAt(d.data, fieldpath.Split(path)), Path: path, Rule: rule,

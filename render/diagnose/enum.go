@@ -15,6 +15,11 @@ import (
 
 // addNotInEnum reports a value that is none of an enumeration's. otherKinds are
 // the kinds that the schema admits besides the enumeration.
+//
+// Examples of its messages:
+//
+//	spec.tier: "glod" is not one of "gold", "silver"; did you mean "gold"?
+//	spec.kind: "job" is not "service"
 func (d *diagnosis) addNotInEnum(schema cue.Value, enum []cue.Value, otherKinds cue.Kind, e ast.Expr, path string) {
 	values := literals(enum)
 	hint := ""
@@ -34,6 +39,7 @@ func (d *diagnosis) addNotInEnum(schema cue.Value, enum []cue.Value, otherKinds 
 		hint = fmt.Sprintf("write %q", quoteValue(e))
 	}
 	message := quoteValue(e) + " is not one of " + strings.Join(values, ", ")
+	// An enumeration of one value is a constant.
 	if len(values) == 1 {
 		message = quoteValue(e) + " is not " + values[0]
 	}
@@ -43,7 +49,8 @@ func (d *diagnosis) addNotInEnum(schema cue.Value, enum []cue.Value, otherKinds 
 	d.add(path, problem.RuleEnum, d.schemaPosition(schema), message, hint)
 }
 
-// nearestWord is like [source.Nearest], and prefers the same word in another case.
+// nearestWord is like [source.Nearest], and prefers the same word in another
+// case.
 func nearestWord(s string, words []string) string {
 	for _, w := range words {
 		if strings.EqualFold(s, w) {

@@ -12,9 +12,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// diagnoseList reports the mistakes in a list whose schema admits lists. v is the
-// list unified with its schema.
+// diagnoseList reports the mistakes in a list whose schema admits lists. v is
+// the list unified with its schema.
+//
+// Items that the schema lists one by one, as in [string, int], are judged at
+// their index. All others have the same schema, and are judged one by one behind
+// placeholders, so that the cost does not grow with the square of the length.
 func (d *diagnosis) diagnoseList(loc location, schema, v cue.Value, l *ast.ListLit) {
+	// A union of lists, such as [...string] | [...int], has no single item schema.
 	lists := filter(alternatives(schema), func(v cue.Value) bool { return schemaKinds(v)&cue.ListKind != 0 })
 	if len(lists) > 1 {
 		d.diagnoseListOfUnion(loc, l)
@@ -48,18 +53,21 @@ func (d *diagnosis) diagnoseList(loc location, schema, v cue.Value, l *ast.ListL
 		case i < fixed:
 			d.diagnoseIfInvalid(loc.item(i, placeholders[:i], placeholders[i+1:]), e)
 		case open:
-			// All further items have the same schema, so the first index will do.
+			// All further items have the same schema, so the first index will
+			// do.
 			d.diagnoseIfInvalid(loc.item(i, placeholders, nil), e)
 		}
 	}
 	if failed && len(d.problems) == before {
-		// CUE reports [...string] | [...int] as one list as long as it is empty.
+		// CUE reports [...string] | [...int] as one list as long as it is
+		// empty.
 		d.diagnoseListOfUnion(loc, l)
 	}
 }
 
-// diagnoseListOfUnion reports the mistakes in a list whose schema is a disjunction
-// of lists. The first item that one of them admits decides which was meant.
+// diagnoseListOfUnion reports the mistakes in a list whose schema is a
+// disjunction of lists. The first item that one of them admits decides which
+// was meant.
 func (d *diagnosis) diagnoseListOfUnion(loc location, l *ast.ListLit) {
 	first := slices.IndexFunc(l.Elts, func(e ast.Expr) bool { return isValid(d.try(loc, ast.NewList(e))) })
 	if first < 0 {

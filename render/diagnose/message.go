@@ -21,8 +21,8 @@ import (
 // maxText is the number of characters of a user's value that a message repeats.
 const maxText = 80
 
-// quoteValue returns a value of the instance for a message: a scalar as CUE writes
-// it, and a word for anything else.
+// quoteValue returns a value of the instance for a message: a scalar as CUE
+// writes it, and a word for anything else.
 func quoteValue(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.BasicLit:
@@ -38,9 +38,9 @@ func quoteValue(e ast.Expr) string {
 	return "the value"
 }
 
-// originalText returns a scalar as the user wrote it. A number may have another
-// form in the instance: the version 1.10 is the number 1.1, and package yamlfile
-// keeps the spelling as a comment.
+// originalText returns a scalar as the user wrote it. A number may have
+// another form in the instance: the version 1.10 is the number 1.1, and
+// package yamlfile keeps the spelling as a comment.
 func originalText(e ast.Expr) string {
 	for _, group := range ast.Comments(e) {
 		for _, c := range group.List {
@@ -90,8 +90,9 @@ func typeWords(e ast.Expr) string {
 	return "this"
 }
 
-// errorMessage returns the message and the rule for an error of CUE about a value.
-// CUE has no error types, so the format strings of its messages tell errors apart.
+// errorMessage returns the message and the rule for an error of CUE about a
+// value. CUE has no error types, so the format strings of its messages tell
+// errors apart.
 func errorMessage(err cueerrors.Error, value ast.Expr) (text, rule string) {
 	format, args := err.Msg()
 	words := make([]string, len(args))
@@ -103,6 +104,8 @@ func errorMessage(err cueerrors.Error, value ast.Expr) (text, rule string) {
 		return outOfBound(words[0], words[1]), problem.RuleConstraint
 	case strings.HasPrefix(format, "invalid value %s (does not satisfy %s"):
 		return unsatisfied(words[0], words[1], value, errors.Unwrap(err)), problem.RuleConstraint
+		// CUE does not say which side is the value. It is the one that the instance
+		// has.
 	case strings.HasPrefix(format, "conflicting values %s and %s") && len(words) >= 2:
 		if s, ok := value.(*ast.BasicLit); ok && words[0] == quoteValue(s) {
 			words[0], words[1] = words[1], words[0]
@@ -147,14 +150,17 @@ var (
 	matched = regexp.MustCompile(`(\d+) matched, expected (.*)$`)
 )
 
-// explicitError begins the message for a bottom value that a module states, _|_.
+// explicitError begins the message for a bottom value that a module states,
+// _|_.
 const explicitError = "explicit error"
 
+// notUnique is the message for list.UniqueItems. problemOf replaces it if it finds
+// the repeated item.
 const notUnique = "items must be unique"
 
-// unsatisfied words an error of a validator of CUE's standard library: validators
-// of size in the terms of YAML, others by their name. cause is the validator's own
-// error, or nil.
+// unsatisfied words an error of a validator of CUE's standard library:
+// validators of size in the terms of YAML, others by their name. cause is the
+// validator's own error, or nil.
 func unsatisfied(value, validator string, e ast.Expr, cause error) string {
 	var has int
 	switch x := e.(type) {

@@ -11,9 +11,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// addMissingFields reports the required fields that a struct does not have, except
-// those whose name is the correction of a typo. context is the struct evaluated
-// with its valid fields.
+// addMissingFields reports the required fields that a struct does not have,
+// except those whose name is the correction of a typo. context is the struct
+// evaluated with its valid fields.
+//
+// Examples of its messages:
+//
+//	spec.image: missing
+//	spec.database: missing; it needs engine, size
 func (d *diagnosis) addMissingFields(loc location, context cue.Value, s *ast.StructLit, typos map[string]string) {
 	meant := map[string]bool{}
 	for _, name := range typos {

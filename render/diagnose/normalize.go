@@ -12,11 +12,13 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// Normalize returns an instance's data as the API server would store it, so that a
-// file renders like the stored object: without nulls on fields that do not admit
-// null, each with a warning, and with floats where an integer stands for one. spec
-// is the schema of the spec. Normalize does not change data; it returns nil if
-// there is nothing to change.
+// Normalize returns an instance's data as the API server would store it, so
+// that a file renders like the stored object: without nulls on fields that do
+// not admit null, each with a warning, and with floats where an integer stands
+// for one. spec is the schema of the spec. Normalize does not change data; it
+// returns nil if there is nothing to change.
+//
+// Only the spec is normalized: metadata is the API server's own.
 func Normalize(data *ast.StructLit, spec cue.Value) (*ast.StructLit, problem.List) {
 	n := &normalizer{}
 	whole := &ast.StructLit{Lbrace: data.Lbrace}
@@ -37,11 +39,13 @@ func Normalize(data *ast.StructLit, spec cue.Value) (*ast.StructLit, problem.Lis
 	return whole, n.warnings
 }
 
+// normalizer collects the changes to one instance.
 type normalizer struct {
 	changed  bool
 	warnings problem.List
 }
 
+// dropNull records that a null was dropped.
 func (n *normalizer) dropNull(null ast.Expr, path string) {
 	n.changed = true
 	n.warnings = append(n.warnings, problem.Problem{
@@ -50,8 +54,8 @@ func (n *normalizer) dropNull(null ast.Expr, path string) {
 	})
 }
 
-// value normalizes a value that must match one of several schemas. Inside a union
-// there is more than one.
+// value normalizes a value that must match one of several schemas. Inside a
+// union there is more than one.
 func (n *normalizer) value(e ast.Expr, schemas []cue.Value, path string) ast.Expr {
 	var all []cue.Value
 	var kinds cue.Kind

@@ -7,9 +7,14 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// addScalar reports a scalar of an admitted kind that the schema does not accept.
-// With several alternatives it names those of the value's kind; with one it
-// reports the constraint that the value breaks.
+// addScalar reports a scalar of an admitted kind that the schema does not
+// accept. With several alternatives it names those of the value's kind; with
+// one it reports the constraint that the value breaks.
+//
+// Examples of its messages:
+//
+//	spec.port: 0 is not >0
+//	spec.memory: "1GB" is not "auto" or =~"^[0-9]+Gi$"
 func (d *diagnosis) addScalar(schema cue.Value, e ast.Expr, path string) {
 	var sameKind, enum []cue.Value
 	var otherKinds cue.Kind
@@ -24,6 +29,8 @@ func (d *diagnosis) addScalar(schema cue.Value, e ast.Expr, path string) {
 			otherKinds |= k
 		}
 	}
+	// An enumeration lists its values; several constraints are joined with "or"; a
+	// single constraint has a message of its own.
 	switch {
 	case len(sameKind) == 0 && len(enum) > 0:
 		d.addNotInEnum(schema, enum, otherKinds, e, path)
@@ -34,8 +41,8 @@ func (d *diagnosis) addScalar(schema cue.Value, e ast.Expr, path string) {
 		}
 		d.add(path, problem.RuleConstraint, d.schemaPosition(schema), quoteValue(e)+" is not "+orList(words), "")
 	default:
-		// Unlike a struct, a scalar may be unified with an evaluated value: there
-		// are no closed fields to lose.
+		// Unlike a struct, a scalar may be unified with an evaluated value:
+		// there are no closed fields to lose.
 		d.addConstraint(schema.Unify(d.root.Context().BuildExpr(e)), e, path, schema)
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// isComplete reports whether a value is valid and has everything that its schema
-// requires.
+// isComplete reports whether a value is valid and has everything that its
+// schema requires.
 func isComplete(v cue.Value) bool { return v.Validate(cue.Concrete(true), cue.All()) == nil }
 
 // isValid reports whether a value has no error; fields may still be missing.
 func isValid(v cue.Value) bool { return v.Validate() == nil }
 
-// alternatives returns the branches of a disjunction that are still possible, in
-// the order of the source if it is known. For anything else it returns v alone. A
-// default that another branch admits too is not a branch.
+// alternatives returns the branches of a disjunction that are still possible,
+// in the order of the source if it is known. For anything else it returns v
+// alone. A default that another branch admits too is not a branch.
 func alternatives(v cue.Value) []cue.Value {
 	op, args := v.Eval().Expr()
 	if op != cue.OrOp {
@@ -35,8 +35,8 @@ func alternatives(v cue.Value) []cue.Value {
 	return args
 }
 
-// sortByPosition sorts values of one file into the order of the source. CUE puts
-// defaults first.
+// sortByPosition sorts values of one file into the order of the source. CUE
+// puts defaults first.
 func sortByPosition(values []cue.Value) {
 	slices.SortStableFunc(values, func(a, b cue.Value) int {
 		p, q := a.Pos(), b.Pos()
@@ -47,9 +47,10 @@ func sortByPosition(values []cue.Value) {
 	})
 }
 
-// schemaKinds returns the kinds that a schema admits, or BottomKind if they can't
-// be determined. CUE does not know the kind of a list whose schema bounds its
-// length until there is a list, so schemaKinds looks at the operands.
+// schemaKinds returns the kinds that a schema admits, or BottomKind if they
+// can't be determined. CUE does not know the kind of a list whose schema
+// bounds its length until there is a list, so schemaKinds looks at the
+// operands.
 func schemaKinds(v cue.Value) cue.Kind {
 	if k := v.IncompleteKind(); k != cue.BottomKind {
 		return k
@@ -113,8 +114,10 @@ func literalSyntax(v cue.Value) ast.Expr {
 	return e
 }
 
-// constraintText returns a schema as CUE source without the type that its values
-// have anyway: >0 for int & >0.
+// constraintText returns a schema as CUE source without the type that its
+// values have anyway: >0 for int & >0.
+//
+// The parts of a conjunction are joined with "and", as in: >=1 and <=65535
 func constraintText(v cue.Value) string {
 	op, args := v.Eval().Expr()
 	if op != cue.AndOp {
@@ -170,13 +173,14 @@ func keyPatterns(schema cue.Value) []string {
 // allows reports whether a struct may have a field, by name or by pattern.
 func allows(v cue.Value, f *ast.Field) bool { return v.Allows(cue.Str(cuesyntax.LabelName(f.Label))) }
 
-// fieldValue returns the value of a field of the instance in an evaluated struct.
+// fieldValue returns the value of a field of the instance in an evaluated
+// struct.
 func fieldValue(v cue.Value, f *ast.Field) cue.Value {
 	return v.LookupPath(cue.MakePath(cue.Str(cuesyntax.LabelName(f.Label))))
 }
 
-// declaredField returns the schema of a field that a schema declares, optional or
-// not.
+// declaredField returns the schema of a field that a schema declares, optional
+// or not.
 func declaredField(v cue.Value, name string) cue.Value {
 	return v.LookupPath(cue.MakePath(cue.Str(name).Optional()))
 }

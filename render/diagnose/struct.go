@@ -10,9 +10,16 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// diagnoseStruct reports the mistakes in a struct whose schema admits structs. v is
-// the struct unified with its schema.
+// diagnoseStruct reports the mistakes in a struct whose schema admits structs.
+// v is the struct unified with its schema.
+//
+// It finds the branch that was meant if the schema is a union, classifies the
+// fields, and then reports invalid fields, missing ones and unknown ones. The
+// order matters: what is reported first explains what comes later, and is not
+// reported again.
 func (d *diagnosis) diagnoseStruct(loc location, v cue.Value, s *ast.StructLit) {
+	// In a union the fields that choose the branch are added to every trial below,
+	// so that CUE reports the errors of that branch alone.
 	var b branch
 	if isFailedUnion(v) || len(alternatives(v)) > 1 {
 		b = d.chooseBranch(loc, s)
@@ -59,8 +66,8 @@ type classes struct {
 	unknown []*ast.Field // not in the schema
 	// schema is the struct's schema without data.
 	schema cue.Value
-	// context is the struct evaluated with the valid fields, and with anything in
-	// place of the invalid ones.
+	// context is the struct evaluated with the valid fields, and with anything
+	// in place of the invalid ones.
 	context cue.Value
 }
 
@@ -75,7 +82,8 @@ func (d *diagnosis) classify(loc location, v cue.Value, with []*ast.Field, s *as
 	}
 	for {
 		c.valid, c.invalid, c.context = d.separate(loc, v, with, without(all, c.unknown))
-		// A field under a guard becomes known once the guard's fields are given.
+		// A field under a guard becomes known once the guard's fields are
+		// given.
 		guarded := filter(c.unknown, func(f *ast.Field) bool {
 			return allows(c.context, f) && !isNotAllowed(fieldValue(d.try(loc, cuesyntax.Struct(with, append(slices.Clone(c.valid), f)...)), f))
 		})
@@ -85,8 +93,8 @@ func (d *diagnosis) classify(loc location, v cue.Value, with []*ast.Field, s *as
 		c.unknown = without(c.unknown, guarded)
 		v = d.try(loc, cuesyntax.Struct(with, without(all, c.unknown)...))
 	}
-	// Until a guard is decided, CUE allows any field. The fields that fail in such
-	// a struct are unknown if the decided struct does not allow them.
+	// Until a guard is decided, CUE allows any field. The fields that fail in
+	// such a struct are unknown if the decided struct does not allow them.
 	if slices.ContainsFunc(c.invalid, func(f *ast.Field) bool { return !isValid(fieldValue(c.context, f)) }) {
 		decided := d.try(loc, cuesyntax.Struct(with, c.valid...))
 		unknown := filter(c.invalid, func(f *ast.Field) bool { return !isValid(fieldValue(c.context, f)) && !allows(decided, f) })
@@ -97,9 +105,9 @@ func (d *diagnosis) classify(loc location, v cue.Value, with []*ast.Field, s *as
 	return c
 }
 
-// separate separates valid fields from invalid ones. v is the struct evaluated with
-// all of them. Of fields that are valid alone and not together, the one at which
-// CUE reports the conflict is invalid.
+// separate separates valid fields from invalid ones. v is the struct evaluated
+// with all of them. Of fields that are valid alone and not together, the one
+// at which CUE reports the conflict is invalid.
 func (d *diagnosis) separate(loc location, v cue.Value, with, fields []*ast.Field) (valid, invalid []*ast.Field, context cue.Value) {
 	invalid = filter(fields, func(f *ast.Field) bool { return !isValid(fieldValue(v, f)) })
 	if isFailedUnion(v) {
@@ -153,7 +161,8 @@ func (d *diagnosis) mayBeValid(schema cue.Value, e ast.Expr) bool {
 	return isValid(schema.Unify(d.root.Context().BuildExpr(e)))
 }
 
-// isNotAllowed reports whether a value is a field that its struct does not allow.
+// isNotAllowed reports whether a value is a field that its struct does not
+// allow.
 func isNotAllowed(v cue.Value) bool {
 	for _, e := range cueerror.List(v.Err()) {
 		if format, _ := e.Msg(); format == "field not allowed" && len(e.Path()) <= len(v.Path().Selectors()) {

@@ -23,8 +23,8 @@ type location struct {
 	path      string
 }
 
-// field returns the location of a field among its siblings, which may contain the
-// field itself.
+// field returns the location of a field among its siblings, which may contain
+// the field itself.
 func (l location) field(siblings []*ast.Field, name string) location {
 	rest := slices.DeleteFunc(slices.Clone(siblings), func(s *ast.Field) bool { return cuesyntax.LabelName(s.Label) == name })
 	return location{
@@ -55,12 +55,16 @@ const maxCost = 300_000
 // minModuleCost is the cost of an evaluation of a tiny module.
 const minModuleCost = 50
 
-// budgetExceeded is the panic that ends a walk whose evaluations exceed maxCost.
+// budgetExceeded is the panic that ends a walk whose evaluations exceed
+// maxCost.
 type budgetExceeded struct{}
 
 // try evaluates the instance with e at a location and returns the value there:
-// the schema unified with e. In a union none of whose branches takes e, CUE would
-// return e without any schema; try returns an error value instead.
+// the schema unified with e. In a union none of whose branches takes e, CUE
+// would return e without any schema; try returns an error value instead.
+//
+// try panics with budgetExceeded once all trials of the walk have cost more than
+// maxCost; walk recovers it.
 func (d *diagnosis) try(loc location, e ast.Expr) cue.Value {
 	whole := loc.wrap(e)
 	d.spent += d.costOfModule() + sizeOf(whole)
@@ -68,6 +72,8 @@ func (d *diagnosis) try(loc location, e ast.Expr) cue.Value {
 		panic(budgetExceeded{})
 	}
 	v := d.eval(whole)
+	// Look for a failed union on the way, not only at the end: below one CUE
+	// returns data without a schema.
 	for _, sel := range loc.selectors {
 		if v.IncompleteKind() == cue.BottomKind && isFailedUnion(v) {
 			return d.root.Context().BuildExpr(&ast.BottomLit{})
@@ -91,8 +97,8 @@ func isFailedUnion(v cue.Value) bool {
 	return false
 }
 
-// costOfModule returns the share of an evaluation's cost that does not depend on
-// the instance.
+// costOfModule returns the share of an evaluation's cost that does not depend
+// on the instance.
 func (d *diagnosis) costOfModule() int {
 	if d.moduleCost == 0 {
 		d.moduleCost = minModuleCost

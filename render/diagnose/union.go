@@ -14,21 +14,29 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// branch is the branch of a union, a disjunction of structs, that a struct of the
-// instance was meant for.
+// branch is the branch of a union, a disjunction of structs, that a struct of
+// the instance was meant for.
 type branch struct {
 	// with are the fields that leave no other branch: discriminators of the
 	// instance, and fields that the instance lacks.
 	with []*ast.Field
 	// excluded are the fields that only other branches have.
 	excluded excludedFields
-	// reported means that the branch can't be determined, and that the reason has
-	// been reported.
+	// reported means that the branch can't be determined, and that the reason
+	// has been reported.
 	reported bool
 }
 
-// chooseBranch finds the branch of a union that a struct was meant for: by fields
-// that have a fixed value in every branch (discriminators), then by likeness.
+// chooseBranch finds the branch of a union that a struct was meant for: by
+// fields that have a fixed value in every branch (discriminators), then by
+// likeness.
+//
+// For the union
+//
+//	{kind: "s3", bucket: string} | {kind: "disk", path: string}
+//
+// kind is a discriminator. With kind: disk the second branch is left, and a field
+// bucket is reported as an unknown field where kind is "disk".
 func (d *diagnosis) chooseBranch(loc location, s *ast.StructLit) branch {
 	union := d.try(loc, &ast.StructLit{})
 	all := filter(alternatives(union), func(v cue.Value) bool { return v.IncompleteKind() == cue.StructKind })
@@ -36,6 +44,8 @@ func (d *diagnosis) chooseBranch(loc location, s *ast.StructLit) branch {
 	if b.reported {
 		return b
 	}
+	// Discriminators did not decide. Take the most similar branch, and keep it by
+	// adding its fields with any value, if that leaves no other branch.
 	if len(left) > 1 {
 		best, certain := mostLike(left, s)
 		declaresAny := slices.ContainsFunc(cuesyntax.Fields(s), func(f *ast.Field) bool { return declares(best, cuesyntax.LabelName(f.Label)) })
@@ -61,9 +71,10 @@ func (d *diagnosis) chooseBranch(loc location, s *ast.StructLit) branch {
 }
 
 // narrowByDiscriminators returns the branches that are left when each
-// discriminator has its value from the instance, or from the most similar branch
-// if the instance lacks it.
+// discriminator has its value from the instance, or from the most similar
+// branch if the instance lacks it.
 func (d *diagnosis) narrowByDiscriminators(loc location, s *ast.StructLit, union cue.Value, left []cue.Value) (b branch, _ []cue.Value) {
+	// Each turn either removes a branch, adds a discriminator or ends the loop.
 	for len(left) > 1 {
 		name, values := discriminator(left, s)
 		if name == "" {
@@ -93,8 +104,8 @@ func (d *diagnosis) narrowByDiscriminators(loc location, s *ast.StructLit, union
 	return b, left
 }
 
-// exclude records the fields that the other branches have and the chosen one has
-// not, and the message for them.
+// exclude records the fields that the other branches have and the chosen one
+// has not, and the message for them.
 func (b *branch) exclude(chosen cue.Value, all []cue.Value, s *ast.StructLit) {
 	for _, v := range all {
 		for _, name := range fieldNames(v) {
@@ -115,8 +126,8 @@ func (b *branch) exclude(chosen cue.Value, all []cue.Value, s *ast.StructLit) {
 }
 
 // addNoBranch reports a struct that could be meant for several branches: its
-// unknown fields, else the missing discriminator, else what the branches require.
-// It returns false if there is nothing to report.
+// unknown fields, else the missing discriminator, else what the branches
+// require. It returns false if there is nothing to report.
 func (d *diagnosis) addNoBranch(loc location, s *ast.StructLit, union cue.Value, branches []cue.Value, name string, values []cue.Value) bool {
 	var known []string
 	for _, v := range branches {
@@ -146,9 +157,9 @@ func (d *diagnosis) addNoBranch(loc location, s *ast.StructLit, union cue.Value,
 	return len(needs) > 0
 }
 
-// discriminator returns a field that has fixed values in every branch, not all the
-// same, and those values. It prefers a field that the instance has and that rules
-// out a branch.
+// discriminator returns a field that has fixed values in every branch, not all
+// the same, and those values. It prefers a field that the instance has and
+// that rules out a branch.
 func discriminator(branches []cue.Value, s *ast.StructLit) (found string, values []cue.Value) {
 	for _, name := range fieldNames(branches[0]) {
 		f := cuesyntax.Field(s, name)
@@ -185,9 +196,10 @@ func admitsLiteral(b cue.Value, f *ast.Field) bool {
 	return slices.ContainsFunc(alternatives(declaredField(b, cuesyntax.LabelName(f.Label))), func(l cue.Value) bool { return equals(l, f.Value) })
 }
 
-// mostLike returns the branch that is most like the instance, and whether no other
-// is as much like it. What counts is first the number of equal fixed values, then
-// of common field names with typos, then of required fields that are missing.
+// mostLike returns the branch that is most like the instance, and whether no
+// other is as much like it. What counts is first the number of equal fixed
+// values, then of common field names with typos, then of required fields that
+// are missing.
 func mostLike(branches []cue.Value, s *ast.StructLit) (best cue.Value, certain bool) {
 	scores := make([]int, len(branches))
 	for i, b := range branches {
@@ -202,8 +214,8 @@ func mostLike(branches []cue.Value, s *ast.StructLit) (best cue.Value, certain b
 	return branches[at], most > 0 && !slices.Contains(scores[at+1:], most)
 }
 
-// likeness scores one field of the instance against a branch with the given field
-// names.
+// likeness scores one field of the instance against a branch with the given
+// field names.
 func likeness(b cue.Value, names []string, name string, e ast.Expr) int {
 	weight := 10
 	if !slices.Contains(names, name) {

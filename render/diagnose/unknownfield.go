@@ -20,9 +20,16 @@ type excludedFields struct {
 	message string
 }
 
-// addUnknownFields reports fields of a struct that its schema does not have. known
-// are the names that it has, and typos those of the unknown fields that look like a
-// misspelling.
+// addUnknownFields reports fields of a struct that its schema does not have.
+// known are the names that it has, and typos those of the unknown fields that
+// look like a misspelling.
+//
+// Examples of its messages:
+//
+//	spec.imge: unknown field; did you mean "image"?
+//	spec.sla: unknown field; known only where tier == "gold"
+//	spec.size: unknown field; known: image, port, replicas
+//	spec.cron: unknown field where kind is "queue"
 func (d *diagnosis) addUnknownFields(loc location, schema cue.Value, unknown []*ast.Field, known []string, typos map[string]string, excluded excludedFields) {
 	patterns := keyPatterns(schema)
 	for _, f := range unknown {
@@ -52,9 +59,9 @@ func (d *diagnosis) addUnknownFields(loc location, schema cue.Value, unknown []*
 	}
 }
 
-// knownNames returns the names of the fields that a struct may have, sorted: those
-// of its schema, and those that guards add for what the instance gives. context is
-// the struct evaluated with its valid fields.
+// knownNames returns the names of the fields that a struct may have, sorted:
+// those of its schema, and those that guards add for what the instance gives.
+// context is the struct evaluated with its valid fields.
 func knownNames(schema, context cue.Value, s *ast.StructLit) []string {
 	names := fieldNames(schema)
 	for _, name := range fieldNames(context) {
@@ -66,8 +73,8 @@ func knownNames(schema, context cue.Value, s *ast.StructLit) []string {
 	return slices.Compact(names)
 }
 
-// typosOf maps the names of unknown fields to the known names that were probably
-// meant. A name that the instance gives anyway was not meant.
+// typosOf maps the names of unknown fields to the known names that were
+// probably meant. A name that the instance gives anyway was not meant.
 func typosOf(unknown, given []*ast.Field, known []string) map[string]string {
 	free := slices.DeleteFunc(slices.Clone(known), func(k string) bool {
 		return slices.ContainsFunc(given, func(f *ast.Field) bool { return cuesyntax.LabelName(f.Label) == k })

@@ -29,8 +29,8 @@ func (d *diagnosis) walk() (overBudget bool, panicked any) {
 	return false, nil
 }
 
-// diagnoseValue reports every mistake in the value e at a location. schema is the
-// schema at the location if the caller knows it, else the zero Value.
+// diagnoseValue reports every mistake in the value e at a location. schema is
+// the schema at the location if the caller knows it, else the zero Value.
 func (d *diagnosis) diagnoseValue(loc location, schema cue.Value, e ast.Expr) {
 	if !schema.Exists() {
 		schema = d.try(loc, cuesyntax.Any())
@@ -38,6 +38,7 @@ func (d *diagnosis) diagnoseValue(loc location, schema cue.Value, e ast.Expr) {
 	if !schema.Exists() {
 		return // in a union whose branch is not known
 	}
+	// A value of the wrong kind is one mistake; what is inside it does not matter.
 	if kinds := schemaKinds(schema); kinds != cue.BottomKind && kinds&dataKind(e) == 0 {
 		d.addWrongType(schema, kinds, e, loc.path)
 		return
@@ -46,6 +47,8 @@ func (d *diagnosis) diagnoseValue(loc location, schema cue.Value, e ast.Expr) {
 		d.addScalar(schema, e, loc.path)
 		return
 	}
+	// If nothing inside the value is wrong, the value as a whole is: it breaks a
+	// validator such as list.MaxItems.
 	before := len(d.problems)
 	v := d.try(loc, e)
 	switch x := e.(type) {
@@ -59,7 +62,8 @@ func (d *diagnosis) diagnoseValue(loc location, schema cue.Value, e ast.Expr) {
 	}
 }
 
-// diagnoseIfInvalid is diagnoseValue for a value that may be valid and complete.
+// diagnoseIfInvalid is diagnoseValue for a value that may be valid and
+// complete.
 func (d *diagnosis) diagnoseIfInvalid(loc location, e ast.Expr) {
 	if !isComplete(d.try(loc, e)) {
 		d.diagnoseValue(loc, cue.Value{}, e)

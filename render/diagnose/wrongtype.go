@@ -12,8 +12,13 @@ import (
 )
 
 // addWrongType reports a value whose kind is not among those that the schema
-// admits. The hint tells how to write a value that was probably meant, such as a
-// number in quotes.
+// admits. The hint tells how to write a value that was probably meant, such as
+// a number in quotes.
+//
+// Examples of its messages:
+//
+//	spec.port: must be an integer, not the string "80"; write it without quotes
+//	spec.version: must be a string, not 1.1; write "1.10"
 func (d *diagnosis) addWrongType(schema cue.Value, admitted cue.Kind, e ast.Expr, path string) {
 	alts := alternatives(schema)
 	if enum := filter(alts, isLiteral); len(enum) == len(alts) && isScalar(e) {

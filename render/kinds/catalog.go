@@ -12,8 +12,8 @@ import (
 )
 
 // Catalog holds the known kinds: the built-in ones and those of
-// CustomResourceDefinitions. The zero value has the built-in kinds. A Catalog is
-// safe for concurrent use once all definitions are added.
+// CustomResourceDefinitions. The zero value has the built-in kinds. A Catalog
+// is safe for concurrent use once all definitions are added.
 type Catalog struct {
 	custom map[schema.GroupKind]*Custom
 }
@@ -30,15 +30,16 @@ func (c *Catalog) Add(custom *Custom) error {
 	return nil
 }
 
-// Lookup returns the type of a kind's objects, or the problem that explains why
-// there is none, at apiVersion or kind. For a kind in a group that the catalog does
-// not know the problem is a Note: the kind may exist.
+// Lookup returns the type of a kind's objects, or the problem that explains
+// why there is none, at apiVersion or kind. For a kind in a group that the
+// catalog does not know the problem is a Note: the kind may exist.
 func (c *Catalog) Lookup(apiVersion, kind string) (*Type, *problem.Problem) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return nil, newProblem("apiVersion", err.Error(), "")
 	}
 	gk := schema.GroupKind{Group: gv.Group, Kind: kind}
+	// A definition that the user gives replaces a built-in kind.
 	if custom := c.custom[gk]; custom != nil {
 		v, p := custom.version(gv.Version)
 		if p != nil {
@@ -84,8 +85,8 @@ func (b *builtin) preferred(gk schema.GroupKind) string {
 	return schema.GroupVersion{Group: gk.Group, Version: versions[0]}.String() + " " + gk.Kind
 }
 
-// similarKind returns a hint that names the kind in another group, or a kind with a
-// similar name in the group, or "".
+// similarKind returns a hint that names the kind in another group, or a kind
+// with a similar name in the group, or "".
 func (b *builtin) similarKind(group, kind string) string {
 	var found, names []string
 	for gk := range b.versions {

@@ -19,9 +19,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// Check returns the problems of an object, sorted by path. The object is decoded
-// JSON: map[string]any, []any and scalars. A late reference is valid in place of any
-// value.
+// Check returns the problems of an object, sorted by path. The object is
+// decoded JSON: map[string]any, []any and scalars. A late reference is valid
+// in place of any value.
 func (c *Catalog) Check(object map[string]any) problem.List {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
@@ -33,8 +33,8 @@ func (c *Catalog) Check(object map[string]any) problem.List {
 	w.value(object, t)
 	found := w.problems
 	if len(found) == 0 {
-		// Like the API server: schemas are validated once all fields are known and
-		// have the right type.
+		// Like the API server: schemas are validated once all fields are known
+		// and have the right type.
 		found = c.validateCustom(apiVersion, kind, object)
 	}
 	slices.SortStableFunc(found, func(a, b problem.Problem) int {
@@ -49,6 +49,7 @@ type walker struct {
 	path     reference.Path // of the current value
 }
 
+// add reports a problem whose path begins at the current value.
 func (w *walker) add(p problem.Problem) {
 	p.Path = fieldpath.Concat(w.path.String(), p.Path)
 	w.problems = append(w.problems, p)
@@ -61,6 +62,8 @@ func (w *walker) child(key any, v any, t *Type) {
 	w.path = w.path[:len(w.path)-1]
 }
 
+// value checks a value and everything below it. Late references are not
+// checked, because their value is not known here.
 func (w *walker) value(v any, t *Type) {
 	if v == nil || IsLate(v) {
 		return // null counts as not given
@@ -95,8 +98,8 @@ func (w *walker) value(v any, t *Type) {
 	}
 }
 
-// Unknown returns the problem of a field that a type does not have. The path is the
-// field.
+// Unknown returns the problem of a field that a type does not have. The path
+// is the field.
 func Unknown(name string, t *Type) problem.Problem {
 	return *newProblem(reference.Path{name}.String(), "unknown field", source.Hint(name, t.Fields()))
 }
@@ -106,8 +109,8 @@ func Missing(name string) problem.Problem {
 	return *newProblem(reference.Path{name}.String(), "missing", "")
 }
 
-// IsLate reports whether a value is a late reference or a generated value, which is
-// known only in the cluster.
+// IsLate reports whether a value is a late reference or a generated value,
+// which is known only in the cluster.
 func IsLate(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) != 1 {
@@ -118,8 +121,8 @@ func IsLate(v any) bool {
 	return from || generate
 }
 
-// Refuses returns the message for a scalar of an accepted JSON type that is not a
-// valid value, or "".
+// Refuses returns the message for a scalar of an accepted JSON type that is
+// not a valid value, or "".
 func (t *Type) Refuses(v any) string {
 	text, isText := v.(string)
 	switch t.kind {
@@ -155,8 +158,8 @@ func quoted(values []string) string {
 	return strings.Join(all, ", ")
 }
 
-// jsonOf returns the JSON type of a decoded value. A float with an integral value is
-// an Integer, as for the API server.
+// jsonOf returns the JSON type of a decoded value. A float with an integral
+// value is an Integer, as for the API server.
 func jsonOf(v any) JSON {
 	switch v := v.(type) {
 	case bool:

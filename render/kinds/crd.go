@@ -48,8 +48,8 @@ func ParseDefinition(data []byte) (*Custom, error) {
 	return NewCustom(&crd)
 }
 
-// NewCustom returns the kind of a definition. It must have a structural schema for
-// each served version.
+// NewCustom returns the kind of a definition. It must have a structural schema
+// for each served version.
 func NewCustom(crd *apiextensionsv1.CustomResourceDefinition) (*Custom, error) {
 	c := &Custom{
 		GroupKind: schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind},
@@ -104,7 +104,8 @@ func (c *Custom) version(name string) (*customVersion, *problem.Problem) {
 	return nil, newProblem("apiVersion", fmt.Sprintf("%s has no version %s", c.GroupKind, name), "served: "+strings.Join(c.served, ", "))
 }
 
-// withObjectMeta adds the fields that every object has to the type of an object.
+// withObjectMeta adds the fields that every object has to the type of an
+// object.
 func withObjectMeta(t *Type) *Type {
 	b := table()
 	if t.fields == nil {
@@ -116,6 +117,9 @@ func withObjectMeta(t *Type) *Type {
 }
 
 // customType returns the type that a structural schema describes.
+//
+// Only field names and JSON types are taken over. Everything else in the schema is
+// left to the validator.
 func customType(s *structuralschema.Structural) *Type {
 	t := &Type{kind: kindAny, open: s.XPreserveUnknownFields}
 	switch {

@@ -22,10 +22,10 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// validateCustom validates an object of a custom kind with the API server's own code:
-// required fields, bounds, patterns, enumerations, sets, and the CEL rules of the
-// definition. All fields of the object must be known and of the right type. For a
-// built-in kind validateCustom returns nothing.
+// validateCustom validates an object of a custom kind with the API server's
+// own code: required fields, bounds, patterns, enumerations, sets, and the CEL
+// rules of the definition. All fields of the object must be known and of the
+// right type. For a built-in kind validateCustom returns nothing.
 func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any) problem.List {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -39,11 +39,15 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 	if p != nil {
 		return nil // Lookup reported it
 	}
+	// The API server prunes nulls and sets defaults before it validates. Both
+	// change the object in place.
 	object = runtime.DeepCopyJSON(object)
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, v.structural)
 	defaulting.Default(object, v.structural)
 	errs := validation.ValidateCustomResource(nil, object, v.validator)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
+	// Like the API server, run CEL rules only on objects that match the schema.
+	// The budget is that of one request.
 	if len(errs) == 0 {
 		if rules := cel.NewValidator(v.structural, true, celconfig.PerCallLimit); rules != nil {
 			errs, _ = rules.Validate(context.Background(), nil, v.structural, object, nil, celconfig.RuntimeCELCostBudget)
@@ -60,8 +64,8 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 	var found problem.List
 	for _, e := range errs {
 		path := pathOf(e.Field).String()
-		// The value of a late reference is not known, so neither it nor anything
-		// around it can be judged.
+		// The value of a late reference is not known, so neither it nor
+		// anything around it can be judged.
 		if slices.ContainsFunc(latePaths, func(late string) bool { return related(path, late) }) {
 			continue
 		}
@@ -70,7 +74,8 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 	return found
 }
 
-// related reports whether one of two paths contains the other, or they are equal.
+// related reports whether one of two paths contains the other, or they are
+// equal.
 func related(a, b string) bool {
 	in := func(outer, inner string) bool {
 		rest, ok := strings.CutPrefix(inner, outer)
@@ -82,8 +87,8 @@ func related(a, b string) bool {
 // pathElement matches the first element of a path as the API server writes it.
 var pathElement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.?([^.\[]+)|^\[([^\]]*)\]`) })
 
-// pathOf parses the path of an error of the API server, which writes list indexes and
-// map keys alike: spec.list[0].name and spec.map[key].
+// pathOf parses the path of an error of the API server, which writes list
+// indexes and map keys alike: spec.list[0].name and spec.map[key].
 func pathOf(fieldPath string) reference.Path {
 	var path reference.Path
 	for fieldPath != "" && fieldPath != "<nil>" {
@@ -101,8 +106,8 @@ func pathOf(fieldPath string) reference.Path {
 	return path
 }
 
-// messageOf returns the message for an error of the API server, in the words that
-// other problems have.
+// messageOf returns the message for an error of the API server, in the words
+// that other problems have.
 func messageOf(e *field.Error) string {
 	switch e.Type {
 	case field.ErrorTypeRequired:

@@ -6,9 +6,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// CheckNode checks a rendered node: its object against the schema of the kind, and
-// its readiness checks against what the kind can report. object is the node's
-// resource, decoded, or nil. The paths begin at the node.
+// CheckNode checks a rendered node: its object against the schema of the kind,
+// and its readiness checks against what the kind can report. object is the
+// node's resource, decoded, or nil. The paths begin at the node.
 func (c *Catalog) CheckNode(n v1alpha1.Node, object map[string]any) problem.List {
 	var ps problem.List
 	add := func(base string, found ...problem.Problem) {
@@ -31,8 +31,8 @@ func (c *Catalog) CheckNode(n v1alpha1.Node, object map[string]any) problem.List
 	return ps
 }
 
-// subjectOf returns the properties of an object that its readiness depends on. An
-// unset type of a Service is ClusterIP, the default of the API server.
+// subjectOf returns the properties of an object that its readiness depends on.
+// An unset type of a Service is ClusterIP, the default of the API server.
 func subjectOf(object map[string]any) Subject {
 	var s Subject
 	s.APIVersion, _ = object["apiVersion"].(string)

@@ -18,8 +18,8 @@ type Subject struct {
 	ServiceType string
 }
 
-// Ready reports the readiness checks of a node that can never pass for an object of
-// its kind. The paths begin at the node.
+// Ready reports the readiness checks of a node that can never pass for an
+// object of its kind. The paths begin at the node.
 func (c *Catalog) Ready(s Subject, checks []v1alpha1.ReadyCheck) problem.List {
 	var found problem.List
 	gv, err := schema.ParseGroupVersion(s.APIVersion)
@@ -70,8 +70,8 @@ func hintFor(gk schema.GroupKind) string {
 	return "without readyWhen the node waits for what kstatus calls Current"
 }
 
-// checkCondition checks the type of a condition that a node waits for. It returns no
-// message if the condition may be set, or is not known.
+// checkCondition checks the type of a condition that a node waits for. It
+// returns no message if the condition may be set, or is not known.
 func (c *Catalog) checkCondition(s Subject, gk schema.GroupKind, condition string) (problem.Severity, string, string) {
 	t, p := c.Lookup(s.APIVersion, s.Kind)
 	if p != nil || condition == "" {
@@ -90,9 +90,9 @@ func (c *Catalog) checkCondition(s Subject, gk schema.GroupKind, condition strin
 	return problem.Warning, fmt.Sprintf("%q is no condition that Kubernetes sets on a %s", condition, s.Kind), "it sets " + strings.Join(known, ", ")
 }
 
-// conditions returns the conditions that Kubernetes' own controllers set on a kind,
-// from the constants of k8s.io/api. It returns nil if they are not known, and an empty
-// list if there are none.
+// conditions returns the conditions that Kubernetes' own controllers set on a
+// kind, from the constants of k8s.io/api. It returns nil if they are not
+// known, and an empty list if there are none.
 func conditions(gk schema.GroupKind) []string {
 	switch gk.Group + "/" + gk.Kind {
 	case "apps/Deployment":

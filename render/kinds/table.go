@@ -17,13 +17,14 @@ var builtinText string
 type builtin struct {
 	release string // such as 1.37
 	kinds   map[schema.GroupVersionKind]builtinKind
-	// versions are the versions of a kind that the release serves, the preferred
-	// first.
+	// versions are the versions of a kind that the release serves, the
+	// preferred first.
 	versions map[schema.GroupKind][]string
 	groups   map[string]bool
 	types    map[string]*Type // by name
 }
 
+// builtinKind is one version of a built-in kind, served or removed.
 type builtinKind struct {
 	typ *Type // nil if the version was removed
 	// removed is the first release without the version, such as 1.22, or "".
@@ -48,6 +49,7 @@ var table = sync.OnceValue(func() *builtin {
 	for line := range strings.Lines(builtinText) {
 		words := strings.Fields(line)
 		switch words[0] {
+		// The header names the release in its fourth word from the end: 1.37.
 		case "#":
 			b.release = strings.TrimSuffix(words[len(words)-4], ".")
 		case "kind":
@@ -90,8 +92,8 @@ func (b *builtin) addKind(apiVersion, kind, typ string) {
 	b.kinds[gv.WithKind(kind)] = k
 }
 
-// named returns the type with a name and creates it on first use. The fields of a
-// struct are filled in when its line is parsed.
+// named returns the type with a name and creates it on first use. The fields
+// of a struct are filled in when its line is parsed.
 func (b *builtin) named(name string) *Type {
 	if t := b.types[name]; t != nil {
 		return t
@@ -111,6 +113,6 @@ func (b *builtin) named(name string) *Type {
 	return t
 }
 
-// byPriority compares versions of an API such that the preferred comes first: v2, v1,
-// v1beta1.
+// byPriority compares versions of an API such that the preferred comes first:
+// v2, v1, v1beta1.
 func byPriority(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) }

@@ -8,12 +8,16 @@ import (
 )
 
 // Type is the type of a value in an object.
+//
+// Types of built-in kinds come from the table and may be recursive. Types of custom
+// kinds come from their schemas. A Type is not changed once it is in use.
 type Type struct {
 	kind   string
 	fields map[string]*Type // of a struct
 	elem   *Type            // of the values of a list or a map
-	// required are the names of the required fields of a struct, sorted. They are
-	// empty for custom kinds, whose required fields the API server's code checks.
+	// required are the names of the required fields of a struct, sorted. They
+	// are empty for custom kinds, whose required fields the API server's code
+	// checks.
 	required []string
 	// enum holds the values of a string, or is empty if any is valid.
 	enum []string
@@ -52,8 +56,8 @@ const (
 	Any = Boolean | Integer | Number | String | List | Map
 )
 
-// Accepts returns the JSON types of valid values. Null is not among them, because it
-// counts as not given everywhere.
+// Accepts returns the JSON types of valid values. Null is not among them,
+// because it counts as not given everywhere.
 func (t *Type) Accepts() JSON {
 	switch t.kind {
 	case kindStruct, kindMap:
@@ -101,8 +105,8 @@ func (t *Type) Words() string {
 	return "anything"
 }
 
-// Field returns the type of a field, or nil if the type has no such field. An open
-// struct and the any type have every field, of any type.
+// Field returns the type of a field, or nil if the type has no such field. An
+// open struct and the any type have every field, of any type.
 func (t *Type) Field(name string) *Type {
 	if f := t.fields[name]; f != nil {
 		return f
@@ -119,9 +123,10 @@ func (t *Type) Field(name string) *Type {
 // Fields returns the names of the fields of a struct, sorted.
 func (t *Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
-// Missing returns the required fields of a struct that are not among those given. It
-// leaves out a field if a given name is a misspelling of it. For custom kinds it
-// returns nothing, since the API server's own code checks those.
+// Missing returns the required fields of a struct that are not among those
+// given. It leaves out a field if a given name is a misspelling of it. For
+// custom kinds it returns nothing, since the API server's own code checks
+// those.
 func (t *Type) Missing(given []string) []string {
 	var missing, misspelt []string
 	for _, name := range given {
@@ -148,4 +153,5 @@ func (t *Type) Elem() *Type {
 	return nil
 }
 
+// anyType returns the type that admits every value.
 func anyType() *Type { return &Type{kind: kindAny} }

@@ -21,9 +21,10 @@ const (
 	lifecycleDeletion = "client.lifecycle.config.k8s.io/deletion"
 )
 
-// annotate adds the annotations of the tool. It never overwrites one that the object's
-// author wrote. For Argo CD it records the object's sync wave in syncWaves; waves count
-// from 0, which is also the wave of objects without the annotation.
+// annotate adds the annotations of the tool. It never overwrites one that the
+// object's author wrote. For Argo CD it records the object's sync wave in
+// syncWaves; waves count from 0, which is also the wave of objects without the
+// annotation.
 func (p *plain) annotate(u *unstructured.Unstructured, n *graph.Node, wave int, syncWaves map[string]int) {
 	orphaned := n.Orphaned(p.deletion)
 	switch p.tool {
@@ -53,8 +54,9 @@ func (p *plain) annotate(u *unstructured.Unstructured, n *graph.Node, wave int, 
 	}
 }
 
-// checkSyncWaves reports sync waves of the author that contradict the order of the
-// graph. With them Argo CD would apply an object before what it depends on.
+// checkSyncWaves reports sync waves of the author that contradict the order of
+// the graph. With them Argo CD would apply an object before what it depends
+// on.
 func (p *plain) checkSyncWaves(nodes map[string]*graph.Node, waves map[string]int) {
 	for _, e := range p.graph.Edges() {
 		wave, ok := waves[e.Node]
@@ -74,8 +76,8 @@ func addAnnotation(u *unstructured.Unstructured, key, value string) {
 	}
 }
 
-// mergeOptions adds options of the form Name=value to a comma-separated list. An option
-// whose name is in the list already is not added.
+// mergeOptions adds options of the form Name=value to a comma-separated list.
+// An option whose name is in the list already is not added.
 func mergeOptions(list string, options ...string) string {
 	var merged []string
 	seen := map[string]bool{}

@@ -8,8 +8,9 @@ import (
 // Tool is the tool that will apply the manifests.
 type Tool string
 
-// The tools with annotations of their own. AnyTool stands for all others: tools that
-// read config.kubernetes.io/depends-on, and those that apply a file from top to bottom.
+// The tools with annotations of their own. AnyTool stands for all others:
+// tools that read config.kubernetes.io/depends-on, and those that apply a file
+// from top to bottom.
 const (
 	AnyTool Tool = ""
 	ArgoCD  Tool = "argocd"
@@ -25,6 +26,7 @@ type plain struct {
 	problems []graph.Problem
 }
 
+// problem reports that a node can't be expressed. path is relative to the node.
 func (p *plain) problem(n *graph.Node, path, message, hint string) {
 	p.problems = append(p.problems, graph.NewProblem(n.ID, path, message, hint))
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// dependsOnAnnotation lists objects, separated by commas, that must be applied and ready
-// first. The format is that of sigs.k8s.io/cli-utils: GROUP/namespaces/NAMESPACE/KIND/NAME,
-// or GROUP/KIND/NAME for cluster-scoped objects. The core group is empty.
+// dependsOnAnnotation lists objects, separated by commas, that must be applied
+// and ready first. The format is that of sigs.k8s.io/cli-utils:
+// GROUP/namespaces/NAMESPACE/KIND/NAME, or GROUP/KIND/NAME for cluster-scoped
+// objects. The core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
 // dependsOnText returns the object of a node in that format.
@@ -25,8 +26,8 @@ func dependsOnText(n *graph.Node) string {
 	return strings.Join([]string{gk.Group, "namespaces", n.Object.Namespace, gk.Kind, n.Object.Name}, "/")
 }
 
-// dependsOn adds needs, the objects that the node waits for, to those that its author
-// wrote.
+// dependsOn adds needs, the objects that the node waits for, to those that its
+// author wrote.
 func (p *plain) dependsOn(u *unstructured.Unstructured, n *graph.Node, needs []string) {
 	var all []string
 	if given := u.GetAnnotations()[dependsOnAnnotation]; given != "" {
@@ -49,6 +50,7 @@ func (p *plain) dependsOn(u *unstructured.Unstructured, n *graph.Node, needs []s
 	}
 }
 
+// setAnnotation sets an annotation and overwrites a present one.
 func setAnnotation(u *unstructured.Unstructured, key, value string) {
 	annotations := u.GetAnnotations()
 	if annotations == nil {

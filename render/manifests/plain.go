@@ -16,8 +16,8 @@ type Options struct {
 	Annotate Tool
 }
 
-// Plain returns the objects of a graph in apply order, or the problems that keep it from
-// being plain manifests.
+// Plain returns the objects of a graph in apply order, or the problems that
+// keep it from being plain manifests.
 func Plain(rg *v1alpha1.ResourceGraph, opts Options) ([]*unstructured.Unstructured, []graph.Problem) {
 	switch opts.Annotate {
 	case AnyTool, ArgoCD, Flux:
@@ -28,6 +28,7 @@ func Plain(rg *v1alpha1.ResourceGraph, opts Options) ([]*unstructured.Unstructur
 	if problems := p.graph.Problems(); len(problems) > 0 {
 		return nil, problems
 	}
+	// Refuse everything first, so that the user sees all reasons at once.
 	for i := range p.graph.Nodes {
 		p.refuse(&p.graph.Nodes[i])
 	}
@@ -53,6 +54,7 @@ func (p *plain) objects() []*unstructured.Unstructured {
 		nodes[p.graph.Nodes[i].ID] = &p.graph.Nodes[i]
 	}
 	needs := map[string][]string{}
+	// Tools that read the annotation order implied dependencies themselves.
 	for _, e := range p.graph.Edges() {
 		if e.Kind != graph.Implied {
 			needs[e.Node] = append(needs[e.Node], dependsOnText(nodes[e.Needs]))
@@ -88,9 +90,9 @@ func decode(n *graph.Node) (*unstructured.Unstructured, error) {
 	return u, json.Unmarshal(raw, &u.Object)
 }
 
-// setNamespace sets the namespace that the applier would use. A manifest without one would
-// get the namespace of the user's kubeconfig. On a cluster-scoped object a namespace is
-// removed, as the API server does.
+// setNamespace sets the namespace that the applier would use. A manifest
+// without one would get the namespace of the user's kubeconfig. On a
+// cluster-scoped object a namespace is removed, as the API server does.
 func setNamespace(u *unstructured.Unstructured, n *graph.Node) {
 	if n.Object.Namespace != u.GetNamespace() {
 		u.SetNamespace(n.Object.Namespace)

@@ -32,8 +32,8 @@ func (p *plain) refuse(n *graph.Node) {
 	}
 }
 
-// refuseReady reports a readiness check that other tools do not know. They wait for the
-// condition Ready and for the kinds that kstatus knows.
+// refuseReady reports a readiness check that other tools do not know. They
+// wait for the condition Ready and for the kinds that kstatus knows.
 func (p *plain) refuseReady(n *graph.Node, k int, check v1alpha1.ReadyCheck) {
 	path := fmt.Sprintf("readyWhen[%d]", k)
 	switch {

@@ -16,7 +16,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// conflict is an error of CUE about two values or types that exclude each other.
+// conflict is an error of CUE about two values or types that exclude each
+// other.
 type conflict struct {
 	// values are the two sides as CUE prints them.
 	values    [2]string
@@ -39,8 +40,8 @@ func conflictOf(e cueerrors.Error) (conflict, bool) {
 }
 
 // valuePosition returns the position of the side that is a plain value, since
-// the author can correct a value more likely than a type. If both sides are plain
-// values it returns the first position in the file.
+// the author can correct a value more likely than a type. If both sides are
+// plain values it returns the first position in the file.
 func (c conflict) valuePosition() (problem.Position, bool) {
 	var found []problem.Position
 	for i, v := range c.values {

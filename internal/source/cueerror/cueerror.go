@@ -19,8 +19,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// ProblemsIn is like [Problems] and gives every problem a file: errors without a
-// position get the reference by which the user named the module.
+// ProblemsIn is like [Problems] and gives every problem a file: errors without
+// a position get the reference by which the user named the module.
 func ProblemsIn(ref string, err error) problem.List {
 	ps := Problems(err)
 	for i := range ps {
@@ -77,6 +77,9 @@ func Path(e cueerrors.Error) string {
 
 // Message returns CUE's message with its cause, on one line and without
 // positions.
+//
+// CUE spreads long values over several lines and repeats the position in the
+// cause. Both would break the rule of one line for each problem.
 func Message(e cueerrors.Error) string {
 	format, args := e.Msg()
 	msg := fmt.Sprintf(format, args...)

@@ -28,7 +28,8 @@ func FieldName(d ast.Decl) string {
 	return LabelName(f.Label)
 }
 
-// Field returns the field of a struct with the given name, or nil. s may be nil.
+// Field returns the field of a struct with the given name, or nil. s may be
+// nil.
 func Field(s *ast.StructLit, name string) *ast.Field {
 	if s == nil {
 		return nil

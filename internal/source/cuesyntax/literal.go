@@ -42,8 +42,8 @@ func Text(e ast.Expr) (string, bool) {
 // given.
 func Any() ast.Expr { return ast.NewIdent("_") }
 
-// Data returns a decoded JSON value (map[string]any, []any, string, bool, int64,
-// float64 or nil) as syntax without positions. Keys are sorted.
+// Data returns a decoded JSON value (map[string]any, []any, string, bool,
+// int64, float64 or nil) as syntax without positions. Keys are sorted.
 func Data(v any) ast.Expr {
 	switch x := v.(type) {
 	case map[string]any:

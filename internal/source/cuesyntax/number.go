@@ -18,8 +18,8 @@ var (
 	decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 )
 
-// IsDecimalInteger reports whether every YAML parser reads s as the same decimal
-// integer. It may need more than 64 bits.
+// IsDecimalInteger reports whether every YAML parser reads s as the same
+// decimal integer. It may need more than 64 bits.
 func IsDecimalInteger(s string) bool { return decimalInteger.MatchString(s) }
 
 // Number returns a YAML number as the API server would return it from storage:

@@ -10,7 +10,8 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Position converts a position of CUE. An invalid one becomes the zero Position.
+// Position converts a position of CUE. An invalid one becomes the zero
+// Position.
 func Position(p token.Pos) problem.Position {
 	if !p.IsValid() {
 		return problem.Position{}

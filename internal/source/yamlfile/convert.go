@@ -24,6 +24,9 @@ const (
 // (YAML 1.1) and CUE (YAML 1.2) would read differently, sorts keys, and writes
 // numbers as the API server returns them, so that an instance renders the same
 // from a file and from a cluster.
+//
+// A problem does not end the conversion, except for those that stop reports: one
+// read finds every mistake of a document.
 type converter struct {
 	file     *file
 	problems problem.List
@@ -36,6 +39,8 @@ type converter struct {
 	open []*yaml.Node
 }
 
+// problem reports a problem at a node. The conversion goes on, so that one
+// read reports every problem of a document.
 func (c *converter) problem(n *yaml.Node, rule, path, hint, format string, args ...any) {
 	c.problems = append(c.problems, problem.Problem{
 		Position: cuesyntax.Position(c.file.nodePos(n)), Path: path, Rule: rule, Hint: hint, Message: fmt.Sprintf(format, args...),
@@ -117,6 +122,7 @@ func (c *converter) mapping(n *yaml.Node, path string, depth int) ast.Expr {
 	m := merge{keys: map[string]*yaml.Node{}, before: map[string]bool{}}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
+		// The merge key is applied last, since the mapping's own keys win.
 		if k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge" {
 			if m.value != nil {
 				c.problem(k, problem.RuleYAML, path, "", "key << given twice")

@@ -2,11 +2,11 @@
 // value keeps its position and means the same to every reader.
 //
 // YAML parsers disagree: `yes` is a string to one and a boolean to another,
-// `---x` begins a document to kubectl and is text to the YAML library, and Go's
-// JSON decoder lets the last of two equal keys win. Instances are rendered from
-// git by Pequod and applied from the same files by kubectl or read back from the
-// API server, so the package reports every such value as a problem instead of
-// choosing a meaning.
+// `---x` begins a document to kubectl and is text to the YAML library, and
+// Go's JSON decoder lets the last of two equal keys win. Instances are
+// rendered from git by Pequod and applied from the same files by kubectl or
+// read back from the API server, so the package reports every such value as a
+// problem instead of choosing a meaning.
 //
 // [Documents], [Objects] and [Parse] read a file; a [Document] is converted to
 // CUE syntax, decoded into a Go value, or asked for positions. The files of the

@@ -28,10 +28,10 @@ func (d Document) Check() problem.List {
 	return ps
 }
 
-// Syntax converts the document to CUE syntax that keeps the positions, with keys
-// sorted and numbers normalized as the API server does. It reports the same
-// problems as [Document.Check], and keys below the top level that are among
-// reserved. With problems the syntax is incomplete or nil.
+// Syntax converts the document to CUE syntax that keeps the positions, with
+// keys sorted and numbers normalized as the API server does. It reports the
+// same problems as [Document.Check], and keys below the top level that are
+// among reserved. With problems the syntax is incomplete or nil.
 func (d Document) Syntax(reserved ...string) (ast.Expr, problem.List) {
 	c := &converter{file: d.file, reserved: reserved}
 	e := c.value(d.node, "", 0)
@@ -44,8 +44,8 @@ func (d Document) Start() problem.Position { return cuesyntax.Position(d.file.no
 // Name returns the name of the document's file.
 func (d Document) Name() string { return d.file.name }
 
-// Decode reads the document into a Go value by its JSON tags. A field that the Go
-// type does not have is an error. Its errors are [problem.List].
+// Decode reads the document into a Go value by its JSON tags. A field that the
+// Go type does not have is an error. Its errors are [problem.List].
 func (d Document) Decode(into any) error {
 	var v any
 	if err := d.node.Decode(&v); err != nil {
@@ -81,11 +81,13 @@ func (d Document) Text(key string) string {
 	return ""
 }
 
+// unknownField matches the error of encoding/json for a field that the Go type
+// does not have. It has no error type of its own.
 var unknownField = regexp.MustCompile(`^json: unknown field "(.*)"$`)
 
-// Problem returns an error about the document as a [problem.List] of one element.
-// An error of encoding/json gets the position of the field that it names; any
-// other gets the start of the document.
+// Problem returns an error about the document as a [problem.List] of one
+// element. An error of encoding/json gets the position of the field that it
+// names; any other gets the start of the document.
 func (d Document) Problem(err error) error {
 	p := problem.Problem{Position: d.Start(), Rule: problem.RuleInstance, Message: err.Error()}
 	var t *json.UnmarshalTypeError
@@ -150,8 +152,8 @@ func find(n *yaml.Node, path []string) *yaml.Node {
 	return n
 }
 
-// findKey returns the first key with a name, depth first. encoding/json does not
-// report where it found an unknown field.
+// findKey returns the first key with a name, depth first. encoding/json does
+// not report where it found an unknown field.
 func findKey(n *yaml.Node, name string) *yaml.Node {
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {

@@ -62,10 +62,10 @@ func Parse(name string, data []byte) ([]Document, error) {
 	return docs, nil
 }
 
-// documents yields the root node of each document. It splits the file as kubectl
-// does, which looks for lines that begin with --- before it parses any YAML.
-// Text that kubectl would drop, or that ends a document only for the YAML
-// library, is a problem.
+// documents yields the root node of each document. It splits the file as
+// kubectl does, which looks for lines that begin with --- before it parses any
+// YAML. Text that kubectl would drop, or that ends a document only for the
+// YAML library, is a problem.
 func (f *file) documents() iter.Seq2[*yaml.Node, problem.List] {
 	return func(yield func(*yaml.Node, problem.List) bool) {
 		if ps := f.checkEncoding(); ps != nil {
@@ -85,10 +85,13 @@ func (f *file) documents() iter.Seq2[*yaml.Node, problem.List] {
 			return
 		}
 		start, line := 0, 1
+		// Each turn parses the text before one separator. An imaginary separator
+		// at the end of the file ends the last document.
 		endOfFile := separator{len(f.lines) + 1, len(f.data), len(f.data)}
 		for _, sep := range append(f.separators, endOfFile) {
 			rest := f.data[min(sep.start+3, sep.end):sep.end]
 			text := bytes.TrimSpace(rest)
+			// kubectl drops the rest of a separator line. A comment is no loss.
 			if len(text) > 0 && (text[0] != '#' || rest[0] == '#') || bytes.ContainsAny(rest, "\u0085\u2028\u2029") {
 				yield(nil, f.problem(f.pos(sep.line, 1), "begin the document on the next line", "text after ---"))
 				return
@@ -124,6 +127,8 @@ func (f *file) document(data []byte, line int) (*yaml.Node, problem.List) {
 	case !errors.Is(err, io.EOF):
 		return nil, f.syntaxError(data, line, err)
 	}
+	// An explicit null is a document only if it has the tag "!", which
+	// refuseTag reports.
 	if len(doc.Content) == 0 || isNull(doc.Content[0]) && len(f.bareTags) == 0 {
 		return nil, nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// checkEncoding returns a problem for the first byte or character that YAML does
-// not allow, or nil.
+// checkEncoding returns a problem for the first byte or character that YAML
+// does not allow, or nil.
 func (f *file) checkEncoding() problem.List {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(f.data, []byte(mark)) {
@@ -34,8 +34,8 @@ func (f *file) checkEncoding() problem.List {
 	return nil
 }
 
-// loneCarriageReturn returns the position of the first carriage return without a
-// line feed. YAML ends a line there, kubectl does not.
+// loneCarriageReturn returns the position of the first carriage return without
+// a line feed. YAML ends a line there, kubectl does not.
 func (f *file) loneCarriageReturn() (token.Pos, bool) {
 	i := 0
 	for {
@@ -49,8 +49,8 @@ func (f *file) loneCarriageReturn() (token.Pos, bool) {
 	}
 }
 
-// InvalidUTF8 returns the position of the first byte that is not UTF-8. It works
-// for any text file; the CUE scanner, for one, lets such bytes pass.
+// InvalidUTF8 returns the position of the first byte that is not UTF-8. It
+// works for any text file; the CUE scanner, for one, lets such bytes pass.
 func InvalidUTF8(name string, data []byte) (problem.Position, bool) {
 	if utf8.Valid(data) {
 		return problem.Position{}, false

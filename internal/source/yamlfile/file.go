@@ -39,6 +39,8 @@ type separator struct {
 // bareTag matches a tag that is nothing but "!", and an anchor before it.
 var bareTag = regexp.MustCompile(`(&\S+\s+)?!\s`)
 
+// byteOrderMark is the UTF-8 byte order mark, which some editors put at the start
+// of a file. One is skipped.
 var byteOrderMark = []byte("\ufeff")
 
 // newFile scans the content once for lines, separators and bare tags.
@@ -57,7 +59,8 @@ func newFile(name string, data []byte) *file {
 		if r == '\r' && i < len(f.data) && f.data[i] == '\n' {
 			continue
 		}
-		// YAML 1.1 ends lines at all of these, and the YAML library counts lines so.
+		// YAML 1.1 ends lines at all of these, and the YAML library counts
+		// lines so.
 		switch r {
 		case '\n', '\r', '\u0085', '\u2028', '\u2029':
 			f.lines = append(f.lines, chars)
@@ -72,6 +75,8 @@ func newFile(name string, data []byte) *file {
 	return f
 }
 
+// findBareTags fills in bareTags. A match may be text inside a string; it does
+// harm only if a node of another type than string begins there.
 func (f *file) findBareTags() {
 	f.bareTags = map[int]bool{}
 	at, chars := 0, 0
@@ -95,8 +100,8 @@ func (f *file) addSeparator(start int) {
 	f.separators = append(f.separators, separator{len(f.lines), start, end})
 }
 
-// pos returns the position of a line and a column, both from 1. A line that does
-// not exist yields the start of the file.
+// pos returns the position of a line and a column, both from 1. A line that
+// does not exist yields the start of the file.
 func (f *file) pos(line, column int) token.Pos {
 	if line < 1 || line > len(f.lines) {
 		return f.positions.Pos(0, token.NoRelPos)

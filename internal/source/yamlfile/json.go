@@ -11,9 +11,9 @@ import (
 )
 
 // json reads a file of JSON objects as kubectl does, which takes a file that
-// begins with a brace for JSON. Not all JSON means the same as YAML, so the YAML
-// library can't read it. json returns nil if the file is not JSON throughout or
-// holds no object; such files are read as YAML.
+// begins with a brace for JSON. Not all JSON means the same as YAML, so the
+// YAML library can't read it. json returns nil if the file is not JSON
+// throughout or holds no object; such files are read as YAML.
 func (f *file) json() []*yaml.Node {
 	if data := bytes.TrimLeft(f.data, " \t\r\n"); len(data) == 0 || data[0] != '{' {
 		return nil
@@ -33,7 +33,8 @@ func (f *file) json() []*yaml.Node {
 	}
 }
 
-// jsonReader builds the nodes that the YAML library would build, with positions.
+// jsonReader builds the nodes that the YAML library would build, with
+// positions.
 type jsonReader struct {
 	file *file
 	dec  *json.Decoder
@@ -42,6 +43,8 @@ type jsonReader struct {
 	line, column int
 }
 
+// errDepth makes json give up. The file is then read as YAML, and the converter
+// reports the depth.
 var errDepth = errors.New("too deep")
 
 // value reads one value. At the end of the input it returns io.EOF.

@@ -12,7 +12,8 @@ import (
 type merge struct {
 	// value is the value of the merge key, or nil if the mapping has none.
 	value *yaml.Node
-	// keys holds the mapping's own keys by name, and the merged ones once merged.
+	// keys holds the mapping's own keys by name, and the merged ones once
+	// merged.
 	keys map[string]*yaml.Node
 	// before holds the names of keys that stand before the merge key.
 	before map[string]bool

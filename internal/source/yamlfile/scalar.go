@@ -49,6 +49,8 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 	if isQuoted(n) {
 		return cuesyntax.String(n.Value, pos)
 	}
+	// The tags are those that the library resolved by YAML 1.2 with some of the
+	// forms of YAML 1.1. The cases below refuse what kubectl resolves otherwise.
 	quote := fmt.Sprintf("quote it (%q) or write it plainly", n.Value)
 	switch tag := n.ShortTag(); tag {
 	case "!!null":

@@ -1,12 +1,14 @@
-// Command gen writes the table of built-in kinds from the Go types of the Kubernetes
-// API that this module is built with. Package kinds describes the format.
+// Command gen writes the table of built-in kinds from the Go types of the
+// Kubernetes API that this module is built with. Package kinds describes the
+// format.
 //
 // Usage:
 //
 //	go run ./render/kinds/gen FILE
 //
-// main.go lists kinds and names types by reflection; source.go reads what reflection
-// does not know, markers and the values of enumerations, from the sources.
+// main.go lists kinds and names types by reflection; source.go reads what
+// reflection does not know, markers and the values of enumerations, from the
+// sources.
 package main
 
 import (
@@ -31,6 +33,8 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
+// main writes the file only if the whole table could be made. It exits with 2 on
+// any failure.
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: gen FILE")
@@ -46,7 +50,8 @@ func main() {
 	}
 }
 
-// table returns the content of the file: kinds, enumerations and types, each sorted.
+// table returns the content of the file: kinds, enumerations and types, each
+// sorted.
 func table() ([]byte, error) {
 	scheme := runtime.NewScheme()
 	if err := clientscheme.AddToScheme(scheme); err != nil {
@@ -65,6 +70,7 @@ func table() ([]byte, error) {
 	}
 	g := &generator{sources: from, types: maps.Clone(aggregated), enums: map[string]string{}}
 	kinds := slices.Concat(gone, aggregatedKinds)
+	// The internal version is not served. Lists and options are not objects.
 	for gvk, t := range scheme.AllKnownTypes() {
 		if gvk.Version == runtime.APIVersionInternal || !isObject(t) {
 			continue
@@ -92,7 +98,8 @@ func table() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// isObject reports whether a type is an object and not a list or an options struct.
+// isObject reports whether a type is an object and not a list or an options
+// struct.
 func isObject(t reflect.Type) bool {
 	for _, name := range []string{"TypeMeta", "ObjectMeta"} {
 		if f, ok := t.FieldByName(name); !ok || !f.Anonymous {
@@ -102,9 +109,9 @@ func isObject(t reflect.Type) bool {
 	return true
 }
 
-// removed returns the entry of a version that the current minor release does not serve,
-// such as removed=1.22=networking.k8s.io/v1,Ingress, or "" if it does. The types of
-// k8s.io/api know their lifecycle.
+// removed returns the entry of a version that the current minor release does
+// not serve, such as removed=1.22=networking.k8s.io/v1,Ingress, or "" if it
+// does. The types of k8s.io/api know their lifecycle.
 func removed(gvk schema.GroupVersionKind, t reflect.Type, current int) string {
 	v := reflect.New(t).Interface()
 	r, ok := v.(interface {
@@ -128,8 +135,8 @@ func removed(gvk schema.GroupVersionKind, t reflect.Type, current int) string {
 	return entry
 }
 
-// gone lists removed API versions for which k8s.io/api has no types any more. The source
-// is the deprecated API migration guide of Kubernetes.
+// gone lists removed API versions for which k8s.io/api has no types any more.
+// The source is the deprecated API migration guide of Kubernetes.
 var gone = []string{
 	"kind apiextensions.k8s.io/v1beta1 CustomResourceDefinition removed=1.22=apiextensions.k8s.io/v1,CustomResourceDefinition",
 	"kind autoscaling/v2beta1 HorizontalPodAutoscaler removed=1.25=autoscaling/v2,HorizontalPodAutoscaler",
@@ -141,8 +148,8 @@ var gone = []string{
 	"kind scheduling.k8s.io/v1alpha1 PriorityClass removed=1.23=scheduling.k8s.io/v1,PriorityClass",
 }
 
-// minorVersion returns the minor version of Kubernetes that the types belong to, from the
-// version of k8s.io/api: v0.37.2 is Kubernetes 1.37.
+// minorVersion returns the minor version of Kubernetes that the types belong
+// to, from the version of k8s.io/api: v0.37.2 is Kubernetes 1.37.
 func minorVersion() (int, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -177,8 +184,8 @@ var (
 // generator names types and collects the structs and enumerations among them.
 type generator struct {
 	sources *sources
-	// types and enums hold the fields and the values of a name, as the table has
-	// them.
+	// types and enums hold the fields and the values of a name, as the table
+	// has them.
 	types, enums map[string]string
 }
 
@@ -193,8 +200,8 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.FieldsV1]():      "any",
 }
 
-// typeOf returns the name of a type in the table. It panics on a type without JSON,
-// which a new version of Kubernetes would have to introduce.
+// typeOf returns the name of a type in the table. It panics on a type without
+// JSON, which a new version of Kubernetes would have to introduce.
 func (g *generator) typeOf(t reflect.Type) string {
 	if name, ok := special[t]; ok {
 		return name
@@ -228,7 +235,8 @@ func (g *generator) typeOf(t reflect.Type) string {
 	panic("no JSON for " + t.String())
 }
 
-// textOf returns =NAME for an enumeration, and "string" for any other string type.
+// textOf returns =NAME for an enumeration, and "string" for any other string
+// type.
 func (g *generator) textOf(t reflect.Type) string {
 	from := g.sources.of(t)
 	values := from.values[t.Name()]
@@ -241,7 +249,8 @@ func (g *generator) textOf(t reflect.Type) string {
 	return "=" + name
 }
 
-// nameOf returns the name of a struct or an enumeration, such as apps/v1.Deployment.
+// nameOf returns the name of a struct or an enumeration, such as
+// apps/v1.Deployment.
 func nameOf(t reflect.Type) string {
 	path := strings.Split(t.PkgPath(), "/")
 	return strings.Join(path[len(path)-2:], "/") + "." + t.Name()
@@ -261,7 +270,8 @@ func (g *generator) structOf(t reflect.Type) string {
 	return name
 }
 
-// fieldsOf appends the fields of a struct, embedded ones included, as NAME[!]:TYPE.
+// fieldsOf appends the fields of a struct, embedded ones included, as
+// NAME[!]:TYPE.
 func (g *generator) fieldsOf(t reflect.Type, fields *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -285,15 +295,15 @@ func (g *generator) fieldsOf(t reflect.Type, fields *[]string) {
 	}
 }
 
-// zeroTaken lists required fields, by their markers, that the API server accepts when
-// they are missing, as 0 or "".
+// zeroTaken lists required fields, by their markers, that the API server
+// accepts when they are missing, as 0 or "".
 var zeroTaken = []string{
 	"core/v1.HTTPHeader.Value", "core/v1.ISCSIPersistentVolumeSource.Lun", "core/v1.ISCSIVolumeSource.Lun",
 	"core/v1.SleepAction.Seconds", "core/v1.Sysctl.Value", "core/v1.LimitRangeSpec.Limits", "storage/v1.CSIDriver.Spec",
 }
 
-// required reports whether a field is required, by the rule of kube-openapi. A boolean is
-// never required, since a missing one is false.
+// required reports whether a field is required, by the rule of kube-openapi. A
+// boolean is never required, since a missing one is false.
 func (g *generator) required(t reflect.Type, f reflect.StructField, options string) bool {
 	doc := g.sources.of(t).fields[t.Name()][f.Name]
 	return !strings.Contains(options, "omitempty") && !hasMarker(doc, "+optional") && !hasMarker(doc, "+default") &&

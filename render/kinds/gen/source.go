@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// sources reads the source files of the Kubernetes API: their comments mark optional
-// fields and enumerations, and their constants are the values of the latter.
+// sources reads the source files of the Kubernetes API: their comments mark
+// optional fields and enumerations, and their constants are the values of the
+// latter.
 type sources struct {
 	dirs     map[string]string  // directories by import path
 	packages map[string]*source // parsed packages by import path
@@ -111,8 +112,8 @@ func (p *source) constant(v *ast.ValueSpec) {
 	}
 }
 
-// hasMarker reports whether a comment has a marker such as +optional, with or without a
-// value, on a line of its own.
+// hasMarker reports whether a comment has a marker such as +optional, with or
+// without a value, on a line of its own.
 func hasMarker(doc, marker string) bool {
 	return slices.ContainsFunc(strings.Split(doc, "\n"), func(line string) bool {
 		line = strings.TrimSpace(line)
