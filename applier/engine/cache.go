@@ -7,6 +7,7 @@ import (
 
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/readiness"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -25,9 +26,9 @@ func (e *Engine) Observe(obj *unstructured.Unstructured) {
 	version := obj.GetResourceVersion()
 	switch old := e.cache.objects[key]; {
 	case e.opts.Mode == ModePlan: // the result of a dry run has no version of its own
-	case old == nil && older(version, e.cache.listed[locationOf(key)]):
+	case old == nil && resourceversion.Older(version, e.cache.listed[locationOf(key)]):
 		return // a newer list was without the object, so its state has to be read
-	case old != nil && (older(version, old.version) || old.absent && version == old.version):
+	case old != nil && (resourceversion.Older(version, old.version) || old.absent && version == old.version):
 		return
 	}
 	e.put(key, e.newObservation(key, obj))
@@ -41,7 +42,7 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 	key := e.keyOfObject(obj)
 	old := e.cache.objects[key]
 	switch {
-	case old == nil || older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
+	case old == nil || resourceversion.Older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
 	case !old.absent && !old.deleting && e.nodes.byKey[key] != nil:
 		e.Forget(key)
 	default:
@@ -64,7 +65,7 @@ func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string
 		if locationOf(key) != here || name != "" && key.Name != name || seen.absent || listed[key] {
 			continue
 		}
-		if (seen.mine || name != "") && !older(version, seen.version) {
+		if (seen.mine || name != "") && !resourceversion.Older(version, seen.version) {
 			e.Forget(key)
 		}
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,15 +70,6 @@ func locationOf(key inventory.Key) location {
 func KeyOf(obj *unstructured.Unstructured) inventory.Key {
 	gvk := obj.GroupVersionKind()
 	return inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
-}
-
-// older reports whether resourceVersion a is older than b. Kubernetes calls
-// resource versions opaque, but they are increasing numbers in every release. Of
-// versions that aren't numbers, none is older: the last to arrive wins.
-func older(a, b string) bool {
-	x, errX := strconv.ParseUint(a, 10, 64)
-	y, errY := strconv.ParseUint(b, 10, 64)
-	return errX == nil && errY == nil && x < y
 }
 
 // deletionMessage describes what an object that is being deleted waits for.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/readiness"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -79,7 +80,7 @@ func (s *Snapshot) Observe(obj *unstructured.Unstructured) bool {
 	if o == nil {
 		return false
 	}
-	if version := obj.GetResourceVersion(); version == o.version || older(version, o.version) {
+	if version := obj.GetResourceVersion(); version == o.version || resourceversion.Older(version, o.version) {
 		return false
 	}
 	if o.unchanged(obj) {
@@ -114,7 +115,7 @@ func (o *snapshotObject) unchanged(obj *unstructured.Unstructured) bool {
 func (s *Snapshot) ObserveGone(obj *unstructured.Unstructured) bool {
 	key := s.keyOf(obj)
 	o := s.objects[key]
-	if o == nil || o.absent || o.uid != obj.GetUID() || older(obj.GetResourceVersion(), o.version) {
+	if o == nil || o.absent || o.uid != obj.GetUID() || resourceversion.Older(obj.GetResourceVersion(), o.version) {
 		return false
 	}
 	delete(s.objects, key)
@@ -133,7 +134,7 @@ func (s *Snapshot) ObserveAll(gk schema.GroupKind, namespace, name, version stri
 		if locationOf(key) != here || name != "" && key.Name != name || o.absent || listed[key] {
 			continue
 		}
-		if (o.mine || name != "") && !older(version, o.version) {
+		if (o.mine || name != "") && !resourceversion.Older(version, o.version) {
 			delete(s.objects, key)
 			changed = true
 		}
