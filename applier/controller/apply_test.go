@@ -30,7 +30,7 @@ outputs: {ip: {$from: service.spec.clusterIP}, fixed: 3}
 
 func TestApplyToReady(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", webService))
 	rg := b.ready("web")
 	if rg.Status.Phase != "Completed" {

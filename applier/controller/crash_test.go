@@ -14,9 +14,9 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-func TestDefinitionGoes(t *testing.T) {
+func TestKindIsRemoved(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	const crd = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -91,7 +91,7 @@ spec:
 
 func TestRestartMidway(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	const graphs = 8
 	for round := range 3 {
 		for i := range graphs {

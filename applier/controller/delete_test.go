@@ -14,7 +14,7 @@ import (
 
 func TestDeleteInReverse(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1", "a"), configMap("c", "c", "1", "b"))))
 	b.ready("web")
 	// c can't go before its finalizer: nothing else may either.
@@ -42,9 +42,9 @@ func conditionText(rg *v1alpha1.ResourceGraph, kind string) string {
 	return ""
 }
 
-func TestWhatLeavesIsPruned(t *testing.T) {
+func TestPrune(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1"))))
 	b.ready("web")
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "2"))))
@@ -60,7 +60,7 @@ func TestWhatLeavesIsPruned(t *testing.T) {
 
 func TestSpecChangesMidway(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	slow := `{id: slow, resource: {apiVersion: v1, kind: Pod, metadata: {name: slow, annotations: {testcluster.pequod.io/ready-after: never}}, spec: {containers: [{name: a, image: a}]}}}`
 	b.apply(b.rendered("web", nodes(slow, configMap("a", "a", "1"), configMap("b", "b", "1", "slow"))))
 	b.eventually("applied", func(ctx ctx) bool { return b.exists(ctx, "v1", "ConfigMap", "a") && b.exists(ctx, "v1", "Pod", "slow") })
@@ -80,7 +80,7 @@ func TestSpecChangesMidway(t *testing.T) {
 
 func TestSuspendAndPause(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	for _, test := range []struct{ name, halt, resume string }{
 		{"suspended", `{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`},
 		{"paused", `{"metadata":{"labels":{"pequod.io/paused":"true"}}}`, `{"metadata":{"labels":{"pequod.io/paused":null}}}`},
@@ -119,7 +119,7 @@ func TestSuspendAndPause(t *testing.T) {
 	b.wantExists(false, "v1", "ConfigMap", "new-a")
 }
 
-func (b *bench) merge(name, patch string) {
+func (b *env) merge(name, patch string) {
 	b.t.Helper()
 	if _, err := b.graphs().Patch(context.Background(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
 		b.t.Fatal(err)
@@ -128,7 +128,7 @@ func (b *bench) merge(name, patch string) {
 
 func TestReconcileRequested(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
 	b.ready("web")
 	const requested = "Sun Nov  1 12:00:00 UTC 2026" // as date has it
@@ -143,7 +143,7 @@ func TestReconcileRequested(t *testing.T) {
 
 func TestInvalidGraphStalls(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1", "b"), configMap("b", "b", "1", "a"))))
 	rg := b.until("web", condition("Stalled", "True", "Invalid", "a → b → a"))
 	if err := condition("Ready", "False", "Invalid", "")(rg); err != nil {
@@ -165,7 +165,7 @@ func TestInvalidGraphStalls(t *testing.T) {
 
 func TestDeletedWhileItIsExecuted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	slow := `{id: slow, resource: {apiVersion: v1, kind: Pod, metadata: {name: slow, annotations: {testcluster.pequod.io/ready-after: never}}, spec: {containers: [{name: a, image: a}]}}}`
 	b.apply(b.rendered("web", nodes(slow, configMap("a", "a", "1"), configMap("b", "b", "1", "slow"))))
 	b.eventually("applied", func(ctx ctx) bool { return b.exists(ctx, "v1", "Pod", "slow") })

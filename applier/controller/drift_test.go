@@ -11,7 +11,7 @@ import (
 
 func TestDriftIsCorrected(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", webService))
 	b.ready("web")
 	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
@@ -43,7 +43,7 @@ func TestDriftIsCorrected(t *testing.T) {
 	})
 }
 
-func (b *bench) label(ctx ctx, name string) string {
+func (b *env) label(ctx ctx, name string) string {
 	obj, err := b.resource("v1", "ConfigMap").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
@@ -53,7 +53,7 @@ func (b *bench) label(ctx ctx, name string) string {
 
 func TestDriftIsReported(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "one")), func(s *v1alpha1.ResourceGraphSpec) { s.DriftPolicy = v1alpha1.DriftReport }))
 	b.ready("web")
 	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
@@ -81,7 +81,7 @@ func TestDriftIsReported(t *testing.T) {
 
 func TestStatusFollowsReadiness(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", webService))
 	b.ready("web")
 	// A new image that nobody can pull, brought by somebody who may: ignored

@@ -172,11 +172,14 @@ func (d *driver) end() stepResult {
 	return stepResult{ended: true}
 }
 
+// dropRun drops the run. No request of it may be in flight, unless its phase is
+// ending.
 func (d *driver) dropRun() {
 	d.run = nil
 	d.objects.detach()
 }
 
+// unsubscribe ends all subscriptions.
 func (d *driver) unsubscribe() {
 	d.share.Unsubscribe(d)
 	d.awaitsAccount = false
@@ -240,12 +243,16 @@ func (d *driver) list(ctx context.Context, a share.Account, s share.Selection) {
 // The methods below implement the interface host, for the run. They are called
 // by the worker, in a step.
 
+// post implements host. It may be called from any goroutine.
 func (d *driver) post(f func()) { d.inbox.post(f) }
 
+// serviceAccount implements host.
 func (d *driver) serviceAccount() share.Account {
 	return share.Account{Namespace: d.key.Namespace, Name: d.account}
 }
 
+// setAccount implements host. The client of an account is kept as long as a
+// driver uses it.
 func (d *driver) setAccount(name string) {
 	if name == d.account {
 		return
@@ -258,15 +265,19 @@ func (d *driver) setAccount(name string) {
 	}
 }
 
+// subscribe implements host. It replaces all earlier subscriptions.
 func (d *driver) subscribe(client *cluster.Client, targets []engine.Target) {
 	d.objects.track(targets, d.share.Subscribe(d, d.serviceAccount(), client, targets))
 	d.awaitsAccount = false
 }
 
+// version implements host.
 func (d *driver) version() string { return d.graph.version }
 
+// graphRead implements host. The run keeps the graph, so the driver drops its own.
 func (d *driver) graphRead(version string) { d.graph = knownGraph{version: version} }
 
+// graphWritten implements host. The watch may have reported a newer version already.
 func (d *driver) graphWritten(version string) {
 	d.retries.progressed()
 	if resourceversion.Older(d.graph.version, version) {
@@ -274,8 +285,11 @@ func (d *driver) graphWritten(version string) {
 	}
 }
 
+// progressed implements host.
 func (d *driver) progressed() { d.retries.progressed() }
 
+// restart implements host. A new number of restarts makes another goal, which ends
+// the current run.
 func (d *driver) restart() {
 	d.restarts++
 	d.graph.graph, d.objects.snapshot = nil, nil
@@ -287,14 +301,18 @@ func (d *driver) settle(g goal) {
 	d.dropRun()
 }
 
+// completed implements host.
 func (d *driver) completed(g goal, s *engine.Snapshot) {
 	d.settle(g)
 	d.objects.settle(s)
 	d.retries.succeeded()
 }
 
+// suspended implements host.
 func (d *driver) suspended(g goal) { d.settle(g) }
 
+// stalled implements host. A graph whose account is missing is tried again when the
+// account is created, and from time to time in case that the watch is refused.
 func (d *driver) stalled(g goal, accountMissing bool) {
 	d.settle(g)
 	d.objects.forget()
@@ -309,8 +327,10 @@ func (d *driver) stalled(g goal, accountMissing bool) {
 	d.wake()
 }
 
+// finalized implements host. The watch is about to report that the graph is deleted.
 func (d *driver) finalized(g goal) { d.settled = g }
 
+// waitForResync implements host.
 func (d *driver) waitForResync(now time.Time, backOff bool) (time.Time, bool) {
 	if d.retries.resyncAt.IsZero() {
 		d.retries.scheduleResync(now, d.Resync, backOff)
@@ -322,6 +342,7 @@ func (d *driver) waitForResync(now time.Time, backOff bool) (time.Time, bool) {
 	return d.retries.resyncAt, false
 }
 
+// failed implements host.
 func (d *driver) failed(g goal, err error) {
 	now := d.now()
 	if apierrors.IsNotFound(err) {
@@ -334,6 +355,7 @@ func (d *driver) failed(g goal, err error) {
 	d.wake()
 }
 
+// retryDelay implements host. It logs and counts the error.
 func (d *driver) retryDelay(err error) time.Duration {
 	f := cluster.Classify(err)
 	d.Metrics.ReconcileFailed(d.key.Namespace, d.key.Name, f.Reason)

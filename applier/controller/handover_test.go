@@ -16,7 +16,7 @@ import (
 )
 
 // outside executes a graph as pequod apply does.
-func (b *bench) outside(rg *v1alpha1.ResourceGraph) *applier.Result {
+func (b *env) outside(rg *v1alpha1.ResourceGraph) *applier.Result {
 	b.t.Helper()
 	client, err := cluster.New(b.Config)
 	if err != nil {
@@ -33,7 +33,7 @@ func (b *bench) outside(rg *v1alpha1.ResourceGraph) *applier.Result {
 	return result
 }
 
-func (b *bench) inventory(name string) *inventory.Inventory {
+func (b *env) inventory(name string) *inventory.Inventory {
 	b.t.Helper()
 	client, err := cluster.New(b.Config)
 	if err != nil {
@@ -46,14 +46,14 @@ func (b *bench) inventory(name string) *inventory.Inventory {
 	return inv
 }
 
-func (b *bench) uid(name string) string {
+func (b *env) uid(name string) string {
 	b.t.Helper()
 	return string(b.Get(b.t, "v1", "ConfigMap", name).GetUID())
 }
 
 func TestHandOver(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.outside(b.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1"), configMap("c", "c", "1"))))
 	if inv := b.inventory("web"); !inv.Complete || len(inv.Entries) != 3 {
 		t.Fatalf("inventory: %+v", inv)
@@ -105,7 +105,7 @@ func TestHandOver(t *testing.T) {
 // Both ways give the same objects.
 func TestSameStateBothWays(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("in", webService))
 	b.ready("in")
 	b.outside(b.rendered("out", strings.NewReplacer("name: web", "name: out", "name: address", "name: out-address", "app: web", "app: out").Replace(webService)))

@@ -41,9 +41,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bench is what a test works with: a namespace, in which an applier executes
+// env is the environment of a test: a namespace in which an applier executes
 // graphs as an account that may do anything there.
-type bench struct {
+type env struct {
 	*harness.Cluster
 	t       testing.TB
 	options controller.Options
@@ -52,24 +52,24 @@ type bench struct {
 	patience time.Duration
 }
 
-func newBench(t testing.TB) *bench {
+func newEnv(t testing.TB) *env {
 	t.Helper()
 	b := idle(t, harness.Start(t))
 	b.start(b.Config)
 	return b
 }
 
-// idle is a bench without an applier.
-func idle(t testing.TB, c *harness.Cluster) *bench {
+// idle returns an env without an applier.
+func idle(t testing.TB, c *harness.Cluster) *env {
 	t.Helper()
-	b := &bench{Cluster: c, t: t, stop: func() {}, patience: 40 * time.Second}
+	b := &env{Cluster: c, t: t, stop: func() {}, patience: 40 * time.Second}
 	b.options = controller.Options{DefaultServiceAccount: "pequod", Namespace: c.Namespace}
 	b.install()
 	b.account("pequod", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
 	return b
 }
 
-func (b *bench) install() {
+func (b *env) install() {
 	b.t.Helper()
 	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
 	if err != nil || len(files) == 0 {
@@ -85,7 +85,7 @@ func (b *bench) install() {
 }
 
 // account makes a service account that may do something in the namespace.
-func (b *bench) account(name string, rules ...rbacv1.PolicyRule) {
+func (b *env) account(name string, rules ...rbacv1.PolicyRule) {
 	b.t.Helper()
 	b.ServiceAccount(b.t, b.Namespace, name)
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
@@ -103,12 +103,12 @@ func (b *bench) account(name string, rules ...rbacv1.PolicyRule) {
 
 type ctx = context.Context
 
-func (b *bench) background() ctx { return context.WithoutCancel(b.t.Context()) }
+func (b *env) background() ctx { return context.WithoutCancel(b.t.Context()) }
 
 // clusterAdmin lets a service account of the namespace do anything anywhere.
-func (b *bench) clusterAdmin(name string) { b.bindCluster(name, "cluster-admin") }
+func (b *env) clusterAdmin(name string) { b.bindCluster(name, "cluster-admin") }
 
-func (b *bench) bindCluster(name, role string) {
+func (b *env) bindCluster(name, role string) {
 	b.t.Helper()
 	bindings := b.Client.RbacV1().ClusterRoleBindings()
 	binding := &rbacv1.ClusterRoleBinding{
@@ -126,7 +126,7 @@ func (b *bench) bindCluster(name, role string) {
 }
 
 // start runs an applier until stop is called or the test ends.
-func (b *bench) start(config *rest.Config) {
+func (b *env) start(config *rest.Config) {
 	b.t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -151,13 +151,13 @@ func (b *bench) start(config *rest.Config) {
 	b.t.Cleanup(func() { b.stop() })
 }
 
-func (b *bench) graphs() dynamic.ResourceInterface {
+func (b *env) graphs() dynamic.ResourceInterface {
 	return b.Dynamic.Resource(v1alpha1.GroupVersion.WithResource("resourcegraphs")).Namespace(b.Namespace)
 }
 
 // rendered is a graph as pequod renders it, of the YAML of its nodes and outputs.
 // In it, TEST-NS stands for the test's namespace. Edits change the spec.
-func (b *bench) rendered(name, text string, edits ...func(*v1alpha1.ResourceGraphSpec)) *v1alpha1.ResourceGraph {
+func (b *env) rendered(name, text string, edits ...func(*v1alpha1.ResourceGraphSpec)) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
 	rg.APIVersion, rg.Kind = v1alpha1.GroupVersion.String(), "ResourceGraph"
@@ -179,7 +179,7 @@ func (b *bench) rendered(name, text string, edits ...func(*v1alpha1.ResourceGrap
 }
 
 // apply applies a graph as kubectl apply --server-side does.
-func (b *bench) apply(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
+func (b *env) apply(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(rg)
 	if err != nil {
@@ -194,7 +194,7 @@ func (b *bench) apply(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 	return b.decode(stored)
 }
 
-func (b *bench) decode(obj *unstructured.Unstructured) *v1alpha1.ResourceGraph {
+func (b *env) decode(obj *unstructured.Unstructured) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	rg := &v1alpha1.ResourceGraph{}
 	raw, err := json.Marshal(obj.Object)
@@ -207,7 +207,7 @@ func (b *bench) decode(obj *unstructured.Unstructured) *v1alpha1.ResourceGraph {
 	return rg
 }
 
-func (b *bench) get(ctx context.Context, name string) (*v1alpha1.ResourceGraph, error) {
+func (b *env) get(ctx context.Context, name string) (*v1alpha1.ResourceGraph, error) {
 	obj, err := b.graphs().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (b *bench) get(ctx context.Context, name string) (*v1alpha1.ResourceGraph, 
 }
 
 // until waits for a graph to be as a check wants it.
-func (b *bench) until(name string, check func(*v1alpha1.ResourceGraph) error) *v1alpha1.ResourceGraph {
+func (b *env) until(name string, check func(*v1alpha1.ResourceGraph) error) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	var found *v1alpha1.ResourceGraph
 	harness.Eventually(b.t, b.patience, func(ctx context.Context) error {
@@ -252,12 +252,12 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 
 var isReady = condition("Ready", "True", "", "")
 
-func (b *bench) ready(name string) *v1alpha1.ResourceGraph {
+func (b *env) ready(name string) *v1alpha1.ResourceGraph {
 	b.t.Helper()
 	return b.until(name, isReady)
 }
 
-func (b *bench) resource(apiVersion, kind string) dynamic.ResourceInterface {
+func (b *env) resource(apiVersion, kind string) dynamic.ResourceInterface {
 	b.t.Helper()
 	r, err := b.Resource(apiVersion, kind, b.Namespace)
 	if err != nil {
@@ -266,7 +266,7 @@ func (b *bench) resource(apiVersion, kind string) dynamic.ResourceInterface {
 	return r
 }
 
-func (b *bench) exists(ctx context.Context, apiVersion, kind, name string) bool {
+func (b *env) exists(ctx context.Context, apiVersion, kind, name string) bool {
 	b.t.Helper()
 	_, err := b.resource(apiVersion, kind).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -275,7 +275,7 @@ func (b *bench) exists(ctx context.Context, apiVersion, kind, name string) bool 
 	return err == nil
 }
 
-func (b *bench) wantExists(want bool, apiVersion, kind string, names ...string) {
+func (b *env) wantExists(want bool, apiVersion, kind string, names ...string) {
 	b.t.Helper()
 	for _, name := range names {
 		if got := b.exists(b.t.Context(), apiVersion, kind, name); got != want {
@@ -284,7 +284,7 @@ func (b *bench) wantExists(want bool, apiVersion, kind string, names ...string) 
 	}
 }
 
-func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
+func (b *env) eventually(what string, ok func(ctx context.Context) bool) {
 	b.t.Helper()
 	harness.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		if !ok(ctx) {
@@ -295,7 +295,7 @@ func (b *bench) eventually(what string, ok func(ctx context.Context) bool) {
 }
 
 // gone waits for a graph to be gone.
-func (b *bench) gone(name string) {
+func (b *env) gone(name string) {
 	b.t.Helper()
 	harness.Eventually(b.t, b.patience, func(ctx context.Context) error {
 		rg, err := b.get(ctx, name)
@@ -310,7 +310,7 @@ func (b *bench) gone(name string) {
 	})
 }
 
-func (b *bench) remove(name string) {
+func (b *env) remove(name string) {
 	b.t.Helper()
 	if err := b.graphs().Delete(b.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		b.t.Fatal(err)
@@ -318,7 +318,7 @@ func (b *bench) remove(name string) {
 }
 
 // patch changes an object as somebody else would.
-func (b *bench) patch(apiVersion, kind, name, manager, patch string) {
+func (b *env) patch(apiVersion, kind, name, manager, patch string) {
 	b.t.Helper()
 	_, err := b.resource(apiVersion, kind).Patch(b.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
@@ -326,7 +326,7 @@ func (b *bench) patch(apiVersion, kind, name, manager, patch string) {
 	}
 }
 
-func (b *bench) data(ctx context.Context, name string) string {
+func (b *env) data(ctx context.Context, name string) string {
 	cm, err := b.Client.CoreV1().ConfigMaps(b.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
@@ -335,7 +335,7 @@ func (b *bench) data(ctx context.Context, name string) string {
 }
 
 // event waits for an Event of a graph.
-func (b *bench) event(graph, reason, note string) {
+func (b *env) event(graph, reason, note string) {
 	b.t.Helper()
 	harness.Eventually(b.t, 20*time.Second, func(ctx context.Context) error {
 		events, err := b.Client.EventsV1().Events(b.Namespace).List(ctx, metav1.ListOptions{})

@@ -21,7 +21,7 @@ func as(account string) func(*v1alpha1.ResourceGraphSpec) {
 
 func TestAccountMissing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1")), as("later")))
 	b.until("web", condition("Stalled", "True", "ServiceAccountMissing", "service account later of namespace "+b.Namespace+" doesn't exist"))
 	b.wantExists(false, "v1", "ConfigMap", "a")
@@ -54,7 +54,7 @@ func TestNoAccount(t *testing.T) {
 // The account's rights are the limit, whatever the applier may do itself.
 func TestImpersonationLimits(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.account("weak", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "patch", "create", "delete"}})
 	b.apply(b.rendered("web", nodes(
 		configMap("a", "a", "1"),
@@ -81,7 +81,7 @@ func TestImpersonationLimits(t *testing.T) {
 // Whatever is done to a graph's objects is asked for as its account, and so is
 // whatever is read of them but what the applier watches: of its own right it works
 // on graphs, and sees whether accounts exist.
-func TestWhoAsks(t *testing.T) {
+func TestIdentityOfRequests(t *testing.T) {
 	t.Parallel()
 	b, proxy := proxied(t)
 	b.Apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}, data: {a: \"1\"}}")
@@ -184,9 +184,9 @@ func TestRightsToWatchComeLater(t *testing.T) {
 	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "a") == "1" })
 }
 
-// narrow is a bench with an account for the applier that may read and write
+// narrow returns an env with an account for the applier that may read and write
 // graphs and impersonate, and no more.
-func narrow(t *testing.T) *bench {
+func narrow(t *testing.T) *env {
 	b := idle(t, harness.Start(t))
 	b.ServiceAccount(t, b.Namespace, "applier")
 	roles := b.Client.RbacV1().ClusterRoles()
@@ -205,9 +205,9 @@ func narrow(t *testing.T) *bench {
 
 // A namespace that goes takes its graphs along, and the rights to remove what
 // they own elsewhere: that stays.
-func TestNamespaceGoes(t *testing.T) {
+func TestNamespaceIsDeleted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", webService))
 	b.ready("web")
 	if err := b.Client.CoreV1().Namespaces().Delete(t.Context(), b.Namespace, metav1.DeleteOptions{}); err != nil {
@@ -223,7 +223,7 @@ func TestNamespaceGoes(t *testing.T) {
 
 func TestObjectsOfOthers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(
 		`{id: theirs, externalRef: {apiVersion: v1, kind: ConfigMap, name: theirs}, readyWhen: [{type: Expression, expr: "object.data.ready == 'yes'"}]}`,
 		`{id: copy, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {a: {$from: theirs.data.value}}}}`,

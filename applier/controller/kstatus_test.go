@@ -22,7 +22,7 @@ type judged struct {
 }
 
 // judge watches a graph from before it is there.
-func (b *bench) judge(name string) *judged {
+func (b *env) judge(name string) *judged {
 	b.t.Helper()
 	list, err := b.graphs().List(b.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -72,7 +72,7 @@ func (j *judged) see(obj *unstructured.Unstructured) {
 }
 
 // want holds the order of judgements.
-func (j *judged) want(b *bench, lines ...string) {
+func (j *judged) want(b *env, lines ...string) {
 	b.t.Helper()
 	b.eventually(fmt.Sprint("kstatus: ", lines), func(context.Context) bool {
 		j.mu.Lock()
@@ -90,7 +90,7 @@ func (j *judged) want(b *bench, lines ...string) {
 // for current before it is, nor for failed while it is on its way.
 func TestKstatusAllTheWay(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	j := b.judge("web")
 	defer func() {
 		if t.Failed() {

@@ -17,7 +17,7 @@ import (
 )
 
 // anybody lets every account of the namespace do anything there.
-func (b *bench) anybody() {
+func (b *env) anybody() {
 	b.Apply(b.t, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

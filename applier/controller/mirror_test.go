@@ -14,7 +14,7 @@ import (
 // and never written.
 func TestMirrorIsFollowed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}, data: {a: "1"}}`)
 	mirror := func(s *v1alpha1.ResourceGraphSpec) {
 		s.Adopt = &v1alpha1.Adopt{
@@ -50,7 +50,7 @@ func TestMirrorIsFollowed(t *testing.T) {
 }
 
 // One worker is enough for any number of graphs that wait.
-func TestWaitingBlocksNobody(t *testing.T) {
+func TestWaitingBlocksNoOthers(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))
 	b.options.Concurrent = 1

@@ -14,7 +14,7 @@ import (
 )
 
 // proxied is an applier behind a proxy that counts what it asks for.
-func proxied(t *testing.T) (*bench, *faults.Proxy) {
+func proxied(t *testing.T) (*env, *faults.Proxy) {
 	b := idle(t, harness.Start(t))
 	proxy := b.Proxy(t, 1)
 	b.ServiceAccount(t, b.Namespace, "applier")
@@ -23,7 +23,7 @@ func proxied(t *testing.T) (*bench, *faults.Proxy) {
 }
 
 // applierConfig is the access of an applier that may do anything.
-func (b *bench) applierConfig() *rest.Config {
+func (b *env) applierConfig() *rest.Config {
 	b.t.Helper()
 	config := b.ServiceAccount(b.t, b.Namespace, "applier")
 	config.QPS = -1
@@ -78,7 +78,7 @@ func TestNothingChangedCostsNothing(t *testing.T) {
 }
 
 // quiet waits until an applier asks for nothing for a while.
-func (b *bench) quiet(proxy *faults.Proxy) {
+func (b *env) quiet(proxy *faults.Proxy) {
 	b.t.Helper()
 	last, since := -1, time.Now()
 	b.eventually("quiet", func(ctx) bool {

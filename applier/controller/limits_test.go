@@ -10,10 +10,10 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// A graph that is deleted and made anew at once is another graph.
-func TestMadeAnewAtOnce(t *testing.T) {
+// A graph that is deleted and created again at once is another graph.
+func TestRecreatedAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	for round := range 10 {
 		b.apply(b.rendered("web", nodes(configMap("a", "a", fmt.Sprint(round)), configMap("x", fmt.Sprintf("x%d", round), "1"))))
 		if round%2 == 0 {
@@ -31,7 +31,7 @@ func TestMadeAnewAtOnce(t *testing.T) {
 // go and leave its objects.
 func TestFinalizerComesBack(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
 	b.ready("web")
 	b.merge("web", `{"metadata":{"finalizers":null}}`)
@@ -50,7 +50,7 @@ func TestFinalizerComesBack(t *testing.T) {
 // largest graph that is rendered.
 func TestLargestStatus(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.account("weak")
 	var many []string
 	long := strings.Repeat("x", 200)
@@ -77,7 +77,7 @@ func TestLargestStatus(t *testing.T) {
 // Outputs that don't fit or can't be told are left out, and that is said.
 func TestOutputsLeftOut(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	large := strings.Repeat("x", 300<<10)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", large), configMap("b", "b", "small"))+
 		"\noutputs: {one: {$from: a.data.a}, two: {$from: 'a.data.a + a.data.a'}, none: {$from: b.data.nothing}, small: {$from: b.data.a}}"))
@@ -97,7 +97,7 @@ func TestOutputsLeftOut(t *testing.T) {
 // isn't in its inventory.
 func TestGraphTooLarge(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	var many []string
 	for i := range 100 { // their inventory and states don't fit beside them
 		many = append(many, configMap(fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", i), strings.Repeat("x", 15_400)))
@@ -114,9 +114,9 @@ func TestGraphTooLarge(t *testing.T) {
 }
 
 // What doesn't fit in a status is told all the same, and nothing of it is applied.
-func TestStatusCantHoldIt(t *testing.T) {
+func TestUnstorableStatus(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	for name, node := range map[string]string{
 		"name": `{apiVersion: v1, kind: ConfigMap, metadata: {name: ` + strings.Repeat("x", 600) + `}}`,
 		"kind": `{apiVersion: example.com/v1, kind: ` + strings.Repeat("X", 100) + `, metadata: {name: x}}`,
@@ -139,7 +139,7 @@ func TestStatusCantHoldIt(t *testing.T) {
 // gets it when the first gives it up.
 func TestTwoGraphsOneObject(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("one", nodes(configMap("a", "a", "1"), configMap("b", "b", "1"))))
 	b.ready("one")
 	b.apply(b.rendered("two", nodes(configMap("a", "a", "2"))))
@@ -165,7 +165,7 @@ func TestTwoGraphsOneObject(t *testing.T) {
 // What a namespaced account may not do isn't done for it.
 func TestClusterScopedObjects(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	name := b.Unique("escape")
 	b.apply(b.rendered("web", nodes(
 		`{id: role, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: `+name+`}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]}}`,
@@ -196,10 +196,10 @@ func TestClusterScopedObjects(t *testing.T) {
 	b.wantExists(false, "v1", "ConfigMap", "fine")
 }
 
-// No graph at all is a graph.
+// A graph may have no nodes.
 func TestEmptyGraph(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newEnv(t)
 	b.apply(b.rendered("web", "nodes: []"))
 	rg := b.ready("web")
 	t.Log(conditionText(rg, "Ready"))
