@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // uninstallOptions are the flags of uninstall.
@@ -117,7 +118,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 	}
 	if n := len(found.graphs); n > 0 && !o.orphanGraphs {
 		fmt.Fprintf(env.Err, "not removed: %s with all managed objects; nothing reconciles them until an applier is installed again\n",
-			count(n, "ResourceGraph"))
+			source.Count(n, "ResourceGraph"))
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, graphs 
 	}
 	question := "Remove the applier?"
 	if graphs > 0 && o.orphanGraphs {
-		question = fmt.Sprintf("Remove the applier and %s? Managed objects stay in the cluster without an owner.", count(graphs, "ResourceGraph"))
+		question = fmt.Sprintf("Remove the applier and %s? Managed objects stay in the cluster without an owner.", source.Count(graphs, "ResourceGraph"))
 	}
 	fmt.Fprintf(env.Err, "%s [y/N] ", question)
 	// A read from a terminal can't be canceled. On an interrupt, the process
@@ -173,12 +174,4 @@ func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, graphs 
 		}
 	}
 	return errors.New("nothing was removed")
-}
-
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -72,6 +72,11 @@ var importRules = []rule{{
 	direct: true,
 	why:    "the in-cluster programs parse their flags with pflag",
 }, {
+	packages: []string{"cli/..."},
+	except:   []string{"cli", "cli/docgen", "cli/author", "cli/review", "cli/run", "cli/install"},
+	never:    ours("cli/author", "cli/review", "cli/run", "cli/install"),
+	why:      "the base packages of the command line don't know its commands",
+}, {
 	packages: []string{"cmd/..."},
 	never:    []string{"testing", "testing/...", module + "/test/..."},
 	why:      "no test code is shipped",
