@@ -60,6 +60,7 @@ func causeOfWaiting(waiting *corev1.ContainerStateWaiting, status *corev1.Contai
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return podCause{rank: rankConfig, text: title + " can't be started: " + join(waiting.Reason, waiting.Message)}
 	case "CrashLoopBackOff":
+		// The message only says how long the backoff is; the last exit says more.
 		if last := status.LastTerminationState.Terminated; last != nil {
 			return podCause{rank: rankCrash, text: title + " is in a crash loop: it " + exitText(last, spec)}
 		}

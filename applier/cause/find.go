@@ -22,6 +22,8 @@ type Reader interface {
 // Events are listed only if the Pods don't tell everything. If they can't be
 // listed, the cause that the Pods tell is returned without an error.
 func Find(ctx context.Context, reader Reader, object *unstructured.Unstructured) (string, error) {
+	// Explain twice: without Events, to find out whose Events are needed, and then
+	// with them.
 	var pods []unstructured.Unstructured
 	var newest revision
 	if selector := podSelector(object); selector != "" {

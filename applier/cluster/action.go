@@ -12,7 +12,7 @@ import (
 //
 // Do handles Survey, Read, Apply, Compare, Delete and Release. The other verbs
 // don't concern single objects: inventories are the business of their store, and
-// Explain is that of package cause.
+// package cause explains why an object isn't ready.
 //
 // If the cluster doesn't serve the kind, every verb except Apply succeeds without
 // an object. An Apply fails, because the kind may be served later.

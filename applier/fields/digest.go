@@ -29,8 +29,8 @@ func Digest(v any) (string, error) {
 // and still owns, with their values. Fields at or below the ignored paths are
 // left out. The digest is "" if the manager applied nothing.
 //
-// Whoever changes a field becomes its owner, so a change of any of the fields
-// changes the digest, even a change to the same value by another apply.
+// A manager that changes a field becomes its owner, so a change of any of the
+// fields changes the digest, even if a forced apply sets the same value.
 func OwnedDigest(obj *unstructured.Unstructured, manager string, ignore []Path) (string, error) {
 	var digests []string // one for each API version that the manager applied
 	for _, entry := range Entries(obj) {

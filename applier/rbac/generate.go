@@ -65,6 +65,7 @@ func Generate(graphs []*v1alpha1.ResourceGraph, o Options) (*Roles, error) {
 		unknownKinds: map[schema.GroupKind]bool{}, createdNamespaces: map[string]bool{},
 	}
 	maps.Copy(g.resources, o.Resources)
+	// All definitions come first: a graph may use a kind that a later one defines.
 	for _, rg := range graphs {
 		g.resources.defineFromGraph(rg)
 	}
@@ -80,10 +81,10 @@ func Generate(graphs []*v1alpha1.ResourceGraph, o Options) (*Roles, error) {
 // generator collects the grants of all accounts.
 type generator struct {
 	options           Options
-	resources         Resources
+	resources         Resources // those of options and those that graphs define
 	accounts          map[account]*accountGrants
-	notes             []string
-	problems          []error
+	notes             []string                  // see Roles.Notes
+	problems          []error                   // unknown kinds, in the order of the graphs
 	unknownKinds      map[schema.GroupKind]bool // kinds that are already in problems
 	createdNamespaces map[string]bool           // namespaces that are nodes of a graph
 }

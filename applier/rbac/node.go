@@ -10,7 +10,7 @@ import (
 // node is a node with its graph.
 type node struct {
 	*graph.Node
-	graph *v1alpha1.ResourceGraph
+	graph *v1alpha1.ResourceGraph // decides about defaults of the node's policies
 }
 
 // readOnly reports whether the applier only reads the node's object: it is an

@@ -30,11 +30,11 @@ const (
 func TestEveryCheckIsComplete(t *testing.T) {
 	constants := readyConstants(t)
 	want := slices.Sorted(maps.Values(constants))
-	compare := func(place string, got []string) {
+	compare := func(list string, got []string) {
 		t.Helper()
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s doesn't list the constants of type ReadyType (-constants +listed):\n%s", place, diff)
+			t.Errorf("%s doesn't list the constants of type ReadyType (-constants +listed):\n%s", list, diff)
 		}
 	}
 
