@@ -30,8 +30,8 @@ var renderings = []rendering{
 	{"queue", "testdata/legacy/mono", "platforms/queue", "testdata/legacy/instances/queue.yaml"},
 }
 
-// graphs renders the documents of a file, after something was done to them, with
-// the repository at a path.
+// graphs renders the documents of a file, each changed by a function first. repo is
+// the path of the repository.
 func graphs(t *testing.T, repo string, r rendering, change func(*testing.T, *yaml.Node) []byte) []string {
 	t.Helper()
 	m, err := Load(Source{FS: os.DirFS(filepath.Join(repo, r.root)), Dir: r.dir, Ref: "module"})
@@ -86,7 +86,7 @@ func unchanged(t *testing.T, n *yaml.Node) []byte {
 	return b
 }
 
-// backwards gives a document with the keys of every mapping in another order.
+// backwards returns a document with the keys of every mapping in reverse order.
 func backwards(t *testing.T, n *yaml.Node) []byte {
 	t.Helper()
 	var turn func(n *yaml.Node)
@@ -119,8 +119,8 @@ func asJSON(t *testing.T, n *yaml.Node) []byte {
 	return b
 }
 
-// TestRenderingIsAFunction holds that what is rendered depends on the module's
-// files and the instance's data, and on nothing else.
+// TestRenderingIsAFunction checks that rendering depends on the module's files and
+// the instance's data alone.
 func TestRenderingIsAFunction(t *testing.T) {
 	repo, err := filepath.Abs("..")
 	if err != nil {
@@ -154,8 +154,8 @@ func TestRenderingIsAFunction(t *testing.T) {
 	}
 }
 
-// TestRenderingKeepsNothing holds that what was rendered before makes no
-// difference, whether it was right or wrong.
+// TestRenderingKeepsNothing checks that a Renderer returns the same results whatever
+// it rendered before.
 func TestRenderingKeepsNothing(t *testing.T) {
 	for _, c := range scripts(t) {
 		t.Run(c.name, func(t *testing.T) {

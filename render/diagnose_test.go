@@ -27,8 +27,8 @@ import (
 
 const header = "apiVersion: example.org/v1\nkind: K\nmetadata: {name: a}\n"
 
-// corpus is the modules and instances of the scripts that specify `pequod
-// validate`, which hold every kind of schema and mistake that was thought of.
+// corpus is a module and its instances from a script that specifies `pequod
+// validate`. Together the scripts have every known kind of schema and mistake.
 type corpus struct {
 	name string
 	p    *Platform
@@ -109,9 +109,8 @@ func normalizedData(in *Instance, p *Platform, b *builtModule) *ast.StructLit {
 	return data
 }
 
-// oracle says what CUE itself thinks of an instance after mending: #Input on its
-// spec, and what #Render says of the whole, in a context that nothing was
-// evaluated in before.
+// oracle returns CUE's own error about a normalized instance: of #Input for its
+// spec, and of #Render for the whole, in a new context.
 func oracle(in *Instance, p *Platform) error {
 	b := p.Module.build()
 	data := normalizedData(in, p, b)
@@ -125,12 +124,12 @@ func oracle(in *Instance, p *Platform) error {
 	return check(ast.NewSel(ast.NewIdent("#Render"), "input"), data)
 }
 
-// jargon is what no user should read in a message.
+// jargon lists terms of CUE that must not appear in messages.
 var jargon = []string{"_|_", "disjunction", "field not allowed", "incomplete value", "conflicting values", "non-concrete", "fits none of the alternatives"}
 
-// faults says what is wrong with the diagnosis of an instance: an answer that
-// isn't CUE's, more than one line or none for a mistake, a line without a place
-// in the instance or in words of CUE.
+// faults returns the defects of the diagnosis of an instance: a verdict other than
+// CUE's, a problem of several lines, several problems for one path, a problem
+// without a position in the instance, or one with jargon.
 func faults(in *Instance, p *Platform) []string {
 	var all []string
 	fault := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -154,7 +153,7 @@ func faults(in *Instance, p *Platform) []string {
 			fault("more than one line: %q", line)
 		}
 		if q.Path == "" || q.Position.File != in.File || q.Position.Line == 0 {
-			fault("no place: %s", line)
+			fault("no position: %s", line)
 		}
 		for _, word := range jargon {
 			if strings.Contains(q.Message+q.Hint, word) {
@@ -181,7 +180,7 @@ func TestDiagnosisAgreesWithCUE(t *testing.T) {
 	}
 }
 
-// good is an instance that its platform takes.
+// good is an instance that its platform accepts.
 type good struct {
 	p    *Platform
 	data []byte
@@ -206,8 +205,8 @@ func goodOnes(t testing.TB) (all []good, names []string) {
 	return all, slices.Sorted(maps.Keys(seen))
 }
 
-// broken gives a good instance with mistakes that bytes choose; nil if it is no
-// instance any more.
+// broken returns a good instance with mistakes that the bytes choose, or nil if the
+// result is not an instance.
 func broken(t testing.TB, all []good, names []string, b []byte) (*Instance, *Platform, []byte) {
 	m := &mutator{bytes: b, names: names}
 	g := all[m.pick(len(all))]
@@ -272,8 +271,8 @@ func collect(names map[string]bool, data []byte) {
 	}
 }
 
-// mutator changes data as bytes tell it to; with none left it always takes the
-// first choice.
+// mutator changes data by choices that it reads from bytes. Without bytes it takes
+// the first choice.
 type mutator struct {
 	bytes []byte
 	names []string
@@ -341,8 +340,8 @@ func (m *mutator) value(depth int) any {
 	return "deep"
 }
 
-// TestDiagnosisTooLong holds that an instance with more mistakes than there is
-// time for still gets a line for each, in CUE's words.
+// TestDiagnosisTooLong checks that an instance whose diagnosis exceeds the budget
+// still gets a problem for each mistake, from CUE's errors.
 func TestDiagnosisTooLong(t *testing.T) {
 	p := platform(t, fstest.MapFS{"schema.cue": {Data: []byte(`package shop
 #Input: {
@@ -384,7 +383,7 @@ func TestDiagnosisTooLong(t *testing.T) {
 	}
 }
 
-// TestDiagnosisIsFast holds the time that many mistakes take.
+// TestDiagnosisIsFast bounds the time for an instance with many mistakes.
 func TestDiagnosisIsFast(t *testing.T) {
 	module := func(input string) *Platform {
 		return platform(t, fstest.MapFS{"schema.cue": {Data: []byte("package shop\n#Input: {\n" + input + `}

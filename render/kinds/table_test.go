@@ -13,7 +13,7 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 )
 
-// TestTableIsWhole holds the table to having every type that it names.
+// TestTableIsWhole checks that the table has every type that it names.
 func TestTableIsWhole(t *testing.T) {
 	b := table()
 	if b.release == "" || len(b.kinds) < 150 {
@@ -44,7 +44,8 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestTableIsNew makes the table again: go generate ./render/kinds.
+// TestTableIsNew compares the table with what its generator writes. To update it, run
+// go generate ./render/kinds.
 func TestTableIsNew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "table")
 	if out, err := exec.Command("go", "run", "./gen", file).CombinedOutput(); err != nil {
@@ -59,9 +60,9 @@ func TestTableIsNew(t *testing.T) {
 	}
 }
 
-// TestScopesAreKnown holds what the graph knows of kinds to the table.
+// TestScopesAreKnown checks that package graph knows the scope of every kind.
 func TestScopesAreKnown(t *testing.T) {
-	// They are no objects that are stored, so nobody makes a node of them.
+	// Objects of these kinds are not stored, so they are never nodes.
 	never := map[string]bool{"Scale": true, "TokenRequest": true, "PodStatusResult": true, "RangeAllocation": true, "ImageReview": true}
 	for gvk, k := range table().kinds {
 		if k.removed != "" {

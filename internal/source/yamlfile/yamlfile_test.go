@@ -76,8 +76,8 @@ func kubectlReads(data []byte) (docs []string, err error) {
 	}
 }
 
-// canonical is how the API server would return the data: keys sorted, numbers
-// as int64 or float64.
+// canonical returns the data as the API server would: keys sorted, numbers as int64
+// or float64.
 func canonical(data []byte) string {
 	var v any
 	if err := utiljson.Unmarshal(data, &v); err != nil {
@@ -112,7 +112,7 @@ func differ(t *testing.T, data []byte) {
 
 const header = "apiVersion: example.org/v1\nkind: K\nmetadata: {name: a}\n"
 
-// scalars are spellings that readers of YAML take for different things.
+// scalars are spellings that YAML parsers read differently.
 var scalars = strings.Split(`1|+1|-1|-0|0|1.0|1.|.5|+.5|1e3|1E3|1e+3|1e-3|1e17|1e18|1e19|1e21|1e22|9223372036854775807|9223372036854775808|-9223372036854775808|-9223372036854775809|18446744073709551615|123456789012345678901234567890|0.1|0.10|1.50|1e400|1e-400|5e-324|-0.0|00|01|1_0|0b1|-0b1|0o7|0x1F|0X1F|.|-|- |-.5|1e|e1|1.e5|12:30|1:2:3|190:20:30.15|~|null|Null|NULL|nUll|true|True|TRUE|tRue|y|Y|yes|on|ON|oN|off|n|N|no|2001-01-01|2001-12-14t21:59:43.10-05:00|.inf|-.INF|+.inf|.nan|.NaN|<<|=|!!str 5|!!str ~|!!str|!!int 5|!!int "5"|!!int x|!!int 1.5|!!float 5|!!float 1.5|!!bool true|!!bool yes|!!bool "true"|!!bool x|!!null x|!!null|! 5|! x|! true|!!binary aGk=|!!timestamp 2001-01-01|!!map {a: 1}|!!seq [1]|!!set {a, b}|!!omap [a: 1]|!x {a: 1}|!x [1]|!<tag:yaml.org,2002:str> 5|"\u00e9"|'a''b'|"a\/b"|"\ud83d\ude00"|[a, b]|{a: 1, b: 2}|{a, b}|[a: 1]|{? a : b}||@x|%x|*a|&a x|&a|{a: &a 1, b: *a}|{a: &a {x: 1}, b: {<<: *a, z: 2}}|{a: &a {x: 1}, b: {<<: [*a, {x: 2, z: 3}]}}|{"<<": {a: 1}}|{<<: {a: 1}, <<: {b: 1}}|{<<: 5}|{<<: {a: 1}, a: 2}|{a: 2, <<: {a: 1}}|{b: 2, <<: {a: 1}, a: 3}|{<<: []}|{1: a}|{+1: a}|{-0: a}|{01: a}|{1.5: a}|{true: a}|{~: a}|{2001-01-01: a}|{12:30: a}|{18446744073709551615: a}|{[a]: b}|{!!str 5: a}|{"5": a, 5: b}|{&k a: 1, b: *k}|"\x41"|"\0"|a # c|a#b|a: b|0777|0888|1__0|0.1_0|_1|1,000|0x|--1|Infinity|NaN|0x1p-2|1.2.3|é|🚀|!!js 5|9007199254740993|9007199254740993.0|100000000000000000000.0`, "|")
 
 func TestYAMLReadsLikeKubectl(t *testing.T) {
@@ -166,7 +166,7 @@ func FuzzYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data string) { differ(t, []byte(data)) })
 }
 
-// TestYAMLRefused holds what is said of files that can't be read.
+// TestYAMLRefused checks the problems of files that can't be read.
 func TestYAMLRefused(t *testing.T) {
 	laughs := "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 10; i++ {
@@ -216,9 +216,8 @@ func TestYAMLRefused(t *testing.T) {
 	}
 }
 
-// TestYAMLPlaces holds the places of values, whatever stands before them:
-// columns count characters.
-func TestYAMLPlaces(t *testing.T) {
+// TestYAMLPositions checks the positions of values. Columns count characters.
+func TestYAMLPositions(t *testing.T) {
 	for name, c := range map[string]struct{ data, path, want string }{
 		"plain":        {header + "spec:\n  a: x\n", "spec.a", "5:6"},
 		"CRLF":         {strings.ReplaceAll(header+"spec:\n  a: x\n", "\n", "\r\n"), "spec.a", "5:6"},
@@ -254,7 +253,7 @@ func TestYAMLPlaces(t *testing.T) {
 	}
 }
 
-// TestYAMLIsFast holds that reading takes time in proportion to a file.
+// TestYAMLIsFast checks that reading takes time in proportion to the file.
 func TestYAMLIsFast(t *testing.T) {
 	one := `{"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "a"}, "spec": {"a": [`
 	for name, data := range map[string]string{
