@@ -13,7 +13,7 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// context is what the reader knows about the position of the value that it
+// context holds what the reader knows about the position of the value that it
 // reads, and the modes in which it reads. It is passed by value: a function
 // that changes a mode for the parts of a value changes its own copy.
 type context struct {

@@ -70,7 +70,7 @@ func (r *reader) item(v cue.Value, in context) shape.Shape {
 	return r.shape(v, in.across(translate.Segment{Barrier: true}), nil)
 }
 
-// keyed adds a pattern to o. Values is what the pattern's values must satisfy
+// keyed adds a pattern to o. The pattern's values must satisfy values
 // besides.
 func (r *reader) keyed(o *shape.Object, p pattern, values shape.Shape, in context) {
 	k := shape.KeyPattern{Text: sourceText(p.key), Pos: positionOf(p.value.Pos()), Values: shape.Intersect(values, r.item(p.value, in))}

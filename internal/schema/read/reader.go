@@ -33,7 +33,7 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// shape reads v. C, which may be nil, is what ifs and fors may add to v.
+// shape reads v. C, which may be nil, describes the additions of ifs and fors.
 func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if r.err != nil {
 		return shape.Any()

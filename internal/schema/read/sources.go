@@ -22,7 +22,7 @@ type sources struct {
 	// calls are the validators that all values must pass, memberCalls those in
 	// members of disjunctions.
 	calls, memberCalls []cue.Value
-	// guarded is what ifs and fors may add.
+	// guarded describes the additions of ifs and fors.
 	guarded *syntax.Guarded
 	// notes are about the parts that hold only for some input.
 	notes []guardNote

@@ -8,7 +8,7 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// Guarded is what the bodies of ifs and fors whose clauses depend on the
+// Guarded describes what the bodies of ifs and fors whose clauses depend on the
 // instance may add to a struct. A field that it names may be present or absent,
 // may be narrower, and may be supplied; it is never required and has no
 // default. A nil Guarded adds nothing.

@@ -14,7 +14,7 @@ import (
 type access struct {
 	// text is the CEL expression for the field.
 	text string
-	// shape is what the schema declares for it.
+	// shape is the shape that the schema declares for it.
 	shape shape.Shape
 	// presences are the fields on the way that may be absent, the field itself
 	// included, outermost first.

@@ -25,7 +25,7 @@ type Frame struct {
 	// for such a field, it would look as if the instance had set it, and the
 	// other field could no longer differ.
 	Shared []Shared
-	// Guarded is what ifs and fors may add to the struct.
+	// Guarded describes the additions of ifs and fors to the struct.
 	Guarded *syntax.Guarded
 	// Unless are the fields that must be given unless an if supplies them.
 	Unless map[string]Unless

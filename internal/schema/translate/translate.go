@@ -33,7 +33,7 @@ type translator struct {
 	// defaulted means that the rule is exact only if the CRD has the defaults
 	// of the fields that it reads.
 	defaulted bool
-	// notes are what is lost although there is a rule.
+	// notes are about the parts that the rule leaves out.
 	notes []problem.Problem
 }
 
