@@ -19,15 +19,19 @@ import (
 )
 
 // checkFormats are the values of -o. JUnit is left out, because its cases are
-// instances.
+// instances, and crd check has none.
 var checkFormats = []string{"text", "json", "github", "sarif"}
 
-// crdCheckOptions are the flags of crd check.
+// crdCheckOptions are the flags of crd check. No flag names platforms: the
+// command compares finished CRDs, generated or written by hand.
 type crdCheckOptions struct {
+	// output is the value of -o, one of checkFormats. It selects the form of the
+	// report only; the exit code is the same for all formats.
 	output string
 }
 
-// newCRDCheckCommand returns the command "crd check".
+// newCRDCheckCommand returns the command "crd check". Its own Args function names
+// OLD and NEW in the error, which cobra.ExactArgs can't.
 func newCRDCheckCommand(env command.Env) *cobra.Command {
 	o := &crdCheckOptions{}
 	cmd := &cobra.Command{
@@ -54,7 +58,14 @@ The exit code is 1 if a change is breaking.`,
 	return cmd
 }
 
-// run compares two sets of CRDs and prints all changes, breaking or not.
+// run compares two sets of CRDs and prints all changes, breaking or not:
+//
+// - Read OLD and NEW. An unreadable side ends the command.
+// - Compare the CRDs of the same name.
+// - Print the changes, then return [command.ExitNo] if one is breaking.
+//
+// The severity of a change tells the two kinds apart: problem.Error is breaking,
+// problem.Note is safe.
 func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
 	if err := command.OneOf("--output", o.output, checkFormats); err != nil {
 		return err
@@ -86,11 +97,18 @@ func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newA
 // definition is a CRD with the document that it was read from, for positions.
 type definition struct {
 	*apiextensionsv1.CustomResourceDefinition
+	// doc turns the keys of a change, such as spec, versions, 0, into a line and
+	// a column of the file.
 	doc yamlfile.Document
 }
 
-// readCRDs reads the CRDs of a file, directory or git revision. It skips other
-// documents, but finding no CRD at all is an error.
+// readCRDs reads the CRDs of a file, directory or git revision; see
+// files.ReadTree. It skips other documents, such as the RBAC objects of a bundle.
+// Finding no CRD at all is an error, because an empty side would hide every
+// breaking change.
+//
+// Only apiextensions.k8s.io/v1 is accepted: API servers no longer serve v1beta1,
+// and its schemas have another structure.
 func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 	files, err := files.ReadTree(ctx, arg)
 	if err != nil {
@@ -113,6 +131,7 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 			if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
 				return nil, doc.Problem(fmt.Errorf("apiVersion must be %s, not %q", apiextensionsv1.SchemeGroupVersion, crd.APIVersion))
 			}
+			// CRDs are matched by name, so a name must be unique on each side.
 			if slices.ContainsFunc(all, func(d definition) bool { return d.Name == crd.Name }) {
 				return nil, doc.Problem(fmt.Errorf("a second definition of %s", crd.Name))
 			}
@@ -125,8 +144,10 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 	return all, nil
 }
 
-// compare matches CRDs by name and reports their changes at the position in the new
-// file. A removed CRD has no position there; it is reported at the argument NEW.
+// compare matches CRDs by name and reports their changes at the position in the
+// new file. A removed CRD has no position there; it is reported at the argument
+// NEW. The path of a problem starts with the version of the CRD, as in "v1alpha1
+// spec.replicas".
 func compare(before, after []definition, newArg string) problem.List {
 	var problems problem.List
 	add := func(at problem.Position, c compat.Change) {
@@ -134,6 +155,7 @@ func compare(before, after []definition, newArg string) problem.List {
 		p.Position, p.Path = at, strings.TrimSpace(c.Version+" "+c.Path)
 		problems = append(problems, p)
 	}
+	// First the CRDs of OLD, in its order: each is gone or can be compared.
 	for _, o := range before {
 		i := slices.IndexFunc(after, func(d definition) bool { return d.Name == o.Name })
 		if i < 0 {
@@ -144,6 +166,7 @@ func compare(before, after []definition, newArg string) problem.List {
 			add(after[i].doc.PosOf(c.At), c)
 		}
 	}
+	// Then the CRDs that only NEW has. A new CRD is a note, never breaking.
 	for _, n := range after {
 		if !slices.ContainsFunc(before, func(d definition) bool { return d.Name == n.Name }) {
 			add(n.doc.PosOf(nil), compat.Added(n.CustomResourceDefinition))

@@ -19,13 +19,19 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// crdGenerateOptions are the flags of crd generate.
+// crdGenerateOptions are the flags of crd generate. module vet fills them in by
+// hand to reuse generateOne.
 type crdGenerateOptions struct {
+	// Flags are -p, the platforms to generate CRDs of, and the limits of their
+	// evaluation. At least one -p is required: the embedded modules are not a
+	// default here, as they are when instances are rendered.
 	platform.Flags
+	// ObjectFlags are -o, --output-dir and the pruning of that directory.
 	output.ObjectFlags
 }
 
-// newCRDGenerateCommand returns the command "crd generate".
+// newCRDGenerateCommand returns the command "crd generate". Its arguments are
+// kinds, which need the platforms of -p to be completed or checked.
 func newCRDGenerateCommand(env command.Env) *cobra.Command {
 	o := &crdGenerateOptions{}
 	cmd := &cobra.Command{
@@ -46,7 +52,10 @@ are enforced when instances are rendered.`,
 	return cmd
 }
 
-// run generates all CRDs before it prints any of them.
+// run generates all CRDs before it prints any of them, so that a broken platform
+// never leaves half of the output. With --output-dir, the files are staged and
+// appear at Commit; Abort discards them after an error. Notes go to stderr and
+// don't change the exit code.
 func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []string) error {
 	if err := o.ObjectFlags.Validate(); err != nil {
 		return err
@@ -71,6 +80,7 @@ func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []s
 	if err != nil {
 		return err
 	}
+	// crds has the order of platforms, so crds[i] belongs to platforms[i].
 	for i, crd := range crds {
 		for _, n := range crd.notes {
 			fmt.Fprintf(env.Err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
@@ -85,19 +95,25 @@ func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []s
 // generatedCRD is an encoded CRD, with notes about the constraints of the schema that
 // it can't express.
 type generatedCRD struct {
+	// Object is the CRD, encoded for -o.
 	output.Object
+	// notes have positions in the files of the module where these are known, and
+	// the position of the platform otherwise. They never fail the command.
 	notes problem.List
 }
 
 // generate generates the CRDs of platforms on all processors, under the limits of
-// evaluation.
+// evaluation. The result has the order of platforms. The first error ends it.
 func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.Platform) ([]generatedCRD, error) {
 	return render.Map(ctx, o.Limits(), platforms, (*render.Platform).Subject, o.generateOne)
 }
 
 // generateOne generates and encodes the CRD of one platform. Errors of CUE become
-// problems with positions in the module; notes without a position get that of the
-// platform.
+// problems with positions in the module. Notes without a position get the
+// position of the platform.
+//
+// YAML has an encoder of its own, crdgen.Marshal; JSON and names take the encoder
+// of all commands.
 func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, error) {
 	var g generatedCRD
 	inputs, status := p.Schemas()
@@ -125,8 +141,9 @@ func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, erro
 	return g, err
 }
 
-// ofKinds returns the platforms of the given kinds, or all platforms if no kinds are
-// given. A kind may have its group: Kind.group.
+// ofKinds returns the platforms of the given kinds, or all platforms if no kinds
+// are given. A kind may have its group: Kind.group. An unknown kind is an error
+// with the most similar known kind as a hint. The result has the order of kinds.
 func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, error) {
 	if len(kinds) == 0 {
 		return platforms, nil
@@ -137,6 +154,7 @@ func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, 
 	}
 	var picked []*render.Platform
 	for _, kind := range kinds {
+		// A kind without its group may pick several platforms, one per group.
 		n := len(picked)
 		for _, p := range platforms {
 			if p.Kind == kind || p.GroupKind() == kind {
@@ -155,7 +173,8 @@ func ofKinds(platforms []*render.Platform, kinds []string) ([]*render.Platform, 
 	return picked, nil
 }
 
-// completeKinds completes the kinds of the platforms of -p.
+// completeKinds completes the kinds of the platforms of -p. It has to load the
+// platforms, because their kinds are written in the modules.
 func (o *crdGenerateOptions) completeKinds(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	catalog, err := o.Flags.LoadPlatforms(cmd.Context())
 	if err != nil {

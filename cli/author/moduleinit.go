@@ -13,13 +13,19 @@ import (
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
-// moduleInitOptions are the flags of module init.
+// moduleInitOptions are the flags of module init. The name of the module is its
+// only argument.
 type moduleInitOptions struct {
+	// LimitFlags limit the evaluation of the new module: init renders its test
+	// cases to write their expected graphs.
 	platform.LimitFlags
+	// dir is the parent directory of the module, by default the working
+	// directory. It is created if it doesn't exist.
 	dir string
 }
 
-// newModuleInitCommand returns the command "module init".
+// newModuleInitCommand returns the command "module init". The argument is a new
+// name, so there is nothing to complete.
 func newModuleInitCommand(env command.Env) *cobra.Command {
 	o := &moduleInitOptions{}
 	cmd := &cobra.Command{
@@ -40,8 +46,9 @@ vet'. The kind is NAME in CamelCase. Existing files are never changed.`,
 	return cmd
 }
 
-// run creates the module and prints the next command to try. A module that does not
-// pass its own test cases is not left behind.
+// run creates the module and prints the next command to try. A module that does
+// not pass its own test cases is not left behind: moduleinit.Init removes the
+// directories that it created.
 func (o *moduleInitOptions) run(ctx context.Context, env command.Env, name string) error {
 	made, err := moduleinit.Init(ctx, o.dir, name, moduletest.Options{Limits: o.Limits()})
 	if err != nil {

@@ -12,16 +12,26 @@ import (
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
-// moduleTestOptions are the flags of module test.
+// moduleTestOptions are the flags of module test. They can be combined freely:
+// with --update and --coverage, the coverage is that of the updated cases.
 type moduleTestOptions struct {
+	// LimitFlags limit the loading of each module and the rendering of each case.
 	platform.LimitFlags
+	// allowSecrets permits Secrets with literal data in the rendered objects.
+	// Without it, such a Secret is a problem of the test case.
 	allowSecrets bool
-	update       bool   // rewrite the expectations instead of checking them
-	coverage     bool   // also report the parts that no test case reaches
-	output       string // one of moduletest.Formats
+	// update rewrites the expectations, graph.yaml or error.txt, from the actual
+	// output. All cases then count as passed.
+	update bool
+	// coverage adds the parts of each module that no test case reaches to the
+	// report. Gaps don't change the exit code.
+	coverage bool
+	// output is the value of -o, one of moduletest.Formats.
+	output string
 }
 
-// newModuleTestCommand returns the command "module test".
+// newModuleTestCommand returns the command "module test". Its arguments are
+// directories of modules, so that is all that completion offers.
 func newModuleTestCommand(env command.Env) *cobra.Command {
 	o := &moduleTestOptions{}
 	cmd := &cobra.Command{
@@ -79,7 +89,15 @@ func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []str
 }
 
 // report runs the test cases, after all modules are loaded: a broken module stops
-// the run before it prints any result.
+// the run before it prints any result. The steps are:
+//
+// - Open every module under the limits. Opening evaluates the module.
+// - Run the cases of all modules in parallel.
+// - With --update, write the expectations of all cases.
+// - With --coverage, find the points of each module that its cases reach.
+//
+// The modules stay open until the report is complete, because updates and
+// coverage read and write their files.
 func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*moduletest.Report, error) {
 	r := &moduletest.Report{}
 	defer func() {

@@ -24,14 +24,21 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// moduleVetOptions are the flags of module vet.
+// moduleVetOptions are the flags of module vet. Without -f and without test
+// cases, the checks are static.
 type moduleVetOptions struct {
+	// RenderFlags are the platforms of -p, to which run adds the directories of
+	// the arguments, the samples of -f, which are optional, and --policy.
 	input.RenderFlags
+	// SchemaFlags is --crd: schemas of custom kinds that the modules render.
+	// Objects of kinds without a known schema are only noted.
 	input.SchemaFlags
+	// output is the value of -o, one of report.Formats.
 	output string
 }
 
-// newModuleVetCommand returns the command "module vet".
+// newModuleVetCommand returns the command "module vet". Unlike the other commands
+// with [input.RenderFlags], it doesn't require -f.
 func newModuleVetCommand(env command.Env) *cobra.Command {
 	o := &moduleVetOptions{}
 	cmd := &cobra.Command{
@@ -64,8 +71,13 @@ the other versions and back; lost data is an error.`,
 	return cmd
 }
 
-// run checks the modules and prints one report about all of them. Directories are
-// treated like values of -p from here on, so that both take the same way.
+// run checks the modules and prints one report about all of them. From here on,
+// directories are treated like values of -p, so that there is only one way to
+// load a module. Without directories and -p, the working directory is the module
+// if it contains a .cue file.
+//
+// Notes about schemas repeat for every object of a kind; only the first one of
+// each text is printed.
 func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []string) error {
 	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
 		return err
@@ -102,8 +114,9 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 	return nil
 }
 
-// checks collects the problems of the modules, of their policies and test cases, and
-// of the samples. A platform that can't be loaded ends the checks.
+// checks collects the problems of the modules, of their policies and test cases,
+// and of the samples, in this order. A platform that can't be loaded ends the
+// checks: its problems are the result, because everything else depends on it.
 func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas *kinds.Catalog) (input.Checks, error) {
 	var sum input.Checks
 	platforms, err := o.Flags.LoadPlatforms(ctx)
@@ -116,6 +129,8 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	if err != nil {
 		return sum, err
 	}
+	// A policy is checked once against all platforms that use it, in the order of
+	// the first use. policies has the platforms and order the policies.
 	policies := map[*render.Policy][]*render.Platform{}
 	var order []*render.Policy
 	addPolicy := func(policy *render.Policy, p *render.Platform) {
@@ -135,6 +150,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 			addPolicy(policy, p)
 		}
 	}
+	// The policies of --policy apply to every platform.
 	for _, ref := range o.Policies {
 		policy, err := platform.Guard(ctx, o.Limits(), o.ModuleSubject(ctx, ref), func() (*render.Policy, error) { return o.OpenPolicy(ctx, ref) })
 		if err != nil {
@@ -153,6 +169,8 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 		}
 		sum.Problems = append(sum.Problems, ps...)
 	}
+	// Samples come last: the problems of the modules themselves explain most of
+	// the problems of their output.
 	if len(o.Filenames) == 0 {
 		return sum, nil
 	}
@@ -163,13 +181,17 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	return sum, err
 }
 
-// platform checks one module: its CRD, its source, and the output of its test cases.
+// platform checks one module: its CRD, its source, and the output of its test
+// cases. Each evaluation runs under the limits on its own, so that the limits
+// don't depend on the number of checks.
 func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
 	var found problem.List
 	crd := &crdGenerateOptions{Flags: o.Flags, ObjectFlags: output.ObjectFlags{Output: "yaml"}}
 	made, err := platform.Guard(ctx, o.Limits(), p.Subject(), func() (generatedCRD, error) { return crd.generateOne(p) })
 	var limit *render.LimitError
 	var broken problem.List
+	// A module over its limits leaves the check without an answer, so it ends the
+	// command. Every other error is a problem of the module.
 	switch {
 	case errors.As(err, &limit):
 		return nil, err
@@ -202,6 +224,7 @@ func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, sch
 
 // cases returns the problems of the objects that a module's test cases render. It
 // doesn't check the expectations of the cases; that is the job of module test.
+// Cases are rendered in parallel, and the problems keep the order of the files.
 func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
 	if info, err := os.Stat(p.Module.Ref); err != nil || !info.IsDir() {
 		return nil, nil // an embedded module, which has no directory
@@ -210,6 +233,8 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 	if err != nil {
 		return nil, err
 	}
+	// Literal Secrets are the business of module test and of policies. Here they
+	// must not hide the schema problems of the same object.
 	opts := render.Options{AllowSecrets: true, Check: schemas.CheckNode}
 	jobs := func(yield func(render.Job[problem.List]) bool) {
 		for _, file := range files {
@@ -232,13 +257,15 @@ func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schema
 }
 
 // objectProblems renders the instances of one test case and returns the schema
-// problems of the rendered objects.
+// problems of the rendered objects. All other problems are dropped: they may be
+// the expected result of the case. A file that can't be read is a problem, too.
 func objectProblems(r *render.Renderer, p *render.Platform, file string) problem.List {
 	data, err := files.ReadFile(file)
 	if err != nil {
 		return problem.List{{Rule: problem.RuleSchema, Message: err.Error()}}
 	}
 	var found problem.List
+	// Invalid instances are skipped: a case may test that an input is rejected.
 	for in := range render.Instances(filepath.ToSlash(file), data) {
 		if in == nil || in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) || in.SetNamespaces(p, "default").Failed() {
 			continue
@@ -253,12 +280,15 @@ func objectProblems(r *render.Renderer, p *render.Platform, file string) problem
 }
 
 // escapeGlob escapes the characters of a path that are special in a glob pattern.
+// Without it, a module directory such as "shop[1]" would match no test case.
 func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// roundTrip converts a rendered sample to the other versions of its kind and back,
-// and returns the differences as problems.
+// roundTrip converts a rendered sample to the other versions of its kind and
+// back, and returns the differences as problems. The API server does such round
+// trips whenever a client uses a version that is not stored, so a difference
+// would be lost data.
 func roundTrip(r render.Result) (*v1alpha1.ResourceGraph, problem.List) {
 	return r.Graph, (&render.Renderer{}).RoundTrip(r.Instance, r.Platform)
 }
