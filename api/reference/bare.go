@@ -15,9 +15,11 @@ var identifier = sync.OnceValue(func() *regexp.Regexp {
 // in service.spec.clusterIP. All other ids are written nodes["worker-high"].
 func Bare(id string) bool { return identifier().MatchString(id) && !reserved(id) }
 
-// reserved reports whether an identifier has a meaning in every CEL expression: the
-// reserved words and type names of the CEL language definition, and the map of all
-// nodes.
+// reserved reports whether an identifier has a meaning in every CEL expression:
+// the reserved words and type names of the CEL language definition, and the map
+// of all nodes. See
+// https://github.com/google/cel-spec/blob/master/doc/langdef.md. A node with such
+// an id remains usable, as nodes["type"].
 func reserved(name string) bool {
 	switch name {
 	case nodesVariable,
@@ -29,9 +31,11 @@ func reserved(name string) bool {
 	return false
 }
 
-// bareHint returns a hint if expr uses an id as an identifier that is not one, or ""
-// otherwise. Without the hint the message would mislead: CEL parses worker-high as a
-// subtraction and complains about a node "worker".
+// bareHint returns a hint if expr uses an id as an identifier that is not one, or
+// "" otherwise. Without the hint the message would mislead: CEL parses
+// worker-high as a subtraction and complains about a node "worker". If several
+// such ids occur, the longest one wins, because the id eu-worker-high contains
+// the id worker-high.
 func (s *NodeSet) bareHint(expr string) string {
 	code := blankStrings(expr)
 	longest := ""
@@ -46,8 +50,10 @@ func (s *NodeSet) bareHint(expr string) string {
 	return "write nodes[" + quote(longest) + "]"
 }
 
-// isIdentifierIn reports whether id is a word of code that is followed by a field, an
-// index or a method call, or by the end of the code.
+// isIdentifierIn reports whether id is a word of code that is followed by a
+// field, an index or a method call, or by the end of the code. Text before the id
+// that makes it a part of a longer identifier or a field name rules out the
+// match.
 func isIdentifierIn(code, id string) bool {
 	for from := 0; ; {
 		i := strings.Index(code[from:], id)

@@ -12,11 +12,14 @@ import (
 // Expression is a compiled CEL expression. It is immutable, so any number of
 // goroutines may use it.
 type Expression struct {
+	// source is the expression as written, for messages.
 	source string
-	nodes  []string
+	// nodes are the ids that [Expression.Nodes] returns.
+	nodes []string
 	// checked is the type-checked syntax tree; Plan needs no second compilation.
 	checked *cel.Ast
-	env     *cel.Env
+	// env is the shared environment in which checked was compiled.
+	env *cel.Env
 	// variable is the only variable of the environment: nodes or object.
 	variable string
 }
@@ -36,6 +39,8 @@ func (e *Expression) Checked() *cel.Ast { return e.checked }
 // NodeSet is the set of nodes that late references of one graph can read. It is
 // immutable.
 type NodeSet struct {
+	// ids are all ids in the order of the graph, for hints about misspelled ids;
+	// known is the same as a set.
 	ids   []string
 	known map[string]bool
 	// quoted are the ids that cannot be used as identifiers, for hints. An id "nodes"
@@ -68,6 +73,10 @@ func (s *NodeSet) Compile(expr string) (*Expression, problem.List) {
 	if issues.Err() != nil {
 		return nil, s.syntaxIssue(expr, issues)
 	}
+	// The resolver works on the untyped tree, before the type check. The checker
+	// knows only the variable nodes, so it would report service as undeclared.
+	// Unknown ids in nodes["..."] are problems of the resolver, and unknown bare
+	// ids of the checker.
 	r := newResolver(env, s, parsed.NativeRep())
 	r.resolve()
 	checked, issues := env.Check(parsed)
@@ -97,6 +106,9 @@ func CompileReady(expr string) (*Expression, problem.List) {
 	if issues.Err() != nil {
 		return nil, unique(readyIssues(expr, issues, parsed.NativeRep()))
 	}
+	// The fields of the live object have the type dyn, so most expressions yield
+	// dyn, too. Whether the value is a boolean is then only known when it is
+	// evaluated.
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, problem.List{{Message: "yields " + article(cel.FormatCELType(t)) + ", not true or false"}}
 	}
@@ -108,7 +120,9 @@ func (s *NodeSet) unknownNode(id string) problem.Problem {
 	return problem.Problem{Message: "no node " + quote(id), Hint: source.Hint(id, s.ids)}
 }
 
-// unique removes duplicates and keeps the order.
+// unique removes duplicates and keeps the order. Duplicates arise because an
+// author often misspells an id in the same way in several places of one
+// expression.
 func unique(issues problem.List) problem.List {
 	var kept problem.List
 	for _, issue := range issues {

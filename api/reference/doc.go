@@ -27,4 +27,14 @@
 // The package builds a CEL environment only when the first expression is compiled.
 // It does not read from a cluster. Callers decide which objects an expression may
 // read, and how values of Secrets are protected; [Refuse] helps them.
+//
+// For example, the node settings is the ConfigMap
+//
+//	data:
+//	  host: {$from: "service.metadata.name + '.' + service.metadata.namespace"}
+//
+// Find returns one [From] with the path data.host. Compile returns an expression
+// with the nodes [service]. When the Service web in the namespace shop is live,
+// Eval returns "web.shop". Until then it returns a [*Missing] that describes
+// service.
 package reference

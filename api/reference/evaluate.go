@@ -9,8 +9,11 @@ import (
 
 // Program is an executable expression. Any number of goroutines may use it.
 type Program struct {
+	// expression has the syntax tree, in which explain searches for the failed
+	// access.
 	expression *Expression
-	program    cel.Program
+	// program is the plan of the whole expression.
+	program cel.Program
 }
 
 // Plan returns the program of the expression. The cost of an evaluation is limited
@@ -34,11 +37,14 @@ type Missing struct {
 	What string
 }
 
+// Error returns the message, such as "waits for service.status.loadBalancer".
 func (m *Missing) Error() string { return "waits for " + m.What }
 
 // Refusal is the error of an expression that reads a value that it must not read.
+// Waiting does not help.
 type Refusal struct{ Why string }
 
+// Error returns the reason that was given to [Refuse].
 func (r *Refusal) Error() string { return r.Why }
 
 // Refuse returns a placeholder for a value that an expression must not read, for the
@@ -59,6 +65,8 @@ func Refuse(why string) any { return types.WrapErr(&Refusal{Why: why}) }
 // expression reads a refused value. Other errors are permanent until the objects or
 // the expression change. They may quote values of the objects.
 func (p *Program) Eval(data map[string]any) (any, error) {
+	// The second result has details of the evaluation such as its cost. Only the
+	// limit matters, and CEL enforces it.
 	result, _, err := p.program.Eval(map[string]any{p.expression.variable: data})
 	if err != nil {
 		return nil, p.explain(err, data)

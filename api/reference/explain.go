@@ -45,7 +45,9 @@ func (p *Program) explain(err error, data map[string]any) error {
 }
 
 // missingKey returns the key or index in CEL's messages about missing keys and
-// indexes, and false for other messages.
+// indexes, and false for other messages. The texts are those of cel-go. If an
+// update of cel-go changes one, a missing value becomes a permanent error; the
+// package's tests notice that.
 func missingKey(message string) (string, bool) {
 	for _, prefix := range []string{"no such key: ", "index out of bounds: "} {
 		if key, ok := strings.CutPrefix(message, prefix); ok {
@@ -81,6 +83,8 @@ func (p *Program) explainMissing(err error, key string, data map[string]any) err
 	if key == "" && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() {
 		e = e.AsCall().Target() // value() only unwraps its target
 	}
+	// An access in a comprehension has one end for each element. The first end
+	// that explains the error is reported.
 	for _, end := range w.follow(e) {
 		switch end.state {
 		case absent:
@@ -94,8 +98,11 @@ func (p *Program) explainMissing(err error, key string, data map[string]any) err
 	return &Missing{What: what}
 }
 
-// null describes the first null that the expression reads outside of comprehensions,
-// or returns "" if it reads none.
+// null describes the first null that the expression reads outside of
+// comprehensions, or returns "" if it reads none. Reads that use a variable of a
+// comprehension are skipped, because it has no single value. A null explains both
+// a null result and an operator without an overload: a controller often writes
+// null before it writes the value.
 func (p *Program) null(data map[string]any) string {
 	w := p.walker(data)
 	found := ""
@@ -114,7 +121,9 @@ func (p *Program) null(data map[string]any) string {
 }
 
 // overload returns the message for the first operator or function that has no
-// overload for the types of its arguments.
+// overload for the types of its arguments. It evaluates the calls again, the
+// innermost first, until one fails by itself. For service.spec.replicas + "x"
+// with 3 replicas the message is "+ doesn't take a number and a string".
 func (p *Program) overload(data map[string]any) string {
 	w := p.walker(data)
 	message := ""

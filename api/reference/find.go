@@ -14,13 +14,17 @@ const (
 
 // From is a late reference {"$from": Expr} at Path.
 type From struct {
+	// Path is the place of the reference in the value that [Find] got.
 	Path Path
+	// Expr is not checked yet, and not empty.
 	Expr string
 }
 
 // Malformed is a map with one of the two keys that is not a valid late reference.
 type Malformed struct {
-	Path    Path
+	Path Path
+	// Message and Hint have the form of the fields of the same names of
+	// problem.Problem.
 	Message string
 	Hint    string
 }
@@ -51,6 +55,8 @@ type finder struct {
 	path Path
 }
 
+// walk records the late references in v, which is at f.path. The order in which
+// it visits the keys of a map is random; Find sorts the results.
 func (f *finder) walk(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -72,8 +78,12 @@ func (f *finder) walk(v any) {
 }
 
 // readReference records m and returns true if it has one of the keys of late
-// references. The walk does not descend into such a map.
+// references. The walk does not descend into such a map. Keys beside a reserved
+// one are an error, because the reference replaces the whole map and they would
+// be lost.
 func (f *finder) readReference(m map[string]any) bool {
+	// With both keys the message is about $from, so that it is the same every
+	// time.
 	for _, key := range []string{FromKey, GenerateKey} {
 		value, ok := m[key]
 		if !ok {

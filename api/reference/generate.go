@@ -91,7 +91,9 @@ func (f *finder) readGenerate(value any) {
 	}
 }
 
-// integer converts a whole number of any type that JSON decoders produce to an int.
+// integer converts a whole number of any type that JSON decoders produce to an
+// int. encoding/json decodes numbers to float64, or to json.Number if asked to;
+// Kubernetes' decoder returns int64 for whole numbers.
 func integer(v any) (int, bool) {
 	switch v := v.(type) {
 	case int:

@@ -31,6 +31,7 @@ func (s *NodeSet) syntaxIssue(expr string, issues *cel.Issues) problem.List {
 // usually consequences of the first.
 func firstSyntaxIssue(expr string, issues *cel.Issues) problem.Problem {
 	first := issues.Errors()[0]
+	// CEL does not sort the errors by position.
 	for _, e := range issues.Errors()[1:] {
 		if l := e.Location; l.Line() < first.Location.Line() ||
 			l.Line() == first.Location.Line() && l.Column() < first.Location.Column() {
@@ -40,9 +41,11 @@ func firstSyntaxIssue(expr string, issues *cel.Issues) problem.Problem {
 	return problem.Problem{Message: location(expr, first) + syntaxMessage(expr, first)}
 }
 
-// syntaxMessage rewrites the parser's messages about unexpected and missing tokens,
-// which ANTLR ends with a list of all acceptable tokens. It returns other messages
-// as they are, in one line.
+// syntaxMessage rewrites the parser's messages about unexpected and missing
+// tokens, which ANTLR ends with a list of all acceptable tokens. It returns other
+// messages as they are, in one line. For the expression "a +" the parser's
+// message is "mismatched input '<EOF>' expecting {'[', '{', '(', ...}", and
+// syntaxMessage returns "syntax error: unexpected end".
 func syntaxMessage(expr string, e *cel.Error) string {
 	message := strings.TrimPrefix(e.Message, "Syntax error: ")
 	if word, ok := strings.CutPrefix(message, "reserved identifier: "); ok {
@@ -67,6 +70,8 @@ func (s *NodeSet) checkIssues(expr string, issues *cel.Issues, tree *ast.AST) pr
 	hint, variables := s.bareHint(expr), identifiers(tree)
 	for _, e := range issues.Errors() {
 		name, undeclared := undeclaredName(e.Message)
+		// CEL has one message for undeclared variables and functions. Only the
+		// kind of the subexpression distinguishes them.
 		variable := undeclared && variables[e.ExprID]
 		switch {
 		case variable && hint != "":
@@ -110,6 +115,8 @@ func checkIssue(expr string, e *cel.Error) problem.Problem {
 		return problem.Problem{Message: location(expr, e) + "no function " + quote(name)}
 	}
 	message := e.Message
+	// CEL's internal name of an operator, such as _+_, is replaced with the
+	// operator.
 	if m := regexp.MustCompile(`^(found no matching overload for )'(.*)'( applied to '.*')$`).FindStringSubmatch(message); m != nil {
 		if operator, ok := operators.FindReverse(m[2]); ok && operator != "" {
 			m[2] = operator
@@ -155,6 +162,7 @@ func location(expr string, e *cel.Error) string {
 	return fmt.Sprintf("column %d: ", column)
 }
 
+// quote returns s in double quotes, with escapes, for messages and hints.
 func quote(s string) string { return strconv.Quote(s) }
 
 // article puts the indefinite article before a noun.

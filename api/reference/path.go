@@ -39,7 +39,8 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// Is reports whether the path consists of exactly these map keys.
+// Is reports whether the path consists of exactly these map keys. A path with an
+// index in it is never equal.
 func (p Path) Is(keys ...string) bool {
 	if len(p) != len(keys) {
 		return false
@@ -53,6 +54,9 @@ func (p Path) Is(keys ...string) bool {
 }
 
 // compare orders the paths of one value as the value is printed with sorted keys.
+// A path comes before the paths below it. Two paths of one value never have a key
+// and an index at the same place, so the types of their elements agree up to the
+// first difference.
 func (p Path) compare(q Path) int {
 	for i := range min(len(p), len(q)) {
 		c := 0

@@ -15,20 +15,26 @@ import (
 // comprehensions and namespaces of functions, as in math.greatest, are not nodes. All
 // other identifiers are left to the type checker, because they may be names of types.
 type resolver struct {
-	env   *cel.Env
+	// env tells namespaces of functions from fields of nodes.
+	env *cel.Env
+	// scope has the ids that exist.
 	scope *NodeSet
-	tree  *ast.AST
+	// tree is changed in place. The caller parsed it for this resolver alone.
+	tree *ast.AST
 	// nextID is the last id of an expression in the tree; new expressions need
 	// their own ids.
 	nextID int64
-	// bound counts the enclosing comprehensions that bind a name.
+	// bound counts the enclosing comprehensions that bind a name. A count is
+	// needed because nested comprehensions may use the same name.
 	bound map[string]int
 	// nodes are the ids that were read, in order; seen is the same as a set.
-	seen   map[string]bool
-	nodes  []string
+	seen  map[string]bool
+	nodes []string
+	// issues are unknown ids and uses of nodes without a literal id.
 	issues problem.List
 }
 
+// newResolver returns a resolver of one parsed expression.
 func newResolver(env *cel.Env, scope *NodeSet, tree *ast.AST) *resolver {
 	return &resolver{
 		env: env, scope: scope, tree: tree,
@@ -38,6 +44,7 @@ func newResolver(env *cel.Env, scope *NodeSet, tree *ast.AST) *resolver {
 	}
 }
 
+// resolve visits the whole tree. Its results are in r.nodes and r.issues.
 func (r *resolver) resolve() { r.expr(r.tree.Expr()) }
 
 // expr visits an expression.
@@ -72,7 +79,9 @@ func (r *resolver) expr(e ast.Expr) {
 	}
 }
 
-// ident visits an identifier that is not part of a selection from nodes.
+// ident visits an identifier that is not part of a selection from nodes. A bare
+// variable of a comprehension hides a node of the same id, as in
+// items.all(service, service.ready).
 func (r *resolver) ident(e ast.Expr) {
 	name := strings.TrimPrefix(e.AsIdent(), ".")
 	switch {
@@ -100,6 +109,9 @@ func (r *resolver) rewrite(e ast.Expr, id string) {
 		factory.NewLiteral(fresh(), types.String(id))))
 }
 
+// call visits a function call or operator. An index of nodes is a read of one
+// node; the target of a function with a namespace, as ip in
+// ip.isCanonical(address), is a part of its name and not visited.
 func (r *resolver) call(c ast.CallExpr) {
 	args := c.Args()
 	switch c.FunctionName() {
@@ -135,8 +147,10 @@ func (r *resolver) index(key ast.Expr) {
 	r.expr(key)
 }
 
-// comprehension visits a comprehension. Each variable is bound only in the parts in
-// which CEL defines it.
+// comprehension visits a comprehension. Each variable is bound only in the parts
+// in which CEL defines it. The range and the initial value are outside of its
+// scope, the condition and the step see all its variables, and the result sees
+// only the accumulator.
 func (r *resolver) comprehension(c ast.ComprehensionExpr) {
 	r.expr(c.IterRange())
 	r.expr(c.AccuInit())
@@ -178,7 +192,8 @@ func (r *resolver) isNamespace(c ast.CallExpr) bool {
 	return r.env.HasFunction(strings.TrimPrefix(full, "."))
 }
 
-// read records that the expression reads a node.
+// read records that the expression reads a node. An unknown id becomes a problem
+// instead.
 func (r *resolver) read(id string) {
 	if !r.scope.known[id] {
 		r.issues = append(r.issues, r.scope.unknownNode(id))

@@ -2,9 +2,12 @@ package reference
 
 import "github.com/google/cel-go/common/ast"
 
-// Selects returns the paths of the fields that the expression reads, as far as they
-// are literal. Each path starts with the id of a node; for config.data[key].x it is
-// config.data. A field that is only tested by has() is not read, but its parent is.
+// Selects returns the paths of the fields that the expression reads, as far as
+// they are literal. Each path starts with the id of a node; for
+// config.data[key].x it is config.data. A field that is only tested by has() is
+// not read, but its parent is. Callers use the paths to find reads of Secrets
+// before the graph is applied. The list is a lower bound: computed keys and
+// variables of comprehensions are not followed.
 func (e *Expression) Selects() []Path {
 	var found []Path
 	var visit func(ast.NavigableExpr)

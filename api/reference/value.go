@@ -14,11 +14,14 @@ import (
 )
 
 // Omitted is the result of an expression that yields optional.none(), as
-// service.?spec.?externalName may. The caller leaves the field out. In lists and maps
-// that an expression constructs, such entries are left out as well.
+// service.?spec.?externalName may. The caller leaves the field out. In lists and
+// maps that an expression constructs, such entries are left out as well. It has
+// no fields, so that results can be compared with it.
 type Omitted struct{}
 
 // plain converts a CEL value to the types of decoded JSON. The result is a copy.
+// An error value inside of a list or map is returned as an error, so a refused
+// value that an expression only passes along is refused, too.
 func plain(v ref.Val) (any, error) {
 	switch v := v.(type) {
 	case types.Null:
@@ -54,7 +57,9 @@ func plain(v ref.Val) (any, error) {
 	return text(v)
 }
 
-// text converts the values that Kubernetes writes as strings in JSON.
+// text converts the values that Kubernetes writes as strings in JSON. The fields
+// that such values are meant for accept the text: metav1.Duration parses 1m30s,
+// and resource.Quantity 100Mi.
 func text(v ref.Val) (any, error) {
 	switch v := v.(type) {
 	case types.Bytes:

@@ -11,8 +11,11 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// walker follows the fields that an expression reads through the data, to find out
-// where the access failed. It is only used after an error, so it need not be fast.
+// walker follows the fields that an expression reads through the data, to find
+// out where the access failed. It is only used after an error, so it need not be
+// fast. For the chain service.status.loadBalancer.ingress[0].ip it looks up one
+// key after the other, and stops at the first that does not exist. That key's
+// path is the message.
 type walker struct {
 	program *Program
 	data    map[string]any
@@ -29,6 +32,7 @@ type end struct {
 	value any
 }
 
+// state is the outcome of one selection of a chain.
 type state int
 
 const (
@@ -39,6 +43,7 @@ const (
 	mistaken              // a field of a value without fields is read
 )
 
+// walker returns a walker for one failed evaluation of p over data.
 func (p *Program) walker(data map[string]any) *walker {
 	return &walker{program: p, data: data, loops: map[string]ast.Expr{}}
 }
@@ -54,6 +59,9 @@ func (w *walker) find(id int64) ast.Expr {
 			for parent, ok := e.Parent(); ok; parent, ok = parent.Parent() {
 				if parent.Kind() == ast.ComprehensionKind {
 					c := parent.AsComprehension()
+					// The walk goes outwards, so the innermost comprehension
+					// comes first. It hides the variables of the same name
+					// further out.
 					if _, inner := w.loops[c.IterVar()]; !inner {
 						w.loops[c.IterVar()] = c.IterRange()
 					}
@@ -154,7 +162,10 @@ func (w *walker) start(e ast.Expr) []end {
 	return []end{{state: present, path: "…", value: value}}
 }
 
-// elements returns the values of a comprehension variable with the range e.
+// elements returns the values of a comprehension variable with the range e. For a
+// map the variable takes the keys, in sorted order. An end that is not present
+// has no elements, so the chain has no ends and the caller falls back to a
+// general message.
 func (w *walker) elements(e ast.Expr) []end {
 	var ends []end
 	for _, at := range w.follow(e) {
@@ -172,7 +183,9 @@ func (w *walker) elements(e ast.Expr) []end {
 	return ends
 }
 
-// field returns the end after one more selection.
+// field returns the end after one more selection. Only a missing key, a missing
+// element or a null may appear later. A field of a string never appears, so it is
+// mistaken.
 func (at end) field(key any) end {
 	switch value := at.value.(type) {
 	case map[string]any:
@@ -254,7 +267,8 @@ func (w *walker) isType(name string) bool {
 	return found
 }
 
-// run evaluates a subexpression.
+// run evaluates a subexpression. Its errors are not shown: callers only want to
+// know whether and how it fails.
 func (w *walker) run(e ast.Expr) (any, error) {
 	whole := w.program.expression.checked.NativeRep()
 	part := ast.NewCheckedAST(ast.NewAST(e, whole.SourceInfo()), whole.TypeMap(), whole.ReferenceMap())
