@@ -9,8 +9,13 @@ import (
 	"cuelang.org/go/cue/ast"
 )
 
-// comprehension walks a comprehension, records the choices for which its clauses do
-// and do not yield something, and checks its guards.
+// comprehension walks a comprehension, records the choices for which its clauses
+// do and do not yield something, and checks its guards. The clauses are walked in
+// order: each one sees the names, and the choices, of the clauses before it.
+//
+// For a guard below enclosing guards, the sample in which it does not hold must
+// still satisfy the enclosing ones. Otherwise the sample would not reach the
+// guard.
 func (s *inputWalker) comprehension(c *ast.Comprehension, in bindings) {
 	in = maps.Clone(in)
 	defer func(before []choice) { s.enclosing = before }(s.enclosing)
@@ -38,7 +43,9 @@ func (s *inputWalker) comprehension(c *ast.Comprehension, in bindings) {
 }
 
 // enter adds the choices of a guard to those of the enclosing clauses. It reports
-// the guard if the enclosing clauses exclude all of its choices.
+// the guard if the enclosing clauses exclude all of its choices. It cannot know
+// that if choices were dropped because of maxChoices, or if an enclosing guard is
+// impossible already.
 func (s *inputWalker) enter(c *ast.IfClause, holds []choice) {
 	before := s.enclosing
 	s.enclosing = slices.DeleteFunc(combine(before, holds), choice.contradicts)
@@ -54,7 +61,9 @@ func (s *inputWalker) enter(c *ast.IfClause, holds []choice) {
 	}
 }
 
-// bindLoop binds the names of a `for` clause to the items of its source.
+// bindLoop binds the names of a `for` clause to the items of its source. The loop
+// yields something only if the source has an item, so an item becomes a want of
+// the body. The names of the loop hide outer names even if the source is unknown.
 func (s *inputWalker) bindLoop(x *ast.ForClause, in bindings) {
 	of, ok := s.lookup(x.Source, in)
 	if x.Key != nil {
@@ -92,7 +101,9 @@ func (s *inputWalker) wantKey(l ast.Label, in bindings) {
 	})
 }
 
-// visitReads calls visit for everything that an expression reads of the input.
+// visitReads calls visit for everything that an expression reads of the input. It
+// follows names that are bound to other expressions. depth counts these steps,
+// because bindings may refer to each other.
 func (s *inputWalker) visitReads(n ast.Node, in bindings, depth int, visit func(schema)) {
 	ast.Walk(n, func(n ast.Node) bool {
 		switch x := n.(type) {

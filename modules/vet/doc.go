@@ -20,6 +20,24 @@
 // it needs, so everything else stays a type. Each sample stands for instances that
 // can exist. Therefore an error in a sample is an error for real instances.
 //
+// For example, in the module
+//
+//	#Input: {replicas: int, ingress?: bool}
+//	#Render: {
+//		input: spec: #Input
+//		output: nodes: {
+//			app: resource: {apiVersion: "apps/v1", kind: "Deployment", spec: replica: input.spec.replicas}
+//			if input.spec.ingres != _|_ {...}
+//		}
+//	}
+//
+// the walk reports that #Input has no ingres, with ingress as a hint. The evaluation
+// reports that a Deployment has no spec.replica.
+//
+// Both steps use value.go, which reads CUE values, and syntax.go, which reads and
+// prints CUE syntax. Independently of them, openlists.go finds list items in the
+// schema that CUE leaves open by surprise.
+//
 // Non-goals: nodes below a guard that the package does not understand, such as a call
 // of a function, may not be seen. Test cases and sample instances cover those.
 package vet

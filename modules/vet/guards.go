@@ -9,8 +9,15 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// checkGuard reports a guard that never holds for any instance, because it compares
-// a field with a value that the schema of the field excludes.
+// checkGuard reports a guard that never holds for any instance, because it
+// compares a field with a value that the schema of the field excludes. For
+// example, given tier: "small" | "large", it reports
+//
+//	if input.spec.tier == "medium" {...}
+//
+// It looks at each operand of a conjunction alone, since one impossible operand
+// makes the guard impossible. The field may be on either side of the comparison.
+// The guard is also recorded in never, for the check for unreachable nodes.
 func (s *inputWalker) checkGuard(c *ast.IfClause, in bindings) {
 	for _, e := range operands(c.Condition, token.LAND) {
 		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.FALSE {
@@ -32,6 +39,8 @@ func (s *inputWalker) checkGuard(c *ast.IfClause, in bindings) {
 		if !ok || len(of.values) == 0 {
 			continue
 		}
+		// One schema that allows the comparison is enough to make the guard
+		// possible.
 		for _, v := range of.values {
 			if s.possible(v, op, other) {
 				ok = false
@@ -45,6 +54,8 @@ func (s *inputWalker) checkGuard(c *ast.IfClause, in bindings) {
 			Position: posOf(b.Pos()), Path: "input." + of.path, Rule: problem.RuleModule, Severity: s.severity,
 			Message: "never holds: " + exprText(b), Related: posOf(of.values[0].Pos()),
 		}
+		// A long schema, such as that of a struct, explains less than its
+		// position, which Related has.
 		if text := exprText(of.values[0].Syntax(cue.Raw())); len(text) < 80 {
 			p.Hint = "the schema is " + text
 		}
@@ -52,7 +63,8 @@ func (s *inputWalker) checkGuard(c *ast.IfClause, in bindings) {
 	}
 }
 
-// lookup is resolve without reporting problems.
+// lookup is resolve without reporting problems. It works on a copy of the walker,
+// whose problems are dropped: the walk itself has reported them already.
 func (s *inputWalker) lookup(e ast.Expr, in bindings) (schema, bool) {
 	quiet := *s
 	quiet.problems, quiet.quiet = nil, true
@@ -60,7 +72,9 @@ func (s *inputWalker) lookup(e ast.Expr, in bindings) (schema, bool) {
 }
 
 // possible reports whether a value of a schema can satisfy the comparison with a
-// literal. It returns true if other is not a literal.
+// literal. It unifies the schema with the comparison as a bound, such as >3 or
+// !="a". It returns true if other is not a literal, or if the schema is an error
+// by itself: a false problem is worse than a missed one.
 func (s *inputWalker) possible(v cue.Value, op token.Token, other ast.Expr) bool {
 	if u, ok := other.(*ast.UnaryExpr); ok && u.Op == token.SUB {
 		other = u.X

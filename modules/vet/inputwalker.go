@@ -45,13 +45,15 @@ type inputWalker struct {
 	quiet bool
 }
 
-// newInputWalker returns a walker for the definition root of a package.
+// newInputWalker returns a walker for the definition root of a package. Its
+// severity is the zero Severity unless the caller sets it.
 func newInputWalker(inst *build.Instance, root string, inputs []cue.Value) *inputWalker {
 	return &inputWalker{root: root, inputs: inputs, conditional: conditionalNames(inst), never: map[*ast.IfClause]bool{}, enclosing: noWants}
 }
 
 // bindings are the names in scope of an expression: those of the input, of let
-// clauses, of loops and of fields.
+// clauses, of loops and of fields. A map is never changed after it was passed on:
+// every scope works on a copy.
 type bindings map[string]schema
 
 // check walks the definition in all files of a package.
@@ -115,7 +117,9 @@ func (s *inputWalker) bindFields(decls []ast.Decl, in bindings, top bool) bindin
 	return in
 }
 
-// bind binds a name to an expression.
+// bind binds a name to an expression: to the part of the input that the
+// expression reads, or else to the expression itself together with the names that
+// it sees. So `let p = input.spec.ports` makes p an alias of the input's ports.
 func (s *inputWalker) bind(name string, e ast.Expr, in bindings) {
 	if found, ok := s.lookup(e, in); ok {
 		in[name] = found
@@ -124,7 +128,8 @@ func (s *inputWalker) bind(name string, e ast.Expr, in bindings) {
 	in[name] = schema{expr: e, in: maps.Clone(in)}
 }
 
-// decls walks the declarations of a struct.
+// decls walks the declarations of a struct. in has the names of the struct
+// already; see bindFields.
 func (s *inputWalker) decls(decls []ast.Decl, in bindings, top bool) {
 	if s.inViolations {
 		s.checkViolationPath(decls)
@@ -152,7 +157,8 @@ func (s *inputWalker) decls(decls []ast.Decl, in bindings, top bool) {
 
 // resolve returns the part of the input's schema that an expression reads, and
 // reports fields that do not exist. It returns false for expressions that are not
-// part of the input.
+// part of the input. Unless the walker is quiet, it walks the subexpressions of
+// those, and the index of an index expression, since they may read the input too.
 func (s *inputWalker) resolve(e ast.Expr, in bindings) (schema, bool) {
 	switch x := e.(type) {
 	case *ast.ParenExpr:

@@ -20,8 +20,10 @@ import (
 // Module checks a platform's module and returns the problems, sorted by position.
 // catalog has the schemas of the kinds that the module renders.
 //
-// Module runs every evaluation through guard, so that the caller can limit its time
-// and memory. If guard returns an error, Module stops and returns it.
+// Module runs every evaluation through guard, so that the caller can limit its
+// time and memory. If guard returns an error, Module stops and returns it. It
+// then returns no problems, because a partial list would look like a complete
+// one.
 func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) error) (problem.List, error) {
 	c := &checker{platform: p, catalog: catalog, guard: guard, reported: map[problem.Problem]bool{}}
 	var s *inputWalker
@@ -29,6 +31,8 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 		c.build()
 		s = newInputWalker(c.inst, "#Render", []cue.Value{c.input()})
 		s.check(c.inst)
+		// The ids come after the walk, because only the walk knows which guards
+		// never hold.
 		c.idWalker = nodeIDs(c.inst, s.never)
 		for _, q := range slices.Concat(s.problems, openLists(c.inst)) {
 			c.report(q)
@@ -40,6 +44,7 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 	if c.err != nil {
 		return nil, c.err
 	}
+	// The ids of the rendered samples are complete only here.
 	c.reportUnreachable()
 	slices.SortStableFunc(c.problems, func(a, b problem.Problem) int {
 		return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line),
@@ -51,11 +56,17 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 // checker evaluates a module with samples and collects problems. It is used by one
 // goroutine at a time.
 type checker struct {
+	// platform is the platform whose module is checked. Its stored version
+	// supplies the schema of the input.
 	platform *render.Platform
-	catalog  *kinds.Catalog
-	inst     *build.Instance
-	ctx      *cue.Context
-	root     cue.Value
+	// catalog has the schemas of the rendered kinds. It is nil for a policy,
+	// which renders no nodes.
+	catalog *kinds.Catalog
+	// inst is the parsed module, ctx the context that evaluates it, and root its
+	// value. build sets all three.
+	inst *build.Instance
+	ctx  *cue.Context
+	root cue.Value
 	// metadata are the wants that every sample starts with: the name and namespace.
 	metadata []want
 
@@ -69,6 +80,8 @@ type checker struct {
 	// duplicates.
 	problems problem.List
 	reported map[problem.Problem]bool
+	// idWalker has the ids of the nodes. It is nil until the syntax was walked,
+	// and always nil for a policy.
 	*idWalker
 }
 
@@ -84,6 +97,8 @@ func (c *checker) guarded(run func()) {
 func (c *checker) build() {
 	c.inst, c.ctx = c.platform.Module.Value().BuildInstance(), cuecontext.New()
 	c.root = c.ctx.BuildInstance(c.inst)
+	// A module may leave metadata.name or metadata.namespace out of a closed
+	// input. Setting such a field would make every sample invalid.
 	for _, field := range []string{"name", "namespace"} {
 		w := want{path: []element{{field: "metadata"}, {field: field}}, value: ast.NewString(sampleName)}
 		if c.evaluate(c.sample(w)).LookupPath(inputPath).Validate() == nil {
@@ -95,7 +110,8 @@ func (c *checker) build() {
 // inputPath is the path of the input in #Render.
 var inputPath = cue.ParsePath("input")
 
-// input returns the schema of the input.
+// input returns the schema of the input: #Render's input, unified with the schema
+// of the stored version. Nothing in it is set.
 func (c *checker) input() cue.Value { return c.evaluate(&sample{}).LookupPath(inputPath) }
 
 // report records a problem, unless a problem with the same message was recorded for
@@ -104,6 +120,8 @@ func (c *checker) report(p problem.Problem) {
 	if p.Rule == "" {
 		p.Rule = problem.RuleModule
 	}
+	// The same error usually occurs in many samples, at the same position but at
+	// different paths, such as list indexes.
 	same := p
 	same.Rule = ""
 	if same.Position.File != "" {
@@ -116,7 +134,13 @@ func (c *checker) report(p problem.Problem) {
 }
 
 // evaluate returns #Render with an input that is unified with the schema of the
-// stored version and with a sample.
+// stored version and with a sample. It builds this expression in the scope of the
+// module:
+//
+//	#Render & {input: {spec: SCHEMA}, input: SAMPLE}
+//
+// If the module does not compile, evaluate returns the module's value with its
+// error.
 func (c *checker) evaluate(s *sample) cue.Value {
 	if c.root.Err() != nil {
 		return c.root
@@ -132,7 +156,8 @@ func (c *checker) evaluate(s *sample) cue.Value {
 	}}}, cue.Scope(c.root))
 }
 
-// posOf converts a position of CUE.
+// posOf converts a position of CUE. An unknown position becomes the zero
+// Position.
 func posOf(p token.Pos) problem.Position {
 	if !p.IsValid() {
 		return problem.Position{}

@@ -22,7 +22,9 @@ type unreachableNode struct {
 }
 
 // idWalker collects the ids of nodes that are written in the module, without
-// evaluating it.
+// evaluating it. Evaluation alone is not enough: it shows only the nodes of the
+// samples, not those below guards that never hold. Conversely, addRenderedIDs
+// adds the ids that the syntax does not show.
 type idWalker struct {
 	// never has the guards that never hold.
 	never map[*ast.IfClause]bool
@@ -37,7 +39,8 @@ type idWalker struct {
 	deadGuard problem.Position
 }
 
-// nodeIDs collects the node ids of a package.
+// nodeIDs collects the node ids of a package. never has the guards that never
+// hold, as found by the inputWalker.
 func nodeIDs(inst *build.Instance, never map[*ast.IfClause]bool) *idWalker {
 	w := &idWalker{never: never, ids: map[string]bool{}, reachable: map[string]bool{}}
 	for _, f := range inst.Files {
@@ -78,7 +81,9 @@ func leadsToNodes(path []string) bool {
 	return len(path) <= len(nodesPath) && slices.Equal(path, nodesPath[:len(path)])
 }
 
-// decls visits the declarations of the struct at path.
+// decls visits the declarations of the struct at path. At nodesPath, every label
+// is an id, and a computed label makes the ids dynamic. Above it, only the fields
+// that lead to the nodes are followed.
 func (w *idWalker) decls(decls []ast.Decl, path []string) {
 	at := slices.Equal(path, nodesPath)
 	for _, d := range decls {
@@ -142,7 +147,8 @@ func (w *idWalker) list(l *ast.ListLit, path []string) {
 	}
 }
 
-// listNode records the id of a node in a list.
+// listNode records the id of a node in a list. Without an id that is a string
+// literal the ids are dynamic.
 func (w *idWalker) listNode(s *ast.StructLit, path []string) {
 	for _, d := range s.Elts {
 		f, ok := d.(*ast.Field)

@@ -35,7 +35,11 @@ func (c *checker) nodes(g renderedGraph) {
 	}
 }
 
-// node checks one node: its dependencies, its object, and its readiness checks.
+// node checks one node: its dependencies, its object, and its readiness checks. A
+// node with an external reference has no object of its own, so its kind is looked
+// up instead. An object is not checked if its apiVersion or kind is unknown in
+// this sample. Readiness checks are skipped if the sample is refused, because
+// they may depend on values that the violations exclude.
 func (c *checker) node(id string, v cue.Value, refused bool) {
 	n := &node{checker: c, path: reference.Path{"nodes", id}}
 	c.dependencies(n, first(v, "dependencies", "dependsOn"))
@@ -88,7 +92,9 @@ func (n *node) problem(v cue.Value, base reference.Path, p problem.Problem) {
 // maxDepth limits recursion, because schemas and values may be infinite.
 const maxDepth = 100
 
-// value checks the known part of a value against its type.
+// value checks the known part of a value against its type: first its JSON type,
+// then its fields or elements, or the value of a scalar. Values that are unknown,
+// late or invented are accepted. path is the path of v below the node.
 func (n *node) value(v cue.Value, t *kinds.Type, path reference.Path, depth int) {
 	is := jsonTypes(v.IncompleteKind())
 	if isPartialStruct(v) {
@@ -140,7 +146,10 @@ func (n *node) required(v cue.Value, t *kinds.Type, path reference.Path) {
 	}
 }
 
-// isLate reports whether v is a late reference, and checks its expression.
+// isLate reports whether v is a late reference or a generated value, which the
+// applier fills in, and checks the expression of a late reference. The expression
+// may name only nodes that the module has. It is not checked if the module may
+// render nodes with ids that are not known.
 func (n *node) isLate(v cue.Value, path reference.Path) bool {
 	if get(v, reference.GenerateKey).Exists() {
 		return true
@@ -181,13 +190,16 @@ func (c *checker) dependencies(n *node, v cue.Value) {
 			slices.Sort(ids)
 			n.problem(d, at, problem.Problem{Message: "no node " + strconv.Quote(id), Hint: source.Hint(id, ids)})
 		}
+		// The node is written in the module, but below guards that never hold.
 		if c.isUnreachable(id) {
 			n.problem(d, at, problem.Problem{Message: "node " + id + " is never made"})
 		}
 	}
 }
 
-// ready reports readiness checks that can never pass.
+// ready reports readiness checks that can never pass, such as a condition that
+// the kind does not set. Checks whose type is not known in this sample are
+// skipped. resource does not exist for an external reference.
 func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 	for i, e := range elements(get(v, "readyWhen")) {
 		typ, ok := text(get(e, "type"))
@@ -200,6 +212,8 @@ func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 		if resource.Exists() {
 			subject.ServiceType = serviceType(resource)
 		}
+		// Each check is passed alone, so its path in the result is always
+		// readyWhen[0].
 		for _, p := range c.catalog.Ready(subject, []v1alpha1.ReadyCheck{check}) {
 			field := strings.TrimPrefix(p.Path, "readyWhen[0].")
 			p.Path = field
@@ -209,7 +223,9 @@ func (c *checker) ready(n *node, s kinds.Subject, v, resource cue.Value) {
 }
 
 // serviceType returns the type of a Service, "" if it may be LoadBalancer, and a
-// description for messages if it is unknown but cannot be LoadBalancer.
+// description for messages if it is unknown but cannot be LoadBalancer. The
+// readiness of a Service depends on this: only a load balancer gets an ingress
+// address.
 func serviceType(resource cue.Value) string {
 	typ := get(resource, "spec", "type")
 	if !typ.Exists() {

@@ -10,7 +10,10 @@ import (
 
 // openLists warns about lists in the schema whose items accept any field although
 // they look closed. CUE does not close a struct literal in a list that is unified
-// with a validator, as in [...{name: string}] & list.MaxItems(9).
+// with a validator, as in [...{name: string}] & list.MaxItems(9). A misspelled
+// field of such an item would be accepted without an error.
+//
+// #Render is skipped: its lists are output, not schema.
 func openLists(inst *build.Instance) problem.List {
 	var found problem.List
 	for _, f := range inst.Files {
@@ -45,7 +48,10 @@ func isRender(l ast.Label) bool {
 	return name == "#Render"
 }
 
-// openItem returns the item struct of a list that CUE does not close, or nil.
+// openItem returns the item struct of a list that CUE does not close, or nil. The
+// conjunction b must have a list with an ellipsis, [...T], and a validator from
+// the package list. T, or one of the alternatives of T, must be a struct literal:
+// a reference such as #Item stays closed.
 func openItem(b *ast.BinaryExpr) ast.Expr {
 	var item ast.Expr
 	validated := false
@@ -75,7 +81,7 @@ func openItem(b *ast.BinaryExpr) ast.Expr {
 }
 
 // isOfList reports whether an expression selects from the package list, as
-// list.MaxItems does.
+// list.MaxItems does. It goes by the usual name of the import.
 func isOfList(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	if !ok {

@@ -14,9 +14,14 @@ const sampleName = "example"
 
 // sampleKeys returns names to try for an item of the list or map at a path. The
 // first ones contain the name of the field, so that items of different lists get
-// different names: objects with the same name by accident would be reported as one
-// object.
+// different names: objects with the same name by accident would be reported as
+// one object.
+//
+// For the path spec.ports[].name it returns example-ports, exampleports, example
+// and EXAMPLE: schemas may allow no dashes, or only capitals.
 func sampleKeys(path string) []string {
+	// The innermost list on the path gives the name; without one, the last field
+	// does.
 	of := path
 	for _, part := range strings.Split(path, ".") {
 		if strings.HasSuffix(part, "[]") {
@@ -48,7 +53,11 @@ type sample struct {
 	value ast.Expr
 }
 
-// set changes the sample so that it satisfies the wants.
+// set changes the sample so that it satisfies the wants. A want for no value
+// deletes the field. A want for any value keeps what is there. Every other want
+// replaces the value.
+//
+// Later wants win over earlier ones.
 func (s *sample) set(wants ...want) {
 	for _, w := range wants {
 		at := s
@@ -66,7 +75,8 @@ func (s *sample) set(wants ...want) {
 	}
 }
 
-// at returns the sample of a field or item, and creates it if necessary.
+// at returns the sample of a field or item, and creates it if necessary. A
+// literal in s is dropped, since s becomes a struct or list.
 func (s *sample) at(to element) *sample {
 	s.value = nil
 	if to == listItem {
@@ -84,7 +94,9 @@ func (s *sample) at(to element) *sample {
 	return s.fields[to.field]
 }
 
-// has reports whether the sample has all items on a path.
+// has reports whether the sample has all items on a path. The fields below the
+// last item need not exist. A want on a label applies only to items that the
+// sample has.
 func (s *sample) has(at []element) bool {
 	last := -1
 	for i, to := range at {
@@ -124,7 +136,8 @@ func (s *sample) clone() *sample {
 }
 
 // syntax returns the sample as CUE. Every call returns new nodes, because CUE's
-// compiler marks the nodes that it has seen.
+// compiler marks the nodes that it has seen. Fields are sorted, so that equal
+// samples have equal syntax. An unset value becomes _.
 func (s *sample) syntax() ast.Expr {
 	switch {
 	case s.item != nil:
@@ -153,7 +166,9 @@ func copyLiteral(e ast.Expr) ast.Expr {
 }
 
 // fullSample returns the sample with everything: all optional fields, one item in
-// every list and map, and true for every boolean. Disjunctions are left open.
+// every list and map, and true for every boolean. Disjunctions are left open,
+// except for null: a nullable value is sampled as if it could not be null. depth
+// is the level below the input.
 func fullSample(of schema, depth int) *sample {
 	s := &sample{}
 	v := of.values[0]
@@ -173,6 +188,8 @@ func fullSample(of schema, depth int) *sample {
 		for f, value := range declared(v) {
 			field := of.below("."+f.name, element{field: f.name}, value)
 			below := fullSample(field, depth+1)
+			// An optional field exists only if it has a value. A required scalar
+			// is left to fill.
 			if f.optional && below.fields == nil && below.item == nil && below.value == nil {
 				below.value = field.anyValue()
 			}
@@ -189,7 +206,8 @@ func fullSample(of schema, depth int) *sample {
 	return s
 }
 
-// replaceWith makes s the other sample.
+// replaceWith makes s the other sample. The pointer stays the same, because the
+// parent holds it.
 func (s *sample) replaceWith(other *sample) { *s = *other }
 
 // takesTrue reports whether a schema accepts true.

@@ -20,13 +20,21 @@ type renderedGraph struct {
 // refused reports whether a violation refuses the sample, or may refuse it.
 func (g renderedGraph) refused() bool { return g.refusals > 0 || g.unknown }
 
-// maxSamples limits the number of samples.
+// maxSamples limits the number of samples, and with it the time of a check. Each
+// sample is a full evaluation of the module. The samples without wants come
+// first, so the limit drops variants only.
 const maxSamples = 300
 
 // renderSamples evaluates the module with samples: one with required fields only,
 // one with everything, and variants of both for which an `if` or `for` yields
-// something or nothing. All samples are accepted by the schema, so an error in one
-// of them is an error of the module.
+// something or nothing. All samples are accepted by the schema, so an error in
+// one of them is an error of the module.
+//
+// The steps for each sample are: set the wants of the branch, set the wants of
+// computed labels, fill in required scalars, skip the sample if it was tried
+// before, evaluate it, and replace it with a sample that the module does not
+// refuse, if one is found. Each sample runs through the caller's guard as a
+// whole.
 func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 	var nothing, everything *sample
 	var wanted *scalars
@@ -81,8 +89,9 @@ func (c *checker) sample(wants ...want) *sample {
 	return s
 }
 
-// render evaluates the module with a sample. It returns false if the schema does
-// not accept the sample.
+// render evaluates the module with a sample, and counts the violations. It
+// returns false if the schema does not accept the sample. A violation without a
+// severity counts as an error, which is the default.
 func (c *checker) render(s *sample) (renderedGraph, bool) {
 	v := c.evaluate(s)
 	if v.LookupPath(inputPath).Validate() != nil {
@@ -103,7 +112,8 @@ func (c *checker) render(s *sample) (renderedGraph, bool) {
 }
 
 // maxAvoidances limits the number of samples that are tried in place of a refused
-// one.
+// one. The sample with everything gets eight times as many, because most other
+// samples are made from it.
 const maxAvoidances = 12
 
 // avoidViolations looks for a sample like s with fewer violations, because a
@@ -128,7 +138,8 @@ func (c *checker) avoidViolations(g renderedGraph, s *sample, wants choice, ways
 	return s, g
 }
 
-// overlaps reports whether a want is at, above or below the path of another.
+// overlaps reports whether a want is at, above or below the path of one of the
+// others. Setting it could undo that want.
 func overlaps(w want, others choice) bool {
 	return slices.ContainsFunc(others, func(o want) bool {
 		n := min(len(o.path), len(w.path))
@@ -137,7 +148,8 @@ func overlaps(w want, others choice) bool {
 }
 
 // checkGraph checks the nodes of a graph and, if the sample is not refused, the
-// graph as a whole.
+// graph as a whole. A refused instance never gets a graph, so errors of the whole
+// graph do not matter there.
 func (c *checker) checkGraph(g renderedGraph) {
 	c.nodes(g)
 	if g.refused() {

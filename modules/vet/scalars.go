@@ -6,7 +6,12 @@ import (
 )
 
 // scalars are the scalar values that a schema requires, by field. For lists and
-// maps they are the values of one item.
+// maps they are the values of one item. A sample that sets a list or an optional
+// struct is completed from them; see sample.fill.
+//
+// The schema {name: string, size: int | *1, tls?: {host: string}} gives a value
+// for name, below required, and one for tls.host, below optional. It gives none
+// for size, which has a default.
 type scalars struct {
 	// value is the value of a scalar.
 	value ast.Expr
@@ -17,8 +22,10 @@ type scalars struct {
 	required, optional map[string]*scalars
 }
 
-// scalarsOf returns the scalars of a schema, or nil if it requires none or they are
-// unknown. Scalars with a default are left out.
+// scalarsOf returns the scalars of a schema, or nil if it requires none or they
+// are unknown. Scalars with a default are left out, and so are concrete ones. A
+// disjunction of structs is unknown, because the sample leaves it open. depth is
+// the level below the input.
 func scalarsOf(v cue.Value, depth int) *scalars {
 	alts := alternatives(v)
 	if _, has := v.Default(); has && isScalarKind(v) || v.IsConcrete() && isScalarKind(v) || depth > maxDepth {
@@ -55,15 +62,19 @@ func scalarsOf(v cue.Value, depth int) *scalars {
 	return f
 }
 
-// isScalarKind reports whether a value can only be a scalar.
+// isScalarKind reports whether a value can only be a scalar, null included. It is
+// false for an error.
 func isScalarKind(v cue.Value) bool {
 	k := v.IncompleteKind()
 	return k != cue.BottomKind && k&(cue.StructKind|cue.ListKind) == 0
 }
 
-// fill sets the required scalars of a sample that are not set. CUE treats a scalar
-// that is not concrete like a missing one, so everything that depends on it would
-// be unknown.
+// fill sets the required scalars of a sample that are not set. CUE treats a
+// scalar that is not concrete like a missing one, so everything that depends on
+// it would be unknown.
+//
+// Optional fields, and items of lists and maps, are filled only where the sample
+// already has them. Required structs are created if they hold a scalar.
 func (s *sample) fill(f *scalars) {
 	switch {
 	case f == nil || s.value != nil && isLiteral(s.value):
@@ -79,6 +90,7 @@ func (s *sample) fill(f *scalars) {
 		switch {
 		case f.optional[name] != nil:
 			at.fill(f.optional[name])
+		// A name that the schema does not declare is the key of a map.
 		case f.required[name] == nil:
 			at.fill(f.item)
 		}
@@ -90,7 +102,8 @@ func (s *sample) fill(f *scalars) {
 	}
 }
 
-// hasValues reports whether a required scalar has a value.
+// hasValues reports whether f holds a value that every instance must set: its
+// own, or that of a required field at any depth.
 func (f *scalars) hasValues() bool {
 	if f.value != nil {
 		return true

@@ -15,7 +15,12 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// schema is the part of the input's schema that an expression refers to.
+// schema is the part of the input's schema that an expression refers to. It is
+// the result of resolving an expression such as input.spec.ports[0].name: path is
+// spec.ports[].name, and values holds the constraint of name.
+//
+// A schema is either a part of the input, with values, or a name that is bound to
+// some other expression, with expr and in.
 type schema struct {
 	// path is the path in the input for messages, such as spec.ports[].
 	path string
@@ -37,7 +42,8 @@ func (of schema) below(path string, s element, values ...cue.Value) schema {
 }
 
 // item returns the schema of the items of a list or map, and false if it is
-// unknown.
+// unknown. For a map, the path for samples uses a key that the map accepts: one
+// of sampleKeys.
 func (of schema) item() (schema, bool) {
 	for _, v := range of.values {
 		for _, alt := range alternatives(v) {
@@ -59,6 +65,7 @@ func (of schema) item() (schema, bool) {
 // without regular fields may constrain its keys by a pattern, so the lookup needs a
 // key that the pattern accepts.
 func patternItems(values []cue.Value, key string) []cue.Value {
+	// A map without a constraint on its keys, {[string]: T}, needs no key.
 	if all := declaredItems(values); len(all) > 0 {
 		return all
 	}
@@ -87,8 +94,12 @@ func hasFields(v cue.Value) bool {
 	return false
 }
 
-// field returns the schema of a field, and reports a problem if no schema has it.
-// It returns false without a problem if the field cannot be resolved.
+// field returns the schema of a field, and reports a problem at the given node if
+// no schema has the field. It returns false without a problem if the field cannot
+// be resolved.
+//
+// A field of a disjunction exists if one alternative has it. The problem
+// therefore lists as candidates for a typo the fields of all alternatives.
 func (s *inputWalker) field(of schema, name string, at ast.Node) (schema, bool) {
 	to := of.below("."+name, element{field: name})
 	known := map[string]bool{}
@@ -119,12 +130,16 @@ func (s *inputWalker) field(of schema, name string, at ast.Node) (schema, bool) 
 			}
 		}
 	}
+	// One schema that has the field is enough: the other alternatives, or the
+	// other platforms of a policy, may lack it.
 	if len(to.values) > 0 {
 		return to, true
 	}
 	if s.conditional[name] {
 		return schema{}, false
 	}
+	// Only fields of spec come from #Input. The rest of the input, such as
+	// metadata, belongs to every module.
 	message := "#Input has no " + strings.TrimPrefix(to.path, "spec.")
 	if !strings.HasPrefix(to.path, "spec.") {
 		message = "the input has no " + to.path
@@ -143,7 +158,8 @@ func closed(v cue.Value) cue.Value {
 	return cuecontext.New().CompileString("#X: _").FillPath(def, v).LookupPath(def)
 }
 
-// fieldOf returns a required, regular or optional field of a schema.
+// fieldOf returns a required, regular or optional field of a schema. The result
+// does not exist if the schema has no such field.
 func fieldOf(v cue.Value, name string) cue.Value {
 	if f := v.LookupPath(cue.MakePath(cue.Str(name))); f.Exists() {
 		return f
@@ -152,6 +168,7 @@ func fieldOf(v cue.Value, name string) cue.Value {
 }
 
 // alternatives returns the operands of nested disjunctions, or the value itself.
+// For *"a" | ("b" | int) it returns "a", "b" and int.
 func alternatives(v cue.Value) []cue.Value {
 	v = withoutValidators(v)
 	op, args := v.Expr()
@@ -165,9 +182,10 @@ func alternatives(v cue.Value) []cue.Value {
 	return all
 }
 
-// withoutValidators removes validators such as list.MinItems(1) from a conjunction
-// that is an error only because of them: a validator fails for an incomplete value,
-// and CUE then returns nothing about the rest.
+// withoutValidators removes validators such as list.MinItems(1) from a
+// conjunction that is an error only because of them: a validator fails for an
+// incomplete value, and CUE then returns nothing about the rest. A conjunction of
+// nothing but validators, or without any, is returned unchanged.
 func withoutValidators(v cue.Value) cue.Value {
 	op, args := v.Expr()
 	if op != cue.AndOp || v.IncompleteKind() != cue.BottomKind {
@@ -209,7 +227,9 @@ func declaredItems(values []cue.Value) []cue.Value {
 }
 
 // conditionalNames returns the names of the fields in comprehensions. They exist
-// only for some inputs, so the schema does not have them.
+// only for some inputs, so the schema does not have them. The names are collected
+// regardless of where they occur: a few missed typos are better than a false
+// problem.
 func conditionalNames(inst *build.Instance) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range inst.Files {

@@ -10,13 +10,15 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// isViolations reports whether a label is violations.
+// isViolations reports whether a label is violations, the list of refusals in the
+// output of #Render and of #Policy.
 func isViolations(l ast.Label) bool {
 	name, _ := labelName(l)
 	return name == "violations"
 }
 
-// nodeText formats syntax in one line.
+// nodeText formats syntax in one line, with runs of white space reduced to one
+// space. Syntax that cannot be formatted is printed in Go's default form.
 func nodeText(n ast.Node) string {
 	b, err := format.Node(n)
 	if err != nil {
@@ -27,6 +29,8 @@ func nodeText(n ast.Node) string {
 
 // exprText formats syntax in one line of limited length, for messages.
 func exprText(n ast.Node) string {
+	// Longer expressions would hide the message around them. The unit is
+	// characters.
 	const most = 120
 	if r := []rune(nodeText(n)); len(r) > most {
 		return string(r[:most]) + "…"
@@ -34,7 +38,8 @@ func exprText(n ast.Node) string {
 	return nodeText(n)
 }
 
-// labelName returns the name of a label, and false for a computed label.
+// labelName returns the name of a label, and false for a computed label. For an
+// aliased label, as in X=name, it returns the name without the alias.
 func labelName(l ast.Label) (string, bool) {
 	if a, ok := l.(*ast.Alias); ok {
 		inner, ok := a.Expr.(ast.Label)
@@ -47,7 +52,8 @@ func labelName(l ast.Label) (string, bool) {
 	return name, err == nil
 }
 
-// stringOf returns the value of a string literal.
+// stringOf returns the value of a string literal, and false for any other
+// expression. A string with interpolations is not a literal.
 func stringOf(e ast.Expr) (string, bool) {
 	l, ok := e.(*ast.BasicLit)
 	if !ok || l.Kind != token.STRING {

@@ -8,7 +8,8 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// get looks up a path of regular fields.
+// get looks up a path of regular fields. The result does not exist if one of the
+// fields does not.
 func get(v cue.Value, names ...string) cue.Value {
 	for _, name := range names {
 		v = v.LookupPath(cue.MakePath(cue.Str(name)))
@@ -16,7 +17,9 @@ func get(v cue.Value, names ...string) cue.Value {
 	return v
 }
 
-// first returns the first of the named fields that exists.
+// first returns the first of the named fields that exists, or a value that does
+// not exist. It serves fields of nodes that modules may write under two names,
+// such as dependencies and dependsOn.
 func first(v cue.Value, names ...string) cue.Value {
 	for _, name := range names {
 		if f := get(v, name); f.Exists() {
@@ -26,7 +29,9 @@ func first(v cue.Value, names ...string) cue.Value {
 	return cue.Value{}
 }
 
-// fields iterates over the regular fields of a struct that are known.
+// fields iterates over the regular fields of a struct that are known. It yields
+// nothing for a value that is not a struct. A default takes the place of its
+// disjunction, as it does in a real instance.
 func fields(v cue.Value) iter.Seq2[string, cue.Value] {
 	return func(yield func(string, cue.Value) bool) {
 		v, _ := v.Default()
@@ -60,7 +65,8 @@ func declared(v cue.Value) iter.Seq2[declaredField, cue.Value] {
 	}
 }
 
-// declaredField is the name of a field in a schema.
+// declaredField is the name of a field in a schema, and whether it is optional
+// (name?).
 type declaredField struct {
 	name     string
 	optional bool
@@ -82,7 +88,7 @@ func mayHaveMoreFields(v cue.Value) bool {
 	return v.Err() != nil || v.IncompleteKind() == cue.BottomKind
 }
 
-// elements returns the known elements of a list.
+// elements returns the known elements of a list, and nil for any other value.
 func elements(v cue.Value) []cue.Value {
 	v, _ = v.Default()
 	it, err := v.List()
@@ -106,7 +112,8 @@ func text(v cue.Value) (string, bool) {
 	return s, true
 }
 
-// scalar decodes a concrete scalar.
+// scalar decodes a concrete scalar as a string, int64, float64 or bool. The order
+// matters: an integer can be read as a float, too.
 func scalar(v cue.Value) any {
 	if s, err := v.String(); err == nil {
 		return s
@@ -122,7 +129,8 @@ func scalar(v cue.Value) any {
 }
 
 // jsonTypes returns the JSON types of the values of a kind, or 0 if they are
-// unknown.
+// unknown. A kind may stand for several types: int|string gives Integer and
+// String. Bytes are strings in JSON.
 func jsonTypes(k cue.Kind) kinds.JSON {
 	if k == cue.TopKind {
 		return 0

@@ -5,8 +5,14 @@ import (
 	"cuelang.org/go/cue/ast"
 )
 
-// checkViolationPath checks the path of a violation. A violation without a node has
-// a path in the input, which must exist in the schema.
+// checkViolationPath checks the path of a violation. A violation without a node
+// has a path in the input, which must exist in the schema. For example, the walk
+// of
+//
+//	output: violations: [{message: "too few", path: "spec.replica"}]
+//
+// reports that #Input has no replica. A path that is not a literal, or that has a
+// selector other than a field or an index, is not checked.
 func (s *inputWalker) checkViolationPath(decls []ast.Decl) {
 	var path *ast.BasicLit
 	for _, d := range decls {
@@ -16,6 +22,7 @@ func (s *inputWalker) checkViolationPath(decls []ast.Decl) {
 		}
 		switch name, _ := labelName(f.Label); name {
 		case "node":
+			// The path of a violation with a node is a path in that node.
 			return
 		case "path":
 			path, _ = f.Value.(*ast.BasicLit)

@@ -8,7 +8,14 @@ import (
 )
 
 // want is a requirement on the input: a value at a path, any value, or no value.
+// Wants come from guards. Examples, with the value of exact and present:
+//
+//	spec.tier == "a"       {path: spec.tier, value: "a", exact}
+//	spec.tls != _|_        {path: spec.tls, value: an example, exact, present}
+//	spec.tls == _|_        {path: spec.tls, value: nil, exact}
+//	spec.replicas > 3      {path: spec.replicas, value: 4}
 type want struct {
+	// path leads from the input to the value.
 	path []element
 	// value is a literal, or _ for any value, or nil if there must be no value.
 	value ast.Expr
@@ -28,10 +35,14 @@ type element struct {
 // listItem is the element that leads to the items of a list.
 var listItem = element{item: true}
 
-// choice is a list of wants that together make a guard hold.
+// choice is a list of wants that together make a guard hold. A guard has several
+// choices if it is a disjunction: a || b holds if the wants of a or those of b
+// are satisfied.
 type choice []want
 
-// maxChoices limits the number of choices for one guard.
+// maxChoices limits the number of choices for one guard, because nested guards
+// multiply them. Choices beyond the limit are dropped, so that a sample may be
+// missing. They never cause a false problem; see enter.
 const maxChoices = 16
 
 // combine returns the choices that satisfy one choice of a and one of b.
@@ -81,9 +92,13 @@ func (w want) excludes(other want) bool {
 	return !isTrue(w.value, token.EQL, other.value)
 }
 
-// choices returns the ways in which a guard can hold, or not hold if hold is false.
-// Every input that makes it hold satisfies one of the choices. For an expression
-// that is not understood it returns noWants.
+// choices returns the ways in which a guard can hold, or not hold if hold is
+// false. Every input that makes it hold satisfies one of the choices. For an
+// expression that is not understood it returns noWants.
+//
+// A conjunction combines the choices of its operands, a disjunction lists them
+// side by side. If hold is false, the two swap their roles, by De Morgan's laws.
+// A boolean field x is a comparison with true or false.
 func (s *inputWalker) choices(e ast.Expr, in bindings, hold bool) []choice {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
@@ -103,6 +118,7 @@ func (s *inputWalker) choices(e ast.Expr, in bindings, hold bool) []choice {
 		if found := s.comparisonChoices(x.Op, a, b, in, hold); found != nil {
 			return found
 		}
+		// The field may be on the right, as in 3 < input.spec.replicas.
 		if found := s.comparisonChoices(swapped(x.Op), b, a, in, hold); found != nil {
 			return found
 		}
@@ -127,6 +143,7 @@ func (s *inputWalker) comparisonChoices(op token.Token, a, b ast.Expr, in bindin
 	if !hold {
 		op = opposite(op)
 	}
+	// A comparison with bottom, x != _|_, tests whether x exists.
 	if _, ok := b.(*ast.BottomLit); ok {
 		of, ok := s.lookup(a, in)
 		switch {
@@ -149,7 +166,8 @@ func (s *inputWalker) comparisonChoices(op token.Token, a, b ast.Expr, in bindin
 }
 
 // lengthChoices returns the choice of a list or map with one item, if the
-// comparison of its length holds for one item, or nil.
+// comparison of its length holds for one item, or nil. It understands guards such
+// as len(input.spec.ports) > 0. Samples never have more than one item per list.
 func (s *inputWalker) lengthChoices(e ast.Expr, in bindings, op token.Token, length ast.Expr) []choice {
 	of, ok := s.lookup(e, in)
 	if !ok {
@@ -163,8 +181,10 @@ func (s *inputWalker) lengthChoices(e ast.Expr, in bindings, op token.Token, len
 	return nil
 }
 
-// valueChoices returns the choice of a value in the input for which the comparison
-// with a literal holds, or nil.
+// valueChoices returns the choice of a value in the input for which the
+// comparison with a literal holds, or nil. Only equality gives an exact want. For
+// any other comparison the value is the first candidate that satisfies both the
+// comparison and the schema.
 func (s *inputWalker) valueChoices(e ast.Expr, in bindings, op token.Token, with ast.Expr) []choice {
 	of, ok := s.lookup(e, in)
 	if !ok {
@@ -181,7 +201,8 @@ func (s *inputWalker) valueChoices(e ast.Expr, in bindings, op token.Token, with
 	return nil
 }
 
-// opposite returns the comparison that holds exactly if op does not.
+// opposite returns the comparison that holds exactly if op does not. For an
+// operator that is no comparison it returns ILLEGAL.
 func opposite(op token.Token) token.Token {
 	switch op {
 	case token.EQL:
@@ -204,7 +225,8 @@ func opposite(op token.Token) token.Token {
 	return token.ILLEGAL
 }
 
-// swapped returns the comparison for swapped operands.
+// swapped returns the comparison for swapped operands: a < b is b > a. Symmetric
+// operators are returned unchanged.
 func swapped(op token.Token) token.Token {
 	switch op {
 	case token.LSS:
