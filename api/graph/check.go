@@ -32,6 +32,7 @@ func (g *Graph) Problems() []Problem {
 		problems = append(problems, NewProblem(node, path, message, hint))
 	}
 	ids := regexp.MustCompile(idPattern)
+	// objects maps each object to its first node; checkObject fills it.
 	objects := make(map[v1alpha1.ObjectRef]string, len(g.Nodes))
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -68,7 +69,8 @@ func (g *Graph) Problems() []Problem {
 // addFunc records a problem. Its arguments are those of [NewProblem].
 type addFunc func(node, path, message, hint string)
 
-// checkHasObject checks that exactly one of resource and externalRef is set.
+// checkHasObject checks that exactly one of resource and externalRef is set. A
+// resource that is not JSON counts as set; readNode has reported it.
 func (n *Node) checkHasObject(add addFunc) {
 	raw, err := rawJSON(n.Resource)
 	switch hasResource := raw != nil || err != nil; {
@@ -105,8 +107,9 @@ func (g *Graph) checkDependencies(n *Node, add addFunc) {
 	}
 }
 
-// checkReadyWhen checks the types of the readiness checks and the fields that each
-// type requires. Expressions were compiled by readNode.
+// checkReadyWhen checks the types of the readiness checks and the fields that
+// each type requires. Expressions were compiled by readNode. A condition's status
+// is optional. The types are those of v1alpha1.ReadyTypes.
 func (n *Node) checkReadyWhen(add addFunc) {
 	for k, check := range n.ReadyWhen {
 		path := fmt.Sprintf("readyWhen[%d].", k)
@@ -132,6 +135,7 @@ func (n *Node) checkReadyWhen(add addFunc) {
 }
 
 // checkApplyPolicy checks the enumerations and the timeout of the apply policy.
+// Empty fields have defaults and are valid.
 func (n *Node) checkApplyPolicy(add addFunc) {
 	p := n.ApplyPolicy
 	if p == nil {
@@ -145,6 +149,7 @@ func (n *Node) checkApplyPolicy(add addFunc) {
 	if p.Timeout == "" {
 		return
 	}
+	// Zero would time out at once, and a negative timeout has no meaning.
 	if d, err := time.ParseDuration(p.Timeout); err != nil || d <= 0 {
 		add(n.ID, "applyPolicy.timeout", fmt.Sprintf("%q is not a duration", p.Timeout), "such as 90s or 5m")
 	}
@@ -159,6 +164,7 @@ func (g *Graph) checkObject(n *Node, seen map[v1alpha1.ObjectRef]string, add add
 		return
 	}
 	key := n.Object
+	// The key has the group in place of the apiVersion.
 	key.APIVersion = n.GroupKind().Group
 	if key.Namespace == "" {
 		key.Namespace = g.source.Namespace
@@ -224,7 +230,8 @@ func (g *Graph) cycleProblems() []Problem {
 }
 
 // explain returns the cause of the edge between two nodes, or "" if it is a
-// declared dependency.
+// declared dependency. A custom resource is defined by its definition's node, and
+// a namespaced object lies in the Namespace of another node.
 func (g *Graph) explain(node, needs int) string {
 	switch e := g.edge(node, needs); {
 	case e.Kind == Reference:

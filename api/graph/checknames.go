@@ -45,6 +45,9 @@ func wrongNames(o v1alpha1.ObjectRef) func(yield func(field, wrong string) bool)
 			return value == "" || valid || yield(field, fmt.Sprintf("%q %s", value, wrong))
 		}
 		gv, err := schema.ParseGroupVersion(o.APIVersion)
+		// The rules are those of the API server: DNS-1123 labels and subdomains
+		// for groups, versions and namespaces, and any single segment of a path
+		// for names.
 		version := err != nil || // reported elsewhere
 			(gv.Group == "" || len(validation.IsDNS1123Subdomain(gv.Group)) == 0) && len(validation.IsDNS1123Label(gv.Version)) == 0
 		name := content.IsPathSegmentName(o.Name)

@@ -10,7 +10,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// crd is a node that applies a CustomResourceDefinition.
+// crd is a node that applies a CustomResourceDefinition. The graph's other nodes
+// may be resources of the kind that it defines.
 type crd struct {
 	// node is the index of the node; namespaced is the scope of the defined kind.
 	node       int
@@ -41,6 +42,8 @@ func (g *Graph) readCRD(i int) {
 		return
 	}
 	gk := schema.GroupKind{Group: d.Spec.Group, Kind: d.Spec.Names.Kind}
+	// If two nodes define one kind, the first counts. checkObject reports the
+	// second if it has the same name.
 	if _, taken := g.crds[gk]; !taken {
 		g.crds[gk] = crd{node: i, namespaced: d.Spec.Scope == string(v1alpha1.ScopeNamespaced)}
 	}
@@ -61,7 +64,8 @@ func (g *Graph) externalCRDs() map[string]int {
 
 // crdName returns the name of the CustomResourceDefinition of a kind, assuming a
 // regular plural. For an irregular plural the implied edge is missing, and the
-// author has to declare the dependency.
+// author has to declare the dependency. For the kind Database of the group
+// example.com it is databases.example.com.
 func crdName(gk schema.GroupKind) string {
 	plural, _ := meta.UnsafeGuessKindToResource(gk.WithVersion(""))
 	return strings.ToLower(plural.Resource) + "." + gk.Group

@@ -17,6 +17,7 @@ func (g *Graph) cycles() [][]int {
 	var found [][]int
 	for from, needs := range g.needs {
 		for _, to := range needs {
+			// An edge between two components is in no cycle.
 			if component[from] != component[to] || covered[arc{from, to}] {
 				continue
 			}
@@ -32,7 +33,8 @@ func (g *Graph) cycles() [][]int {
 	return found
 }
 
-// rotate returns a closed walk that starts and ends at its smallest index.
+// rotate returns a closed walk that starts and ends at its smallest index. For [2
+// 1 3 2] it returns [1 3 2 1].
 func rotate(cycle []int) []int {
 	open := cycle[:len(cycle)-1]
 	i := slices.Index(open, slices.Min(open))
@@ -65,9 +67,14 @@ func (g *Graph) shortest(from, to int, component []int) []int {
 
 // components returns the number of the strongly connected component of each node,
 // by Tarjan's algorithm. Two nodes have the same number if each is reachable from
-// the other, that is, if they are part of a cycle.
+// the other, that is, if they are part of a cycle. Only the equality of the
+// numbers matters.
 func (g *Graph) components() []int {
 	n := len(g.Nodes)
+	// order is the number of a node in the order of the visit, from 1, and 0
+	// before it. low is the smallest order that is known to be reachable from the
+	// node within the stack. The stack has the visited nodes whose component is
+	// not complete.
 	component, order, low := make([]int, n), make([]int, n), make([]int, n)
 	onStack := make([]bool, n)
 	var stack []int
@@ -89,6 +96,8 @@ func (g *Graph) components() []int {
 		if low[i] != order[i] {
 			return
 		}
+		// i is the first visited node of its component, so the component is the
+		// stack from i upwards.
 		for {
 			j := stack[len(stack)-1]
 			stack, onStack[j] = stack[:len(stack)-1], false

@@ -6,9 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Decode returns the node's resource as written in the graph, with unresolved late
-// references. It returns nil for a node with an externalRef. Every call returns a
-// new copy that the caller owns.
+// Decode returns the node's resource as written in the graph, with unresolved
+// late references. It returns nil for a node with an externalRef. Every call
+// returns a new copy that the caller owns. Whole numbers are int64 and other
+// numbers float64, as in Kubernetes' unstructured objects.
 func (n *Node) Decode() (map[string]any, error) {
 	raw, err := rawJSON(n.Resource)
 	if err != nil || raw == nil {

@@ -23,4 +23,15 @@
 // The package does not talk to a cluster. It does not know the scope of custom
 // kinds whose CustomResourceDefinition is not part of the graph, and does not guess
 // it.
+//
+// An example: of the nodes
+//
+//	nodes:
+//	- id: settings        # a ConfigMap
+//	- id: web             # a Deployment that has {$from: "settings.data.image"}
+//	- id: ingress
+//	  dependencies: [web]
+//
+// Edges returns web → settings (Reference) and ingress → web (Dependency), and
+// Waves returns [[settings] [web] [ingress]].
 package graph

@@ -46,6 +46,9 @@ func (g *Graph) buildEdges() {
 	have := make([]int, len(g.Nodes))
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
+		// add is called with the most explicit causes first, so later causes of
+		// the same edge are ignored. path is a function because formatting it is
+		// wasted on ignored edges.
 		add := func(j int, kind EdgeKind, path func() string) {
 			if j == i || have[j] == i+1 {
 				return
@@ -68,6 +71,8 @@ func (g *Graph) buildEdges() {
 		}
 		none := func() string { return "" }
 		gk := n.GroupKind()
+		// A definition that the graph applies takes precedence over one that it
+		// refers to.
 		if definition, ok := g.crds[gk]; ok {
 			add(definition.node, Implied, none)
 		} else if len(external) > 0 {

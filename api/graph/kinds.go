@@ -121,7 +121,8 @@ func isCRD(gk schema.GroupKind) bool {
 // isSecret reports whether gk is the kind Secret.
 func isSecret(gk schema.GroupKind) bool { return gk == schema.GroupKind{Kind: "Secret"} }
 
-// IsSecret reports whether a decoded object is a Secret of the core group.
+// IsSecret reports whether a decoded object is a Secret of the core group. Kinds
+// of the same name in other groups are not Secrets.
 func IsSecret(object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	gv, err := schema.ParseGroupVersion(apiVersion)
@@ -131,7 +132,9 @@ func IsSecret(object map[string]any) bool {
 // OrphanedByDefault reports whether objects of a kind are orphaned rather than
 // deleted when they leave their graph, unless their node has its own deletion
 // policy. Deleting them would delete data or other objects that cannot be
-// recreated from the graph.
+// recreated from the graph. Deleting a PersistentVolumeClaim may delete its
+// volume, deleting a Namespace deletes everything in it, and deleting a
+// CustomResourceDefinition deletes all resources of the kind.
 func OrphanedByDefault(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Kind: "PersistentVolumeClaim"} || isNamespace(gk) || isCRD(gk)
 }

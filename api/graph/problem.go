@@ -24,6 +24,8 @@ type Problem struct {
 }
 
 // NewProblem returns a problem of severity Error. node and field may be empty.
+// The message usually continues the path, as in "is missing", and the hint
+// suggests a correction.
 func NewProblem(node, field, message, hint string) Problem {
 	return Problem{Node: node, Field: field, Problem: problem.Problem{
 		Path: NodePath(node, field), Message: message, Hint: hint, Rule: problem.RuleGraph,

@@ -22,6 +22,7 @@ type Graph struct {
 	// the name of the output.
 	Outputs []Late
 
+	// source is the graph that was read. It is shared with the caller.
 	source *v1alpha1.ResourceGraph
 	// ids are the ids of the nodes, by node index.
 	ids []string
@@ -31,7 +32,8 @@ type Graph struct {
 	crds map[schema.GroupKind]crd
 	// outputs are the problems of the outputs.
 	outputs []Problem
-	edges   []Edge
+	// edges are the edges by node, as [Graph.Edges] returns them.
+	edges []Edge
 	// needs are the edges as node indexes: node i depends on the nodes needs[i].
 	needs [][]int
 }
@@ -102,6 +104,9 @@ func Read(rg *v1alpha1.ResourceGraph) *Graph {
 			g.index[id] = i
 		}
 	}
+	// The order matters: expressions need all ids, namespaces need the
+	// definitions of all kinds, and edges need the namespaces and the
+	// expressions.
 	scope := reference.NewNodeSet(g.ids)
 	for i := range spec.Nodes {
 		g.Nodes[i].Node = &spec.Nodes[i]

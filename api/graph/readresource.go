@@ -13,11 +13,15 @@ import (
 )
 
 const (
+	// Hints for late references and random values in fields that do not allow
+	// them.
 	lateHint     = "which object a node is must be known when it is rendered"
 	generateHint = "only in stringData of a Secret whose applyPolicy.mode is Create"
 )
 
-// rawJSON returns the JSON of a value, or nil if the value is absent or null.
+// rawJSON returns the JSON of a value, or nil if the value is absent or null. A
+// graph that was decoded from JSON has Raw, and one that was built in Go may have
+// Object.
 func rawJSON(r *runtime.RawExtension) ([]byte, error) {
 	if r == nil {
 		return nil, nil
@@ -51,7 +55,8 @@ type header struct {
 }
 
 // readResource decodes the resource of the node: first only its header, and the
-// whole object only if it may contain late references.
+// whole object only if it may contain late references. A resource without a
+// dollar sign is never decoded as a whole, and most have none.
 func (n *Node) readResource(raw []byte, scope *reference.NodeSet) {
 	if raw[0] != '{' {
 		n.problem("resource", "is not a map", "")
@@ -186,7 +191,8 @@ func (n *Node) problem(path, message, hint string) {
 	n.problems = append(n.problems, NewProblem(n.ID, path, message, hint))
 }
 
-// isLate reports whether v is a map with one of the keys of late references.
+// isLate reports whether v is a map with one of the keys of late references. The
+// map may be malformed; [reference.Find] reports that.
 func isLate(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {

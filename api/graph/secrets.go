@@ -68,7 +68,8 @@ func (g *Graph) outputSecrets() []Problem {
 }
 
 // secretRead describes the first value of a Secret that an expression reads, or
-// returns "" if it reads none.
+// returns "" if it reads none. The path config.data.password consists of the
+// node, the field and the key, so a shorter one reads no value.
 func (g *Graph) secretRead(late Late) string {
 	for _, path := range late.Selects() {
 		id, _ := path[0].(string)

@@ -12,6 +12,7 @@ type CycleError struct {
 	Cycles [][]string
 }
 
+// Error returns one line with all cycles, such as "cycle: a → b → a".
 func (e *CycleError) Error() string {
 	lines := make([]string, len(e.Cycles))
 	for i, cycle := range e.Cycles {
@@ -44,8 +45,10 @@ func (g *Graph) Waves() ([][]string, error) {
 	return named, nil
 }
 
-// layers returns the waves as node indexes, by Kahn's algorithm. rest is the number
-// of nodes that are part of a cycle or depend on one; they are in no wave.
+// layers returns the waves as node indexes, by Kahn's algorithm. rest is the
+// number of nodes that are part of a cycle or depend on one; they are in no wave.
+// Each round takes the nodes that wait for nothing, and removes them from the
+// nodes that depend on them. The time is linear in the number of nodes and edges.
 func (g *Graph) layers() (waves [][]int, rest int) {
 	waiting := make([]int, len(g.Nodes))
 	dependents := make([][]int, len(g.Nodes))
