@@ -6,10 +6,15 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// holdsCheck returns the predicate that v, which the schema declares as
-// declared, passes the check. A check counts shapes, and a value that is not in
-// one of them may count for another, so every shape needs an exact predicate;
-// otherwise the result is [Unknown].
+// holdsCheck returns the predicate that v, which the schema declares as declared,
+// passes the check. A check counts shapes, and a value that is not in one of them
+// may count for another, so every shape needs an exact predicate; otherwise the
+// result is [Unknown]. A check comes from matchN or matchIf in CUE. For
+// matchN(1, [A, B]) it returns
+//
+//	[A(v), B(v)].filter(x, x).size() == 1
+//
+// and for matchIf(A, B, C) it returns A(v) ? B(v) : C(v).
 func holdsCheck(c shape.Check, declared shape.Shape, v string) Predicate {
 	var all []Predicate
 	for _, s := range c.Shapes {
@@ -17,6 +22,8 @@ func holdsCheck(c shape.Check, declared shape.Shape, v string) Predicate {
 		if !p.Exact || p.fallible {
 			return Unknown()
 		}
+		// The shape demands nothing that the schema doesn't, so every value is in
+		// it.
 		if p.Text == "" {
 			p.Text = "true"
 		}
@@ -32,6 +39,7 @@ func holdsCheck(c shape.Check, declared shape.Shape, v string) Predicate {
 		}
 		texts += p.Text
 	}
+	// The name must not occur in any of the predicates.
 	x := Variable(texts + v)
 	size := "[" + texts + "].filter(" + x + ", " + x + ").size()"
 	return holdsNumber(shape.Term{Kind: shape.IntKind, Numbers: c.Count}, false, size)

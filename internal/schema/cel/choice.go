@@ -9,6 +9,8 @@ import (
 // ExactlyOne returns the predicate that v contradicts all structs of s but one.
 // It is [Unknown] if a value can be in two of them, or if one of them is a
 // default, because CUE then resolves the choice in ways that CEL can't express.
+// The predicate has the same form as that of a check that admits one of its
+// shapes.
 func ExactlyOne(s, declared shape.Shape, v string) Predicate {
 	for i, t := range s {
 		if t.Object.Preferred || len(t.Object.Rules) > 0 {
@@ -22,6 +24,8 @@ func ExactlyOne(s, declared shape.Shape, v string) Predicate {
 	}
 	var texts []string
 	for _, t := range s {
+		// The members are told apart by their contradictions, not by absent
+		// fields.
 		t.Object = t.Object.Relaxed()
 		p := HoldsTerm(t, declared, declared, v)
 		if !p.Exact || p.fallible {

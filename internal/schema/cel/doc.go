@@ -12,4 +12,13 @@
 //
 // The package writes text only. It doesn't compile or run CEL, and it doesn't
 // know what a rule costs; package crdgen asks the API server's code for that.
+//
+// For example, the OpenAPI schema can declare that a field is a string or an
+// integer, but not which of them has which limits. For
+//
+//	port: int & >0 | "http"
+//
+// [Holds] with the text self.port for v returns an exact predicate of the form
+//
+//	(type(self.port) == int && self.port > 0) || (type(self.port) == string && self.port == 'http')
 package cel

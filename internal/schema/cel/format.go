@@ -3,9 +3,11 @@ package cel
 import "github.com/pequod-io/pequod/internal/schema/shape"
 
 // holdsFormat returns the predicate that the string v has the format. CEL knows
-// neither zones of addresses nor IPv4 addresses in IPv6, and only the years 1
-// to 9999, so the predicates admit every string that may have one of these.
-// [FormatRest] describes what is left.
+// neither zones of addresses nor IPv4 addresses in IPv6, and only the years 1 to
+// 9999, so the predicates admit every string that may have one of these.
+// [FormatRest] describes what is left. The predicates that compare the result of
+// a conversion with itself are true if the conversion succeeds. A conversion that
+// fails makes the rule fail, so they are fallible.
 func holdsFormat(f shape.Format, v string) Predicate {
 	text := ""
 	mapped := v + ".lowerAscii().contains('ffff:')"

@@ -18,6 +18,7 @@ func HoldsList(l *shape.List, declared shape.ListEnvelope, v string) Predicate {
 // each as a rule of its own, so that an expensive one can be dropped alone.
 func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predicate {
 	var all []Predicate
+	// A limit that the schema has as well needs no rule.
 	count := func(n *int64, operator string, known *int64) {
 		if n != nil && (known == nil || *known != *n) {
 			all = append(all, Predicate{Text: "size(" + v + ")" + operator + Itoa(*n), Exact: true})
@@ -33,11 +34,14 @@ func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predica
 		index := strconv.Itoa(i)
 		p := Holds(item, declared.Items, v+"["+index+"]")
 		if int64(i) >= least {
+			// Lists may be too short to have this item.
 			p = Implies("size("+v+") > "+index, p)
 		}
 		all = append(all, p)
 	}
 	if !l.Closed {
+		// Each item must be the only one that equals it. The cost is quadratic in
+		// the number of items.
 		x := Variable(v)
 		p := Holds(l.Rest, declared.Items, x)
 		switch {

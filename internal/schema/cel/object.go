@@ -10,18 +10,23 @@ import (
 )
 
 // Field returns the CEL expression for the field of v called name. It reports
-// false for names that CEL can't select.
+// false for names that CEL can't select. CEL's reserved words are escaped: the
+// field namespace of self is self.__namespace__.
 func Field(v, name string) (string, bool) {
 	escaped, ok := apiservercel.Escape(name)
 	return v + "." + escaped, ok
 }
 
-// holdsObject returns the predicate that v is in o, field by field.
+// holdsObject returns the predicate that v is in o, field by field. It compares
+// each declared field with the same field of o. A field may be required,
+// forbidden, or narrower than declared. A field that is the same in both needs no
+// predicate.
 func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 	all := []Predicate{holdsRules(o, declared, v)}
 	if o.IsMap() && declared.IsMap() {
 		return AllOf(append(all, holdsMap(o, declared, v)...)...)
 	}
+	// CEL can't iterate over the fields of a struct with declared fields.
 	if o.Values != nil && !o.Values.Equal(declared.Values) || o.Open != declared.Open && !o.Open {
 		all = append(all, Unknown())
 	}
@@ -33,6 +38,7 @@ func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 			if f == nil || !f.Required && !f.Shape.Equal(g.Shape) || f.Required && !g.Required || !f.Shape.Equal(g.Shape) {
 				all = append(all, Unknown())
 			}
+		// o doesn't have the field, so an instance in o must leave it out.
 		case f == nil && !o.Open && o.Values == nil:
 			all = append(all, Predicate{Text: "!has(" + at + ")", Exact: !shape.IsNullable(g.Shape)})
 		case f == nil:
@@ -60,7 +66,8 @@ func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 }
 
 // holdsMap returns the predicates for a map: the number of keys, then the keys
-// and values.
+// and values. The bounds come first because they cost less than the loop over the
+// keys.
 func holdsMap(o *shape.Object, declared *shape.Object, v string) []Predicate {
 	var all []Predicate
 	count := func(n *int64, operator string, known *int64) {
@@ -79,7 +86,8 @@ func holdsMap(o *shape.Object, declared *shape.Object, v string) []Predicate {
 	return append(all, p)
 }
 
-// keyDemands returns the predicates about the key x of the map v.
+// keyDemands returns the predicates about the key x of the map v. It returns none
+// if the declared patterns are those of o.
 func keyDemands(o *shape.Object, declared *shape.Object, v, x string) []Predicate {
 	if slices.EqualFunc(o.Patterns, declared.Patterns, shape.KeyPattern.Equal) && o.KeysClosed == declared.KeysClosed {
 		// No schema expresses patterns. They are written once, for the map or
@@ -90,7 +98,8 @@ func keyDemands(o *shape.Object, declared *shape.Object, v, x string) []Predicat
 }
 
 // HoldsKeys returns the predicates that o's patterns demand of the key x of the
-// map v and of its value.
+// map v and of its value. If the keys are closed, each must match one of the
+// patterns.
 func HoldsKeys(o *shape.Object, v, x string) []Predicate {
 	var all, named []Predicate
 	for _, p := range o.Patterns {
@@ -114,8 +123,11 @@ func HoldsKeys(o *shape.Object, v, x string) []Predicate {
 	return all
 }
 
-// HoldsCount returns the predicate that v has as many fields as o admits.
-// Fields that rendering supplies count although the instance doesn't have them.
+// HoldsCount returns the predicate that v has as many fields as o admits. Fields
+// that rendering supplies count although the instance doesn't have them. The
+// number of present fields is the size of a list of has() tests, filtered for
+// true. Fields that aren't optional are in every rendered struct, so they are
+// counted when the rule is written.
 func HoldsCount(o *shape.Object, declared *shape.Object, v string) Predicate {
 	if o.Min == nil && o.Max == nil {
 		return Always()
@@ -154,8 +166,10 @@ func HoldsCount(o *shape.Object, declared *shape.Object, v string) Predicate {
 	return AllOf(all...)
 }
 
-// readable reports whether CEL reads o's field called name in the same way if
-// the struct is declared as declared.
+// readable reports whether CEL reads o's field called name in the same way if the
+// struct is declared as declared. CEL reads a field in the same way if its
+// declared type is that of o; a field that may have several types has none for
+// CEL.
 func readable(o *shape.Object, name string, declared *shape.Object) bool {
 	f, g := o.Lookup(name), declared.Lookup(name)
 	if f == nil || g == nil || !IsAccessible(g.Shape) {

@@ -9,7 +9,9 @@ import (
 )
 
 // Predicate says in CEL that a value is in a shape. It holds for every value in
-// the shape. The zero value is [Unknown].
+// the shape. The zero value is [Unknown]. Holding for every value in the shape is
+// the property that must never be given up: a predicate that is false for such a
+// value would reject a valid instance. One that is only inexact costs a note.
 type Predicate struct {
 	// Text is a CEL expression. The empty text means true.
 	Text string
@@ -32,7 +34,9 @@ func Always() Predicate { return Predicate{Exact: true} }
 // exact.
 func Unknown() Predicate { return Predicate{} }
 
-// AllOf returns the conjunction of the predicates.
+// AllOf returns the conjunction of the predicates. It is exact if all of them
+// are, or if one of them is always false. It drops repetitions and predicates
+// that are always true.
 func AllOf(all ...Predicate) Predicate {
 	out := Always()
 	var texts []string
@@ -50,7 +54,8 @@ func AllOf(all ...Predicate) Predicate {
 	return out
 }
 
-// AnyOf returns the disjunction of the predicates.
+// AnyOf returns the disjunction of the predicates. It is always true if one of
+// them is. Otherwise it is exact if all of them are.
 func AnyOf(all ...Predicate) Predicate {
 	out := Always()
 	var texts []string
@@ -80,7 +85,8 @@ func Implies(condition string, q Predicate) Predicate {
 	return Predicate{Text: Join([]string{Negated(condition), q.Text}, " || "), Exact: q.Exact, fallible: q.fallible}
 }
 
-// Negated returns the negation of a CEL expression.
+// Negated returns the negation of a CEL expression. It removes a leading ! rather
+// than adding a second one.
 func Negated(text string) string {
 	if strings.HasPrefix(text, "!") && !hasOperator(text, " ") {
 		return text[1:]
@@ -115,7 +121,8 @@ func Wrap(text string) string {
 }
 
 // hasOperator reports whether text has one of the operators outside of
-// parentheses and strings.
+// parentheses and strings. It scans the text instead of parsing it, because it is
+// called for every conjunction. Raw strings such as r'\d' have no escapes.
 func hasOperator(text string, operators ...string) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -141,11 +148,15 @@ func hasOperator(text string, operators ...string) bool {
 }
 
 // Holds returns the predicate that v is in s. V is a CEL expression for a value
-// that the OpenAPI schema declares as declared, which must contain s.
+// that the OpenAPI schema declares as declared, which must contain s. The terms
+// of s are grouped by kind. If the schema admits several kinds, each group is
+// guarded by a test of the type, such as type(v) == string. The groups are
+// alternatives, and so are the terms within a group.
 func Holds(s, declared shape.Shape, v string) Predicate {
 	if s.Equal(declared) {
 		return Always()
 	}
+	// No schema declares checks, so they are not known to hold.
 	declared = shape.WithoutChecks(declared)
 	if len(s) == 0 {
 		return Never()
@@ -161,6 +172,7 @@ func Holds(s, declared shape.Shape, v string) Predicate {
 		var terms, known shape.Shape
 		for _, t := range rest {
 			if t.Kind == shape.TopKind {
+				// A term of any kind has only checks to test.
 				return AllOf(HoldsTerm(t, shape.Shape{{Kind: shape.TopKind}}, declared, v))
 			}
 			if t.Kind&group != 0 {
@@ -226,7 +238,8 @@ func IsAccessible(s shape.Shape) bool {
 }
 
 // HoldsTerm returns the predicate for one term. Declared are the declared terms
-// of the same kind, all those of every kind.
+// of the same kind, all those of every kind. The checks of the term are demands
+// of their own.
 func HoldsTerm(t shape.Term, declared, all shape.Shape, v string) Predicate {
 	var checks []Predicate
 	for _, c := range t.Checks {
@@ -240,6 +253,7 @@ func HoldsTerm(t shape.Term, declared, all shape.Shape, v string) Predicate {
 }
 
 // narrows returns the predicate for the constraints of t, apart from its kind.
+// For a scalar it may repeat a constraint that the schema expresses, too.
 func narrows(t shape.Term, declared shape.Shape, v string) Predicate {
 	switch t.Kind {
 	case shape.BoolKind:
@@ -259,7 +273,8 @@ func narrows(t shape.Term, declared shape.Shape, v string) Predicate {
 }
 
 // Variable returns a name for a macro's variable that doesn't occur in the
-// expression v.
+// expression v. Nested macros need different names, because the inner one would
+// hide the outer.
 func Variable(v string) string {
 	for _, name := range []string{"x", "y", "z", "u", "w"} {
 		if !containsName(v, name) {
@@ -276,8 +291,9 @@ func containsName(v, name string) bool {
 	}), name)
 }
 
-// FieldPath writes a path in the notation of x-kubernetes-validations'
-// fieldPath. It is empty if a name would need escaping.
+// FieldPath writes a path in the notation of x-kubernetes-validations' fieldPath.
+// It is empty if a name would need escaping. The API server points its message at
+// that field. For spec.replicas it is .spec.replicas.
 func FieldPath(path []string) string {
 	out := ""
 	for _, name := range path {

@@ -55,6 +55,7 @@ func holdsNumber(t shape.Term, float bool, v string) Predicate {
 		}
 		at := l.At
 		if !float && !at.IsInt() {
+			// For an integer, > 2.5 is >= 3, and < 2.5 is <= 2.
 			at, operator = toInt(at, upper), strings.TrimRight(operator, " =")+"= "
 		}
 		add(operator, at)
@@ -72,8 +73,10 @@ func holdsNumber(t shape.Term, float bool, v string) Predicate {
 }
 
 // isMultipleOf returns the predicate that the number v is a multiple of m. CEL
-// has no remainder for floats. But if v is the float nearest to k·p/q, with
-// small integers p and q, computing k·p/q gives v again.
+// has no remainder for floats. But if v is the float nearest to k·p/q, with small
+// integers p and q, computing k·p/q gives v again. Floats beyond 1e9 pass
+// untested: v·q could exceed 2^53, above which not every integer is a float. So
+// the predicate is not exact.
 func isMultipleOf(v string, m *big.Rat, float bool) Predicate {
 	p, q := m.Num(), m.Denom()
 	const small = 1 << 20
@@ -122,7 +125,8 @@ func Number(at *big.Rat, float bool) (string, bool) {
 	return text, exact || !strings.Contains(text, "Inf")
 }
 
-// holdsString returns the predicate for the string v.
+// holdsString returns the predicate for the string v. Sizes are in code points,
+// as in CUE's strings.MinRunes.
 func holdsString(t shape.Term, v string) Predicate {
 	var all []Predicate
 	add := func(text string) { all = append(all, Predicate{Text: text, Exact: true}) }
@@ -151,7 +155,8 @@ func holdsString(t shape.Term, v string) Predicate {
 	return AllOf(all...)
 }
 
-// String writes a string as CEL, with the quotes that need the fewest escapes.
+// String writes a string as CEL, with the quotes that need the fewest escapes. A
+// pattern such as ^\d+$ becomes r'^\d+$'.
 func String(s string) string {
 	plain := !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f || r == 0xfffd })
 	switch {
