@@ -2,11 +2,11 @@
 // test modules, and generate and compare the CRDs of platforms. All of them work
 // offline.
 //
-// - crdgenerate.go: crd generate, the CRDs of platforms
-// - crdcheck.go: crd check, the breaking changes between two sets of CRDs
-// - moduleinit.go: module init, a new module from a template
-// - moduletest.go: module test, test cases with expected graphs or errors
-// - modulevet.go: module vet, static checks and checks of rendered samples
+//   - crdgenerate.go: crd generate, the CRDs of platforms
+//   - crdcheck.go: crd check, the breaking changes between two sets of CRDs
+//   - moduleinit.go: module init, a new module from a template
+//   - moduletest.go: module test, test cases with expected graphs or errors
+//   - modulevet.go: module vet, static checks and checks of rendered samples
 //
 // A typical sequence for a new platform:
 //

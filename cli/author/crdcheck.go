@@ -60,9 +60,9 @@ The exit code is 1 if a change is breaking.`,
 
 // run compares two sets of CRDs and prints all changes, breaking or not:
 //
-// - Read OLD and NEW. An unreadable side ends the command.
-// - Compare the CRDs of the same name.
-// - Print the changes, then return [command.ExitNo] if one is breaking.
+//   - Read OLD and NEW. An unreadable side ends the command.
+//   - Compare the CRDs of the same name.
+//   - Print the changes, then return [command.ExitNo] if one is breaking.
 //
 // The severity of a change tells the two kinds apart: problem.Error is breaking,
 // problem.Note is safe.

@@ -91,10 +91,10 @@ func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []str
 // report runs the test cases, after all modules are loaded: a broken module stops
 // the run before it prints any result. The steps are:
 //
-// - Open every module under the limits. Opening evaluates the module.
-// - Run the cases of all modules in parallel.
-// - With --update, write the expectations of all cases.
-// - With --coverage, find the points of each module that its cases reach.
+//   - Open every module under the limits. Opening evaluates the module.
+//   - Run the cases of all modules in parallel.
+//   - With --update, write the expectations of all cases.
+//   - With --coverage, find the points of each module that its cases reach.
 //
 // The modules stay open until the report is complete, because updates and
 // coverage read and write their files.

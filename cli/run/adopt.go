@@ -24,13 +24,18 @@ import (
 
 // adoptOptions are the flags of adopt.
 type adoptOptions struct {
+	// RenderFlags select the graphs: -f and the flags for rendering instances.
 	input.RenderFlags
+	// ConnectionFlags select the cluster and the user.
 	kube.ConnectionFlags
-	// strategy is written to spec.adopt. It doesn't change which objects are found.
+	// strategy is written to spec.adopt: TakeOwnership, the default, or Mirror.
+	// It doesn't change which objects are found.
 	strategy string
 }
 
-// newAdoptCommand returns the command "adopt".
+// newAdoptCommand returns the command "adopt". It only prints: a takeover must be
+// part of the graph's own spec, where it is reviewed, and not an effect of a
+// command.
 func newAdoptCommand(env command.Env) *cobra.Command {
 	o := &adoptOptions{}
 	strategies := []string{string(v1alpha1.AdoptTakeOwnership), string(v1alpha1.AdoptMirror)}
@@ -63,9 +68,21 @@ The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
 	return cmd
 }
 
-// run plans the graphs as if they were allowed to adopt everything, and prints the
-// objects that they would adopt. The list goes to stdout and the changes to stderr, so
-// that the list can be redirected to a file.
+// run plans the graphs as if they were allowed to adopt everything, and prints
+// the objects that they would adopt. The list goes to stdout and the changes to
+// stderr, so that the list can be redirected to a file. The list of one graph
+// looks like this:
+//
+//	adopt:
+//	  mode: Explicit
+//	  strategy: TakeOwnership
+//	  resources:
+//	  - apiVersion: apps/v1
+//	    kind: Deployment
+//	    name: web
+//
+// Finding nothing is ExitNo. A node that couldn't be checked is ExitUnknown,
+// because it may be an object to adopt.
 func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {
@@ -83,6 +100,8 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
+	// Everything is collected before anything is printed, so that an error doesn't
+	// leave half of a list on stdout.
 	var out bytes.Buffer
 	var objects []objectdiff.Live
 	for _, plan := range plans {
@@ -90,6 +109,8 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 		if len(found) == 0 {
 			continue
 		}
+		// Each graph has its own spec.adopt, so each list is a YAML document. A
+		// comment names the graph if there are several.
 		if out.Len() > 0 {
 			out.WriteString("---\n")
 		}
@@ -126,7 +147,9 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-// adopting returns a copy of a graph that may adopt all objects of its nodes.
+// adopting returns a copy of a graph that may adopt all objects of its nodes. It
+// replaces the graph's own spec.adopt: an object is found whether or not it is
+// listed there already. Nodes without a resource of their own are left out.
 func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 	rg = rg.DeepCopy()
 	adopt := &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit, Strategy: v1alpha1.AdoptTakeOwnership}
@@ -150,18 +173,21 @@ func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 // API would be printed with sorted keys.
 type adoptList struct {
 	Adopt struct {
+		// Mode is always Explicit: the list names each object.
 		Mode      v1alpha1.AdoptMode `yaml:"mode"`
 		Strategy  string             `yaml:"strategy"`
 		Resources []adoptRef         `yaml:"resources"`
 	} `yaml:"adopt"`
 }
 
-// adoptRef refers to one object.
+// adoptRef refers to one object, as v1alpha1.ObjectRef does.
 type adoptRef struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
-	Namespace  string `yaml:"namespace,omitempty"`
-	Name       string `yaml:"name"`
+	// Namespace is empty for cluster-scoped objects and for objects in the
+	// namespace of the graph.
+	Namespace string `yaml:"namespace,omitempty"`
+	Name      string `yaml:"name"`
 }
 
 // writeList writes spec.adopt for the objects found. It leaves out the namespace of
@@ -188,15 +214,19 @@ func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []ap
 	return enc.Close()
 }
 
-// adopted returns the changes of a takeover, with notes about the managers and the
-// graph that own the object now.
+// adopted returns the changes of a takeover, with notes about the managers and
+// the graph that own the object now. n must be a node that the plan adopts, so
+// n.Live is not nil.
 func adopted(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := execute.LiveNode(plan, n)
+	// The warnings of a plan announce the takeover itself, and it is the reason
+	// for this command. The notes below replace them.
 	l.Warnings = nil
 	note := func(format string, args ...any) {
 		l.Warnings = append(l.Warnings, problem.Problem{Severity: problem.Warning, Rule: objectdiff.RuleTaken, Message: fmt.Sprintf(format, args...)})
 	}
 	var managers []string
+	// Managers of a subresource, such as status, keep their fields.
 	for _, entry := range n.Live.GetManagedFields() {
 		if entry.Subresource == "" && !slices.Contains(managers, entry.Manager) {
 			managers = append(managers, entry.Manager)

@@ -18,19 +18,31 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// applyOptions are the flags of apply.
+// applyOptions are the flags of apply. diff has the same prune, allow-empty and
+// force-conflicts, so that it can show the effect of the same apply.
 type applyOptions struct {
+	// RenderFlags select the graphs: -f and the flags for rendering instances.
 	input.RenderFlags
+	// ConnectionFlags select the cluster and the user.
 	kube.ConnectionFlags
+	// RunFlags are --timeout, --wait and -o.
 	execute.RunFlags
-	prune      bool // delete objects that left the graph
-	allowEmpty bool // also if the graph has no nodes
-	force      bool // --force-conflicts
-	// dryRun is one of execute.DryRunModes; "none" applies the graphs.
+	// prune deletes objects that an earlier run applied and that left the graph.
+	// It is on by default. The deletions start when every node is ready.
+	prune bool
+	// allowEmpty permits a graph without nodes, which prunes all of its objects.
+	// It is a guard against a broken pipeline, and requires prune.
+	allowEmpty bool
+	// force is --force-conflicts: it takes over fields of other field managers in
+	// all nodes, whatever their conflictPolicy.
+	force bool
+	// dryRun is one of execute.DryRunModes. "none", the default, applies the
+	// graphs. The others print a plan, and exclude -o json.
 	dryRun string
 }
 
-// newApplyCommand returns the command "apply".
+// newApplyCommand returns the command "apply". It takes no arguments: a graph
+// that exists only in the cluster is executed by the in-cluster applier.
 func newApplyCommand(env command.Env) *cobra.Command {
 	o := &applyOptions{}
 	cmd := &cobra.Command{
@@ -85,9 +97,16 @@ finished and recorded; a second interrupt exits at once.`,
 	return cmd
 }
 
-// run reads all graphs before it sends the first request, so that invalid input changes
-// nothing in the cluster. Each graph gets the others as siblings: an object may move
-// from one graph of the input to another in the same run.
+// run reads all graphs before it sends the first request, so that invalid input
+// changes nothing in the cluster. The steps are:
+//
+//   - Check the flags, read and render the input, refuse suspended graphs.
+//   - With --dry-run, print the plans and stop.
+//   - Open the display of progress, and apply the graphs concurrently.
+//   - Print summaries and outputs; the exit code is the highest of all graphs.
+//
+// Each graph gets the others as siblings: an object may move from one graph of
+// the input to another in the same run.
 func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
@@ -119,6 +138,8 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 		owners[i] = inventory.Owner{Namespace: g.Namespace, Name: g.Name}
 		shown[i] = execute.ProgressGraph(g.ResourceGraph)
 	}
+	// Warnings of the API server go to the display. It can't be opened before the
+	// connection, because a failed connection must leave the terminal alone.
 	var sink progress.Sink
 	a, err := o.Connect(func(text string) { sink.Warn(text) })
 	if err != nil {
@@ -129,6 +150,7 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.ApplierOptions()
 			opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
+			// The zero value corrects drift. With Report it is only shown.
 			if graphs[i].Spec.DriftPolicy == v1alpha1.DriftReport {
 				opts.Drift = engine.ReportDrift
 			}
@@ -138,7 +160,8 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	return o.Finish(env, sink, ends)
 }
 
-// runDry prints what an apply would do.
+// runDry prints the effects of an apply with the same flags. It opens no display,
+// because the output has one line per object.
 func (o *applyOptions) runDry(ctx context.Context, env command.Env, graphs []input.Graph) error {
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
@@ -150,7 +173,8 @@ func (o *applyOptions) runDry(ctx context.Context, env command.Env, graphs []inp
 }
 
 // refuseSuspended returns a problem for each suspended graph. If one graph is
-// suspended, none is applied.
+// suspended, none is applied: spec.suspend stops a graph on purpose, and an apply
+// from here must not get around that.
 func refuseSuspended(graphs []input.Graph) error {
 	var ps problem.List
 	for _, g := range graphs {

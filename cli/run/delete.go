@@ -24,21 +24,29 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// deleteOptions are the flags of delete.
+// deleteOptions are the flags of delete. There is no --dry-run.
 type deleteOptions struct {
+	// FileFlags select the graphs by files, and the namespace of named graphs.
+	// There is no -p: instances are not rendered, only their names are read.
 	input.FileFlags
+	// ConnectionFlags select the cluster and the user.
 	kube.ConnectionFlags
+	// RunFlags are --timeout, --wait and -o.
 	execute.RunFlags
-	// cascade is the propagation policy of every deletion, one of cascades.
+	// cascade is the propagation policy of every deletion, one of cascades. The
+	// default is foreground, unlike kubectl's background: the order of deletion
+	// holds only if an object stays until its dependents are gone.
 	cascade string
-	// orphan releases all objects, regardless of deletionPolicy.
+	// orphan releases all objects instead of deleting them, regardless of
+	// deletionPolicy. cascade then has no effect.
 	orphan bool
 }
 
 // cascades are the values of --cascade, which are those of kubectl.
 var cascades = []string{"foreground", "background", "orphan"}
 
-// newDeleteCommand returns the command "delete".
+// newDeleteCommand returns the command "delete". Completion of names lists the
+// inventories of the namespace, so it needs the cluster.
 func newDeleteCommand(env command.Env) *cobra.Command {
 	o := &deleteOptions{}
 	cmd := &cobra.Command{
@@ -76,7 +84,9 @@ in time or cannot be deleted; 2 if the cluster could not be reached.`,
 }
 
 // run deletes the graphs concurrently. It doesn't read the graphs themselves: the
-// inventory in the cluster is the only source of what to delete.
+// inventory in the cluster lists what to delete, or the labels of the objects if
+// the inventory is lost. A graph without an inventory and without objects counts
+// as deleted, so that a repeated delete succeeds.
 func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string) error {
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
@@ -104,13 +114,17 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	ends := execute.RunEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.ApplierOptions()
+			// Deletions are polled more often than the applies of other commands:
+			// the next level waits for each object to be gone.
 			opts.Orphan, opts.Report, opts.PollInterval = o.orphan, report, execute.DeletionPoll
 			return a.Delete(ctx, owners[i], opts)
 		})
 	return o.Finish(env, sink, ends)
 }
 
-// owners returns the graphs to delete, each once.
+// owners returns the graphs to delete, each once: those of names, or of the
+// documents of -f. An instance and its ResourceGraph name the same graph and may
+// both be in the input. No graph at all is an error.
 func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Owner, error) {
 	switch {
 	case len(names) > 0 && len(o.Filenames) > 0:
@@ -137,6 +151,8 @@ func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Own
 	if err != nil {
 		return nil, err
 	}
+	// All documents are checked before anything is deleted. One without a usable
+	// name fails the command as a whole.
 	var problems problem.List
 	for _, file := range paths {
 		shown, data, err := files.ReadInput(file, env.In)
@@ -163,7 +179,8 @@ func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Own
 
 // ownerOf returns the graph that a document is, or that it is the instance of. It
 // reads only the names: a document that is invalid otherwise must not prevent the
-// deletion of what it created.
+// deletion of what it created. For the same reason it accepts a ResourceGraph of
+// any version. The namespace of the document wins over --namespace.
 func (o *deleteOptions) ownerOf(doc yamlfile.Document) (inventory.Owner, problem.List) {
 	if !input.IsResourceGraph(doc) {
 		in, ps := render.InstanceOf(doc)
@@ -176,6 +193,7 @@ func (o *deleteOptions) ownerOf(doc yamlfile.Document) (inventory.Owner, problem
 	if ps := doc.Check(); ps.Failed() {
 		return inventory.Owner{}, ps
 	}
+	// Spec and Status are decoded as any, because Decode rejects unknown fields.
 	var head struct {
 		metav1.TypeMeta `json:",inline"`
 		Metadata        metav1.ObjectMeta `json:"metadata"`

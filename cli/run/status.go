@@ -20,23 +20,37 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// statusFormats are the values of -o of status.
+// statusFormats are the values of -o of status. "wide" is the text form with more
+// columns, and "dot" the input of Graphviz.
 var statusFormats = []string{"text", "wide", "json", "yaml", "dot"}
 
-// statusOptions are the flags of status.
+// statusOptions are the flags of status. They select one of three modes: the list
+// without names and -f, the current state of graphs, or the live state with watch
+// or wait.
 type statusOptions struct {
+	// RenderFlags select graphs by files. Namespace is also the namespace of named
+	// graphs and of the list.
 	input.RenderFlags
+	// ConnectionFlags select the cluster and the user.
 	kube.ConnectionFlags
-	output        string // one of statusFormats
-	allNamespaces bool   // only for the list
-	watch         bool   // follow until an interrupt
-	wait          bool   // follow until everything is ready
+	// output is the value of -o, one of statusFormats. The list has no dot, and
+	// watch and wait support only text and json.
+	output string
+	// allNamespaces is -A. It applies only to the list and excludes -n.
+	allNamespaces bool
+	// watch follows the graphs until an interrupt. It requires names or -f.
+	watch bool
+	// wait follows the graphs until all are ready. It requires names or -f, and
+	// wins over watch if both are set.
+	wait bool
 	// timeout limits wait; 0 means no limit. It doesn't limit watch.
 	timeout time.Duration
 }
 
 // newStatusCommand returns the command "status". Without graphs it lists them
 // (statuslist.go), and with --watch or --wait it follows them (statuswatch.go).
+// Its own check of the arguments needs Changed, so that a default for -f or -n in
+// pequod.yaml doesn't conflict with names or -A.
 func newStatusCommand(env command.Env) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
@@ -91,7 +105,8 @@ reached or has no such graph.`,
 	return cmd
 }
 
-// run prints the current state of the graphs. The exit code is 1 if one is not ready.
+// run checks the flags and picks the mode. For the current state, it reads all
+// graphs and then prints one report. The exit code is 1 if a graph is not ready.
 func (o *statusOptions) run(ctx context.Context, env command.Env, names []string) error {
 	if err := command.OneOf("--output", o.output, statusFormats); err != nil {
 		return err
@@ -121,6 +136,9 @@ func (o *statusOptions) run(ctx context.Context, env command.Env, names []string
 }
 
 // states reads the states of the graphs of names, or of -f if there are no names.
+// It reads up to execute.MaxConcurrent graphs at once and keeps the order of the
+// arguments. The first error cancels the others: half a report would look like a
+// complete one.
 func (o *statusOptions) states(ctx context.Context, env command.Env, names []string) ([]*applier.State, error) {
 	var graphs []input.Graph
 	var err error
@@ -133,6 +151,8 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 	if err != nil {
 		return nil, err
 	}
+	// Either names or graphs is empty, so both loops may start at index 0. Each
+	// goroutine writes its own element.
 	states := make([]*applier.State, len(names)+len(graphs))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(execute.MaxConcurrent)
@@ -151,7 +171,7 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 	return states, g.Wait()
 }
 
-// write prints a report in the format of -o.
+// write prints a report in the format of -o. Text and wide are trees.
 func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 	switch o.output {
 	case "json", "yaml":

@@ -12,18 +12,24 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// listedGraph is one line of the list of graphs, and its form in JSON.
+// listedGraph is one line of the list of graphs, and its form in JSON. Its data
+// comes from the inventory alone: the list reads no objects, so it can't know
+// whether they are still ready.
 type listedGraph struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Objects   int    `json:"objects"`
+	// Objects is the number of objects that the graph owns.
+	Objects int `json:"objects"`
 	// Complete is true if the last run finished with everything ready.
-	Complete bool   `json:"complete"`
+	Complete bool `json:"complete"`
+	// Revision is the hash of the graph whose intent was recorded last.
 	Revision string `json:"revision"`
 }
 
-// list prints the graphs with an inventory in the namespace, or with -A in all. It
-// prints the readable ones even if some inventories can't be read.
+// list prints the graphs with an inventory in the namespace, or with -A in all
+// namespaces. It prints the readable ones even if some inventories can't be read.
+// The exit code is 1 if the last run of a graph is incomplete, and 2 if an
+// inventory can't be read.
 func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	if o.output == "dot" {
 		return errors.New("-o dot requires names of graphs or -f")
@@ -40,6 +46,7 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	if failed != nil && len(inventories) == 0 {
 		return kube.Error(failed)
 	}
+	// Not nil: without graphs, JSON has an empty array and not null.
 	listed := []listedGraph{}
 	code := command.ExitOK
 	for _, inv := range inventories {
@@ -54,6 +61,8 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	if err := o.writeList(env, listed); err != nil {
 		return command.OutputError(err)
 	}
+	// The errors of unreadable inventories follow the list of the others. The
+	// answer is then incomplete, so the exit code is ExitUnknown.
 	for _, err := range command.FlattenErrors(failed) {
 		fmt.Fprintln(env.Err, "pequod: "+source.Escape(err.Error(), ""))
 		code = command.ExitUnknown
@@ -61,7 +70,11 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 	return command.ExitWith(code)
 }
 
-// writeList prints the list in the format of -o.
+// writeList prints the list in the format of -o. An empty list is a message on
+// stderr, except in JSON and YAML. The table has the form of kubectl get:
+//
+//	NAME           OBJECTS   LAST RUN
+//	web-1b2c3d4e   4         complete
 func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
 	if o.output == "json" || o.output == "yaml" {
 		data, err := output.Encode(o.output, struct {

@@ -22,7 +22,8 @@ import (
 )
 
 // stateView displays the states of watched graphs. Its methods are called
-// concurrently, for different graphs.
+// concurrently, for different graphs. There are three of them: a live tree on a
+// terminal, lines elsewhere, and jsonStates.
 type stateView interface {
 	// Show displays the current state of a graph.
 	Show(*applier.State)
@@ -34,19 +35,30 @@ type stateView interface {
 	Close()
 }
 
-// watched is a graph that is watched. Only its own goroutine writes to it until
-// all goroutines have ended.
+// watched is a graph that is watched. Until all goroutines have ended, only its
+// own goroutine writes to it; followed reads it afterwards. So it needs no lock.
 type watched struct {
 	owner inventory.Owner
-	graph *v1alpha1.ResourceGraph // nil if only the name is given
-	ready bool                    // in the last state
+	// graph is nil if only the name is given. The cluster then has the spec.
+	graph *v1alpha1.ResourceGraph
+	// ready is the readiness in the last state that was shown.
+	ready bool
 	// requestError is the error of the last request, nil if it succeeded.
 	requestError error
 	// seen is true once a state was shown.
 	seen bool
 }
 
-// follow shows the state of graphs and then each change.
+// follow shows the state of graphs and then each change. The steps are:
+//
+//   - Check the flags and read the input.
+//   - Connect, and open the view for -o and for the kind of stdout.
+//   - Follow all graphs until the goal, the timeout or an interrupt.
+//   - Close the view, then print the graphs that are not ready.
+//
+// The view is closed before errors are printed, because a live tree owns the
+// terminal until then. A timeout isn't an error of its own here: followed reports
+// it for each graph.
 func (o *statusOptions) follow(ctx context.Context, env command.Env, names []string) error {
 	switch {
 	case o.timeout < 0:
@@ -60,6 +72,8 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names []str
 	if err != nil {
 		return err
 	}
+	// Until the view is open, warnings go to stderr directly. Afterwards the view
+	// prints them. No request is sent in between, so warned needs no lock.
 	warned := kube.PrintWarnings(env.Err)
 	a, err := o.Connect(func(text string) { warned(text) })
 	if err != nil {
@@ -83,7 +97,8 @@ func (o *statusOptions) follow(ctx context.Context, env command.Env, names []str
 	return o.followed(ctx, env, graphs)
 }
 
-// watched returns the graphs of names, or of -f if there are no names.
+// watched returns the graphs of names, or of -f if there are no names. It sends
+// no request.
 func (o *statusOptions) watched(ctx context.Context, env command.Env, names []string) ([]*watched, error) {
 	var all []*watched
 	for _, name := range names {
@@ -92,6 +107,7 @@ func (o *statusOptions) watched(ctx context.Context, env command.Env, names []st
 	if len(names) > 0 {
 		return all, nil
 	}
+	// After an error graphs is empty, and the caller ignores the result.
 	graphs, err := o.ReadGraphs(ctx, env)
 	for _, g := range graphs {
 		all = append(all, &watched{owner: inventory.Owner{Namespace: g.Namespace, Name: g.Name}, graph: g.ResourceGraph})
@@ -116,16 +132,20 @@ func (o *statusOptions) stateView(env command.Env, graphs []*watched) (stateView
 	return progress.NewStates(env.Out, len(graphs) > 1), kube.PrintWarnings(env.Err)
 }
 
-// followEach follows graphs concurrently until ctx ends, or with untilReady until all
-// are ready. Failed requests are reported and retried. With --watch, an interrupt is
-// the normal end and no error. A graph that doesn't exist is an error, unless it
-// existed when the watch began.
+// followEach follows graphs concurrently until ctx ends, or with untilReady until
+// all are ready. Failed requests are reported and retried. Without untilReady, an
+// interrupt is the normal end and no error.
+//
+// A graph that doesn't exist is an error, unless it existed when the watch began:
+// then it was deleted, which ends only its own goroutine. Any other error ends
+// the watch of all graphs.
 func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view stateView, warn func(string), untilReady bool) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, w := range graphs {
 		g.Go(func() error {
 			err := a.Follow(ctx, w.owner, w.graph, func(state *applier.State, err error) bool {
 				if err != nil {
+					// Every retry fails with the same text; it is printed once.
 					if err = kube.Error(err); w.requestError == nil || w.requestError.Error() != err.Error() {
 						warn(source.Escape(err.Error(), "") + "; retrying")
 					}
@@ -134,6 +154,7 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 				}
 				w.seen, w.requestError, w.ready = true, nil, state.Ready
 				view.Show(state)
+				// Stop at the goal, or if nothing can be displayed any more.
 				return view.Err() == nil && !(state.Ready && untilReady)
 			})
 			switch {
@@ -152,8 +173,9 @@ func followEach(ctx context.Context, a *applier.Applier, graphs []*watched, view
 	return g.Wait()
 }
 
-// followed prints why graphs are not ready at the end, and returns the error for the
-// exit code.
+// followed prints the reasons why graphs are not ready at the end, and returns
+// the error for the exit code: 0 if all are ready, 2 if the last request for a
+// graph failed, and 1 otherwise. The highest code wins.
 func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []*watched) error {
 	code := command.ExitOK
 	for _, w := range graphs {
@@ -172,8 +194,9 @@ func (o *statusOptions) followed(ctx context.Context, env command.Env, graphs []
 	return command.ExitWith(code)
 }
 
-// jsonStates is the display of -o json: each state of a graph that differs from the
-// last one is a JSON object on a line.
+// jsonStates is the display of -o json: each state of a graph that differs from
+// the last one is a JSON object on a line. Follow reports states that may have
+// changed, so equal ones are common.
 type jsonStates struct {
 	mu   sync.Mutex // guards all fields
 	w    io.Writer
