@@ -15,19 +15,33 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// installOptions are the flags of install.
+// installOptions are the flags of install. The namespace is no flag: uninstall
+// and the roles rely on it.
 type installOptions struct {
+	// ConnectionFlags select the cluster and the user, who needs cluster-admin
+	// rights. They have no effect with export.
 	kube.ConnectionFlags
+	// RunFlags are --timeout, --wait and -o.
 	execute.RunFlags
-	image    string // "" is the image of this version
-	crdsOnly bool   // install the CRDs only
-	export   bool   // print instead of apply
-	force    bool   // --force-conflicts
-	// dryRun is one of execute.DryRunModes; "none" installs.
+	// image replaces the image of the applier. "" is the image in the manifests,
+	// which is the one of this version.
+	image string
+	// crdsOnly installs the CRDs only, for an applier that runs elsewhere. It also
+	// turns off pruning, so that an installed applier is not removed.
+	crdsOnly bool
+	// export prints the manifests instead of applying them. It needs no cluster
+	// and excludes dryRun.
+	export bool
+	// force is --force-conflicts: it takes over fields of other field managers.
+	force bool
+	// dryRun is one of execute.DryRunModes. "none", the default, installs. The
+	// others exclude -o json.
 	dryRun string
 }
 
-// newInstallCommand returns the command "install".
+// newInstallCommand returns the command "install". It takes no files: the
+// manifests are part of the program, so the applier has the version of the
+// command line.
 func newInstallCommand(env command.Env) *cobra.Command {
 	o := &installOptions{}
 	cmd := &cobra.Command{
@@ -67,7 +81,8 @@ time; 2 if the cluster could not be reached.`,
 	return cmd
 }
 
-// run prints the manifests with --export, and applies them otherwise.
+// run checks the flags, prints the manifests with --export, and applies them
+// otherwise.
 func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
@@ -92,13 +107,15 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	return o.apply(ctx, env, m)
 }
 
-// apply applies the manifests as a graph. Without an inventory, objects of earlier
-// versions are found by their labels.
+// apply applies the manifests as a graph. Without an inventory, objects of
+// earlier versions are found by their labels, and are pruned unless only the CRDs
+// are installed. A dry run plans the same graph.
 func (o *installOptions) apply(ctx context.Context, env command.Env, m *installation) error {
 	rg, err := m.graph()
 	if err != nil {
 		return err
 	}
+	// Warnings of the API server go to stderr until the display is open.
 	warn := kube.PrintWarnings(env.Err)
 	a, err := o.Connect(func(text string) { warn(text) })
 	if err != nil {

@@ -12,12 +12,16 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
+// graphKind and leaseKind are kinds that the manifests don't contain as objects:
+// graphs belong to users, and the applier creates its Lease itself.
 var (
 	graphKind = v1alpha1.GroupVersion.WithKind("ResourceGraph")
 	leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 )
 
-// installed is the state of the cluster before an uninstall.
+// installed is the state of the cluster before an uninstall. It is read once: the
+// steps of the uninstall don't look for objects that appear in the meantime,
+// except for the contents of the namespace and the objects of the CRDs.
 type installed struct {
 	// objects are the existing objects of the installation, in the order in which
 	// install applies them, and last the Lease, which the applier creates itself.
@@ -26,8 +30,9 @@ type installed struct {
 	graphs []*unstructured.Unstructured
 }
 
-// findInstalled reads the objects of the installation and the graphs. It looks for
-// the objects that this version installs, whoever created them.
+// findInstalled reads the objects of the installation and the graphs. It looks
+// for the objects that this version installs, whoever created them. It writes
+// nothing. An object that only another version installs is not found, and stays.
 func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 	manifests, err := applierManifests("", false)
 	if err != nil {
@@ -47,6 +52,7 @@ func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 			found.objects = append(found.objects, live)
 		}
 	}
+	// Without the CRD the cluster doesn't serve the kind, and there are no graphs.
 	found.graphs, err = r.list(ctx, graphKind, "")
 	return found, err
 }
@@ -61,13 +67,19 @@ func (f *installed) find(kind string) *unstructured.Unstructured {
 	return nil
 }
 
-// onlyDefinitions reports whether nothing is left of the applier but its CRDs.
+// onlyDefinitions reports whether nothing is left of the applier but its CRDs. It
+// is true for an empty state, too.
 func (f *installed) onlyDefinitions() bool {
 	return !slices.ContainsFunc(f.objects, func(obj *unstructured.Unstructured) bool { return obj.GetKind() != kindCRD })
 }
 
-// check returns the reasons not to uninstall. With orphan, graphs may be in
-// deletion: their release includes the removal of the finalizer.
+// check returns the reasons not to uninstall, as a problem.List:
+//
+//   - The ClusterRoleBinding names an applier in another namespace.
+//   - A graph is being deleted, and only an applier can finish that.
+//
+// With orphan, graphs may be in deletion: their release includes the removal of
+// the finalizer.
 func (f *installed) check(orphan bool) error {
 	for _, obj := range f.objects {
 		if obj.GetKind() != "ClusterRoleBinding" {

@@ -18,22 +18,27 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// The applier is installed as a graph of this namespace and name. The same name
-// has the Lease of its leader election.
+// The applier is installed as a graph of this namespace and name. The Lease of
+// its leader election has the same name. They match config/applier.
 const (
 	installNamespace = "pequod-system"
 	installName      = "pequod-applier"
 )
 
+// Kinds that need special treatment in several places. A CRD outlives the applier
+// unless the graphs are removed, too; the namespace goes last.
 const (
 	kindCRD       = "CustomResourceDefinition"
 	kindNamespace = "Namespace"
 )
 
-// installation is the set of objects to install.
+// installation is the set of objects to install: the whole of config/applier, or
+// only its CRDs. text is printed by --export, and objects are applied otherwise.
 type installation struct {
 	// text is the YAML of the objects, with the comments of config/applier.
-	text    []byte
+	text []byte
+	// objects are the decoded documents of text, in the same order: the CRDs and
+	// the namespace come before the objects that need them.
 	objects []*unstructured.Unstructured
 }
 
@@ -45,7 +50,8 @@ var imageLine = regexp.MustCompile(`(?m)^(\s+image: )ghcr\.io/pequod-io/pequod-a
 var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
 // applierManifests returns the objects of config/applier, or only its CRDs. image
-// replaces the image of the applier unless it is empty.
+// replaces the image of the applier unless it is empty. The replacement is done
+// in the text, so that --export shows it with all comments.
 func applierManifests(image string, crdsOnly bool) (*installation, error) {
 	text := config.Applier
 	if image != "" {
@@ -55,6 +61,8 @@ func applierManifests(image string, crdsOnly bool) (*installation, error) {
 		text = imageLine.ReplaceAll(text, []byte("${1}"+image))
 	}
 	all := &installation{}
+	// The text is split rather than decoded as a stream, because export keeps the
+	// comments of each document.
 	for doc := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(doc), len(doc)).Decode(obj); err != nil && err != io.EOF {
@@ -72,9 +80,11 @@ func applierManifests(image string, crdsOnly bool) (*installation, error) {
 	return all, nil
 }
 
-// graph returns the installation as a graph. The Deployment depends on all objects
-// before it, so that the applier starts with its roles in place. All objects may be
-// adopted: install takes over existing ones, as kubectl apply -k does.
+// graph returns the installation as a graph. Each object is a node; its id is
+// made of the kind and the name, as in "deployment-pequod-applier". The
+// Deployment depends on all objects before it, so that the applier starts with
+// its roles in place. All objects may be adopted: install takes over existing
+// ones, as kubectl apply -k does.
 func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace, rg.Name = installNamespace, installName
@@ -111,7 +121,7 @@ func (unrecorded) Load(_ context.Context, owner inventory.Owner) (*inventory.Inv
 	return &inventory.Inventory{Owner: owner}, nil
 }
 
-// Save does nothing.
+// Save does nothing: the labels of the objects take the place of the inventory.
 func (unrecorded) Save(context.Context, *inventory.Inventory) error { return nil }
 
 // Remove does nothing.

@@ -19,15 +19,27 @@ import (
 
 // rbacOptions are the flags of rbac generate.
 type rbacOptions struct {
+	// RenderFlags select the graphs: -f and the flags for rendering instances.
+	// AllowRevisions is set, so that roles can cover a change of revision.
 	input.RenderFlags
+	// SchemaFlags is --crd, which here only tells the resource names of kinds.
 	input.SchemaFlags
+	// Options are --by-name, --for-cli, --watch-secrets and
+	// --default-service-account. run fills in Resources and NoCauses.
 	rbac.Options
-	resources []string // values of --resource
-	causes    bool     // grant access to objects that explain failures
-	output    string   // one of output.Formats
+	// resources are the values of --resource: KIND.GROUP=PLURAL[,cluster]. They
+	// win over --crd.
+	resources []string
+	// causes grants read access to Pods, ReplicaSets and Events, which explain why
+	// an object isn't ready. It is on by default.
+	causes bool
+	// output is the value of -o, one of output.Formats.
+	output string
 }
 
-// newRBACGenerateCommand returns the command "rbac generate".
+// newRBACGenerateCommand returns the command "rbac generate". It has no flags of
+// a cluster: the roles must be reviewable, and often exist before the cluster
+// knows the kinds.
 func newRBACGenerateCommand(env command.Env) *cobra.Command {
 	o := &rbacOptions{}
 	o.AllowRevisions = true
@@ -84,8 +96,10 @@ in --crd. It is never guessed.`,
 	return cmd
 }
 
-// run generates the roles for all graphs of the input. No cluster is involved, so kinds
-// that are neither Kubernetes' own nor defined in the input are errors.
+// run generates the roles for all graphs of the input. No cluster is involved, so
+// kinds that are neither Kubernetes' own nor defined in the input are errors. The
+// steps are: read the known resources, read the graphs, generate the roles, print
+// the notes on stderr and the roles on stdout.
 func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
 	if err := command.OneOf("--output", o.output, output.Formats); err != nil {
 		return err
@@ -112,7 +126,9 @@ func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
 	return printRoles(env, o.output, roles)
 }
 
-// readResources fills in the known resources from --crd and --resource.
+// readResources fills in the known resources from --crd and --resource. A value
+// of --resource looks like "Database.example.com=databases", and for a
+// cluster-scoped kind like "Zone.example.com=zones,cluster".
 func (o *rbacOptions) readResources() error {
 	o.Resources = rbac.Resources{}
 	err := o.EachCRD(func(definition []byte) error {
@@ -124,6 +140,7 @@ func (o *rbacOptions) readResources() error {
 	if err != nil {
 		return err
 	}
+	// The group is required: all kinds of the core group are known.
 	for _, text := range o.resources {
 		kind, plural, ok := strings.Cut(text, "=")
 		plural, cluster := strings.CutSuffix(plural, ",cluster")
@@ -136,8 +153,9 @@ func (o *rbacOptions) readResources() error {
 	return nil
 }
 
-// unknownKinds adds to the error of each unknown kind how to make it known. Each
-// is printed on a line of its own.
+// unknownKinds adds the ways to make a kind known to the error of each unknown
+// kind. Each error is printed on a line of its own. The exit code is ExitUnknown,
+// because roles that lack a kind would be wrong.
 func unknownKinds(err error) error {
 	var causes []error
 	for _, err := range command.FlattenErrors(err) {
@@ -150,11 +168,14 @@ func unknownKinds(err error) error {
 	return command.ExitError{Code: command.ExitUnknown, Causes: causes}
 }
 
-// printRoles prints the cluster-scoped objects and then the namespaced ones, roles
-// before their bindings.
+// printRoles prints the cluster-scoped objects and then the namespaced ones,
+// roles before their bindings: a binding to a role that doesn't exist is useless
+// until it does. Nothing is printed if one object can't be encoded.
 func printRoles(env command.Env, format string, roles *rbac.Roles) error {
 	p := output.NewPrinter(format)
 	defer p.Close() // an error leaves a temporary file behind, no more
+	// add skips everything after the first error, so that the loops below need no
+	// checks.
 	var failed error
 	add := func(object any, kind, namespace, name string) {
 		if failed != nil {

@@ -22,6 +22,11 @@ import (
 
 // releaseGraphs releases all objects of the graphs and then removes the graphs. A
 // graph of which an object can't be released keeps its finalizer and stays.
+//
+// The steps are: release the graphs concurrently, print a summary of each, remove
+// the graphs that own nothing any more, and wait until these are gone. If a graph
+// failed, the error is the exit code, and uninstall stops before it removes the
+// rest. No applier may be running; see checkLease.
 func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unstructured) error {
 	if r.dryRun != "none" {
 		return r.previewRelease(ctx, graphs)
@@ -51,6 +56,8 @@ func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unst
 	}
 	execute.PrintErrors(r.env.Err, outcomes)
 	code := command.ExitOK
+	// Graphs that were released completely are removed even if others failed: a
+	// repeated uninstall then has less to do.
 	var removed []*unstructured.Unstructured
 	for i, outcome := range outcomes {
 		if code = max(code, execute.ExitCode(outcome)); !outcome.Ready() {
@@ -67,13 +74,16 @@ func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unst
 	return r.wait(ctx, removed)
 }
 
-// previewRelease prints what releaseGraphs would do, from the inventories.
+// previewRelease prints the effects of releaseGraphs, from the inventories. It
+// sends no requests for the objects themselves, so it doesn't know which of them
+// still exist.
 func (r *remover) previewRelease(ctx context.Context, graphs []*unstructured.Unstructured) error {
 	for _, g := range graphs {
 		inv, err := r.applier.Inventories.Load(ctx, ownerOf(g))
 		if err != nil {
 			return err
 		}
+		// Objects are released in the reverse order of their apply.
 		for _, e := range slices.Backward(inv.Entries) {
 			obj := &unstructured.Unstructured{}
 			obj.SetGroupVersionKind(schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind})
@@ -116,7 +126,8 @@ func (r *remover) removeGraph(ctx context.Context, g *unstructured.Unstructured)
 	return r.delete(ctx, g)
 }
 
-// ownerOf returns the owner under which the inventory of a graph is stored.
+// ownerOf returns the owner under which the inventory of a graph is stored: its
+// own namespace and name.
 func ownerOf(g *unstructured.Unstructured) inventory.Owner {
 	return inventory.Owner{Namespace: g.GetNamespace(), Name: g.GetName()}
 }

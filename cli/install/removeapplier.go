@@ -16,7 +16,7 @@ import (
 )
 
 // removeDeployment deletes the Deployment and waits until its last Pod is gone,
-// also without --wait.
+// also without --wait: a Pod that is still running may execute graphs.
 func (r *remover) removeDeployment(ctx context.Context, found *installed) error {
 	deployment := found.find("Deployment")
 	if deployment == nil {
@@ -29,9 +29,16 @@ func (r *remover) removeDeployment(ctx context.Context, found *installed) error 
 }
 
 // checkLease returns an error if an applier is running although the Deployment is
-// gone, such as one started by hand. Such an applier renews the Lease. One that was
-// killed never gives it up; then the Lease must go without renewal for its full
-// duration, by the clock of this machine.
+// gone, such as one started by hand. It decides by the Lease of the leader
+// election:
+//
+//   - No Lease, or a Lease without a holder: no applier is running.
+//   - The Lease changes while it is watched: an applier renews it.
+//   - The Lease stays unchanged for its full duration: its holder was killed.
+//
+// The duration is measured by the clock of this machine from the first read. The
+// renewTime in the Lease is only compared for equality, because the clock of the
+// holder may be wrong.
 func (r *remover) checkLease(ctx context.Context, found *installed) error {
 	lease := found.find(leaseKind.Kind)
 	if lease == nil || r.dryRun != "none" {
@@ -46,9 +53,10 @@ func (r *remover) checkLease(ctx context.Context, found *installed) error {
 		holder, _, _ := unstructured.NestedString(live.Object, "spec", "holderIdentity")
 		renewal, _, _ := unstructured.NestedString(live.Object, "spec", "renewTime")
 		seconds, _, _ := unstructured.NestedInt64(live.Object, "spec", "leaseDurationSeconds")
+		// The holder is part of the comparison: another holder is a sign of life, too.
 		renewal = holder + " " + renewal
 		switch {
-		case holder == "":
+		case holder == "": // a clean shutdown gives up the Lease
 			return nil
 		case lastRenewal == "":
 			lastRenewal = renewal
@@ -66,10 +74,12 @@ func (r *remover) checkLease(ctx context.Context, found *installed) error {
 	}
 }
 
-// removeRest deletes what the applier needed, in reverse order of installation, and
-// returns what it deleted. CRDs are deleted only with definitions set, and only if
-// no object of their kind is left. The namespace is deleted last, and only if it
-// contains nothing else.
+// removeRest deletes the objects that the applier needed, in reverse order of
+// installation, and returns the objects that it deleted. CRDs are deleted only
+// with definitions set, and only if no object of their kind is left: deleting a
+// CRD deletes all of its objects. The namespace is deleted last, and only if it
+// contains nothing else. Objects that are kept are reported on stderr and are no
+// error.
 func (r *remover) removeRest(ctx context.Context, found *installed, definitions bool) (removed []*unstructured.Unstructured, err error) {
 	remove := func(obj *unstructured.Unstructured) error {
 		removed = append(removed, obj)
@@ -77,7 +87,7 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 	}
 	for _, obj := range slices.Backward(found.objects) {
 		switch obj.GetKind() {
-		case "Deployment", kindNamespace:
+		case "Deployment", kindNamespace: // already gone, and below
 			continue
 		case kindCRD:
 			if !definitions {
@@ -111,7 +121,8 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 	return removed, remove(namespace)
 }
 
-// instances returns the objects of the kind that a CRD defines.
+// instances returns the objects of the kind that a CRD defines, in all
+// namespaces.
 func (r *remover) instances(ctx context.Context, crd *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
@@ -123,8 +134,10 @@ func (r *remover) instances(ctx context.Context, crd *unstructured.Unstructured)
 
 // foreignObjects returns the objects in the applier's namespace that are neither
 // part of the installation, nor created by Kubernetes in every namespace, nor
-// controlled by another object.
+// controlled by another object. It lists every kind that the cluster serves and
+// allows to delete, one request per kind.
 func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unstructured.Unstructured, error) {
+	// Kubernetes creates these two in every namespace.
 	own := map[string]bool{"configmap/kube-root-ca.crt": true, "serviceaccount/default": true}
 	for _, obj := range found.objects {
 		own[kubectlName(obj)] = true
@@ -147,6 +160,7 @@ func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unst
 		}
 		items, err := r.list(ctx, gvk, installNamespace)
 		if err != nil {
+			// A kind that can't be listed may hide objects, so this is an error.
 			return nil, fmt.Errorf("looking for other objects in namespace %s: %w", installNamespace, err)
 		}
 		for _, obj := range items {
@@ -158,7 +172,8 @@ func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unst
 	return foreign, nil
 }
 
-// summarize names the first few objects and counts the others.
+// summarize names the first three objects and counts the others: "a, b, c and 2
+// more".
 func summarize(objects []*unstructured.Unstructured) string {
 	const most = 3
 	var names []string

@@ -20,7 +20,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// pollInterval is the pause between reads of objects that are waited for.
+// pollInterval is the pause between reads of objects that are waited for. It is
+// short, because an uninstall waits for few objects and only for a short time.
 const pollInterval = 200 * time.Millisecond
 
 // remover reads and deletes single objects. It prints a line on stdout for each
@@ -28,18 +29,26 @@ const pollInterval = 200 * time.Millisecond
 // with an error of the API server itself is repeated. A kind that the cluster
 // doesn't serve has no objects.
 type remover struct {
+	// applier reads objects, and releases those of graphs.
 	applier *applier.Applier
+	// objects sends deletions and patches, over the connection of applier.
 	objects dynamic.Interface
-	dryRun  string // one of execute.DryRunModes
-	env     command.Env
+	// dryRun is one of execute.DryRunModes. With "server", deletions are sent as
+	// dry runs; with "client" nothing is sent but reads. Both print the same lines
+	// and never wait.
+	dryRun string
+	// env receives the lines.
+	env command.Env
 }
 
-// newRemover returns a remover for the cluster of a.
+// newRemover returns a remover for the cluster of a. dryRun is one of
+// execute.DryRunModes.
 func newRemover(a *applier.Applier, dryRun string, env command.Env) *remover {
 	return &remover{applier: a, objects: dynamic.New(a.Client.REST()), dryRun: dryRun, env: env}
 }
 
-// get reads the live state of obj. It returns nil if obj doesn't exist.
+// get reads the live state of obj. It returns nil if obj doesn't exist, or if the
+// cluster doesn't serve its kind.
 func (r *remover) get(ctx context.Context, obj *unstructured.Unstructured) (live *unstructured.Unstructured, err error) {
 	err = cluster.Retry(ctx, func() error {
 		live, err = r.applier.Client.Get(ctx, engine.KeyOf(obj), obj.GroupVersionKind().Version)
@@ -48,10 +57,11 @@ func (r *remover) get(ctx context.Context, obj *unstructured.Unstructured) (live
 	return live, err
 }
 
-// list reads all objects of a kind in a namespace, "" for all namespaces.
+// list reads all objects of a kind in a namespace, "" for all namespaces. A kind
+// that the cluster doesn't serve has none.
 func (r *remover) list(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (items []*unstructured.Unstructured, err error) {
 	err = cluster.Retry(ctx, func() error {
-		items = nil
+		items = nil // a retry starts with the first page
 		err := r.applier.Client.ListPages(ctx, cluster.Selection{GVK: gvk, Namespace: namespace}, func(page []unstructured.Unstructured) {
 			for i := range page {
 				page[i].SetGroupVersionKind(gvk) // the items of a list may lack it
@@ -75,7 +85,8 @@ func ignoreNotServed(err error) error {
 	return err
 }
 
-// do sends a request about obj. It succeeds if obj is already gone.
+// do sends a request about obj, and repeats it as long as [cluster.Retry] does.
+// It succeeds if obj is already gone. send must be safe to repeat.
 func (r *remover) do(ctx context.Context, obj *unstructured.Unstructured, send func(dynamic.ResourceInterface) error) error {
 	return cluster.Retry(ctx, func() error {
 		kind, err := r.applier.Client.Kinds().Find(ctx, obj.GroupVersionKind())
@@ -97,6 +108,7 @@ func (r *remover) do(ctx context.Context, obj *unstructured.Unstructured, send f
 // doesn't touch another object that has taken its name in the meantime.
 func (r *remover) delete(ctx context.Context, obj *unstructured.Unstructured) error {
 	if r.dryRun != "client" {
+		// Foreground: the object stays until its dependents, such as Pods, are gone.
 		options := metav1.DeleteOptions{
 			Preconditions:     &metav1.Preconditions{UID: new(obj.GetUID())},
 			PropagationPolicy: new(metav1.DeletePropagationForeground),
@@ -114,7 +126,9 @@ func (r *remover) delete(ctx context.Context, obj *unstructured.Unstructured) er
 	return r.print(obj, "deleted")
 }
 
-// print prints the line for a change of obj.
+// print prints the line for a change of obj, such as
+// "deployment.apps/pequod-applier deleted" or
+// "clusterrole.rbac.authorization.k8s.io/x deleted (server dry run)".
 func (r *remover) print(obj *unstructured.Unstructured, change string) error {
 	if r.dryRun != "none" {
 		change += fmt.Sprintf(" (%s dry run)", r.dryRun)
@@ -131,6 +145,7 @@ func (r *remover) wait(ctx context.Context, objects []*unstructured.Unstructured
 	}
 	left := slices.Clone(objects)
 	for {
+		// Backward, because elements are deleted on the way.
 		for i := len(left) - 1; i >= 0; i-- {
 			live, err := r.get(ctx, left[i])
 			switch {
@@ -138,6 +153,7 @@ func (r *remover) wait(ctx context.Context, objects []*unstructured.Unstructured
 				break // reported below
 			case err != nil:
 				return err
+			// Another UID is a new object of the same name.
 			case live == nil || live.GetUID() != left[i].GetUID():
 				left = slices.Delete(left, i, i+1)
 			default:
@@ -171,7 +187,8 @@ func sleep(ctx context.Context) error {
 }
 
 // kubectlName returns the name of an object as kubectl prints it when it changes
-// one. The applier's own namespace is left out.
+// one, such as "deployment.apps/web -n shop". The applier's own namespace is left
+// out.
 func kubectlName(obj *unstructured.Unstructured) string {
 	name := strings.ToLower(obj.GetKind())
 	if group := obj.GroupVersionKind().Group; group != "" {

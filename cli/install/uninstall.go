@@ -18,19 +18,28 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// uninstallOptions are the flags of uninstall.
+// uninstallOptions are the flags of uninstall. There is no -o: stdout has one
+// line per removed object, in the form of kubectl delete.
 type uninstallOptions struct {
+	// ConnectionFlags select the cluster and the user.
 	kube.ConnectionFlags
-	orphanGraphs bool // also release and remove all graphs
-	yes          bool // skip the prompt
-	wait         bool // for the last deletions; the Deployment is always waited for
+	// orphanGraphs also releases the objects of all graphs, and removes the graphs
+	// and the CRDs. By default graphs stay, for an applier that is installed later.
+	orphanGraphs bool
+	// yes skips the prompt. It is required if stdin is not a terminal, unless
+	// dryRun makes the prompt unnecessary.
+	yes bool
+	// wait waits for the last deletions, and is on by default. The Deployment is
+	// always waited for.
+	wait bool
 	// timeout limits the removal, without the time of the prompt. 0 means no limit.
 	timeout time.Duration
 	// dryRun is one of execute.DryRunModes; "none" removes.
 	dryRun string
 }
 
-// newUninstallCommand returns the command "uninstall".
+// newUninstallCommand returns the command "uninstall". It takes neither -f nor
+// names: the objects to remove are those of the manifests in the program.
 func newUninstallCommand(env command.Env) *cobra.Command {
 	o := &uninstallOptions{}
 	cmd := &cobra.Command{
@@ -73,7 +82,8 @@ the cluster could not be reached or the prompt was answered with no.`,
 	return cmd
 }
 
-// run checks the flags and connects to the cluster.
+// run checks the flags and connects to the cluster. Everything else is in
+// uninstall, whose connection errors it turns into one line.
 func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if o.timeout < 0 {
 		return errors.New("--timeout: must not be negative")
@@ -88,13 +98,15 @@ func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	return kube.Error(o.uninstall(ctx, env, newRemover(a, o.dryRun, env)))
 }
 
-// uninstall looks up what is installed, checks that it can be removed, asks for
-// confirmation and removes it. Nothing is written before the answer.
+// uninstall looks up the installed objects, checks that they can be removed, asks
+// for confirmation and removes them. Nothing is written before the answer. If
+// nothing is installed, it succeeds, so that it can be repeated.
 func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *remover) error {
 	found, err := r.findInstalled(ctx)
 	if err != nil {
 		return err
 	}
+	// CRDs alone are the normal state after an uninstall that kept the graphs.
 	if len(found.objects) == 0 || found.onlyDefinitions() && !o.orphanGraphs {
 		fmt.Fprintln(env.Err, "nothing to uninstall")
 		return nil
@@ -105,6 +117,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 	if err := o.confirm(ctx, env, len(found.graphs)); err != nil {
 		return err
 	}
+	// The clock starts after the prompt, so that a slow answer costs nothing.
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
@@ -123,9 +136,16 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 	return nil
 }
 
-// remove removes what was found. The order matters: the applier must have ended
-// before graphs are released or removed, because a running one would apply released
-// objects again, or delete the objects of a graph that is removed.
+// remove removes the objects that were found, in this order:
+//
+//   - The Deployment, with its last Pod.
+//   - With orphanGraphs, the graphs, after a check that no other applier runs.
+//   - Roles, service account, and with orphanGraphs the CRDs.
+//   - The namespace.
+//
+// The order matters: the applier must have ended before graphs are released or
+// removed, because a running one would apply released objects again, or delete
+// the objects of a graph that is removed.
 func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *installed) error {
 	if err := r.removeDeployment(ctx, found); err != nil {
 		return err
@@ -145,7 +165,8 @@ func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *instal
 	return r.wait(ctx, removed)
 }
 
-// confirm prompts for confirmation. Any answer but y or yes is an error.
+// confirm prompts for confirmation. Any answer but y or yes is an error, also the
+// end of the input. A dry run removes nothing and needs no prompt.
 func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, graphs int) error {
 	if o.yes || o.dryRun != "none" {
 		return nil
