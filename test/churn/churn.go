@@ -6,10 +6,21 @@
 // changes or deletes a graph, or modifies an object of a graph as another client
 // would. [Churn.Settled] waits until all graphs report that they are ready and
 // checks that this is true. [Churn.Drain] deletes all graphs and checks that
-// nothing is left.
+// nothing is left. A test looks like this:
+//
+//	u := churn.New(t, cluster, 6, seed)
+//	for range 100 {
+//		u.Step() // and, now and then, kill the applier
+//	}
+//	u.Settled()
+//	u.Drain()
 //
 // The package does not start an applier. Its changes use the administrator's
 // connection, so faults that a test injects for the applier do not affect them.
+//
+// churn.go makes the changes, graph.go is the model of the desired graphs, and
+// statuses.go and objects.go compare the model with the cluster: first the
+// statuses that graphs report, then the objects that exist.
 package churn
 
 import (
@@ -34,18 +45,24 @@ type Churn struct {
 	// Patience bounds how long Settled and Drain wait; 0 means three minutes.
 	Patience time.Duration
 
-	c      *harness.Cluster
-	t      testing.TB
+	// c and t are those of the test. A change that the API server rejects fails
+	// t.
+	c *harness.Cluster
+	t testing.TB
+	// random is the only source of chance.
 	random *rand.Rand
 	slots  []*slot
-	value  int // last value given to a node
+	// value grows with every graph that is created or changed. Nodes get it as
+	// their value, so that an old object cannot be mistaken for a new one.
+	value int // last value given to a node
 	// foreign means that Step has modified objects of graphs since the last
 	// Settled. A graph that reports to be ready may then not have seen it yet.
 	foreign bool
 	counts  map[string]int
 }
 
-// slot is the name of a graph that may exist now or later.
+// slot is the name of a graph that may exist now or later. Slots are reused, so a
+// graph may be created again under the name of a deleted one.
 type slot struct {
 	name    string
 	graph   *graph // nil if it should not exist
@@ -76,8 +93,10 @@ func New(t testing.TB, c *harness.Cluster, graphs int, seed uint64) *Churn {
 	return u
 }
 
-// access grants the graphs' service account what its objects need, and lets an
-// applier that was installed from config/applier watch these kinds.
+// access grants the graphs' service account the rights that its objects need, and
+// lets an applier that was installed from config/applier watch these kinds. Lists
+// of ReplicaSets, Pods and Events serve the explanation why a Deployment is not
+// ready. The arguments are the namespace and the name of the cluster role.
 const access = `
 apiVersion: v1
 kind: ServiceAccount
@@ -106,7 +125,13 @@ rules:
 - {apiGroups: [apps], resources: [deployments], verbs: [get, list, watch]}
 `
 
-// Step makes one change.
+// Step makes one change, to a graph that it chooses at random. A graph that does
+// not exist is created. One that exists is deleted with a chance of 2 in 10, one
+// of its objects is deleted or modified with 2 in 10, and its content is changed
+// otherwise.
+//
+// A graph that was deleted and still exists is left alone, so that step has no
+// effect: the finalizer keeps it until its objects are gone.
 func (u *Churn) Step() {
 	u.t.Helper()
 	s := u.slots[u.random.IntN(len(u.slots))]
@@ -133,11 +158,12 @@ func (u *Churn) Step() {
 // Counts returns how often Step made each kind of change, for the log of a test.
 func (u *Churn) Counts() map[string]int { return maps.Clone(u.counts) }
 
+// graphs returns the client for the ResourceGraphs of the namespace.
 func (u *Churn) graphs() dynamic.ResourceInterface {
 	return u.c.Dynamic.Resource(v1alpha1.GroupVersion.WithResource("resourcegraphs")).Namespace(u.c.Namespace)
 }
 
-// put applies a graph and counts the change.
+// put applies a graph and counts the change under the given name.
 func (u *Churn) put(what string, s *slot) {
 	u.t.Helper()
 	u.counts[what]++
@@ -147,6 +173,7 @@ func (u *Churn) put(what string, s *slot) {
 	}
 }
 
+// delete deletes a graph without waiting until it is gone.
 func (u *Churn) delete(s *slot) {
 	u.t.Helper()
 	u.counts["deleted"]++
@@ -156,7 +183,8 @@ func (u *Churn) delete(s *slot) {
 	s.graph, s.leaving = nil, true
 }
 
-// isGone reports whether a deleted graph no longer exists.
+// isGone reports whether a deleted graph no longer exists, and notes it in the
+// slot.
 func (u *Churn) isGone(s *slot) bool {
 	u.t.Helper()
 	_, err := u.graphs().Get(u.t.Context(), s.name, metav1.GetOptions{})
@@ -168,7 +196,8 @@ func (u *Churn) isGone(s *slot) bool {
 }
 
 // meddle deletes or modifies an object of a graph as another client, if the
-// object exists.
+// object exists. An object that does not exist is no error: the applier may not
+// have created it yet.
 func (u *Churn) meddle(s *slot) {
 	u.t.Helper()
 	ids := slices.Sorted(maps.Keys(s.graph.nodes))
@@ -178,6 +207,8 @@ func (u *Churn) meddle(s *slot) {
 		u.t.Fatal(err)
 	}
 	name, what := s.name+"-"+id, "deleted by others"
+	// The patch changes the label of both kinds. For a Deployment the server
+	// drops data, which is an unknown field.
 	if u.random.IntN(2) == 0 {
 		err = objects.Delete(u.t.Context(), name, metav1.DeleteOptions{})
 	} else {

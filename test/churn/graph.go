@@ -11,10 +11,13 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// graph is the desired content of a ResourceGraph.
+// graph is the desired content of a ResourceGraph: its nodes by id. Ids are "n0"
+// to "n6"; the object of a node is named after graph and node, such as "g2-n5".
 type graph struct{ nodes map[string]*node }
 
-// node is a ConfigMap or a Deployment; both carry a value.
+// node is a ConfigMap or a Deployment; both carry a value. A Deployment has it in
+// the label "value" and in the tag of its image, a ConfigMap in that label and in
+// its data.
 type node struct {
 	kind  string
 	value string
@@ -22,6 +25,7 @@ type node struct {
 	reads bool   // from that other, its value
 }
 
+// apiVersion returns the API version of the node's kind.
 func (n *node) apiVersion() string {
 	if n.kind == "Deployment" {
 		return "apps/v1"
@@ -33,6 +37,8 @@ func (n *node) apiVersion() string {
 // back often.
 const most = 7
 
+// newGraph returns a graph of at most five nodes with the given value. It may
+// have fewer, because a chosen id may repeat.
 func newGraph(random *rand.Rand, value int) *graph {
 	g := &graph{nodes: map[string]*node{}}
 	for range 2 + random.IntN(4) {
@@ -42,7 +48,10 @@ func newGraph(random *rand.Rand, value int) *graph {
 }
 
 // add adds a node or replaces the one with the same id. A node depends only on
-// nodes with lower ids, so that there are no cycles.
+// nodes with lower ids, so that there are no cycles. The highest id is a
+// Deployment, all others are ConfigMaps.
+//
+// Replacing a node keeps the dependencies on it.
 func (g *graph) add(random *rand.Rand, value int) {
 	i := random.IntN(most)
 	id := fmt.Sprintf("n%d", i)
@@ -63,7 +72,8 @@ func (g *graph) add(random *rand.Rand, value int) {
 	g.nodes[id] = n
 }
 
-// change adds, changes or removes nodes. At least one node remains.
+// change gives one node a new value, then adds or replaces up to two nodes and
+// removes up to two. At least one node remains.
 func (g *graph) change(random *rand.Rand, value int) {
 	ids := slices.Sorted(maps.Keys(g.nodes))
 	g.nodes[ids[random.IntN(len(ids))]].value = fmt.Sprint(value)
@@ -78,6 +88,7 @@ func (g *graph) change(random *rand.Rand, value int) {
 	}
 }
 
+// remove removes a node, if it exists, and the dependencies on it.
 func (g *graph) remove(id string) {
 	delete(g.nodes, id)
 	for _, n := range g.nodes {
@@ -87,7 +98,8 @@ func (g *graph) remove(id string) {
 	}
 }
 
-// object returns the ResourceGraph that is applied.
+// object returns the ResourceGraph that is applied. Its references to a source
+// and a platform are required by the schema; the applier does not follow them.
 func (g *graph) object(name string) *unstructured.Unstructured {
 	nodes := []any{}
 	for _, id := range slices.Sorted(maps.Keys(g.nodes)) {
@@ -112,6 +124,8 @@ func (g *graph) object(name string) *unstructured.Unstructured {
 	}}
 }
 
+// resource returns the object of a node. If it reads, it has a $from expression
+// that the applier replaces by the value of another node.
 func (n *node) resource(name string) map[string]any {
 	resource := map[string]any{
 		"apiVersion": n.apiVersion(), "kind": n.kind,

@@ -14,7 +14,8 @@ import (
 )
 
 // checkObjects returns an error unless the namespace has exactly the objects of
-// the graphs, with the right content.
+// the graphs, with the right content. It lists whole kinds, so that it also finds
+// objects that should have been pruned. kube-root-ca.crt is in every namespace.
 func (u *Churn) checkObjects(ctx context.Context) error {
 	want, got := map[string]string{}, map[string]string{}
 	for _, s := range u.slots {
@@ -43,7 +44,13 @@ func (u *Churn) checkObjects(ctx context.Context) error {
 	return u.checkUIDs(ctx)
 }
 
-// describe returns the state of an object in the format of [graph.want].
+// describe returns the state of an object in the format of [graph.want]:
+//
+//	value 17, read 12
+//
+// Everything that is wrong with the object adds to the text, so that a comparison
+// of texts finds it: a value that differs between label and content, another
+// graph's label, and a deletion in progress.
 func describe(obj *unstructured.Unstructured) string {
 	text := "value " + obj.GetLabels()["value"]
 	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
@@ -58,6 +65,7 @@ func describe(obj *unstructured.Unstructured) string {
 			text += fmt.Sprint(" and ", image)
 		}
 	}
+	// The name of the graph is before the first hyphen: "g2-n5".
 	name, _, _ := strings.Cut(obj.GetName(), "-")
 	if by := obj.GetLabels()[v1alpha1.LabelGraph]; by != name {
 		text += ", labelled as of graph " + by
@@ -69,7 +77,8 @@ func describe(obj *unstructured.Unstructured) string {
 }
 
 // checkUIDs returns an error unless the UIDs in the inventories are those of the
-// existing objects.
+// existing objects. A wrong UID would make the applier treat its own object as
+// that of another.
 func (u *Churn) checkUIDs(ctx context.Context) error {
 	list, err := u.graphs().List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -22,6 +22,11 @@ import (
 // and deleted graphs no longer exist. It then fails the test unless the cluster
 // has exactly the objects of the graphs, with the right content, and the
 // inventories list exactly these.
+//
+// After a change by another client, a graph may be ready because the applier has
+// not seen the change yet. Then Settled waits for the objects too. Otherwise it
+// checks them only once: a graph that reports to be ready before it is must fail
+// the test.
 func (u *Churn) Settled() {
 	u.t.Helper()
 	harness.Eventually(u.t, u.patience(), u.checkStatuses)
@@ -47,6 +52,7 @@ func (u *Churn) Drain() {
 	u.Settled()
 }
 
+// patience returns how long to wait.
 func (u *Churn) patience() time.Duration {
 	if u.Patience > 0 {
 		return u.Patience
@@ -61,6 +67,7 @@ func (u *Churn) checkStatuses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// there has the existing graphs by name.
 	there := map[string]*v1alpha1.ResourceGraph{}
 	for i := range list.Items {
 		rg, err := decode(&list.Items[i])
@@ -121,7 +128,9 @@ func (g *graph) inventory(name string) map[string]string {
 	return want
 }
 
-// owned returns the actual inventory and node phases, by node id.
+// owned returns the actual inventory and node phases, by node id. The status must
+// have an inventory. Two entries for one node are concatenated, and a node
+// without an entry is "none", so that both differ from the expected text.
 func owned(rg *v1alpha1.ResourceGraph) map[string]string {
 	got := map[string]string{}
 	for _, e := range rg.Status.Inventory.Entries {
@@ -138,6 +147,7 @@ func owned(rg *v1alpha1.ResourceGraph) map[string]string {
 	return got
 }
 
+// decode converts an object into a ResourceGraph.
 func decode(obj *unstructured.Unstructured) (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	raw, err := json.Marshal(obj.Object)

@@ -15,7 +15,8 @@ import (
 const lasts = 24 * 60 * 60
 
 // writeAccess writes a kubeconfig with the access of an existing service account,
-// using the administrator's kubeconfig.
+// using the administrator's kubeconfig. It replaces the credentials of every user
+// in that file and keeps the clusters.
 func writeAccess(ctx context.Context, admin, namespace, account, file string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", admin)
 	if err != nil {

@@ -30,12 +30,16 @@ spec:
 `
 
 // step is a part of the demonstration: a comment and the commands that follow it.
+// The commands are lines for the shell; the first one that fails ends the
+// demonstration.
 type step struct {
 	says     string
 	commands []string
 }
 
-// graph is the name of the instance's graph, which commands mention.
+// graph is the name of the instance's graph, which commands mention: the name of
+// the instance with a hash. If rendering gives another name, the demonstration
+// fails.
 const graph = "web-0d114651"
 
 // install brings the applier into the cluster.
@@ -64,14 +68,27 @@ var deploy = []step{{
 	},
 }}
 
-// demo is one demonstration.
+// demo is one demonstration. The session is printed to out, and the progress of
+// compiling and errors of commands to err.
 type demo struct {
 	out, err io.Writer
 	// keep leaves everything running until ctx is done.
 	keep bool
 }
 
-// run shows everything and removes what it created.
+// run shows everything and removes what it created. The steps:
+//
+// 1. Compile the programs.
+//
+// 2. Start a control plane, and install the applier in it.
+//
+// 3. Start the applier beside it.
+//
+// 4. Write the instance to a file, render it, and apply its graph.
+//
+// 5. Print how long that took, and stop everything in reverse order.
+//
+// An interrupt ends it at any point; the deferred functions then clean up.
 func (d *demo) run(ctx context.Context) (err error) {
 	began := time.Now()
 	dir, err := os.MkdirTemp("", "pequod-demo-")
@@ -134,7 +151,7 @@ func (s *session) wait(ctx context.Context, cluster *server.Server, applier *app
 	}
 }
 
-// all runs steps in order.
+// all runs steps in order, until a command fails.
 func (s *session) all(ctx context.Context, steps []step) error {
 	for _, step := range steps {
 		s.say(step.says)

@@ -21,6 +21,9 @@ import (
 	"syscall"
 )
 
+// main runs the demonstration. Its exit code is 0 if everything worked, 1 on an
+// error, 2 on wrong arguments, and 130 after an interrupt, as shells report
+// SIGINT. With -keep an interrupt is the normal end, so the exit code is 0.
 func main() {
 	d := demo{out: os.Stdout, err: os.Stderr}
 	flag.BoolVar(&d.keep, "keep", false, "keep everything running until an interrupt, to go on by hand")

@@ -15,9 +15,14 @@ import (
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// session runs commands in a temporary directory.
+// session runs commands in a temporary directory, with the compiled programs
+// first in PATH.
 type session struct {
-	dir, bin   string
+	// dir is the working directory of all commands, and bin the directory of the
+	// programs in it.
+	dir, bin string
+	// kubeconfig is the path of the administrator's, empty until the control
+	// plane runs.
 	kubeconfig string
 	out, err   io.Writer
 }
@@ -53,7 +58,8 @@ func (s *session) build(ctx context.Context) error {
 	return nil
 }
 
-// command prints a command and runs it.
+// command prints a command and runs it. When ctx is done, the shell gets an
+// interrupt and has some time to end, before it is killed.
 func (s *session) command(ctx context.Context, text string) error {
 	fmt.Fprintf(s.out, "$ %s\n", text)
 	c := exec.CommandContext(ctx, "sh", "-c", text)
@@ -67,7 +73,8 @@ func (s *session) command(ctx context.Context, text string) error {
 }
 
 // environment returns the environment of the process without variables that point
-// to other clusters or configuration.
+// to other clusters or configuration. Caches are in the session's directory, so
+// that nothing of the user's is read or changed.
 func (s *session) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "PEQUOD_") || strings.HasPrefix(v, "KUBECONFIG=")
@@ -76,7 +83,7 @@ func (s *session) environment() []string {
 		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "KUBECACHEDIR="+filepath.Join(s.dir, "cache", "kubectl"))
 }
 
-// applier is the running applier.
+// applier is the running pequod-applier. Its log goes to a file.
 type applier struct {
 	command *exec.Cmd
 	logFile string
@@ -84,7 +91,9 @@ type applier struct {
 }
 
 // startApplier runs the applier outside the cluster, as the service account that
-// was installed.
+// was installed. It does not wait until the applier is ready: the graph is
+// executed as soon as it is. Metrics and probes are off, as nothing reads them
+// and their ports could be in use.
 func (s *session) startApplier(ctx context.Context) (*applier, error) {
 	s.say("No container runs in this cluster, so the applier runs beside it, as that account.")
 	const kubeconfig = "applier.kubeconfig"
@@ -114,8 +123,9 @@ func (s *session) startApplier(ctx context.Context) (*applier, error) {
 	return a, nil
 }
 
-// stop terminates the applier. It returns an error if the applier had ended
-// before.
+// stop terminates the applier, and kills it if it does not end in time. It
+// returns an error if the applier had ended before: then something went wrong,
+// even if the commands succeeded.
 func (a *applier) stop() error {
 	select {
 	case <-a.done:
@@ -132,7 +142,8 @@ func (a *applier) stop() error {
 	return nil
 }
 
-// log returns the end of the applier's log.
+// log returns the end of the applier's log, at most 4 KiB, or the error of
+// reading it.
 func (a *applier) log() string {
 	const most = 4 << 10
 	text, err := os.ReadFile(a.logFile)

@@ -1,5 +1,5 @@
-// Package docsession runs the commands that a document shows, and compares what
-// they print. [Run] is the entry point.
+// Package docsession runs the commands that a document shows, and compares their
+// output with the document. [Run] is the entry point.
 //
 // A document has two kinds of fenced blocks:
 //
@@ -10,6 +10,15 @@
 //     must be followed by one that shows its exit code: $ echo $?
 //   - any other language: a file that is written when the block is reached. Its
 //     name is the last `code` in the line before the block.
+//
+// A console block with two commands, of which the first fails:
+//
+//	$ grep apache app.yaml
+//	$ echo $?
+//	1
+//
+// Only commands in console blocks run. To keep a command from being forgotten,
+// each line that looks like one must be in such a block.
 package docsession
 
 import (
@@ -47,7 +56,12 @@ type Session struct {
 }
 
 // Run runs a session and fails the test if a command prints something else than
-// the document shows.
+// the document shows. A difference does not end the session: the commands after
+// it run, so that one run of the test finds all differences.
+//
+// The checks after the last block keep the session and the document together:
+// every line with a prompt is a command of a console block, and every command
+// that NotRun or Must names is in the document.
 func Run(t testing.TB, s Session) {
 	t.Helper()
 	text, err := os.ReadFile(s.Doc)
@@ -80,6 +94,7 @@ func Run(t testing.TB, s Session) {
 			if !outputMatches(c.Output, got) {
 				t.Errorf("%s:%d: $ %s (-want +got):\n%s", s.Doc, c.Line, c.Text, cmp.Diff(c.Output, got))
 			}
+			// Only the next command of the same block shows the exit code.
 			shown := i+1 < len(b.Commands) && b.Commands[i+1].Text == "echo $?"
 			if code != 0 && !shown {
 				t.Errorf("%s:%d: $ %s ends with %d, which isn't shown", s.Doc, c.Line, c.Text, code)
@@ -108,6 +123,7 @@ type shell struct {
 	code int
 }
 
+// write writes the file of a block, with the directories above it.
 func (s *shell) write(t testing.TB, b Block) {
 	t.Helper()
 	file := filepath.Join(s.Dir, filepath.FromSlash(b.File))
@@ -119,6 +135,9 @@ func (s *shell) write(t testing.TB, b Block) {
 	}
 }
 
+// run runs a command and returns its output by lines, and its exit code. The
+// shell is told the exit code of the command before, so that $? shows it: each
+// command has a shell of its own.
 func (s *shell) run(t testing.TB, command string) (lines []string, code int) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", fmt.Sprintf("(exit %d)\n%s", s.code, command))
@@ -140,7 +159,8 @@ func (s *shell) run(t testing.TB, command string) (lines []string, code int) {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), s.code
 }
 
-// Block is a fenced block: a file or commands.
+// Block is a fenced block: a file or commands. File and Commands are never both
+// set.
 type Block struct {
 	// File is the path of a file and Lines its content. For commands, File is
 	// empty.
@@ -152,17 +172,25 @@ type Block struct {
 // Command is one command of a console block, with the output that the document
 // shows.
 type Command struct {
-	// Line is the line number in the document.
-	Line   int
-	Text   string
+	// Line is the line number in the document, from 1.
+	Line int
+	// Text is the command without the prompt.
+	Text string
+	// Output are the lines that the document shows; nil means that the command
+	// must print nothing.
 	Output []string
 }
 
+// codeSpan matches `code` in a line of Markdown.
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
-// Parse returns the fenced blocks of a document.
+// Parse returns the fenced blocks of a document, in order. It returns an error if
+// a block has no end, a console block does not begin with a command, or no line
+// names the file of another block.
 func Parse(text string) ([]Block, error) {
 	var blocks []Block
+	// info is the language of the current block, and before the last line outside
+	// blocks that is not empty.
 	var info, before string
 	inside := false
 	var b Block
@@ -201,7 +229,8 @@ func Parse(text string) ([]Block, error) {
 }
 
 // outputMatches compares output line by line. "…" in want stands for omitted
-// text.
+// text. It turns want into a regular expression: "…" alone becomes one or more
+// lines, and within a line it becomes ".*".
 func outputMatches(want, got []string) bool {
 	var pattern strings.Builder
 	for _, line := range want {

@@ -11,19 +11,30 @@ import (
 )
 
 // Fault is a failure of a request: Status, Delay, Timeout, Hang, Cut or Drop.
+// They differ in whether the API server executes the request:
+//
+//	Status, Timeout, Hang, Drop   it does not
+//	Delay                         it does, later
+//	Cut                           it does, but the client cannot know
 type Fault interface {
+	// happen answers a request in place of forward, or breaks the connection by a
+	// panic with http.ErrAbortHandler, which net/http does not log. It may call
+	// forward, which sends the request to the API server.
 	happen(w http.ResponseWriter, r *http.Request, forward http.Handler)
 }
 
 // Status answers instead of the API server, with a Status object of the given
 // code. The request does not reach the server.
 type Status struct {
+	// Code is the HTTP status, such as 409, 429 or 500.
 	Code int
 	// RetryAfter sets the header Retry-After, in whole seconds, which makes
 	// client-go retry by itself. 0 sets no header.
 	RetryAfter time.Duration
 }
 
+// happen answers with the reason and the message that apimachinery derives from
+// the code.
 func (s Status) happen(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 	request := describe(r)
 	seconds := int(s.RetryAfter / time.Second)
@@ -39,7 +50,8 @@ func (s Status) happen(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_ = json.NewEncoder(w).Encode(status)
 }
 
-// Delay holds a request back before it reaches the server.
+// Delay holds a request back before it reaches the server. If the client gives up
+// meanwhile, the server never gets it.
 type Delay struct{ For time.Duration }
 
 func (d Delay) happen(w http.ResponseWriter, r *http.Request, forward http.Handler) {
@@ -85,9 +97,13 @@ func (c Cut) happen(w http.ResponseWriter, r *http.Request, forward http.Handler
 // cutter is a response writer that breaks off.
 type cutter struct {
 	http.ResponseWriter
+	// left is the number of bytes of the body that still pass.
 	left int
 }
 
+// WriteHeader limits the bytes to half of a response whose length is known, so
+// that even a short response is cut. With nothing left it breaks off before the
+// status line.
 func (c *cutter) WriteHeader(code int) {
 	if length, err := strconv.Atoi(c.Header().Get("Content-Length")); err == nil {
 		c.left = min(c.left, length/2)
@@ -98,6 +114,8 @@ func (c *cutter) WriteHeader(code int) {
 	c.ResponseWriter.WriteHeader(code)
 }
 
+// Write passes data on while bytes are left. The last ones are flushed, because
+// the panic would discard those that are still in a buffer.
 func (c *cutter) Write(data []byte) (int, error) {
 	if len(data) < c.left {
 		c.left -= len(data)

@@ -12,12 +12,15 @@ import (
 	"time"
 )
 
-// identity is the certificate that the proxy shows and that its clients trust.
+// identity is the certificate that the proxy shows and that its clients trust. It
+// is valid for 127.0.0.1 and signs itself, so that it is its own authority.
 type identity struct {
 	pair        tls.Certificate
 	certificate []byte // PEM
 }
 
+// newIdentity returns a new certificate. It is valid from an hour ago, in case
+// clocks differ, for longer than any soak test.
 func newIdentity() (identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

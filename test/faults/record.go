@@ -13,6 +13,7 @@ import (
 
 // Request is a request that reached the proxy.
 type Request struct {
+	// Time is that of the arrival at the proxy.
 	Time time.Time
 	// Verb is the API verb: get, list, watch, create, update, patch, delete or
 	// deletecollection, or apply for a server-side apply patch.
@@ -20,9 +21,13 @@ type Request struct {
 	// Resource is the plural name with group and subresource: "pods",
 	// "deployments.apps", "deployments.apps/status". For requests that address no
 	// resource it is the path: "/apis/apps/v1".
-	Resource        string
+	Resource string
+	// Namespace and Name are empty where the request has none. The name of an
+	// object that is created is in the body, and so not known.
 	Namespace, Name string
-	UserAgent       string
+	// UserAgent is the header of that name, which tells clients of one proxy
+	// apart.
+	UserAgent string
 	// As is the impersonated user.
 	As     string
 	DryRun bool
@@ -80,7 +85,7 @@ func (p *Proxy) Count(match func(Request) bool) int {
 }
 
 // Faults returns how often each fault was injected since the start or the last
-// Reset.
+// Reset. The keys are like "faults.Cut{After:0}", see [Request].
 func (p *Proxy) Faults() map[string]int {
 	faults := map[string]int{}
 	for _, r := range p.Requests() {

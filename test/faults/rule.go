@@ -36,7 +36,8 @@ func (r Rule) matches(request Request) bool {
 		strings.HasPrefix(request.UserAgent, r.UserAgent)
 }
 
-// ruleBook decides on faults. It is not safe for concurrent use.
+// ruleBook decides on faults and counts. It is not safe for concurrent use; the
+// proxy guards it.
 type ruleBook struct {
 	seed    uint64
 	rules   []Rule
@@ -45,6 +46,7 @@ type ruleBook struct {
 	seen    map[string]int // how often a request was seen that looked the same
 }
 
+// newRuleBook returns a book in which no request was seen yet.
 func newRuleBook(seed uint64, rules []Rule) *ruleBook {
 	return &ruleBook{
 		seed:    seed,
@@ -56,6 +58,11 @@ func newRuleBook(seed uint64, rules []Rule) *ruleBook {
 }
 
 // decide returns the fault for a request, or nil if the request may pass.
+//
+// A rule that matches may still let the request pass: it skips the first ones,
+// has ended, or the dice decide. Then the next rule is asked. The dice depend on
+// the look of the request and how often that look was seen, not on other
+// requests. So a request that is sent again after a fault has new dice.
 func (b *ruleBook) decide(request Request) Fault {
 	if len(b.rules) == 0 {
 		return nil
@@ -70,6 +77,8 @@ func (b *ruleBook) decide(request Request) Fault {
 		if b.matched[i] <= rule.Skip || rule.Times > 0 && b.fired[i] >= rule.Times {
 			continue
 		}
+		// The upper 53 bits, divided by 2^53, are a number from 0 to 1,
+		// exclusive.
 		dice := roll(b.seed, i, look, b.seen[look])
 		if rule.Rate > 0 && float64(dice>>11)/(1<<53) >= rule.Rate {
 			continue

@@ -15,7 +15,8 @@ import (
 
 // ServiceAccount returns a client configuration for a service account, and
 // creates the account if it does not exist. The account has only the rights that
-// roles bound to it grant.
+// roles bound to it grant. Its token is valid for the server's default time, an
+// hour, which is longer than a test.
 func (c *Cluster) ServiceAccount(t testing.TB, namespace, name string) *rest.Config {
 	t.Helper()
 	accounts := c.Client.CoreV1().ServiceAccounts(namespace)

@@ -52,11 +52,17 @@ type Cluster struct {
 	// Namespace belongs to the test. It is deleted when the test ends.
 	Namespace string
 
+	// Client and Dynamic use Config. They share one transport.
 	Client  kubernetes.Interface
 	Dynamic dynamic.Interface
 
+	// server may be shared with other tests; only Stop, Kill and Restart change
+	// it.
 	server *server.Server
+	// mapper finds the resource of a kind. It caches discovery; Apply resets it
+	// after a CRD.
 	mapper *restmapper.DeferredDiscoveryRESTMapper
+	// suffix makes the names of this test unique.
 	suffix string
 }
 
@@ -95,7 +101,7 @@ func StartOwn(t testing.TB) *Cluster {
 }
 
 // Stop shuts the API server and all other components down cleanly. Only a cluster
-// from StartOwn may be stopped.
+// from StartOwn may be stopped: other tests use the shared one.
 func (c *Cluster) Stop(t testing.TB) {
 	t.Helper()
 	if err := c.server.Stop(); err != nil {
@@ -137,7 +143,8 @@ func (c *Cluster) Proxy(t testing.TB, seed uint64) *faults.Proxy {
 	return p
 }
 
-// attach creates the clients and the namespace of one test.
+// attach creates the clients and the namespace of one test. It fails the test if
+// the server has ended, with the path of its log.
 func attach(t testing.TB, s *server.Server) *Cluster {
 	t.Helper()
 	select {
@@ -150,6 +157,8 @@ func attach(t testing.TB, s *server.Server) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// No client-side rate limit: tests are fast, and one of them must not wait
+	// for another.
 	config.QPS = -1
 	config.UserAgent = "harness"
 	config.WarningHandler = rest.NoWarnings{}
@@ -161,6 +170,7 @@ func attach(t testing.TB, s *server.Server) *Cluster {
 	return c
 }
 
+// connect sets the configuration and creates the clients.
 func (c *Cluster) connect(config *rest.Config) error {
 	c.Config = config
 	// One transport for all three, so that a test opens one connection.

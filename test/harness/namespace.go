@@ -16,7 +16,8 @@ import (
 // namespace. Within a test, the same prefix gives the same name.
 func (c *Cluster) Unique(prefix string) string { return prefix + "-" + c.suffix }
 
-// suffix returns random characters that make a name unique.
+// suffix returns six random digits and lower-case letters that make a name
+// unique. Names of tests alone would not, as nameOf shortens them.
 func suffix() string {
 	const digits = 6
 	text := strconv.FormatUint(rand.Uint64(), 36)
@@ -63,7 +64,8 @@ func (c *Cluster) makeNamespace(t testing.TB) {
 	})
 }
 
-// logWarnings logs the warning Events of the namespace.
+// logWarnings logs the warning Events of the namespace, such as a Pod whose image
+// does not exist. They often explain why a test waited in vain.
 func (c *Cluster) logWarnings(ctx context.Context, t testing.TB) {
 	events, err := c.Client.CoreV1().Events(c.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
 	if err != nil {

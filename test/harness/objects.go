@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// FieldManager is the field manager of Apply.
+// FieldManager is the field manager of Apply. Conflicts name it.
 const FieldManager = "harness"
 
 // Apply applies YAML documents in their order by server-side apply and returns
@@ -102,7 +102,7 @@ func (c *Cluster) Resource(apiVersion, kind, namespace string) (dynamic.Resource
 	return client.Namespace(namespace), nil
 }
 
-// decode splits YAML documents into objects.
+// decode splits YAML documents into objects. Empty documents are skipped.
 func decode(manifests string) ([]*unstructured.Unstructured, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifests), len(manifests))
 	var objects []*unstructured.Unstructured

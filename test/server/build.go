@@ -14,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
+// The identity of this module, and the nested one in it. The module is nested so
+// that nothing else depends on Kubernetes' own modules.
 const (
 	module = "github.com/pequod-io/pequod"
 	source = "test/cluster" // directory of the nested module
@@ -43,7 +45,9 @@ func Build(ctx context.Context, log io.Writer) (string, error) { return controlP
 // built in the same way. The file is not named kubectl.
 func Kubectl(ctx context.Context, log io.Writer) (string, error) { return kubectl.find(ctx, log) }
 
-// find locates the checkout and builds the program there.
+// find locates the checkout from the working directory and builds the program
+// there. Tests run in the directory of their package, so it is inside the
+// checkout.
 func (p program) find(ctx context.Context, log io.Writer) (string, error) {
 	if log == nil {
 		log = io.Discard
@@ -60,7 +64,9 @@ func (p program) find(ctx context.Context, log io.Writer) (string, error) {
 }
 
 // build returns the path of the binary, and compiles it unless it exists. A file
-// lock makes concurrent processes compile only once.
+// lock makes concurrent processes compile only once: `go test` runs many packages
+// at a time. The binary is looked for before the lock is taken, which is the
+// usual case, and again after it.
 func (p program) build(ctx context.Context, root string, log io.Writer) (string, error) {
 	recipe, err := readRecipe(filepath.Join(root, source))
 	if err != nil {
@@ -91,14 +97,16 @@ func (p program) build(ctx context.Context, root string, log io.Writer) (string,
 	return binary, nil
 }
 
-// built reports whether a binary exists.
+// built reports whether a binary exists. It is complete then, because compile
+// renames.
 func built(binary string) bool {
 	info, err := os.Stat(binary)
 	return err == nil && info.Mode().IsRegular()
 }
 
 // compile builds to a temporary name and renames, so that a binary is never
-// incomplete.
+// incomplete. The caller holds the lock. The output of the go command is shown
+// only if it fails.
 func (r recipe) compile(ctx context.Context, p program, binary string, log io.Writer) error {
 	fmt.Fprintf(log, "compiling a Kubernetes %s %s from its Go modules; the first time this takes %s\n"+
 		"on two cores and 3 GB of the go command's cache, from then on seconds, and without changes nothing\n", r.kubernetes, p.what, p.cost)
@@ -136,7 +144,8 @@ func remind(log io.Writer, text string) (stop func()) {
 }
 
 // removeOthers deletes binaries of other recipes, which would pile up. A running
-// process is not affected.
+// process is not affected. Errors are ignored: an old binary is only a waste of
+// space.
 func (p program) removeOthers(binary string) {
 	others, err := filepath.Glob(filepath.Join(filepath.Dir(binary), p.name+"-*"))
 	if err != nil {

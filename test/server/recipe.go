@@ -13,11 +13,14 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// recipe is everything that a build of the nested module depends on.
+// recipe is everything that a build of the nested module depends on. Two
+// checkouts with the same recipe have the same binary.
 type recipe struct {
 	dir        string
 	kubernetes string // version, "v1.36.3"
-	key        string
+	// key is the beginning of a hash of the sources, the flags, the Go version
+	// and the system, as 12 hexadecimal digits. It is part of the binary's name.
+	key string
 }
 
 // flags returns the flags of the go command. They are the same for every build,
@@ -37,7 +40,10 @@ func environment() []string {
 }
 
 // readRecipe hashes the nested module and reads the Kubernetes version from its
-// go.mod.
+// go.mod. It hashes go.mod, go.sum and all Go files except tests. Dependencies
+// need no hash of their own, as go.sum has theirs. The length of each file is
+// hashed before its content, so that moving text from one file to the next
+// changes the key.
 func readRecipe(dir string) (recipe, error) {
 	r := recipe{dir: dir}
 	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -77,7 +83,8 @@ func required(gomod []byte, path string) (string, error) {
 	return "", fmt.Errorf("go.mod: %s: not required", path)
 }
 
-// checkout returns the root of this module: begin or a directory above it.
+// checkout returns the root of this module: begin or a directory above it. The
+// nested module has a go.mod with another path, so the search goes on above it.
 func checkout(begin string) (string, error) {
 	for dir := begin; ; dir = filepath.Dir(dir) {
 		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))

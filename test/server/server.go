@@ -5,6 +5,9 @@
 // with the process that started it, even if that process is killed: the control
 // plane exits when its standard input is closed, and only its parent holds that
 // pipe open.
+//
+// build.go compiles the program if necessary and recipe.go decides whether it is
+// necessary; server.go starts and stops it.
 package server
 
 import (
@@ -38,23 +41,28 @@ type Options struct {
 // concurrent use, except that Restart must not be called before the server has
 // ended.
 type Server struct {
+	// opts and binary are those of the first start; Restart uses them again.
 	opts   Options
 	binary string
-	mu     sync.Mutex
-	now    *process
+	// mu guards now, the latest run. It is never held while a run starts or ends.
+	mu  sync.Mutex
+	now *process
 }
 
 // process is one run of the control plane.
 type process struct {
-	command    *exec.Cmd
-	stdin      io.Closer
-	stderr     *tail
+	command *exec.Cmd
+	stdin   io.Closer
+	// stderr has the last messages, for the error of a failed start.
+	stderr *tail
+	// kubeconfig is the first line that the program prints.
 	kubeconfig string
 	done       chan struct{} // closed when it has ended
 	err        error         // why; read after done
 }
 
-// startPatience bounds the start on a busy machine.
+// startPatience bounds the start on a busy machine. Usually it takes some
+// seconds.
 const startPatience = 4 * time.Minute
 
 // Start builds the control plane if necessary, starts it, and returns when it is
@@ -92,10 +100,12 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Kubeconfig returns the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig. The file has the
+// address of the API server.
 func (s *Server) Kubeconfig() string { return s.current().kubeconfig }
 
-// Log returns the path of the control plane's log file.
+// Log returns the path of the control plane's log file. Without a data directory
+// the file is deleted when the server ends.
 func (s *Server) Log() string { return filepath.Join(filepath.Dir(s.Kubeconfig()), "server.log") }
 
 // Pid returns the process id of the control plane.
@@ -104,7 +114,9 @@ func (s *Server) Pid() int { return s.current().command.Process.Pid }
 // Done returns a channel that is closed when the server has ended.
 func (s *Server) Done() <-chan struct{} { return s.current().done }
 
-// Stop shuts the server down cleanly and waits until it has ended.
+// Stop shuts the server down cleanly and waits until it has ended. Closing its
+// standard input is the signal. If the server has ended already, Stop returns
+// how.
 func (s *Server) Stop() error {
 	p := s.current()
 	_ = p.stdin.Close()
@@ -112,7 +124,8 @@ func (s *Server) Stop() error {
 	return p.err
 }
 
-// Kill ends the server like a crash.
+// Kill ends the server like a crash and waits until it has ended. It returns an
+// error if the server had ended before.
 func (s *Server) Kill() error {
 	p := s.current()
 	if err := p.command.Process.Kill(); err != nil {
@@ -130,7 +143,8 @@ func (s *Server) current() *process {
 }
 
 // run starts the program and waits until it prints the path of its kubeconfig,
-// which means that it is usable.
+// which means that it is usable. If that fails, the process is killed, and the
+// error has the end of its messages.
 func run(ctx context.Context, command *exec.Cmd) (*process, error) {
 	p := &process{command: command, stderr: &tail{}, done: make(chan struct{})}
 	stdin, err := command.StdinPipe()
@@ -144,6 +158,7 @@ func run(ctx context.Context, command *exec.Cmd) (*process, error) {
 		return nil, fmt.Errorf("test cluster: %w", err)
 	}
 	go func() {
+		// Closing done publishes err to other goroutines.
 		p.err = command.Wait()
 		close(p.done)
 	}()
@@ -165,13 +180,17 @@ func run(ctx context.Context, command *exec.Cmd) (*process, error) {
 	return nil, fmt.Errorf("test cluster: starting: %w\n%s", err, p.stderr)
 }
 
-// firstLine is a writer that sends the first line written to it to a channel.
+// firstLine is a writer that sends the first line written to it to a channel and
+// discards the rest. The channel must have room for the line. A line may arrive
+// in several writes.
 type firstLine struct {
 	line chan string
 	seen bytes.Buffer
 	sent bool
 }
 
+// Write implements io.Writer. It never fails, as an error would end the copying
+// of stdout.
 func (f *firstLine) Write(data []byte) (int, error) {
 	if f.sent {
 		return len(data), nil
@@ -184,12 +203,14 @@ func (f *firstLine) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// tail is a writer that keeps the end of what is written to it.
+// tail is a writer that keeps the end of the text that is written to it, 4 KiB.
+// It is safe for concurrent use: the process writes while an error is formatted.
 type tail struct {
 	mu   sync.Mutex
 	data []byte
 }
 
+// Write implements io.Writer.
 func (t *tail) Write(data []byte) (int, error) {
 	const keep = 4 << 10
 	t.mu.Lock()
@@ -199,6 +220,7 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
+// String returns the kept text, which may begin within a line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
