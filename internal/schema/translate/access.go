@@ -12,9 +12,9 @@ import (
 
 // access is a field of self that an expression reads.
 type access struct {
-	// text is the CEL expression for the field.
+	// text is the CEL expression for the field, such as self.limits.max.
 	text string
-	// shape is the shape that the schema declares for it.
+	// shape is the shape with which the schema declares the field.
 	shape shape.Shape
 	// presences are the fields on the way that may be absent, the field itself
 	// included, outermost first.
@@ -43,7 +43,8 @@ type presence struct {
 }
 
 // look returns the field at path from self, and records that it is read. It
-// reports false if CEL can't read the field.
+// reports false if CEL can't read the field. For a.b it returns self.a.b with the
+// presences of a and b, as far as these are not required.
 func (t *translator) look(path []string) (access, bool) {
 	o := t.frame.object
 	a := access{text: shape.SelfMark}
@@ -81,7 +82,9 @@ func (t *translator) look(path []string) (access, bool) {
 	return a, true
 }
 
-// enter moves a from a list or a map to each of its items or values.
+// enter moves a from a list or a map to each of its items or values. The variable
+// of the macro becomes the new text; for all items of self.ports it is x, and a
+// rule about x ends up in self.ports.all(x, ...).
 func (a *access) enter(each string) bool {
 	if len(a.shape) != 1 {
 		return false
@@ -101,7 +104,9 @@ func (a *access) enter(each string) bool {
 	return cel.IsAccessible(a.shape)
 }
 
-// path returns the path from self that e, a chain of selectors, names.
+// path returns the path from self that e, a chain of selectors, names. For a
+// field of an enclosing struct it prepends the segments from self to that struct.
+// It reports false if a barrier lies between them, or if e is anything else.
 func (t *translator) path(e ast.Expr) ([]string, bool) {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
@@ -122,6 +127,7 @@ func (t *translator) path(e ast.Expr) ([]string, bool) {
 		if let, ok := x.Node.(*ast.LetClause); ok {
 			return t.path(let.Expr)
 		}
+		// The innermost struct comes first, as in CUE's scopes.
 		for i := len(t.frames) - 1; i >= 0; i-- {
 			name, ok := declaredName(t.frames[i].Literals, x)
 			if !ok {
@@ -149,7 +155,8 @@ func (f *Frame) PathOf(e ast.Expr, steps []Segment) ([]string, bool) {
 }
 
 // declaredName returns the name of the field that id refers to if one of the
-// literals declares it.
+// literals declares it. The name differs from the identifier if the field has an
+// alias, as in X=name: string.
 func declaredName(literals []ast.Node, id *ast.Ident) (string, bool) {
 	for _, lit := range literals {
 		if lit != id.Scope {
@@ -207,10 +214,12 @@ func inWords(path []string) string {
 }
 
 // reading returns q guarded by the presence of the fields that the last
-// expression read, except those in seen. CUE rejects an expression that reads
-// an absent optional field, so such a field must be present. A field that
-// rendering supplies may be absent; then nothing is demanded, and the predicate
-// is not exact.
+// expression read, except those in seen. CUE rejects an expression that reads an
+// absent optional field, so such a field must be present. A field that rendering
+// supplies may be absent; then nothing is demanded, and the predicate is not
+// exact. For q = self.max >= self.min with an optional min it returns
+// has(self.min) && self.max >= self.min, and with a computed min !has(self.min)
+// || self.max >= self.min.
 func (t *translator) reading(seen map[string]bool, q cel.Predicate) cel.Predicate {
 	var guards []presence
 	for _, a := range t.needs {
@@ -222,6 +231,8 @@ func (t *translator) reading(seen map[string]bool, q cel.Predicate) cel.Predicat
 		}
 	}
 	t.needs = nil
+	// The innermost guard goes next to q: has(self.a.b) fails if self.a is
+	// absent.
 	for _, g := range slices.Backward(guards) {
 		if g.optional && !g.nullable && !t.blurred {
 			q = cel.AllOf(cel.Predicate{Text: g.text, Exact: true}, q)

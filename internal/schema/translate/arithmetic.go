@@ -15,7 +15,7 @@ import (
 
 // within64 returns the range of the integers in s. An API server has only
 // integers of 64 bits, so the range ends there. It reports false if s has other
-// values than integers.
+// values than integers. A missing limit is the end of the 64-bit range.
 func within64(s shape.Shape) (low, high *big.Rat, ok bool) {
 	for _, t := range s {
 		l, h := t.Interval()
@@ -38,13 +38,17 @@ func within64(s shape.Shape) (low, high *big.Rat, ok bool) {
 	return low, high, low != nil
 }
 
-// least64 and most64 are the ends of the range of 64-bit integers.
+// least64 returns the smallest 64-bit integer.
 func least64() *big.Rat { return new(big.Rat).SetInt64(math.MinInt64) }
-func most64() *big.Rat  { return new(big.Rat).SetInt64(math.MaxInt64) }
+
+// most64 returns the largest 64-bit integer.
+func most64() *big.Rat { return new(big.Rat).SetInt64(math.MaxInt64) }
 
 // arithmetic translates a sum of strings, or a sum, difference or product of
 // integers. CUE's integers are unbounded and CEL's overflow, so the result has
-// expressions that tell when it would; see [operand].
+// expressions that tell when it would; see [operand]. For a + b with b >= 0 the
+// result is above the range if a > max - b, and that difference can't overflow.
+// The same holds for a - b and for products with a constant.
 func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 	a, ok := t.value(x.X)
 	if !ok || a.isLimited() {
@@ -83,6 +87,7 @@ func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 		a, b, bl, bh = b, a, al, ah
 	}
 	switch {
+	// The second operand may be negative, or both factors vary.
 	case bl.Sign() < 0 || x.Op == token.MUL && bl.Cmp(bh) != 0:
 		return operand{}, false
 	case x.Op == token.ADD:
@@ -104,7 +109,8 @@ func (t *translator) arithmetic(x *ast.BinaryExpr) (operand, bool) {
 	return out, true
 }
 
-// reach returns the range of the results of op for numbers in two ranges.
+// reach returns the range of the results of op for numbers in two ranges. The
+// extremes of sums, differences and products are at the ends of the ranges.
 func reach(op token.Token, al, ah, bl, bh *big.Rat) (low, high *big.Rat, ok bool) {
 	for _, p := range [][2]*big.Rat{{al, bl}, {al, bh}, {ah, bl}, {ah, bh}} {
 		end := new(big.Rat)
@@ -130,7 +136,11 @@ func reach(op token.Token, al, ah, bl, bh *big.Rat) (low, high *big.Rat, ok bool
 
 // compareBeyond returns the predicate a op b if one of the two may overflow. A
 // value beyond 64 bits is also beyond the other operand, which decides the
-// comparison.
+// comparison. For a > b + 1 where b + 1 may be above the range, the predicate is
+//
+//	!(self.b > 9223372036854775807 - 1) && self.a > self.b + 1
+//
+// because && skips its right side, which would fail, if the left is false.
 func compareBeyond(a operand, op token.Token, b operand) cel.Predicate {
 	if shape.KindsOf(a.shape) != shape.IntKind || shape.KindsOf(b.shape) != shape.IntKind {
 		return cel.Unknown()
@@ -139,6 +149,8 @@ func compareBeyond(a operand, op token.Token, b operand) cel.Predicate {
 	holdsAbove, holdsBelow := op == token.GTR || op == token.GEQ || op == token.NEQ, op == token.LSS || op == token.LEQ || op == token.NEQ
 	if b.isLimited() {
 		above, below = b.above, b.below
+		// If b overflows upwards, a op b holds for those operators that demand a
+		// smaller a.
 		holdsAbove, holdsBelow = holdsBelow, holdsAbove
 		if op == token.NEQ {
 			holdsAbove, holdsBelow = true, true
@@ -162,6 +174,8 @@ func compareBeyond(a operand, op token.Token, b operand) cel.Predicate {
 }
 
 // interpolation translates an interpolated string of strings and integers.
+// "\(name)-\(index)" becomes self.name + '-' + string(self.index). Floats are
+// left out, because CUE and CEL print them differently.
 func (t *translator) interpolation(x *ast.Interpolation) (operand, bool) {
 	var parts []string
 	first, ok := x.Elts[0].(*ast.BasicLit)
@@ -196,6 +210,8 @@ func (t *translator) interpolation(x *ast.Interpolation) (operand, bool) {
 		if !ok {
 			return operand{}, false
 		}
+		// The literals between the expressions still have the quotes and
+		// parentheses.
 		text := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(lit.Value, `\(`), `"`), ")")
 		if i == 0 {
 			text = strings.TrimPrefix(text, `"`)

@@ -14,7 +14,9 @@ import (
 )
 
 // given returns the predicates that the guard q certainly holds and that it
-// possibly holds. They differ if q reads fields that rendering supplies.
+// possibly holds. They differ if q reads fields that rendering supplies. A rule
+// demands something only if its guard surely holds. A field that only an if
+// allows is rejected only if no guard possibly holds.
 func (t *translator) given(q cel.Predicate) (sure, maybe cel.Predicate) {
 	needs := t.needs
 	maybe = t.reading(map[string]bool{}, q)
@@ -35,9 +37,10 @@ func (t *translator) given(q cel.Predicate) (sure, maybe cel.Predicate) {
 	return cel.AllOf(append(guards, q)...), maybe
 }
 
-// comprehension translates nested ifs without else: the declarations of the
-// body hold if the guards do. Fields that only the body allows are recorded in
-// the frame.
+// comprehension translates nested ifs without else: the declarations of the body
+// hold if the guards do. Fields that only the body allows are recorded in the
+// frame. The steps: translate the guards; demand the fields that the guards read;
+// translate each declaration of the body, and make the guards imply it.
 func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 	if p.Comprehension.Fallback != nil || slices.Contains(p.Target, EachItem) || slices.Contains(p.Target, EachValue) {
 		return nil, false
@@ -92,11 +95,14 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 			continue
 		}
 		there.Exact = true
+		// CUE evaluates a nested guard only if the outer ones hold.
 		before := cel.AllOf(conditions[:i]...)
 		q := cel.Implies(before.Text, there)
 		rules = append(rules, shape.Rule{Text: q.Text, Exact: true, Message: "what '" + texts[i] + "' asks for must be given"})
 	}
 	for _, d := range body.Elts {
+		// A body of which one declaration can't be translated has no rules at
+		// all.
 		q, message, name, ok := t.declaration(d, p.Target)
 		if !ok {
 			return nil, false
@@ -114,7 +120,9 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 
 // declaration translates one declaration in the body of an if. It returns the
 // predicate about the struct at target, the message, and the name of the field
-// that the declaration allows.
+// that the declaration allows. A field with ! must be given, one with ? is
+// constrained if it is given, and a regular field with a value is supplied by
+// rendering. A field that is _|_ must not be given.
 func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, message, name string, ok bool) {
 	f, isField := d.(*ast.Field)
 	if !isField {
@@ -146,6 +154,8 @@ func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, 
 		q = t.constraint(f.Value, at)
 	}
 	blurred := t.blurred
+	// A shape of several terms is a disjunction, in which CUE drops failing
+	// members.
 	t.blurred = len(at.shape) > 1
 	defer func() { t.blurred = blurred }()
 	seen := map[string]bool{}
@@ -212,8 +222,9 @@ type Allowed struct {
 	fields []string
 }
 
-// allow adds the rules for the fields of o that only ifs allow: such a field
-// may be present only if one of its guards holds.
+// allow adds the rules for the fields of o that only ifs allow: such a field may
+// be present only if one of its guards holds. It adds none if one of the guards
+// could not be translated, because then a valid field could be rejected.
 func (f *Frame) allow(o *shape.Object, c *syntax.Guarded) {
 	if c == nil || o.Open || c.Open || c.Deep {
 		return

@@ -20,4 +20,20 @@
 // A rule never rejects what CUE accepts. What can't be translated, or is
 // translated only in part, is returned as notes. The set of translated forms is
 // not meant to grow without a module that needs it.
+//
+// For the field above, where min is required and max has a default, the rule of
+// the struct is
+//
+//	!has(self.max) || self.max >= self.min
+//
+// and for
+//
+//	if mode == "external" {host!: string}
+//
+// it is
+//
+//	!(self.mode == 'external') || has(self.host)
+//
+// with a second rule that host is only allowed if mode is external. Within a
+// rule, self stands for the struct of the frame.
 package translate

@@ -10,7 +10,8 @@ import (
 )
 
 // resolve translates p, which waited for the struct of f, into rules of that
-// struct. It returns the notes of what CEL can't express.
+// struct. It returns the notes of what CEL can't express. A rule depends on all
+// fields that the translator looked at, even if its text names only some of them.
 func (f *Frame) resolve(s Schema, p Pending) []problem.Problem {
 	t := &translator{schema: s, frame: f, frames: p.Frames, segments: p.Segments, blurred: p.Blurred}
 	var rules []shape.Rule
@@ -32,7 +33,9 @@ func (f *Frame) resolve(s Schema, p Pending) []problem.Problem {
 }
 
 // fieldRule translates the expression of a field that names other fields. It
-// reports false if CEL can't express it.
+// reports false if CEL can't express it. The steps: find the field, translate the
+// expression, guard it by the fields that it reads, and loop over the lists and
+// maps on the way from the struct to the field.
 func (t *translator) fieldRule(p Pending) ([]shape.Rule, bool) {
 	at, ok := t.look(p.Target)
 	if !ok {
@@ -69,7 +72,8 @@ func (t *translator) fieldRule(p Pending) ([]shape.Rule, bool) {
 }
 
 // ingredients returns the rule that the optional fields are present from which
-// rendering computes a field that the instance may leave out.
+// rendering computes a field that the instance may leave out. For url:
+// "http://\(host)" with an optional host the rule is has(self.host).
 func (t *translator) ingredients(p Pending, at access) []shape.Rule {
 	n := len(at.presences)
 	if t.blurred || n == 0 || at.presences[n-1].optional || at.presences[n-1].variable != "" || syntax.IsBound(p.Expr) {

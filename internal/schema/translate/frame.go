@@ -8,7 +8,8 @@ import (
 )
 
 // Frame is a struct that is being read. Expressions that relate its fields wait
-// in it until all fields are known.
+// in it until all fields are known. Package read creates the frame when it enters
+// the struct and fills it while it reads the fields.
 type Frame struct {
 	// Literals are the struct's literals. References name one of them as their
 	// scope.
@@ -25,7 +26,7 @@ type Frame struct {
 	// for such a field, it would look as if the instance had set it, and the
 	// other field could no longer differ.
 	Shared []Shared
-	// Guarded describes the additions of ifs and fors to the struct.
+	// Guarded has the additions of ifs and fors to the struct.
 	Guarded *syntax.Guarded
 	// Unless are the fields that must be given unless an if supplies them.
 	Unless map[string]Unless
@@ -84,6 +85,8 @@ type Pending struct {
 // the meaning of others. It returns the notes of what CEL can't express.
 func (f *Frame) Finish(o *shape.Object, c *syntax.Guarded, s Schema) []problem.Problem {
 	f.object = o
+	// Defaults are dropped first, because the rules depend on the defaults that
+	// remain.
 	for _, s := range f.Shared {
 		forget(o, s)
 	}
@@ -91,6 +94,7 @@ func (f *Frame) Finish(o *shape.Object, c *syntax.Guarded, s Schema) []problem.P
 	for _, p := range f.Pending {
 		notes = append(notes, f.resolve(s, p)...)
 	}
+	// These rules use the guards that resolve has recorded in f.Allowed.
 	for _, g := range o.Fields {
 		if u, ok := f.Unless[g.Name]; ok {
 			notes = append(notes, f.give(o, c, g, u)...)

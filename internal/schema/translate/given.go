@@ -32,8 +32,10 @@ const (
 	FillsAlways
 )
 
-// give adds the rule that the field g of o must be given unless one of the
-// guards that may supply it holds.
+// give adds the rule that the field g of o must be given unless one of the guards
+// that may supply it holds. For size: int beside if tier == "gold" {size: 9} with
+// a default for tier, the rule is has(self.size) || !has(self.tier) || self.tier
+// == 'gold'. It returns the notes if there is no rule.
 func (f *Frame) give(o *shape.Object, c *syntax.Guarded, g shape.Field, u Unless) []problem.Problem {
 	at, ok := cel.Field(shape.SelfMark, g.Name)
 	ways := f.Allowed[g.Name]

@@ -11,7 +11,9 @@ import (
 )
 
 // guard translates the expression of an if. The predicate is exact or
-// [cel.Unknown]: for a guard, what doesn't hold matters as much as what does.
+// [cel.Unknown]: for a guard, what doesn't hold matters as much as what does. The
+// result has the form of the expression: && for &&, || for ||, and a comparison
+// for a comparison.
 func (t *translator) guard(e ast.Expr) cel.Predicate {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
@@ -98,6 +100,8 @@ func (t *translator) isPresent(x *ast.BinaryExpr) cel.Predicate {
 		switch {
 		case g.nullable:
 			return cel.Unknown()
+		// A field of an absent struct is absent, so all optional fields on the
+		// way count.
 		case g.optional:
 			p = cel.AllOf(p, cel.Predicate{Text: g.text, Exact: true})
 		case i < len(a.presences)-1:
@@ -125,7 +129,8 @@ func (t *translator) isGuarded(e ast.Expr) bool {
 	return found
 }
 
-// matches translates =~ and !~.
+// matches translates =~ and !~. The pattern must be a constant. CUE and CEL share
+// its syntax, RE2.
 func (t *translator) matches(x *ast.BinaryExpr) cel.Predicate {
 	a, ok := t.value(x.X)
 	if !ok || shape.KindsOf(a.shape) != shape.StringKind {
@@ -143,6 +148,8 @@ func (t *translator) matches(x *ast.BinaryExpr) cel.Predicate {
 }
 
 // test translates a call that returns a bool, such as strings.HasPrefix.
+// strings.HasPrefix(a, b) becomes a.startsWith(b), and list.Contains(a, b)
+// becomes b in a.
 func (t *translator) test(x *ast.CallExpr) cel.Predicate {
 	name, ok := syntax.CalleeName(x)
 	method := map[string]string{"strings.HasPrefix": "startsWith", "strings.HasSuffix": "endsWith", "strings.Contains": "contains"}[name]

@@ -10,7 +10,8 @@ type Shared struct {
 	Items bool
 }
 
-// forget drops the defaults of the shared field and of all fields in it.
+// forget drops the defaults of the shared field and of all fields in it. An empty
+// list is kept as the default if only its items are shared.
 func forget(o *shape.Object, s Shared) {
 	if o == nil {
 		return

@@ -17,12 +17,13 @@ import (
 type translator struct {
 	// schema evaluates the parts that name no field.
 	schema Schema
-	// frame is that of self.
+	// frame is the frame of self.
 	frame *Frame
-	// frames and segments are those of the pending expression.
+	// frames and segments are copied from the pending expression.
 	frames   []*Frame
 	segments []Segment
-	// blurred is that of the pending expression.
+	// blurred is copied from the pending expression. A declaration in an if
+	// changes it for a while.
 	blurred bool
 	// needs are the fields that the expressions translated since the last reset
 	// read. [translator.reading] guards a predicate by their presence and
@@ -33,7 +34,7 @@ type translator struct {
 	// defaulted means that the rule is exact only if the CRD has the defaults
 	// of the fields that it reads.
 	defaulted bool
-	// notes are about the parts that the rule leaves out.
+	// notes are about the parts of the expression that the rule leaves out.
 	notes []problem.Problem
 }
 
@@ -68,7 +69,8 @@ type operand struct {
 // integers.
 func (o operand) isLimited() bool { return o.above != "" || o.below != "" }
 
-// constant translates an expression that names no field.
+// constant translates an expression that names no field. null is not a constant,
+// because CEL's has() is false for it and it can't be compared.
 func (t *translator) constant(e ast.Expr) (operand, bool) {
 	if syntax.AnyFieldRefers(e) {
 		return operand{}, false
@@ -90,7 +92,8 @@ func (t *translator) constant(e ast.Expr) (operand, bool) {
 }
 
 // value translates e. It reports false if CEL can't express e, or if e could
-// overflow in a way that no comparison can predict.
+// overflow in a way that no comparison can predict. It records the fields that e
+// reads in t.needs, for [translator.reading].
 func (t *translator) value(e ast.Expr) (operand, bool) {
 	if c, ok := t.constant(e); ok {
 		return c, true
@@ -131,12 +134,14 @@ func (t *translator) value(e ast.Expr) (operand, bool) {
 	return operand{text: a.text, shape: a.shape}, true
 }
 
-// sizes returns the shape of lengths that an API server accepts.
+// sizes returns the shape of lengths that an API server accepts. No request to
+// the API server is large enough for a longer value.
 func sizes() shape.Shape {
 	return shape.Shape{{Kind: shape.IntKind, Numbers: shape.Numbers{Min: &shape.Limit{At: new(big.Rat)}, Max: &shape.Limit{At: big.NewRat(math.MaxInt32, 1)}}}}
 }
 
-// areComparable reports whether CEL compares a with b as CUE does.
+// areComparable reports whether CEL compares a with b as CUE does. Lists, structs
+// and mixed shapes are not comparable.
 func areComparable(a, b shape.Shape) bool {
 	ka, kb := shape.KindsOf(a), shape.KindsOf(b)
 	switch {
@@ -169,7 +174,8 @@ func operator(op token.Token) (string, bool) {
 	return "", false
 }
 
-// compareValues returns the predicate a op b.
+// compareValues returns the predicate a op b. It is [cel.Unknown] if both
+// operands may overflow.
 func compareValues(a operand, op token.Token, b operand) cel.Predicate {
 	sign, ok := operator(op)
 	if !ok || !areComparable(a.shape, b.shape) || a.isLimited() && b.isLimited() {
@@ -184,7 +190,11 @@ func compareValues(a operand, op token.Token, b operand) cel.Predicate {
 	return cel.Predicate{Text: a.text + sign + b.text, Exact: true}
 }
 
-// constraint returns the predicate that the field at satisfies e.
+// constraint returns the predicate that the field at satisfies e. A part without
+// references is compared with the schema; every other part must be a conjunction,
+// a disjunction, a bound, a validator or a value that the field equals. For the
+// field max and the expression int & >=min it returns self.max >= self.min, since
+// the schema has the type.
 func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
 	self := operand{text: at.text, shape: at.shape}
 	if x, ok := e.(*ast.UnaryExpr); ok && x.Op == token.MUL {
@@ -221,8 +231,9 @@ func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
 	return cel.Unknown()
 }
 
-// member returns the predicate for one member of a disjunction. Fields that
-// only this member reads need to be present only for it.
+// member returns the predicate for one member of a disjunction. Fields that only
+// this member reads need to be present only for it. For replicas: 1 | parallel
+// the field parallel may be absent if replicas is 1.
 func (t *translator) member(e ast.Expr, at access) cel.Predicate {
 	needs := t.needs
 	t.needs = nil
@@ -260,7 +271,8 @@ func (t *translator) static(e ast.Expr, at access) cel.Predicate {
 	return p
 }
 
-// call translates a validator whose argument is another field.
+// call translates a validator whose argument is another field. For names:
+// list.MaxItems(limit) it returns size(self.names) <= self.limit.
 func (t *translator) call(x *ast.CallExpr, self operand) cel.Predicate {
 	name, ok := syntax.CalleeName(x)
 	if !ok || len(x.Args) != 1 {
