@@ -28,14 +28,15 @@ func Expression(n ast.Node) ast.Expr {
 }
 
 // DependsOnInput reports whether n itself refers to fields of the instance.
-// Fields of struct literals in n don't count: they are read one by one.
-// Operands of bounds do.
+// Fields of struct literals in n don't count: they are read one by one. Operands
+// of bounds do. For {a: b} & c it looks at c, and not at b.
 func DependsOnInput(n ast.Node) bool {
 	return References{FieldsOf: false, Bounds: true}.in(n)
 }
 
-// ValueDependsOnInput reports whether the value of n may come from fields of
-// the instance outside of n. A bound supplies no value.
+// ValueDependsOnInput reports whether the value of n may come from fields of the
+// instance outside of n. A bound supplies no value. For int & >=min it is false,
+// and for *min | int it is true.
 func ValueDependsOnInput(n ast.Node) bool {
 	return References{FieldsOf: true, within: n}.in(n)
 }
@@ -104,9 +105,9 @@ func (r References) embeddings(lit *ast.StructLit) bool {
 }
 
 // Ident reports whether id stands for a field of the instance: for a regular
-// field that isn't at the top level of its file. Definitions, hidden fields,
-// lets and the variables of comprehensions are followed to their own
-// expressions.
+// field that isn't at the top level of its file. Definitions, hidden fields, lets
+// and the variables of comprehensions are followed to their own expressions. self
+// and __self refer to the struct around them, so they count as fields.
 func (r References) Ident(id *ast.Ident) bool {
 	if id.Node == nil {
 		return id.Name == "self" || id.Name == "__self"
@@ -127,13 +128,16 @@ func (r References) Ident(id *ast.Ident) bool {
 	case *ast.ImportSpec:
 		return false
 	}
+	// An instance can't set these, but their expressions may refer to fields that
+	// it can.
 	if strings.HasPrefix(id.Name, "#") || strings.HasPrefix(id.Name, "_") {
 		return r.follow(id.Node)
 	}
 	return true
 }
 
-// follow looks into n once.
+// follow looks into n once. The second time it reports false: if the first visit
+// finds a reference, the search ends anyway.
 func (r References) follow(n ast.Node) bool {
 	if r.Seen[n] {
 		return false
@@ -156,6 +160,7 @@ func IsNil(n ast.Node) bool {
 
 // Span is a part of a file, as byte offsets.
 type Span struct {
+	// file is the name of the file as in positions.
 	file string
 	// End is exclusive.
 	start, end int

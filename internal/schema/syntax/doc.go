@@ -9,4 +9,11 @@
 //
 // The package evaluates nothing. It relies on the identifiers of a tree being
 // resolved, as they are in trees that cue/load or cue.Context have compiled.
+//
+// For example, in
+//
+//	#Input: {min: int, max: int & >=min, mode: *"a" | "b", if mode == "b" {n: int}}
+//
+// AnyFieldRefers reports true for int & >=min, and the Guarded of the literal has
+// the field n.
 package syntax

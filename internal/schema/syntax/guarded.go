@@ -10,8 +10,9 @@ import (
 
 // Guarded describes what the bodies of ifs and fors whose clauses depend on the
 // instance may add to a struct. A field that it names may be present or absent,
-// may be narrower, and may be supplied; it is never required and has no
-// default. A nil Guarded adds nothing.
+// may be narrower, and may be supplied; it is never required and has no default.
+// A nil Guarded adds nothing. For if tls {port: 443, cert!: string} Fields has
+// port and cert, and Regular has port.
 type Guarded struct {
 	// Fields are the expressions that may be added to a field, by its name.
 	Fields map[string][]ast.Expr
@@ -86,7 +87,8 @@ func AllBound(exprs []ast.Expr) bool {
 	return !slices.ContainsFunc(exprs, func(e ast.Expr) bool { return !IsBound(e) })
 }
 
-// Field returns what c may add inside of the field.
+// Field returns what c may add inside of the field. It is nil if c adds nothing
+// to the field.
 func (c *Guarded) Field(name string) *Guarded {
 	if c == nil {
 		return nil
@@ -104,7 +106,8 @@ func (c *Guarded) Field(name string) *Guarded {
 	return out
 }
 
-// add adds the fields of e, or anything at all if e isn't a literal.
+// add adds the fields of e, or anything at all if e isn't a literal. The members
+// of & and | are added one by one: each may contribute fields.
 func (c *Guarded) add(e ast.Expr) {
 	switch x := Expression(e).(type) {
 	case *ast.StructLit:
@@ -133,7 +136,8 @@ func (c *Guarded) add(e ast.Expr) {
 	}
 }
 
-// AddDecl adds one declaration of a body.
+// AddDecl adds one declaration of a body. An embedding that is no comprehension,
+// and a field with a computed name, may add anything.
 func (c *Guarded) AddDecl(d ast.Decl) {
 	switch x := d.(type) {
 	case *ast.Field:

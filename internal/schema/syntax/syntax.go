@@ -10,7 +10,8 @@ import (
 )
 
 // CalleeName returns the name of the builtin that x calls, such as "len" or
-// "strings.MinRunes". It reports false if x calls anything else.
+// "strings.MinRunes". It reports false if x calls anything else. The package is
+// named by its import path, so an alias of the import doesn't matter.
 func CalleeName(x *ast.CallExpr) (string, bool) {
 	switch f := x.Fun.(type) {
 	case *ast.Ident:
@@ -30,7 +31,8 @@ func CalleeName(x *ast.CallExpr) (string, bool) {
 	return "", false
 }
 
-// Text returns n in CUE syntax, on one line.
+// Text returns n in CUE syntax, on one line. It is for messages only. The result
+// is empty if n can't be formatted.
 func Text(n ast.Node) string {
 	data, err := cueformat.Node(n, cueformat.Simplify())
 	if err != nil {
@@ -40,7 +42,8 @@ func Text(n ast.Node) string {
 }
 
 // IsBound reports whether e is a comparison or a basic type, which constrain a
-// field without supplying a value.
+// field without supplying a value. A unary operator other than *, -, + and ! is a
+// comparison. null is left out because it is a value.
 func IsBound(e ast.Expr) bool {
 	switch x := Expression(e).(type) {
 	case *ast.UnaryExpr:
@@ -91,7 +94,8 @@ func MembersOf(e ast.Expr) []ast.Expr {
 }
 
 // LiteralMembers returns how many struct literals the disjunction e lists. CUE
-// evaluates to fewer if some of them fail without data.
+// evaluates to fewer if some of them fail without data. For *{a: 1} | {b: 2} |
+// string it is 2.
 func LiteralMembers(e ast.Expr) int {
 	switch x := e.(type) {
 	case *ast.BinaryExpr:
@@ -144,7 +148,8 @@ func IsOr(x *ast.CallExpr) bool {
 }
 
 // IsOpenChoice reports whether e may leave a choice to the instance even if all
-// fields that it refers to are given.
+// fields that it refers to are given. A disjunction with exactly one default
+// leaves none: CUE takes the default.
 func IsOpenChoice(e ast.Expr) bool {
 	switch x := Expression(e).(type) {
 	case *ast.BinaryExpr:
