@@ -6,15 +6,20 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// names has the names of one instance. They differ between instances in changes that
-// are otherwise the same.
+// names has the names of one instance. They differ between instances in changes
+// that are otherwise the same. graph is the name of the graph that the instance
+// is rendered to. An empty name is not replaced.
 type names struct {
 	name, namespace, graph string
 }
 
-// anonymized returns a copy of the diff in which the names of an instance are replaced
-// by <name>, <namespace> and <graph>, wherever they are whole words of names and
-// values. Map keys and secret values are not changed.
+// anonymized returns a copy of the diff in which the names of an instance are
+// replaced by <name>, <namespace> and <graph>, wherever they are whole words of
+// names and values. Map keys and secret values are not changed.
+//
+// For the instance web in team-a, Service team-a/web-db becomes Service
+// <namespace>/<name>-db. [Impact] compares the copies to find instances that
+// change alike.
 func (d Diff) anonymized(n names) Diff {
 	var out Diff
 	for _, o := range d.Objects {
@@ -37,8 +42,9 @@ func (d Diff) anonymized(n names) Diff {
 	return out
 }
 
-// text replaces all names in s. A namespace is replaced only where it is certainly one:
-// in namespace/name and in the DNS name of a Service.
+// text replaces all names in s. A namespace is replaced only where it is
+// certainly one: in namespace/name and in the DNS name of a Service. The graph
+// comes before the name, because its name usually contains that of the instance.
 func (n names) text(s string) string {
 	if n.namespace != "" {
 		s = strings.ReplaceAll(s, n.namespace+"/"+n.name, "<namespace>/"+n.name)

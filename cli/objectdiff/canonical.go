@@ -26,6 +26,8 @@ func writeCanonical(b *strings.Builder, v any) {
 		b.WriteString(strconv.FormatBool(v))
 	case int64:
 		b.WriteString(strconv.FormatInt(v, 10))
+	// A whole number has one form, whether it was decoded as an integer or as a
+	// float.
 	case float64:
 		if i := int64(v); float64(i) == v {
 			b.WriteString(strconv.FormatInt(i, 10))
@@ -56,8 +58,9 @@ func writeCanonical(b *strings.Builder, v any) {
 	}
 }
 
-// equal reports whether two values are equal. It is faster than comparing canonical
-// texts, and most values of two sides are equal.
+// equal reports whether two values are equal. It is faster than comparing
+// canonical texts, and most values of two sides are equal. It agrees with
+// canonical: numbers are compared by value, everything else by type and value.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

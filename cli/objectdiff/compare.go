@@ -9,8 +9,11 @@ import (
 )
 
 // Compare pairs the objects of two sides and returns their differences with
-// warnings. The keys of each side must be unique; otherwise the last object with a
-// key counts.
+// warnings. The keys of each side must be unique; otherwise the last object with
+// a key counts.
+//
+// An object that was renamed is one that is removed and another that is added.
+// The warning RuleRenamed links the two.
 func Compare(before, after []Object) Diff {
 	index := func(objects []Object) map[Key]*Object {
 		m := make(map[Key]*Object, len(objects))
@@ -49,7 +52,9 @@ func Compare(before, after []Object) Diff {
 }
 
 // addWarnings adds warnings to the objects of a diff. It has all objects of both
-// sides, because selectors may match objects that do not change.
+// sides, because selectors may match objects that do not change. The warnings of
+// each object are sorted by path; warnings of one path stay in the order in which
+// they were found.
 func addWarnings(d *Diff, before, after []Object) {
 	for i := range d.Objects {
 		o := &d.Objects[i]
@@ -63,6 +68,7 @@ func addWarnings(d *Diff, before, after []Object) {
 			warnRemoved(o)
 		}
 	}
+	// A rename concerns two objects, so it is looked for after the others.
 	warnRenamed(d)
 	for i := range d.Objects {
 		slices.SortStableFunc(d.Objects[i].Warnings, func(a, b problem.Problem) int {
@@ -71,9 +77,9 @@ func addWarnings(d *Diff, before, after []Object) {
 	}
 }
 
-// changes compares two descriptions of one object. Node settings are compared field
-// by field if both sides have a graph. A move into a graph or out of one is one
-// change.
+// changes compares two descriptions of one object. Node settings are compared
+// field by field if both sides have a graph. A move into a graph or out of one is
+// one change: the path (node).graph is added or removed.
 func changes(a, b *Object) []Change {
 	var c comparer
 	c.maps(nil, a.body, b.body)
@@ -92,7 +98,8 @@ func changes(a, b *Object) []Change {
 // comparer collects the changes between two values.
 type comparer struct{ changes []Change }
 
-// value compares two values at a path. Values of different types are one change.
+// value compares two values at a path. Values of different types are one change,
+// and so are two scalars that differ.
 func (c *comparer) value(p Path, a, b any) {
 	if equal(a, b) {
 		return
@@ -136,7 +143,8 @@ func (c *comparer) maps(p Path, a, b map[string]any) {
 	}
 }
 
-// add records a new value. Maps with a single key become part of the path.
+// add records a new value. Maps with a single key become part of the path, so
+// that the report has one line for it: spec.strategy.type: Recreate.
 func (c *comparer) add(p Path, v any) {
 	p, v = unwrap(p, v)
 	c.changes = append(c.changes, Change{Path: p, Action: Add, new: v})
@@ -161,14 +169,17 @@ func unwrap(p Path, v any) (Path, any) {
 	}
 }
 
-// lists compares lists by the keys of their members, if they have keys. Otherwise it
-// aligns equal and similar members.
+// lists compares lists by the keys of their members, if they have keys. Otherwise
+// it aligns equal and similar members. A new order of members without keys is
+// reported as members that are added and removed, or changed.
 func (c *comparer) lists(p Path, a, b []any) {
 	if x, y, ok := keyed(p.last(), a, b); ok {
 		c.keyedLists(p, a, b, x, y)
 		return
 	}
 	set := p.isSet()
+	// Indexes in paths are those of the side that has the member; members on both
+	// sides have the index in b.
 	for _, pair := range align(a, b) {
 		switch {
 		// In a set, the members of a pair are independent of each other.

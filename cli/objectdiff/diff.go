@@ -16,8 +16,11 @@ const (
 	Reorder Action = "reorder"
 )
 
-// Change is one field that differs.
+// Change is one field that differs. A change of a whole map or list that was
+// added or removed is a single Change, with the map or list as its value.
 type Change struct {
+	// Path leads to the field. The index of a list member that both sides have is
+	// that in the new list.
 	Path   Path
 	Action Action
 	// By is the field manager that changed a live field since it was applied, or
@@ -53,13 +56,15 @@ func (o *ObjectDiff) object() *Object {
 	return o.old
 }
 
-// Diff is the set of changes in a cluster. Objects that do not change are not in it.
-// The others are sorted by namespace, kind, group and name.
+// Diff is the set of changes in a cluster. Objects that do not change are not in
+// it. The others are sorted by namespace, kind, group and name. The zero Diff has
+// no changes.
 type Diff struct {
 	Objects []ObjectDiff
 }
 
-// Plan has the number of objects per action.
+// Plan has the number of objects per action. Its String is the last line of a
+// report in text.
 type Plan struct {
 	Add    int `json:"add"`
 	Change int `json:"change"`
@@ -69,7 +74,7 @@ type Plan struct {
 	Refused int `json:"refused,omitempty"`
 }
 
-// Plan counts the objects of the diff.
+// Plan counts the objects of the diff. A recreated object counts as a change.
 func (d Diff) Plan() Plan {
 	var p Plan
 	for _, o := range d.Objects {

@@ -35,8 +35,10 @@ func (c Change) inline() (before, after string) {
 	return before, after
 }
 
-// textDiff returns the differences of two multi-line strings as the lines of a unified
-// diff, or nil for other values.
+// textDiff returns the differences of two multi-line strings as the lines of a
+// unified diff, or nil for other values. One of the strings may have a single
+// line. The lines are escaped, so that a value cannot send control sequences to
+// the terminal.
 func (c Change) textDiff() []string {
 	x, ok := c.old.(string)
 	y, ok2 := c.new.(string)
@@ -45,6 +47,8 @@ func (c Change) textDiff() []string {
 	}
 	out := string(diff.Diff("old", []byte(x), "new", []byte(y)))
 	all := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	// Without a line after the header there is nothing to show; the caller then
+	// prints both values.
 	if len(all) < 4 {
 		return nil
 	}
@@ -55,8 +59,10 @@ func (c Change) textDiff() []string {
 	return lines
 }
 
-// excerpt shortens two long strings to the part that differs, with some characters
-// around it. Short strings are returned as they are.
+// excerpt shortens two long strings to the part that differs, with some
+// characters around it. Short strings are returned as they are. Both results lack
+// the same number of characters at each end, so they can be compared. If the part
+// that differs is still long, its middle is left out too.
 func excerpt(a, b string) (string, string) {
 	x, y := []rune(a), []rune(b)
 	if len(x) <= maxInlineText && len(y) <= maxInlineText {
@@ -96,8 +102,8 @@ var plainText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[^\s"'(\[{*~][^"]*$`)
 })
 
-// inline returns a value on one line. Strings are quoted only if they could be mistaken
-// for another value.
+// inline returns a value on one line. Strings are quoted only if they could be
+// mistaken for another value. Maps and lists are printed as JSON.
 func inline(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -121,7 +127,10 @@ func inline(v any) string {
 	return source.Escape(strings.TrimSpace(b.String()), "\t")
 }
 
-// looksPlain reports whether a string needs no quotes.
+// looksPlain reports whether a string needs no quotes. It needs them if it looks
+// like a number, a boolean, null, a list or a map, if it contains control
+// characters, a double quote or the arrow of the output, or if it begins or ends
+// with a space.
 func looksPlain(s string) bool {
 	if !plainText().MatchString(s) || strings.TrimSpace(s) != s || strings.Contains(s, "→") || source.Escape(s, "\t") != s {
 		return false
@@ -145,7 +154,8 @@ func quote(s string) string {
 	return source.Escape(strings.TrimSpace(b.String()), "\t")
 }
 
-// block returns a value as lines of YAML, safe to print.
+// block returns a value as lines of YAML, safe to print. A value that YAML cannot
+// encode is returned as one line.
 func block(v any) []string {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)

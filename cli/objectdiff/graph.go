@@ -12,10 +12,14 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// FromGraph returns the objects of the nodes of a graph, and the graph itself without
-// nodes. It leaves out what does not change the cluster: the render hash, the module
-// that rendered the graph, and policy warnings. The graph must be valid, see
-// graph.Check. The file is for messages.
+// FromGraph returns the objects of the nodes of a graph, and the graph itself
+// without nodes. It leaves out what does not change the cluster: the render hash,
+// the module that rendered the graph, and policy warnings. The graph must be
+// valid, see graph.Check. The file is for messages.
+//
+// Nodes with an external reference have no object that the graph writes. They
+// stay part of the graph, so that a changed reference is a change of the
+// ResourceGraph.
 func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 	raw, err := toMap(rg)
 	if err != nil {
@@ -54,6 +58,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.ID, err)
 		}
+		// The graph's namespace is the default for objects that set none.
 		key.Namespace = n.Object.Namespace
 		o := Object{Key: key, File: file, graph: self.name(), body: normalize(key, resource, true), node: nodeSettings(node)}
 		o.policy.orphaned = n.Orphaned(rg.Spec.DeletionPolicy)
@@ -65,6 +70,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 	if external != nil {
 		inner["nodes"] = external
 	}
+	// Nothing is left of a graph that has only nodes.
 	if len(inner) == 0 {
 		delete(spec, "graph")
 	}

@@ -5,7 +5,8 @@ import "strings"
 // immutable lists fields of a kind that cannot change while an object exists.
 type immutable struct {
 	group, kind string
-	fields      []string
+	// fields are paths of map keys with dots between them; see Path.under.
+	fields []string
 	// except lists mutable fields below fields.
 	except []string
 	// lost is the cost of recreating the object, for messages. It may be empty.
@@ -75,7 +76,8 @@ func immutableFields(group, kind string) []immutable {
 	return found
 }
 
-// warnImmutable warns of changes of immutable fields, once per field.
+// warnImmutable warns of changes of immutable fields, once per field. A ConfigMap
+// or Secret can make its own data immutable, by the field immutable.
 func warnImmutable(o *ObjectDiff) {
 	table := immutableFields(o.Group, o.Kind)
 	if (o.is("", "ConfigMap") || o.is("", "Secret")) && o.old.body["immutable"] == true {
@@ -95,9 +97,11 @@ func warnImmutable(o *ObjectDiff) {
 	warnServiceAddress(o)
 }
 
-// field returns the immutable field that a path leads to or below. If the field has
-// exceptions, only a part of it is immutable: field then returns the direct child
-// that the path leads to.
+// field returns the immutable field that a path leads to or below. If the field
+// has exceptions, only a part of it is immutable: field then returns the direct
+// child that the path leads to. For a Pod and spec.containers[name=app].env it
+// returns spec.containers, and for spec.containers[name=app].image it returns
+// false.
 func (f immutable) field(p Path) (string, bool) {
 	keys := strings.Join(p.keys(), ".") + "."
 	for _, except := range f.except {

@@ -8,7 +8,9 @@ import (
 	"strings"
 )
 
-// Instance identifies an instance whose objects change.
+// Instance identifies an instance whose objects change. Namespace is empty for an
+// instance of a cluster-scoped kind. File is the path of its manifest, as
+// messages show it.
 type Instance struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -24,8 +26,10 @@ func (in Instance) String() string {
 	return in.File + ": " + Key{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name}.String()
 }
 
-// Group is a set of instances of one kind that have the same changes.
+// Group is a set of instances of one kind that have the same changes. It has at
+// least one instance.
 type Group struct {
+	// Instances are in the order in which they were added.
 	Instances []Instance
 	// Diff has the changes of each instance. In the diff of several instances, their
 	// names are <name>, <namespace> and <graph>.
@@ -37,9 +41,17 @@ type Group struct {
 	first Diff // the changes of the first instance, with its names
 }
 
-// Impact groups instances by their changes. The zero value is ready for use. It keeps
-// one diff per group, so its size depends on the number of different changes and not
-// on the number of instances.
+// Impact groups instances by their changes. The zero value is ready for use. It
+// keeps one diff per group, so its size depends on the number of different
+// changes and not on the number of instances.
+//
+// Groups form two levels. A family has the instances in which the same fields
+// change. Its groups have the instances in which they change to the same values.
+// If 40 instances get the same new image, they are one group. If each gets an
+// image of its own, they are merged into one group that has only the fields in
+// common.
+//
+// An Impact must not be used by several goroutines at once.
 type Impact struct {
 	// Plan is the sum of the plans of all instances.
 	Plan     Plan
@@ -53,8 +65,9 @@ type family struct {
 	index  map[[32]byte]*Group // by a hash of the diff; nil if the groups were merged
 }
 
-// maxGroupsOfFamily is the largest number of groups that differ only in values. Above
-// it they are merged into one group with ValuesDiffer.
+// maxGroupsOfFamily is the largest number of groups that differ only in values.
+// Above it they are merged into one group with ValuesDiffer: a reader compares a
+// few variants, but not dozens.
 const maxGroupsOfFamily = 5
 
 // Add adds an instance with its changes. A diff without objects is ignored.
@@ -95,7 +108,8 @@ func (m *Impact) Add(in Instance, d Diff) {
 	f.groups, f.index = []*Group{one}, nil
 }
 
-// family returns the family of a key, and creates it if necessary.
+// family returns the family of a key, and creates it if necessary. The key is a
+// hash, since the text that it stands for may be long.
 func (m *Impact) family(key [32]byte) *family {
 	if f := m.index[key]; f != nil {
 		return f
@@ -109,7 +123,8 @@ func (m *Impact) family(key [32]byte) *family {
 	return f
 }
 
-// fields lists the objects, fields and warnings of a diff without values.
+// fields lists the objects, fields and warnings of a diff without values. Two
+// diffs with the same text change the same fields in the same way.
 func (d Diff) fields() string {
 	var b strings.Builder
 	for _, o := range d.Objects {

@@ -14,7 +14,9 @@ import (
 // list. JSON lists all.
 const maxInstances = 10
 
-// title describes a group: how many instances change, and how many of their objects.
+// title describes a group: how many instances change, and how many of their
+// objects. For example: "3 instances of WebService change alike: 0 to add, 1 to
+// change, 0 to remove in each".
 func (g Group) title() string {
 	p := g.Diff.Plan()
 	n := len(g.Instances)
@@ -29,7 +31,8 @@ func (g Group) title() string {
 		source.Count(n, "instance"), g.Instances[0].Kind, verb, p.Add, p.Change, p.Remove, each)
 }
 
-// listed returns the names of the instances, shortened if there are many.
+// listed returns the names of the instances, shortened if there are many. The
+// last line then has their number, unless it would stand for a single instance.
 func (g Group) listed() []string {
 	var lines []string
 	for i, in := range g.Instances {
@@ -91,7 +94,8 @@ func (m *Impact) Markdown(b *strings.Builder, cut Cut) {
 	}
 }
 
-// GroupReport is the JSON form of a group.
+// GroupReport is the JSON form of a group. The fields of its Report are on the
+// same level as instances.
 type GroupReport struct {
 	Instances []Instance `json:"instances"`
 	// ValuesDiffer is set if the same fields change to different values in each

@@ -55,7 +55,9 @@ type WarningReport struct {
 	Message string `json:"message"`
 }
 
-// Report returns the JSON form of a diff.
+// Report returns the JSON form of a diff. Its Objects are never nil, so that they
+// are encoded as a list. The object of an added object is complete; that of a
+// removed one is left out, because the reader has it.
 func (d Diff) Report() Report {
 	r := Report{Plan: d.Plan(), Objects: []ObjectReport{}}
 	for i := range d.Objects {
@@ -87,6 +89,7 @@ func (d Diff) Report() Report {
 }
 
 // json returns the JSON form of a change. Values that look the same are marked.
+// Without the marks, two masked secrets would be no change for the reader.
 func (c Change) json() ChangeReport {
 	r := ChangeReport{Path: c.Path.String(), Action: c.Action, Old: plain(c.old), New: plain(c.new), By: c.By}
 	if c.Action == Modify && canonical(r.Old) == canonical(r.New) {
@@ -95,7 +98,9 @@ func (c Change) json() ChangeReport {
 	return r
 }
 
-// WriteJSON prints a diff as an indented [Report]. It returns the first error of w.
+// WriteJSON prints a diff as an indented [Report]. It returns the first error of
+// w. It does not escape <, > and &, which values of Kubernetes objects often
+// have.
 func WriteJSON(w io.Writer, d Diff) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

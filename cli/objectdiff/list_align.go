@@ -5,17 +5,25 @@ import (
 	"strings"
 )
 
-// maxTable limits the table that a longest common subsequence needs, in entries of
-// four bytes. Members of larger lists are paired by index.
+// maxTable limits the table that a longest common subsequence needs, in entries
+// of four bytes. So a table takes at most 16 MiB. Members of larger lists are
+// paired by index.
 const maxTable = 1 << 22
 
 // pair has the indexes of two members, one of each list, that are compared with each
 // other. -1 means that the member has no counterpart.
 type pair struct{ old, new int }
 
-// align pairs the members of lists without keys, in three steps: equal members by a
-// longest common subsequence, then similar members between those, and then the
-// rest in order.
+// align pairs the members of lists without keys, in three steps: equal members by
+// a longest common subsequence, then similar members between those, and then the
+// rest in order. For the arguments
+//
+//	[--a=1, --b=2, --c=3]  and  [--a=1, --x, --c=4]
+//
+// the pairs are --a=1 with itself, --b=2 with --x because both are left over, and
+// --c=3 with --c=4 because they set the same flag.
+//
+// The pairs are in the order of both lists. Every member is in exactly one pair.
 func align(a, b []any) []pair {
 	x, y := make([]string, len(a)), make([]string, len(b))
 	for i := range a {
@@ -51,11 +59,14 @@ func (p pair) shift(i, j int) pair {
 	return p
 }
 
-// maxSimilarPairs limits the pairs of members whose similarity is computed.
+// maxSimilarPairs limits the pairs of members whose similarity is computed: two
+// lists of 50 members each. Similarity walks both members, so it is far more
+// expensive than comparing canonical texts.
 const maxSimilarPairs = 2500
 
 // alignSimilar pairs the members of two lists in order, so that the sum of the
-// similarities of all pairs is largest.
+// similarities of all pairs is largest. If the lists are too long, it pairs by
+// index. It does the same for one member on each side, which can only be a pair.
 func alignSimilar(a, b []any) []pair {
 	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxSimilarPairs || len(a) == 1 && len(b) == 1 {
 		return inOrder(0, len(a), 0, len(b))
@@ -109,8 +120,10 @@ func inOrder(i, toI, j, toJ int) []pair {
 	return pairs
 }
 
-// memberSimilarity returns the similarity of two members, or 0 if it is less than a
-// half. Strings are similar only if they set the same flag, as in --flag=value.
+// memberSimilarity returns the similarity of two members, or 0 if it is less than
+// a half. Strings are similar only if they set the same flag, as in --flag=value.
+// Below a half, a change of nearly every field is harder to read than a removed
+// and an added member.
 func memberSimilarity(a, b any) float64 {
 	x, ok := a.(string)
 	y, ok2 := b.(string)
@@ -159,6 +172,8 @@ func commonSubsequence(x, y []string) []pair {
 			}
 		}
 	}
+	// Follow the table from the start. If either a member of x or one of y may be
+	// skipped, skip the one of x.
 	for i, j := start, start; i < m && j < n; {
 		switch {
 		case x[i] == y[j]:

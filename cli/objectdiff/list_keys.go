@@ -44,7 +44,9 @@ func listKeys(list string) [][]string {
 	return [][]string{{"name"}, {"id"}, {"key"}, {"type"}}
 }
 
-// defaultKeyValue returns the value of an optional key that a member does not set.
+// defaultKeyValue returns the value of an optional key that a member does not
+// set. It is the default of the API server for ports, and "" for subjects without
+// a namespace, such as users.
 func defaultKeyValue(key string) (string, bool) {
 	switch key {
 	case "protocol":
@@ -55,8 +57,9 @@ func defaultKeyValue(key string) (string, bool) {
 	return "", false
 }
 
-// keyed identifies the members of both lists by the same keys. It reports false if no
-// set of keys fits all members of both. list is the name of the field.
+// keyed identifies the members of both lists by the same keys. It reports false
+// if no set of keys fits all members of both. list is the name of the field. x
+// and y are parallel to a and b.
 func keyed(list string, a, b []any) (x, y []member, ok bool) {
 	for _, keys := range listKeys(list) {
 		x, ok = members(keys, a)

@@ -13,7 +13,11 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Live is the change that an apply would make to one live object.
+// Live is the change that an apply would make to one live object. The caller
+// finds it out with a dry run of the apply. Before and After are not changed.
+//
+// Before and After tell the action: without Before the object is added, without
+// After it is removed or refused, and with both it is changed.
 type Live struct {
 	// Graph is the graph that owns the object, as namespace/name.
 	Graph string
@@ -40,9 +44,13 @@ type Live struct {
 	Warnings problem.List
 }
 
-// CompareLive returns the changes that an apply would make. It ignores fields that
-// the API server manages, such as status. An error is about an object without kind
-// or name.
+// CompareLive returns the changes that an apply would make. It ignores fields
+// that the API server manages, such as status. An error is about an object
+// without kind or name.
+//
+// Unlike [Compare], it does not warn of immutable fields and selectors: the dry
+// run of the API server has checked the change, and its refusal is in
+// Live.Refusal.
 func CompareLive(objects []Live) (Diff, error) {
 	var d Diff
 	for i := range objects {
@@ -79,6 +87,7 @@ func (l *Live) diff() (*ObjectDiff, error) {
 		if len(l.Warnings) == 0 { // an object that is not deleted has a warning already
 			warnRemoved(o)
 		}
+	// The object exists before and after, or the apply would fail.
 	default:
 		o.Key = before.Key
 		if after != nil {
@@ -108,6 +117,7 @@ func (l *Live) object(obj *unstructured.Unstructured) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Only the maps that change are cloned; the objects belong to the caller.
 	raw := maps.Clone(obj.Object)
 	delete(raw, "status")
 	metadata, _ := raw["metadata"].(map[string]any)
@@ -196,8 +206,13 @@ func (l *Live) changes(before, after *Object) []Change {
 // because a removed field has no owner.
 const others = "others"
 
-// managedPath returns a path in the form of managedFields. Key values that look like
-// numbers become numbers, as ports are.
+// managedPath returns a path in the form of managedFields. Key values that look
+// like numbers become numbers, as ports are. So spec.ports[port=80,protocol=TCP]
+// becomes
+//
+//	f:spec  f:ports  k:{"port":80,"protocol":"TCP"}
+//
+// See FieldsV1 in k8s.io/apimachinery/pkg/apis/meta/v1 for the format.
 func managedPath(p Path) fields.Path {
 	out := make(fields.Path, 0, len(p))
 	for _, step := range p {

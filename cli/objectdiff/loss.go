@@ -9,7 +9,9 @@ import (
 )
 
 // warnRemoved warns about what is deleted together with an object, and what stays
-// in the cluster without it.
+// in the cluster without it. o.old must not be nil. The rules follow the garbage
+// collection and the controllers of Kubernetes. Kinds from CRDs get no warning,
+// since their effects are unknown.
 func warnRemoved(o *ObjectDiff) {
 	if o.old.policy.orphaned {
 		o.warn(RuleOrphan, "", "is not deleted: it stays in the cluster without an owner")
@@ -38,7 +40,8 @@ func warnRemoved(o *ObjectDiff) {
 	}
 }
 
-// hasGenerated reports whether v contains a value that is generated in the cluster.
+// hasGenerated reports whether v contains a value that is generated in the
+// cluster. Lists are not searched: the values of a Secret are in maps.
 func hasGenerated(v any) bool {
 	switch v := v.(type) {
 	case late:
@@ -54,7 +57,9 @@ func hasGenerated(v any) bool {
 }
 
 // warnStorage warns of volume claims that shrink and of claim templates that are
-// removed.
+// removed. The request of a claim may grow, so the table of immutable fields does
+// not have it. A recreated StatefulSet keeps the claims that exist, so a changed
+// claim template applies to new claims only.
 func warnStorage(o *ObjectDiff) {
 	for _, c := range o.Changes {
 		switch {
@@ -73,7 +78,8 @@ func warnStorage(o *ObjectDiff) {
 	}
 }
 
-// shrinks reports whether a and b are quantities and b is the smaller one.
+// shrinks reports whether a and b are quantities and b is the smaller one. For
+// values that cannot be parsed, it returns false; the API server reports those.
 func shrinks(a, b any) bool {
 	x, ok := a.(string)
 	y, ok2 := b.(string)

@@ -32,10 +32,14 @@ const unlimited = 1 << 30
 // Cuts reports whether there is a limit.
 func (c Cut) Cuts() bool { return c.Lines < unlimited || c.Objects < unlimited }
 
-// Fit returns the text that write returns with the largest limits under which it has
-// at most size characters. It reduces the lines of each object first, and then the
-// number of objects. If the text is too long even without objects, Fit truncates it.
-// The length must not shrink as the limits grow.
+// Fit returns the text that write returns with the largest limits under which it
+// has at most size characters. It reduces the lines of each object first, and
+// then the number of objects. If the text is too long even without objects, Fit
+// truncates it. A size of 0 or less means no limit.
+//
+// The length must not shrink as the limits grow, because the limits are found by
+// binary search. write is called up to 17 times for each limit, and must have no
+// side effects.
 func Fit(size int, write func(Cut) string) string {
 	text := write(Cut{unlimited, unlimited})
 	fits := func(s string) bool { return size <= 0 || utf8.RuneCountInString(s) <= size }
@@ -79,7 +83,8 @@ func (d Diff) markdown(cut Cut) string {
 	return b.String()
 }
 
-// maxWarnings is the largest number of warnings in a comment that must be shortened.
+// maxWarnings is the largest number of warnings in a comment that must be
+// shortened. A comment that fits has all warnings.
 const maxWarnings = 20
 
 // MarkdownObjects writes the warnings and objects without the plan. heading is the
@@ -143,8 +148,10 @@ func (d Diff) markdownWarnings(b *strings.Builder, cut Cut) {
 	}
 }
 
-// markdown writes one object with at most limit lines. It returns how many lines it
-// left out.
+// markdown writes one object with at most limit lines. It returns how many lines
+// it left out. The object is a collapsed section whose summary names it and
+// counts its changes, with the lines of WriteText in a code block of the language
+// diff.
 func (o *ObjectDiff) markdown(b *strings.Builder, limit int) int {
 	summary := fmt.Sprintf("%c <b>%s</b> <code>%s</code>", signOf(o.Action), html.EscapeString(source.Escape(o.kind(), "\t")), html.EscapeString(source.Escape(o.Name, "\t")))
 	if o.Recreated {
@@ -185,7 +192,8 @@ func Fence(lines []string) string {
 	return fence + "\n" + text + "\n" + fence + "\n"
 }
 
-// fenceFor returns a fence that does not occur in text.
+// fenceFor returns a fence that does not occur in text. In CommonMark, only a run
+// of at least as many backticks as the opening fence closes the block.
 func fenceFor(text string) string { return strings.Repeat("`", max(3, longestRun(text)+1)) }
 
 // longestRun returns the length of the longest run of backticks.
@@ -202,7 +210,9 @@ func longestRun(text string) int {
 	return most
 }
 
-// code returns s as a code span.
+// code returns s as a code span. As CommonMark requires, the delimiter is longer
+// than any run of backticks in s, and spaces separate it from backticks at either
+// end of s.
 func code(s string) string {
 	s = source.Escape(s, "\t")
 	ticks := strings.Repeat("`", longestRun(s)+1)
@@ -212,7 +222,9 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
-// escape returns s as Markdown without markup, HTML or mentions.
+// escape returns s as Markdown without markup, HTML or mentions. Values come from
+// files that a stranger may have changed in a pull request, so they must not
+// notify users or hide text.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range source.Escape(s, "\t") {

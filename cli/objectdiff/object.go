@@ -13,12 +13,15 @@ import (
 )
 
 // Key identifies an object. It has no version, because the API server serves one
-// object in several versions.
+// object in several versions. Group is empty for the core group. Namespace is
+// empty for cluster-scoped objects, and for objects whose manifest sets none.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
 
-// Object is an object as one side of a comparison has it.
+// Object is an object as one side of a comparison has it. [FromManifest],
+// [FromGraph] and [CompareLive] make Objects. None of them is changed afterwards,
+// so several diffs may share one.
 type Object struct {
 	Key
 	// File is the file that the object was read from. It may be empty.
@@ -74,9 +77,12 @@ func (k Key) is(group string, kinds ...string) bool {
 }
 
 // FromManifest returns the object of a manifest, or the objects of a List. The
-// manifest must have the types that k8s.io/apimachinery/pkg/util/json decodes, with
-// whole numbers as int64. It is not changed. Objects of kinds that are known to be
-// cluster-scoped have no namespace, even if the manifest sets one.
+// manifest must have the types that k8s.io/apimachinery/pkg/util/json decodes,
+// with whole numbers as int64. It is not changed. Objects of kinds that are known
+// to be cluster-scoped have no namespace, even if the manifest sets one.
+//
+// An error names the missing or malformed field. For a List it begins with the
+// index of the item.
 func FromManifest(manifest map[string]any, file string) ([]Object, error) {
 	if items, ok := manifest["items"].([]any); ok && isList(manifest) {
 		var all []Object

@@ -8,9 +8,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Path leads from an object to a value inside it. A step is a string for the key of
-// a map, an int for the index of a list, or a member for a list whose members have
-// keys.
+// Path leads from an object to a value inside it. A step is a string for the key
+// of a map, an int for the index of a list, or a member for a list whose members
+// have keys. The path
+//
+//	spec.ports[name=http].port
+//
+// has the steps "spec", "ports", member{keys: {"name"}, values: {"http"}} and
+// "port".
 type Path []any
 
 // member identifies a member of a list by the values of its keys. Both slices have
@@ -74,8 +79,9 @@ func (m member) name() string {
 	return text[1 : len(text)-1]
 }
 
-// isSet reports whether the path leads to a list that is a set: a member is added or
-// removed, but never changed into another one.
+// isSet reports whether the path leads to a list that is a set: a member is added
+// or removed, but never changed into another one. Besides the dependencies of a
+// node, these are the sets of strings in metadata, RBAC rules and volume claims.
 func (p Path) isSet() bool {
 	switch p.last() {
 	case "dependencies":
@@ -105,8 +111,9 @@ func (p Path) last() string {
 	return ""
 }
 
-// under reports whether the path leads to a field or below it. The field is given as
-// map keys with dots between them, and matches in every member of a list.
+// under reports whether the path leads to a field or below it. The field is given
+// as map keys with dots between them, and matches in every member of a list:
+// spec.containers.image matches spec.containers[name=app].image.
 func (p Path) under(field string) bool {
 	keys, want := p.keys(), strings.Split(field, ".")
 	if len(keys) < len(want) {

@@ -1,7 +1,8 @@
 package objectdiff
 
-// renameThreshold is the similarity from which a removed and an added object of one
-// kind are reported as a rename.
+// renameThreshold is the similarity from which a removed and an added object of
+// one kind are reported as a rename. Renamed objects usually share all but a few
+// facts. Objects of one kind that are only written in the same style share less.
 const renameThreshold = 0.8
 
 // maxRenamePairs limits the pairs of objects of one kind that are compared, as the
@@ -9,8 +10,8 @@ const renameThreshold = 0.8
 const maxRenamePairs = 10_000
 
 // warnRenamed warns of added objects that are very similar to a removed one: the
-// author probably renamed it, but the cluster deletes the old object and creates a
-// new one.
+// author probably renamed it, but the cluster deletes the old object and creates
+// a new one. Graphs are left out, because their objects are compared one by one.
 func warnRenamed(d *Diff) {
 	type groupKind struct{ group, kind string }
 	removed, added := map[groupKind][]*ObjectDiff{}, map[groupKind][]*ObjectDiff{}
@@ -32,6 +33,7 @@ func warnRenamed(d *Diff) {
 		if k.kind == "ResourceGraph" || len(removed[k])*len(added[k]) > maxRenamePairs {
 			continue
 		}
+		// The facts of each added object are needed once per removed object.
 		var addedFacts [][]fact
 		for _, n := range added[k] {
 			addedFacts = append(addedFacts, n.new.facts())

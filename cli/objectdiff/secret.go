@@ -12,8 +12,10 @@ import (
 // mask replaces a secret value in every format.
 const mask = "***"
 
-// secret is a value that must not be printed. The packages fmt and encoding/json get
-// the mask from it, whatever the verb; only canonical and equal read the value.
+// secret is a value that must not be printed. The packages fmt and encoding/json
+// get the mask from it, whatever the verb; only canonical and equal read the
+// value. value is the canonical text of the original, so that secrets of
+// different types differ.
 type secret struct{ value string }
 
 // The methods override every way in which fmt and encoding/json read a value.
@@ -82,6 +84,8 @@ func (p normalizer) value(v any, hidden bool) any {
 		for k, item := range v {
 			switch {
 			case item == nil: // the API server drops it
+			// Masked in objects of every kind: the content cannot be searched for
+			// secrets.
 			case isLastApplied(k):
 				copied[k] = secret{canonical(item)}
 			default:
@@ -119,11 +123,14 @@ func (p normalizer) reference(m map[string]any, hidden bool) (late, bool) {
 	return late{}, false
 }
 
-// secretFields returns the fields of a Secret that contain its values.
+// secretFields returns the fields of a Secret that contain its values. data is
+// encoded in base64, stringData is plain.
 func secretFields() []string { return []string{"data", "stringData"} }
 
-// secret returns a normalized copy of a Secret with its values masked. Annotations that
-// contain a value, or a JSON document that may contain one, are masked too.
+// secret returns a normalized copy of a Secret with its values masked.
+// Annotations that contain a value, or a JSON document that may contain one, are
+// masked too. The keys of the values are not masked, since a reader must see
+// which values change.
 func (p normalizer) secret(m map[string]any) map[string]any {
 	copied := make(map[string]any, len(m))
 	for k, v := range m {

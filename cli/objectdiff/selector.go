@@ -3,7 +3,12 @@ package objectdiff
 import "slices"
 
 // warnSelectors warns of selectors that matched Pods of the old objects and match
-// none of the new ones. Only the Pod templates of both sides are considered.
+// none of the new ones. Only the Pod templates of both sides are considered:
+// other Pods in the cluster are unknown.
+//
+// A Service has its labels directly in spec.selector, a PodDisruptionBudget in
+// matchLabels. matchExpressions are not evaluated. A selector that matched
+// nothing before gets no warning.
 func warnSelectors(o *ObjectDiff, before, after []Object) {
 	switch {
 	case o.is("", "Service"):
@@ -25,6 +30,7 @@ func warnSelectors(o *ObjectDiff, before, after []Object) {
 
 // warnSelector compares the workloads that the old and the new spec.selector match.
 func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []Object) {
+	// Without a selector, someone else fills in the endpoints of the Service.
 	if equal(oldSelector, newSelector) || newSelector == nil {
 		return
 	}
@@ -51,8 +57,9 @@ func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []O
 	}
 }
 
-// matches reports whether labels have every label of a selector. An empty selector
-// matches nothing, as in a Service.
+// matches reports whether labels have every label of a selector. An empty
+// selector matches nothing, as in a Service. Values that are known only after an
+// apply are compared by their expressions.
 func matches(selector, labels any) bool {
 	want, _ := selector.(map[string]any)
 	have, _ := labels.(map[string]any)

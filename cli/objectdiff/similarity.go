@@ -2,12 +2,18 @@ package objectdiff
 
 import "strings"
 
-// fact is one scalar of an object as text, with its path but without list indexes.
-// nameless is the same text without the name of the object, which often is part of
-// labels and references.
+// fact is one scalar of an object as text, with its path but without list
+// indexes. nameless is the same text without the name of the object, which often
+// is part of labels and references.
+//
+// A Deployment web has, among others, the fact .spec.replicas=2 and the fact
+// .spec.selector.matchLabels.app="web". The nameless form of the second one is
+// equal for every Deployment that labels its Pods with its own name.
 type fact struct{ text, nameless string }
 
-// facts returns the scalars of an object that identify its content.
+// facts returns the scalars of an object that identify its content. Of the
+// metadata, only labels and annotations count. The kind does not, since only
+// objects of one kind are compared.
 func (o *Object) facts() []fact {
 	body := map[string]any{}
 	for k, v := range o.body {
@@ -46,8 +52,9 @@ func factsOf(name string, v any) []fact {
 	return all
 }
 
-// similarity returns the share of facts that both sides have, from 0 to 1. It is 0 if
-// there are no facts.
+// similarity returns the share of facts that both sides have, from 0 to 1. It is
+// 0 if there are no facts. It is symmetric: the shared facts of both sides are
+// added, and divided by the number of all facts.
 func similarity(a, b []fact) float64 {
 	if len(a)+len(b) == 0 {
 		return 0

@@ -18,7 +18,7 @@ type line struct {
 	text   string
 }
 
-// signOf returns the sign of an action.
+// signOf returns the sign of an action. Changes and new orders share a sign.
 func signOf(a Action) byte {
 	switch a {
 	case Add:
@@ -116,8 +116,8 @@ func (l line) paint(color bool, base style.Style) string {
 	return style.Painter{Color: color}.Paint(base+signStyle, text)
 }
 
-// lines returns the body of an object's paragraph: an added object as YAML, and the
-// changed fields of others.
+// lines returns the body of an object's paragraph: an added object as YAML, and
+// the changed fields of others. A removed object has no lines.
 func (o *ObjectDiff) lines() []line {
 	if o.Action == Add {
 		var lines []line
@@ -142,6 +142,9 @@ func (o *ObjectDiff) lines() []line {
 }
 
 // attributed returns the lines of one field, with the manager that changed it.
+// The first line gets the manager, as in:
+//
+//	~   spec.replicas: 5 → 3  (set by kubectl-scale)
 func (c Change) attributed() []line {
 	lines := c.changeLines()
 	switch c.By {
@@ -186,8 +189,9 @@ func (c Change) changeLines() []line {
 	return []line{{'~', 2, path + ": " + before + " → " + after}}
 }
 
-// maxInlineList is the largest length, in bytes, of a list of scalars that is printed
-// on one line.
+// maxInlineList is the largest length, in bytes, of a list of scalars that is
+// printed on one line. With a path before it, such a line usually fits a
+// terminal.
 const maxInlineList = 60
 
 // isScalarList reports whether no member of a list is a map or a list.
@@ -211,8 +215,9 @@ func memberNames(list any) string {
 	return strings.Join(texts, ", ")
 }
 
-// valueLines prints a value on the line of its path if it fits, and as an indented
-// YAML block otherwise.
+// valueLines prints a value on the line of its path if it fits, and as an
+// indented YAML block otherwise. Scalars and empty maps always fit. Maps, lists
+// of maps and strings with several lines do not.
 func valueLines(sign byte, path string, v any) []line {
 	switch v := v.(type) {
 	case map[string]any:

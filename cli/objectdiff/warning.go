@@ -22,7 +22,8 @@ const (
 	RuleTaken     = "taken"     // fields or an object are taken from another owner
 )
 
-// warn adds a warning, unless the object has the same one already.
+// warn adds a warning, unless the object has the same one already. The path is
+// that of a field, or "" for a warning about the whole object.
 func (o *ObjectDiff) warn(rule, path, format string, args ...any) {
 	w := problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(o.Warnings, w) {
@@ -30,7 +31,7 @@ func (o *ObjectDiff) warn(rule, path, format string, args ...any) {
 	}
 }
 
-// warningText returns a warning as one line without its severity.
+// warningText returns a warning as one line without its severity and rule.
 func warningText(w problem.Problem) string {
 	if w.Path == "" {
 		return w.Message

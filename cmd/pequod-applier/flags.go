@@ -20,19 +20,26 @@ import (
 // name is the name of the program, its lease and its user agent.
 const name = "pequod-applier"
 
-// settings has the values of the flags.
+// settings has the values of the flags. parse fills it once, and nothing changes
+// it afterwards except for the writer of the log, which run sets.
 type settings struct {
-	kubeconfig string           // path; empty means the Pod's account or the default
-	probes     string           // address
-	metrics    program.Metrics  // of the endpoint /metrics
-	election   program.Election // enabled by --leader-elect
+	kubeconfig string // path; empty means the Pod's account or the default
+	// The address of /healthz and /readyz; "0" disables them.
+	probes   string           // address
+	metrics  program.Metrics  // of the endpoint /metrics
+	election program.Election // enabled by --leader-elect
 
-	// The options of the controller, as in package applier/controller.
-	concurrent            int
-	resync                time.Duration
+	// concurrent is the number of graphs in flight, at least 1. resync is the
+	// interval of the flag --resync, at least a second.
+	concurrent int
+	resync     time.Duration
+	// defaultServiceAccount is impersonated for graphs that name no account.
+	// Empty means that every graph must name one. noCrossNamespace rejects graphs
+	// with objects in other namespaces.
 	defaultServiceAccount string
 	noCrossNamespace      bool
 
+	// log is set by the flags --zap-*.
 	log     zap.Options
 	version bool // print the version instead of running
 }
@@ -62,8 +69,10 @@ func (s *settings) flagSet() *pflag.FlagSet {
 	return fs
 }
 
-// addLogFlags adds the flags of the zap logger that are useful in production, with
-// the names that controller-runtime gives them.
+// addLogFlags adds the flags of the zap logger that are useful in production,
+// with the names that controller-runtime gives them. controller-runtime defines
+// them on a FlagSet of the standard library; the chosen ones are copied from
+// there with defaults and usage texts of our own.
 func (s *settings) addLogFlags(fs *pflag.FlagSet) {
 	all := goflag.NewFlagSet(name, goflag.ContinueOnError)
 	s.log.BindFlags(all)
@@ -83,7 +92,8 @@ func (s *settings) addLogFlags(fs *pflag.FlagSet) {
 }
 
 // parse parses and validates the command line. The flag set is returned even with
-// an error, for --help.
+// an error, for --help. The error is pflag.ErrHelp if the help was asked for; it
+// is not printed here.
 func parse(args []string) (*settings, *pflag.FlagSet, error) {
 	s := &settings{}
 	fs := s.flagSet()
@@ -93,7 +103,9 @@ func parse(args []string) (*settings, *pflag.FlagSet, error) {
 	return s, fs, s.validate(fs)
 }
 
-// validate checks the flags that can be wrong without a cluster.
+// validate checks the flags that can be wrong without a cluster. It returns the
+// first error. Flags that have no effect without another one are errors, because
+// the user expects an effect.
 func (s *settings) validate(fs *pflag.FlagSet) error {
 	switch {
 	case fs.NArg() > 0:
@@ -130,7 +142,8 @@ func (s *settings) checkCertificate() error {
 	return nil
 }
 
-// checkAddress checks the address of an endpoint; "0" disables the endpoint.
+// checkAddress checks the address of an endpoint; "0" disables the endpoint. A
+// name of a host is resolved.
 func checkAddress(flag, address string) error {
 	if address == "0" {
 		return nil

@@ -32,6 +32,10 @@ const gcPercent = 50
 
 // run runs the program with command-line arguments and returns its exit code.
 // Errors in the arguments are one line on stderr. All later errors are logged.
+//
+// It does, in this order: parse the arguments, answer --help and --version, set
+// the target of the garbage collector, set up logging and signals, find the
+// cluster, and serve until a signal arrives.
 func run(args []string, stdout, stderr io.Writer) int {
 	s, fs, err := parse(args)
 	switch {
@@ -45,6 +49,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, name, version.Program())
 		return exitDone
 	}
+	// The variable is for the administrator; the runtime has applied it already.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -66,7 +71,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // config returns the configuration for the cluster: --kubeconfig if it is set,
-// else the service account of the Pod, else the kubeconfig that kubectl would use.
+// else the service account of the Pod, else the kubeconfig that kubectl would
+// use. In a Pod whose service account cannot be read, it returns that error and
+// does not look for a kubeconfig.
 func (s *settings) config() (*rest.Config, error) {
 	if s.kubeconfig == "" {
 		config, err := rest.InClusterConfig()
@@ -76,6 +83,7 @@ func (s *settings) config() (*rest.Config, error) {
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.kubeconfig
+	// The error below is clearer than client-go's warning on stderr.
 	rules.WarnIfAllMissing = false
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {

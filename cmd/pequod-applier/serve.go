@@ -18,12 +18,15 @@ import (
 )
 
 // serve runs the applier until ctx is done and requests in flight have ended. The
-// program is ready only if the cluster serves ResourceGraphs.
+// program is ready only if the cluster serves ResourceGraphs. It returns an error
+// if the program cannot start or cannot continue, and nil after a signal.
 func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *settings) error {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return err
 	}
+	// Package program has everything that is not specific to graphs: the manager,
+	// metrics, probes and the leader election.
 	return program.Run(ctx, config, program.Options{
 		Name: name, Version: version.Program(), Log: log,
 		Scheme:  scheme,

@@ -22,14 +22,20 @@ import (
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
 
+// templates are the files of a new module. In names, the suffix .tmpl is removed;
+// in contents, PACKAGE, KIND and NAME are replaced; see write.
+//
 //go:embed template
 var templates embed.FS
 
-// maxName is the maximum length of a module's name. The names of objects and labels
-// that are derived from it must not exceed 63 characters.
+// maxName is the maximum length of a module's name, in bytes. The names of
+// objects and labels that are derived from it must not exceed 63 characters, so
+// 23 are left for what a module appends.
 const maxName = 40
 
-// CheckName returns an error if name is not valid as the name of a module.
+// CheckName returns an error if name is not valid as the name of a module. The
+// name becomes a directory, a CUE package and, in CamelCase, a kind, so it must
+// be valid for all three.
 func CheckName(name string) error {
 	if msgs := validation.IsDNS1035Label(name); len(msgs) > 0 || len(name) > maxName {
 		return fmt.Errorf("%q is no name of a module: at most %d lower-case letters, digits and '-', beginning with a letter and ending with a letter or digit", name, maxName)
@@ -123,7 +129,8 @@ func stage(ctx context.Context, dir, target, name string, o moduletest.Options) 
 	return nil
 }
 
-// write writes the filled-in templates to dir.
+// write writes the filled-in templates to dir. It creates dir, whose parent must
+// exist.
 func write(dir, name string) error {
 	fill := strings.NewReplacer("PACKAGE", packageName(name), "KIND", kindName(name), "NAME", name)
 	return fs.WalkDir(templates, "template", func(p string, e fs.DirEntry, err error) error {
@@ -142,7 +149,9 @@ func write(dir, name string) error {
 	})
 }
 
-// goldens renders the test cases of the module and writes their goldens.
+// goldens renders the test cases of the module and writes their goldens. A case
+// that does not render gets its problems as a golden. The first evaluation of the
+// new module also shows that it loads; an error removes it again.
 func goldens(ctx context.Context, dir string, o moduletest.Options) error {
 	m, err := moduletest.Open(ctx, &modules.Opener{}, dir)
 	if err != nil {

@@ -32,9 +32,15 @@ func (c Coverage) Percent() int {
 	return (c.Points - len(c.Missed)) * 100 / c.Points
 }
 
-// Coverage finds the points of the module that its cases reach. It does not depend
-// on the order in which CUE evaluates: a case reaches a point if its outcome
-// changes when the point is replaced by an error. results are the results of [Run].
+// Coverage finds the points of the module that its cases reach. It does not
+// depend on the order in which CUE evaluates: a case reaches a point if its
+// outcome changes when the point is replaced by an error. results are the results
+// of [Run]; those of other modules are ignored.
+//
+// The cost is one load of the module and one rendering of every case per point,
+// until a case reaches it. Points are tried in parallel, each within the limits
+// of o. The error is about an evaluation that was stopped, or about a file that
+// cannot be read.
 func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Coverage, error) {
 	results = slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
 		return r.Module != m || r.Case.instance == nil
@@ -68,7 +74,8 @@ func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Cov
 	return c, nil
 }
 
-// isReached reports whether any case reaches a point.
+// isReached reports whether any case reaches a point. It tries the alternative
+// edits of the point in turn, and stops at the first outcome that differs.
 func (m *Module) isReached(results []Result, p *Point, sources map[string][]byte, o Options) bool {
 	for _, edits := range p.edits {
 		if len(edits) == 0 {
@@ -98,8 +105,10 @@ func (m *Module) isReached(results []Result, p *Point, sources map[string][]byte
 	return false
 }
 
-// points returns the points in the module's files, by position, and the contents of
-// the files. A node that is written in several places is one point.
+// points returns the points in the module's files, by position, and the contents
+// of the files. A node that is written in several places is one point, and
+// reached if a case reaches one of them. Packages that the module imports are
+// included.
 func (m *Module) points() ([]*Point, map[string][]byte, error) {
 	sources := map[string][]byte{}
 	files := map[string]*ast.File{}
@@ -141,7 +150,8 @@ func (m *Module) points() ([]*Point, map[string][]byte, error) {
 }
 
 // schemaNames returns #Input and the definitions that it refers to, directly or
-// indirectly.
+// indirectly. A definition that only #Render uses is no part of the schema, and
+// its disjunctions are not enumerations that instances choose from.
 func schemaNames(files map[string]*ast.File) map[string]bool {
 	refers := map[string][]string{}
 	for _, f := range files {
@@ -174,7 +184,9 @@ func schemaNames(files map[string]*ast.File) map[string]bool {
 	return names
 }
 
-// apply returns the contents of the files that edits change.
+// apply returns the contents of the files that edits change. It begins with the
+// last edit, so that the offsets of the others stay valid. The contents in
+// sources are not changed.
 func apply(edits []edit, sources map[string][]byte) map[string][]byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(b.from, a.from) })

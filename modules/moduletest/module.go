@@ -22,17 +22,24 @@ const (
 	errorFile    = "error.txt"
 )
 
-// maxFileSize is the size limit for one file of a case, in bytes.
+// maxFileSize is the size limit for one file of a case, in bytes. No useful case
+// comes near it; it only keeps a file that was put there by mistake from filling
+// the memory.
 const maxFileSize = 64 << 20
 
 // Module is a module with its cases. The caller must close it.
 type Module struct {
 	// Dir is the module's directory as the user wrote it, slash-separated.
-	Dir   string
+	Dir string
+	// Cases are sorted by name. There is at least one.
 	Cases []Case
 
-	files    *modules.Files
-	root     *os.Root
+	// files has the sources of the module, and root is its directory. Cases are
+	// read and written through root, so that no symbolic link leads out of the
+	// module.
+	files *modules.Files
+	root  *os.Root
+	// platform is the loaded module, whose positions are relative to a case.
 	platform *render.Platform
 }
 
@@ -83,7 +90,8 @@ func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, err
 func (m *Module) Close() error { return m.root.Close() }
 
 // showFromCase returns the path from a case to a file of the module, such as
-// ../../render.cue.
+// ../../render.cue. With these names, error.txt is the same wherever the module
+// lies.
 func (m *Module) showFromCase(file string) string {
 	rel, err := filepath.Rel(filepath.FromSlash(m.files.Dir), filepath.FromSlash(strings.TrimPrefix(file, "/")))
 	if err != nil {
@@ -92,8 +100,9 @@ func (m *Module) showFromCase(file string) string {
 	return path.Join("../..", filepath.ToSlash(rel))
 }
 
-// load loads the module with some of its files replaced. show returns the names of
-// files in positions.
+// load loads the module with some of its files replaced. show returns the names
+// of files in positions. The keys of replaced are paths in the module's file
+// system. Coverage uses it to change the module without writing files.
 func (m *Module) load(replaced map[string][]byte, show func(string) string) (*render.Platform, error) {
 	mod, err := render.Load(render.Source{
 		FS: overlay{m.files.FS, replaced}, Dir: m.files.Dir, Show: show, Ref: m.files.Ref, Version: m.files.Version,
@@ -108,7 +117,9 @@ func (m *Module) load(replaced map[string][]byte, show func(string) string) (*re
 	return p, err
 }
 
-// readCases reads the directories below tests, except hidden ones.
+// readCases reads the directories below tests, except hidden ones. Files next to
+// them are ignored. A directory without instance.yaml is a case too: [Run]
+// reports it as failed, so that a misnamed file is noticed.
 func (m *Module) readCases() error {
 	entries, err := fs.ReadDir(m.root.FS(), "tests")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +177,9 @@ func pathError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// overlay is a file system in which some files are replaced.
+// overlay is a file system in which some files are replaced. Only ReadFile
+// returns the replaced contents. The other methods pass calls on, because
+// embedding fs.FS alone would hide the optional interfaces of the file system.
 type overlay struct {
 	fs.FS
 	replaced map[string][]byte

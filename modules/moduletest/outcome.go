@@ -13,6 +13,7 @@ import (
 )
 
 // outcome is the result of rendering a case: either graphs as YAML, or problems.
+// graph is nil if a problem is an error. Warnings may accompany a graph.
 type outcome struct {
 	graph    []byte
 	problems problem.List
@@ -33,6 +34,7 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 			failed = true
 			continue
 		}
+		// The digest changes with every edit of the module, even of a comment.
 		res.Graph.Spec.PlatformRef.Digest = ""
 		data, err := yaml.Marshal(res.Graph)
 		if err != nil {
@@ -57,7 +59,8 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 	return out
 }
 
-// renderOne renders one instance, which must be of the module's kind.
+// renderOne renders one instance, which must be of the module's kind. An instance
+// without a namespace gets the namespace default.
 func (c *Case) renderOne(r *render.Renderer, p *render.Platform, in *render.Instance) render.Result {
 	res := render.Result{Instance: in}
 	if in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) {
@@ -75,7 +78,7 @@ func (c *Case) renderOne(r *render.Renderer, p *render.Platform, in *render.Inst
 }
 
 // text returns the contents of error.txt: the problems without the positions of
-// rules.
+// rules, one per line. It includes warnings.
 func (o outcome) text() []byte {
 	var b bytes.Buffer
 	for _, p := range o.problems {
@@ -86,7 +89,8 @@ func (o outcome) text() []byte {
 }
 
 // differs reports whether a changed module has another outcome. Positions in the
-// module are ignored, because the change moves them.
+// module are ignored, because the change moves them. Positions in the instances
+// count.
 func (o outcome) differs(other outcome) bool {
 	if !bytes.Equal(o.graph, other.graph) {
 		return true
@@ -106,8 +110,9 @@ func (o outcome) withoutPositions() []problem.Problem {
 	return ps
 }
 
-// accepted reports whether the schema accepted all instances. Problems of policies
-// and graphs come after that.
+// accepted reports whether the schema accepted all instances. Problems of
+// policies and graphs come after that, so errors of the listed rules do not
+// count.
 func (o outcome) accepted() bool {
 	return !slices.ContainsFunc(o.problems, func(p problem.Problem) bool {
 		switch p.Rule {

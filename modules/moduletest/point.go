@@ -10,24 +10,35 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// PointKind is the kind of a point.
+// PointKind is the kind of a point. The values are part of the JSON output.
 type PointKind string
 
 // The kinds of point.
 const (
-	PointNode   PointKind = "node"
+	// A node of the graph, by its id.
+	PointNode PointKind = "node"
+	// The body of an `if`, reached when its guards hold.
 	PointBranch PointKind = "branch"
-	PointElse   PointKind = "else"
-	PointValue  PointKind = "value"
+	// The absence of that body, reached when a guard does not hold.
+	PointElse PointKind = "else"
+	// One literal of an enumeration in the schema.
+	PointValue PointKind = "value"
 )
 
 // Point is a part of a module that some case should reach: a node, the body of an
-// `if`, the absence of that body, or a value of an enumeration.
+// `if`, the absence of that body, or a value of an enumeration. For example, the
+// guard in
+//
+//	#Render: output: nodes: {if input.spec.tls {cert: resource: {...}}}
+//
+// gives the points node cert, branch `if input.spec.tls`, and else of the same
+// text.
 type Point struct {
 	Kind PointKind
 	// Text is the id of the node, the guard, or the field and its value.
 	Text string
-	// File is the name of the file as the user knows it.
+	// File is the name of the file as the user knows it. Line and Column begin at
+	// 1.
 	File         string
 	Line, Column int
 
@@ -39,14 +50,16 @@ type Point struct {
 }
 
 // edit replaces the bytes from..to of a file with text. The edits of a point turn
-// it into an error, or its guard into true.
+// it into an error, or its guard into true. from and to are offsets in the
+// original file; see apply.
 type edit struct {
 	file     string
 	from, to int
 	text     string
 }
 
-// bottom is an error in CUE.
+// bottom is an error in CUE. A case that evaluates a part which is replaced by
+// bottom has another outcome.
 const bottom = "_|_"
 
 // pointsIn returns the points of a file. enums has the names of the definitions
@@ -57,15 +70,18 @@ func pointsIn(f *ast.File, file string, enums map[string]bool) []*Point {
 	return p.points
 }
 
-// pointFinder walks the syntax of a file. The path arguments of its methods are the
-// labels from the top of the file.
+// pointFinder walks the syntax of a file. The path arguments of its methods are
+// the labels from the top of the file. For positions that have no label, such as
+// arguments of a call, the path has a placeholder such as "()" or "[]", so that
+// it never looks like the path of the nodes.
 type pointFinder struct {
 	file   string
 	enums  map[string]bool // definitions that are part of #Input
 	points []*Point
 }
 
-// add adds a point.
+// add adds a point with one edit, and returns it so that the caller can set other
+// edits. text names the point in messages; at is its position.
 func (p *pointFinder) add(kind PointKind, text string, at token.Pos, e edit) *Point {
 	e.file = p.file
 	pos := at.Position()
@@ -74,7 +90,8 @@ func (p *pointFinder) add(kind PointKind, text string, at token.Pos, e edit) *Po
 	return pt
 }
 
-// decls visits declarations.
+// decls visits declarations. Those of a comprehension and of an embedded struct
+// have the path of the struct around them, as in CUE.
 func (p *pointFinder) decls(decls []ast.Decl, path []string) {
 	for _, d := range decls {
 		switch x := d.(type) {
@@ -90,7 +107,8 @@ func (p *pointFinder) decls(decls []ast.Decl, path []string) {
 	}
 }
 
-// isNodesPath reports whether a path is that of the nodes of a module.
+// isNodesPath reports whether a path is that of the nodes of a module, which are
+// a struct with ids as labels, or a list.
 func isNodesPath(path []string) bool {
 	return slices.Equal(path, []string{"#Render", "output", "nodes"})
 }
@@ -107,7 +125,9 @@ func (p *pointFinder) field(f *ast.Field, path []string) {
 	p.expr(f.Value, below)
 }
 
-// node adds a point for a node.
+// node adds a point for a node. There are two alternative changes: the whole node
+// becomes an error, or every value in it does. Either may go unnoticed alone; see
+// leaves.
 func (p *pointFinder) node(id string, at token.Pos, value ast.Expr) {
 	pt := p.add(PointNode, id, at, edit{})
 	pt.edits = [][]edit{p.wrap(value)}
@@ -116,7 +136,7 @@ func (p *pointFinder) node(id string, at token.Pos, value ast.Expr) {
 	}
 }
 
-// wrap returns the edits that make a value an error.
+// wrap returns the edits that make a value an error: VALUE becomes _|_ & {VALUE}.
 func (p *pointFinder) wrap(value ast.Expr) []edit {
 	from, to := value.Pos().Offset(), value.End().Offset()
 	return []edit{
@@ -174,6 +194,7 @@ func (p *pointFinder) branches(c *ast.Comprehension, s *ast.StructLit) {
 			always = append(always, edit{file: p.file, from: x.Condition.Pos().Offset(), to: x.Condition.End().Offset(), text: "true"})
 		}
 	}
+	// Without a guard the body always exists, apart from loops without items.
 	if len(always) == 0 || !s.Lbrace.IsValid() {
 		return
 	}
@@ -183,7 +204,9 @@ func (p *pointFinder) branches(c *ast.Comprehension, s *ast.StructLit) {
 	p.add(PointElse, text, c.Pos(), edit{}).edits = [][]edit{always}
 }
 
-// expr looks for points inside an expression.
+// expr looks for points inside an expression. It follows the parts in which
+// modules usually have structs and comprehensions. Other expressions are not
+// searched, so they have no points.
 func (p *pointFinder) expr(e ast.Expr, path []string) {
 	switch x := e.(type) {
 	case *ast.StructLit:
@@ -234,7 +257,9 @@ func (p *pointFinder) list(l *ast.ListLit, path []string) {
 	}
 }
 
-// listNode adds a point for a node in a list.
+// listNode adds a point for a node in a list. Its text is the field id, or the
+// index if the element has no id. A node in a comprehension counts as one point,
+// however many the comprehension yields.
 func (p *pointFinder) listNode(i int, e ast.Expr) {
 	if c, ok := e.(*ast.Comprehension); ok {
 		s, ok := c.Value.(*ast.StructLit)
@@ -262,7 +287,10 @@ func (p *pointFinder) isSchema(path []string) bool {
 	return slices.ContainsFunc(path, func(label string) bool { return p.enums[label] })
 }
 
-// enum adds a point for each literal of a disjunction with at least two.
+// enum adds a point for each literal of a disjunction with at least two. For
+// size: *"small" | "large" in #Input, the points are size: "small" and size:
+// "large". It also looks into the items of a list. Other disjuncts, such as
+// structs and types, are not points.
 func (p *pointFinder) enum(e ast.Expr, path []string) {
 	operands := disjuncts(e)
 	if len(operands) < 2 {
@@ -293,7 +321,8 @@ func (p *pointFinder) enum(e ast.Expr, path []string) {
 	}
 }
 
-// disjuncts returns the operands of a disjunction.
+// disjuncts returns the operands of a disjunction, with their default marks. For
+// any other expression it returns the expression itself.
 func disjuncts(e ast.Expr) []ast.Expr {
 	switch x := e.(type) {
 	case *ast.BinaryExpr:
@@ -306,7 +335,8 @@ func disjuncts(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// labelText returns the name of a label, or the text of a computed label.
+// labelText returns the name of a label, or the text of a computed label, such as
+// "\(input.metadata.name)-tls" with its quotes.
 func labelText(l ast.Label) string {
 	if name, _, err := ast.LabelName(l); err == nil {
 		return name
@@ -317,7 +347,8 @@ func labelText(l ast.Label) string {
 	return nodeText(l)
 }
 
-// nodeText formats syntax in one line.
+// nodeText formats syntax in one line. Clauses of a comprehension are formatted
+// part by part, because CUE's formatter does not take them alone.
 func nodeText(n ast.Node) string {
 	switch c := n.(type) {
 	case *ast.IfClause:

@@ -10,8 +10,16 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Report is the result of a test run.
+// Report is the result of a test run. The caller fills it from [Run],
+// [Result.Update] and [Module.Coverage], and then prints it. In text it reads:
+//
+//	ok    web/tests/default
+//	FAIL  web/tests/large: renders something else
+//	      (the difference to graph.yaml)
+//	web/render.cue:31:3: no case makes node cert
+//	web: 90% covered (10 of 11)
 type Report struct {
+	// Results are the results of all modules in the order of their cases.
 	Results []Result
 	// Updated are the goldens that were written or removed.
 	Updated []string
@@ -35,7 +43,8 @@ func (r *Report) Failed() int {
 // Formats returns the output formats, the default first.
 func Formats() []string { return []string{"text", "json", "junit"} }
 
-// Write prints the report in one of the [Formats].
+// Write prints the report in one of the [Formats]. Any other format is printed as
+// text; the command line checks the flag before.
 func (r *Report) Write(w io.Writer, format string) error {
 	switch format {
 	case "json":
@@ -75,7 +84,8 @@ func (r *Report) text(w io.Writer) error {
 	return err
 }
 
-// missed returns the message for a point that no case reaches.
+// missed returns the message for a point that no case reaches. It names the case
+// to add: one with the node, with the value, or with the guard true or false.
 func (p *Point) missed() string {
 	switch p.Kind {
 	case PointNode:
@@ -100,7 +110,7 @@ func (r *Report) Summary() string {
 	return fmt.Sprintf("%s: %d passed, %d failed", cases, n-failed, failed)
 }
 
-// The JSON form.
+// The JSON form. The lists of cases and of missed points are never null.
 type (
 	jsonReport struct {
 		Cases    []jsonCase     `json:"cases"`
@@ -149,8 +159,9 @@ func (r *Report) json(w io.Writer) error {
 	return e.Encode(out)
 }
 
-// junit prints the report as JUnit XML with one suite per module. The coverage of a
-// module is the output of its suite.
+// junit prints the report as JUnit XML with one suite per module. The coverage of
+// a module is the output of its suite. Updated goldens are not part of it: a run
+// that writes them is not a check.
 func (r *Report) junit(w io.Writer) error {
 	all := junit.Report{Name: "pequod module test"}
 	suites := map[*Module]int{} // index in all.Suites

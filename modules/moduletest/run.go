@@ -11,7 +11,8 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// Options configure [Run] and [Module.Coverage].
+// Options configure [Run] and [Module.Coverage]. The zero value allows no literal
+// Secrets and sets no limits.
 type Options struct {
 	// Limits are the limits of each evaluation.
 	Limits render.Limits
@@ -19,7 +20,8 @@ type Options struct {
 	AllowSecrets bool
 }
 
-// Result is the result of one case.
+// Result is the result of one case. Module and Case point to those that were
+// given to [Run].
 type Result struct {
 	Module *Module
 	Case   *Case
@@ -28,12 +30,15 @@ type Result struct {
 	// Detail is the difference to the golden, or the unexpected problems.
 	Detail string
 
+	// outcome is kept for Update and Coverage. It is the zero value for a case
+	// without instances.
 	outcome outcome
 }
 
-// Run runs the cases of modules in parallel and returns the results in the order of
-// the cases. The error is about an evaluation that was stopped; failed cases are
-// results.
+// Run runs the cases of modules in parallel and returns the results in the order
+// of the cases. Failed cases are results, not errors. The error is about an
+// evaluation that was stopped; Run then returns no results, because CUE may still
+// be busy with that case.
 func Run(ctx context.Context, mods []*Module, o Options) ([]Result, error) {
 	jobs := func(yield func(render.Job[Result]) bool) {
 		for _, m := range mods {
@@ -59,12 +64,14 @@ func Run(ctx context.Context, mods []*Module, o Options) ([]Result, error) {
 	return all, nil
 }
 
-// pathOf returns the path of a file of a case as the user knows it.
+// pathOf returns the path of a file of a case as the user knows it, or that of
+// the case's directory if file is empty.
 func (m *Module) pathOf(c *Case, file string) string {
 	return strings.TrimSuffix(m.Dir+"/tests/"+c.Name+"/"+file, "/")
 }
 
-// run runs one case.
+// run runs one case: it renders the instances and compares the outcome with the
+// goldens. It changes neither m nor c, so cases can run in parallel.
 func (m *Module) run(r *render.Renderer, c *Case) Result {
 	res := Result{Module: m, Case: c}
 	if c.instance == nil {
@@ -76,8 +83,10 @@ func (m *Module) run(r *render.Renderer, c *Case) Result {
 	return res
 }
 
-// compare compares an outcome with the goldens. It returns an empty message if they
-// agree.
+// compare compares an outcome with the goldens. It returns an empty message if
+// they agree. The detail helps to find the cause: the problems of a case that
+// should render, the expected problems of one that should not, and a unified diff
+// otherwise.
 func (c *Case) compare(o outcome) (message, detail string) {
 	switch {
 	case c.graph != nil && c.errors != nil:
@@ -95,7 +104,8 @@ func (c *Case) compare(o outcome) (message, detail string) {
 }
 
 // diffGolden returns the message and the difference if the golden and the outcome
-// differ.
+// differ. The comparison is byte by byte, so a golden that was edited by hand may
+// differ only in its formatting.
 func diffGolden(file, message string, want, got []byte) (string, string) {
 	d := diff.Diff(file, want, "what the module does", got)
 	if len(d) == 0 {

@@ -7,9 +7,13 @@ import (
 	"path"
 )
 
-// Update writes the goldens of a case from its outcome and removes a golden of the
-// other kind. It returns the files that it changed. Files are replaced atomically.
-// The result then counts as passed.
+// Update writes the goldens of a case from its outcome and removes a golden of
+// the other kind. It returns the files that it changed. Files are replaced
+// atomically. The result then counts as passed. A golden that is correct already
+// is not written.
+//
+// The new golden is written before the other one is removed. After an error, the
+// case may have both, which [Run] reports.
 func (r *Result) Update() ([]string, error) {
 	c, m := r.Case, r.Module
 	if c.instance == nil {
@@ -36,7 +40,8 @@ func (r *Result) Update() ([]string, error) {
 	return changed, nil
 }
 
-// writeFile writes a file through a temporary file in the same directory.
+// writeFile writes a file through a temporary file in the same directory. Its
+// name begins with a dot. name is relative to the module's directory.
 func (m *Module) writeFile(name string, data []byte) error {
 	temporary := path.Join(path.Dir(name), "."+path.Base(name)+".new")
 	err := m.root.WriteFile(temporary, data, 0o644)
