@@ -90,7 +90,7 @@ func (m *Module) run(r *render.Renderer, c *Case) Result {
 func (c *Case) compare(o outcome) (message, detail string) {
 	switch {
 	case c.graph != nil && c.errors != nil:
-		return fmt.Sprintf("has both %s and %s; remove one, or write them anew with --update", graphFile, errorFile), ""
+		return fmt.Sprintf("has both %s and %s; remove one, or rewrite them with --update", graphFile, errorFile), ""
 	case c.graph == nil && c.errors == nil:
 		return fmt.Sprintf("has neither %s nor %s; write one with --update", graphFile, errorFile), ""
 	case c.graph != nil && o.graph == nil:
