@@ -23,8 +23,12 @@ const (
 	maxRequested = 256
 )
 
-// outputs returns the values of a graph's outputs as the status holds them, and
-// a text about those that have no value or don't fit.
+// outputs returns the values of a graph's outputs as the status holds them, and a
+// text about those that have no value or don't fit.
+//
+// Outputs take their room in the order of their names, so that the same graph
+// always loses the same ones. An output that is too large doesn't keep a later,
+// smaller one out.
 func outputs(values map[string]any, errs map[string]error) (map[string]runtime.RawExtension, string) {
 	var omitted []string
 	for _, name := range slices.Sorted(maps.Keys(errs)) {
@@ -45,13 +49,15 @@ func outputs(values map[string]any, errs map[string]error) (map[string]runtime.R
 			outputs[name], room = runtime.RawExtension{Raw: raw}, room-len(raw)
 		}
 	}
+	// The field is omitted and not stored as an empty map.
 	if len(outputs) == 0 {
 		outputs = nil
 	}
 	return outputs, joinFirst(omitted)
 }
 
-// joinFirst joins the first few texts, and counts the others.
+// joinFirst joins the first three texts, and counts the others: "a; b; c; and 4
+// more". It returns an empty string if there are none.
 func joinFirst(texts []string) string {
 	const most = 3
 	shown := slices.Clone(texts[:min(len(texts), most)])
@@ -61,7 +67,9 @@ func joinFirst(texts []string) string {
 	return strings.Join(shown, "; ")
 }
 
-// messageLimit returns the number of bytes that each of the messages may have.
+// messageLimit returns the number of bytes that each of the messages may have. As
+// long as all of them fit together, that is the limit of the API. Otherwise they
+// share the room equally: one message of a thousand then has 131 bytes.
 func messageLimit(messages []string) int {
 	total := 0
 	for _, m := range messages {

@@ -20,8 +20,12 @@ func nodesOf(statuses []engine.Status) []engine.Status {
 }
 
 // nodeStates returns the states of the nodes. If there are more than a status
-// holds, nodes that aren't ready take precedence. Times that an earlier run
-// recorded are kept for nodes that this run only read.
+// holds, nodes that aren't ready take precedence.
+//
+// Times that an earlier run recorded are kept for nodes that this run only read.
+// This run doesn't know when such a node was applied, and its ReadyAt is the time
+// at which this run saw it. ReadyAt is dropped for every node that isn't ready
+// now.
 func nodeStates(statuses []engine.Status, stored map[string]v1alpha1.NodeState) map[string]v1alpha1.NodeState {
 	nodes := nodesOf(statuses)
 	if len(nodes) > v1alpha1.MaxNodeStates {
@@ -54,7 +58,8 @@ func nodeStates(statuses []engine.Status, stored map[string]v1alpha1.NodeState) 
 	return states
 }
 
-// rank sorts nodes that are ready last.
+// rank sorts nodes that are ready last. The sort is stable, so that the others
+// keep the order of the graph.
 func rank(s engine.Status) int {
 	if s.Phase == v1alpha1.NodeReady {
 		return 1
@@ -71,8 +76,8 @@ func seconds(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Truncate(time.Second)}
 }
 
-// DriftMessage describes drift that isn't corrected. It returns an empty string
-// if there is none.
+// DriftMessage describes drift that isn't corrected: "was changed by others:
+// spec.replicas by kubectl". It returns an empty string if there is none.
 func DriftMessage(s *engine.Status) string {
 	if !s.Drifted {
 		return ""

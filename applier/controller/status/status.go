@@ -15,8 +15,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Base is where a new status starts from.
+// Base is the input that every status starts from.
 type Base struct {
+	// Graph gives the generation and the content that the status is about.
 	Graph *v1alpha1.ResourceGraph
 	// Stored is the status as it is stored. It is not changed.
 	Stored *v1alpha1.ResourceGraphStatus
@@ -43,7 +44,14 @@ type Run struct {
 	Revision *v1alpha1.Revision
 }
 
-// Status returns the status of the run.
+// Status returns the status of the run. The steps:
+//
+// 1. Copy the stored status for the current generation.
+//
+// 2. Replace inventory, node states, outputs and history as far as the run knows
+// them. A deletion leaves node states and outputs as they were.
+//
+// 3. Choose phase and conditions; the first case that applies wins.
 func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 	next := r.observed()
 	if r.Inventory != nil {
@@ -88,7 +96,8 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 }
 
 // Stalled returns the status of a graph that can't be executed until its spec or
-// the cluster is changed.
+// the cluster is changed. Inventory and node states stay: the objects still
+// exist.
 func Stalled(b Base, reason, message string) *v1alpha1.ResourceGraphStatus {
 	next := b.observed()
 	next.Phase = v1alpha1.GraphFailed
@@ -98,6 +107,9 @@ func Stalled(b Base, reason, message string) *v1alpha1.ResourceGraphStatus {
 
 // Suspended returns the status of a graph that is suspended or paused. A graph
 // stays ready if it was ready when it was suspended and has the same content now.
+//
+// A status that is already about this generation, and not in progress, is
+// returned unchanged, so that a suspended graph causes no writes.
 func Suspended(b Base) *v1alpha1.ResourceGraphStatus {
 	if b.Stored.ObservedGeneration == b.Graph.Generation && meta.FindStatusCondition(b.Stored.Conditions, v1alpha1.ConditionReconciling) == nil {
 		return b.Stored.DeepCopy()
@@ -112,8 +124,9 @@ func Suspended(b Base) *v1alpha1.ResourceGraphStatus {
 	return next
 }
 
-// executed reports whether the last execution completed, and executed the
-// content that the graph has now.
+// executed reports whether the last execution completed, and executed the content
+// that the graph has now. It compares hashes of the content, because the
+// generation also grows with fields that don't affect the objects.
 func (b Base) executed() bool {
 	if len(b.Stored.History) == 0 || b.Stored.Inventory == nil {
 		return false
@@ -123,7 +136,8 @@ func (b Base) executed() bool {
 	return err == nil && last.Result == v1alpha1.GraphCompleted && b.Stored.Inventory.Complete && last.Hash == hash
 }
 
-// observed returns a copy of the stored status for the current generation.
+// observed returns a copy of the stored status for the current generation. A
+// requested value that is too long is shortened.
 func (b Base) observed() *v1alpha1.ResourceGraphStatus {
 	next := b.Stored.DeepCopy()
 	next.ObservedGeneration = b.Graph.Generation
@@ -135,7 +149,8 @@ func (b Base) observed() *v1alpha1.ResourceGraphStatus {
 }
 
 // setConditions sets Ready, and of Reconciling and Stalled the one that abnormal
-// names, or neither.
+// names, or neither. All get the same reason and message. The transition time of
+// a condition changes only with its status.
 func (b Base) setConditions(next *v1alpha1.ResourceGraphStatus, ready metav1.ConditionStatus, reason, message, abnormal string) {
 	message = source.OneLine(message, v1alpha1.MaxMessage)
 	set := func(kind string, status metav1.ConditionStatus) {
@@ -154,7 +169,8 @@ func (b Base) setConditions(next *v1alpha1.ResourceGraphStatus, ready metav1.Con
 }
 
 // withRevision returns a history with a revision added in front, unless the last
-// run ended with the same revision in the same way.
+// run ended with the same revision in the same way. So a graph that fails every
+// minute doesn't push its last success out of the history.
 func withRevision(history []v1alpha1.Revision, revision v1alpha1.Revision) []v1alpha1.Revision {
 	if len(history) > 0 {
 		last := history[0]
@@ -166,6 +182,7 @@ func withRevision(history []v1alpha1.Revision, revision v1alpha1.Revision) []v1a
 	return history[:min(len(history), v1alpha1.MaxHistory)]
 }
 
+// objectsReady returns the message of a completed graph.
 func objectsReady(statuses []engine.Status) string {
 	if n := len(nodesOf(statuses)); n != 1 {
 		return fmt.Sprintf("%d objects are ready", n)
@@ -174,7 +191,13 @@ func objectsReady(statuses []engine.Status) string {
 }
 
 // summary returns a line about the progress of a graph, and the reason of the
-// first failure.
+// first failure; the reason is empty if no node failed. The line counts nodes and
+// explains the first three that aren't ready, failures first:
+//
+//	1 of 3 ready; web: ImagePullBackOff; cache: waiting
+//
+// Objects that left the graph aren't counted. They are named by their key as long
+// as they exist.
 func summary(statuses []engine.Status) (reason, message string) {
 	ready, nodes := 0, 0
 	var failed, waiting []string
