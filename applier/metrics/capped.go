@@ -2,7 +2,8 @@ package metrics
 
 import "slices"
 
-// other replaces the values of a label that exceed its bound.
+// other replaces the values of a label that exceed its bound. A user's value of
+// that name is not told apart and takes no room.
 const other = "other"
 
 // The number of values that labels take, per graph and in total. A graph of
@@ -17,18 +18,27 @@ const (
 
 // capped bounds the values of a label. A value counts as long as any graph uses
 // it. The caller synchronizes its use.
+//
+// The bound per graph keeps one graph from taking the room of all others; the
+// bound in total limits the memory of Prometheus. Values are given room first
+// come, first served.
 type capped struct {
+	// perGraph and inAll are the bounds; used has at most perGraph values for
+	// each graph, and users at most inAll.
 	perGraph, inAll int
 	users           map[string]int        // number of graphs that use a value
 	used            map[graphKey][]string // values that a graph uses
 }
 
+// newCapped returns the bounds of one label.
 func newCapped(perGraph, inAll int) *capped {
 	return &capped{perGraph: perGraph, inAll: inAll, users: map[string]int{}, used: map[graphKey][]string{}}
 }
 
 // take returns the value of the label for a value of a graph: the same value, or
-// other if a bound is reached. The graph uses the value until it is dropped.
+// other if a bound is reached. The graph uses the value until it is dropped. A
+// value that another graph uses takes no room in total, but it does in this
+// graph.
 func (c *capped) take(g graphKey, value string) string {
 	if slices.Contains(c.used[g], value) {
 		return value

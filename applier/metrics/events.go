@@ -29,6 +29,7 @@ func (m *Metrics) NodeApplied(ns, graph, node string, op engine.Operation, took 
 	if s.applied == nil {
 		s.applied = map[string]time.Time{}
 	}
+	// ReadinessTimeout measures from here.
 	s.applied[node] = m.now()
 	if op == engine.Adopted {
 		m.adoptionDuration.Observe(took.Seconds())
@@ -44,8 +45,9 @@ func (m *Metrics) NodeApplyFailed(ns, graph, node, reason string) {
 	m.reconcileErrors.WithLabelValues(controllerName, reason).Inc()
 }
 
-// labels returns the values of the labels mode and gvk for a node. The caller
-// holds m.mu.
+// labels returns the values of the labels mode and gvk for a node. Nodes that
+// Declare has not seen, such as objects that left the graph, are undeclared. The
+// caller holds m.mu.
 func (m *Metrics) labels(g graphKey, node string) (mode, gvk string) {
 	n := undeclared
 	if declared := m.graph(g).nodes[node]; declared != nil {
@@ -66,7 +68,8 @@ func (m *Metrics) NodeReady(ns, graph, node string, waited time.Duration) {
 	m.nodeDuration.WithLabelValues(m.nodeIDs.take(g, node), resultSuccess).Observe(waited.Seconds())
 }
 
-// ReadinessTimeout records that a node wasn't ready within its timeout.
+// ReadinessTimeout records that a node wasn't ready within its timeout, and the
+// time since its apply.
 func (m *Metrics) ReadinessTimeout(ns, graph, node string) {
 	g := graphKey{ns, graph}
 	m.mu.Lock()
@@ -78,8 +81,8 @@ func (m *Metrics) ReadinessTimeout(ns, graph, node string) {
 	}
 }
 
-// Executed records the end of an execution in a phase, Completed or Failed. The
-// number of waves isn't exported.
+// Executed records the end of an execution in a phase, Completed or Failed, with
+// its duration and the number of nodes. The number of waves isn't exported.
 func (m *Metrics) Executed(ns, graph, phase string, took time.Duration, nodes, _ int) {
 	g := graphKey{ns, graph}
 	result := resultFailure

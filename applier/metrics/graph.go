@@ -23,7 +23,9 @@ func (g graphKey) label() string { return g.namespace + "/" + g.name }
 // graphState is the state of one graph. There may be thousands of idle graphs, so
 // it is kept small.
 type graphState struct {
-	nodes   map[string]*nodeState // by node id
+	nodes map[string]*nodeState // by node id
+	// objects are the numbers of objects that the graph contributes to the
+	// gauges.
 	objects []tally
 	// applied has the times at which nodes were applied that aren't ready yet; nil
 	// if there are none.
@@ -93,7 +95,9 @@ func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
 	m.dropKinds(g, func(gvk string) bool { return gvks[gvk] || s.manages(gvk) })
 }
 
-// shared returns the shared copy of a state: most nodes have one of few.
+// shared returns the shared copy of a state: most nodes have one of few. Nodes
+// may keep a copy that was cleared from the table; it only isn't shared any more.
+// The caller holds m.mu.
 func (m *Metrics) shared(state nodeState) *nodeState {
 	have := m.states[state]
 	if have == nil {
@@ -133,7 +137,11 @@ func (m *Metrics) Managed(ns, graph string, entries []inventory.Entry) {
 }
 
 // setManaged replaces the numbers of a graph's objects, and updates the gauges by
-// the difference. The caller holds m.mu.
+// the difference. A gauge is a sum over all graphs, so no graph can set it alone.
+// A series that comes to 0 is removed. The caller holds m.mu.
+//
+// For example, a graph with 3 ConfigMaps in a series of 10 that now has 1 changes
+// the gauge to 8.
 func (m *Metrics) setManaged(s *graphState, objects map[managedSeries]int) {
 	change := map[managedSeries]int{}
 	for _, t := range s.objects {

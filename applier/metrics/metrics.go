@@ -18,7 +18,9 @@ const (
 	resultError   = "error"   // of reconciliations, as controller-runtime calls it
 )
 
-// Metrics holds the metrics of the applier. It is safe for concurrent use.
+// Metrics holds the metrics of the applier. It is safe for concurrent use. The
+// fields up to drift are the registered metrics, which synchronize themselves;
+// New has their names and help.
 type Metrics struct {
 	reconciles        *prometheus.CounterVec
 	reconcileDuration *prometheus.HistogramVec
@@ -33,8 +35,11 @@ type Metrics struct {
 	adoptionDuration  prometheus.Histogram
 	drift             *prometheus.CounterVec
 
+	// now is time.Now, except in tests.
 	now func() time.Time
 
+	// mu guards the fields below it. Methods also hold it while they set the
+	// series of a graph.
 	mu     sync.Mutex
 	graphs map[graphKey]*graphState
 	// nodeIDs and kinds bound the values of the labels node_id and gvk.
@@ -106,6 +111,8 @@ func New(reg prometheus.Registerer) *Metrics {
 // prefix begins the names of all metrics.
 const prefix = "pequod_"
 
+// counters, gauges and histograms return metrics with the prefix, not yet
+// registered.
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 }
