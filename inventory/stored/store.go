@@ -1,11 +1,18 @@
-// Package stored keeps inventories where whoever executes a graph finds them:
-// in the status of the ResourceGraph if there is one in the cluster, and in
+// Package stored keeps inventories where every executor of a graph finds them: in
+// the status of the ResourceGraph if there is one in the cluster, and in
 // ConfigMaps (package configmap) if there is none, or if the inventory doesn't
 // fit. So the command line and the applier in the cluster take over from each
-// other, and nothing that a graph owned is lost.
+// other, and no object that a graph owned is lost.
 //
-// [New] makes a [Store]; Load, Save, Remove and List are what it does, as those
-// of package configmap. It writes nothing of a status but the inventory.
+// [New] makes a [Store]. Its methods Load, Save, Remove and List have the same
+// meaning as those of package configmap. The store writes only the inventory of a
+// status. A caller that writes the rest of the status too uses [Store.SaveWith]
+// and writes both in one request.
+//
+//	graph in the cluster   inventory   kept in
+//	no                     any         ConfigMaps
+//	yes                    fits        status
+//	yes                    too large   ConfigMaps; the status has the count and the name
 package stored
 
 import (
@@ -33,16 +40,18 @@ type Store struct {
 	maps   *configmap.Store
 }
 
-// New is a store that makes its requests through client, whichever API group
-// and encoding that was made for.
+// New returns a store that makes its requests through client. The API group and
+// the encoding that the client was made for don't matter.
 func New(client rest.Interface) *Store {
 	return &Store{client: client, maps: configmap.NewStore(client)}
 }
 
-// Fits says whether an inventory is kept in a status.
+// Fits reports whether an inventory is kept in a status, which holds at most
+// v1alpha1.MaxInventory entries.
 func Fits(inv *inventory.Inventory) bool { return len(inv.Entries) <= v1alpha1.MaxInventory }
 
-// View is an inventory as a status shows it: only counted if it doesn't fit.
+// View returns an inventory as a status shows it: without its entries, but with
+// their number and the name of the ConfigMap, if it doesn't fit.
 func View(inv *inventory.Inventory) *v1alpha1.Inventory {
 	s := inventory.Status(inv)
 	if !Fits(inv) {
@@ -51,21 +60,26 @@ func View(inv *inventory.Inventory) *v1alpha1.Inventory {
 	return s
 }
 
-// held is what the store held of an inventory when it was loaded or saved; it
-// is the inventory's Stored, and never changed.
+// held is the stored state of an inventory when it was loaded or saved. It is the
+// inventory's Stored field, and a value in that field is never changed. Later
+// writes compare with it to detect changes by others.
 type held struct {
-	uid     types.UID // of the graph, "" if there is none
+	uid types.UID // of the graph, "" if there is none
+	// version is the resource version of the graph, and view its
+	// status.inventory, nil if it has none.
 	version string
 	view    *v1alpha1.Inventory
 	maps    any // what package configmap holds of it
 }
 
+// heldOf returns the stored state of an inventory, or the zero value for a new
+// one.
 func heldOf(inv *inventory.Inventory) held {
 	h, _ := inv.Stored.(held)
 	return h
 }
 
-// graph is what the store reads of a ResourceGraph.
+// graph has the fields of a ResourceGraph that the store reads.
 type graph struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Status            struct {
@@ -123,7 +137,9 @@ func (s *Store) load(ctx context.Context, owner inventory.Owner, h held) (*inven
 	return inv, nil
 }
 
-// graph reads a ResourceGraph, nil if there is none that this identity may see.
+// graph reads a ResourceGraph. It returns nil if there is none that this identity
+// may see: without the right to read graphs, the command line keeps inventories
+// in ConfigMaps.
 func (s *Store) graph(ctx context.Context, owner inventory.Owner) (*graph, error) {
 	raw, err := answer(s.client.Get().AbsPath(path(owner.Namespace), owner.Name).SetHeader("Accept", "application/json").Do(ctx))
 	switch {
@@ -139,8 +155,8 @@ func (s *Store) graph(ctx context.Context, owner inventory.Owner) (*graph, error
 	return rg, nil
 }
 
-// answer is the body of an answer, or the error that the API server told, which
-// Result.Raw doesn't read.
+// answer returns the body of an answer, or the error that the API server
+// reported, which Result.Raw doesn't decode.
 func answer(result rest.Result) ([]byte, error) {
 	if err := result.Error(); err != nil {
 		return nil, err
@@ -148,6 +164,8 @@ func answer(result rest.Result) ([]byte, error) {
 	return result.Raw()
 }
 
+// path returns the path of the ResourceGraphs of a namespace, or of all
+// namespaces if it is empty.
 func path(namespace string) string {
 	if namespace == "" { // all of them
 		return "/apis/" + v1alpha1.GroupVersion.String() + "/resourcegraphs"
@@ -168,8 +186,8 @@ func (s *Store) Save(ctx context.Context, inv *inventory.Inventory) error {
 }
 
 // SaveWith is Save for a caller that writes the status of the graph itself, in
-// one request with the rest of the status. WriteStatus has to write View(inv) as
-// status.inventory, and to make sure that nobody else has changed that field.
+// one request with the rest of the status. writeStatus has to write View(inv) as
+// status.inventory, and to make sure that no other client has changed that field.
 // ConfigMaps are written before the status and removed after it, so that the
 // status never refers to an inventory that doesn't exist.
 func (s *Store) SaveWith(ctx context.Context, inv *inventory.Inventory, writeStatus func() error) error {
@@ -184,6 +202,10 @@ func (s *Store) SaveWith(ctx context.Context, inv *inventory.Inventory, writeSta
 	})
 }
 
+// save writes an inventory of a graph that is in the cluster. The order is that
+// of SaveWith: an inventory that doesn't fit is in its ConfigMaps before the
+// status names them, and an inventory that fits again is in the status before its
+// ConfigMaps are removed.
 func (s *Store) save(ctx context.Context, inv *inventory.Inventory, h *held, writeStatus func() error) error {
 	if !Fits(inv) {
 		if err := s.inMaps(inv, h, func(inv *inventory.Inventory) error { return s.maps.Save(ctx, inv) }); err != nil {
@@ -199,7 +221,8 @@ func (s *Store) save(ctx context.Context, inv *inventory.Inventory, h *held, wri
 	return nil
 }
 
-// Remove removes an inventory that was loaded or saved by this store.
+// Remove removes an inventory that was loaded or saved by this store, first from
+// the status and then from the ConfigMaps.
 func (s *Store) Remove(ctx context.Context, inv *inventory.Inventory) error {
 	h := heldOf(inv)
 	if h.uid != "" && h.view != nil {
@@ -217,7 +240,8 @@ func (s *Store) RemoveConfigMaps(ctx context.Context, inv *inventory.Inventory) 
 	return s.inMaps(inv, &h, func(inv *inventory.Inventory) error { return s.maps.Remove(ctx, inv) })
 }
 
-// inMaps has package configmap do something with what it knows of an inventory.
+// inMaps calls do with the inventory as package configmap stored it, and keeps
+// the stored state that do leaves, also if do fails. The caller's h gets it too.
 func (s *Store) inMaps(inv *inventory.Inventory, h *held, do func(*inventory.Inventory) error) error {
 	theirs := *inv
 	theirs.Stored = h.maps
@@ -227,8 +251,13 @@ func (s *Store) inMaps(inv *inventory.Inventory, h *held, do func(*inventory.Inv
 	return err
 }
 
-// inStatus writes the inventory of a status, unless somebody else did. Other
-// changes of the graph don't matter.
+// inStatus writes the inventory of a status, unless another client has written it
+// since it was loaded. Other changes of the graph don't matter: if one causes a
+// conflict, the write is repeated with the new resource version, five times at
+// most.
+//
+// A write whose answer was lost is no conflict: then the status already has the
+// wanted inventory, and the next attempt writes the same again.
 func (s *Store) inStatus(ctx context.Context, inv *inventory.Inventory, h *held, view *v1alpha1.Inventory) error {
 	if same(h.view, view) {
 		return nil
@@ -255,6 +284,9 @@ func (s *Store) inStatus(ctx context.Context, inv *inventory.Inventory, h *held,
 	return errors.New("inventory of " + inv.Owner.String() + ": its ResourceGraph changes faster than it can be written")
 }
 
+// patch writes status.inventory. The uid and the resource version make the API
+// server refuse the write if the graph was replaced or changed. The answer has
+// only the metadata of the graph.
 func (s *Store) patch(ctx context.Context, owner inventory.Owner, h *held, view *v1alpha1.Inventory) (*graph, error) {
 	metadata := map[string]any{"uid": h.uid, "resourceVersion": h.version}
 	// A merge patch leaves fields that it doesn't name: all are named.
@@ -272,6 +304,8 @@ func (s *Store) patch(ctx context.Context, owner inventory.Owner, h *held, view 
 	return live, json.Unmarshal(raw, live)
 }
 
+// whole returns a view as JSON in which absent fields are null, so that a merge
+// patch removes them.
 func whole(view *v1alpha1.Inventory) any {
 	if view == nil {
 		return nil
@@ -292,6 +326,8 @@ func whole(view *v1alpha1.Inventory) any {
 	return w
 }
 
+// same reports whether two views are equal as JSON. In that form nil and empty
+// slices with omitempty don't differ.
 func same(a, b *v1alpha1.Inventory) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
