@@ -19,7 +19,8 @@ import (
 // conflict is an error of CUE about two values or types that exclude each
 // other.
 type conflict struct {
-	// values are the two sides as CUE prints them.
+	// values are the two sides as CUE prints them, and positions where they are
+	// written. In the errors of an enumeration the allowed value is first.
 	values    [2]string
 	positions [2]problem.Position
 }
@@ -69,8 +70,8 @@ func isScalar(text string) bool {
 
 // enumerations finds values that are none of an enumeration's. For each CUE
 // reports a summary and a conflict with every allowed value, all with the same
-// path; enumerations makes one problem of them. It returns the other errors
-// unchanged.
+// path and next to each other; enumerations makes one problem of them. It returns
+// the other errors unchanged, in their order.
 func enumerations(errs []cueerrors.Error) (problem.List, []cueerrors.Error) {
 	var ps problem.List
 	var rest []cueerrors.Error
@@ -92,7 +93,9 @@ func enumerations(errs []cueerrors.Error) (problem.List, []cueerrors.Error) {
 }
 
 // enumeration returns one problem for the errors of one path, if all of them
-// compare the same plain value with plain values.
+// compare the same plain value with plain values. Anything else, such as a
+// disjunction with structs, is left to the general rules. The position is that of
+// the rejected value.
 func enumeration(errs []cueerrors.Error) (problem.Problem, bool) {
 	if format, _ := errs[0].Msg(); len(errs) < 3 || !strings.Contains(format, "errors in empty disjunction") {
 		return problem.Problem{}, false

@@ -1,9 +1,18 @@
-// Package cueerror turns the errors of CUE about a module into problems: one
-// line each, at a line that the module's author can correct.
+// Package cueerror turns the errors of CUE about a module into problems: one line
+// each, at a line that the module's author can correct.
 //
 // [Problems] is the entry point. [List], [Path], [Message] and [Causes] are for
 // callers that report single errors in words of their own, such as package
 // render/diagnose for mistakes in an instance.
+//
+// For example, CUE reports four errors for a value outside of an enumeration of
+// three values, one as a summary and one for each value. Problems makes one of
+// them:
+//
+//	spec.level: "hihg" is not one of "low", "mid", "high"
+//
+// cueerror.go has the entry points, and conflict.go reads errors about two values
+// that exclude each other.
 package cueerror
 
 import (
@@ -50,7 +59,8 @@ func Problems(err error) problem.List {
 	return ps.Sorted()
 }
 
-// List returns the CUE errors in err, which may be joined from several errors.
+// List returns the CUE errors in err, which may be joined from several errors. An
+// error of another kind becomes one CUE error without a position.
 func List(err error) []cueerrors.Error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []cueerrors.Error
@@ -62,7 +72,8 @@ func List(err error) []cueerrors.Error {
 	return cueerrors.Errors(err)
 }
 
-// Path returns the path of the value that an error is about.
+// Path returns the path of the value that an error is about, as [problem.Problem]
+// has it: spec.ports[0].name.
 func Path(e cueerrors.Error) string {
 	var path string
 	for _, part := range e.Path() {
