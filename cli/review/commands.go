@@ -1,6 +1,21 @@
-// Package review has the commands that show a change before it is made: they
-// render and validate instances, draw graphs, and compare manifests, modules and
-// graphs with each other or with a cluster. None of them writes to a cluster.
+// Package review has the commands that show a change before it is made. None of
+// them writes to a cluster, and only diff with -f reads from one.
+//
+//   - render.go: render, instances as ResourceGraphs or plain manifests
+//   - validate.go: validate, the problems of instances as a report
+//   - graph.go: graph, a drawing of the nodes and edges of graphs
+//   - diff.go: diff, with its flags and the choice between three modes
+//   - diffobjects.go, livediff.go: diff of two sets of objects, or with a cluster
+//   - impact.go, impactprint.go: diff --impact, two versions of modules
+//
+// A typical review of a pull request:
+//
+//	pequod validate -f apps/ -p platforms/
+//	pequod diff main:manifests manifests -o markdown > comment.md
+//	pequod diff --impact -p ./web --against ../main/web -f apps/
+//
+// Rendering is in package render, reading of the input in cli/input, the
+// comparison of objects in cli/objectdiff, and the drawing in cli/graphview.
 package review
 
 import (
@@ -9,7 +24,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// Commands returns the commands of this package.
+// Commands returns the commands of this package: render, validate, graph and
+// diff.
 func Commands(env command.Env) []*cobra.Command {
 	return []*cobra.Command{newRenderCommand(env), newValidateCommand(env), newGraphCommand(env), newDiffCommand(env)}
 }

@@ -16,30 +16,45 @@ import (
 	"github.com/pequod-io/pequod/cli/platform"
 )
 
-// diffFormats are the values of -o.
+// diffFormats are the values of -o of diff, in all three modes. "markdown" is for
+// comments on pull requests.
 var diffFormats = []string{"text", "json", "markdown"}
 
 // commentSize is the default limit of markdown, in characters. GitHub accepts 65,536
 // in a comment; the difference leaves room for lines that a workflow adds.
 const commentSize = 60_000
 
-// diffOptions are the flags of diff.
+// diffOptions are the flags of diff. They belong to three modes, and validate
+// refuses most combinations of flags of different modes:
+//
+//   - two arguments: compare OLD with NEW, offline
+//   - impact: compare the output of -p and of against, offline
+//   - otherwise: compare the graphs of -f with a cluster
 type diffOptions struct {
+	// RenderFlags select the graphs to compare with a cluster, or with impact the
+	// instances and the new platforms. They have no effect on OLD and NEW.
 	input.RenderFlags
+	// ConnectionFlags select the cluster and the user. They have an effect only
+	// without impact and without arguments.
 	kube.ConnectionFlags
-	output  string // one of diffFormats
-	maxSize int    // of markdown, in characters; 0 means no limit
-	impact  bool
+	// output is the value of -o, one of diffFormats.
+	output string
+	// maxSize is the limit of markdown in characters; 0 means no limit. Other
+	// formats are never truncated.
+	maxSize int
+	// impact selects the comparison of two versions of modules. It requires -p and
+	// against, and excludes arguments.
+	impact bool
 	// against are the old platforms of --impact, in the form of -p.
 	against []string
 	// prune, allowEmpty and force are those of apply, for the comparison with a
-	// cluster.
+	// cluster. The other modes ignore them.
 	prune, allowEmpty, force bool
 }
 
-// newDiffCommand returns the command "diff". It has three modes with a file each: two
-// sets of objects (diffobjects.go), a cluster (livediff.go), and two versions of modules
-// (impact.go).
+// newDiffCommand returns the command "diff". It has three modes with a file each:
+// two sets of objects (diffobjects.go), a cluster (livediff.go), and two versions
+// of modules (impact.go). All of them share the formats and the exit codes.
 func newDiffCommand(env command.Env) *cobra.Command {
 	o := &diffOptions{}
 	cmd := &cobra.Command{
@@ -107,8 +122,9 @@ not be compared.`,
 	return cmd
 }
 
-// validate checks the flags and arguments. named reports whether -f is on the command
-// line rather than in pequod.yaml.
+// validate checks the flags and arguments. named reports whether -f is on the
+// command line rather than in pequod.yaml. The errors describe the modes, because
+// a wrong combination usually means that the wrong one was chosen.
 func (o *diffOptions) validate(args []string, named bool) error {
 	if err := command.OneOf("--output", o.output, diffFormats); err != nil {
 		return err
@@ -132,7 +148,8 @@ func (o *diffOptions) validate(args []string, named bool) error {
 	return nil
 }
 
-// run compares two sets of objects offline.
+// run compares two sets of objects offline. Both sides must be readable as a
+// whole; see readObjects. The exit code is 1 if they differ.
 func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
 	before, err := readObjects(ctx, oldArg)
 	if err != nil {
@@ -152,7 +169,8 @@ func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg s
 	return nil
 }
 
-// write prints a difference in the format of -o.
+// write prints a difference in the format of -o. Only text on a terminal has
+// colors.
 func (o *diffOptions) write(w io.Writer, d objectdiff.Diff) error {
 	switch o.output {
 	case "json":

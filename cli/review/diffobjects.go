@@ -27,6 +27,7 @@ func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 	}
 	var all []objectdiff.Object
 	var problems problem.List
+	// first has the position of the first object of each key.
 	first := map[objectdiff.Key]problem.Position{}
 	for _, file := range files {
 		docs, err := yamlfile.Parse(file.Name, file.Data)
@@ -64,7 +65,8 @@ func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
 }
 
 // documentObjects returns the objects of one document: those of a ResourceGraph's
-// nodes, or the manifest itself.
+// nodes, or the manifest itself. file is the name of the file in the output. A
+// ResourceGraph is checked first, because an invalid one has no certain objects.
 func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, error) {
 	gv, kind := doc.Text("apiVersion"), doc.Text("kind")
 	if gv == v1alpha1.GroupVersion.String() && kind == "ResourceGraph" {
@@ -81,6 +83,8 @@ func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, e
 		}
 		return objects, nil
 	}
+	// Kubernetes' own decoder keeps integers as int64, which encoding/json would
+	// turn into float64.
 	var raw json.RawMessage
 	if err := doc.Decode(&raw); err != nil {
 		return nil, err

@@ -15,11 +15,14 @@ import (
 
 // graphOptions are the flags of graph.
 type graphOptions struct {
+	// RenderFlags select the graphs: -f and the flags for rendering instances.
 	input.RenderFlags
+	// output is the value of -o, one of graphFormats.
 	output string
 }
 
-// newGraphCommand returns the command "graph".
+// newGraphCommand returns the command "graph". It draws ResourceGraphs as well as
+// the graphs of instances.
 func newGraphCommand(env command.Env) *cobra.Command {
 	o := &graphOptions{}
 	cmd := &cobra.Command{
@@ -36,7 +39,8 @@ func newGraphCommand(env command.Env) *cobra.Command {
 	return cmd
 }
 
-// run draws the graphs of the input. It needs no cluster.
+// run draws the graphs of the input. It needs no cluster. The output is built in
+// memory, so that an error leaves no half of a drawing on stdout.
 func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 	if err := command.OneOf("--output", o.output, graphFormats()); err != nil {
 		return err
@@ -57,7 +61,8 @@ func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 	return command.OutputError(err)
 }
 
-// graphFormats returns the values of -o.
+// graphFormats returns the values of -o, which are the formats of package
+// graphview.
 func graphFormats() []string {
 	var names []string
 	for _, f := range graphview.Formats() {

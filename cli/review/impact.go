@@ -40,20 +40,36 @@ type impact struct {
 // failures are the problems of a number of instances.
 type failures struct {
 	input.Checks
+	// instances counts the instances; each may have several problems.
 	instances int
 }
 
 // compared is the result of one instance in the second rendering.
 type compared struct {
+	// graph is the name of the graph that the instance renders to.
 	graph string
-	diff  objectdiff.Diff
+	// diff is empty if the instance renders to the same graph.
+	diff objectdiff.Diff
 	// fixed is true if the first rendering produced no graph.
 	fixed bool
 }
 
-// runImpact renders every instance twice. It keeps a compressed copy of each graph of
-// the first rendering, and compares those of the second as they come. So its memory
-// stays small for thousands of instances.
+// runImpact renders every instance twice and prints the differences. It keeps a
+// compressed copy of each graph of the first rendering, and compares those of the
+// second as they come. So its memory stays small for thousands of instances.
+//
+// Stdin is read into memory first, because both renderings need it.
+//
+// Each instance ends up in one class:
+//
+//	old platforms   new platforms   class
+//	valid           valid           changed or unchanged
+//	valid           not valid       broken
+//	not valid       valid           fixed
+//	not valid       not valid       invalid
+//	no platform     no platform     skipped
+//
+// Skipped and unchanged instances don't count for the exit code.
 func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	var stdin []byte
 	if slices.Contains(o.Filenames, "-") {
@@ -62,6 +78,8 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 			return err
 		}
 	}
+	// First rendering, with the old platforms. An instance is identified by its
+	// position, which is the same in both renderings.
 	env.In = bytes.NewReader(stdin)
 	old := o.RenderFlags
 	old.Platforms = o.against
@@ -73,6 +91,8 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
+	// Second rendering, with the new platforms. compareWith runs in the rendering
+	// goroutines and only reads before; the counts are made on this goroutine.
 	env.In = bytes.NewReader(stdin)
 	m := &impact{}
 	newSum, err := input.RenderAll(ctx, env, &o.RenderFlags,
@@ -99,6 +119,8 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	if err := o.writeImpact(env.Out, m); err != nil {
 		return command.OutputError(err)
 	}
+	// A check that could not be made on either side leaves no answer. It outweighs
+	// the differences.
 	for _, problems := range []problem.List{oldSum.Problems, newSum.Problems} {
 		if command.ProblemsExitCode(problems) == command.ExitUnknown {
 			return command.ExitError{Code: command.ExitUnknown}
@@ -110,15 +132,17 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-// packed is a graph of the first rendering: the hash and the compressed bytes of its
-// JSON.
+// packed is a graph of the first rendering: the hash and the compressed bytes of
+// its JSON. The JSON of equal graphs is equal, so the hash decides about
+// equality.
 type packed struct {
 	sum  [sha256.Size]byte
 	data []byte
 }
 
-// pack compresses the rendered graph. It leaves out the platform reference, whose
-// digest changes with every edit of a module but has no effect in the cluster.
+// pack compresses the rendered graph, at the fastest level. It leaves out the
+// platform reference, whose digest changes with every edit of a module but has no
+// effect in the cluster. r.Graph itself isn't changed.
 func pack(r render.Result) (packed, problem.List) {
 	g := *r.Graph
 	g.Spec.PlatformRef = v1alpha1.PlatformRef{}
@@ -137,7 +161,7 @@ func pack(r render.Result) (packed, problem.List) {
 	return packed{sha256.Sum256(data), b.Bytes()}, nil
 }
 
-// graph returns the packed graph.
+// graph decompresses and decodes the packed graph.
 func (p packed) graph() (*v1alpha1.ResourceGraph, error) {
 	data, err := io.ReadAll(flate.NewReader(bytes.NewReader(p.data)))
 	if err != nil {
@@ -147,8 +171,9 @@ func (p packed) graph() (*v1alpha1.ResourceGraph, error) {
 	return g, json.Unmarshal(data, g)
 }
 
-// compareWith compares a rendered graph with the one of the first rendering. Equal
-// hashes save the comparison, which is the common case.
+// compareWith compares a rendered graph with the one of the first rendering.
+// Equal hashes save the comparison, which is the common case. It is called by
+// several goroutines at once; before must not change in the meantime.
 func compareWith(before map[string]packed, r render.Result) (compared, problem.List) {
 	out := compared{graph: r.Graph.Name}
 	old, ok := before[r.Instance.Pos().String()]
@@ -176,15 +201,17 @@ func compareWith(before map[string]packed, r render.Result) (compared, problem.L
 	return out, nil
 }
 
-// notCompared reports that an instance could not be compared.
+// notCompared reports that an instance could not be compared. It is an error of
+// the instance, which then counts as broken or invalid.
 func notCompared(r render.Result, err error) problem.List {
 	return problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
 }
 
-// classify sorts the instances with errors in the second rendering: those that are
-// valid in the first one are broken, those without a platform on either side are
-// skipped, and all others are invalid. The order of the output is that of the
-// positions.
+// classify sorts the instances with errors in the second rendering: those that
+// are valid in the first one are broken, those without a platform on either side
+// are skipped, and all others are invalid. Their problems are put in the order of
+// positions. Instances are sorted by key first, so that equal positions have a
+// stable order.
 func (m *impact) classify(before, after problem.List) {
 	was := byInstance(before)
 	is := byInstance(after)
@@ -218,6 +245,8 @@ func (f *failures) take(ps problem.List) {
 }
 
 // byInstance groups errors by instance, or by file if a document is no instance.
+// The keys are FILE, a zero byte and the name of the instance. Warnings and notes
+// are dropped: they don't make an instance invalid.
 func byInstance(ps problem.List) map[string]problem.List {
 	all := map[string]problem.List{}
 	for _, p := range ps {
@@ -232,7 +261,8 @@ func byInstance(ps problem.List) map[string]problem.List {
 }
 
 // noPlatform reports whether the only problem of an instance is that there is no
-// platform for its kind.
+// platform for its kind. A version that the platform doesn't serve has the same
+// rule, but a path; it is not skipped.
 func noPlatform(ps problem.List) bool {
 	return len(ps) == 1 && ps[0].Rule == problem.RulePlatform && ps[0].Path == "" && ps[0].Instance != ""
 }

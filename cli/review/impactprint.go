@@ -12,7 +12,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// writeImpact prints an impact in the format of -o.
+// writeImpact prints an impact in the format of -o. Only markdown is truncated.
 func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 	switch o.output {
 	case "json":
@@ -24,7 +24,10 @@ func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 	return m.writeText(w, command.Colored(w))
 }
 
-// summary returns the counts of all instances in one line.
+// summary returns the counts of all instances in one line. Counts of zero are
+// left out, except the first:
+//
+//	3 of 40 instances would change, 1 no longer valid
 func (m *impact) summary() string {
 	parts := []string{fmt.Sprintf("%d of %s", m.Changed(), source.Count(m.instances-m.skipped, "instance"))}
 	parts[0] += " would change"
@@ -46,10 +49,11 @@ func (m *impact) summary() string {
 // section lists instances that could not be compared, because one side is not valid.
 type section struct {
 	title string
+	// lines are problems, or for fixed instances POSITION: NAME.
 	lines []string
 }
 
-// sections returns the sections that are not empty.
+// sections returns the sections that are not empty, the broken instances first.
 func (m *impact) sections() ([]section, error) {
 	var all []section
 	for _, s := range []struct {
@@ -71,7 +75,8 @@ func (m *impact) sections() ([]section, error) {
 	return all, nil
 }
 
-// writeText prints the groups of changes, the sections and the summary.
+// writeText prints the groups of changes, the sections and the summary. The
+// summary comes last, where a terminal shows it.
 func (m *impact) writeText(w io.Writer, color bool) error {
 	if err := m.WriteText(w, color); err != nil {
 		return err
@@ -89,10 +94,14 @@ func (m *impact) writeText(w io.Writer, color bool) error {
 	return err
 }
 
-// maxProblems is the number of lines of a section in markdown that must be truncated.
+// maxProblems is the number of lines of a section in markdown that must be
+// truncated. A stronger cut may leave fewer.
 const maxProblems = 20
 
-// markdown returns the impact as markdown, truncated as cut says.
+// markdown returns the impact as markdown, truncated according to cut.
+// objectdiff.Fit calls it with different cuts to find the largest text that fits.
+// The summary and the problems come first, because Fit cuts off the end if
+// nothing else helps.
 func (m *impact) markdown(cut objectdiff.Cut) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n%s\n", m.summary(), m.Plan)
@@ -113,12 +122,16 @@ func (m *impact) markdown(cut objectdiff.Cut) string {
 
 // impactReport is the JSON form of an impact. Fields are only ever added to it.
 type impactReport struct {
-	Instances int                      `json:"instances"`
-	Changed   int                      `json:"changed"`
-	Unchanged int                      `json:"unchanged"`
-	Passed    int                      `json:"passedOver"`
-	Plan      objectdiff.Plan          `json:"plan"`
-	Groups    []objectdiff.GroupReport `json:"groups"`
+	// Instances is the number of all instances in the input. The next three count
+	// those that change, those that don't, and those without a platform.
+	Instances int `json:"instances"`
+	Changed   int `json:"changed"`
+	Unchanged int `json:"unchanged"`
+	Passed    int `json:"passedOver"`
+	// Plan has the totals of the changes, and Groups the changes themselves, each
+	// with the instances that share it.
+	Plan   objectdiff.Plan          `json:"plan"`
+	Groups []objectdiff.GroupReport `json:"groups"`
 	// Broken and Invalid are the problems of instances that are valid only with
 	// the old platforms, or with neither side. Fixed are instances that are valid
 	// only with the new ones.
@@ -127,6 +140,7 @@ type impactReport struct {
 	Fixed   []string             `json:"validOnlyNow"`
 }
 
+// writeJSON prints the impact as one indented JSON object; see impactReport.
 func (m *impact) writeJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

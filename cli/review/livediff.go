@@ -12,7 +12,10 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// runLive compares graphs with a cluster.
+// runLive compares graphs with a cluster: it plans their apply, with the same
+// flags, and prints the changes of the plans. The API server validates each
+// change as a dry run. The exit code is 1 if there are changes, and higher if an
+// apply would fail without a certain answer.
 func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {
@@ -40,12 +43,15 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 		code = command.ExitNo
 	}
 	return command.ExitWith(max(code, execute.PrintObstacles(env.Err, plans, func(n applier.PlannedNode) bool {
+		// These nodes are not part of the difference, so only the obstacle
+		// tells about them. The others show it as a warning.
 		return n.Live == nil && n.Object == nil || n.Op == engine.Observed
 	})))
 }
 
 // liveDiff returns the changes of plans as a difference of objects: nodes that an
-// apply would change, and objects that it would remove or release.
+// apply would change, and objects that it would remove or release. Unchanged
+// nodes, and those that the graph only observes, are left out.
 func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
 	var objects []objectdiff.Live
 	for _, plan := range plans {
@@ -62,7 +68,8 @@ func liveDiff(plans []*applier.Plan) (objectdiff.Diff, error) {
 }
 
 // removal returns the change of an object that leaves its graph: it is deleted,
-// released, or handed over to another graph.
+// released, or handed over to another graph. A deletion that is already in
+// progress carries the message about its reason to wait.
 func removal(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
 	live := objectdiff.Live{Graph: plan.Owner.String(), Before: l.Live, Leaving: true}
 	if l.Failure != nil {

@@ -17,17 +17,28 @@ import (
 	"github.com/pequod-io/pequod/render/manifests"
 )
 
-// renderOptions are the flags of render.
+// renderOptions are the flags of render. validate refuses combinations without an
+// effect, such as --annotate for graphs.
 type renderOptions struct {
+	// RenderFlags select the instances and their platforms.
 	input.RenderFlags
+	// ObjectFlags are -o, --output-dir and the pruning of that directory.
 	output.ObjectFlags
+	// SchemaFlags is --crd. It requires validates.
 	input.SchemaFlags
-	format    string // graph or resources
-	annotate  string // argocd or flux; "" adds no annotations
-	validates bool   // --validate
+	// format is "graph", the default, for ResourceGraphs, or "resources" for the
+	// manifests of their nodes.
+	format string
+	// annotate is the GitOps tool that applies the manifests: argocd or flux. ""
+	// adds no annotations. It requires format resources.
+	annotate string
+	// validates is --validate: it checks each rendered object against the schema
+	// of its kind.
+	validates bool
 }
 
-// newRenderCommand returns the command "render".
+// newRenderCommand returns the command "render". It takes instances only: a
+// ResourceGraph is rendered already.
 func newRenderCommand(env command.Env) *cobra.Command {
 	o := &renderOptions{}
 	cmd := &cobra.Command{
@@ -58,9 +69,11 @@ be rendered.`,
 	return cmd
 }
 
-// run renders all instances and commits the output at the end, if there were no errors.
-// Objects of two instances that have the same key are an error: in a cluster, one would
-// overwrite the other. The encoding happens in the rendering goroutines.
+// run renders all instances and commits the output at the end, if there were no
+// errors. Objects of two instances that have the same key are an error: in a
+// cluster, one would overwrite the other. The encoding happens in the rendering
+// goroutines, and the output on the caller's goroutine. No instances at all are
+// only a message, because --prune may have files to remove.
 func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -77,6 +90,8 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	defer w.Abort()
+	// from has the instance that rendered each key first. The callback runs on one
+	// goroutine, in the order of the input, so neither variable needs a lock.
 	from := map[string]problem.Position{}
 	var clashes problem.List
 	sum, err := input.RenderAll(ctx, env, &o.RenderFlags, o.objects, func(r input.Rendered[[]output.Object]) error {
@@ -105,6 +120,8 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 	if sum.Problems.Failed() {
 		return command.ExitError{Code: command.ProblemsExitCode(sum.Problems)}
 	}
+	// After an interrupt, objects may be missing, and --prune would remove their
+	// files.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -114,7 +131,8 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 	return w.Commit(env)
 }
 
-// validate checks the flags that belong together.
+// validate checks the flags that belong together. It runs before any file is
+// read.
 func (o *renderOptions) validate() error {
 	if err := command.OneOf("--format", o.format, []string{"graph", "resources"}); err != nil {
 		return err
@@ -133,8 +151,10 @@ func (o *renderOptions) validate() error {
 	return o.ObjectFlags.Validate()
 }
 
-// objects returns the encoded objects of one rendered instance: its ResourceGraph, or
-// its manifests.
+// objects returns the encoded objects of one rendered instance: its
+// ResourceGraph, or its manifests. It is called by several goroutines at once and
+// changes nothing in o. A graph with features that plain manifests can't express
+// is a problem of the instance.
 func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List) {
 	if o.format == "graph" {
 		g := r.Graph
@@ -160,7 +180,9 @@ func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List)
 }
 
 // object encodes one object and names it: KIND.GROUP/NAME for -o name, with the
-// namespace for messages.
+// namespace for messages. Its path is for --output-dir. For example, the key of a
+// Deployment is "deployment.apps shop/web", and -o name prints
+// "deployment.apps/web".
 func (o *renderOptions) object(group, kind, namespace, name string, object any) (output.Object, error) {
 	short := strings.ToLower(kind)
 	if group != "" {
@@ -169,14 +191,16 @@ func (o *renderOptions) object(group, kind, namespace, name string, object any) 
 	out := output.Object{Key: short + "/" + name, Path: outdir.Path(group, kind, namespace, name)}
 	data, err := output.Encode(o.Output, object, out.Key)
 	out.Data = data
+	// Two namespaces may have objects of one name, so Key gets the namespace after
+	// -o name has used the short form.
 	if namespace != "" {
 		out.Key = fmt.Sprintf("%s %s/%s", short, namespace, name)
 	}
 	return out, err
 }
 
-// refusals returns, at the position of the instance, the features of its graph that
-// plain manifests can't express.
+// refusals returns the features of a graph that plain manifests can't express, at
+// the position of its instance.
 func refusals(in *render.Instance, refused []graph.Problem) problem.List {
 	var ps problem.List
 	for _, p := range refused {

@@ -17,11 +17,15 @@ import (
 
 // validateOptions are the flags of validate.
 type validateOptions struct {
+	// RenderFlags select the instances and their platforms.
 	input.RenderFlags
+	// output is the value of -o, one of report.Formats.
 	output string
 }
 
-// newValidateCommand returns the command "validate".
+// newValidateCommand returns the command "validate". It differs from render in
+// that it reports problems on stdout, in formats for CI systems, and prints no
+// objects.
 func newValidateCommand(env command.Env) *cobra.Command {
 	o := &validateOptions{}
 	cmd := &cobra.Command{
@@ -41,8 +45,10 @@ position in the instance.`,
 	return cmd
 }
 
-// run renders all instances, drops the graphs and reports the problems. The summary
-// goes to stderr, and only with text output.
+// run renders all instances, drops the graphs and reports the problems. The
+// summary goes to stderr, and only with text output: other formats are read by
+// programs. The exit code is 1 if an instance has an error, and 2 if one could
+// not be checked.
 func (o *validateOptions) run(ctx context.Context, env command.Env) error {
 	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
 		return err
