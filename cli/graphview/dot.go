@@ -34,7 +34,8 @@ func writeDOT(b *strings.Builder, views []view) {
 	b.WriteString("}\n")
 }
 
-// dotStyle returns the attributes of an edge.
+// dotStyle returns the attributes of an edge. They tell the same kinds apart as
+// the arrows of Mermaid.
 func dotStyle(kind graph.EdgeKind) string {
 	switch kind {
 	case graph.Reference:

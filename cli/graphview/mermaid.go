@@ -9,7 +9,9 @@ import (
 
 // writeMermaid writes a flowchart with a subgraph for each graph and, inside it,
 // for each wave. Nodes are numbered, because Mermaid's identifiers exclude many
-// characters of node ids, and words such as end.
+// characters of node ids, and words such as end. External nodes have round ends.
+//
+// The syntax is that of https://mermaid.js.org/syntax/flowchart.html.
 func writeMermaid(b *strings.Builder, views []view) {
 	b.WriteString("flowchart TB\n")
 	for i, v := range views {
@@ -41,7 +43,9 @@ func (v view) number(graph int, id string) string {
 	return fmt.Sprintf("g%dn%d", graph+1, v.byID[id]+1)
 }
 
-// mermaidArrow returns the arrow of an edge.
+// mermaidArrow returns the arrow of an edge: solid if the graph lists the
+// dependency, solid with the label $from for a reference in a value, and dotted
+// for a dependency that pequod adds.
 func mermaidArrow(kind graph.EdgeKind) string {
 	switch kind {
 	case graph.Reference:

@@ -56,13 +56,16 @@ func Write(w io.Writer, format Format, graphs ...*v1alpha1.ResourceGraph) error 
 // view is the part of a graph that the formats show. The json format prints its JSON
 // form: fields may be added; none is renamed or removed.
 type view struct {
-	Name      string             `json:"name"`
-	Namespace string             `json:"namespace,omitempty"`
-	Source    v1alpha1.ObjectRef `json:"source"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+	// Source is the instance that the graph was rendered from.
+	Source v1alpha1.ObjectRef `json:"source"`
 	// Waves lists the node ids of each wave, in apply order.
 	Waves [][]string `json:"waves"`
-	Nodes []node     `json:"nodes"`
-	Edges []edge     `json:"edges"`
+	// Nodes are in the order of the graph. Edges has the dependencies of all
+	// nodes.
+	Nodes []node `json:"nodes"`
+	Edges []edge `json:"edges"`
 
 	byID map[string]int // indexes in Nodes
 }
@@ -95,7 +98,9 @@ type edge struct {
 	Path  string         `json:"path,omitempty"`
 }
 
-// newView returns the view of a graph, or an error if its dependencies form a cycle.
+// newView returns the view of a graph, or an error if its dependencies form a
+// cycle. The view has the waves in which the applier applies the nodes: a node is
+// in the first wave after those of its dependencies.
 func newView(rg *v1alpha1.ResourceGraph) (view, error) {
 	g := graph.Read(rg)
 	waves, err := g.Waves()
@@ -121,7 +126,8 @@ func newView(rg *v1alpha1.ResourceGraph) (view, error) {
 	return v, nil
 }
 
-// newNode returns the view of a node. Its wave is set later.
+// newNode returns the view of a node. Its wave is set later. namespace is that of
+// the graph.
 func newNode(n *graph.Node, namespace string) node {
 	shown := node{
 		ID: n.ID, APIVersion: n.Object.APIVersion, Kind: n.Object.Kind, Namespace: n.Object.Namespace, Name: n.Object.Name,
@@ -140,7 +146,8 @@ func newNode(n *graph.Node, namespace string) node {
 	return shown
 }
 
-// readyText describes one readiness check.
+// readyText describes one readiness check. Only a check of a condition has more
+// than a type. Its status is True by default, as for the applier.
 func readyText(check v1alpha1.ReadyCheck) string {
 	if check.Type != v1alpha1.ReadyConditionMatch {
 		return string(check.Type)

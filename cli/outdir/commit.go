@@ -14,7 +14,7 @@ import (
 // ErrEmpty is returned by Commit if it would prune everything, probably by mistake.
 var ErrEmpty = errors.New("nothing was rendered, so everything would be pruned")
 
-// Options limits the files that a commit removes.
+// Options limits the files that a commit removes. The zero value removes nothing.
 type Options struct {
 	// Prune removes files that the index lists and this run did not add.
 	Prune bool
@@ -23,7 +23,8 @@ type Options struct {
 }
 
 // Result lists the files that a commit changed, sorted. Files that had the right
-// content are in neither list: they are not touched.
+// content are in neither list: they are not touched. The paths have slashes and
+// are relative to the directory, as [Path] returns them.
 type Result struct {
 	Written, Removed []string
 }
@@ -70,9 +71,9 @@ type plan struct {
 	owned  set      // the files that the index lists after the commit
 }
 
-// plan compares the added files with the directory. It changes nothing. It returns an
-// error if a file of the user is in the way, if a kept file has changed since it
-// was added, or if a directory is not writable.
+// plan compares the added files with the directory. It changes nothing but for
+// probes. It returns an error if a file of the user is in the way, if a kept file
+// has changed since it was added, or if a directory is not writable.
 func (s *Stage) plan(prune bool) (plan, error) {
 	p := plan{owned: set{}}
 	var foreign []string
@@ -94,6 +95,7 @@ func (s *Stage) plan(prune bool) (plan, error) {
 	if len(foreign) > 0 {
 		return plan{}, s.refuse(foreign)
 	}
+	// The files of the index that this run did not add.
 	for _, file := range s.owned.sorted() {
 		if p.owned[file] {
 			continue
@@ -208,7 +210,8 @@ func (s *Stage) moveIntoPlace(file string) error {
 	return nil
 }
 
-// removeEmptied removes the directories of pruned files that are empty now.
+// removeEmptied removes the directories of pruned files that are empty now. A
+// directory with files of the user or of another owner stays.
 func (s *Stage) removeEmptied(files []string) error {
 	dirs := set{}
 	for _, file := range files {

@@ -10,9 +10,16 @@ import (
 	"strings"
 )
 
-// The index lists every file of the directory that pequod wrote and may remove: one
-// path per line, sorted, below a header. Its name has no extension, so that tools
-// that apply the directory ignore it.
+// The index lists every file of the directory that pequod wrote and may remove:
+// one path per line, sorted, below a header. Its name has no extension, so that
+// tools that apply the directory ignore it. For example:
+//
+//	# pequod index v1: what pequod wrote here and may remove; not to be edited
+//	_cluster/namespace-shop.yaml
+//	shop/deployment.apps-web.yaml
+//
+// indexFamily is the part of the header that all versions share. An owner has an
+// index of its own, such as .pequod-index-render.
 const (
 	indexName   = ".pequod-index"
 	indexFamily = "# pequod index "
@@ -86,8 +93,9 @@ func (s *Stage) readIndex() (set, []byte, error) {
 	return paths, content, nil
 }
 
-// writeIndex replaces the index, unless it has the same paths already. The new index
-// is on disk when writeIndex returns, because later steps depend on it.
+// writeIndex replaces the index, unless it has the same paths already. The new
+// index is on disk when writeIndex returns, because later steps depend on it. It
+// replaces the old one by a rename, so a killed run leaves one of the two.
 func (s *Stage) writeIndex(paths set) error {
 	content := formatIndex(paths)
 	if bytes.Equal(content, s.onDisk) {

@@ -11,20 +11,27 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// lock waits until no other run of this user has locked dir, and locks it. The lock
-// file is in the user's cache, so that the directory has only output, and is never
-// removed. The operating system unlocks it if the process is killed.
+// lock waits until no other run of this user has locked dir, and locks it. The
+// lock file is in the user's cache, so that the directory has only output, and is
+// never removed. The operating system unlocks it if the process is killed.
+//
+// Runs of different users do not exclude each other, and neither do runs on
+// different machines with a shared file system.
 func lock(dir string) (unlock func(), err error) {
 	real, err := realPath(dir)
 	if err != nil {
 		return nil, err
 	}
+	// A path may be longer than a file name, and contain separators; its hash is
+	// and does neither.
 	name := fmt.Sprintf("%x.lock", sha256.Sum256([]byte(real)))
 	// In a container, the home directory may be missing or read-only.
 	dirs := []string{filepath.Join(os.TempDir(), fmt.Sprintf("pequod-%d", os.Getuid()), "locks")}
 	if cache, err := os.UserCacheDir(); err == nil {
 		dirs = append([]string{filepath.Join(cache, "pequod", "locks")}, dirs...)
 	}
+	// The first directory that can be locked counts. If none can be, the error is
+	// that of the last one.
 	for _, dir := range dirs {
 		if err = os.MkdirAll(dir, 0o700); err != nil {
 			continue

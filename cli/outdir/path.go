@@ -104,8 +104,9 @@ func unreserve(s string) string {
 	return s
 }
 
-// shorten appends the extension. If the result is too long, a hash of s replaces the
-// end of s. The hash begins with %h, which encode never returns.
+// shorten appends the extension. If the result is too long, a hash of s replaces
+// the end of s. The hash begins with %h, which encode never returns. So a
+// shortened name never equals one that is not.
 func shorten(s, extension string) string {
 	if len(s)+len(extension) <= maxComponent {
 		return s + extension

@@ -41,7 +41,9 @@ const (
 // errNotRegular is the error for directories, links and devices at the path of a file.
 var errNotRegular = errors.New("not a regular file")
 
-// Stage is one run that writes into a directory. It is not safe for concurrent use.
+// Stage is one run that writes into a directory. It is not safe for concurrent
+// use. The run begins with [Open] and ends with the first call of Commit or
+// Abort, when unlock becomes nil.
 type Stage struct {
 	dir     string
 	index   string           // the name of the index
@@ -109,7 +111,8 @@ func (s *Stage) open() error {
 	return s.sweep()
 }
 
-// sweep removes the temporary files of this run and of killed ones.
+// sweep removes the temporary files of this run and of killed ones. The lock
+// guarantees that no other run of this user needs them.
 func (s *Stage) sweep() error {
 	for _, pattern := range []string{stagePrefix + "*", "*/" + probeName} {
 		names, err := fs.Glob(s.root.FS(), pattern)
@@ -125,8 +128,10 @@ func (s *Stage) sweep() error {
 	return nil
 }
 
-// Abort ends the run and leaves the directory as Open found it. It removes directories
-// that the run created. After Commit it does nothing, so it can be deferred.
+// Abort ends the run and leaves the directory as Open found it. It removes
+// directories that the run created. After Commit it does nothing, so it can be
+// deferred. An error means that temporary files remain, which the next run
+// removes.
 func (s *Stage) Abort() error {
 	if s.unlock == nil {
 		return nil

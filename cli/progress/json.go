@@ -12,9 +12,15 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// JSON is a [Sink] that writes a stream of events, one JSON object per line: every
-// change of every node, every warning, and a result for each graph. Fields may be
-// added; none is renamed or removed.
+// JSON is a [Sink] that writes a stream of events, one JSON object per line:
+// every change of every node, every warning, and a result for each graph. Fields
+// may be added; none is renamed or removed. For example (one line):
+//
+//	{"time":"2026-01-05T10:00:00Z","type":"node","graph":"shop/web","node":"app",
+//	"object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"web"},
+//	"wave":1,"phase":"Ready","op":"created"}
+//
+// A write error does not stop the run; see Err.
 type JSON struct {
 	mu  sync.Mutex // guards enc and err
 	enc *json.Encoder
@@ -131,7 +137,7 @@ func (j *JSON) write(e any) {
 	}
 }
 
-// Err returns the first write error.
+// Err returns the first write error. It may be called at any time.
 func (j *JSON) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

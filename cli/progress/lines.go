@@ -24,13 +24,15 @@ type Lines struct {
 	said  map[objectOf]said
 }
 
-// objectOf identifies an object and the graph that it is shown for.
+// objectOf identifies an object and the graph that it is shown for. Two graphs
+// may report the same object, for example when it moves from one to the other.
 type objectOf struct {
 	graph inventory.Owner
 	key   inventory.Key
 }
 
-// said records the last output about an object.
+// said records the last output about an object. op is the operation, state the
+// phase with its details; both are empty before the first line about it.
 type said struct {
 	op    string
 	state string

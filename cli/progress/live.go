@@ -22,7 +22,9 @@ type Terminal struct {
 	Now func() time.Time
 }
 
-// redrawInterval is the shortest time between two drawings of the tree.
+// redrawInterval is the shortest time between two drawings of the tree. The times
+// in the tree have tenths of a second, so drawing more often would show nothing
+// more.
 const redrawInterval = 100 * time.Millisecond
 
 // Live is a [Sink] that keeps a tree of graphs up to date on a terminal, in place.
@@ -70,7 +72,8 @@ func (l *Live) Change(graph inventory.Owner, e applier.Event) {
 	l.tree.change(graph, e)
 }
 
-// Warn prints a warning above the tree.
+// Warn prints a warning above the tree. It erases the tree, prints the warning in
+// its place, and draws the tree again below.
 func (l *Live) Warn(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,7 +25,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Graph is a graph as it is shown before the state of its objects is known.
+// Graph is a graph as it is shown before the state of its objects is known. The
+// embedded Owner is its namespace and name.
 type Graph struct {
 	inventory.Owner
 	// Source names the instance that the graph was rendered from, as in
@@ -41,7 +42,8 @@ type Node struct {
 	Wave int
 }
 
-// Verb names the kind of a run.
+// Verb names the kind of a run. It selects the words of the outcome: ready or
+// deleted.
 type Verb string
 
 // The verbs.
@@ -50,19 +52,21 @@ const (
 	Delete Verb = "delete"
 )
 
-// Outcome is the end of a run of one graph.
+// Outcome is the end of a run of one graph. A Result without Err may still be a
+// failure; see Ready.
 type Outcome struct {
 	Graph inventory.Owner
 	Verb  Verb
 	// Result is nil if the run could not start.
 	Result *applier.Result
 	// Err is the error that stopped the run early, or nil.
-	Err     error
+	Err error
+	// Elapsed is the duration of the run.
 	Elapsed time.Duration
 }
 
 // Sink receives the progress of runs. Its methods may be called by several
-// goroutines at once.
+// goroutines at once, except for Close.
 type Sink interface {
 	// Change reports a change of one node, or of an object that left its graph.
 	Change(graph inventory.Owner, e applier.Event)

@@ -30,7 +30,9 @@ type counts struct {
 	// nodes counts nodes, without objects that left the graph; the others count both
 	// by phase. drifted nodes are also ready.
 	nodes, ready, failed, blocked, drifted int
-	deleting, other                        int
+	// other counts objects in the remaining phases, except for those that are
+	// gone.
+	deleting, other int
 }
 
 // count counts the objects of the result. Without a result, all counts are 0.

@@ -66,7 +66,7 @@ func (t *tree) branch(graph inventory.Owner) *branch {
 }
 
 // change records a new status. Objects that are not nodes get a row with their
-// first status.
+// first status. A change of a graph that the tree does not have is ignored.
 func (t *tree) change(graph inventory.Owner, e applier.Event) {
 	b := t.branch(graph)
 	if b == nil {
@@ -254,7 +254,8 @@ func (b *branch) object(r *row) string {
 	return name
 }
 
-// layout has the widths of the columns for ids and objects.
+// layout has the widths of the columns for ids and objects, in columns of the
+// terminal.
 type layout struct {
 	ids, objects int
 	// narrow is set if the window has no room for both.
@@ -271,6 +272,7 @@ func (b *branch) layout(width int) layout {
 	for _, r := range b.rows {
 		l.ids, l.objects = max(l.ids, style.Width(r.status.ID)), max(l.objects, style.Width(b.object(r)))
 	}
+	// A single long name must not push the other columns out of the window.
 	l.ids, l.objects = min(l.ids, 30), min(l.objects, 50)
 	l.narrow = l.ids+l.objects+otherColumns > width
 	return l

@@ -14,7 +14,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// observed is the last state of a watched graph.
+// observed is the last state of a watched graph: whether it is ready, whether one
+// of its nodes has failed, and the text after its name.
 type observed struct {
 	ready, failed bool
 	text          string
@@ -67,7 +68,11 @@ func watchedStatus(n applier.NodeState) engine.Status {
 
 // States prints the states of watched graphs: all nodes at first, and then a line
 // for each change. The line of the graph itself follows the changes of its nodes
-// that led to it.
+// that led to it. For example:
+//
+//	db (StatefulSet.apps shop/web-db): ready
+//	app (Deployment.apps shop/web): progressing: Available: 0/3
+//	shop/web: not ready, 1 of 2 ready
 type States struct {
 	mu    sync.Mutex // guards everything below
 	w     io.Writer
@@ -149,7 +154,8 @@ func (l *States) Err() error {
 	return l.err
 }
 
-// watchedText returns the state of an object in one phrase.
+// watchedText returns the state of an object in one phrase. A watched status has
+// no operation, so the text about drift directly follows the word ready.
 func watchedText(s engine.Status) string {
 	text := stateText(s)
 	if s.Phase == v1alpha1.NodeReady {

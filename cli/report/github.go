@@ -57,7 +57,8 @@ func githubCommand(s problem.Severity) string {
 	return s.String()
 }
 
-// escapeData encodes the message of a command.
+// escapeData encodes the message of a command. Newlines, which the runner would
+// decode too, do not occur in it.
 func escapeData(s string) string {
 	return strings.ReplaceAll(s, "%", "%25")
 }

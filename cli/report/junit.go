@@ -13,7 +13,8 @@ import (
 )
 
 // writeJUnit prints a suite per file and a test case per instance. Problems of a
-// whole file are a case with the name of the file.
+// whole file are a case with the name of the file. Checked instances without
+// problems are cases that passed.
 func writeJUnit(w *bufio.Writer, entries []entry, checked []Subject) error {
 	bySubject := map[Subject][]entry{}
 	subjects := slices.Clone(checked)

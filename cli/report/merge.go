@@ -21,6 +21,10 @@ type entry struct {
 // module is found again with every instance that is rendered; all its copies
 // become one entry that names the first instance and counts the others. The
 // result is never nil.
+//
+// For example, three problems at webservice/render.cue:7:3 that were found while
+// rendering app.yaml:3:1, db.yaml:1:1 and jobs.yaml:9:1 become one entry with the
+// note "rendering app.yaml:3:1 and 2 more".
 func merged(problems problem.List) []entry {
 	type group struct {
 		first problem.Position // the first affected instance; File is empty for a problem of an instance
@@ -57,7 +61,8 @@ func merged(problems problem.List) []entry {
 }
 
 // sorted sorts entries by position and then by everything that is printed, and
-// returns them without duplicates.
+// returns them without duplicates. It sorts entries in place. The order is that
+// of a reader who goes through the files from top to bottom.
 func sorted(entries []entry) []entry {
 	slices.SortFunc(entries, func(a, b entry) int {
 		return cmp.Or(

@@ -29,7 +29,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Subject is an instance that was checked, with or without problems.
+// Subject is an instance that was checked, with or without problems. The junit
+// format has a test case for each of them, so that a passed check is visible too.
 type Subject struct {
 	// File is the file that has the instance. Instance is its kind, namespace
 	// and name, as in problem.Problem.Instance.
@@ -44,11 +45,13 @@ type Options struct {
 	Version string
 }
 
-// Formats lists the formats of Write. The first is the default.
+// Formats lists the formats of Write. The first is the default. The command line
+// takes the values of its flag from here.
 func Formats() []string { return []string{"text", "json", "github", "sarif", "junit"} }
 
 // Write prints problems in one of [Formats]. Only the junit format uses checked.
-// Write returns an error if the format is unknown or w fails.
+// Write returns an error if the format is unknown or w fails. Neither problems
+// nor checked is changed.
 func Write(w io.Writer, format string, problems problem.List, checked []Subject, o Options) error {
 	entries := sorted(merged(problems))
 	out := bufio.NewWriter(w)
@@ -74,7 +77,9 @@ func Write(w io.Writer, format string, problems problem.List, checked []Subject,
 }
 
 // Summary returns one line, without a newline, that counts the checked instances
-// and the problems: "3 instances checked: 2 errors, 1 warning".
+// and the problems: "3 instances checked: 2 errors, 1 warning". It counts entries
+// as Write prints them: a problem of a module that affects several instances
+// counts once.
 func Summary(problems problem.List, checked []Subject) string {
 	count := map[problem.Severity]int{}
 	for _, e := range sorted(merged(problems)) {

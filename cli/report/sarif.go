@@ -73,7 +73,8 @@ type (
 const unnamedRule = "invalid"
 
 // writeSARIF prints a log with one run. Its rules are those that the entries
-// name, sorted.
+// name, sorted. The instance of a result, which SARIF has no field for, is among
+// its properties. A problem without a file has no location.
 func writeSARIF(w *bufio.Writer, entries []entry, version string) error {
 	rules := ruleIDs(entries)
 	run := sarifRun{
@@ -89,6 +90,7 @@ func writeSARIF(w *bufio.Writer, entries []entry, version string) error {
 	}
 	for _, e := range entries {
 		id := cmp.Or(e.Rule, unnamedRule)
+		// The index is always found, since rules has the rules of all entries.
 		index, _ := slices.BinarySearch(rules, id)
 		result := sarifResult{
 			RuleID: id, RuleIndex: index, Level: e.Severity.String(),

@@ -54,7 +54,8 @@ func subject(e entry) string {
 	return source.Escape(at, "")
 }
 
-// sentence returns a problem without position and severity, on one line.
+// sentence returns a problem without position and severity, on one line. Formats
+// that have fields of their own for these use it as the message.
 func sentence(e entry) string {
 	path, message, hint, ruleAt := parts(e)
 	return path + message + hint + ruleAt

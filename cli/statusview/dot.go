@@ -11,7 +11,8 @@ import (
 
 // WriteDOT prints a report in the language of Graphviz, as one digraph with a
 // cluster for each graph. Nodes are colored by phase. Edges lead from a node to
-// those that depend on it.
+// those that depend on it. Nodes are numbered, since ids and names may contain
+// characters that DOT identifiers exclude.
 func WriteDOT(w io.Writer, r Report) error {
 	var b strings.Builder
 	b.WriteString("digraph pequod {\n  rankdir=TB;\n  node [shape=box, style=filled];\n")

@@ -16,14 +16,16 @@ type Report struct {
 	Graphs []Graph `json:"graphs"`
 }
 
-// Graph is the state of one graph.
+// Graph is the state of one graph. Nodes and objects that left the graph are in
+// one list.
 type Graph struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// Source is where the list of nodes was read: given (a file), cluster or
 	// inventory.
 	Source applier.Source `json:"source"`
-	Ready  bool           `json:"ready"`
+	// Ready is set if the applier considers the whole graph ready.
+	Ready bool `json:"ready"`
 	// Unfinished is set if a run is in progress or was interrupted.
 	Unfinished bool `json:"unfinished,omitempty"`
 	// Cause is the message of the applier in the cluster about the graph as a whole.
@@ -40,15 +42,18 @@ type Graph struct {
 type Node struct {
 	ID string `json:"id,omitempty"`
 	// Wave counts from 1.
-	Wave       int                `json:"wave"`
-	APIVersion string             `json:"apiVersion"`
-	Kind       string             `json:"kind"`
-	Namespace  string             `json:"namespace,omitempty"`
-	Name       string             `json:"name"`
-	Phase      v1alpha1.NodePhase `json:"phase"`
-	Reason     string             `json:"reason,omitempty"`
-	Message    string             `json:"message,omitempty"`
-	BlockedBy  string             `json:"blockedBy,omitempty"`
+	Wave       int    `json:"wave"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// Phase, Reason and Message are those of package applier. Reason is one
+	// CamelCase word, Message a phrase.
+	Phase   v1alpha1.NodePhase `json:"phase"`
+	Reason  string             `json:"reason,omitempty"`
+	Message string             `json:"message,omitempty"`
+	// BlockedBy is the id of a node that this node waits for.
+	BlockedBy string `json:"blockedBy,omitempty"`
 	// Drifted is set if others changed the object and the graph only reports drift.
 	Drifted bool `json:"drifted,omitempty"`
 	// Needs lists the ids of the nodes that the node depends on.
@@ -56,7 +61,7 @@ type Node struct {
 }
 
 // reason returns the message of an error of an output, without the name of the
-// output.
+// output, because the report has the name as the key.
 func reason(err error) string {
 	var (
 		waits *resolve.WaitError
@@ -71,7 +76,9 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// NewReport returns the report of states, in their order.
+// NewReport returns the report of states, in their order. Lists are never nil, so
+// that they are encoded as lists. Waves, which the applier counts from 0, count
+// from 1 here.
 func NewReport(states []*applier.State) Report {
 	r := Report{Graphs: []Graph{}}
 	for _, s := range states {

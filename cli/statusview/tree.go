@@ -15,7 +15,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Tree configures [WriteTree].
+// Tree configures [WriteTree]. The zero value prints the short form without
+// color.
 type Tree struct {
 	Color bool
 	// Wide adds API versions, namespaces, dependencies and outputs.
@@ -44,7 +45,9 @@ type printer struct {
 	wide bool
 }
 
-// graph prints the title of a graph, its waves, and with wide its outputs.
+// graph prints the title of a graph, its waves, and with wide its outputs. The
+// columns of all waves have the same widths. Within a wave, nodes keep the order
+// of the report.
 func (p *printer) graph(g Graph) {
 	p.b.WriteString(p.title(g) + "\n")
 	nodes := slices.Clone(g.Nodes)
@@ -115,7 +118,8 @@ func (n Node) title() string {
 	return fmt.Sprintf("wave %d", n.Wave)
 }
 
-// phaseColumn is the index of the phase among the cells of a node.
+// phaseColumn is the index of the phase among the cells of a node. Only this
+// column is colored.
 const phaseColumn = 2
 
 // cells returns the columns of a node: id, object, phase, and with wide the nodes
@@ -162,7 +166,8 @@ func (p *printer) row(n Node, cells []string, widths []int) string {
 	return line.Render(p.Painter)
 }
 
-// columnWidths returns the width of each column, 0 if it is empty in every row.
+// columnWidths returns the width of each column in characters of the terminal, 0
+// if it is empty in every row. There are at most four columns; see cells.
 func columnWidths(rows [][]string) []int {
 	widths := make([]int, 4)
 	for _, row := range rows {
@@ -183,6 +188,7 @@ func phaseStyle(phase v1alpha1.NodePhase) style.Style {
 	case v1alpha1.NodeBlocked:
 		return style.Dim
 	}
+	// All other phases are on the way to ready, or wait for something.
 	return style.Yellow
 }
 

@@ -60,6 +60,8 @@ func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Cov
 			}
 		}
 	}
+	// Each returns the results in the order of the jobs, so the i-th result
+	// belongs to the i-th point.
 	c := Coverage{Points: len(points)}
 	i := 0
 	for l, err := range render.Each(ctx, render.Options{}, o.Limits, jobs) {

@@ -19,6 +19,7 @@ func (r *Result) Update() ([]string, error) {
 	if c.instance == nil {
 		return nil, nil // the result already reports the missing file
 	}
+	// The golden to write with its new and old content, and the golden to remove.
 	write, data, was, remove, other := graphFile, r.outcome.graph, c.graph, errorFile, c.errors
 	if r.outcome.graph == nil {
 		write, data, was, remove, other = errorFile, r.outcome.text(), c.errors, graphFile, c.graph
