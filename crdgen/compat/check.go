@@ -48,10 +48,14 @@ const (
 )
 
 // Check returns what changed from one definition to another: breaking changes
-// first, each group in the order of versions and fields.
+// first, each group in the order of versions and fields. Versions are matched by
+// name. Of a version that the old definition doesn't serve, only the removal while
+// objects are stored in it is a change.
 func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 	c := &checker{crd: old.Name}
 	c.names(old, new)
+	// Clients use the served versions, so the schemas of those must stay
+	// compatible.
 	for _, ov := range old.Spec.Versions {
 		i := slices.IndexFunc(new.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 			return v.Name == ov.Name
@@ -75,6 +79,8 @@ func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 		if ov.Storage && !nv.Storage {
 			c.safe("", RuleVersion, "version %s is no longer the one that is stored", ov.Name)
 		}
+		// With the subresource, a write to the object ignores status; without it,
+		// it doesn't.
 		if (ov.Subresources != nil && ov.Subresources.Status != nil) != (nv.Subresources != nil && nv.Subresources.Status != nil) {
 			c.breaking("", RuleNames, "the status subresource comes or goes")
 		}
@@ -89,6 +95,7 @@ func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 			c.safe("", RuleVersion, "version %s is new", nv.Name)
 		}
 	}
+	// The order within each group is that of the comparison.
 	slices.SortStableFunc(c.changes, func(a, b Change) int {
 		switch {
 		case a.Breaking() == b.Breaking():
@@ -101,7 +108,8 @@ func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 	return c.changes
 }
 
-// Removed returns the change that removes a whole definition.
+// Removed returns the change that removes a whole definition. Kubernetes deletes
+// all objects of a kind with its definition.
 func Removed(old *apiextensionsv1.CustomResourceDefinition) Change {
 	return Change{Problem: problem.Problem{
 		Severity: problem.Error, Instance: old.Name, Rule: RuleRemoved,
@@ -131,7 +139,8 @@ type checker struct {
 	at []string
 	// watchers are the rules of the current schema and of those around it.
 	watchers []watcher
-	changes  []Change
+	// changes are in the order in which they were found; Check sorts them.
+	changes []Change
 }
 
 // add records a change at the current schema. Path is the field.
@@ -153,8 +162,10 @@ func (c *checker) safe(path, rule, format string, args ...any) {
 }
 
 // unlessWatched records a change that adds a value to existing objects. It is
-// breaking if a rule may read the value. Field is a field of the current
-// schema; if it is empty, the value is that of the current schema itself.
+// breaking if a rule may read the value. Field is a field of the current schema;
+// if it is empty, the value is that of the current schema itself. For example, a
+// new field with a default appears in every existing object. A rule that reads
+// the field may then reject the object.
 func (c *checker) unlessWatched(path, field, rule, format string, args ...any) {
 	keys := c.at
 	if field != "" {
@@ -176,7 +187,9 @@ func (c *checker) under(keys []string, compare func()) {
 	c.at = at
 }
 
-// names compares the names of the kind and its scope.
+// names compares the names of the kind and its scope. Clients and RBAC rules
+// refer to objects by group and plural, and people by short names, so a lost name
+// breaks them. The scope decides where objects are.
 func (c *checker) names(old, new *apiextensionsv1.CustomResourceDefinition) {
 	c.at = []string{"spec"}
 	changed := func(what, a, b, rule string) {

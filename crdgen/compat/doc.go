@@ -7,4 +7,11 @@
 // counts as breaking. It compares schemas as sets of objects, keyword by keyword
 // (schema.go for scalars and lists, object.go for objects and rules); watch.go
 // finds the rules that may read a field that appears. It evaluates no objects.
+//
+// For example, if maximum of spec.replicas goes from 10 to 5, Check returns the
+// breaking change "maximum 10 → 5" with the path spec.replicas and the rule
+// bound. From 5 to 10 it would be safe.
+//
+// Descriptions, printer columns, labels and annotations are not compared, because
+// no object depends on them.
 package compat

@@ -9,11 +9,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// object compares the fields of objects and the keys of maps.
+// object compares the fields of objects and the keys of maps. The steps: the
+// number of fields, the keys that have no names in the schema, the named fields,
+// and the required ones.
 func (c *checker) object(path string, old, new *props) {
 	lower(c, path, "minProperties", positive(old.MinProperties), positive(new.MinProperties))
 	upper(c, path, "maxProperties", old.MaxProperties, new.MaxProperties)
 	keeps, kept := keepsUnknown(old), keepsUnknown(new)
+	// If a schema without a type gets one, types has reported it.
 	if keeps && !kept && old.Type != "" {
 		c.breaking(path, RuleKeys, "fields that the schema doesn't name are no longer kept")
 	}
@@ -22,6 +25,7 @@ func (c *checker) object(path string, old, new *props) {
 	case oa == nil && na == nil, na == nil && kept:
 	case na == nil:
 		c.breaking(path, RuleKeys, "other keys are no longer allowed")
+	// Values that were kept unseen must satisfy the schema now.
 	case oa == nil && keeps:
 		c.breaking(path, RuleKeys, "values of other keys have a schema")
 	case oa == nil:
@@ -40,6 +44,7 @@ func (c *checker) object(path string, old, new *props) {
 		}
 		c.breaking(join(path, name), RuleRequired, "is required now")
 	}
+	// A removed field has its own change.
 	for _, name := range old.Required {
 		if _, still := new.Properties[name]; still && !slices.Contains(new.Required, name) {
 			c.safe(join(path, name), RuleRequired, "is optional now")
@@ -48,7 +53,8 @@ func (c *checker) object(path string, old, new *props) {
 }
 
 // fields compares named fields. A name that only one side has is compared with
-// what the other side says about other keys.
+// what the other side says about other keys. Names are compared in sorted order,
+// so that the changes have a fixed order.
 func (c *checker) fields(path string, old, new *props, oa, na *props) {
 	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
 		o, at := old.Properties[name], join(path, name)
@@ -76,6 +82,8 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 			c.under([]string{"properties", name}, func() { c.schema(at, oa, &n) })
 		case keepsUnknown(old):
 			c.under([]string{"properties", name}, func() { c.schema(at, &props{}, &n) })
+		// Nothing had this field before, since the API server dropped it. Now all
+		// objects have the default.
 		case n.Default != nil:
 			c.unlessWatched(at, name, RuleAdded, "field added, with the default %s", show(n.Default))
 		case !slices.Contains(new.Required, name):
@@ -84,8 +92,9 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 	}
 }
 
-// perhapsRenamed returns a hint with the new field that has the same schema as
-// a removed one, or the empty string.
+// perhapsRenamed returns a hint with the new field that has the same schema as a
+// removed one, or the empty string. Descriptions are not compared, because a
+// renamed field often gets a new one.
 func perhapsRenamed(name string, old, new *props) string {
 	was := old.Properties[name]
 	was.Description = ""
@@ -100,7 +109,7 @@ func perhapsRenamed(name string, old, new *props) string {
 }
 
 // keepsUnknown reports whether the API server keeps fields that the schema
-// doesn't name.
+// doesn't name. The API server prunes unknown fields of all other schemas.
 func keepsUnknown(s *props) bool {
 	return s.Type == "" && !s.XIntOrString || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 }
@@ -121,7 +130,9 @@ func additional(s *props) *props {
 }
 
 // junctors compares allOf, anyOf, oneOf and not. It compares texts: it doesn't
-// try to find out whether one combination implies another.
+// try to find out whether one combination implies another. For allOf the new list
+// must be a subset, since each member is a demand. For anyOf it must be a
+// superset, since each member is a possibility. oneOf and not must be equal.
 func (c *checker) junctors(path string, old, new *props) {
 	if !subset(new.AllOf, old.AllOf) {
 		c.breaking(path, RuleValidation, "must satisfy more conditions (allOf)")
@@ -147,7 +158,8 @@ func subset(a, b []props) bool {
 	return true
 }
 
-// validations compares CEL rules by their text.
+// validations compares CEL rules by their text. A rule with another text counts
+// as new, even if it demands less.
 func (c *checker) validations(path string, old, new *props) {
 	has := func(list apiextensionsv1.ValidationRules, rule string) bool {
 		return slices.ContainsFunc(list, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule })
@@ -175,7 +187,8 @@ func ruleText(r apiextensionsv1.ValidationRule) string {
 }
 
 // defaults compares defaults. A changed default changes existing objects that
-// don't set the field.
+// don't set the field. A removed default changes objects, too: the field is absent
+// when they are read.
 func (c *checker) defaults(path string, old, new *props) {
 	switch {
 	case old.Default == nil && new.Default == nil:

@@ -10,11 +10,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
+// props is one OpenAPI schema.
 type props = apiextensionsv1.JSONSchemaProps
 
 // schema compares two schemas of one value: whether the new one accepts every
-// value that the old one accepts.
+// value that the old one accepts. path is the field for messages, and c.at the
+// position in the new definition.
 func (c *checker) schema(path string, old, new *props) {
+	// The rules of this schema watch the values in it, and no others.
 	was := c.watchers
 	defer func() { c.watchers = was }()
 	c.watchers = append(slices.Clone(was), watchers(new, len(c.at))...)
@@ -32,7 +35,9 @@ func (c *checker) schema(path string, old, new *props) {
 }
 
 // types compares types and nullability. It reports false if comparing further
-// would only repeat the finding.
+// would only repeat the finding. An integer is a number, and both an integer and
+// a string are of the type integer or string. A schema without a type
+// admits all. Every other change of the type is breaking.
 func (c *checker) types(path string, old, new *props) bool {
 	ot, nt := typeName(old), typeName(new)
 	switch {
@@ -70,7 +75,8 @@ const (
 	intOrString = "integer or string"
 )
 
-// typeName returns the name of a schema's type for messages.
+// typeName returns the name of a schema's type for messages. The names appear in
+// messages such as "integer → any".
 func typeName(s *props) string {
 	switch {
 	case s.XIntOrString:
@@ -81,7 +87,7 @@ func typeName(s *props) string {
 	return s.Type
 }
 
-// enum compares enumerations value by value.
+// enum compares enumerations value by value. Values are compared as compact JSON.
 func (c *checker) enum(path string, old, new *props) {
 	values := func(list []apiextensionsv1.JSON) []string {
 		var all []string
@@ -111,12 +117,14 @@ func (c *checker) enum(path string, old, new *props) {
 	}
 }
 
-// lower compares two lower bounds; nil means no bound.
+// lower compares two lower bounds; nil means no bound. The new bound is wider if
+// it is not larger.
 func lower[T int64 | float64](c *checker, path, what string, old, new *T) {
 	bound(c, path, what, old, new, func(o, n T) bool { return n <= o })
 }
 
-// upper compares two upper bounds; nil means no bound.
+// upper compares two upper bounds; nil means no bound. The new bound is wider if
+// it is not smaller.
 func upper[T int64 | float64](c *checker, path, what string, old, new *T) {
 	bound(c, path, what, old, new, func(o, n T) bool { return n >= o })
 }
@@ -147,7 +155,8 @@ func boundName(what string, old *float64, oldExclusive bool, new *float64, newEx
 	return what
 }
 
-// numbers compares the constraints on numbers.
+// numbers compares the constraints on numbers. For minimum 1, exclusive, and then
+// minimum 1, inclusive, the change is safe: the value 1 itself is allowed.
 func (c *checker) numbers(path string, old, new *props) {
 	lower(c, path, boundName("minimum", old.Minimum, old.ExclusiveMinimum, new.Minimum, new.ExclusiveMinimum), old.Minimum, new.Minimum)
 	upper(c, path, boundName("maximum", old.Maximum, old.ExclusiveMaximum, new.Maximum, new.ExclusiveMaximum), old.Maximum, new.Maximum)
@@ -182,6 +191,8 @@ func (c *checker) numbers(path string, old, new *props) {
 	}
 }
 
+// strings compares the constraints on strings. Patterns and formats are compared
+// as text: whether one pattern implies another is not decided.
 func (c *checker) strings(path string, old, new *props) {
 	lower(c, path, "minLength", positive(old.MinLength), positive(new.MinLength))
 	upper(c, path, "maxLength", old.MaxLength, new.MaxLength)
@@ -203,7 +214,8 @@ func (c *checker) strings(path string, old, new *props) {
 	}
 }
 
-// positive returns nil for a minimum that every value satisfies.
+// positive returns nil for a minimum that every value satisfies. A minLength of 0
+// is the same as none.
 func positive(n *int64) *int64 {
 	if n != nil && *n <= 0 {
 		return nil
@@ -211,8 +223,9 @@ func positive(n *int64) *int64 {
 	return n
 }
 
-// list compares the constraints on lists, and the types of lists and maps,
-// which decide how server-side apply merges them.
+// list compares the constraints on lists, and the types of lists and maps, which
+// decide how server-side apply merges them. A change of these types is breaking,
+// because it changes which parts of a list an applier owns.
 func (c *checker) list(path string, old, new *props) {
 	lower(c, path, "minItems", positive(old.MinItems), positive(new.MinItems))
 	upper(c, path, "maxItems", old.MaxItems, new.MaxItems)
@@ -252,7 +265,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// orAtomic and orGranular return the API server's default for an empty type.
+// orAtomic returns the API server's default for an empty list type.
 func orAtomic(s string) string {
 	if s == "" {
 		return "atomic"
@@ -260,6 +273,7 @@ func orAtomic(s string) string {
 	return s
 }
 
+// orGranular returns the API server's default for an empty map type.
 func orGranular(s string) string {
 	if s == "" {
 		return "granular"
@@ -289,7 +303,8 @@ func equal(a, b any) bool {
 	return errx == nil && erry == nil && bytes.Equal(x, y)
 }
 
-// show returns a default for a message, shortened.
+// show returns a default for a message, shortened. 60 characters leave room for
+// the rest of the line.
 func show(v *apiextensionsv1.JSON) string {
 	if v == nil {
 		return "none"

@@ -16,7 +16,8 @@ type watcher struct {
 	text string
 }
 
-// watchers returns the rules of one schema.
+// watchers returns the rules of one schema. The JSON of allOf, anyOf, oneOf and
+// not stands for a text that mentions fields by name, as CEL does.
 func watchers(s *props, depth int) []watcher {
 	var all []watcher
 	for _, r := range s.XValidations {
@@ -34,15 +35,17 @@ func watchers(s *props, depth int) []watcher {
 	return all
 }
 
-// sees reports whether the rule may read a value that appears at the end of
-// keys (properties, a, items, …), which start at the rule's schema. A false
-// result is certain: a rule has to name a field to read it, or to take
-// something around the field as a whole.
+// sees reports whether the rule may read a value that appears at the end of keys
+// (properties, a, items, …), which start at the rule's schema. A false result is
+// certain: a rule has to name a field to read it, or to take something around the
+// field as a whole. For the rule self.max >= self.min it is true for [properties
+// max] and false for [properties name].
 func (w watcher) sees(keys []string) bool {
 	names, inside := fieldsOf(keys)
 	if len(names) == 0 {
 		return true
 	}
+	// A bound on the number of fields counts direct fields only.
 	if w.text == "" {
 		return len(names) == 1 && !inside
 	}
@@ -72,9 +75,10 @@ func fieldsOf(keys []string) (names []string, inside bool) {
 // identifier matches names that CEL writes unchanged.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// mentions reports whether a rule contains name; with whole set, only if the
-// rule doesn't go on to select a field of it. The result is true for names that
-// aren't identifiers, because CEL escapes them.
+// mentions reports whether a rule contains name; with whole set, only if the rule
+// doesn't go on to select a field of it. The result is true for names that aren't
+// identifiers, because CEL escapes them. For the rule self.max > 1, max is
+// mentioned, and self is not mentioned as a whole.
 func mentions(text, name string, whole bool) bool {
 	if !identifier.MatchString(name) {
 		return true
