@@ -12,8 +12,11 @@ import (
 )
 
 // attributes reads the @k8s attributes of the field v. Declared is the position
-// for errors. An unknown argument is an error, because nothing else would
-// report a misspelling. The result is nil without attributes.
+// for errors. An unknown argument is an error, because nothing else would report
+// a misspelling. The result is nil without attributes. A field may have several
+// attributes, as in @k8s(immutable) @k8s(listType=set), whose arguments add up.
+// Arguments that need each other must be in one attribute. Whether an argument
+// fits the type of the field is checked when the schema is written.
 func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.Attributes {
 	var out *shape.Attributes
 	for _, a := range v.Attributes(cue.FieldAttr) {
@@ -30,6 +33,8 @@ func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.
 			}
 		}
 		switch {
+		// The API server demands the keys of a list map, and allows them nowhere
+		// else.
 		case (out.ListType == "map") != (len(out.ListMapKeys) > 0):
 			r.fail(errors.Newf(declared, "%s: @%s(%s): listType=map and listMapKey go together", in.path, syntax.AttributeName, a.Contents()))
 		case out.Priority != 0 && out.Column == "":
@@ -40,7 +45,8 @@ func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.
 }
 
 // setArgument sets one argument of an attribute. It returns what is wrong with
-// it, or the empty string.
+// it, or the empty string. It is called once for each argument. Arguments without
+// a value, such as immutable, have the empty value.
 func setArgument(a *shape.Attributes, key, value string) string {
 	switch key {
 	case "listType":

@@ -15,14 +15,17 @@ func isList(v conjunct) bool {
 }
 
 // conjunct is a value with its expression. Taking an expression apart is
-// expensive, so the reader keeps the conjuncts of a value.
+// expensive, so the reader keeps the conjuncts of a value. op and args are the
+// results of cue.Value.Expr: for a & b they are cue.AndOp and the values of a and
+// b, and for a literal cue.NoOp.
 type conjunct struct {
 	cue.Value
 	op   cue.Op
 	args []cue.Value
 }
 
-// conjunctOf takes v apart, once per reader.
+// conjunctOf takes v apart, once per reader. cue.Value is comparable, and the
+// same value always has the same expression.
 func (r *reader) conjunctOf(v cue.Value) conjunct {
 	c, ok := r.taken[v]
 	if !ok {
@@ -37,7 +40,8 @@ func (r *reader) conjunctOf(v cue.Value) conjunct {
 }
 
 // conjuncts takes v apart at its &. Conjuncts that hold only for some input are
-// left out; dropped reports whether there were any.
+// left out; dropped reports whether there were any. For int & >=1 & <=9 it
+// returns three parts. A reference or a disjunction is one part.
 func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped bool) {
 	if in.isGuarded(v.Source()) {
 		return nil, true
@@ -66,7 +70,8 @@ func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped b
 	return parts, dropped
 }
 
-// isDisjunction reports whether the source of v is a disjunction.
+// isDisjunction reports whether the source of v is a disjunction. A reference to
+// a disjunction is not one.
 func isDisjunction(v cue.Value) bool {
 	x, ok := syntax.Expression(v.Source()).(*ast.BinaryExpr)
 	return ok && x.Op == token.OR

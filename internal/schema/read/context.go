@@ -54,7 +54,8 @@ type context struct {
 }
 
 // note adds a note about pos, or about the field that is being read if pos is
-// unknown.
+// unknown. format and args name the subject, such as "the choice between
+// structs".
 func (in context) note(pos token.Pos, format string, args ...any) {
 	if !pos.IsValid() {
 		pos = in.pos
@@ -72,7 +73,8 @@ func (in context) noteOf(pos token.Pos, format string, args ...any) problem.List
 	return *notes
 }
 
-// capture returns a context that collects its notes apart, and its notes.
+// capture returns a context that collects its notes apart, and its notes. The
+// caller reads a part on trial and then decides whether the notes count.
 func (in context) capture() (context, *problem.List) {
 	in.notes = &problem.List{}
 	return in, in.notes
@@ -80,6 +82,7 @@ func (in context) capture() (context, *problem.List) {
 
 // across returns the context of a part of the value, one segment further.
 func (in context) across(s translate.Segment) context {
+	// A clone, because the contexts of siblings would share the array otherwise.
 	in.segments = append(slices.Clone(in.segments), s)
 	return in
 }
@@ -99,9 +102,10 @@ func (in context) isGuarded(n ast.Node) bool {
 	return slices.ContainsFunc(*in.guarded, func(s syntax.Span) bool { return s.Contains(n.Pos()) })
 }
 
-// enter returns the context inside of the literals that key identifies. It
-// fails the reader and reports false if they are being read already, because
-// the value then contains itself, or if the schema is nested too deeply.
+// enter returns the context inside of the literals that key identifies. It fails
+// the reader and reports false if they are being read already, because the value
+// then contains itself, or if the schema is nested too deeply. An empty key, as
+// references pass it, counts as a level but identifies no literal.
 func (r *reader) enter(in context, key string) (context, bool) {
 	if key != "" && slices.Contains(in.enclosing, key) {
 		r.fail(errors.Newf(in.pos, "%s: the schema contains itself: recursive definitions have no CRD", in.path))

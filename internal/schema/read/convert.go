@@ -12,7 +12,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// kindsFrom converts CUE's kinds.
+// kindsFrom converts CUE's kinds. Several bits may be set; CUE's kinds are sets,
+// too.
 func kindsFrom(kinds cue.Kind) shape.Kind {
 	if kinds == cue.TopKind {
 		return shape.TopKind
@@ -32,20 +33,22 @@ func kindsFrom(kinds cue.Kind) shape.Kind {
 	return out
 }
 
-// kindsOfValue returns the kinds that v may have.
+// kindsOfValue returns the kinds that v may have. It is [shape.BottomKind] for an
+// error.
 func kindsOfValue(v interface{ IncompleteKind() cue.Kind }) shape.Kind {
 	return kindsFrom(v.IncompleteKind())
 }
 
-// positionOf converts CUE's positions. The position of an invalid p has no
-// file.
+// positionOf converts CUE's positions. The position of an invalid p has no file.
+// Notes and errors are then without a position.
 func positionOf(p token.Pos) problem.Position {
 	at := p.Position()
 	return problem.Position{File: at.Filename, Line: at.Line, Column: at.Column}
 }
 
-// literalOf returns the concrete scalar v. It reports false for values that
-// JSON can't represent and for numbers that are too large to compute with.
+// literalOf returns the concrete scalar v. It reports false for values that JSON
+// can't represent and for numbers that are too large to compute with. JSON holds
+// the text, and Number or String the value if it has that type.
 func literalOf(v cue.Value) (shape.Literal, bool) {
 	switch v.Kind() {
 	case cue.NullKind, cue.BoolKind, cue.StringKind, cue.IntKind, cue.FloatKind:
@@ -63,6 +66,7 @@ func literalOf(v cue.Value) (shape.Literal, bool) {
 		return l, l.Number != nil
 	case cue.StringKind:
 		var s string
+		// JSON was just written by CUE, so this can't fail in practice.
 		if json.Unmarshal(data, &s) != nil {
 			return shape.Literal{}, false
 		}
@@ -76,8 +80,9 @@ func literalOf(v cue.Value) (shape.Literal, bool) {
 // memory.
 const maxExponent = 400
 
-// rational returns the exact value of the concrete number v, or nil if it is
-// out of bounds.
+// rational returns the exact value of the concrete number v, or nil if it is out
+// of bounds. CUE's numbers are decimals of any size, so a fraction is needed to
+// hold them.
 func rational(v cue.Value) *big.Rat {
 	var mantissa big.Int
 	exponent, err := v.MantExp(&mantissa)
@@ -101,8 +106,9 @@ func kindOf(k shape.Kind) shape.Kind {
 	return k
 }
 
-// callee returns the name of the builtin that an expression with these
-// arguments calls, such as "strings.MinRunes".
+// callee returns the name of the builtin that an expression with these arguments
+// calls, such as "strings.MinRunes". The first argument is the builtin itself, as
+// cue.Value.Expr returns it.
 func callee(args []cue.Value) string {
 	if len(args) == 0 || !args[0].Exists() {
 		return ""
@@ -110,7 +116,8 @@ func callee(args []cue.Value) string {
 	return strings.TrimSuffix(sourceText(args[0]), "()")
 }
 
-// sourceText returns v in CUE syntax, on one line.
+// sourceText returns v in CUE syntax, on one line. It is for messages, and for
+// the names of builtins.
 func sourceText(v cue.Value) string {
 	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
 }

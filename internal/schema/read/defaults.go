@@ -8,9 +8,10 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// isSettled reports whether setting the default explicitly yields the same
-// value. It doesn't if the default also fits other members of a disjunction.
-// Value is the default in JSON.
+// isSettled reports whether setting the default explicitly yields the same value.
+// It doesn't if the default also fits other members of a disjunction. Value is
+// the default in JSON. Scalars are always settled. The values are compared as
+// JSON, and v must be complete with the default.
 func isSettled(v cue.Value, value []byte) bool {
 	_, chosen := v.Default()
 	if !chosen || kindsOfValue(v)&(shape.StructKind|shape.ListKind) == 0 || value == nil {
@@ -22,9 +23,10 @@ func isSettled(v cue.Value, value []byte) bool {
 }
 
 // defaultOf returns the JSON of the value that v has if an instance doesn't set
-// it. A struct that isn't a member of a disjunction defaults to the empty
-// object, and the defaults of its fields do the rest. The result is nil if JSON
-// can't represent the default; then only rendering supplies it.
+// it. A struct that isn't a member of a disjunction defaults to the empty object,
+// and the defaults of its fields do the rest. The result is nil if JSON can't
+// represent the default; then only rendering supplies it. For {a: *1 | int}
+// without a mark the result is {}, and the field a has the default 1.
 func defaultOf(v cue.Value) []byte {
 	d, chosen := v.Default()
 	if !chosen && kindsOfValue(d) == shape.StructKind {

@@ -22,4 +22,15 @@
 //   - convert.go converts CUE's kinds, positions and literals.
 //
 // Faults of CUE that the reader works around are in package cuefault.
+//
+// For the definition
+//
+//	#Input: {port: *80 | int & >0 & <65536, host?: string, name: string}
+//
+// the result is a struct with three fields: port, an integer with two limits and
+// the default 80; host, an optional string; and name, a required string. There
+// are no notes.
+//
+// The package doesn't write schemas or CEL; package crdgen does. It reads no
+// files.
 package read

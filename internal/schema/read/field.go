@@ -15,7 +15,11 @@ import (
 
 // field reads one field: its shape, whether an instance must have it, and its
 // default. Member means that the struct is a member of a disjunction. The shape
-// of an optional field that can't be present is empty.
+// of an optional field that can't be present is empty. The steps: read the shape;
+// for an optional field that is all. For a field that guards add to, underGuards
+// decides whether it is required. Otherwise a field with ! is required, one
+// without a value is required unless other fields supply it, and one with a value
+// has a default.
 func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) shape.Field {
 	c := s.guarded
 	v, name := it.Value(), it.Selector().Unquoted()
@@ -25,6 +29,7 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 	value.lenient = cuefault.ForgottenReference && c != nil && slices.ContainsFunc(c.Fields[name], func(e ast.Expr) bool { return len(syntax.MembersOf(syntax.Expression(e))) > 1 })
 	f.Shape = r.shape(v, value, c.Field(name))
 	mark := it.FieldType()
+	// it.FieldType has the marks of guards that hold without input, too.
 	if c.Touches(name) {
 		mark = s.markOf(name)
 	}
@@ -34,6 +39,9 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 		case f.Optional:
 			f.Shape = r.forbidden(v, in)
 			return f
+		// A field that is not optional and admits nothing makes the whole struct
+		// impossible. For a member of a disjunction that only excludes this
+		// member.
 		case !member && !c.Touches(name):
 			r.fail(errors.Newf(in.pos, "%s: admits no value", in.path))
 		}
@@ -47,6 +55,9 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 		r.underGuards(&f, v, c, mark, in)
 		return f
 	}
+	// depends means that the value may come from other fields, anyRef that
+	// anything in it refers to some, and choice that the instance still has a
+	// choice then.
 	var depends, anyRef, choice bool
 	for _, src := range r.expressions(v) {
 		depends = depends || syntax.ValueDependsOnInput(src)
@@ -68,8 +79,11 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 		return f
 	}
 	_, chosen := v.Default()
+	// A default that other fields influence is left to rendering.
 	if !anyRef && !c.Touches(name) && (chosen || !f.Shape.IsAnything()) {
 		f.Default = defaultOf(v)
+		// A default that reads differently once it is set is left to rendering,
+		// too.
 		if !isSettled(v, f.Default) {
 			f.Default = nil
 		}
@@ -78,6 +92,8 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 }
 
 // underGuards determines whether f must be given if ifs add more than bounds to
+// it. If it need not be, the frame gets a [translate.Unless], from which package
+// translate makes the rule that the field must be given unless a guard supplies
 // it.
 func (r *reader) underGuards(f *shape.Field, v cue.Value, c *syntax.Guarded, mark cue.SelectorType, in context) {
 	ways, ok := r.ways(in, v, c, f.Name)
@@ -112,7 +128,8 @@ func (r *reader) forbidden(v cue.Value, in context) shape.Shape {
 	return shape.Any()
 }
 
-// expressions returns the sources of v and of its conjuncts.
+// expressions returns the sources of v and of its conjuncts. They tell whether a
+// value depends on other fields; the value alone doesn't show it.
 func (r *reader) expressions(v cue.Value) []ast.Expr {
 	var out []ast.Expr
 	if e := syntax.Expression(v.Source()); e != nil {

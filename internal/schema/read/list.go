@@ -9,8 +9,10 @@ import (
 )
 
 // list reads the list v. Lit is its source if that is a literal, and nil
-// otherwise.
+// otherwise. [string, int, ...bool] has the prefix string and int, the rest bool,
+// and at least two items.
 func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
+	// A comprehension in a list may add any number of items.
 	if lit != nil {
 		for _, e := range lit.Elts {
 			if c, ok := e.(*ast.Comprehension); ok && syntax.DependsOnInput(c) {
@@ -32,11 +34,13 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 		return shape.OfKinds(shape.ListKind)
 	}
 	for items.Next() {
+		// A rule of an outer struct can't be about one item, hence the barrier.
 		l.Prefix = append(l.Prefix, r.shape(items.Value(), item.across(translate.Segment{Barrier: true}), nil))
 	}
 	if rest := v.LookupPath(cue.MakePath(cue.AnyIndex)); rest.Exists() || syntax.IsOpen(lit) {
 		l.Closed = false
 		each := translate.Segment{Each: translate.EachItem}
+		// Rules about all items would be about the prefix, too.
 		if len(l.Prefix) > 0 {
 			each = translate.Segment{Barrier: true}
 		}

@@ -13,7 +13,10 @@ type pattern struct {
 	key, value cue.Value
 }
 
-// rest reads what o's fields may be that are not listed.
+// rest reads what o's fields may be that are not listed. There are three cases.
+// With [string]: T, o is a map of T, and further patterns constrain some of its
+// values. An open struct admits anything, and its patterns become notes. A closed
+// struct with patterns such as [=~"^x-"]: T is a map with certain keys.
 func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, in context) {
 	var all, some []pattern
 	for _, p := range patterns {
@@ -70,8 +73,9 @@ func (r *reader) item(v cue.Value, in context) shape.Shape {
 	return r.shape(v, in.across(translate.Segment{Barrier: true}), nil)
 }
 
-// keyed adds a pattern to o. The pattern's values must satisfy values
-// besides.
+// keyed adds a pattern to o. The pattern's values must satisfy values besides.
+// The key is read without notes, because the pattern as a whole is noted if it
+// can't be written.
 func (r *reader) keyed(o *shape.Object, p pattern, values shape.Shape, in context) {
 	k := shape.KeyPattern{Text: sourceText(p.key), Pos: positionOf(p.value.Pos()), Values: shape.Intersect(values, r.item(p.value, in))}
 	quiet, notes := in.capture()
@@ -83,7 +87,8 @@ func (r *reader) keyed(o *shape.Object, p pattern, values shape.Shape, in contex
 	o.Patterns = append(o.Patterns, k)
 }
 
-// isAnyString reports whether every name satisfies key.
+// isAnyString reports whether every name satisfies key. string and _ are such
+// keys, and =~"^x-" is not.
 func isAnyString(key cue.Value) bool {
 	op, args := key.Expr()
 	return op == cue.NoOp && (len(args) == 0 || args[0] == key) && !key.IsConcrete() && kindsOfValue(key)&shape.StringKind != 0

@@ -11,8 +11,10 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// match reads a call of matchN or matchIf as a check. It reports false for
-// calls that it can't read exactly.
+// match reads a call of matchN or matchIf as a check. It reports false for calls
+// that it can't read exactly. The shape of the result is as narrow as the members
+// allow, apart from the check: for matchN(>0, [...]) a value must be in one of
+// the members.
 func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (shape.Shape, bool) {
 	c := shape.Check{Text: sourceText(v)}
 	var members []cue.Value
@@ -49,6 +51,8 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (
 		known = known && ok
 		c.Shapes = append(c.Shapes, s)
 	}
+	// A check counts matches, so a member that was read too wide could reject
+	// what CUE accepts.
 	if !known || len(*notes) > 0 || len(c.Shapes) == 0 {
 		return nil, false
 	}
@@ -56,6 +60,7 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (
 	switch {
 	case c.Branch:
 		return shape.Intersect(shape.Union(shape.Intersect(c.Shapes[0], c.Shapes[1]), c.Shapes[2]).Scalar(), s), true
+	// A value that is in none of the members may pass.
 	case c.Count.Admits(zero()):
 		return s, true
 	}
@@ -64,7 +69,9 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (
 
 // candidate reads a shape that values are matched against. A struct literal is
 // open, and so are the structs in it, but a definition that it refers to is
-// closed. It reports false if the two can't be told apart.
+// closed. It reports false if the two can't be told apart. CUE closes definitions
+// only. In {#A, b: {c: int}} the fields of #A are closed and b is open, but the
+// evaluated struct doesn't show which is which.
 func (r *reader) candidate(v cue.Value, in context) (shape.Shape, bool) {
 	lit, ok := syntax.Expression(v.Source()).(*ast.StructLit)
 	if !ok {

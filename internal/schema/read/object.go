@@ -12,8 +12,11 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// object reads one struct, which s describes. Member means that it is a member
-// of a disjunction; then it is kept even if one of its fields admits nothing.
+// object reads one struct, which s describes. Member means that it is a member of
+// a disjunction; then it is kept even if one of its fields admits nothing. The
+// steps: open a frame for rules, let the parts that hold only for some input wait
+// in it, read the fields and patterns, add the fields that only guards declare,
+// and finish the frame.
 func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape.Object {
 	o, c := &shape.Object{}, s.guarded
 	it, err := v.Fields(cue.Optional(true), cue.Patterns(true))
@@ -22,6 +25,7 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 		return &shape.Object{Open: true, Unlisted: true}
 	}
 	in, frame := in.push(s.literals, c)
+	// Finish needs all fields, so it comes last.
 	defer func() { in.put(frame.Finish(o, c, static{r, in})...) }()
 	for _, n := range s.notes {
 		if n.comprehension != nil {
@@ -38,6 +42,7 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 			patterns = append(patterns, pattern{key: it.Selector().Pattern(), value: it.Value()})
 			continue
 		}
+		// Definitions and hidden fields are no fields of an instance.
 		if !it.Selector().IsString() {
 			continue
 		}
@@ -50,6 +55,7 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 		}
 	}
 	slices.SortFunc(o.Fields, func(f, g shape.Field) int { return strings.Compare(f.Name, g.Name) })
+	// Guards that may add anything leave the struct open.
 	o.Open = c != nil && (c.Open || c.Deep)
 	o.Unlisted = o.Open
 	r.rest(o, v, patterns, in)
@@ -61,6 +67,8 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 	if c != nil && c.Attributed.IsValid() {
 		r.fail(errors.Newf(c.Attributed, "%s: @%s: an attribute can't depend on a condition", in.path, syntax.AttributeName))
 	}
+	// These fields are in the bodies of ifs only, so CUE's evaluation doesn't
+	// list them.
 	for _, name := range c.Names() {
 		if len(s.declarations(name)) > 0 && !o.Open {
 			continue // it is listed, or can't be present
@@ -77,8 +85,9 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 	return o
 }
 
-// onlyGuarded reports whether a field is present only because the guard of an
-// if holds without any input.
+// onlyGuarded reports whether a field is present only because the guard of an if
+// holds without any input. For {x: *false | bool, if !x {y: 1}} CUE's evaluation
+// has the field y, but an instance with x: true has none.
 func (r *reader) onlyGuarded(in context, it *cue.Iterator, c *syntax.Guarded) bool {
 	if !c.Touches(it.Selector().Unquoted()) {
 		return false
@@ -87,9 +96,10 @@ func (r *reader) onlyGuarded(in context, it *cue.Iterator, c *syntax.Guarded) bo
 	return len(parts) == 0 && dropped
 }
 
-// guardedShape returns the shape of a field that only ifs declare, each with
-// one of the expressions. Open means that the struct admits the field even if
-// no guard holds.
+// guardedShape returns the shape of a field that only ifs declare, each with one
+// of the expressions. Open means that the struct admits the field even if no
+// guard holds. The result admits what any of the expressions admits. It is
+// [shape.Any] if one of them can't be read exactly.
 func (r *reader) guardedShape(in context, exprs []ast.Expr, open bool) shape.Shape {
 	if open {
 		return shape.Any() // outside of its guard the field may be anything

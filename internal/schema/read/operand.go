@@ -12,7 +12,8 @@ import (
 
 // kindsAmong returns the kinds that values of e may have, as far as the source
 // tells, and TopKind if it doesn't. The field may be declared further, which
-// leaves fewer kinds.
+// leaves fewer kinds. CUE's own answer would be the kind of the default, or an
+// error.
 func (r *reader) kindsAmong(e ast.Expr) shape.Kind { return r.kindsIn(e, nil) }
 
 // kindsIn is kindsAmong with the declarations that were followed, against
@@ -52,8 +53,8 @@ func (r *reader) kindsIn(e ast.Expr, followed []ast.Node) shape.Kind {
 	return shape.TopKind
 }
 
-// itemKinds returns the kinds of the items of a field that is declared as
-// [...T].
+// itemKinds returns the kinds of the items of a field that is declared as [...T].
+// For names: [...string] the call or(names) yields a string.
 func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
 	id, ok := e.(*ast.Ident)
 	if !ok {
@@ -70,7 +71,8 @@ func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
 	return r.kindsIn(rest.Type, followed)
 }
 
-// operandKind returns the kinds that a, the operand of an operation, may have.
+// operandKind returns the kinds that a, the operand of an operation, may have. It
+// is [shape.TopKind] if that is unknown.
 func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
 	if !syntax.DependsOnInput(syntax.Expression(a.Source())) {
 		if k := kindsFrom(a.Kind()); k != shape.BottomKind {

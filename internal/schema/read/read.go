@@ -13,7 +13,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// Result is a definition that was read.
+// Result is a definition that was read. Package crdgen writes it as the schema of
+// spec or status.
 type Result struct {
 	// Field describes the definition as a field of the instance.
 	Field shape.Field
@@ -21,11 +22,13 @@ type Result struct {
 	Notes problem.List
 }
 
-// Value reads v, the definition called name, such as #Input, as the field path
-// of an instance, such as spec. Errors have the positions of their causes:
-// errors in the schema itself, recursion, and values that admit no struct.
+// Value reads v, the definition called name, such as #Input, as the field path of
+// an instance, such as spec. Errors have the positions of their causes: errors in
+// the schema itself, recursion, and values that admit no struct. The notes are in
+// the order in which the reader met their causes.
 func Value(v cue.Value, name, path string) (out *Result, err error) {
 	defer func() {
+		// A panic of the reader itself is a bug and is passed on.
 		if r := recover(); r != nil && cuefault.Panics && FromCUE() {
 			out, err = nil, errors.Newf(v.Pos(), "%s: CUE can't evaluate it: %v", name, r)
 		} else if r != nil {
@@ -40,7 +43,8 @@ func Value(v cue.Value, name, path string) (out *Result, err error) {
 }
 
 // FromCUE reports whether the panic that is being recovered came from CUE's
-// evaluator. Call it in the deferred function.
+// evaluator. Call it in the deferred function. It looks at the stack below the
+// panic, where the frames of the evaluator would be.
 func FromCUE() bool {
 	stack := string(debug.Stack())
 	_, panicking, _ := strings.Cut(stack, "panic(")
@@ -53,6 +57,8 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", def, v.Err())
 	}
 	invalid := v.Validate()
+	// An error with a position is better than the reader's own, one without is
+	// worse.
 	if len(errors.Positions(invalid)) > 0 {
 		return nil, fmt.Errorf("%s: %w", def, invalid)
 	}
@@ -60,12 +66,14 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	in := context{path: path, pos: v.Pos(), closed: v.IsClosedRecursively(), guarded: new([]syntax.Span), notes: &problem.List{}}
 	s := r.shape(v, in, nil)
 	switch {
+	// The reader's error comes first.
 	case r.err != nil:
 		// CUE reports some cycles without a position, but the reader knows one.
 		return nil, r.err
 	case invalid != nil:
 		return nil, errors.Wrapf(invalid, v.Pos(), "%s", def)
 	}
+	// A definition such as #Input: {...} | string has no CRD.
 	for _, t := range s {
 		if t.Kind != shape.StructKind {
 			return nil, errors.Newf(v.Pos(), "%s: is %v: want a struct", def, v.IncompleteKind())
@@ -78,7 +86,8 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 }
 
 // description returns the doc comments of v, joined. A value without any has
-// those of the value that it refers to.
+// those of the value that it refers to. Several conjuncts may have the same
+// comment, which is kept once.
 func description(v cue.Value) string {
 	var parts []string
 	seen := map[string]bool{}

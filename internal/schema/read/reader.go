@@ -16,7 +16,8 @@ import (
 const maxDepth = 64
 
 // reader reads one definition. After an error it returns [shape.Any] for
-// everything and keeps the first error.
+// everything and keeps the first error. It is used by one goroutine, for one call
+// of [Value].
 type reader struct {
 	// input is the definition. Expressions are compiled in its scope.
 	input cue.Value
@@ -34,16 +35,24 @@ func (r *reader) fail(err error) {
 }
 
 // shape reads v. C, which may be nil, describes the additions of ifs and fors.
+// The steps: take v apart at its &, read each part, and intersect the results.
+// The result is empty if v admits nothing.
 func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if r.err != nil {
 		return shape.Any()
 	}
+	// dropped means that a part was left out because it holds only for some
+	// input.
 	parts, dropped := r.conjuncts(in, v)
+	// One of the parts is a validator, such as list.MinItems(1).
 	validated := slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.CallOp && callee(p.args) != "close" })
+	// A contradiction between parts that no instance can change admits nothing.
 	if len(parts) > 1 && !dropped && kindsOfValue(v) == shape.BottomKind && !slices.ContainsFunc(parts, r.mayChange) {
 		return nil
 	}
 	in.lenient = in.lenient || cuefault.ForgottenReference && len(parts) > 1 && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.OrOp || isDisjunction(p.Value) })
+	// s is narrowed part by part. wholeStruct and wholeList tell that the struct
+	// or list was read as a whole already.
 	s, wholeStruct, wholeList, depends := shape.Any(), false, false, false
 	for _, p := range parts {
 		if e := syntax.Expression(p.Source()); e != nil && syntax.DependsOnInput(e) {
@@ -75,6 +84,8 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 				}
 				s = shape.Intersect(s, whole)
 			}
+		// A part was dropped, so the whole may have fields that only guards add.
+		// This part is read by itself, and anything may be added to it.
 		case p.isStruct():
 			s = shape.Intersect(s, r.structure(p.Value, in, c.Opaque()))
 		case isList(p) && len(parts) > 1 && !validated && !dropped && kindsOfValue(v) == shape.ListKind:
@@ -101,7 +112,8 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	return s
 }
 
-// leaf reads one conjunct.
+// leaf reads one conjunct. A conjunct is a disjunction, a reference, a bound, a
+// call, another operation, or none of these. The operation tells which.
 func (r *reader) leaf(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 	switch v.op {
 	case cue.NoOp:
@@ -113,6 +125,8 @@ func (r *reader) leaf(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 		return r.alternatives(v, in, c)
 	case cue.SelectorOp, cue.IndexOp, cue.SliceOp:
 		return r.reference(v.Value, in, c)
+	// With one operand these are bounds, as in >=1. With two they are
+	// comparisons, whose result is a bool; computed reads those.
 	case cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
 		cue.NotEqualOp, cue.RegexMatchOp, cue.NotRegexMatchOp:
 		if len(v.args) == 1 {
@@ -125,6 +139,8 @@ func (r *reader) leaf(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 }
 
 // atom reads a literal, a basic type, or a value that has no expression.
+// Validators without arguments, such as time.Time or list.UniqueItems, are
+// values, too.
 func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if lit, ok := syntax.Expression(v.Source()).(*ast.ListLit); ok {
 		return r.list(v, lit, in)
@@ -174,6 +190,7 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 		if name == "list.UniqueItems" {
 			return uniqueItems()
 		}
+		// It is a validator that the reader doesn't know.
 		if kind != shape.BottomKind {
 			in.note(v.Pos(), "%s", name)
 		}
@@ -181,8 +198,10 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	}
 }
 
-// isBasicType reports whether v is a type that admits all values of its kind,
-// as opposed to a validator.
+// isBasicType reports whether v is a type that admits all values of its kind, as
+// opposed to a validator. string and number are types; strings.MinRunes(1) and
+// time.Time are validators. A reference to string counts, too, since its text is
+// the same.
 func isBasicType(v cue.Value) bool {
 	if id, ok := syntax.Expression(v.Source()).(*ast.Ident); ok && id.Node == nil && slices.Contains(syntax.BasicTypes(), id.Name) {
 		return true

@@ -11,14 +11,16 @@ import (
 )
 
 // mayChange reports whether a conjunct that fails without data may succeed with
-// data. Scalars that don't depend on input don't change.
+// data. Scalars that don't depend on input don't change. For "a" & "b" it is
+// false for both, so the conjunction admits nothing.
 func (r *reader) mayChange(p conjunct) bool {
 	e := syntax.Expression(p.Source())
 	return e == nil || p.isStruct() || isList(p) || syntax.DependsOnInput(e) || kindsOfValue(p)&(shape.ListKind|shape.StructKind) != 0
 }
 
 // related reads a conjunct. If it refers to other fields, it waits to become a
-// rule.
+// rule. The shape is read as if the reference were unknown, so it is wide; the
+// rule narrows it. If no rule can wait, the notes are reported at once.
 func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape {
 	e := syntax.Expression(p.Source())
 	if e == nil || !syntax.DependsOnInput(e) {
@@ -38,7 +40,9 @@ func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape 
 	return s
 }
 
-// reference reads the value that v refers to.
+// reference reads the value that v refers to. A reference to a definition or a
+// hidden field is read like its value. A reference to a field of the instance
+// depends on data.
 func (r *reader) reference(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if p := v.Pos(); p.IsValid() {
 		in.pos = p
@@ -63,7 +67,8 @@ func (r *reader) reference(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 }
 
 // referred returns the shape of a field that equals another field. It is
-// [shape.Any] for structs and lists, because other input may add to them.
+// [shape.Any] for structs and lists, because other input may add to them. The key
+// begins with = so that it differs from that of the struct that is being read.
 func (r *reader) referred(v cue.Value, in context) shape.Shape {
 	d := cue.Dereference(v)
 	key := "=" + syntax.Key(d.Source())
@@ -85,7 +90,8 @@ func (r *reader) referred(v cue.Value, in context) shape.Shape {
 }
 
 // computed reads the result of an operation. Only its kind can be known if it
-// depends on input.
+// depends on input. For port + 1 with an integer port it returns all integers and
+// a note. A lenient context admits anything.
 func (r *reader) computed(v cue.Value, op cue.Op, in context) shape.Shape {
 	if !syntax.DependsOnInput(syntax.Expression(v.Source())) {
 		if l, ok := literalOf(v); ok {

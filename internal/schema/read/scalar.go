@@ -8,7 +8,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// bound reads a comparison with arg, such as >=arg.
+// bound reads a comparison with arg, such as >=arg. For >=1 it returns the
+// numbers with the minimum 1, and for !=null the kinds that CUE gives.
 func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.Shape {
 	if syntax.DependsOnInput(syntax.Expression(arg.Source())) {
 		in.note(v.Pos(), "the bound by another field")
@@ -44,6 +45,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 			} else {
 				t.Strings.NotPatterns = []string{*l.String}
 			}
+		// !="" is written as a minimal length, which a schema expresses directly.
 		case op == cue.NotEqualOp && *l.String == "":
 			t.Strings.Min = Ptr(1)
 		case op == cue.NotEqualOp:
@@ -53,6 +55,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 		}
 	case string(l.JSON) == "null":
 		return kinds // null is not among the kinds
+	// A bool that differs from one value equals the other.
 	case op == cue.NotEqualOp && (string(l.JSON) == "true" || string(l.JSON) == "false"):
 		other := shape.Literal{JSON: []byte(map[bool]string{true: "false", false: "true"}[string(l.JSON) == "true"])}
 		t = shape.Term{Kind: shape.BoolKind, Value: &other}
@@ -74,7 +77,8 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 }
 
 // comparableTo returns the shape of the values that op can compare with arg, a
-// reference to another field.
+// reference to another field. An ordering compares numbers with numbers and
+// strings with strings; anything differs from anything.
 func (r *reader) comparableTo(in context, arg cue.Value, op cue.Op) shape.Shape {
 	if in.lenient {
 		return shape.Any()
@@ -94,7 +98,9 @@ func (r *reader) comparableTo(in context, arg cue.Value, op cue.Op) shape.Shape 
 	return shape.Any()
 }
 
-// call reads a validator, or the result of a function.
+// call reads a validator, or the result of a function. The order matters:
+// arguments from other fields first, then results that are constant, then the
+// validators that have a shape. Anything else is noted.
 func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
 	name := callee(args)
 	for _, a := range args[1:] {
@@ -152,6 +158,8 @@ func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
 
 // validator returns the term for the builtin called name with one argument.
 // Without an argument it returns the values that the builtin can be applied to.
+// The table has the builtins that a schema can express. It reports false for all
+// others, and for arguments that are neither natural numbers nor strings.
 func validator(name string, arg *shape.Literal) (shape.Term, bool) {
 	t := shape.Term{}
 	var n *int64
@@ -184,6 +192,7 @@ func validator(name string, arg *shape.Literal) (shape.Term, bool) {
 		t.Strings.Min = n
 	case "strings.MaxRunes":
 		t.Strings.Max = n
+	// A prefix is a pattern, with the special characters quoted.
 	case "strings.HasPrefix":
 		t.Strings.Patterns = []string{"^" + s}
 	case "strings.HasSuffix":
@@ -208,10 +217,12 @@ func validator(name string, arg *shape.Literal) (shape.Term, bool) {
 	return t, n != nil || arg.String != nil
 }
 
-// uniqueItems returns the shape of lists without equal items.
+// uniqueItems returns the shape of lists without equal items. The items may be
+// anything.
 func uniqueItems() shape.Shape {
 	return shape.Shape{{Kind: shape.ListKind, List: &shape.List{Rest: shape.Any(), Unique: true}}}
 }
 
-// Ptr returns a pointer to n.
+// Ptr returns a pointer to n. Limits in shapes and schemas are pointers, since 0
+// is a limit, too.
 func Ptr(n int64) *int64 { return &n }

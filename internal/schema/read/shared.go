@@ -13,8 +13,11 @@ import (
 // sharing finds the fields that an expression is equal to. CUE unifies an
 // expression with such a field before it takes a default, so the CRD can't have
 // the field's default: it would look as if the instance had set the field.
-// Operators and functions use the default of a field wherever it comes from.
+// Operators and functions use the default of a field wherever it comes from. For
+// {a: *1 | int, b: a} an instance with b: 2 is valid, because b is (*1 | int) &
+// 2. If the API server set a to 1 first, b would be 1 & 2, a conflict.
 type sharing struct {
+	// in is the position of the expression.
 	in context
 	// seen are the declarations that were followed, against endless loops.
 	seen map[ast.Node]bool
@@ -26,7 +29,9 @@ type sharing struct {
 // to.
 func (r *reader) share(in context, n ast.Node) { sharing{in: in, seen: map[ast.Node]bool{}}.visit(n) }
 
-// visit looks for references in n that make n equal to what they name.
+// visit looks for references in n that make n equal to what they name. Only
+// operators and calls that unify or choose make a value equal to an operand: &,
+// |, the mark *, or, and, matchN, matchIf and close.
 func (s sharing) visit(n ast.Node) {
 	if syntax.IsNil(n) {
 		return
@@ -73,7 +78,8 @@ func (s sharing) visit(n ast.Node) {
 	}, nil)
 }
 
-// field records the field that e names, if it names one.
+// field records the field that e names, if it names one. It names one if a
+// literal of one of the frames declares it.
 func (s sharing) field(e ast.Expr) bool {
 	found := false
 	for _, f := range s.in.frames {
@@ -85,7 +91,9 @@ func (s sharing) field(e ast.Expr) bool {
 	return found
 }
 
-// items visits lists whose items the expression is equal to.
+// items visits lists whose items the expression is equal to. A list literal has
+// its items in the source; for any other list the frame records that only the
+// items are shared.
 func (s sharing) items(lists []ast.Expr) {
 	for _, e := range lists {
 		if _, ok := syntax.Expression(e).(*ast.ListLit); ok {
@@ -98,7 +106,8 @@ func (s sharing) items(lists []ast.Expr) {
 	}
 }
 
-// follow visits the declaration of id, which is no field of the instance.
+// follow visits the declaration of id, which is no field of the instance. A let
+// leads to its expression, and the variable of a for to its source.
 func (s sharing) follow(id *ast.Ident) {
 	if id.Node == nil || s.seen[id.Node] {
 		return

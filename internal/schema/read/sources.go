@@ -11,8 +11,10 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// sources describes the source of a struct: the literals that it is unified
-// from, directly and through references, and the ifs in them.
+// sources describes the source of a struct: the literals that it is unified from,
+// directly and through references, and the ifs in them. CUE's evaluation shows
+// the fields of a struct, but not which declarations they come from, and it
+// evaluates ifs without data. The source has both.
 type sources struct {
 	// literals are the struct literals and files.
 	literals []ast.Node
@@ -65,7 +67,8 @@ func (s *sources) declarations(name string) []*ast.Field {
 	return s.declared[name]
 }
 
-// position returns where the literals first declare a field.
+// position returns where the literals first declare a field. It is invalid if
+// none does.
 func (s *sources) position(name string) token.Pos {
 	for _, f := range s.declarations(name) {
 		if p := f.Pos(); p.IsValid() {
@@ -75,8 +78,9 @@ func (s *sources) position(name string) token.Pos {
 	return token.NoPos
 }
 
-// markOf returns whether a field is optional, required or neither, without ifs,
-// whose guards may happen to hold without input.
+// markOf returns the mark of a field, which is optional, required or none, as the
+// literals declare it without ifs, whose guards may happen to hold without input.
+// A field is regular if any declaration is, and required if another has !.
 func (s *sources) markOf(name string) cue.SelectorType {
 	mark := cue.OptionalConstraint
 	for _, f := range s.declarations(name) {
@@ -90,7 +94,8 @@ func (s *sources) markOf(name string) cue.SelectorType {
 	return mark
 }
 
-// isBound reports whether the field's own declarations supply no value.
+// isBound reports whether the field's own declarations supply no value. It is
+// false if the literals don't declare the field.
 func (s *sources) isBound(name string) bool {
 	all := s.declarations(name)
 	return len(all) > 0 && !slices.ContainsFunc(all, func(f *ast.Field) bool { return !syntax.IsBound(f.Value) })
@@ -98,6 +103,7 @@ func (s *sources) isBound(name string) bool {
 
 // guardNote is a note about a part of a struct that holds only for some input.
 type guardNote struct {
+	// pos is the position of the part, and what the subject of the note.
 	pos  token.Pos
 	what string
 	// comprehension is that part if it is an if or a for, and nil otherwise.
@@ -112,8 +118,9 @@ func (r *reader) sourcesOf(in context, v cue.Value, c *syntax.Guarded) *sources 
 }
 
 // collect adds the source of v, a part of whole, to s. It returns the number of
-// ways in which the disjunctions between structs can be resolved, and how many
-// of them don't contradict whole.
+// ways in which the disjunctions between structs can be resolved, and how many of
+// them don't contradict whole. For ({a: 1} | {b: 2}) & ({c: 3} | {d: 4}) there
+// are four ways.
 func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool, depth int) (ways, alive int) {
 	if depth > maxDepth {
 		return 1, 1 // CUE reports the cycle of references
@@ -148,6 +155,7 @@ func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool
 			}
 		}
 		return max(ways, 1), max(alive, 1)
+	// A disjunction of which one member is left after evaluation.
 	case cue.NoOp:
 		if len(part.args) == 1 && part.args[0] != v {
 			s.compare(v, 1)
@@ -160,6 +168,8 @@ func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool
 		if d := cue.Dereference(v); d != v {
 			return next(d, member)
 		}
+	// A call in the source of a struct is a validator such as
+	// struct.MinFields(1).
 	case cue.CallOp:
 		switch {
 		case callee(part.args) == "close" && len(part.args) == 2:
@@ -174,7 +184,7 @@ func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool
 }
 
 // compare records the source of v if it is a disjunction with more members than
-// CUE evaluated.
+// CUE evaluated. members is the number of members after evaluation.
 func (s *sources) compare(v cue.Value, members int) {
 	e := syntax.Expression(v.Source())
 	if len(syntax.MembersOf(e)) > members && !slices.Contains(s.dropped, e) {
@@ -182,8 +192,8 @@ func (s *sources) compare(v cue.Value, members int) {
 	}
 }
 
-// scan finds the declarations in a struct literal that hold only for some
-// input.
+// scan finds the declarations in a struct literal that hold only for some input.
+// A literal is scanned once, however often it is referred to.
 func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 	if slices.Contains(s.literals, lit) {
 		return
@@ -205,6 +215,7 @@ func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 					s.guarded = s.guarded.Opaque()
 				}
 			}
+		// Only fields with names that depend on data matter here.
 		case *ast.Field:
 			if _, ok := syntax.StaticName(x.Label); ok || !syntax.DependsOnInput(x.Label) {
 				continue
@@ -217,7 +228,8 @@ func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 }
 
 // scanComprehension finds out whether the clauses of an if or a for depend on
-// input. If they don't, the body is part of the literal.
+// input. If they don't, the body is part of the literal. The names of the fields
+// that the body declares make the note easier to find.
 func (r *reader) scanComprehension(in context, x *ast.Comprehension, s *sources) {
 	for _, clause := range x.Clauses {
 		if !syntax.DependsOnInput(clause) {
@@ -242,7 +254,8 @@ func (r *reader) scanComprehension(in context, x *ast.Comprehension, s *sources)
 }
 
 // embedsOther reports whether a comprehension embeds a value that may not be a
-// struct, which the enclosing struct then isn't either.
+// struct, which the enclosing struct then isn't either. A literal such as {if x
+// {3}} is an integer if x holds.
 func (r *reader) embedsOther(x *ast.Comprehension) bool {
 	bodies := []ast.Expr{x.Value}
 	if x.Fallback != nil {
@@ -255,7 +268,7 @@ func (r *reader) embedsOther(x *ast.Comprehension) bool {
 }
 
 // turns reports whether a guard may make a struct literal something else than a
-// struct.
+// struct. Only ifs and fors whose clauses depend on input count.
 func (r *reader) turns(n ast.Node) bool {
 	lit, ok := syntax.Expression(n).(*ast.StructLit)
 	return ok && slices.ContainsFunc(lit.Elts, func(d ast.Decl) bool {

@@ -9,7 +9,8 @@ import (
 )
 
 // staticShape reads an expression that names no field of the instance. Closed
-// makes its structs closed. It reports false if the shape is not exact.
+// makes its structs closed. It reports false if the shape is not exact. An
+// expression that evaluates to an error has the empty shape, which is exact.
 func (r *reader) staticShape(in context, e ast.Expr, closed bool) (shape.Shape, bool) {
 	v, ok := r.build(e)
 	if !ok {
@@ -26,8 +27,11 @@ func (r *reader) staticShape(in context, e ast.Expr, closed bool) (shape.Shape, 
 }
 
 // static evaluates expressions for package translate. It implements
-// [translate.Schema].
+// [translate.Schema]. It exists so that package translate need not import this
+// package.
 type static struct {
+	// r compiles and reads, and in is the position of the struct whose rules are
+	// written.
 	r  *reader
 	in context
 }

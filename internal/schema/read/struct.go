@@ -13,14 +13,16 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// structure reads the structs that v admits: one term, or one for each member
-// of a disjunction.
+// structure reads the structs that v admits: one term, or one for each member of
+// a disjunction. The steps: find the source of v, determine the members, read
+// each as an object, mark the default, and apply the validators.
 func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	s := r.sourcesOf(in, v, c)
 	in, ok := r.enter(in, syntax.KeyOf(s.literals))
 	if !ok {
 		return shape.Any()
 	}
+	// Nothing is certain about a value that may be no struct.
 	if s.other {
 		for _, lit := range s.literals {
 			r.share(in, lit)
@@ -31,12 +33,14 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 		return shape.Any()
 	}
 	members := r.members(in, v, s)
+	// A rule can't tell to which member a guard belongs.
 	if len(members) != 1 {
 		for _, n := range s.notes {
 			in.note(n.pos, "%s", n.what)
 		}
 		s.notes = nil
 	}
+	// The struct is known, but not its members, so any fields are admitted.
 	if members == nil {
 		for _, lit := range s.literals {
 			r.share(in, lit)
@@ -51,6 +55,7 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	inside.open = in.open || cuefault.OpenMatchedStructs && slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
 	var out shape.Shape
 	if len(members) > 1 {
+		// Rules of outer structs can't be about a member.
 		inside = inside.across(translate.Segment{Barrier: true})
 	}
 	for _, m := range members {
@@ -79,7 +84,8 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 }
 
 // members returns the structs that v may be. The result is nil if they can't be
-// determined.
+// determined. CUE's evaluation usually has them all. If it has fewer than the
+// source, either a default covers another member or members failed without data.
 func (r *reader) members(in context, v cue.Value, s *sources) []cue.Value {
 	members := structMembers(v)
 	s.ways = max(s.ways, syntax.LiteralMembers(syntax.Expression(v.Source())))
@@ -93,7 +99,9 @@ func (r *reader) members(in context, v cue.Value, s *sources) []cue.Value {
 }
 
 // withDefault returns members together with the default that CUE dropped. The
-// result is nil if that default can't be determined.
+// result is nil if that default can't be determined. It can be determined if one
+// disjunction lost one member, and at most one member is marked with *, which
+// must be a literal.
 func (r *reader) withDefault(in context, v cue.Value, members []cue.Value, s *sources) []cue.Value {
 	d, ok := v.Default()
 	all := syntax.MembersOf(s.dropped[0])
@@ -120,12 +128,15 @@ func (r *reader) withDefault(in context, v cue.Value, members []cue.Value, s *so
 }
 
 // defaultMember returns the index of the member that the default d is, if its
-// value is complete whatever an instance adds, and -1 otherwise.
+// value is complete whatever an instance adds, and -1 otherwise. A member whose
+// JSON is that of the default is the default. If two are, neither is certain.
 func defaultMember(members []cue.Value, d cue.Value) int {
 	want, err := d.MarshalJSON()
 	if err != nil {
 		return -1
 	}
+	// Equal members are compared by JSON, because values have no identity across
+	// evaluations.
 	found := -1
 	for i, m := range members {
 		if own, err := m.MarshalJSON(); err != nil || !bytes.Equal(own, want) {
@@ -140,7 +151,7 @@ func defaultMember(members []cue.Value, d cue.Value) int {
 }
 
 // structMembers returns the structs among the members of v's disjunction after
-// evaluation, or v itself.
+// evaluation, or v itself. Members of other kinds are left out.
 func structMembers(v cue.Value) []cue.Value {
 	e := v.Eval()
 	op, args := e.Expr()
@@ -154,14 +165,16 @@ func structMembers(v cue.Value) []cue.Value {
 }
 
 // survivors returns the members of v's disjunctions if CUE evaluates to fewer
-// members than the source has. The result is nil if they can't be determined:
-// CUE drops members that contradict a default, which an instance can override,
-// and members that look alike until there is data.
+// members than the source has. The result is nil if they can't be determined: CUE
+// drops members that contradict a default, which an instance can override, and
+// members that look alike until there is data. The members of the source are only
+// a safe answer if the source is one disjunction, and not nested.
 func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
 	e := syntax.Expression(v.Source())
 	if slices.ContainsFunc(s.literals, syntax.AnyFieldRefers) || syntax.AnyFieldRefers(e) {
 		return nil
 	}
+	// Without calls, no member can have failed for want of data.
 	evaluated := structMembers(v)
 	if len(evaluated) >= r.alive(in, v) && !slices.ContainsFunc(s.literals, syntax.Calls) && !syntax.Calls(e) {
 		return evaluated
@@ -181,14 +194,17 @@ func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
 }
 
 // alive returns the number of ways in which v's disjunctions can be resolved
-// without a contradiction.
+// without a contradiction. It unifies each member with the whole, so it is called
+// only if members are missing.
 func (r *reader) alive(in context, v cue.Value) int {
 	s := &sources{counting: true}
 	_, alive := r.collect(in, v, v, s, false, 0)
 	return alive
 }
 
-// alternatives reads a disjunction as the union of its members.
+// alternatives reads a disjunction as the union of its members. Structs are read
+// together, because their fields are merged; all other members are read one by
+// one.
 func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.Shape {
 	var members []shape.Shape
 	structs := false

@@ -10,16 +10,18 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// push returns the context inside of a struct, with a frame for it.
+// push returns the context inside of a struct, with a frame for it. The caller
+// must call Frame.Finish when all fields are read.
 func (in context) push(literals []ast.Node, c *syntax.Guarded) (context, *translate.Frame) {
 	f := &translate.Frame{Literals: literals, Guarded: c, Depth: len(in.segments), Allowed: map[string][]translate.Allowed{}, Unless: map[string]translate.Unless{}}
 	in.frames = append(slices.Clone(in.frames), f)
 	return in, f
 }
 
-// wait keeps p in the frame of the outermost struct that e refers to. It
-// reports false if no rule of that struct can be about p, because there is a
-// barrier between them.
+// wait keeps p in the frame of the outermost struct that e refers to. It reports
+// false if no rule of that struct can be about p, because there is a barrier
+// between them. For max: int & >=min the frame is that of the struct with min,
+// and the target [max].
 func (in context) wait(p translate.Pending, e ast.Node) bool {
 	if len(in.frames) == 0 {
 		return false
@@ -35,6 +37,7 @@ func (in context) wait(p translate.Pending, e ast.Node) bool {
 		return false
 	}
 	f := in.frames[outermost]
+	// The target leads from the frame to the expression.
 	for _, s := range in.segments[f.Depth:] {
 		name, ok := s.Name()
 		if !ok {
@@ -48,7 +51,7 @@ func (in context) wait(p translate.Pending, e ast.Node) bool {
 }
 
 // frameOf returns the index of the innermost frame that has scope among its
-// literals, or -1.
+// literals, or -1. Identifiers refer to the innermost literal that declares them.
 func (in context) frameOf(scope ast.Node) int {
 	for i := len(in.frames) - 1; i >= 0; i-- {
 		if slices.Contains(in.frames[i].Literals, scope) {
@@ -58,7 +61,8 @@ func (in context) frameOf(scope ast.Node) int {
 	return -1
 }
 
-// scopes visits the scopes of the fields of the instance that e names.
+// scopes visits the scopes of the fields of the instance that e names. Each
+// declaration is visited once. A let leads to the scopes of its expression.
 func scopes(e ast.Node, seen map[ast.Node]bool, visit func(ast.Node)) {
 	ast.Walk(e, func(n ast.Node) bool {
 		switch x := n.(type) {
@@ -82,7 +86,9 @@ func scopes(e ast.Node, seen map[ast.Node]bool, visit func(ast.Node)) {
 
 // build compiles an expression that names no field of the instance. It reports
 // false if the expression means something else, or nothing, outside of its
-// position.
+// position. It compiles in the scope of the definition, so references to
+// package-level names work. A reference to a field that e itself declares is
+// fine, too.
 func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
 	ok = true
 	ast.Walk(e, func(n ast.Node) bool {
@@ -104,6 +110,7 @@ func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
 	if !ok {
 		return cue.Value{}, false
 	}
+	// CUE panics for some expressions; the caller then falls back to a note.
 	defer func() {
 		if cuefault.Panics && recover() != nil {
 			v, ok = cue.Value{}, false

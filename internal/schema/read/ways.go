@@ -14,8 +14,9 @@ import (
 const maxWays = 16
 
 // ways returns the values that the field called name may have: v without any
-// guard first, then v with every combination of guards. It reports false if
-// they can't be determined.
+// guard first, then v with every combination of guards. It reports false if they
+// can't be determined. With two guards A and B the result is [v, v & A, v & B, v
+// & A & B].
 func (r *reader) ways(in context, v cue.Value, c *syntax.Guarded, name string) ([]cue.Value, bool) {
 	if c.Open || c.Deep || 1<<len(c.Fields[name]) > maxWays {
 		return nil, false
@@ -24,6 +25,8 @@ func (r *reader) ways(in context, v cue.Value, c *syntax.Guarded, name string) (
 	if len(parts) == 0 {
 		return nil, false
 	}
+	// v itself may have the effects of guards that hold without input, so its
+	// value without guards is built from the parts that are certain.
 	ways := []cue.Value{parts[0].Value}
 	for _, p := range parts {
 		if e := syntax.Expression(p.Source()); e == nil || syntax.AnyFieldRefers(e) {
@@ -46,7 +49,8 @@ func (r *reader) ways(in context, v cue.Value, c *syntax.Guarded, name string) (
 	return ways, true
 }
 
-// fillsOf tells when guards supply a field that has these ways.
+// fillsOf tells when guards supply a field that has these ways. It is unknown if
+// the field has a value without any guard.
 func fillsOf(ways []cue.Value) translate.Fills {
 	switch {
 	case len(ways) == 0 || isFilled(ways[0]):
@@ -66,5 +70,6 @@ func fillsOf(ways []cue.Value) translate.Fills {
 // isContradiction reports whether no value is in v.
 func isContradiction(v cue.Value) bool { return kindsOfValue(v) == shape.BottomKind }
 
-// isFilled reports whether v is complete without data.
+// isFilled reports whether v is complete without data. A field that is filled
+// needs no value from the instance.
 func isFilled(v cue.Value) bool { return v.Validate(cue.Concrete(true)) == nil }
