@@ -9,8 +9,9 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// ProblemsOf returns err itself if it is a problem.List, and otherwise a list with
-// err as its only problem, without a position.
+// ProblemsOf returns err itself if it is a problem.List, and otherwise a list
+// with err as its only problem, without a position. It is for errors that belong
+// to one document, so that the others are still checked.
 func ProblemsOf(err error) problem.List {
 	if ps, ok := err.(problem.List); ok {
 		return ps
@@ -18,7 +19,8 @@ func ProblemsOf(err error) problem.List {
 	return problem.List{{Message: err.Error(), Rule: problem.RulePlatform}}
 }
 
-// Checks is the result of checking a set of instances or modules.
+// Checks is the result of checking a set of instances or modules. It is the input
+// of report.Write. The zero value is ready.
 type Checks struct {
 	// Subjects are all the things checked, also those without problems.
 	Subjects []report.Subject
@@ -26,7 +28,8 @@ type Checks struct {
 	Problems problem.List
 }
 
-// add records the problems of a document. in is nil if it is no instance.
+// add records the problems of a document. in is nil if the document is no
+// instance; it is then listed as "(unreadable)".
 func (c *Checks) add(file string, in *render.Instance, ps problem.List) {
 	name := "(unreadable)"
 	if in != nil {
@@ -36,7 +39,8 @@ func (c *Checks) add(file string, in *render.Instance, ps problem.List) {
 	c.Problems = append(c.Problems, ps...)
 }
 
-// PrintProblems writes the problems as text, one line each.
+// PrintProblems writes the problems as text, one line each. It writes nothing if
+// there are none.
 func PrintProblems(w io.Writer, sum Checks) error {
 	if len(sum.Problems) == 0 {
 		return nil

@@ -4,12 +4,19 @@
 //   - pipeline.go: rendering of all instances on all processors
 //   - graphs.go: ResourceGraphs as they are, instances rendered to graphs
 //   - checks.go: the problems found, for reports and exit codes
-//   - schemas.go, nodecheck.go: --crd, and the check of rendered objects against
-//     the schemas of their kinds
+//   - schemas.go: the definitions of --crd
+//   - nodecheck.go: the check of rendered objects against schemas
+//
+// Commands that only render call [RenderAll], which keeps one file at a time in
+// memory. Commands that execute or compare graphs call [RenderFlags.ReadGraphs],
+// which returns all graphs at once.
 //
 // A wrong instance never ends a run: its problems are collected, and the other
 // instances are still rendered. An error is returned only if there is no answer,
 // such as for a file that can't be read.
+//
+// The package doesn't write output, apart from problems on stderr, and doesn't
+// connect to a cluster.
 package input
 
 import (
@@ -24,16 +31,20 @@ import (
 	"github.com/pequod-io/pequod/cli/files"
 )
 
-// FileFlags are the flags that name input files.
+// FileFlags are the flags that name input files. Commands with only these flags,
+// such as delete, read names from the files and render nothing.
 type FileFlags struct {
 	// Filenames are the values of -f: files, directories, or "-" for stdin.
 	Filenames []string
+	// recursive is -R: it includes the subdirectories of directories. By default
+	// only the files at the top of a directory are read.
 	recursive bool
 	// Namespace is for graphs and instances without metadata.namespace.
 	Namespace string
 }
 
-// AddFlags registers the flags with cmd.
+// AddFlags registers the flags with cmd. The help is for instances; see
+// AlsoGraphs.
 func (f *FileFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.Filenames, "filename", "f", nil, "instances: a YAML or JSON file, a directory, or - for stdin; can be repeated")
@@ -52,6 +63,7 @@ func (f *FileFlags) Paths() ([]string, error) {
 	if len(f.Filenames) == 0 {
 		return nil, errors.New("no instances given; specify files or directories with -f, or - for stdin")
 	}
+	// Files named directly are taken whatever their extension is.
 	var paths []string
 	for _, name := range f.Filenames {
 		if name == "-" {
@@ -70,6 +82,8 @@ func (f *FileFlags) Paths() ([]string, error) {
 			switch {
 			case err != nil:
 				return err
+			// The directory of -f itself is entered in any case. WalkDir returns it
+			// as it was given, "./apps/" for example, and not cleaned.
 			case e.IsDir() && p != filepath.Clean(name) && p != name && !f.recursive:
 				return fs.SkipDir
 			case e.IsDir() || !files.IsYAML(p) || files.IsToolConfig(e.Name()):
@@ -82,6 +96,7 @@ func (f *FileFlags) Paths() ([]string, error) {
 			return nil, command.FileError(err)
 		}
 	}
+	// Duplicates are compared by cleaned path; links to one file stay two files.
 	var once []string
 	seen := map[string]bool{}
 	for _, file := range paths {
@@ -93,8 +108,8 @@ func (f *FileFlags) Paths() ([]string, error) {
 	return once, nil
 }
 
-// AlsoGraphs changes the help of the flags for a command that takes graphs as well
-// as instances.
+// AlsoGraphs changes the help of the flags for a command that takes graphs as
+// well as instances. Call it after AddFlags.
 func (f *FileFlags) AlsoGraphs(cmd *cobra.Command) {
 	cmd.Flags().Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; can be repeated"
 	cmd.Flags().Lookup("namespace").Usage = "namespace of graphs and instances without metadata.namespace"

@@ -21,14 +21,18 @@ import (
 // an instance.
 type Graph struct {
 	*v1alpha1.ResourceGraph
-	// Pos is the position of the document.
+	// Pos is the position of the document, for problems of the graph as a whole.
 	Pos problem.Position
 }
 
 // ReadGraphs returns the graphs of the input in its order: documents that are
 // ResourceGraphs as they are, and all others as instances, which it renders. It
-// loads modules only if there are instances. Problems are printed; if one of them
-// is an error, ReadGraphs returns no graph at all and the error for the exit code.
+// loads modules only if there are instances.
+//
+// The steps are: read all documents, render the instances, check for duplicates,
+// print all problems. If one of the problems is an error, ReadGraphs returns no
+// graph at all and the error for the exit code. An input without graphs and
+// instances is an error.
 func (f *RenderFlags) ReadGraphs(ctx context.Context, env command.Env) ([]Graph, error) {
 	paths, err := f.Paths()
 	if err != nil {
@@ -60,19 +64,25 @@ func (f *RenderFlags) ReadGraphs(ctx context.Context, env command.Env) ([]Graph,
 	return r.found, ctx.Err()
 }
 
-// graphReader collects graphs in the order of the input, in two phases: read takes
-// all documents and leaves a gap for each instance, and render fills the gaps.
+// graphReader collects graphs in the order of the input, in two phases: read
+// takes all documents and leaves a gap for each instance, and render fills the
+// gaps. For a file with a graph a, an instance b and a graph c, found is [a, gap,
+// c] after read, and gaps maps b to 1.
 type graphReader struct {
-	namespace string // of graphs that name none
-	found     []Graph
+	// namespace is the namespace of graphs that name none.
+	namespace string
+	// found are the graphs, and gaps for instances, in the order of the input.
+	found []Graph
 	// instances are the documents to render.
 	instances []candidate
 	// gaps are the indexes in found of the graphs of the instances.
 	gaps map[*render.Instance]int
-	sum  Checks
+	// sum has the problems of both phases.
+	sum Checks
 }
 
-// read adds the documents of one file.
+// read adds the documents of one file. A document that is neither a graph nor an
+// instance is kept as a candidate without an instance; rendering reports it.
 func (r *graphReader) read(file string, data []byte) {
 	for doc, ps := range yamlfile.Objects(file, data) {
 		switch {
@@ -99,7 +109,9 @@ func (r *graphReader) read(file string, data []byte) {
 	}
 }
 
-// IsResourceGraph reports whether a document is a ResourceGraph of any version.
+// IsResourceGraph reports whether a document is a ResourceGraph of any version. A
+// ResourceGraph of an unknown version must not be taken for an instance, whose
+// error would be that there is no platform.
 func IsResourceGraph(doc yamlfile.Document) bool {
 	group, _, _ := strings.Cut(doc.Text("apiVersion"), "/")
 	return group == v1alpha1.GroupVersion.Group && doc.Text("kind") == "ResourceGraph"
@@ -122,7 +134,8 @@ func (r *graphReader) render(ctx context.Context, f *RenderFlags) error {
 	return err
 }
 
-// refuseDuplicates reports graphs that are in the input twice.
+// refuseDuplicates reports graphs that are in the input twice. Two graphs of one
+// name would undo each other's changes in the cluster.
 func (r *graphReader) refuseDuplicates() {
 	first := map[string]problem.Position{}
 	for _, g := range r.found {
@@ -141,7 +154,9 @@ func (r *graphReader) refuseDuplicates() {
 }
 
 // readGraph decodes a ResourceGraph and checks it against all rules that need no
-// cluster. namespace is for a graph without one.
+// cluster. namespace is the namespace of a graph without one. The graph is nil if
+// it can't be decoded. Violations that a policy recorded at rendering are
+// problems here, so that a rendered graph is refused like its instance.
 func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph, problem.List) {
 	if ps := doc.Check(); len(ps) > 0 {
 		return nil, ps
@@ -159,6 +174,8 @@ func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph
 	if g.Namespace == "" {
 		g.Namespace = namespace
 	}
+	// From here on the graph is returned along with its problems; the caller drops
+	// it if one of them is an error.
 	ps := nameProblems(doc, g)
 	for _, p := range graph.Read(g).Problems() {
 		ps = append(ps, placed(doc, g, p))
@@ -194,8 +211,11 @@ func nameProblems(doc yamlfile.Document, g *v1alpha1.ResourceGraph) problem.List
 	return ps
 }
 
-// placed returns a problem of a graph with its position in the document.
+// placed returns a problem of a graph with its position in the document. Examples
+// of the paths that it looks up are spec.graph.outputs, spec.adopt and
+// spec.graph.nodes[2].resource.
 func placed(doc yamlfile.Document, g *v1alpha1.ResourceGraph, p graph.Problem) problem.Problem {
+	// Fields are relative to spec.graph, or to a node if the problem names one.
 	at := "spec.graph." + p.Field
 	if strings.HasPrefix(p.Field, "spec.") {
 		at = p.Field
@@ -216,7 +236,7 @@ func violationProblem(doc yamlfile.Document, v v1alpha1.Violation) problem.Probl
 		p.Severity = problem.Warning
 	case v1alpha1.SeverityInfo:
 		p.Severity = problem.Note
-	case v1alpha1.SeverityError:
+	case v1alpha1.SeverityError: // the zero value of Severity is Error
 	}
 	return p
 }

@@ -11,9 +11,12 @@ import (
 
 // candidate is a document that should be an instance.
 type candidate struct {
-	file     string           // in messages
-	instance *render.Instance // nil if the document is none
-	problems problem.List     // of reading it
+	// file is the name of the file in messages.
+	file string
+	// instance is nil if the document is no instance. problems then has the reason.
+	instance *render.Instance
+	// problems are those of reading the document. An instance may have some, too.
+	problems problem.List
 }
 
 // instances returns the documents of the files in order. It reads a file when the

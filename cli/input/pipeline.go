@@ -16,13 +16,16 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// RenderFlags are the flags of commands that render instances.
+// RenderFlags are the flags of commands that render instances: the platforms and
+// limits, the files, and the policies.
 type RenderFlags struct {
 	platform.Flags
 	FileFlags
 	// Policies are references to policy modules, in addition to those of the
-	// platforms.
-	Policies     []string
+	// platforms. They check the instances of all platforms.
+	Policies []string
+	// allowSecrets permits Secrets with literal data. Without it they are
+	// problems, because rendered output is often committed to a repository.
 	allowSecrets bool
 	// AllowRevisions lets the input contain a graph in several revisions. A
 	// command sets it; it is no flag.
@@ -32,7 +35,7 @@ type RenderFlags struct {
 	NodeCheck func(v1alpha1.Node, map[string]any) problem.List
 }
 
-// AddFlags registers the flags with cmd.
+// AddFlags registers the flags with cmd, including those of the embedded types.
 func (f *RenderFlags) AddFlags(cmd *cobra.Command) {
 	f.Flags.AddFlags(cmd)
 	f.FileFlags.AddFlags(cmd)
@@ -44,17 +47,22 @@ func (f *RenderFlags) AddFlags(cmd *cobra.Command) {
 // Rendered is the result of one instance. Value is the result of the command's
 // own function, which runs in parallel with the rendering.
 type Rendered[T any] struct {
-	File     string
+	// File is the name of the file in messages.
+	File string
+	// Instance is the instance. Visitors never get nil.
 	Instance *render.Instance
+	// problems are those of reading, rendering and of value.
 	problems problem.List
-	Value    T
+	// Value is the result of value, which is called only if there are no errors.
+	Value T
 }
 
 // RenderAll renders every instance of the input on all processors. For each
 // instance without errors it calls value in the rendering goroutine, where
-// expensive work belongs, and then visit in the caller's goroutine, in the order of
-// the input. An error of visit ends the run. The problems of all instances are in
-// the returned checks.
+// expensive work belongs, and then visit in the caller's goroutine, in the order
+// of the input. value may be called by several goroutines at once. An error of
+// visit ends the run. The problems of all instances are in the returned checks,
+// which are incomplete if there is an error.
 func RenderAll[T any](ctx context.Context, env command.Env, f *RenderFlags,
 	value func(render.Result) (T, problem.List), visit func(Rendered[T]) error,
 ) (Checks, error) {
@@ -70,7 +78,9 @@ func RenderAll[T any](ctx context.Context, env command.Env, f *RenderFlags,
 	return sum, err
 }
 
-// renderEach is RenderAll for instances that were read already.
+// renderEach is RenderAll for instances that were read already. The steps are:
+// load the platforms and policies, start a job for each instance, and collect the
+// results in order.
 func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candidate],
 	value func(render.Result) (T, problem.List), visit func(Rendered[T]) error,
 ) (Checks, error) {
@@ -86,6 +96,7 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 	if err != nil {
 		return sum, err
 	}
+	// The sequence is lazy: instances reads a file when Each asks for its documents.
 	jobs := func(yield func(render.Job[Rendered[T]]) bool) {
 		for in := range found {
 			if !yield(job(ctx, in, catalog, f.Namespace, value)) {
@@ -93,6 +104,8 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 			}
 		}
 	}
+	// Results arrive in the order of the jobs, on this goroutine, so that problems
+	// and duplicates are the same in every run.
 	first := map[string]problem.Position{}
 	for r, err := range render.Each(ctx, opts, f.Limits(), iter.Seq[render.Job[Rendered[T]]](jobs)) {
 		if err != nil {
@@ -112,9 +125,13 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 	return sum, nil
 }
 
-// job returns the work for one document: find its platform, render it, and call
-// value. namespace is for instances without one. Each step is skipped if the one
-// before it found an error.
+// job returns the work for one document: find its platform, set its namespaces,
+// render it, and call value. namespace is the namespace of instances without one.
+// Each step is skipped if the one before it found an error, except that an
+// instance with problems is still rendered: its problems are then complete.
+//
+// The subject of the job names the instance if its evaluation exceeds a limit.
+// Its files are read only in that case.
 func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespace string, value func(render.Result) (T, problem.List)) render.Job[Rendered[T]] {
 	subject := render.Named(in.file)
 	if in.instance != nil {

@@ -15,13 +15,15 @@ import (
 	"github.com/pequod-io/pequod/render/kinds"
 )
 
-// SchemaFlags are the flags that name definitions of custom kinds.
+// SchemaFlags are the flags that name definitions of custom kinds. The kinds of
+// Kubernetes itself are built in.
 type SchemaFlags struct {
 	// CRDs are the values of --crd: files and directories.
 	Crds []string
 }
 
-// AddFlags registers the flags with cmd.
+// AddFlags registers the flags with cmd. A directory of --crd is always read with
+// its subdirectories, unlike one of -f.
 func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.Crds, "crd", nil,
 		"CustomResourceDefinitions of custom kinds: a file or a directory; can be repeated")
@@ -30,8 +32,8 @@ func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
 	}))
 }
 
-// LoadSchemas returns the schemas of Kubernetes' own kinds and of those defined by
-// --crd.
+// LoadSchemas returns the schemas of Kubernetes' own kinds and of those defined
+// by --crd. Its errors have the position of the definition.
 func (f *SchemaFlags) LoadSchemas() (*kinds.Catalog, error) {
 	c := &kinds.Catalog{}
 	err := f.EachCRD(func(content []byte) error {
@@ -44,9 +46,10 @@ func (f *SchemaFlags) LoadSchemas() (*kinds.Catalog, error) {
 	return c, err
 }
 
-// EachCRD calls visit with the JSON of each definition. It adds the position of the
+// EachCRD calls visit with the JSON of each definition, in the order of --crd. A
+// value that is given twice is visited once. EachCRD adds the position of the
 // definition to an error of visit, and stops at the first error. A file or
-// directory without any definition is an error.
+// directory without any definition is an error: it is probably the wrong path.
 func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 	for i, name := range f.Crds {
 		if slices.Contains(f.Crds[:i], name) {
@@ -62,6 +65,7 @@ func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 				return err
 			}
 		}
+		// The count is per value of --crd: each one must contribute something.
 		found := 0
 		for _, file := range paths {
 			n, err := visitDefinitions(file, visit)

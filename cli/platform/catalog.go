@@ -13,19 +13,25 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// Catalog finds the platform of an instance by the group and kind of the instance:
-// first among the platforms given by flags, then among the embedded modules, which
-// it loads on first use. Its methods are safe for concurrent use.
+// Catalog finds the platform of an instance by the group and kind of the
+// instance: first among the platforms given by flags, then among the embedded
+// modules, which it loads on first use. A given platform hides an embedded one of
+// the same kind. The methods that look platforms up are safe for concurrent use.
 type Catalog struct {
 	// Given are the platforms that flags name, in that order, one per kind.
-	Given   []*render.Platform
+	Given []*render.Platform
+	// modules opens embedded modules. The command's other loads use it, too.
 	modules *modules.Opener
 
-	mu       sync.Mutex // guards embedded, and serializes loading
+	mu sync.Mutex // guards embedded, and serializes loading
+	// embedded are the embedded modules loaded so far, by name. Failed loads are
+	// not kept. It is nil until the first load.
 	embedded map[string]*render.Platform
 }
 
-// add adds a platform that a flag names. Two of one kind are a problem.
+// add adds a platform that a flag names. Two platforms of one kind are a problem:
+// neither of them is the obvious choice. add must not be called once Find is in
+// use.
 func (c *Catalog) add(p *render.Platform) error {
 	for _, other := range c.Given {
 		if other.GroupKind() == p.GroupKind() {
@@ -40,7 +46,8 @@ func (c *Catalog) add(p *render.Platform) error {
 }
 
 // Find returns the platform of an instance. Its error is a problem.List if there
-// is no platform for the kind, or none that serves the version.
+// is no platform for the kind, or none that serves the version. The hint of such
+// a problem lists the known kinds or the served versions.
 func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platform, error) {
 	p, err := c.lookup(ctx, in.Group(), in.Kind)
 	if err != nil {
@@ -64,13 +71,15 @@ func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platfo
 }
 
 // lookup returns the platform of a kind, or nil. An embedded module has the name
-// of its kind in lower case, and is tried only for the default group.
+// of its kind in lower case, and is tried only for the default group. For
+// example, the module "webservice" is loaded for WebService.
 func (c *Catalog) lookup(ctx context.Context, group, kind string) (*render.Platform, error) {
 	for _, p := range c.Given {
 		if p.Group == group && p.Kind == kind {
 			return p, nil
 		}
 	}
+	// Most kinds have no embedded module. The list of names avoids loading one.
 	name := strings.ToLower(kind)
 	if group != v1alpha1.DefaultGroup || !slices.Contains(modules.Embedded(), name) {
 		return nil, nil
@@ -82,7 +91,8 @@ func (c *Catalog) lookup(ctx context.Context, group, kind string) (*render.Platf
 	return p, nil
 }
 
-// embeddedPlatform loads the embedded module of this name once.
+// embeddedPlatform loads the embedded module of this name once. Callers that need
+// it at the same time wait for the first one.
 func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Platform, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +110,8 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 	return p, nil
 }
 
-// kinds returns the kinds of all platforms, sorted, for the hint of an error.
+// kinds returns the kinds of all platforms, sorted, for the hint of an error. It
+// loads all embedded modules; one that fails to load is left out.
 func (c *Catalog) kinds(ctx context.Context) []string {
 	var kinds []string
 	for _, p := range c.Given {

@@ -1,10 +1,24 @@
 // Package platform loads the platforms and policy modules that flags name.
 //
-// A platform is a CUE module together with its Transform. -p takes a Transform
-// file, a directory of them, or a module; transform.go tells them apart and loads
-// them, module.go loads CUE modules. The result is a [Catalog], which finds the
-// platform of an instance. Evaluations run under the limits of [LimitFlags],
-// because a module may not terminate; [Guard] applies them to a single function.
+//   - flags.go: -p and the limits of evaluation, and LoadPlatforms
+//   - transform.go: Transform files, directories of them, and modules without one
+//   - module.go: loading of CUE modules
+//   - catalog.go: the lookup of the platform of an instance
+//   - guard.go: the limits for a single function
+//
+// A platform is a CUE module together with its Transform. These values of -p are
+// possible:
+//
+//	-p embedded:webservice    a module that is part of the program
+//	-p ./shop                 a module: a directory with a .cue file
+//	-p platforms/             a directory of Transforms
+//	-p platforms/shop.yaml    a file of Transforms
+//
+// The entry point is [Flags.LoadPlatforms]. The result is a [Catalog], which
+// finds the platform of an instance. Evaluations run under the limits of
+// [LimitFlags], because a module may not terminate; [Guard] applies them to a
+// single function. Fetching and reading of modules is in package modules, and
+// evaluation in package render.
 package platform
 
 import (
@@ -20,7 +34,9 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// ModuleSubject returns the subject of evaluations of the module that arg refers to.
+// ModuleSubject returns the subject of evaluations of the module that arg refers
+// to. Its files are read only if an evaluation exceeds a limit, to explain the
+// cause.
 func (f *LimitFlags) ModuleSubject(ctx context.Context, arg string) render.Subject {
 	return render.Subject{Name: arg, Files: func() []*ast.File {
 		ref, err := modules.ParseRef(arg)
@@ -31,7 +47,9 @@ func (f *LimitFlags) ModuleSubject(ctx context.Context, arg string) render.Subje
 	}}
 }
 
-// OpenPolicy loads the policy module that arg refers to.
+// OpenPolicy loads the policy module that arg refers to. Relative paths start at
+// the working directory. Loading evaluates the module, so callers run it under
+// the limits.
 func (f *LimitFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {
@@ -40,18 +58,25 @@ func (f *LimitFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy
 	return loadPolicy(ctx, f.Modules, ref, "")
 }
 
-// Flags are the flags of commands that load platforms.
+// Flags are the flags of commands that load platforms: -p and the limits.
 type Flags struct {
-	// Platforms are the values of -p, in the order of the command line.
+	// Platforms are the values of -p, in the order of the command line. They may
+	// be empty: instances of embedded modules need none.
 	Platforms []string
+	// LimitFlags limit the loading of platforms, and the rendering with them.
 	LimitFlags
 }
 
-// LimitFlags are the flags that limit evaluations.
+// LimitFlags are the flags that limit evaluations. Commands that evaluate modules
+// without -p, such as module test, have only these.
 type LimitFlags struct {
-	timeout time.Duration // of one evaluation; 0 means no limit
-	memory  int           // of the process, in MiB; 0 means no limit
-	// Modules opens the modules of the command, each once. AddFlags sets it.
+	// timeout is --eval-timeout, the limit of one evaluation; 0 means no limit.
+	timeout time.Duration
+	// memory is --eval-memory, the limit of the process in MiB; 0 and negative
+	// values mean no limit.
+	memory int
+	// Modules opens the modules of the command, each once. AddFlags sets it, so
+	// it is nil in flags that are not registered with a command.
 	Modules *modules.Opener
 }
 
@@ -64,7 +89,7 @@ func (f *Flags) AddFlags(cmd *cobra.Command) {
 	command.Must(cmd.RegisterFlagCompletionFunc("platform", CompletePlatforms))
 }
 
-// AddFlags registers the flags with cmd.
+// AddFlags registers the flags with cmd and sets Modules.
 func (f *LimitFlags) AddFlags(cmd *cobra.Command) {
 	f.Modules = &modules.Opener{}
 	fl := cmd.Flags()
@@ -72,7 +97,8 @@ func (f *LimitFlags) AddFlags(cmd *cobra.Command) {
 	fl.IntVar(&f.memory, "eval-memory", 1024, "memory limit of the process during evaluations, in MiB; 0 means no limit")
 }
 
-// Limits returns the limits in the form that package render takes.
+// Limits returns the limits in the form that package render takes: the memory in
+// bytes instead of MiB.
 func (f *LimitFlags) Limits() render.Limits {
 	return render.Limits{Timeout: f.timeout, Memory: uint64(max(f.memory, 0)) << 20}
 }
@@ -87,10 +113,11 @@ func CompletePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// LoadPlatforms loads the platforms that -p names, in parallel. Its errors are a
-// problem.List if a Transform or a module is wrong, a *render.LimitError if an
-// evaluation exceeded a limit, and I/O errors otherwise. Embedded modules are not
-// loaded here but when an instance needs one.
+// LoadPlatforms loads the platforms that -p names, in parallel, and returns them
+// in the order of -p. Its errors are a problem.List if a Transform or a module is
+// wrong, a *render.LimitError if an evaluation exceeded a limit, and I/O errors
+// otherwise. Embedded modules that -p doesn't name are not loaded here but when
+// an instance needs one.
 func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
 	var all []transform
 	for i, arg := range f.Platforms {

@@ -22,8 +22,8 @@ func loadModule(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef
 }
 
 // moduleFiles returns the parsed files of a module whose evaluation was stopped,
-// for an explanation of the cause. It does not evaluate the module, and returns
-// nil if the module cannot be opened.
+// for an explanation of the cause. It does not evaluate the module, which would
+// exceed the limit again, and returns nil if the module cannot be opened.
 func moduleFiles(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) []*ast.File {
 	files, err := opener.Open(ctx, ref, modules.Options{BaseDir: base})
 	if err != nil {
@@ -38,7 +38,7 @@ func sourceOf(f *modules.Files) render.Source {
 	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version}
 }
 
-// loadPolicy opens and loads a policy module.
+// loadPolicy opens and loads a policy module. base is as in loadModule.
 func loadPolicy(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) (*render.Policy, error) {
 	m, _, err := loadModule(ctx, opener, ref, base)
 	if err != nil {

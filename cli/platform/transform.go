@@ -17,19 +17,23 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// transform is a Transform and its origin.
+// transform is a Transform and its origin. It is a value to load later: reading
+// all Transforms first finds errors in files before the first evaluation.
 type transform struct {
 	// name is metadata.name, "" for a module that was given without a Transform.
 	name string
+	// spec has the reference of the module. For a bare module it has nothing else.
 	spec v1alpha1.TransformSpec
 	// from is its name in messages: the file, or the reference of the module.
 	from string
 	// base is the directory that relative paths in spec start from.
-	base    string
+	base string
+	// modules opens the module and its policies.
 	modules *modules.Opener
 }
 
-// moduleTransform returns the Transform that a bare module stands for.
+// moduleTransform returns the Transform that a bare module stands for. Names and
+// settings then come from the module itself and from defaults.
 func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
 	t := transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
 	if ref.Type == v1alpha1.CueRefEmbedded {
@@ -60,6 +64,8 @@ func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 	if err != nil {
 		return nil, command.FileError(err)
 	}
+	// A .cue file anywhere at the top makes the directory a module, even if it also
+	// contains YAML files, such as samples.
 	var all []transform
 	for _, e := range entries {
 		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") {
@@ -82,7 +88,16 @@ func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 	return all, nil
 }
 
-// readTransforms reads a file in which every document is a Transform.
+// readTransforms reads a file in which every document is a Transform. Other
+// documents are errors rather than skipped: the file was given as platforms. A
+// typical document:
+//
+//	apiVersion: platform.pequod.io/v1alpha1
+//	kind: Transform
+//	metadata:
+//	  name: shop
+//	spec:
+//	  cueRef: {type: path, ref: ../modules/shop}
 func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
 	data, err := files.ReadFile(file)
 	if err != nil {
@@ -110,7 +125,8 @@ func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
 	return all, nil
 }
 
-// load loads the module of a Transform and its policies.
+// load loads the module of a Transform and its policies, and evaluates both. The
+// name of the Transform wins over the module's default name.
 func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.base)
 	if err != nil {
@@ -134,7 +150,8 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	return p, nil
 }
 
-// subject returns the subject of evaluations of the Transform.
+// subject returns the subject of evaluations of the Transform. Its files are
+// those of the module and of all policies, because either may be the cause.
 func (t transform) subject(ctx context.Context) render.Subject {
 	return render.Subject{Name: t.from, Files: func() []*ast.File {
 		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.base)
