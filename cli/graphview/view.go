@@ -181,7 +181,8 @@ func (n node) object() string {
 // label returns the lines that describe a node: its id, its object and its traits.
 func (n node) label() []string { return append([]string{n.ID, n.object()}, n.traits()...) }
 
-// traits describes how a node is checked and applied.
+// traits describes how a node is checked and applied: "ready: kstatus", "mode:
+// Create", "external". The mode is left out if it is the default.
 func (n node) traits() []string {
 	traits := []string{"ready: " + strings.Join(n.Ready, ", ")}
 	if n.Mode != "" {

@@ -88,7 +88,10 @@ func (s *Stage) stat(file string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// makeStaging creates the staging directory, and the output directory if necessary.
+// makeStaging creates the staging directory, and the output directory if
+// necessary. It waits until the first file needs it, so a run without changes
+// writes nothing. The random name avoids a clash with the directory of another
+// user's run.
 func (s *Stage) makeStaging() error {
 	if s.staging != "" {
 		return nil
@@ -110,7 +113,8 @@ func (s *Stage) makeStaging() error {
 }
 
 // makeDir creates the output directory and its parents, and records those that it
-// created for Abort.
+// created for Abort. A directory that another program creates at the same time is
+// used, but not recorded.
 func (s *Stage) makeDir() error {
 	var missing []string
 	for dir := filepath.Clean(s.dir); ; dir = filepath.Dir(dir) {

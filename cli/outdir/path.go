@@ -69,7 +69,8 @@ func file(group, kind, name string) string {
 	return shorten(unreserve(s+"-"+name), extension)
 }
 
-// encode percent-encodes all bytes that are not safe, and those in also.
+// encode percent-encodes all bytes that are not safe, and those in also:
+// system:web becomes system%3aweb.
 func encode(s, also string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -24,7 +24,8 @@ func subject(s engine.Status) string {
 const driftText = "but changed by others since it was applied"
 
 // state returns the word for the phase of an object and the details, which may be
-// empty.
+// empty. Of a failed object, the detail is the error; of a ready one, the
+// operation that made it ready; of others, what they wait for.
 func state(s engine.Status) (word, detail string) {
 	word, detail = strings.ToLower(string(cmp.Or(s.Phase, v1alpha1.NodePending))), source.Escape(s.Message, "")
 	switch s.Phase {

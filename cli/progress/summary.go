@@ -71,7 +71,8 @@ func (o Outcome) count() counts {
 	return c
 }
 
-// opsText returns the operations as text: "3 created, 1 unchanged".
+// opsText returns the operations as text: "3 created, 1 unchanged". Operations
+// that did not occur are left out.
 func (c counts) opsText() string {
 	var parts []string
 	for _, op := range operations {
@@ -146,7 +147,8 @@ func settled(s engine.Status) bool {
 	return s.Phase == v1alpha1.NodeReady || s.Phase == v1alpha1.NodeGone
 }
 
-// verdict returns the outcome in a few words, with the elapsed time.
+// verdict returns the outcome in a few words, with the elapsed time: "ready in
+// 12s", "not ready after 5m0s (--timeout)". The Result must not be nil.
 func (o Outcome) verdict() string {
 	done, not := "ready", "not ready"
 	if o.Verb == Delete {
@@ -172,8 +174,9 @@ func (o Outcome) verdict() string {
 	return "applied" + in
 }
 
-// figures returns the counts of the final line: what was done and, unless the graph
-// is complete, what remains.
+// figures returns the counts of the final line: what was done and, unless the
+// graph is complete, what remains. For example: "1 created, 2 unchanged; 2 of 3
+// nodes ready, 1 failed".
 func (o Outcome) figures() string {
 	c := o.count()
 	text := c.opsText()

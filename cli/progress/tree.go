@@ -262,8 +262,9 @@ type layout struct {
 	narrow bool
 }
 
-// otherColumns is the width of the columns after id and object: symbol, gaps, state,
-// time, and the least that is useful of the details.
+// otherColumns is the width of the columns after id and object: symbol, gaps,
+// state, time, and the least that is useful of the details. The numbers follow
+// the formats in row.
 const otherColumns = 4 + 2 + 2 + 12 + 8 + 24
 
 // layout fits the columns to the rows of the graph and the width of the window.

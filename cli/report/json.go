@@ -54,7 +54,8 @@ func writeJSON(w *bufio.Writer, entries []entry) error {
 	return encode(w, jsonProblems(entries))
 }
 
-// encode prints v as indented JSON, with <, > and & as they are.
+// encode prints v as indented JSON, with <, > and & as they are: messages often
+// contain these.
 func encode(w *bufio.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

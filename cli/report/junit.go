@@ -19,6 +19,8 @@ func writeJUnit(w *bufio.Writer, entries []entry, checked []Subject) error {
 	bySubject := map[Subject][]entry{}
 	subjects := slices.Clone(checked)
 	for _, e := range entries {
+		// The subject of a problem may not be among those checked, for example a
+		// file that cannot be parsed.
 		s := Subject{e.Position.File, e.Instance}
 		bySubject[s] = append(bySubject[s], e)
 		subjects = append(subjects, s)

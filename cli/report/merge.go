@@ -11,7 +11,7 @@ import (
 // entry is a problem as every format prints it. Entries are comparable.
 type entry struct {
 	problem.Problem
-	// ruleAt says where the broken rule is written, such as
+	// ruleAt is the position of the broken rule, such as
 	// webservice/schema.cue:8:14. For a problem of the module itself it names the
 	// affected instances instead: "rendering app.yaml:3:1 and 2 more".
 	ruleAt string
@@ -36,6 +36,7 @@ func merged(problems problem.List) []entry {
 		// Copies of a problem differ only in the instance. Problems of an instance itself
 		// have no InstanceAt, and are merged only if they are equal.
 		at := p.InstanceAt
+		// Without its instance, each copy is the same key.
 		if at.File != "" {
 			p.InstanceAt, p.Instance = problem.Position{}, ""
 		}

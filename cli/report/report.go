@@ -1,9 +1,9 @@
 // Package report prints problems: as lines for people, or in the formats that
 // continuous integration systems read.
 //
-// [Write] is the entry point. It sorts the problems and drops duplicates, so
-// the output does not depend on the order in which problems were found. The
-// formats are
+// [Write] is the entry point. It sorts the problems and drops duplicates, so the
+// output does not depend on the order in which problems were found. The formats
+// are
 //
 //	text    app.yaml:7:9: spec.port: 70000 is not <=65535 (webservice/schema.cue:8:14)
 //	json    an array of problems, see [JSONProblem]
@@ -11,8 +11,9 @@
 //	sarif   SARIF 2.1.0 with one run, for code scanning
 //	junit   JUnit XML with one test case per checked instance
 //
-// Problems of a module that affect several instances are printed once; see
-// merge.go. Each format has a file of its own.
+// Each format has a file of its own. All of them print entries, which merge.go
+// makes of the problems: a problem of a module that affects several instances is
+// found once per instance, and printed once.
 //
 // The package finds no problems and picks no exit code. It escapes all text from
 // files and modules, so that no problem can break a line or send commands to a

@@ -112,6 +112,7 @@ func writeSARIF(w *bufio.Writer, entries []entry, version string) error {
 }
 
 // ruleIDs returns the rules of the entries, sorted and without duplicates.
+// Results refer to them by index.
 func ruleIDs(entries []entry) []string {
 	var ids []string
 	for _, e := range entries {
@@ -124,6 +125,7 @@ func ruleIDs(entries []entry) []string {
 // location returns where the problem is. GitHub's code scanning rejects
 // locations without a line, so a problem of a whole file is shown at line 1.
 func location(e entry) sarifLocation {
+	// Lines and columns count from 1, as in package problem.
 	l := sarifLocation{PhysicalLocation: sarifPhysical{
 		ArtifactLocation: artifact(e.Position.File),
 		Region:           sarifRegion{StartLine: max(e.Position.Line, 1)},
@@ -138,7 +140,8 @@ func location(e entry) sarifLocation {
 }
 
 // artifact returns the URI of a file. A relative name is relative to the root of
-// the sources (%SRCROOT%): CI systems run pequod in that directory.
+// the sources (%SRCROOT%): CI systems run pequod in that directory. An absolute
+// name, with or without a Windows drive, becomes a file URI.
 func artifact(file string) sarifArtifact {
 	drive := len(file) > 2 && file[1] == ':' && file[2] == '/'
 	switch {
@@ -150,8 +153,9 @@ func artifact(file string) sarifArtifact {
 	return sarifArtifact{URI: (&url.URL{Path: path.Clean(file)}).String(), URIBaseID: "%SRCROOT%"}
 }
 
-// description describes a rule of package problem in a sentence. It returns the
-// name of any other rule, such as those of crd check.
+// description describes a rule of package problem in a sentence, for the list of
+// rules that viewers show. It returns the name of any other rule, such as those
+// of crd check.
 func description(rule string) string {
 	switch rule {
 	case problem.RuleYAML:

@@ -24,7 +24,8 @@ type Graph struct {
 	// Source is where the list of nodes was read: given (a file), cluster or
 	// inventory.
 	Source applier.Source `json:"source"`
-	// Ready is set if the applier considers the whole graph ready.
+	// Ready is set if every object is as desired and ready, and nothing is left
+	// to be removed.
 	Ready bool `json:"ready"`
 	// Unfinished is set if a run is in progress or was interrupted.
 	Unfinished bool `json:"unfinished,omitempty"`
@@ -86,6 +87,7 @@ func NewReport(states []*applier.State) Report {
 			Namespace: s.Owner.Namespace, Name: s.Owner.Name, Source: s.Source, Ready: s.Ready,
 			Unfinished: s.Unfinished, Cause: s.Cause, Nodes: []Node{}, Outputs: s.Outputs,
 		}
+		// UnknownOutputs stays nil without errors, so that JSON leaves it out.
 		for name, err := range s.OutputErrors {
 			if g.UnknownOutputs == nil {
 				g.UnknownOutputs = map[string]string{}

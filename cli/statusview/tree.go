@@ -50,6 +50,7 @@ type printer struct {
 // of the report.
 func (p *printer) graph(g Graph) {
 	p.b.WriteString(p.title(g) + "\n")
+	// Sort a copy: the report belongs to the caller.
 	nodes := slices.Clone(g.Nodes)
 	slices.SortStableFunc(nodes, func(x, y Node) int { return cmp.Compare(x.heading(), y.heading()) })
 	cells := make([][]string, len(nodes))
@@ -57,6 +58,7 @@ func (p *printer) graph(g Graph) {
 		cells[i] = p.cells(g, n)
 	}
 	widths := columnWidths(cells)
+	// Each round prints the nodes of one heading.
 	for i := 0; i < len(nodes); {
 		title := nodes[i].title()
 		var rows []string
@@ -86,6 +88,7 @@ func (p *printer) title(g Graph) string {
 	name := source.Escape(g.Namespace+"/"+g.Name, "")
 	title := fmt.Sprintf("%s: %s, %d of %d ready", p.Paint(style.Bold, name), p.Paint(color, verdict), ready, len(g.Nodes))
 	switch {
+	// The list of nodes is current, unless it comes from the inventory of a run.
 	case g.Unfinished && g.Source != applier.SourceInventory:
 		title += " (a run is in progress, or was interrupted)"
 	case g.Unfinished:
@@ -212,7 +215,8 @@ func (p *printer) outputs(g Graph) {
 	style.WriteBranches(&p.b, p.Paint(style.Dim, "outputs"), rows)
 }
 
-// outputText returns a string as it is, and any other value as JSON.
+// outputText returns a string as it is, and any other value as JSON. So a host
+// name has no quotes, and a list is recognizable as one.
 func outputText(value any) string {
 	if s, ok := value.(string); ok {
 		return s
