@@ -14,7 +14,8 @@ import (
 )
 
 // Bounds on one document. A document that exceeds them, for example by aliases
-// that repeat each other, is refused and not expanded.
+// that repeat each other, is refused and not expanded. The API server's own limit
+// of 3 MB per request makes larger instances impossible anyway.
 const (
 	maxDepth  = 200
 	maxValues = 200_000
@@ -47,7 +48,9 @@ func (c *converter) problem(n *yaml.Node, rule, path, hint, format string, args 
 	})
 }
 
-// value converts a value. It returns nil if it reported a problem.
+// value converts a value. It returns nil if it reported a problem. path is that
+// of the value, and depth the number of values around it. An alias is converted
+// again wherever it stands, and each time counts as values of its own.
 func (c *converter) value(n *yaml.Node, path string, depth int) ast.Expr {
 	c.values++
 	switch {
@@ -90,7 +93,8 @@ func (c *converter) value(n *yaml.Node, path string, depth int) ast.Expr {
 	return nil
 }
 
-// stop reports a problem of the whole document and ends its conversion.
+// stop reports a problem of the whole document and ends its conversion: with this
+// count value returns at once for every further value.
 func (c *converter) stop(n *yaml.Node, message string) {
 	c.values = 2 * maxValues
 	c.problem(n, problem.RuleYAML, "", "", "%s", message)
@@ -107,6 +111,8 @@ func (c *converter) refuseTag(n *yaml.Node, path string) bool {
 		}
 		return false
 	}
+	// The type that the value would have without its tag. A tag that does not
+	// change it is harmless, and so are !!str and a whole number as !!float.
 	untagged := *n
 	untagged.Tag, untagged.Style = "", n.Style&^yaml.TaggedStyle
 	if n.Tag == "!!str" || n.Tag == untagged.ShortTag() || n.Tag == "!!float" && untagged.ShortTag() == "!!int" {
@@ -116,7 +122,9 @@ func (c *converter) refuseTag(n *yaml.Node, path string) bool {
 	return true
 }
 
-// mapping converts a mapping, with its merge key and with keys sorted.
+// mapping converts a mapping, with its merge key and with keys sorted. A key that
+// is given twice is a problem; its second value is not converted. A field whose
+// value has a problem is left out.
 func (c *converter) mapping(n *yaml.Node, path string, depth int) ast.Expr {
 	s := &ast.StructLit{Lbrace: c.file.nodePos(n)}
 	m := merge{keys: map[string]*yaml.Node{}, before: map[string]bool{}}

@@ -44,8 +44,9 @@ func (d Document) Start() problem.Position { return cuesyntax.Position(d.file.no
 // Name returns the name of the document's file.
 func (d Document) Name() string { return d.file.name }
 
-// Decode reads the document into a Go value by its JSON tags. A field that the
-// Go type does not have is an error. Its errors are [problem.List].
+// Decode reads the document into a Go value by its JSON tags. A field that the Go
+// type does not have is an error. Its errors are [problem.List]. The detour over
+// JSON makes YAML follow the JSON tags.
 func (d Document) Decode(into any) error {
 	var v any
 	if err := d.node.Decode(&v); err != nil {
@@ -128,7 +129,7 @@ func wordsForGoType(t string) string {
 }
 
 // find follows a path of keys and indexes and returns the last node that the
-// document has on it.
+// document has on it. It does not follow aliases.
 func find(n *yaml.Node, path []string) *yaml.Node {
 	for _, name := range path {
 		next := n

@@ -29,7 +29,7 @@ func Documents(name string, data []byte) iter.Seq2[Document, problem.List] {
 }
 
 // Objects is like [Documents], and yields the items of a v1 List one by one
-// instead of the List.
+// instead of the List. `kubectl get -o yaml` writes such Lists.
 func Objects(name string, data []byte) iter.Seq2[Document, problem.List] {
 	return func(yield func(Document, problem.List) bool) {
 		for doc, ps := range Documents(name, data) {
@@ -47,7 +47,7 @@ func Objects(name string, data []byte) iter.Seq2[Document, problem.List] {
 }
 
 // Parse returns all documents of a file, each checked by [Document.Check]. Its
-// error is a [problem.List].
+// error is a [problem.List] of the first document that has problems.
 func Parse(name string, data []byte) ([]Document, error) {
 	var docs []Document
 	for doc, ps := range Documents(name, data) {
@@ -108,7 +108,9 @@ func (f *file) documents() iter.Seq2[*yaml.Node, problem.List] {
 }
 
 // document parses a part of the file between two separators. The part begins at
-// the given line. document returns nil if the part has no content.
+// the given line. document returns nil if the part has no content, only comments
+// or null. A part with two documents has one that begins behind ... , which
+// kubectl would drop.
 func (f *file) document(data []byte, line int) (*yaml.Node, problem.List) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("%")) {
 		return nil, f.problem(f.pos(line, 1), "leave it out", "YAML directives are not supported")
@@ -136,6 +138,7 @@ func (f *file) document(data []byte, line int) (*yaml.Node, problem.List) {
 	return doc.Content[0], nil
 }
 
+// isNull reports whether a node is null, written out or left empty.
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // addLines moves a node and all below it down, because the YAML library counts

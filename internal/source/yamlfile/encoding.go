@@ -10,8 +10,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// checkEncoding returns a problem for the first byte or character that YAML
-// does not allow, or nil.
+// checkEncoding returns a problem for the first byte or character that YAML does
+// not allow, or nil. YAML also allows UTF-16, which kubectl does not read. The
+// characters are those of section 5.1 of the YAML specification.
 func (f *file) checkEncoding() problem.List {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(f.data, []byte(mark)) {

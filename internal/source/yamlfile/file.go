@@ -30,7 +30,8 @@ type file struct {
 	separators []separator
 }
 
-// separator is a line that begins with ---.
+// separator is a line that begins with ---. The text behind the hyphens does not
+// matter for kubectl: ---x separates, too.
 type separator struct {
 	line       int // from 1
 	start, end int // byte offsets; end is behind the line feed
@@ -121,7 +122,7 @@ func (f *file) hasBareTag(n *yaml.Node) bool {
 	return n.Line >= 1 && n.Line <= len(f.lines) && f.bareTags[f.lines[n.Line-1]+n.Column-1]
 }
 
-// problem returns one problem about the YAML of the file.
+// problem returns a list of one problem about the YAML of the file.
 func (f *file) problem(at token.Pos, hint, format string, args ...any) problem.List {
 	return problem.List{{Position: cuesyntax.Position(at), Rule: problem.RuleYAML, Message: fmt.Sprintf(format, args...), Hint: hint}}
 }

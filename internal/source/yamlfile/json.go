@@ -38,7 +38,8 @@ func (f *file) json() []*yaml.Node {
 type jsonReader struct {
 	file *file
 	dec  *json.Decoder
-	// offset is the byte up to which line and column are counted.
+	// offset is the byte up to which line and column are counted. Both begin at
+	// 1.
 	offset       int
 	line, column int
 }
@@ -47,7 +48,9 @@ type jsonReader struct {
 // reports the depth.
 var errDepth = errors.New("too deep")
 
-// value reads one value. At the end of the input it returns io.EOF.
+// value reads one value with everything below it. At the end of the input it
+// returns io.EOF. The keys of an object are read as values too, so that they
+// alternate in the content of the node, as in a node of the YAML library.
 func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	if depth > maxDepth {
 		return nil, errDepth
@@ -75,6 +78,7 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 		return n, unexpectedEOF(err)
 	case string:
 		n.Tag, n.Style, n.Value = "!!str", yaml.DoubleQuotedStyle, tok
+	// The tag stays empty. The YAML library then resolves it from the text.
 	case json.Number:
 		n.Value = tok.String()
 	case bool:

@@ -22,6 +22,10 @@ type merge struct {
 // merge adds the fields of the merge key to a mapping. The mapping's own keys
 // win, then the earlier of several merged mappings. For kubectl an own key wins
 // only if it stands behind the merge key, so an own key before it is a problem.
+// For example, b is 1 here:
+//
+//	base: &base {a: 1, b: 1}
+//	other: {<<: *base, a: 2}
 func (c *converter) merge(s *ast.StructLit, m merge, path string, depth int) {
 	var from []ast.Expr
 	switch e := c.value(m.value, path, depth+1).(type) {

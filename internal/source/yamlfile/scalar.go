@@ -18,7 +18,8 @@ import (
 var sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
 // key returns the name of a mapping's key. It returns false if it reported a
-// problem.
+// problem. Besides strings, it accepts timestamps and integers without quotes,
+// which every reader turns into the same string.
 func (c *converter) key(k *yaml.Node, path string) (string, bool) {
 	if k.Kind == yaml.AliasNode {
 		k = k.Alias
@@ -95,7 +96,7 @@ func isQuoted(n *yaml.Node) bool {
 }
 
 // isCanonicalInteger reports whether every parser turns an integer key into the
-// same string.
+// same string: 80 is one, and 0x50, 080 and +80 are not.
 func isCanonicalInteger(s string) bool {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return err == nil && strconv.FormatInt(n, 10) == s
