@@ -15,10 +15,12 @@ import (
 // CustomResourceDefinitions. The zero value has the built-in kinds. A Catalog
 // is safe for concurrent use once all definitions are added.
 type Catalog struct {
+	// custom is nil until Add is called.
 	custom map[schema.GroupKind]*Custom
 }
 
-// Add adds a definition. A second definition of a kind is an error.
+// Add adds a definition. A second definition of a kind is an error, even if the
+// two are equal: it would not be clear which one the objects were written for.
 func (c *Catalog) Add(custom *Custom) error {
 	if c.custom == nil {
 		c.custom = map[schema.GroupKind]*Custom{}
@@ -30,9 +32,22 @@ func (c *Catalog) Add(custom *Custom) error {
 	return nil
 }
 
-// Lookup returns the type of a kind's objects, or the problem that explains
-// why there is none, at apiVersion or kind. For a kind in a group that the
-// catalog does not know the problem is a Note: the kind may exist.
+// Lookup returns the type of a kind's objects, or the problem that explains why
+// there is none, at apiVersion or kind. The cases, in their order:
+//
+// 1. The user gave a definition: its version, or the served ones as a hint.
+//
+// 2. A built-in kind that is served.
+//
+// 3. A built-in version that was removed: the release, and the version to use
+// instead.
+//
+// 4. A built-in kind that never had this version.
+//
+// 5. A built-in group that has no such kind: a similar name as a hint.
+//
+// 6. A group that the catalog does not know. The kind may exist, so this problem
+// is a Note, and all others are Errors.
 func (c *Catalog) Lookup(apiVersion, kind string) (*Type, *problem.Problem) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -85,8 +100,9 @@ func (b *builtin) preferred(gk schema.GroupKind) string {
 	return schema.GroupVersion{Group: gk.Group, Version: versions[0]}.String() + " " + gk.Kind
 }
 
-// similarKind returns a hint that names the kind in another group, or a kind
-// with a similar name in the group, or "".
+// similarKind returns a hint that names the kind in another group, or a kind with
+// a similar name in the group, or "". The first covers a frequent mistake: a
+// Deployment in v1 gets the hint "use apps/v1 Deployment".
 func (b *builtin) similarKind(group, kind string) string {
 	var found, names []string
 	for gk := range b.versions {

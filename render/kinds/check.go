@@ -19,9 +19,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// Check returns the problems of an object, sorted by path. The object is
-// decoded JSON: map[string]any, []any and scalars. A late reference is valid
-// in place of any value.
+// Check returns the problems of an object, sorted by path. The object is decoded
+// JSON: map[string]any, []any and scalars. A late reference is valid in place of
+// any value. If the kind can't be looked up, that is the only problem.
 func (c *Catalog) Check(object map[string]any) problem.List {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
@@ -43,7 +43,7 @@ func (c *Catalog) Check(object map[string]any) problem.List {
 	return found
 }
 
-// walker walks an object and its type in parallel.
+// walker walks an object and its type in parallel and collects problems.
 type walker struct {
 	problems problem.List
 	path     reference.Path // of the current value
@@ -62,8 +62,10 @@ func (w *walker) child(key any, v any, t *Type) {
 	w.path = w.path[:len(w.path)-1]
 }
 
-// value checks a value and everything below it. Late references are not
-// checked, because their value is not known here.
+// value checks a value and everything below it. Late references are not checked,
+// because their value is not known here. A value of the wrong JSON type is one
+// problem, and nothing below it is checked. A field that is null is missing if it
+// is required.
 func (w *walker) value(v any, t *Type) {
 	if v == nil || IsLate(v) {
 		return // null counts as not given
@@ -109,8 +111,8 @@ func Missing(name string) problem.Problem {
 	return *newProblem(reference.Path{name}.String(), "missing", "")
 }
 
-// IsLate reports whether a value is a late reference or a generated value,
-// which is known only in the cluster.
+// IsLate reports whether a value is a late reference or a generated value, which
+// is known only in the cluster: a map whose only key is $from or $generate.
 func IsLate(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) != 1 {
@@ -121,8 +123,9 @@ func IsLate(v any) bool {
 	return from || generate
 }
 
-// Refuses returns the message for a scalar of an accepted JSON type that is
-// not a valid value, or "".
+// Refuses returns the message for a scalar of an accepted JSON type that is not a
+// valid value, or "". It checks enumerations, 32-bit integers, quantities and
+// base64.
 func (t *Type) Refuses(v any) string {
 	text, isText := v.(string)
 	switch t.kind {
@@ -158,8 +161,9 @@ func quoted(values []string) string {
 	return strings.Join(all, ", ")
 }
 
-// jsonOf returns the JSON type of a decoded value. A float with an integral
-// value is an Integer, as for the API server.
+// jsonOf returns the JSON type of a decoded value. A float with an integral value
+// is an Integer, as for the API server. Above 2^53 a float may have been rounded,
+// so it is no Integer any more.
 func jsonOf(v any) JSON {
 	switch v := v.(type) {
 	case bool:
@@ -180,7 +184,8 @@ func jsonOf(v any) JSON {
 	return Number
 }
 
-// Words returns the first of the types with its article.
+// Words returns the first of the types with its article, in the order of the
+// table below. Map is the last and is called a struct.
 func Words(is JSON) string {
 	for _, w := range []struct {
 		is   JSON

@@ -15,7 +15,8 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Custom is a kind that a CustomResourceDefinition defines.
+// Custom is a kind that a CustomResourceDefinition defines. It is not changed
+// after NewCustom.
 type Custom struct {
 	schema.GroupKind
 	versions map[string]*customVersion // the served ones, by name
@@ -36,7 +37,9 @@ func IsDefinition(apiVersion, kind string) bool {
 	return kind == "CustomResourceDefinition" && strings.HasPrefix(apiVersion, "apiextensions.k8s.io/")
 }
 
-// ParseDefinition reads a CustomResourceDefinition from YAML or JSON.
+// ParseDefinition reads a CustomResourceDefinition from YAML or JSON. It must
+// have the version v1: the API server has not served v1beta1 since Kubernetes
+// 1.22.
 func ParseDefinition(data []byte) (*Custom, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(data, &crd); err != nil {
@@ -48,8 +51,9 @@ func ParseDefinition(data []byte) (*Custom, error) {
 	return NewCustom(&crd)
 }
 
-// NewCustom returns the kind of a definition. It must have a structural schema
-// for each served version.
+// NewCustom returns the kind of a definition. The definition must have a
+// structural schema for each served version; versions that are not served are
+// ignored.
 func NewCustom(crd *apiextensionsv1.CustomResourceDefinition) (*Custom, error) {
 	c := &Custom{
 		GroupKind: schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind},
@@ -76,7 +80,9 @@ func NewCustom(crd *apiextensionsv1.CustomResourceDefinition) (*Custom, error) {
 	return c, nil
 }
 
-// newVersion prepares a schema for both kinds of checks.
+// newVersion prepares a schema for both kinds of checks: the walk over known
+// fields, and the API server's validation. Only the first error of an invalid
+// schema is returned.
 func newVersion(props *apiextensionsv1.JSONSchemaProps) (*customVersion, error) {
 	internal := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil); err != nil {
@@ -104,8 +110,8 @@ func (c *Custom) version(name string) (*customVersion, *problem.Problem) {
 	return nil, newProblem("apiVersion", fmt.Sprintf("%s has no version %s", c.GroupKind, name), "served: "+strings.Join(c.served, ", "))
 }
 
-// withObjectMeta adds the fields that every object has to the type of an
-// object.
+// withObjectMeta adds the fields that every object has to the type of an object,
+// whatever the definition has for them. It returns t, which it changes.
 func withObjectMeta(t *Type) *Type {
 	b := table()
 	if t.fields == nil {
@@ -118,8 +124,8 @@ func withObjectMeta(t *Type) *Type {
 
 // customType returns the type that a structural schema describes.
 //
-// Only field names and JSON types are taken over. Everything else in the schema is
-// left to the validator.
+// Only field names and JSON types are taken over. Everything else in the schema
+// is left to the validator. A schema without a type admits any value.
 func customType(s *structuralschema.Structural) *Type {
 	t := &Type{kind: kindAny, open: s.XPreserveUnknownFields}
 	switch {
@@ -135,6 +141,7 @@ func customType(s *structuralschema.Structural) *Type {
 		for name, p := range s.Properties {
 			t.fields[name] = customType(&p)
 		}
+		// Named fields besides additional ones: the others are not checked.
 		if s.AdditionalProperties != nil {
 			t.open = true
 		}

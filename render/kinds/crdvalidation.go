@@ -22,10 +22,14 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// validateCustom validates an object of a custom kind with the API server's
-// own code: required fields, bounds, patterns, enumerations, sets, and the CEL
-// rules of the definition. All fields of the object must be known and of the
-// right type. For a built-in kind validateCustom returns nothing.
+// validateCustom validates an object of a custom kind with the API server's own
+// code: required fields, bounds, patterns, enumerations, sets, and the CEL rules
+// of the definition. All fields of the object must be known and of the right
+// type. For a built-in kind validateCustom returns nothing.
+//
+// The steps are those of the API server, in its order: prune nulls, set defaults,
+// validate the schema and the lists, and run the CEL rules. At the end, errors
+// about late references are dropped.
 func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any) problem.List {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -53,6 +57,7 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 			errs, _ = rules.Validate(context.Background(), nil, v.structural, object, nil, celconfig.RuntimeCELCostBudget)
 		}
 	}
+	// The validator takes a late reference for an ordinary map.
 	late := reference.Find(object)
 	var latePaths []string
 	for _, f := range late.From {
@@ -74,8 +79,9 @@ func (c *Catalog) validateCustom(apiVersion, kind string, object map[string]any)
 	return found
 }
 
-// related reports whether one of two paths contains the other, or they are
-// equal.
+// related reports whether one of two paths contains the other, or they are equal:
+// spec.a and spec.a.b are related, spec.a and spec.ab are not. The empty path,
+// that of the object itself, is related to all.
 func related(a, b string) bool {
 	in := func(outer, inner string) bool {
 		rest, ok := strings.CutPrefix(inner, outer)
@@ -106,8 +112,9 @@ func pathOf(fieldPath string) reference.Path {
 	return path
 }
 
-// messageOf returns the message for an error of the API server, in the words
-// that other problems have.
+// messageOf returns the message for an error of the API server, in the words that
+// other problems have. A detail such as "spec.port in body should be less than
+// 10" loses its beginning, as the path of the problem says it already.
 func messageOf(e *field.Error) string {
 	switch e.Type {
 	case field.ErrorTypeRequired:

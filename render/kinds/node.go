@@ -7,8 +7,9 @@ import (
 )
 
 // CheckNode checks a rendered node: its object against the schema of the kind,
-// and its readiness checks against what the kind can report. object is the
-// node's resource, decoded, or nil. The paths begin at the node.
+// and its readiness checks against the conditions that the kind can report.
+// object is the node's resource, decoded, or nil. Of an external reference only
+// the kind is known, so only that is checked. The paths begin at the node.
 func (c *Catalog) CheckNode(n v1alpha1.Node, object map[string]any) problem.List {
 	var ps problem.List
 	add := func(base string, found ...problem.Problem) {

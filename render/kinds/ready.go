@@ -11,15 +11,18 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Subject describes the object of a node for its readiness checks.
+// Subject has the properties of a node's object that decide whether its readiness
+// checks can pass.
 type Subject struct {
 	APIVersion, Kind string
 	// ServiceType is spec.type of a Service, or "" if it is not known.
 	ServiceType string
 }
 
-// Ready reports the readiness checks of a node that can never pass for an
-// object of its kind. The paths begin at the node.
+// Ready reports the readiness checks of a node that can never pass for an object
+// of its kind. Such a check is an error, because the node would wait until its
+// timeout. Exists and expressions may pass for every kind. The paths begin at the
+// node.
 func (c *Catalog) Ready(s Subject, checks []v1alpha1.ReadyCheck) problem.List {
 	var found problem.List
 	gv, err := schema.ParseGroupVersion(s.APIVersion)
@@ -70,8 +73,12 @@ func hintFor(gk schema.GroupKind) string {
 	return "without readyWhen the node waits for what kstatus calls Current"
 }
 
-// checkCondition checks the type of a condition that a node waits for. It
-// returns no message if the condition may be set, or is not known.
+// checkCondition checks the type of a condition that a node waits for. It returns
+// no message if the condition may be set, or is not known.
+//
+// A kind without status.conditions can't have the condition: an error. A
+// condition that Kubernetes' own controllers don't set is only a warning, because
+// another controller may set it. Conditions of custom kinds are not known.
 func (c *Catalog) checkCondition(s Subject, gk schema.GroupKind, condition string) (problem.Severity, string, string) {
 	t, p := c.Lookup(s.APIVersion, s.Kind)
 	if p != nil || condition == "" {
@@ -91,8 +98,9 @@ func (c *Catalog) checkCondition(s Subject, gk schema.GroupKind, condition strin
 }
 
 // conditions returns the conditions that Kubernetes' own controllers set on a
-// kind, from the constants of k8s.io/api. It returns nil if they are not
-// known, and an empty list if there are none.
+// kind, from the constants of k8s.io/api. It returns nil if they are not known,
+// and an empty list if there are none: StatefulSets and DaemonSets have the
+// field, and no controller uses it.
 func conditions(gk schema.GroupKind) []string {
 	switch gk.Group + "/" + gk.Kind {
 	case "apps/Deployment":

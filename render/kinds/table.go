@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
+// builtinText is the table as render/kinds/gen wrote it.
+//
 //go:embed builtin.txt
 var builtinText string
 
@@ -20,8 +22,9 @@ type builtin struct {
 	// versions are the versions of a kind that the release serves, the
 	// preferred first.
 	versions map[schema.GroupKind][]string
-	groups   map[string]bool
-	types    map[string]*Type // by name
+	// groups are the API groups that have any kind, served or removed.
+	groups map[string]bool
+	types  map[string]*Type // by name
 }
 
 // builtinKind is one version of a built-in kind, served or removed.
@@ -40,7 +43,15 @@ type builtinKind struct {
 //	enum NAME VALUE ...
 //	type NAME FIELD:TYPE ...
 //
-// A ! behind a field means that it is required.
+// A ! behind a field means that it is required. A TYPE is a value of Type.kind
+// such as int32, the name of a struct, =NAME for an enumeration, []TYPE for a
+// list, or {}TYPE for a map with string keys. For example:
+//
+//	kind v1 ConfigMap core/v1.ConfigMap
+//	type core/v1.ConfigMap apiVersion:string binaryData:{}bytes data:{}string ...
+//
+// The order of the lines does not matter, because a type may be named before its
+// own line. Words are not checked: a test compares the table with its generator.
 var table = sync.OnceValue(func() *builtin {
 	b := &builtin{
 		kinds: map[schema.GroupVersionKind]builtinKind{}, versions: map[schema.GroupKind][]string{},
@@ -72,7 +83,8 @@ var table = sync.OnceValue(func() *builtin {
 	return b
 })
 
-// addKind adds a line about a kind.
+// addKind adds a line about a kind. typ is its third word: a type, or the release
+// that removed it.
 func (b *builtin) addKind(apiVersion, kind, typ string) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -92,8 +104,9 @@ func (b *builtin) addKind(apiVersion, kind, typ string) {
 	b.kinds[gv.WithKind(kind)] = k
 }
 
-// named returns the type with a name and creates it on first use. The fields
-// of a struct are filled in when its line is parsed.
+// named returns the type with a name and creates it on first use. The fields of a
+// struct are filled in when its line is parsed. Names are shared, so a recursive
+// struct refers to itself.
 func (b *builtin) named(name string) *Type {
 	if t := b.types[name]; t != nil {
 		return t

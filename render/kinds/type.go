@@ -12,6 +12,7 @@ import (
 // Types of built-in kinds come from the table and may be recursive. Types of custom
 // kinds come from their schemas. A Type is not changed once it is in use.
 type Type struct {
+	// kind is one of the constants below.
 	kind   string
 	fields map[string]*Type // of a struct
 	elem   *Type            // of the values of a list or a map
@@ -80,7 +81,8 @@ func (t *Type) Accepts() JSON {
 	return Any
 }
 
-// Words describes a valid value for a message, such as "an integer".
+// Words describes a valid value for a message, such as "an integer". The words
+// are those of problems, not the names of the types.
 func (t *Type) Words() string {
 	switch t.kind {
 	case kindStruct, kindMap:
@@ -123,10 +125,10 @@ func (t *Type) Field(name string) *Type {
 // Fields returns the names of the fields of a struct, sorted.
 func (t *Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
-// Missing returns the required fields of a struct that are not among those
-// given. It leaves out a field if a given name is a misspelling of it. For
-// custom kinds it returns nothing, since the API server's own code checks
-// those.
+// Missing returns the required fields of a struct that are not among those given.
+// It leaves out a field if a given name is a misspelling of it, because the
+// misspelling is reported as an unknown field with a hint. For custom kinds it
+// returns nothing, since the API server's own code checks those.
 func (t *Type) Missing(given []string) []string {
 	var missing, misspelt []string
 	for _, name := range given {
@@ -142,7 +144,8 @@ func (t *Type) Missing(given []string) []string {
 	return missing
 }
 
-// Elem returns the type of the items of a list, or nil for other types.
+// Elem returns the type of the items of a list, or nil for other types. Items of
+// the any type are of any type.
 func (t *Type) Elem() *Type {
 	switch t.kind {
 	case kindList:

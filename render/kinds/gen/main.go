@@ -6,9 +6,15 @@
 //
 //	go run ./render/kinds/gen FILE
 //
-// main.go lists kinds and names types by reflection; source.go reads what
-// reflection does not know, markers and the values of enumerations, from the
-// sources.
+// A new version of k8s.io/api needs a new table; `go generate ./render/kinds`
+// writes it, and a test of package kinds fails until it is there. The output
+// depends only on the versions in go.mod: all lines are sorted.
+//
+// main.go lists kinds and names types by reflection; source.go reads the facts
+// that reflection does not know, markers and the values of enumerations, from the
+// sources. Two sets of kinds are written by hand in main.go: removed versions
+// without Go types, and the aggregation layer, whose module this one does not
+// depend on.
 package main
 
 import (
@@ -52,6 +58,9 @@ func main() {
 
 // table returns the content of the file: kinds, enumerations and types, each
 // sorted.
+//
+// Naming the type of a kind records all types below it, so that the enumerations
+// and types are complete once all kinds are listed.
 func table() ([]byte, error) {
 	scheme := runtime.NewScheme()
 	if err := clientscheme.AddToScheme(scheme); err != nil {
@@ -109,9 +118,10 @@ func isObject(t reflect.Type) bool {
 	return true
 }
 
-// removed returns the entry of a version that the current minor release does
-// not serve, such as removed=1.22=networking.k8s.io/v1,Ingress, or "" if it
-// does. The types of k8s.io/api know their lifecycle.
+// removed returns the entry of a version that the current minor release does not
+// serve, such as removed=1.22=networking.k8s.io/v1,Ingress, or "" if it does. The
+// types of k8s.io/api know their lifecycle: their methods are generated from the
+// markers +k8s:prerelease-lifecycle-gen.
 func removed(gvk schema.GroupVersionKind, t reflect.Type, current int) string {
 	v := reflect.New(t).Interface()
 	r, ok := v.(interface {
@@ -135,8 +145,9 @@ func removed(gvk schema.GroupVersionKind, t reflect.Type, current int) string {
 	return entry
 }
 
-// gone lists removed API versions for which k8s.io/api has no types any more.
-// The source is the deprecated API migration guide of Kubernetes.
+// gone lists removed API versions for which k8s.io/api has no types any more. The
+// source is the deprecated API migration guide of Kubernetes,
+// https://kubernetes.io/docs/reference/using-api/deprecation-guide/.
 var gone = []string{
 	"kind apiextensions.k8s.io/v1beta1 CustomResourceDefinition removed=1.22=apiextensions.k8s.io/v1,CustomResourceDefinition",
 	"kind autoscaling/v2beta1 HorizontalPodAutoscaler removed=1.25=autoscaling/v2,HorizontalPodAutoscaler",
@@ -167,6 +178,8 @@ func minorVersion() (int, error) {
 
 // The kinds and types of the aggregation layer, which are not in k8s.io/api.
 var (
+	// aggregatedKinds are lines of the table, and aggregated are types by their
+	// name.
 	aggregatedKinds = []string{
 		"kind apiregistration.k8s.io/v1 APIService apiregistration/v1.APIService",
 		"kind apiregistration.k8s.io/v1beta1 APIService removed=1.22=apiregistration.k8s.io/v1,APIService",
@@ -200,8 +213,11 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.FieldsV1]():      "any",
 }
 
-// typeOf returns the name of a type in the table. It panics on a type without
-// JSON, which a new version of Kubernetes would have to introduce.
+// typeOf returns the name of a type in the table, and records it if it is a
+// struct or an enumeration. A pointer has the name of its element, because null
+// counts as not given. A struct that reads its JSON itself can have any form.
+// typeOf panics on a type without JSON, which a new version of Kubernetes would
+// have to introduce.
 func (g *generator) typeOf(t reflect.Type) string {
 	if name, ok := special[t]; ok {
 		return name
@@ -236,7 +252,8 @@ func (g *generator) typeOf(t reflect.Type) string {
 }
 
 // textOf returns =NAME for an enumeration, and "string" for any other string
-// type.
+// type. Only types with the marker +enum are closed; a controller may accept more
+// values of the others than there are constants.
 func (g *generator) textOf(t reflect.Type) string {
 	from := g.sources.of(t)
 	values := from.values[t.Name()]
@@ -250,13 +267,14 @@ func (g *generator) textOf(t reflect.Type) string {
 }
 
 // nameOf returns the name of a struct or an enumeration, such as
-// apps/v1.Deployment.
+// apps/v1.Deployment: the last two elements of the package's path, and the type.
 func nameOf(t reflect.Type) string {
 	path := strings.Split(t.PkgPath(), "/")
 	return strings.Join(path[len(path)-2:], "/") + "." + t.Name()
 }
 
 // structOf returns the name of a struct and records its fields on first use.
+// Their order is that of the names.
 func (g *generator) structOf(t reflect.Type) string {
 	name := nameOf(t)
 	if _, done := g.types[name]; done {
@@ -271,7 +289,8 @@ func (g *generator) structOf(t reflect.Type) string {
 }
 
 // fieldsOf appends the fields of a struct, embedded ones included, as
-// NAME[!]:TYPE.
+// NAME[!]:TYPE. It follows encoding/json: a field without a name is inlined, and
+// "-" leaves it out. A field that is neither would be lost, so it is a panic.
 func (g *generator) fieldsOf(t reflect.Type, fields *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -295,15 +314,18 @@ func (g *generator) fieldsOf(t reflect.Type, fields *[]string) {
 	}
 }
 
-// zeroTaken lists required fields, by their markers, that the API server
-// accepts when they are missing, as 0 or "".
+// zeroTaken lists required fields, by their markers, that the API server accepts
+// when they are missing, as 0 or "". The schema that the API server publishes
+// requires them, but its decoder does not enforce that, and no validation in Go
+// does.
 var zeroTaken = []string{
 	"core/v1.HTTPHeader.Value", "core/v1.ISCSIPersistentVolumeSource.Lun", "core/v1.ISCSIVolumeSource.Lun",
 	"core/v1.SleepAction.Seconds", "core/v1.Sysctl.Value", "core/v1.LimitRangeSpec.Limits", "storage/v1.CSIDriver.Spec",
 }
 
-// required reports whether a field is required, by the rule of kube-openapi. A
-// boolean is never required, since a missing one is false.
+// required reports whether a field is required, by the rule of kube-openapi: it
+// lacks omitempty, +optional and +default. A boolean is never required, since a
+// missing one is false.
 func (g *generator) required(t reflect.Type, f reflect.StructField, options string) bool {
 	doc := g.sources.of(t).fields[t.Name()][f.Name]
 	return !strings.Contains(options, "omitempty") && !hasMarker(doc, "+optional") && !hasMarker(doc, "+default") &&

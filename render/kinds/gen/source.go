@@ -15,20 +15,21 @@ import (
 
 // sources reads the source files of the Kubernetes API: their comments mark
 // optional fields and enumerations, and their constants are the values of the
-// latter.
+// latter. Packages are parsed when a type of them is first asked for.
 type sources struct {
 	dirs     map[string]string  // directories by import path
 	packages map[string]*source // parsed packages by import path
 }
 
-// source holds the declarations of one package.
+// source holds the declarations of one package that the table needs.
 type source struct {
 	fields map[string]map[string]string // comments by type and field
 	closed map[string]bool              // types marked +enum, which have no other values
 	values map[string][]string          // constants by type
 }
 
-// newSources asks the go command for the directories of the packages.
+// newSources asks the go command for the directories of the packages, so that
+// they are those of the versions in go.mod.
 func newSources() (*sources, error) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}}\t{{.Dir}}",
 		"k8s.io/client-go/kubernetes/scheme", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1").Output()
@@ -43,7 +44,9 @@ func newSources() (*sources, error) {
 	return s, nil
 }
 
-// of returns the package of a type and parses it on first use.
+// of returns the package of a type and parses it on first use. Only files with
+// "types" in their names are parsed: the Kubernetes API declares its types there.
+// of panics if one of them is not Go, as the compiler would have failed before.
 func (s *sources) of(t reflect.Type) *source {
 	path := t.PkgPath()
 	if p := s.packages[path]; p != nil {
@@ -69,7 +72,8 @@ func (s *sources) of(t reflect.Type) *source {
 	return p
 }
 
-// declared records the types or constants of a declaration.
+// declared records the types or constants of a declaration. The comment of a type
+// is its own, or that of the declaration if it has none.
 func (p *source) declared(g *ast.GenDecl) {
 	for _, spec := range g.Specs {
 		switch x := spec.(type) {
@@ -88,7 +92,8 @@ func (p *source) declared(g *ast.GenDecl) {
 	}
 }
 
-// comments returns the comments of the fields of a struct by name.
+// comments returns the comments of the fields of a struct by name. Embedded
+// fields have no names and are left out: their own structs have the comments.
 func comments(s *ast.StructType) map[string]string {
 	all := map[string]string{}
 	for _, f := range s.Fields.List {
@@ -99,7 +104,8 @@ func comments(s *ast.StructType) map[string]string {
 	return all
 }
 
-// constant records a constant with a type and a string value.
+// constant records a constant with a type and a string value. Constants that are
+// computed or refer to others are left out.
 func (p *source) constant(v *ast.ValueSpec) {
 	typ, ok := v.Type.(*ast.Ident)
 	if !ok || len(v.Values) != 1 {
