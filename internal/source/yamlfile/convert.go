@@ -14,8 +14,8 @@ import (
 )
 
 // Bounds on one document. A document that exceeds them, for example by aliases
-// that repeat each other, is refused and not expanded. The API server's own limit
-// of 3 MB per request makes larger instances impossible anyway.
+// that repeat each other, is refused and not expanded. They are far above any
+// instance that a person writes.
 const (
 	maxDepth  = 200
 	maxValues = 200_000

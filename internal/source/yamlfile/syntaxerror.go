@@ -22,8 +22,8 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line \d+: )?`)
 // parses longer and longer beginnings of the part until the error is the same.
 func (f *file) syntaxError(data []byte, line int, err error) problem.List {
 	message := func(err error) string { return yamlLine.ReplaceAllString(err.Error(), "") }
-	// The search needs an order: once a beginning has the error, all longer ones
-	// have it.
+	// Binary search needs an order: once a beginning has the error, all longer
+	// ones are taken to have it.
 	var starts []int // byte offsets of the lines that are not empty
 	for i, c := range data {
 		if i == 0 || data[i-1] == '\n' && c != '\n' {
