@@ -20,9 +20,16 @@ import (
 var DryRunModes = []string{"none", "server", "client"}
 
 // DryRun prints the effects of an apply of graphs without writing to the cluster,
-// one line per object in the form of kubectl. mode is one of [DryRunModes]: with
-// "server" the API server validates each object, with "client" it is only asked
-// which objects exist. The error is the exit code if an apply would fail.
+// one line per object in the form of kubectl:
+//
+//	configmap/web created (server dry run)
+//	deployment.apps/web configured (server dry run)
+//	service/old -n shop pruned (server dry run)
+//
+// mode is one of [DryRunModes], but not "none": with "server" the API server
+// validates each object, with "client" it is only asked which objects exist. The
+// error is the exit code if an apply would fail. Drift is reported instead of
+// corrected only for graphs with that driftPolicy; see [PlanEach].
 func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []input.Graph, mode string, o applier.PlanOptions) error {
 	o.NoDryRun, o.Drift = mode == "client", engine.ReportDrift
 	plans, err := PlanEach(ctx, a, graphs, o)
@@ -43,6 +50,7 @@ func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []i
 }
 
 // writePlan writes one line per planned change, by wave, and then the removals.
+// The namespace is shown only if it isn't that of the graph.
 func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 	line := func(group, kind, namespace, name, what string) {
 		resource := strings.ToLower(kind)
@@ -54,8 +62,11 @@ func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 		}
 		fmt.Fprintf(b, "%s/%s %s (%s dry run)\n", resource, name, what, mode)
 	}
+	// The sort is stable, so nodes of one wave keep the order of the graph.
 	nodes := slices.Clone(plan.Nodes)
 	slices.SortStableFunc(nodes, func(x, y applier.PlannedNode) int { return cmp.Compare(x.Wave, y.Wave) })
+	// Nodes that can't be applied are obstacles, which stderr lists. Observed nodes
+	// are never written.
 	for _, n := range nodes {
 		if n.Failure == nil && n.WaitReason == "" && n.Op != engine.Observed {
 			line(n.Key.Group, n.Key.Kind, n.Key.Namespace, n.Key.Name, string(n.Op))

@@ -4,11 +4,20 @@
 //   - flags.go: the flags of commands that change a cluster and wait
 //   - run.go, outcome.go: run graphs; summaries, errors and the exit code
 //   - progress.go: where progress is shown
-//   - plan.go, obstacles.go, dryrun.go: plan graphs; what an apply would fail of
+//   - plan.go, obstacles.go, dryrun.go: plan graphs; why an apply would fail
 //   - live.go: a planned node as the difference of two objects
 //
-// The engine itself is in package applier. Commands parse their own flags and
-// decide what to run.
+// A command that runs graphs calls, in this order:
+//
+//	sink := flags.OpenSink(env, graphs)                      // display of progress
+//	ends := execute.RunEach(ctx, sink, verb, owners, run)    // all graphs
+//	return flags.Finish(env, sink, ends)                     // results, exit code
+//
+// A command that only predicts calls [PlanEach], or [DryRun] for a list of
+// changes.
+//
+// The engine itself is in package applier, and the displays are in cli/progress.
+// Commands parse their own flags and decide which graphs to run.
 package execute
 
 import (
@@ -23,21 +32,27 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// RunFlags are the flags of commands that change a cluster and wait.
+// RunFlags are the flags of commands that change a cluster and wait: apply,
+// delete and install.
 type RunFlags struct {
-	// Timeout limits the run of each graph; 0 means no limit.
+	// Timeout limits the run of each graph; 0 means no limit. Graphs run
+	// concurrently, so it nearly limits the command, too, except that more than
+	// MaxConcurrent graphs have to queue.
 	Timeout time.Duration
 	// Wait makes a run end when everything is ready or gone. Otherwise it ends
-	// when everything is applied or its deletion is requested.
+	// when everything is applied or its deletion is requested. It is on by default.
 	Wait bool
-	// Output is one of runFormats.
+	// Output is the value of -o, one of runFormats. It selects the sink of progress
+	// and the form of the results.
 	Output string
 }
 
-// runFormats are the values of -o of these commands.
+// runFormats are the values of -o of these commands. "json" is a stream of events
+// on stdout, instead of progress on stderr and outputs on stdout.
 var runFormats = []string{"text", "json"}
 
-// AddFlags registers the flags with cmd. wait is the help text of --wait.
+// AddFlags registers the flags with cmd. wait is the help text of --wait, which
+// differs between commands that apply and commands that delete.
 func (f *RunFlags) AddFlags(cmd *cobra.Command, wait string) {
 	fl := cmd.Flags()
 	fl.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "time limit for each graph; 0 means no limit")
@@ -46,7 +61,8 @@ func (f *RunFlags) AddFlags(cmd *cobra.Command, wait string) {
 	command.CompleteValues(cmd, "output", runFormats)
 }
 
-// Validate returns an error for values that make no sense.
+// Validate returns an error for values that make no sense. Callers check their
+// own flags, too, before they read any input.
 func (f *RunFlags) Validate() error {
 	if f.Timeout < 0 {
 		return errors.New("--timeout: must not be negative")
@@ -55,6 +71,8 @@ func (f *RunFlags) Validate() error {
 }
 
 // DeletionPoll is the interval between reads of an object that is being deleted.
+// It is shorter than pollEvery, because a user watches a deletion and expects it
+// to end soon.
 const DeletionPoll = time.Second
 
 const (
@@ -69,7 +87,9 @@ const (
 	firstRetry, lastRetry = 500 * time.Millisecond, 15 * time.Second
 )
 
-// ApplierOptions returns the options that all runs have in common.
+// ApplierOptions returns the options that all runs have in common. Callers set
+// the others, such as Prune and Report. Retries are jittered, so that concurrent
+// runs don't hit the API server at the same time.
 func (f *RunFlags) ApplierOptions() applier.Options {
 	return applier.Options{
 		Options: engine.Options{

@@ -12,7 +12,8 @@ import (
 
 // LiveNode returns the change that a plan makes to one object, for printing as a
 // difference, with warnings about its effects: a new object in place of an
-// immutable one, an unchecked apply, a takeover.
+// immutable one, an unchecked apply, a takeover. It reads only the plan and sends
+// no request.
 func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	l := objectdiff.Live{
 		Graph: plan.Owner.String(), Before: n.Live, After: n.Object, Manager: n.Manager,
@@ -25,6 +26,7 @@ func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	note := func(rule, path, format string, args ...any) {
 		l.Warnings = append(l.Warnings, problem.Problem{Severity: problem.Warning, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
+	// A missing dry run is only worth a warning if no unknown reference explains it.
 	switch {
 	case n.RecreateReason != "":
 		note(objectdiff.RuleImmutable, "", "%s", n.RecreateReason)
@@ -46,7 +48,9 @@ func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	return l
 }
 
-// refusal returns the reason why a node can't be applied now, "" if it can.
+// refusal returns the reason why a node can't be applied now, "" if it can. A
+// node that waits for another one is refused for now; a conflict comes with the
+// flag that resolves it.
 func refusal(n applier.PlannedNode) string {
 	switch {
 	case n.Failure == nil:

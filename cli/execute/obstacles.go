@@ -10,9 +10,10 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// PrintObstacles prints the reasons why nodes can't be applied, for those nodes for
-// which chosen returns true. It returns the exit code for the failures of all
-// nodes and removals, printed or not.
+// PrintObstacles prints the reasons why nodes can't be applied, for those nodes
+// for which chosen returns true. Callers leave out nodes whose reason their own
+// output has. It returns the exit code for the failures of all nodes and
+// removals, printed or not.
 func PrintObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.PlannedNode) bool) int {
 	code := command.ExitOK
 	for _, plan := range plans {

@@ -16,10 +16,14 @@ import (
 	"github.com/pequod-io/pequod/cli/progress"
 )
 
-// Finish closes the sink and prints the summaries, outputs and errors of runs that
-// ended. It returns the error for the exit code: the highest one of all graphs.
+// Finish closes the sink and prints the summaries, outputs and errors of runs
+// that ended. It returns the error for the exit code: the highest one of all
+// graphs. Summaries and errors go to stderr, and outputs to stdout, so that a
+// script can read the outputs.
 func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.Outcome) error {
 	sink.Close()
+	// JSON has written the results as events already. Only its write errors are
+	// left to report.
 	if j, ok := sink.(*progress.JSON); ok {
 		if err := j.Err(); err != nil {
 			return command.OutputError(err)
@@ -40,7 +44,9 @@ func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.O
 	return command.ExitWith(code)
 }
 
-// ExitCode returns the exit code for the run of one graph.
+// ExitCode returns the exit code for the run of one graph: ExitOK if it is ready,
+// ExitNo if its result is certain, and ExitUnknown otherwise, for example after
+// an interrupt or a lost connection.
 func ExitCode(e progress.Outcome) int {
 	var invalid *engine.InvalidError
 	switch {
@@ -48,19 +54,23 @@ func ExitCode(e progress.Outcome) int {
 		return command.ExitOK
 	case e.Result != nil && e.Result.RequestError != nil:
 		return command.ExitUnknown // the state of the objects is unknown
+	// The run ended by itself without being ready, ran out of time, or was refused
+	// because of its input: the answer is no.
 	case e.Err == nil, timedOut(e.Err), errors.Is(e.Err, engine.ErrEmpty), errors.As(e.Err, &invalid):
 		return command.ExitNo
 	}
 	return command.ExitUnknown
 }
 
-// timedOut reports whether err is a timeout and nothing else.
+// timedOut reports whether err is a timeout and nothing else. A timeout together
+// with another error, such as a failed save, is not an answer.
 func timedOut(err error) bool {
 	return !slices.ContainsFunc(command.FlattenErrors(err), func(err error) bool { return !errors.Is(err, applier.ErrTimeout) })
 }
 
-// PrintErrors prints the errors that ended runs, unless their summaries say the
-// same. An error of the connection to the cluster is printed once for all graphs.
+// PrintErrors prints the errors that ended runs, unless their summaries have the
+// same text. An error of the connection to the cluster is printed once for all
+// graphs. Each error is one line, and newlines in it become spaces.
 func PrintErrors(w io.Writer, ends []progress.Outcome) {
 	var printed []string
 	for _, e := range ends {
@@ -69,6 +79,7 @@ func PrintErrors(w io.Writer, ends []progress.Outcome) {
 			errs = append(errs, e.Result.RequestError)
 		}
 		for _, err := range errs {
+			// The summary of the graph has these already.
 			if errors.Is(err, applier.ErrTimeout) || e.Result != nil && errors.Is(err, context.Canceled) {
 				continue
 			}
@@ -95,7 +106,8 @@ func PrintErrors(w io.Writer, ends []progress.Outcome) {
 }
 
 // printOutputs prints the outputs of ready graphs as a YAML mapping from name to
-// value. With several graphs, the outputs are nested below namespace/name.
+// value. With several graphs, the outputs are nested below namespace/name. Graphs
+// that are not ready have no final outputs and are left out.
 func printOutputs(w io.Writer, ends []progress.Outcome) error {
 	outputs := map[string]any{}
 	for _, e := range ends {

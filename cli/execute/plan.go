@@ -14,11 +14,15 @@ import (
 	"github.com/pequod-io/pequod/cli/kube"
 )
 
-// PlanEach plans graphs concurrently and returns the plans in the order of graphs.
-// It stops at the first error. o.Drift applies to graphs with driftPolicy Report;
-// a plan corrects the drift of all others, as their apply does.
+// PlanEach plans graphs concurrently and returns the plans in the order of
+// graphs. It stops at the first error, because a plan without one of the graphs
+// would mislead. A node that would fail is no error; it is part of its plan.
+//
+// o.Drift applies to graphs with driftPolicy Report; a plan corrects the drift of
+// all others, as their apply does.
 func PlanEach(ctx context.Context, a *applier.Applier, graphs []input.Graph, o applier.PlanOptions) ([]*applier.Plan, error) {
 	plans := make([]*applier.Plan, len(graphs))
+	// Every graph is a sibling of all others, as in an apply of the same input.
 	for _, rg := range graphs {
 		o.Siblings = append(o.Siblings, rg.ResourceGraph)
 	}
@@ -38,7 +42,7 @@ func PlanEach(ctx context.Context, a *applier.Applier, graphs []input.Graph, o a
 }
 
 // GraphError adds the name of the graph to an error, unless it is an error of the
-// connection to the cluster. It returns nil for nil.
+// connection to the cluster, which isn't about one graph. It returns nil for nil.
 func GraphError(rg *v1alpha1.ResourceGraph, err error) error {
 	if err == nil {
 		return nil

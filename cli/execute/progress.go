@@ -15,7 +15,9 @@ import (
 )
 
 // ProgressGraph returns the nodes and waves of a graph in the form that progress
-// shows before the run begins.
+// shows before the run begins. The title has the source of a rendered graph, as
+// in "WebService shop/web". A graph whose waves can't be computed is shown
+// without nodes.
 func ProgressGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
 	shown := progress.Graph{Owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}}
 	if ref := rg.Spec.SourceRef; ref.Kind != "" {
@@ -30,6 +32,7 @@ func ProgressGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
 	if err != nil {
 		return shown // input.ReadGraphs has reported the cycle
 	}
+	// of is the wave of each node.
 	of := map[string]int{}
 	for wave, ids := range waves {
 		for _, id := range ids {
@@ -45,7 +48,8 @@ func ProgressGraph(rg *v1alpha1.ResourceGraph) progress.Graph {
 }
 
 // OpenSink returns the display of progress: events on stdout with -o json, else a
-// live tree if stderr is a terminal, else lines on stderr.
+// live tree if stderr is a terminal, else lines on stderr. The caller closes it,
+// which [RunFlags.Finish] does.
 func (f *RunFlags) OpenSink(env command.Env, graphs []progress.Graph) progress.Sink {
 	if f.Output == "json" {
 		return progress.NewJSON(env.Out, time.Now)
@@ -57,7 +61,8 @@ func (f *RunFlags) OpenSink(env command.Env, graphs []progress.Graph) progress.S
 }
 
 // Terminal returns w as a terminal. ok is false if w is none, or none that a tree
-// may be drawn on.
+// may be drawn on, such as one with NO_COLOR or TERM=dumb. Size returns zeros if
+// the size is unknown.
 func Terminal(w io.Writer) (t progress.Terminal, ok bool) {
 	file, ok := w.(*os.File)
 	if !ok || !command.Colored(w) || !term.IsTerminal(int(file.Fd())) {

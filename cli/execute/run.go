@@ -12,12 +12,15 @@ import (
 )
 
 // MaxConcurrent is the number of graphs that are run or planned at the same time.
+// Each of them may send several requests at once, and the client has no rate
+// limit of its own, so this number bounds the load on the API server.
 const MaxConcurrent = 8
 
 // RunEach runs graphs concurrently, sends their progress to the sink, and returns
 // the results in the order of graphs. run executes the graph with the given index
-// and reports events. A failed graph doesn't stop the others. The caller closes
-// the sink.
+// and reports events; it is called by up to [MaxConcurrent] goroutines at once. A
+// failed graph doesn't stop the others. If ctx ends, every run ends by itself and
+// RunEach returns all results. The caller closes the sink.
 func RunEach(ctx context.Context, sink progress.Sink, verb progress.Verb, graphs []inventory.Owner,
 	run func(context.Context, int, func(applier.Event)) (*applier.Result, error),
 ) []progress.Outcome {

@@ -2,7 +2,8 @@
 // their size, from disk, stdin or a git revision.
 //
 // files.go reads single files and knows which ones count as input; revision.go
-// reads whole trees, on disk or in git. The package doesn't parse anything.
+// reads whole trees, on disk or in git. The package doesn't parse anything. Its
+// errors name the file first, as in "app.yaml: no such file or directory".
 package files
 
 import (
@@ -51,7 +52,8 @@ func ReadBounded(name string, r io.Reader) ([]byte, error) {
 }
 
 // ReadInput reads a file that was named by -f, where "-" is stdin. shown is its
-// name in messages.
+// name in messages, with slashes on every system. Stdin can be read only once; a
+// caller that needs it twice must keep the data.
 func ReadInput(file string, stdin io.Reader) (shown string, data []byte, err error) {
 	if file == "-" {
 		data, err = ReadBounded("stdin", stdin)
@@ -61,7 +63,8 @@ func ReadInput(file string, stdin io.Reader) (shown string, data []byte, err err
 	return filepath.ToSlash(file), data, err
 }
 
-// IsYAML reports whether the extension of name is one of YAML or JSON.
+// IsYAML reports whether the extension of name is one of YAML or JSON. JSON is
+// included because every JSON document is a YAML document.
 func IsYAML(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".json":
@@ -71,7 +74,8 @@ func IsYAML(name string) bool {
 }
 
 // FindYAML returns the YAML and JSON files below a directory, at any depth, in
-// lexical order.
+// lexical order. Unlike [ReadTree], it doesn't skip configuration files of tools:
+// its callers filter by the kind of each document.
 func FindYAML(dir string) ([]string, error) {
 	var paths []string
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {

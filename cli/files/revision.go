@@ -21,13 +21,19 @@ type TreeFile struct {
 	// Path is relative to the root of the tree, with slashes. It is empty if
 	// the tree is a single file.
 	Path string
+	// Data is the content, at most 256 MiB for files on disk. Files of a revision
+	// have no limit: they were small enough to be committed.
 	Data []byte
 }
 
 // ReadTree reads the YAML and JSON files that an argument names: a file, a
 // directory with its subdirectories, or REV:PATH for either in a git revision of
-// the repository that contains the working directory. An existing file wins over
-// a revision of the same spelling. Configuration files of tools are skipped.
+// the repository that contains the working directory. Examples are "manifests",
+// "main:manifests" and "v1.2.0:crds/shop.yaml".
+//
+// An existing file wins over a revision of the same spelling. A single file is
+// read whatever its extension is. In directories, configuration files of tools
+// are skipped. A directory without input files is no error here.
 func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 	info, err := os.Stat(arg)
 	if err != nil {
@@ -40,6 +46,7 @@ func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 		data, err := ReadFile(arg)
 		return []TreeFile{{Name: filepath.ToSlash(arg), Data: data}}, err
 	}
+	// WalkDir visits files in lexical order, so the result is the same everywhere.
 	var files []TreeFile
 	err = filepath.WalkDir(arg, func(p string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !IsYAML(p) || IsToolConfig(e.Name()) {
@@ -56,9 +63,11 @@ func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 	return files, command.FileError(err)
 }
 
-// gitTree reads a file or a directory from a git revision. It runs git once for
-// each file.
+// gitTree reads a file or a directory from a git revision, in the order of git.
+// It runs git once for each file, and once or twice before that. Nothing is
+// checked out.
 func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
+	// git would take such a revision for an option.
 	arg := rev + ":" + file
 	if strings.HasPrefix(rev, "-") {
 		return nil, fmt.Errorf("%s: not a revision", arg)
@@ -72,6 +81,7 @@ func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
 		data, err := git(ctx, arg, "cat-file", "blob", object)
 		return []TreeFile{{Name: arg, Data: data}}, err
 	}
+	// -z: names are separated by zero bytes and not quoted.
 	list, err := git(ctx, arg, "ls-tree", "--full-tree", "-r", "-z", "--name-only", object)
 	if err != nil {
 		return nil, err
@@ -92,6 +102,7 @@ func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
 
 // gitPath returns file in the form that git takes for a path relative to the
 // working directory. Without the "./", git starts at the top of the repository.
+// See "<rev>:<path>" in gitrevisions(7).
 func gitPath(file string) string {
 	file = filepath.ToSlash(file)
 	if path.IsAbs(file) {
@@ -101,7 +112,8 @@ func gitPath(file string) string {
 }
 
 // git runs the git command of the user and returns its stdout. Only that command
-// knows every way to name a revision. subject begins the error message.
+// knows every way to name a revision. subject begins the error message, which has
+// the first line of git's stderr.
 func git(ctx context.Context, subject string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	var stderr bytes.Buffer

@@ -11,7 +11,8 @@ import (
 	"github.com/pequod-io/pequod/cli/settings"
 )
 
-// completionTimeout limits how long a shell waits for completions.
+// completionTimeout limits how long a shell waits for completions. A user who
+// waits longer types the name.
 const completionTimeout = 3 * time.Second
 
 // CompleteGraphNames returns a completion function for the names of graphs that
@@ -28,7 +29,7 @@ func CompleteGraphNames(env command.Env, f *ConnectionFlags, namespace *string) 
 			return nil, cobra.ShellCompDirectiveError
 		}
 		ctx := cmd.Context()
-		if ctx == nil {
+		if ctx == nil { // cobra sets none in some completions
 			ctx = context.Background()
 		}
 		ctx, cancel := context.WithTimeout(ctx, completionTimeout)

@@ -1,9 +1,18 @@
-// Package kube connects the command line to a cluster: the connection flags of
-// kubectl, API server warnings, connection errors as one line, and the completion
-// of graph names.
+// Package kube connects the command line to a cluster.
+//
+//   - connection.go: the connection flags of kubectl, and the connection
+//   - errors.go: connection errors as one line
+//   - warnings.go: warnings of the API server, each once
+//   - completion.go: completion of graph names
 //
 // [ConnectionFlags] is the entry point. Creating a connection sends no request;
-// errors show up with the first one. They are errors for [Error].
+// errors show up with the first one. They are errors for [Error]. Typical use:
+//
+//	a, err := flags.Connect(kube.PrintWarnings(env.Err))
+//	states, err := a.StatusOf(ctx, owner)
+//	return kube.Error(err)
+//
+// Requests themselves are the business of packages applier and applier/cluster.
 package kube
 
 import (
@@ -29,12 +38,19 @@ import (
 // ConnectionFlags are the flags that select a cluster and the user that talks to
 // it. They have the names and meanings of kubectl's flags.
 type ConnectionFlags struct {
+	// kubeconfig is the path of the kubeconfig. "" is $KUBECONFIG, which may list
+	// several files, or else ~/.kube/config, or else the service account of the Pod.
+	// context, cluster and user are names in the kubeconfig. "" is the current
+	// context, and its cluster and user.
 	kubeconfig, context, cluster, user string
-	as                                 string
-	asGroups                           []string
+	// as and asGroups are the user and the groups to impersonate. asGroups requires
+	// as, because the API server rejects groups without a user.
+	as       string
+	asGroups []string
 }
 
-// AddFlags registers the flags with cmd.
+// AddFlags registers the flags with cmd. Only --context has completions; those of
+// --cluster and --user would rarely be used.
 func (f *ConnectionFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "path to the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config)")
@@ -79,6 +95,7 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 	if err != nil {
 		return nil, kubeconfigError(err)
 	}
+	// client-go's own error doesn't list the contexts that exist.
 	if _, ok := raw.Contexts[f.context]; f.context != "" && !ok {
 		return nil, fmt.Errorf("context %q does not exist in the kubeconfig; available contexts: %s",
 			f.context, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
@@ -92,8 +109,10 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 	return config, nil
 }
 
-// CheckNames returns an error if a name can't be one of a namespace or of a graph.
-// Without it, such a name would be looked up and reported as not found.
+// CheckNames returns an error if a name can't be one of a namespace or of a
+// graph. Without it, such a name would be looked up and reported as not found.
+// The rules are those of the API server: a DNS label for namespaces and a DNS
+// subdomain for graphs.
 func CheckNames(namespace string, graphs []string) error {
 	if len(validation.IsDNS1123Label(namespace)) > 0 {
 		return fmt.Errorf("--namespace %q: not a valid namespace name", namespace)
@@ -106,7 +125,8 @@ func CheckNames(namespace string, graphs []string) error {
 	return nil
 }
 
-// Connect returns an applier for the selected cluster. It sends no request. Pass
+// Connect returns an applier for the selected cluster. It sends no request. warn
+// gets each different warning of the API server once, one call at a time. Pass
 // the errors of the applier's methods to [Error].
 func (f *ConnectionFlags) Connect(warn func(string)) (*applier.Applier, error) {
 	config, err := f.config(warn)

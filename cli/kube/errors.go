@@ -13,6 +13,8 @@ import (
 )
 
 // kubeconfigError returns an error of reading the kubeconfig in one line.
+// client-go's text for a missing one, "invalid configuration: no configuration
+// has been provided", doesn't name the flag to set.
 func kubeconfigError(err error) error {
 	if clientcmd.IsEmptyConfig(err) {
 		return errors.New("no kubeconfig found; set --kubeconfig or $KUBECONFIG")

@@ -6,6 +6,16 @@
 // built-in default. The values live in the pflag.FlagSet of the command, so
 // commands don't know where a value came from.
 //
+// An example of pequod.yaml:
+//
+//	platform: [platforms/]      # all commands with -p
+//	eval-timeout: 30s
+//	crd generate:               # only pequod crd generate
+//	  output-dir: crds
+//
+// With it, PEQUOD_EVAL_TIMEOUT=1m makes the limit one minute, and --eval-timeout
+// 5s wins over both.
+//
 // The package reads YAML nodes instead of using viper: it reports unknown keys
 // with a hint, and every error has a line and a column.
 package settings
@@ -33,13 +43,19 @@ import (
 const FileName = "pequod.yaml"
 
 // pathFlags are the flags that name files. Their values in pequod.yaml are
-// relative to the directory of that file, not to the working directory.
+// relative to the directory of that file, not to the working directory. Values
+// from the environment are relative to the working directory, as on the command
+// line.
 var pathFlags = []string{"platform", "policy", "filename", "output-dir", "crd", "kubeconfig"}
 
-// Apply sets every flag of cmd that is not set on the command line and has a value
-// in the environment or in pequod.yaml. It must run after the flags are parsed.
-// Flags that it sets count as unchanged for pflag's Changed. An empty environment
-// variable counts as unset.
+// Apply sets every flag of cmd that is not set on the command line and has a
+// value in the environment or in pequod.yaml. It must run after the flags are
+// parsed, and before the command looks at them.
+//
+// Flags that it sets count as unchanged for pflag's Changed, so a command can
+// tell an explicit flag from a default. An empty environment variable counts as
+// unset. The whole file is checked, also the sections of other commands. The
+// first error ends Apply, and some flags may be set by then.
 func Apply(cmd *cobra.Command, env command.Env) error {
 	if !takesConfig(cmd) {
 		return nil
@@ -62,6 +78,7 @@ func Apply(cmd *cobra.Command, env command.Env) error {
 			failed = setFlag(f, splitList(f, v), variable)
 			return
 		}
+		// The section of the command wins over the top level, which has key "".
 		for _, in := range []string{commandKey(cmd), ""} {
 			if set, ok := settings[in+"\x00"+f.Name]; ok {
 				failed = setFlag(f, set.values, set.at)
@@ -84,7 +101,8 @@ func takesConfig(cmd *cobra.Command) bool {
 	return true
 }
 
-// splitList splits v at commas if f is a list, and returns it whole otherwise.
+// splitList splits v at commas if f is a list, and returns it whole otherwise. It
+// is for the environment, which has no lists of its own.
 func splitList(f *pflag.Flag, v string) []string {
 	if isList(f) {
 		return strings.Split(v, ",")
@@ -92,14 +110,16 @@ func splitList(f *pflag.Flag, v string) []string {
 	return []string{v}
 }
 
-// isList reports whether f can be repeated.
+// isList reports whether f can be repeated. pflag's types for that implement
+// pflag.SliceValue.
 func isList(f *pflag.Flag) bool {
 	_, ok := f.Value.(pflag.SliceValue)
 	return ok
 }
 
-// setFlag sets f without marking it as changed. source begins the error message:
-// a variable or a position in the file.
+// setFlag sets f without marking it as changed. A list replaces the default
+// instead of being appended to it. source begins the error message: a variable or
+// a position in the file.
 func setFlag(f *pflag.Flag, values []string, source string) error {
 	if l, ok := f.Value.(pflag.SliceValue); ok {
 		return l.Replace(values)
@@ -113,7 +133,10 @@ func setFlag(f *pflag.Flag, values []string, source string) error {
 	return nil
 }
 
-// findConfig returns the path of pequod.yaml, "" if there is none.
+// findConfig returns the path of pequod.yaml in the working directory or the
+// nearest directory above it, "" if there is none. Errors of Stat count as a
+// missing file: an unreadable directory above the project must not break every
+// command.
 func findConfig() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -184,7 +207,9 @@ type configReader struct {
 }
 
 // mapping reads one level of the file into c.settings: the top level (command is
-// "") or the section of a command. flags and commands are the known keys.
+// "") or the section of a command. flags and commands are the known keys; a
+// section has no sections, so commands is nil there. An empty section is allowed.
+// Unknown and repeated keys are errors.
 func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*pflag.Flag, commands map[string]*cobra.Command) error {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		return nil
@@ -194,6 +219,8 @@ func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*p
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
+		// A name may be both a command and a flag, such as "validate". Only a mapping
+		// is the section of a command.
 		if sub, ok := commands[k.Value]; ok && v.Kind == yaml.MappingNode {
 			own := map[string]*pflag.Flag{}
 			sub.Flags().VisitAll(func(f *pflag.Flag) { own[f.Name] = f })
@@ -224,7 +251,9 @@ func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*p
 	return nil
 }
 
-// values returns the scalars of v, which is a list only if f is one.
+// values returns the scalars of v, which is a list only if f is one. A single
+// scalar is accepted for a list, too. null is an error, because it is no value
+// that a flag could have.
 func (c *configReader) values(v *yaml.Node, f *pflag.Flag) ([]string, error) {
 	items := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode && isList(f) {
@@ -240,6 +269,7 @@ func (c *configReader) values(v *yaml.Node, f *pflag.Flag) ([]string, error) {
 	return values, nil
 }
 
+// valueWord returns the description of the values that f takes, for errors.
 func valueWord(f *pflag.Flag) string {
 	if isList(f) {
 		return "a list of strings"
@@ -281,7 +311,8 @@ func commandKey(cmd *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
 }
 
-// commandsOf returns all commands below root by their keys.
+// commandsOf returns all commands below root by their keys, such as "apply" and
+// "crd generate". Groups such as "crd" are included.
 func commandsOf(root *cobra.Command) map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var visit func(c *cobra.Command)
@@ -310,6 +341,8 @@ func flagsOf(root *cobra.Command) map[string]*pflag.Flag {
 }
 
 // hintOf returns a suggestion for an unknown key, "" if no known one is similar.
+// The known keys are sorted, so that equally similar ones give the same hint
+// every time.
 func hintOf(name string, flags map[string]*pflag.Flag, commands map[string]*cobra.Command) string {
 	var known []string
 	for k := range flags {
