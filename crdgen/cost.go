@@ -15,16 +15,18 @@ import (
 )
 
 // ruleCost is a rule with its cost as an API server estimates it, multiplied by
-// how often the rule may run in one object.
+// how often the rule may run in one object. cost is in the units of the API
+// server's estimate, and saturates at the largest uint64.
 type ruleCost struct {
 	ruleKey
 	cost uint64
 }
 
-// costliest returns the rules of a schema that must be dropped for the rest to
-// be within the API server's budget for all rules of a CRD: the most expensive
-// ones first, and rules of equal cost in a fixed order. The API server itself
-// names at most four of them, in varying order.
+// costliest returns the rules of a schema that must be dropped for the rest to be
+// within the API server's budget for all rules of a CRD: the most expensive ones
+// first, and rules of equal cost in a fixed order. The API server itself names at
+// most four of them, in varying order. The budget,
+// validation.StaticEstimatedCRDCostLimit, holds for each schema.
 func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
 	var all []ruleCost
 	costs(schema, "", validation.RootCELContext(schema), &all)
@@ -33,6 +35,7 @@ func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
 	})
 	var total uint64
 	var out []ruleKey
+	// From the cheapest upwards, so that as many rules as possible are kept.
 	for _, r := range slices.Backward(all) {
 		sum, carry := bits.Add64(total, r.cost, 0)
 		if carry != 0 || sum > validation.StaticEstimatedCRDCostLimit {
@@ -45,8 +48,10 @@ func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
 }
 
 // costs appends the rules of a schema, which is at the path at, and of the
-// schemas inside of it.
+// schemas inside of it. The context c knows how often the schema may occur in an
+// object: a rule on the items of a list of at most 10 items runs 10 times.
 func costs(s *apiextensions.JSONSchemaProps, at string, c *validation.CELSchemaContext, out *[]ruleCost) {
+	// A schema without type information can't have rules.
 	if info, err := c.TypeInfo(); err == nil && info != nil && len(s.XValidations) > 0 {
 		env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 		rules, err := cel.Compile(info.Schema, info.DeclType, celconfig.PerCallLimit, env, cel.NewExpressionsEnvLoader())
@@ -54,6 +59,7 @@ func costs(s *apiextensions.JSONSchemaProps, at string, c *validation.CELSchemaC
 			if err != nil {
 				break // The API server has reported the error already.
 			}
+			// Without a known maximum, the compiler's own estimate counts.
 			times := r.MaxCardinality
 			if c.MaxCardinality != nil {
 				times = *c.MaxCardinality
@@ -77,7 +83,8 @@ func costs(s *apiextensions.JSONSchemaProps, at string, c *validation.CELSchemaC
 }
 
 // refuseCostliest marks rules as refused if the rules of all versions together
-// are too expensive. It reports whether it marked any.
+// are too expensive. It reports whether it marked any. It is called only if no
+// single rule was refused, so the total is all that is left.
 func refuseCostliest(versions []*version, crd *apiextensionsv1.CustomResourceDefinition, problems fieldpath.ErrorList) (bool, error) {
 	if !slices.ContainsFunc(problems, ofTotal) {
 		return false, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // newCRD returns the definition of the kind that names describes, without
-// versions.
+// versions. The object has no status; [Validate] completes a copy.
 func newCRD(names v1alpha1.Names) *apiextensionsv1.CustomResourceDefinition {
 	scope := apiextensionsv1.NamespaceScoped
 	if names.Scope == v1alpha1.ScopeCluster {
@@ -47,7 +47,9 @@ func newCRD(names v1alpha1.Names) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// newVersion wraps the schemas of spec and status as a version.
+// newVersion wraps the schemas of spec and status as a version. The version
+// names.Version is the one that is stored. Every version has the status
+// subresource, because the controller writes the status on its own.
 func newVersion(names v1alpha1.Names, v v1alpha1.KindVersion, s *written) apiextensionsv1.CustomResourceDefinitionVersion {
 	out := apiextensionsv1.CustomResourceDefinitionVersion{
 		Name:                     v.Name,
@@ -65,7 +67,8 @@ func newVersion(names v1alpha1.Names, v v1alpha1.KindVersion, s *written) apiext
 }
 
 // rootSchema returns the schema of the whole object. The API server adds the
-// schemas of the type and object metadata.
+// schemas of the type and object metadata. For a cluster-scoped kind it adds the
+// required field graphNamespace, since the graph of an instance is namespaced.
 func rootSchema(scope v1alpha1.Scope, s *written) *apiextensionsv1.JSONSchemaProps {
 	root := &apiextensionsv1.JSONSchemaProps{
 		Type:        "object",
@@ -92,12 +95,14 @@ func rootSchema(scope v1alpha1.Scope, s *written) *apiextensionsv1.JSONSchemaPro
 	return root
 }
 
-// statusSchema returns the status that every generated kind has.
+// statusSchema returns the status that every generated kind has. The controller
+// that renders instances writes these fields.
 func statusSchema() apiextensionsv1.JSONSchemaProps {
 	str := func(description string) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description}
 	}
 	phase := str("Phase sums the conditions up.")
+	// The values are part of the kind's API: removing one is a breaking change.
 	phase.Enum = literals("Pending", "Rendering", "Ready", "Failed")
 	yes := true
 	return apiextensionsv1.JSONSchemaProps{
@@ -130,7 +135,8 @@ func statusSchema() apiextensionsv1.JSONSchemaProps {
 }
 
 // conditionsSchema returns the schema of a list of metav1.Condition, with the
-// same bounds as that type has.
+// same bounds as that type has. The bounds are in
+// k8s.io/apimachinery/pkg/apis/meta/v1/types.go.
 func conditionsSchema() apiextensionsv1.JSONSchemaProps {
 	text := func(description string, maxLength int64) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description, MaxLength: &maxLength}
@@ -161,9 +167,10 @@ func conditionsSchema() apiextensionsv1.JSONSchemaProps {
 	}
 }
 
-// printerColumns returns the module's own columns, then those of @k8s
-// attributes, then those that every generated kind has. Of columns with the
-// same name, the first wins.
+// printerColumns returns the module's own columns, then those of @k8s attributes,
+// then those that every generated kind has. Of columns with the same name, the
+// first wins. Names are compared without case, because kubectl prints them in
+// capitals. So a module may replace the columns Ready, Phase and Age.
 func printerColumns(own []v1alpha1.PrinterColumn, ofFields []apiextensionsv1.CustomResourceColumnDefinition) []apiextensionsv1.CustomResourceColumnDefinition {
 	var all, columns []apiextensionsv1.CustomResourceColumnDefinition
 	for _, c := range own {

@@ -45,4 +45,21 @@
 // unknown argument is an error.
 //
 // The package reads no files, contacts no cluster and renders no instances.
+//
+// # Example
+//
+// From the definition
+//
+//	#Input: {replicas: *1 | int, min: int, max: int & >=min}
+//
+// the package makes this schema of spec:
+//
+//	type: object
+//	required: [max, min]
+//	properties:
+//	  max: {type: integer}
+//	  min: {type: integer}
+//	  replicas: {type: integer, default: 1}
+//	x-kubernetes-validations:
+//	- {rule: self.max >= self.min, message: "max must be >=min", fieldPath: .max}
 package crdgen

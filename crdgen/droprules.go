@@ -9,8 +9,9 @@ import (
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// schemaField returns the path that an API server's errors have for the schema
-// of version i of n.
+// schemaField returns the path that an API server's errors have for the schema of
+// version i of n. The validation reports a schema that all versions share in the
+// old place for it.
 func schemaField(i, n int) string {
 	if n == 1 {
 		return "spec.validation.openAPIV3Schema"
@@ -22,15 +23,22 @@ func schemaField(i, n int) string {
 // all rules, if the error names one of them.
 const contributed = "contributed to "
 
-// ofTotal reports whether an error is about the total cost of all rules.
+// ofTotal reports whether an error is about the total cost of all rules. There
+// are two such errors: one about the total, and up to four about rules that
+// contribute to it.
 func ofTotal(e *fieldpath.Error) bool {
 	return strings.HasPrefix(e.Detail, contributed) || strings.Contains(e.Detail, "rule cost total")
 }
 
-// refuse adds the rules that errors are about to refused. Name is the path of
-// the schema in the errors. It reports whether it added any. Errors about the
-// total cost are ignored: the total may be within the budget once the rules
-// that are wrong by themselves are gone.
+// refuse adds the rules that errors are about to refused. Name is the path of the
+// schema in the errors. It reports whether it added any. Errors about the total
+// cost are ignored: the total may be within the budget once the rules that are
+// wrong by themselves are gone. The errors identify rules by position, as in
+//
+//	spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule
+//
+// and refuse translates the position to a [ruleKey], which stays valid when other
+// rules are dropped.
 func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldpath.ErrorList) bool {
 	const rules = ".x-kubernetes-validations"
 	// An error is about one rule of a schema, or about all of them.
@@ -57,6 +65,8 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 			all[at] = true
 		}
 	}
+	// A rule that is refused already is no longer in the schema, so every hit is
+	// new.
 	before := len(refused)
 	walk(schema, "", func(at string, p props) {
 		for i, r := range p.XValidations {
@@ -69,7 +79,8 @@ func refuse(refused map[ruleKey]bool, schema props, name string, problems fieldp
 	return len(refused) > before
 }
 
-// walk visits a schema and the schemas of its fields, items and values.
+// walk visits a schema and the schemas of its fields, items and values. The order
+// of the properties is random. at is the path as in [location].schema.
 func walk(p props, at string, visit func(at string, p props)) {
 	visit(at, p)
 	for name, child := range p.Properties {

@@ -39,7 +39,8 @@ type Options struct {
 // module's #Input, as the schema of its spec.
 //
 // Errors in the schema, such as recursion, have the positions of their causes:
-// they are CUE errors, see [errors.Positions], or a [problem.List].
+// they are CUE errors, see [errors.Positions], or a [problem.List]. A rule that
+// the API server doesn't accept is no error: it is dropped, with a note.
 func Generate(input cue.Value, names v1alpha1.Names) (*Result, error) {
 	return Options{}.Generate(input, names)
 }
@@ -68,6 +69,7 @@ func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error
 		} else if err != nil {
 			return nil, err
 		}
+		// All versions share the status.
 		versions = append(versions, &version{KindVersion: k, spec: in, status: status, refused: map[ruleKey]bool{}})
 	}
 	for {
@@ -103,7 +105,8 @@ func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error
 // version is one version of the kind.
 type version struct {
 	v1alpha1.KindVersion
-	// Status is nil without a #Status.
+	// spec and status are the shapes of #Input and #Status. status is nil without
+	// a #Status.
 	spec, status *read.Result
 	// refused are the rules that the API server doesn't accept. [writer.rule]
 	// leaves them out.
@@ -139,10 +142,13 @@ type written struct {
 func (v *version) write() (*written, error) {
 	out := &written{status: statusSchema()}
 	var err error
+	// The writer shares the notes, columns and error of out by pointers, because
+	// it is passed by value.
 	w := writer{notes: &out.notes, refused: v.refused, columns: &out.columns, err: &err}
 	out.notes.put(v.spec.Notes...)
 	f := v.spec.Field
 	out.spec = w.field(f, location{path: "spec", pos: f.Pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
+	// An instance may leave out a spec that has a default.
 	out.required = f.Default == nil
 	if v.status != nil {
 		out.notes.put(v.status.Notes...)

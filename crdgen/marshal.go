@@ -10,8 +10,8 @@ import (
 )
 
 // Marshal writes crd as YAML with sorted keys, without the status and the
-// creation timestamp, which only an API server sets. Equal CRDs give equal
-// bytes.
+// creation timestamp, which only an API server sets. Equal CRDs give equal bytes.
+// The order of keys is alphabetic at every level, and numbers keep their digits.
 func Marshal(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	data, err := json.Marshal(crd)
 	if err != nil {

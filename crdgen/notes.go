@@ -10,7 +10,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// noteList collects notes and drops duplicates.
+// noteList collects notes and drops duplicates. The zero value is an empty list.
+// seen is made on first use.
 type noteList struct {
 	list problem.List
 	seen map[problem.Problem]bool
@@ -48,7 +49,8 @@ func (n *noteList) sorted() problem.List {
 	return n.list
 }
 
-// problemAt returns an error about one mistake in a module.
+// problemAt returns an error about one mistake in a module. It is a list with one
+// problem, so that callers handle all errors in modules alike.
 func problemAt(at problem.Position, path, format string, args ...any) error {
 	return problem.List{{Position: at, Path: path, Message: fmt.Sprintf(format, args...), Rule: problem.RuleModule}}
 }

@@ -10,8 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// ruleKey identifies a rule by the path of the schema that has it, and its
-// text.
+// ruleKey identifies a rule by the path of the schema that has it, and its text.
+// The key stays the same from one round of [Options.Generate] to the next.
 type ruleKey struct{ schema, text string }
 
 // rule adds the predicate p about self to the schema out. It reports whether
@@ -21,7 +21,9 @@ func (w writer) rule(out *props, at location, p cel.Predicate, message string) b
 	return w.ruleAt(out, at, "", p, message)
 }
 
-// ruleAt is like rule, with the path from self to the field to blame.
+// ruleAt is like rule, with the path from self to the field to blame. For the
+// predicate self.max >= self.min with the field .max it writes the rule with
+// fieldPath: .max, unless the schema has the same rule already.
 func (w writer) ruleAt(out *props, at location, field string, p cel.Predicate, message string) bool {
 	written := false
 	if p.Text != "" && !at.bare && !w.refused[ruleKey{at.schema, p.Text}] {
@@ -35,7 +37,8 @@ func (w writer) ruleAt(out *props, at location, field string, p cel.Predicate, m
 }
 
 // rules writes the rules of a struct. A rule that is not exact, or can't be
-// written, is replaced or accompanied by its notes.
+// written, is replaced or accompanied by its notes. A rule that relies on
+// defaults is exact only where defaults are written.
 func (w writer) rules(out *props, o *shape.Object, at location) {
 	for _, r := range o.Rules {
 		field := r.Field
@@ -59,7 +62,8 @@ const maxBlamed = 64
 // longer ones.
 const maxMessage = 240
 
-// shorten puts a message on one line of at most [maxMessage] bytes.
+// shorten puts a message on one line of at most [maxMessage] bytes. It cuts
+// between characters, never inside of one.
 func shorten(message string) string {
 	message = strings.Join(strings.Fields(message), " ")
 	if len(message) <= maxMessage {

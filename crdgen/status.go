@@ -11,8 +11,8 @@ import (
 )
 
 // readStatus reads a module's #Status, which may be absent. Status is written
-// field by field, so none of its fields is required, and no rule relates
-// several of them.
+// field by field, so none of its fields is required, and no rule relates several
+// of them. The result is nil for a module without #Status.
 func readStatus(v cue.Value) (*read.Result, error) {
 	if !v.Exists() {
 		return nil, nil

@@ -9,7 +9,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// otherFields writes what o admits among fields that it doesn't list.
+// otherFields writes what o admits among fields that it doesn't list. [string]:
+// int alone becomes additionalProperties with the type integer. Beside named
+// fields a structural schema can't have it, so unknown fields are kept unchecked,
+// with a note. A closed struct gets neither: the API server drops unknown fields.
 func (w writer) otherFields(out *props, o *shape.Object, p location) {
 	yes := true
 	switch {
@@ -33,7 +36,8 @@ func (w writer) otherFields(out *props, o *shape.Object, p location) {
 	}
 }
 
-// keys writes what a map demands of its keys.
+// keys writes what a map demands of its keys. For [=~"^[a-z]+$"]: string the rule
+// is self.all(key, key.matches('^[a-z]+$')).
 func (w writer) keys(out *props, o *shape.Object, p location) {
 	if len(o.Patterns) == 0 {
 		return

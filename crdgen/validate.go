@@ -25,10 +25,10 @@ var crdScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
 	return scheme, apiextensionsv1.AddToScheme(scheme)
 })
 
-// Validate runs the API server's own validation of crd: names, structural
-// schema, defaults, and CEL with its cost. The error lists every problem, one
-// per line, with the field. An error is also returned if crd can't be
-// converted.
+// Validate runs the API server's own validation of crd: names, structural schema,
+// defaults, and CEL with its cost. The error lists every problem, one per line,
+// with the field. An error is also returned if crd can't be converted. It changes
+// nothing in crd.
 func Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	problems, err := problemsOf(ctx, crd)
 	if err != nil {
@@ -56,6 +56,7 @@ func problemsOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefiniti
 }
 
 // internalOf returns crd as the API server's internal type, with defaults set.
+// crd itself stays as it is.
 func internalOf(crd *apiextensionsv1.CustomResourceDefinition) (*apiextensions.CustomResourceDefinition, error) {
 	scheme, err := crdScheme()
 	if err != nil {

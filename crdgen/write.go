@@ -15,7 +15,9 @@ import (
 type props = apiextensionsv1.JSONSchemaProps
 
 // writer writes shapes as structural schemas. It adds a note for whatever a
-// schema and CEL can't express.
+// schema and CEL can't express. It is passed by value and has no state of its
+// own: it is valid for one version and one round, and its results are behind the
+// pointers.
 type writer struct {
 	// notes collects the notes.
 	notes *noteList
@@ -54,8 +56,9 @@ type location struct {
 	fields []string
 }
 
-// in returns the location of a part: name is "[]" for items, ".*" for values,
-// and "." with a name for a field.
+// in returns the location of a part: name is "[]" for items, ".*" for values, and
+// "." with a name for a field. A part without a position in the CUE schema has
+// that of the whole.
 func (p location) in(name string, pos problem.Position) location {
 	p.path += name
 	switch name {
@@ -82,7 +85,8 @@ func (w writer) field(f shape.Field, p location) props {
 	return out
 }
 
-// schema writes a shape with its type, and its checks as rules.
+// schema writes a shape with its type, and its checks as rules. For int & >=1 &
+// <=9 it returns the type integer with minimum 1 and maximum 9.
 func (w writer) schema(s shape.Shape, p location) props {
 	out := w.typed(s, p)
 	checks := shape.ChecksOf(s)
@@ -110,6 +114,7 @@ func (w writer) typed(s shape.Shape, p location) props {
 	case shape.TopKind:
 		// The API server drops null from fields that aren't nullable.
 		return props{XPreserveUnknownFields: &yes, Nullable: true}
+	// Only null is admitted, so all other kinds are excluded.
 	case shape.BottomKind:
 		out.XPreserveUnknownFields = &yes
 		out.AllOf = excluding(jsonKinds, shape.BottomKind)
@@ -142,6 +147,7 @@ func (w writer) typed(s shape.Shape, p location) props {
 	if nullable {
 		s, declared = append(s, shape.Term{Kind: shape.NullKind}), append(declared, shape.Term{Kind: shape.NullKind})
 	}
+	// A rule covers the constraints that the schema had to leave out.
 	q := cel.Unknown()
 	if !p.bare {
 		q = cel.Holds(s, declared, "self")

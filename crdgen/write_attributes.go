@@ -9,8 +9,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// attributes writes the arguments of a field's @k8s attributes. An argument
-// that doesn't fit the type of the field is an error.
+// attributes writes the arguments of a field's @k8s attributes. An argument that
+// doesn't fit the type of the field is an error. It runs after the schema of the
+// field is written, because it checks the type there.
 func (w writer) attributes(out *props, f shape.Field, p location) {
 	a := f.Attributes
 	if a == nil {
@@ -24,6 +25,8 @@ func (w writer) attributes(out *props, f shape.Field, p location) {
 			fail("listType is for lists")
 			return
 		}
+		// list.UniqueItems() has made the list a set; the attribute takes
+		// precedence.
 		if out.XListType != nil {
 			// The items were compared as a whole.
 			out.Items.Schema.XMapType = nil
@@ -47,6 +50,8 @@ func (w writer) attributes(out *props, f shape.Field, p location) {
 		}
 		out.XMapType = &a.MapType
 	}
+	// Items of lists and values of maps are left out, because the API server
+	// can't always tell which value they had before.
 	if a.Immutable {
 		if p.bare || strings.ContainsAny(p.path, "[*") || w.refused[ruleKey{p.schema, immutableRule}] || out.Type == "" && !out.XIntOrString {
 			fail("immutable: an API server can't compare this field with what it was")
@@ -63,7 +68,8 @@ func (w writer) attributes(out *props, f shape.Field, p location) {
 // updated.
 const immutableRule = "self == oldSelf"
 
-// column adds a printer column for a field.
+// column adds a printer column for a field. The path of spec.size is .spec.size.
+// Dots in names are escaped, as in JSONPath.
 func (w writer) column(a *shape.Attributes, out props, f shape.Field, p location, fail func(string, ...any)) {
 	kind := out.Type
 	switch {

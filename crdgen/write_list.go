@@ -8,7 +8,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// list writes lists.
+// list writes lists. A schema has one type for all items. So the items have the
+// envelope of all items of all lists in s, and rules narrow it. For [int, string]
+// the items are integers or strings, there are exactly two, and a rule gives the
+// type of each.
 func (w writer) list(out *props, s shape.Shape, p location) {
 	out.Type = "array"
 	sum := shape.EnvelopeOfLists(s)
@@ -73,7 +76,8 @@ func (w writer) listRules(out *props, s shape.Shape, sum shape.ListEnvelope, set
 }
 
 // alternatives writes a choice between lists of scalars, if the items of each
-// list are all alike. It reports false for any other choice.
+// list are all alike. It reports false for any other choice. For [...string] |
+// [...int] each member has the constraints of its items.
 func (w writer) alternatives(out *props, s shape.Shape, sum shape.ListEnvelope) bool {
 	var members []props
 	for _, t := range s {
@@ -118,7 +122,8 @@ func listMessage(s shape.Shape) string {
 }
 
 // isSetItem reports whether an API server compares the items of a set as CUE
-// does.
+// does. For a set the API server rejects equal items, and applies it item by
+// item.
 func isSetItem(s shape.Shape) bool {
 	switch shape.KindsOf(s) {
 	case shape.StringKind, shape.IntKind, shape.BoolKind:

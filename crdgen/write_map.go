@@ -16,7 +16,7 @@ import (
 
 // mapValues returns the shape of all values of o if o is written as a map. It
 // reports false if a map loses too much of o: defaults, attributes, rules, or
-// fields of another type.
+// fields of another type. For {team: string, [string]: string} it is string.
 func mapValues(o *shape.Object) (shape.Shape, bool) {
 	if o.Values == nil || o.Open || o.Unlisted || len(o.Rules) > 0 || !cel.IsAccessible(o.Values) {
 		return nil, false
@@ -40,7 +40,8 @@ func mapValues(o *shape.Object) (shape.Shape, bool) {
 	return sum, cel.IsAccessible(sum) && !shape.IsNullable(sum)
 }
 
-// asMap writes o as a map.
+// asMap writes o as a map. For {team: string, [string]: int | string} each value
+// is an integer or a string, and a rule demands that team is a string.
 func (w writer) asMap(out *props, o *shape.Object, sum shape.Shape, p location) {
 	out.Type = "object"
 	schema := w.schema(sum, p.in(".*", p.pos))

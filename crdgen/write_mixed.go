@@ -9,10 +9,17 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// mixed writes a shape of several kinds that no type covers, such as a string
-// or a list. A schema without a type admits every value. But a bound applies to
+// mixed writes a shape of several kinds that no type covers, such as a string or
+// a list. A schema without a type admits every value. But a bound applies to
 // values of its own kind only, so an unsatisfiable bound excludes exactly one
-// kind, and the constraints of the admitted kinds don't interfere.
+// kind, and the constraints of the admitted kinds don't interfere. For string |
+// {name: string} it writes properties and required as for the struct, and
+// excludes bools, numbers and lists:
+//
+//	allOf:
+//	- not: {enum: [true, false]}
+//	- {minimum: 1, maximum: 0}
+//	- {minItems: 1, maxItems: 0}
 func (w writer) mixed(out *props, s shape.Shape, p location) {
 	yes := true
 	out.XPreserveUnknownFields = &yes
@@ -51,13 +58,16 @@ func (w writer) mixed(out *props, s shape.Shape, p location) {
 }
 
 // maxOptional bounds the optional fields in [closeWithoutType], which writes an
-// alternative for each subset of them.
+// alternative for each subset of them. Three optional fields make eight
+// alternatives.
 const maxOptional = 3
 
 // closeWithoutType closes the structs of a schema without a type. There is no
 // keyword for that, so it counts: for each subset of the optional fields, a
-// struct that has these fields may have no more fields than them and the
-// required ones. It reports false if there would be too many subsets.
+// struct that has these fields may have no more fields than them and the required
+// ones. It reports false if there would be too many subsets. For the required
+// field a and the optional field b the alternatives are maxProperties 1, and b
+// required with maxProperties 2.
 func closeWithoutType(out *props) bool {
 	var optional []string
 	for _, name := range slices.Sorted(maps.Keys(out.Properties)) {
@@ -87,11 +97,12 @@ func closeWithoutType(out *props) bool {
 	return true
 }
 
-// jsonKinds are the kinds of values except null.
+// jsonKinds are the kinds of values except null. null is left out, because
+// nullable decides about it.
 const jsonKinds = shape.BoolKind | shape.NumberKind | shape.StringKind | shape.ListKind | shape.StructKind
 
-// excluding returns constraints that exclude values of the kinds in all that
-// are not in kept.
+// excluding returns constraints that exclude values of the kinds in all that are
+// not in kept. A multiple of 1 excludes the numbers that are no integers.
 func excluding(all, kept shape.Kind) []props {
 	var out []props
 	for _, k := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind, shape.ListKind, shape.StructKind} {

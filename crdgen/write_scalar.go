@@ -52,8 +52,9 @@ func (w writer) scalars(out *props, s shape.Shape, nullable bool) (unsaid []stri
 	return unsaid
 }
 
-// enumOf returns s as an enumeration. It reports false if s is none, or if an
-// API server would compare the values wrongly.
+// enumOf returns s as an enumeration. It reports false if s is none, or if an API
+// server would compare the values wrongly. An enum with 1 would also admit 1.0,
+// so it can't tell an int from a float.
 func enumOf(s shape.Shape) ([]apiextensionsv1.JSON, bool) {
 	var enum []apiextensionsv1.JSON
 	for _, t := range s {
@@ -65,7 +66,8 @@ func enumOf(s shape.Shape) ([]apiextensionsv1.JSON, bool) {
 	return enum, len(enum) > 0
 }
 
-// inexpressible returns what [oneOf] leaves out.
+// inexpressible returns what [oneOf] leaves out. Limits beyond 2^53 are left out
+// because the API server reads limits as floats.
 func inexpressible(terms shape.Shape) []string {
 	var out []string
 	ints := 0
@@ -108,8 +110,9 @@ func isMultiple(t shape.Term, m *big.Rat) bool {
 	return t.Kind == shape.IntKind && m.IsInt() && (&shape.Limit{At: m}).IsSafe()
 }
 
-// oneOf returns the constraints of terms of one kind; a value must satisfy one
-// of them. Guarded constraints admit all values of other kinds.
+// oneOf returns the constraints of terms of one kind; a value must satisfy one of
+// them. Guarded constraints admit all values of other kinds. For int & >=1 & <=3
+// | 10 it returns an anyOf with the limits and an enum.
 func oneOf(terms shape.Shape, guarded bool) props {
 	var members []props
 	var enum shape.Shape
@@ -137,8 +140,9 @@ func oneOf(terms shape.Shape, guarded bool) props {
 	return props{AnyOf: members}
 }
 
-// guardedEnum returns an enumeration of numbers or strings that admits all
-// values of other kinds.
+// guardedEnum returns an enumeration of numbers or strings that admits all values
+// of other kinds. A number n is written as minimum n and maximum n, and strings
+// as one pattern.
 func guardedEnum(enum shape.Shape) []props {
 	var out []props
 	var words []string
@@ -156,7 +160,8 @@ func guardedEnum(enum shape.Shape) []props {
 	return out
 }
 
-// anyOfWords returns a regular expression that matches exactly the words.
+// anyOfWords returns a regular expression that matches exactly the words. For a
+// and b.c it is ^(?:a|b\.c)$.
 func anyOfWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -165,7 +170,8 @@ func anyOfWords(words []string) string {
 	return "^(?:" + strings.Join(quoted, "|") + ")$"
 }
 
-// isUnconstrained reports whether t admits all values of its kind.
+// isUnconstrained reports whether t admits all values of its kind. One such term
+// makes the other terms of the kind redundant.
 func isUnconstrained(t shape.Term) bool {
 	return t.Equal(shape.Term{Kind: t.Kind})
 }
@@ -221,8 +227,10 @@ func constraints(t shape.Term, guarded bool) props {
 	return out
 }
 
-// conjoin adds the constraints of c to out: directly if out has none of the
-// same keyword, and as a member of allOf otherwise.
+// conjoin adds the constraints of c to out: directly if out has none of the same
+// keyword, and as a member of allOf otherwise. A schema has each keyword once, so
+// two patterns need an allOf. An exclusive limit stays with the limit that it is
+// about.
 func conjoin(out *props, c props) {
 	var rest props
 	move(&out.Minimum, &rest.Minimum, c.Minimum)

@@ -26,7 +26,8 @@ func (w writer) structs(out *props, s shape.Shape, p location) {
 	w.choice(out, s, p)
 }
 
-// object writes one struct.
+// object writes one struct. It writes the fields, then the fields that o doesn't
+// list, then the rules.
 func (w writer) object(out *props, o *shape.Object, p location) {
 	out.Type = "object"
 	filled := o.Unlisted
@@ -57,9 +58,13 @@ func (w writer) object(out *props, o *shape.Object, p location) {
 	w.rules(out, o, p)
 }
 
-// choice writes a choice between structs: all of their fields, and in anyOf
-// what distinguishes the members. The presence of a field with a literal value
-// distinguishes nothing, because CUE supplies it.
+// choice writes a choice between structs: all of their fields, and in anyOf what
+// distinguishes the members. The presence of a field with a literal value
+// distinguishes nothing, because CUE supplies it. For {kind: "a", n: int} |
+// {kind: "b", m: string} the schema has the fields kind, n and m, and anyOf has
+//
+//   - {required: [n], not: {required: [m]}, properties: {kind: {enum: [a]}}}
+//   - {required: [m], not: {required: [n]}, properties: {kind: {enum: [b]}}}
 func (w writer) choice(out *props, s shape.Shape, p location) {
 	p.defaults = false
 	sum, alike := shape.ObjectEnvelope(s)
@@ -94,7 +99,8 @@ func (w writer) choice(out *props, s shape.Shape, p location) {
 }
 
 // member writes what distinguishes o from the other members of sum. It reports
-// whether that is all that o says.
+// whether that is all that o says. What it can't write makes the choice inexact,
+// and a rule is added for all members.
 func (w writer) member(o, sum *shape.Object) (props, bool) {
 	var out props
 	exact := len(o.Rules) == 0 && len(o.Patterns) == 0
@@ -125,8 +131,9 @@ func (w writer) member(o, sum *shape.Object) (props, bool) {
 	return out, exact
 }
 
-// narrowed writes what s demands beyond sum, without a type, which is not
-// allowed in anyOf. It reports whether that is all.
+// narrowed writes what s demands beyond sum, without a type, which is not allowed
+// in anyOf. It reports whether that is all. Structs and lists can't be narrowed
+// this way; a rule must distinguish them.
 func (w writer) narrowed(s, sum shape.Shape) (props, bool) {
 	var out props
 	rest, nullable := shape.WithoutNull(s)
@@ -156,7 +163,8 @@ func (w writer) narrowed(s, sum shape.Shape) (props, bool) {
 	return out, len(unsaid) == 0 && nullable == sumNullable
 }
 
-// outline describes a struct in a message, such as {type: "tcp", port, name?}.
+// outline describes a struct in a message, such as {type: "tcp", port, name?}. It
+// lists the names of the fields, and the values of those that are literals.
 func outline(o *shape.Object) string {
 	var parts []string
 	for _, f := range o.Fields {
@@ -175,7 +183,7 @@ func outline(o *shape.Object) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// outlines describes the members of a choice.
+// outlines describes the members of a choice. They are joined by "or".
 func outlines(s shape.Shape) string {
 	var parts []string
 	for _, t := range s {
