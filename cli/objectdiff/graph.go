@@ -13,9 +13,9 @@ import (
 )
 
 // FromGraph returns the objects of the nodes of a graph, and the graph itself
-// without nodes. It leaves out what does not change the cluster: the render hash,
-// the module that rendered the graph, and policy warnings. The graph must be
-// valid, see graph.Check. The file is for messages.
+// without nodes. It leaves out fields that do not change the cluster: the render
+// hash, the module that rendered the graph, and policy warnings. The graph must
+// be valid, see graph.Check. The file is for messages.
 //
 // Nodes with an external reference have no object that the graph writes. They
 // stay part of the graph, so that a changed reference is a change of the

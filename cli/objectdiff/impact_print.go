@@ -44,7 +44,8 @@ func (g Group) listed() []string {
 	return lines
 }
 
-// note explains whose values the diff of the group has, if they differ.
+// note names the instance whose values are shown, if the values of the instances
+// differ. Otherwise it returns "".
 func (g Group) note() string {
 	if !g.ValuesDiffer {
 		return ""

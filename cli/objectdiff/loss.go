@@ -8,10 +8,10 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 )
 
-// warnRemoved warns about what is deleted together with an object, and what stays
-// in the cluster without it. o.old must not be nil. The rules follow the garbage
-// collection and the controllers of Kubernetes. Kinds from CRDs get no warning,
-// since their effects are unknown.
+// warnRemoved warns about data and objects that are lost together with a removed
+// object, and about objects that stay in the cluster without an owner. o.old must
+// not be nil. The rules follow the garbage collection and the controllers of
+// Kubernetes. Kinds from CRDs get no warning, since their effects are unknown.
 func warnRemoved(o *ObjectDiff) {
 	if o.old.policy.orphaned {
 		o.warn(RuleOrphan, "", "is not deleted: it stays in the cluster without an owner")

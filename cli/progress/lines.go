@@ -14,8 +14,8 @@ import (
 
 // Lines is a [Sink] for logs. It prints a line when an operation was performed on
 // an object, when an object waits for something, and when it is ready. It does
-// not repeat what the previous line of the object said. It ignores write errors:
-// a full log must not stop a run.
+// not repeat the previous line of the object. It ignores write errors: a full log
+// must not stop a run.
 type Lines struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -44,7 +44,7 @@ func NewLines(w io.Writer, graphs []Graph) *Lines {
 	return &Lines{w: w, named: len(graphs) > 1, said: map[objectOf]said{}}
 }
 
-// Change prints what has not been printed before, which may be nothing.
+// Change prints the news about an object, which may be none.
 func (l *Lines) Change(graph inventory.Owner, e applier.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,10 +59,10 @@ func (l *Lines) Change(graph inventory.Owner, e applier.Event) {
 	}
 }
 
-// news returns the lines to print for a status if was has been printed before, and
-// what has been printed after them. Phases that pass within a request, and
-// objects that wait for others, yield no lines: the summary names those that
-// still wait at the end.
+// news returns the lines to print for a status. was is the record of the output
+// about the object so far, is the record after these lines. Phases that pass
+// within a request, and objects that wait for others, yield no lines: the summary
+// names those that still wait at the end.
 func news(was said, s engine.Status) (is said, lines []string) {
 	is = was
 	if op := opText(s); op != "" && op != was.op {

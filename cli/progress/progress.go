@@ -1,8 +1,8 @@
-// Package progress shows the progress of graphs while they are applied, deleted or
-// watched.
+// Package progress shows the progress of graphs while they are applied, deleted
+// or watched.
 //
-// A run reports to a [Sink]: [Lines] prints a line for each change, [Live] keeps a
-// tree on a terminal up to date, and [JSON] writes a stream of events. When a
+// A run reports to a [Sink]: [Lines] prints a line for each change, [Live] keeps
+// a tree on a terminal up to date, and [JSON] writes a stream of events. When a
 // graph has finished, [Summary] prints its outcome and names each object that is
 // not in its desired state.
 //
@@ -10,11 +10,17 @@
 // Its states are shown one after the other, by [Live] or, as a line for each
 // change, by [States].
 //
-// The package prints what it receives. It decides nothing, and reads neither the
-// environment nor the size of the terminal.
+// The package only prints. It decides nothing, and reads neither the environment
+// nor the size of the terminal.
 //
-// status_text.go words the status of an object for all of them, tree.go is the
-// tree that Live draws, and watch.go has everything about watched graphs.
+// The files:
+//
+//	progress.go          the types of runs and sinks
+//	lines.go, json.go    sinks for logs and for programs
+//	live.go, tree.go     the sink for terminals, and the tree that it draws
+//	summary.go           the outcome of a run
+//	watch.go             everything about watched graphs
+//	status_text.go       the words for the status of an object, for all of them
 package progress
 
 import (

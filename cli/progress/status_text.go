@@ -56,9 +56,9 @@ func stateText(s engine.Status) string {
 	return word + ": " + detail
 }
 
-// opText returns what a run did to an object, with the fields that it took from
-// other field managers. It returns "" for operations that change nothing, and for
-// deletions, which the phase reports.
+// opText returns the operation of a run on an object, with the fields that the
+// run took from other field managers. It returns "" for operations that change
+// nothing, and for deletions, which the phase reports.
 func opText(s engine.Status) string {
 	switch s.Op {
 	case "", engine.Unchanged, engine.Observed, engine.Deleted, engine.Released:

@@ -72,8 +72,9 @@ func (p *printer) graph(g Graph) {
 	}
 }
 
-// title returns the first line of a graph: its name, whether it is ready, how
-// current that is, and what the applier reports about it.
+// title returns the first line of a graph: its name, whether it is ready, the
+// number of ready nodes, how current the list of nodes is, and the message of the
+// applier about the graph.
 func (p *printer) title(g Graph) string {
 	verdict, color := "ready", style.Green
 	if !g.Ready {

@@ -25,9 +25,9 @@ const (
 	exitFailed = 2 // it couldn't start, or couldn't continue
 )
 
-// gcPercent is the default of GOGC. The live heap is small, and most of what many
-// graphs allocate at once is garbage: collecting it sooner costs milliseconds and
-// saves a quarter of the memory.
+// gcPercent is the default of GOGC. The live heap is small, and most memory that
+// many graphs allocate at once is soon garbage: collecting it sooner costs
+// milliseconds and saves a quarter of the memory.
 const gcPercent = 50
 
 // run runs the program with command-line arguments and returns its exit code.

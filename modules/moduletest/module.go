@@ -80,7 +80,7 @@ func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, err
 		err = m.readCases()
 	}
 	if err != nil {
-		m.Close() // the first error says more
+		m.Close() // the first error is more useful
 		return nil, err
 	}
 	return m, nil
@@ -185,6 +185,7 @@ type overlay struct {
 	replaced map[string][]byte
 }
 
+// ReadFile returns the replaced contents of a file, or else its contents.
 func (o overlay) ReadFile(name string) ([]byte, error) {
 	if data, ok := o.replaced[name]; ok {
 		return data, nil

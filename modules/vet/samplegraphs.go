@@ -38,6 +38,7 @@ const maxSamples = 300
 func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 	var nothing, everything *sample
 	var wanted *scalars
+	// The two samples that all others are made from, and the scalars to fill in.
 	c.guarded(func() {
 		input := c.input()
 		nothing, everything, wanted = c.sample(), fullSample(schema{values: []cue.Value{input}}, 0), scalarsOf(input, 0)
@@ -45,6 +46,8 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		everything.fill(wanted)
 	})
 	c.guarded(func() {
+		// A violation in the sample with everything would be in most variants,
+		// too.
 		if g, ok := c.render(everything); ok {
 			everything, _ = c.avoidViolations(g, everything, nil, s.allowing, 8*maxAvoidances)
 		}
@@ -54,6 +57,7 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 	}
 	tried := map[string]bool{}
 	var all []renderedGraph
+	// try evaluates one variant, unless it was tried before.
 	try := func(from *sample, wants choice) {
 		from = from.clone()
 		from.set(wants...)
@@ -74,6 +78,7 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 			all = append(all, g)
 		}
 	}
+	// The nil choice stands for the two samples themselves.
 	for _, wants := range append([]choice{nil}, s.branches...) {
 		c.guarded(func() { try(nothing, wants) })
 		c.guarded(func() { try(everything, wants) })
