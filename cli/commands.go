@@ -16,7 +16,7 @@ import (
 )
 
 // Command returns the command tree without a process around it. The generator of
-// the command reference walks it.
+// the command reference walks it. Its commands read nothing and print nothing.
 func Command() *cobra.Command {
 	return newRootCommand(command.Env{
 		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
@@ -24,7 +24,9 @@ func Command() *cobra.Command {
 	})
 }
 
-// newRootCommand returns the whole command tree.
+// newRootCommand returns the whole command tree. A tree serves one command line:
+// the commands store their flags in it. Errors and usage are silenced, because
+// execute prints them.
 func newRootCommand(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pequod",
@@ -54,6 +56,7 @@ that can't be reached, a module that had to be ended).`,
 	cmd.SetOut(env.Out)
 	cmd.SetErr(env.Err)
 	cmd.CompletionOptions.HiddenDefaultCmd = false
+	// The usage is long, so an error of flags only points to it.
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
 	})

@@ -52,7 +52,13 @@ func Main() int {
 	return execute(ctx, env, os.Args[1:])
 }
 
-// execute runs one command line, prints its error and returns its exit code.
+// execute runs one command line, prints its error and returns its exit code. The
+// rules for an error, in this order:
+//
+//   - An interrupt prints one line and is ExitUnknown.
+//   - An ExitError has its own code, and prints only its causes.
+//   - Problems are printed one per line; their severities pick the code.
+//   - Every other error is one line and ExitUnknown.
 func execute(ctx context.Context, env command.Env, args []string) int {
 	cmd := newRootCommand(env)
 	cmd.SetArgs(args)

@@ -13,7 +13,8 @@ import (
 	"github.com/pequod-io/pequod/internal/version"
 )
 
-// versionInfo is the output of `pequod version -o json`. Its fields only grow.
+// versionInfo is the output of `pequod version -o json`. Its fields only grow:
+// scripts may rely on those that exist.
 type versionInfo struct {
 	Version string `json:"version"`
 	// Commit is empty if the build had no access to the repository.
@@ -26,6 +27,8 @@ type versionInfo struct {
 	Kubernetes string `json:"kubernetes"`
 }
 
+// newVersionCommand returns the command "version". It describes the program alone
+// and connects to no cluster. Without -o, it prints one line.
 func newVersionCommand(env command.Env) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -65,7 +68,8 @@ func encodeVersion(format string, info versionInfo) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// buildVersion reads the versions that the Go linker recorded in the program.
+// buildVersion reads the versions that the Go linker recorded in the program. A
+// build without module information, such as of a test, has "unknown" versions.
 func buildVersion() versionInfo {
 	v := versionInfo{
 		Version: version.Program(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

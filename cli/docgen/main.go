@@ -21,6 +21,7 @@ import (
 // header is the first line of every page.
 const header = "<!-- Written by `make generate` from the command's own help. -->\n\n"
 
+// main writes the pages to the directory of its only argument.
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: docgen DIR")
