@@ -8,10 +8,10 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
-// Predicate says in CEL that a value is in a shape. It holds for every value in
-// the shape. The zero value is [Unknown]. Holding for every value in the shape is
-// the property that must never be given up: a predicate that is false for such a
-// value would reject a valid instance. One that is only inexact costs a note.
+// Predicate is a condition in CEL that every value in a shape satisfies. A
+// predicate that were false for such a value would reject a valid instance, so
+// none may be. A predicate that also holds for other values is inexact and costs
+// only a note. The zero value is [Unknown].
 type Predicate struct {
 	// Text is a CEL expression. The empty text means true.
 	Text string

@@ -155,7 +155,7 @@ func (r *reader) collect(in context, v, whole cue.Value, s *sources, member bool
 			}
 		}
 		return max(ways, 1), max(alive, 1)
-	// A disjunction of which one member is left after evaluation.
+	// Evaluation has left one member of a disjunction.
 	case cue.NoOp:
 		if len(part.args) == 1 && part.args[0] != v {
 			s.compare(v, 1)

@@ -101,8 +101,8 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 		rules = append(rules, shape.Rule{Text: q.Text, Exact: true, Message: "what '" + texts[i] + "' asks for must be given"})
 	}
 	for _, d := range body.Elts {
-		// A body of which one declaration can't be translated has no rules at
-		// all.
+		// If one declaration of the body can't be translated, the body has no
+		// rules at all.
 		q, message, name, ok := t.declaration(d, p.Target)
 		if !ok {
 			return nil, false
