@@ -150,7 +150,7 @@ func (r *remover) wait(ctx context.Context, objects []*unstructured.Unstructured
 			live, err := r.get(ctx, left[i])
 			switch {
 			case ctx.Err() != nil:
-				break // reported below
+				continue // reported below
 			case err != nil:
 				return err
 			// Another UID is a new object of the same name.

@@ -65,3 +65,9 @@ func (d *diagnosis) positionOutside(p token.Pos) problem.Position {
 	}
 	return at
 }
+
+// build evaluates an expression in the context of the module.
+func (d *diagnosis) build(e ast.Expr) cue.Value {
+	//lint:ignore SA1019 the value is only combined with values of the same context
+	return d.root.Context().BuildExpr(e)
+}

@@ -43,6 +43,6 @@ func (d *diagnosis) addScalar(schema cue.Value, e ast.Expr, path string) {
 	default:
 		// Unlike a struct, a scalar may be unified with an evaluated value:
 		// there are no closed fields to lose.
-		d.addConstraint(schema.Unify(d.root.Context().BuildExpr(e)), e, path, schema)
+		d.addConstraint(schema.Unify(d.build(e)), e, path, schema)
 	}
 }

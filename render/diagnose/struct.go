@@ -158,7 +158,7 @@ func (d *diagnosis) mayBeValid(schema cue.Value, e ast.Expr) bool {
 	case dataKind(e)&(cue.StructKind|cue.ListKind) != 0:
 		return true
 	}
-	return isValid(schema.Unify(d.root.Context().BuildExpr(e)))
+	return isValid(schema.Unify(d.build(e)))
 }
 
 // isNotAllowed reports whether a value is a field that its struct does not

@@ -76,7 +76,7 @@ func (d *diagnosis) try(loc location, e ast.Expr) cue.Value {
 	// returns data without a schema.
 	for _, sel := range loc.selectors {
 		if v.IncompleteKind() == cue.BottomKind && isFailedUnion(v) {
-			return d.root.Context().BuildExpr(&ast.BottomLit{})
+			return d.build(&ast.BottomLit{})
 		}
 		v = v.LookupPath(cue.MakePath(sel))
 	}
