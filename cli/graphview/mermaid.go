@@ -37,8 +37,8 @@ func writeMermaid(b *strings.Builder, views []view) {
 	}
 }
 
-// number returns the identifier of a node in Mermaid and DOT. It is unique over all
-// graphs; graph is the index of v among them.
+// number returns the identifier of a node in Mermaid and DOT, such as g1n2. It is
+// unique over all graphs; graph is the index of v among them.
 func (v view) number(graph int, id string) string {
 	return fmt.Sprintf("g%dn%d", graph+1, v.byID[id]+1)
 }

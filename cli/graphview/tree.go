@@ -17,6 +17,7 @@ func writeTree(b *strings.Builder, views []view) {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(b, "%s: %s, %s\n", v.title(), source.Count(len(v.Nodes), "node"), source.Count(len(v.Waves), "wave"))
+		// The dependencies by the id of the node that has them.
 		needs := map[string][]string{}
 		for _, e := range v.Edges {
 			needs[e.Node] = append(needs[e.Node], e.Needs+suffix(e.Kind))

@@ -178,7 +178,9 @@ func (n node) object() string {
 	return name
 }
 
-// label returns the lines that describe a node: its id, its object and its traits.
+// label returns the lines that describe a node: its id, its object and its
+// traits. The tree prints them on one line; Mermaid and DOT put them into one
+// box.
 func (n node) label() []string { return append([]string{n.ID, n.object()}, n.traits()...) }
 
 // traits describes how a node is checked and applied: "ready: kstatus", "mode:

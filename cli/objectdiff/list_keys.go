@@ -60,6 +60,9 @@ func defaultKeyValue(key string) (string, bool) {
 // keyed identifies the members of both lists by the same keys. It reports false
 // if no set of keys fits all members of both. list is the name of the field. x
 // and y are parallel to a and b.
+//
+// For ports without names, for example, {"name"} does not fit, and the ports are
+// identified as [containerPort=80,protocol=TCP].
 func keyed(list string, a, b []any) (x, y []member, ok bool) {
 	for _, keys := range listKeys(list) {
 		x, ok = members(keys, a)
