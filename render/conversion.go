@@ -20,7 +20,8 @@ const (
 )
 
 // convert evaluates a conversion of a version, toStorage or fromStorage, over a
-// spec with the defaults of its schema. It returns a decoded JSON value.
+// spec with the defaults of its schema. It returns a decoded JSON value. Without
+// the conversion that is the spec itself.
 func (b *builtModule) convert(version, conversion string, schema SchemaPath, spec ast.Expr) (any, problem.List) {
 	path := versionPath(version, conversion)
 	if !b.root.LookupPath(cue.ParsePath(string(path))).Exists() {
@@ -37,8 +38,9 @@ func (b *builtModule) convert(version, conversion string, schema SchemaPath, spe
 	return value, d.problems.Sorted()
 }
 
-// withDefaults returns a spec with the defaults of its schema, as a decoded
-// JSON value. A spec that does not match the schema is a problem.
+// withDefaults returns a spec with the defaults of its schema, as a decoded JSON
+// value. A spec that does not match the schema is a problem, and so is one that
+// lacks a required value.
 func (b *builtModule) withDefaults(schema SchemaPath, spec ast.Expr) (any, problem.List) {
 	d := &decoder{}
 	value := d.value(b.eval(ast.NewBinExpr(token.AND, schema.expr(), spec)), "spec", nil)

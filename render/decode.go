@@ -20,18 +20,23 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// decoder reads the output of a module value by value and collects every
-// problem at the line of the module's author. It checks the form of each
-// field; graph.Check then checks whether the fields make sense together.
+// decoder reads the output of a module value by value and collects every problem
+// at the line of the module's author. It checks the form of each field;
+// graph.Check then checks whether the fields make sense together.
 //
 // With unknown set, the decoder reads an output that is only partly known, as
-// [CheckPartial] does. Values that are not concrete are then recorded in
-// unknown and are not problems.
+// [CheckPartial] does. Values that are not concrete are then recorded in unknown
+// and are not problems.
+//
+// Its methods take a value and its path in messages. A method that reports a
+// problem returns the zero value or as much as it could read, and its caller goes
+// on, so that one rendering reports every mistake.
 type decoder struct {
 	problems problem.List
 	nodes    []*decodedNode
 	// found are the violations that the module itself reports.
-	found   []violation
+	found []violation
+	// output is #Render.output, where positions of the whole graph are looked up.
 	output  cue.Value
 	unknown *unknowns // nil if everything must be known
 }
@@ -54,8 +59,9 @@ func (d *decoder) problem(v cue.Value, path, rule, hint, format string, args ...
 	})
 }
 
-// addCUEError reports a value that is an error of CUE. If path is "", the path
-// is that of the error.
+// addCUEError reports a value that is an error of CUE. If path is "", the path is
+// that of the error. The position is the first one that CUE knows, else that of
+// the value. In an output that is partly known, the path is only noted as open.
 func (d *decoder) addCUEError(v cue.Value, path string, err error) {
 	if d.unknown != nil {
 		d.unknown.addOpen(path)
@@ -75,8 +81,8 @@ func (d *decoder) addCUEError(v cue.Value, path string, err error) {
 	}
 }
 
-// fields visits the regular fields of a struct. names are the allowed names;
-// nil allows any.
+// fields visits the regular fields of a struct. names are the allowed names; nil
+// allows any. A field that is not allowed is a problem and is not visited.
 func (d *decoder) fields(v cue.Value, path string, names []string, visit func(name string, v cue.Value)) {
 	v, _ = v.Default()
 	if err := v.Err(); err != nil && v.IncompleteKind() != cue.StructKind {
@@ -111,7 +117,7 @@ func (d *decoder) fields(v cue.Value, path string, names []string, visit func(na
 	}
 }
 
-// list visits the items of a list.
+// list visits the items of a list, each with its path.
 func (d *decoder) list(v cue.Value, path string, visit func(path string, v cue.Value)) {
 	v, _ = v.Default()
 	it, err := v.List()
@@ -160,7 +166,8 @@ func kindName(v cue.Value) string { return v.IncompleteKind().String() }
 
 // value reads a value as decoded JSON: map[string]any, []any, string, int64,
 // float64, bool or nil. A value whose path is in from is replaced by a late
-// reference, and need not be concrete. from may be nil.
+// reference, and need not be concrete. from may be nil. A disjunction has the
+// value of its default, and bytes are base64 text, as in CUE's own JSON.
 func (d *decoder) value(v cue.Value, path string, from *fromFields) any {
 	if expr, ok := from.take(path); ok {
 		return map[string]any{reference.FromKey: expr}
@@ -232,7 +239,9 @@ func (d *decoder) object(v cue.Value, path string, from *fromFields) map[string]
 	return m
 }
 
-// number reads a number as the API server would: as int64 if it is integral.
+// number reads a number as the API server would: as int64 if it is integral. So
+// 2.0 and 2 render the same, and the graph does not change when it was stored and
+// read again.
 func (d *decoder) number(v cue.Value, path string) any {
 	if n, err := v.Int64(); err == nil {
 		return n
@@ -252,7 +261,8 @@ func (d *decoder) number(v cue.Value, path string) any {
 }
 
 // decodeInto reads a struct, such as applyPolicy, into a Go value by its JSON
-// tags. names are the allowed fields.
+// tags. names are the allowed fields. If a field has a problem, the Go value is
+// not changed.
 func (d *decoder) decodeInto(v cue.Value, path string, names []string, into any) {
 	n := len(d.problems)
 	m := map[string]any{}

@@ -12,10 +12,17 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// graph turns the evaluated #Render into a ResourceGraph: it decodes the
-// output, checks the graph, asks [Options.Check] and the policies, and seals
-// the graph. It returns nil if a stage reports an error; later stages rely on
-// earlier ones.
+// graph turns the evaluated #Render into a ResourceGraph. It returns nil if a
+// stage reports an error; later stages rely on earlier ones. The stages:
+//
+// 1. Decode the output, and check the graph and its Secrets.
+//
+// 2. Ask [Options.Check] about the nodes, and all policies about the instance.
+//
+// 3. Copy the violations into the graph. Those that are errors refuse the
+// instance.
+//
+// 4. Seal the graph.
 func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.ResourceGraph, problem.List) {
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
 	d := &decoder{}
@@ -57,7 +64,8 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 	return rg, d.problems
 }
 
-// checkNodes calls [Options.Check] for every node.
+// checkNodes calls [Options.Check] for every node. The decoded nodes have the
+// same order as the nodes of the graph.
 func (r *Renderer) checkNodes(rg *v1alpha1.ResourceGraph, d *decoder) {
 	if r.Check == nil {
 		return
@@ -71,7 +79,8 @@ func (r *Renderer) checkNodes(rg *v1alpha1.ResourceGraph, d *decoder) {
 	}
 }
 
-// newGraph returns the graph of an instance without its nodes.
+// newGraph returns the graph of an instance without its nodes. Its name is a
+// function of the instance's names, so that rendering again gives the same graph.
 func newGraph(in *Instance, p *Platform) *v1alpha1.ResourceGraph {
 	g := &v1alpha1.ResourceGraph{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ResourceGraph"},
@@ -91,7 +100,8 @@ func newGraph(in *Instance, p *Platform) *v1alpha1.ResourceGraph {
 }
 
 // refuseSecrets reports Secrets whose values would be stored in git in plain
-// text.
+// text. It looks at literal values only; late references and generated values are
+// the way out.
 func (d *decoder) refuseSecrets() {
 	for _, n := range d.nodes {
 		keys := graph.LiteralSecretKeys(n.object)

@@ -21,6 +21,7 @@ import (
 // Instance is one developer's object: its names, and its data as CUE syntax
 // with positions.
 type Instance struct {
+	// File is the file of the instance, as the user named it.
 	File string
 	v1alpha1.ObjectRef
 
@@ -29,8 +30,9 @@ type Instance struct {
 	graphNamespace string
 	// labels and annotations are nil if the instance has none.
 	labels, annotations *ast.StructLit
-	spec                ast.Expr
-	doc                 *ast.StructLit // the whole object
+	// spec is an empty mapping if the instance has none.
+	spec ast.Expr
+	doc  *ast.StructLit // the whole object
 }
 
 // Pos returns the position at which the instance begins.
@@ -42,7 +44,7 @@ func (in *Instance) PosOf(path string) problem.Position {
 	return cuesyntax.PositionAt(in.doc, fieldpath.Split(path))
 }
 
-// String returns KIND [NAMESPACE/]NAME.
+// String returns KIND [NAMESPACE/]NAME, such as "WebService shop/web".
 func (in *Instance) String() string {
 	if in.Namespace == "" {
 		return in.Kind + " " + in.Name
@@ -97,7 +99,9 @@ func InstanceOf(doc yamlfile.Document) (in *Instance, ps problem.List) {
 	return in, ps
 }
 
-// instancesOf yields the instance of a document, or those of a List.
+// instancesOf yields the instance of a document, or those of a List. An item that
+// is not an object is a problem of its own and does not affect the items behind
+// it. instancesOf returns false once yield does.
 func instancesOf(doc yamlfile.Document, yield func(*Instance, problem.List) bool) bool {
 	const notAnObject = "not an object with apiVersion, kind and metadata"
 	e, ps := doc.Syntax(reservedKeys...)
@@ -148,9 +152,10 @@ var metadataFields = []string{
 	"resourceVersion", "selfLink", "uid",
 }
 
-// newInstance checks everything of an instance but its spec. It returns the
-// instance in spite of problems if its platform can be determined, so that its
-// spec can be checked too, and else nil.
+// newInstance checks everything of an instance but its spec: known fields, types,
+// and the rules of Kubernetes for names. It returns the instance in spite of
+// problems if its platform can be determined, so that its spec can be checked
+// too, and else nil.
 func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 	in := &Instance{File: file, doc: doc}
 	r := fieldReader{doc: doc}
@@ -184,7 +189,9 @@ func newInstance(file string, doc *ast.StructLit) (*Instance, problem.List) {
 	return in, r.problems
 }
 
-// fieldReader reads fields of an instance and collects problems.
+// fieldReader reads fields of an instance and collects problems. Its methods take
+// the struct that has the field, and the field's path in the instance for
+// messages.
 type fieldReader struct {
 	doc      *ast.StructLit // the whole object
 	problems problem.List
@@ -289,11 +296,14 @@ func (r *fieldReader) checkName(meta *ast.StructLit, path, value string, valid f
 	}
 }
 
-// data returns what the module sees of an instance: metadata and spec. Labels
-// and annotations are left out if the module does not mention them, so that
-// what other tools write on a live instance does not reach it. An instance
-// without a name, which is a problem already, gets one, so that its spec can
-// be checked.
+// data returns the part of an instance that the module sees: metadata and spec.
+// Labels and annotations are left out if the module does not mention them, so
+// that those which other tools write on a live instance do not reach it. Other
+// metadata never reaches it.
+//
+// An instance without a name, which is a problem already, gets one, so that its
+// spec can be checked. Fields that are filled in have the position of the nearest
+// label, where a message about them makes sense.
 func (in *Instance) data(p *Platform) *ast.StructLit {
 	at := in.doc.Lbrace
 	meta := &ast.StructLit{Lbrace: at}

@@ -36,7 +36,15 @@ type Source struct {
 }
 
 // Load parses a module, resolves its imports from the file system alone, and
-// evaluates it once. Its errors are a [problem.List].
+// evaluates it once. Its errors are a [problem.List]. The steps:
+//
+// 1. Parse the package; exactly one must be in the directory.
+//
+// 2. Refuse imports that fail, and packages that are not hermetic.
+//
+// 3. Compute the digest over the bytes that were parsed.
+//
+// 4. Evaluate the module, and validate its top and its definitions.
 func Load(src Source) (*Module, error) {
 	read := &recorder{FS: src.FS, files: map[string][]byte{}}
 	insts := src.parse(read)
@@ -84,7 +92,8 @@ func Load(src Source) (*Module, error) {
 	return m, nil
 }
 
-// parse runs CUE's loader without an environment and without registries.
+// parse runs CUE's loader without an environment and without registries. Both
+// could make the same files mean something else on another machine.
 func (src Source) parse(files fs.FS) []*build.Instance {
 	return load.Instances([]string{"."}, &load.Config{
 		FS:         files,

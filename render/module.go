@@ -22,7 +22,8 @@ type Module struct {
 	Name string
 	// Digest is "sha256:" and the hex digest over the names and bytes of the
 	// package's files and those of its imports.
-	Digest  string
+	Digest string
+	// Version is that of the [Source], or "".
 	Version string
 	// Ref is the user's name for the module.
 	Ref string
@@ -75,7 +76,7 @@ func (m *Module) acquire() *builtModule {
 }
 
 // giveBack keeps an evaluated module for the next acquire. The caller must not
-// use it any more.
+// use it any more. Only one is kept; another one that is given back replaces it.
 func (m *Module) giveBack(b *builtModule) { m.spare.Store(b) }
 
 // has reports whether the module has a definition at its top; def is without #.

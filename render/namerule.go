@@ -3,7 +3,7 @@ package render
 import "strings"
 
 // nameRule returns the messages of apimachinery about an invalid name without
-// their examples and regular expressions.
+// their examples and regular expressions, which begin with " (e.g.".
 func nameRule(msgs []string) string {
 	rules := make([]string, len(msgs))
 	for i, msg := range msgs {

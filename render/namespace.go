@@ -7,7 +7,8 @@ import (
 
 // SetNamespaces sets the namespaces of an instance and its graph. A namespaced
 // instance without a namespace gets the given one, and its graph has the same
-// namespace. A cluster-scoped instance must name the namespace of its graph.
+// namespace. A cluster-scoped instance must name the namespace of its graph, in
+// the field graphNamespace: a ResourceGraph always has one.
 func (in *Instance) SetNamespaces(p *Platform, namespace string) problem.List {
 	var ps problem.List
 	add := func(path, rule, message string) {

@@ -18,7 +18,9 @@ var (
 	applyPolicyFields = []string{"mode", "conflictPolicy", "fieldManager", "ignoreFields", "recreate", "deletionPolicy", "timeout"}
 )
 
-// node reads one node. key is its id in a map of nodes, "" in a list.
+// node reads one node. key is its id in a map of nodes, "" in a list. Paths of
+// problems begin with the node's id in both cases, so that a list and a map look
+// alike.
 func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	n := v1alpha1.Node{ID: key}
 	decoded := &decodedNode{value: v, legacy: map[string]string{}}
@@ -70,8 +72,9 @@ func (d *decoder) node(v cue.Value, path, key string) v1alpha1.Node {
 	return n
 }
 
-// resource reads the resource of a node and adds the late references of its
-// from.
+// resource reads the resource of a node and adds the late references of its from.
+// A place that the resource does not have is filled in, with maps on the way to
+// it. If something other than a map is on the way, that is a problem.
 func (d *decoder) resource(v cue.Value, path string, from *fromFields, decoded *decodedNode, n *v1alpha1.Node) {
 	before := len(d.problems)
 	object, ok := d.value(v, path, from).(map[string]any)
@@ -93,7 +96,14 @@ func (d *decoder) resource(v cue.Value, path string, from *fromFields, decoded *
 	decoded.object, n.Resource = object, raw
 }
 
-// from reads a node's `from`. It returns nil if the node has none.
+// from reads a node's `from`: paths in the resource, and the expressions whose
+// values belong there. It returns nil if the node has none. For example, this
+// from
+//
+//	from: "spec.roleARN": "role.status.arn"
+//
+// puts the reference {"$from": "role.status.arn"} at spec.roleARN of the
+// resource.
 func (d *decoder) from(v cue.Value, path string) *fromFields {
 	value := v.LookupPath(cue.MakePath(cue.Str("from")))
 	if !value.Exists() {

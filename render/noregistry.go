@@ -25,6 +25,7 @@ func (noRegistry) Fetch(_ context.Context, m module.Version) (module.SourceLoc, 
 // ModuleVersions returns no versions and no error: the loader reports the import.
 func (noRegistry) ModuleVersions(_ context.Context, _ string) ([]string, error) { return nil, nil }
 
+// errNoRegistry returns the error for an import of another module.
 func errNoRegistry(m module.Version) error {
 	return fmt.Errorf("needs %v: modules from registries are not supported", m)
 }

@@ -47,7 +47,8 @@ func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 }
 
 // nodeList reads the nodes, which are a map by id, or a list in modules of the
-// original operator.
+// original operator. It never returns nil, because the graph's JSON has a list in
+// any case.
 func (d *decoder) nodeList(v cue.Value) []v1alpha1.Node {
 	nodes := []v1alpha1.Node{}
 	v, _ = v.Default()

@@ -19,8 +19,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// Platform is a module with the names of its kind and the settings of its
-// graphs.
+// Platform is a module with the names of its kind and the settings of its graphs.
+// It is not changed once instances are rendered, so that workers share it.
 type Platform struct {
 	v1alpha1.Names
 	Module *Module
@@ -31,7 +31,8 @@ type Platform struct {
 	// module's reference. The caller of NewPlatform sets it.
 	From string
 
-	// Settings of every graph.
+	// ServiceAccountName and DeletionPolicy are settings of every graph, from the
+	// Transform. If they are empty, the graph does not set them either.
 	ServiceAccountName string
 	DeletionPolicy     v1alpha1.DeletionPolicy
 
@@ -61,9 +62,13 @@ var platformFields = []string{
 	"group", "version", "kind", "plural", "singular", "shortNames", "categories", "scope", "printerColumns",
 }
 
-// NewPlatform returns the platform of a Transform and its module. Names come
-// from the Transform, else from #Platform, else from defaults; the default
-// kind is made of name, the Transform's name. Its errors are a [problem.List].
+// NewPlatform returns the platform of a Transform and its module. Names come from
+// the Transform, else from #Platform, else from defaults; the default kind is
+// made of name, the Transform's name. Its errors are a [problem.List].
+//
+// With #Versions the module decides which version is stored, and a Transform or
+// #Platform may only repeat it. Without it there is one version, which is served
+// and stored.
 func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, error) {
 	b := m.acquire()
 	defer m.giveBack(b)
@@ -126,7 +131,8 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	return p, nil
 }
 
-// platform reads #Platform.
+// platform reads #Platform. A module without it has no names of its own. Its
+// values must be concrete, since they are the same for every instance.
 func (b *builtModule) platform() (platformDef, error) {
 	var def platformDef
 	v := b.root.LookupPath(cue.ParsePath("#Platform"))
@@ -224,9 +230,9 @@ func (p *Platform) files() []*ast.File {
 // GroupKind returns KIND.GROUP, which an instance must match.
 func (p *Platform) GroupKind() string { return p.Kind + "." + p.Group }
 
-// Schemas returns the schema of each version's spec by version, and the
-// module's #Status, which does not exist if the module has none. They are in a
-// new CUE context, which the caller owns.
+// Schemas returns the schema of each version's spec by version, and the module's
+// #Status, which does not exist if the module has none. They are in a new CUE
+// context, which the caller owns.
 func (p *Platform) Schemas() (inputs map[string]cue.Value, status cue.Value) {
 	root := p.Module.build().root
 	inputs = map[string]cue.Value{}

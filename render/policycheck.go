@@ -9,9 +9,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
-// policy evaluates a policy with the input, defaults included, and the
-// resources of the nodes. A policy that can't be evaluated is reported with
-// the rule [problem.RuleUnchecked]: it must not count as passed.
+// policy evaluates a policy with the input, defaults included, and the resources
+// of the nodes. A policy that can't be evaluated is reported with the rule
+// [problem.RuleUnchecked]: it must not count as passed.
+//
+// The policy is another module with its own CUE context, so values reach it as
+// data. A policy without a field input or nodes does not get that data, as a
+// closed definition would refuse it. A policy that is not violated has no
+// violations or an empty list.
 func (r *Renderer) policy(p *Policy, rendered cue.Value, nodes []*decodedNode) ([]violation, problem.List) {
 	b := r.module(p.Module)
 	def := b.root.LookupPath(cue.MakePath(cue.Def("Policy")))

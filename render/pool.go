@@ -15,13 +15,16 @@ type Job[T any] struct {
 	Run     func(*Renderer) T
 }
 
-// Each runs jobs on all processors and yields their results in the order of
-// the jobs. Each worker has a Renderer of its own with the given options. Each
-// stops at the first [LimitError], which it yields, at the end of ctx, and
-// when the consumer stops.
+// Each runs jobs on all processors and yields their results in the order of the
+// jobs. Each worker has a Renderer of its own with the given options. Each stops
+// at the first [LimitError], which it yields, at the end of ctx, and when the
+// consumer stops.
 //
-// Results that wait for an earlier one are bounded to eight for each
-// processor, so that memory does not grow with the number of jobs.
+// Results that wait for an earlier one are bounded to eight for each processor,
+// so that memory does not grow with the number of jobs.
+//
+// CUE can't be interrupted. When Each stops early, jobs that are running go on in
+// their goroutines; the caller is expected to end the process soon.
 func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq[Job[T]]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

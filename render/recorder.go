@@ -36,6 +36,8 @@ func (r *recorder) ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
+// The other methods pass requests on. They exist because the loader asks for them
+// by type, and embedding fs.FS alone would hide them.
 func (r *recorder) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
 func (r *recorder) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(r.FS, name) }
 func (r *recorder) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat(r.FS, name) }
@@ -55,7 +57,8 @@ func (s skipLong) ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// moduleFile is one file of a package.
+// moduleFile is one file of a package. Positions of CUE have the name as it is
+// shown to the user.
 type moduleFile struct {
 	name  string // in the module's file system
 	shown string // to the user
@@ -87,7 +90,10 @@ func (r *recorder) filesOf(inst *build.Instance, show func(string) string) []mod
 }
 
 // digestOf returns "sha256:" and the hex digest over the names and bytes of
-// files.
+// files. It hashes a list in the format of sha256sum, so that it can be computed
+// by hand in the module's root, with the files in the order of their names:
+//
+//	sha256sum FILES... | sha256sum
 func digestOf(files []moduleFile) string {
 	var b strings.Builder
 	for _, f := range files {

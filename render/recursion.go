@@ -36,7 +36,8 @@ const (
 )
 
 // findRecursion returns the first position in a module's files at which CUE may
-// recurse without end.
+// recurse without end. It works on syntax alone, because evaluating would recurse
+// again, and it may miss a position or name one that is harmless.
 func findRecursion(files []*ast.File) (recursion, bool) {
 	for _, f := range files {
 		s := &recursionSearch{}
@@ -114,7 +115,9 @@ func (s *recursionSearch) checkConjuncts(c conjuncts) {
 	}
 }
 
-// conjuncts summarizes the expressions that may be unified for one value.
+// conjuncts summarizes the expressions that may be unified for one value: those
+// of all its declarations, joined by & or |, and behind references in the same
+// file.
 type conjuncts struct {
 	bound   ast.Node // the first bound, or nil
 	guarded bool     // a struct has no fields outside guards

@@ -6,8 +6,11 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// Render checks an instance and renders it. The instance must have its
-// namespaces (see [Instance.SetNamespaces]).
+// Render checks an instance and renders it. The instance must have its namespaces
+// (see [Instance.SetNamespaces]).
+//
+// A problem of severity Error in one stage ends the rendering, and the result has
+// no graph. An instance without a name is only checked.
 func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	res := Result{Instance: in, Platform: p}
 	b := r.module(p.Module)

@@ -14,10 +14,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// RoundTrip converts a sample to the stored version and back, or a sample of
-// the stored version to every other version and back, and reports the fields
-// that are lost or changed. The API server does such round trips whenever a
-// client reads or writes a version that is not stored.
+// RoundTrip converts a sample to the stored version and back, or a sample of the
+// stored version to every other version and back, and reports the fields that are
+// lost or changed. The API server does such round trips whenever a client reads
+// or writes a version that is not stored. A message looks like this:
+//
+//	spec.size: v1beta1 → v1 → v1beta1: 3 became nothing
+//
+// A sample that the module refuses is reported as such and not converted.
 func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	b := r.module(p.Module)
 	data := in.data(p)
@@ -39,7 +43,8 @@ func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	return problems.Sorted()
 }
 
-// leg is one conversion of a round trip.
+// leg is one conversion of a round trip. version is the one that is not stored,
+// and conversion its toStorage or fromStorage.
 type leg struct{ version, conversion string }
 
 // versions returns the versions that a leg converts between.
@@ -50,7 +55,8 @@ func (l leg) versions(p *Platform) (from, to string) {
 	return p.Version, l.version
 }
 
-// roundTrip converts a spec there and back, and compares it with the original.
+// roundTrip converts a spec there and back, and compares it with the original. A
+// conversion that fails is reported, and ends the round trip.
 func (b *builtModule) roundTrip(p *Platform, spec ast.Expr, in *Instance, there, back leg) problem.List {
 	from, to := there.versions(p)
 	// Both ends of the comparison have defaults, so that a default which a
@@ -85,10 +91,11 @@ func (b *builtModule) roundTrip(p *Platform, spec ast.Expr, in *Instance, there,
 	return lost
 }
 
-// absent stands for a field that does not exist.
+// absent stands for a field that does not exist. It differs from null.
 type absent struct{}
 
-// compare reports every path at which two decoded JSON values differ.
+// compare reports every path at which two decoded JSON values differ, fields in
+// the order of their names. Lists of different lengths differ as a whole.
 func compare(a, b any, path string, report func(path string, a, b any)) {
 	switch x := a.(type) {
 	case map[string]any:

@@ -30,7 +30,8 @@ func (p SchemaPath) expr() ast.Expr {
 // inputPath is the schema of a module without #Versions.
 const inputPath SchemaPath = "#Input"
 
-// versionDef is one entry of the module's #Versions.
+// versionDef is one entry of the module's #Versions. Served is true if it is not
+// given.
 type versionDef struct {
 	Storage            bool   `json:"storage"`
 	Served             *bool  `json:"served"`

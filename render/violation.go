@@ -17,7 +17,8 @@ var violationFields = []string{"path", "node", "message", "severity"}
 
 // problem returns the problem of a violation. Its position is the field of the
 // instance that the violation's path names, or the start of the instance if the
-// path is in a node.
+// path is in a node. The severities Error, Warning and Info are those of
+// problems; Info is a Note.
 func (f violation) problem(in *Instance) problem.Problem {
 	p := problem.Problem{Path: f.Path, Message: f.Message, Rule: problem.RulePolicy, Related: f.pos}
 	switch f.Severity {
