@@ -13,8 +13,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// addConstraint reports the first error of a value as a whole, such as a
-// bound, a pattern or a validator. v is the value e unified with its schema.
+// addConstraint reports the first error of a value as a whole, such as a bound, a
+// pattern or a validator. v is the value e unified with its schema. A valid value
+// that is only incomplete is unsettled, because another mistake explains it.
 func (d *diagnosis) addConstraint(v cue.Value, e ast.Expr, path string, schema cue.Value) {
 	errs := cueerror.Causes(cueerror.List(v.Validate(cue.Concrete(true), cue.All())))
 	switch {
@@ -34,8 +35,9 @@ func isFinal(e cueerrors.Error) bool {
 	return strings.HasPrefix(format, "invalid value")
 }
 
-// problemOf returns the problem for an error of CUE about the value at a path,
-// or about something inside it.
+// problemOf returns the problem for an error of CUE about the value at a path, or
+// about something inside it. A repeated item of a list that must be unique is
+// reported at the item.
 func (d *diagnosis) problemOf(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) problem.Problem {
 	// CUE may report an error below the value, for example in a list item.
 	if inner := d.pathOf(e); len(inner) > len(path) && inner[:len(path)] == path {
@@ -92,8 +94,8 @@ func (d *diagnosis) rulePosition(e cueerrors.Error, schema cue.Value) problem.Po
 	return d.schemaPosition(schema)
 }
 
-// repeatedItem returns the index of the first item that equals an earlier one,
-// or 0.
+// repeatedItem returns the index of the first item that equals an earlier one, or
+// 0, which no repeated item has. Items are equal if their source is.
 func repeatedItem(l *ast.ListLit) int {
 	seen := map[string]bool{}
 	for i, e := range l.Elts {

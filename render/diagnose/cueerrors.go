@@ -11,8 +11,9 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// addCUEErrors reports CUE's own errors: one for each path, and one for a
-// union, however many errors its branches have.
+// addCUEErrors reports CUE's own errors: one for each path, and one for a union,
+// however many errors its branches have. An error below the path of a failed
+// union is one of a branch, and is left out.
 func (d *diagnosis) addCUEErrors(errs []cueerrors.Error) {
 	key := func(path []string) string { return strings.Join(path, "\x00") }
 	unions := map[string]bool{}

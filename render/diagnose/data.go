@@ -10,7 +10,8 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// dataKind returns the kind of a value of the instance.
+// dataKind returns the kind of a value of the instance. An expression that is no
+// literal has TopKind, so that every schema may admit it.
 func dataKind(e ast.Expr) cue.Kind {
 	switch x := e.(type) {
 	case *ast.StructLit:

@@ -55,7 +55,8 @@ func (x *dependencyIndex) of(root cue.Value, name string, schema cue.Value) []de
 	})
 }
 
-// addFile records the dependencies of all fields in a file.
+// addFile records the dependencies of all fields in a file, of each struct on its
+// own: a field depends on its guards, and on siblings that its value names.
 func (x dependencyIndex) addFile(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
 		s, ok := n.(*ast.StructLit)
@@ -109,7 +110,8 @@ func (x dependencyIndex) addGuarded(c *ast.Comprehension, outer []ast.Clause, si
 	}
 }
 
-// referredNames returns the names that syntax refers to.
+// referredNames returns the names that syntax refers to, with duplicates. Of a.b
+// it returns both: either may be the field of a mistake.
 func referredNames(n ast.Node) (names []string) {
 	ast.Walk(n, func(n ast.Node) bool {
 		switch x := n.(type) {

@@ -52,6 +52,10 @@ type Result struct {
 // not accept. root is the evaluated module and err CUE's error. Instance walks
 // the data with one Eval after the other and returns the problems of the first
 // walk that finds any.
+//
+// Problems of values that CUE can't decide count only if a walk finds no others.
+// A walk that is over its budget or panics ends the search, since the next one
+// would most likely do the same; CUE's own errors are reported then.
 func Instance(root cue.Value, data *ast.StructLit, err error, evals ...Eval) Result {
 	var res Result
 	for _, eval := range evals {

@@ -41,7 +41,8 @@ func (d *diagnosis) add(path, rule string, related problem.Position, message, hi
 }
 
 // schemaPosition returns the position of a schema in the module, or the zero
-// Position.
+// Position. A conjunction has no position of its own, so the first of its
+// operands that has one counts.
 func (d *diagnosis) schemaPosition(schema cue.Value) problem.Position {
 	if at := d.positionOutside(schema.Pos()); at.File != "" || !schema.Exists() {
 		return at

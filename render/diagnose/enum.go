@@ -14,7 +14,8 @@ import (
 )
 
 // addNotInEnum reports a value that is none of an enumeration's. otherKinds are
-// the kinds that the schema admits besides the enumeration.
+// the kinds that the schema admits besides the enumeration. The hint is the
+// nearest word, or that quotes are missing or too many.
 //
 // Examples of its messages:
 //

@@ -8,7 +8,8 @@ import (
 )
 
 // diagnoseIncomplete reports the fields that are missing inside a value that is
-// valid so far. v is the value e unified with its schema.
+// valid so far. v is the value e unified with its schema. Only if no field
+// explains the error is the value itself reported.
 func (d *diagnosis) diagnoseIncomplete(loc location, v cue.Value, e ast.Expr) {
 	if isComplete(v) {
 		return

@@ -66,8 +66,9 @@ func (d *diagnosis) diagnoseList(loc location, schema, v cue.Value, l *ast.ListL
 }
 
 // diagnoseListOfUnion reports the mistakes in a list whose schema is a
-// disjunction of lists. The first item that one of them admits decides which
-// was meant.
+// disjunction of lists. The first item that one of them admits decides which was
+// meant: the others are judged next to it. If no item is admitted, nothing is
+// reported here, and the list as a whole is.
 func (d *diagnosis) diagnoseListOfUnion(loc location, l *ast.ListLit) {
 	first := slices.IndexFunc(l.Elts, func(e ast.Expr) bool { return isValid(d.try(loc, ast.NewList(e))) })
 	if first < 0 {

@@ -22,7 +22,7 @@ import (
 const maxText = 80
 
 // quoteValue returns a value of the instance for a message: a scalar as CUE
-// writes it, and a word for anything else.
+// writes it, and a word for anything else. Long strings are cut to maxText.
 func quoteValue(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.BasicLit:
@@ -92,7 +92,8 @@ func typeWords(e ast.Expr) string {
 
 // errorMessage returns the message and the rule for an error of CUE about a
 // value. CUE has no error types, so the format strings of its messages tell
-// errors apart.
+// errors apart. An unknown format keeps CUE's own message, so a new version of
+// CUE makes messages worse and not wrong.
 func errorMessage(err cueerrors.Error, value ast.Expr) (text, rule string) {
 	format, args := err.Msg()
 	words := make([]string, len(args))
@@ -158,9 +159,13 @@ const explicitError = "explicit error"
 // the repeated item.
 const notUnique = "items must be unique"
 
-// unsatisfied words an error of a validator of CUE's standard library:
-// validators of size in the terms of YAML, others by their name. cause is the
-// validator's own error, or nil.
+// unsatisfied words an error of a validator of CUE's standard library: validators
+// of size in the terms of YAML, others by their name. cause is the validator's
+// own error, or nil.
+//
+//	list.MaxItems(3)    must have at most 3 items, not 5
+//	list.UniqueItems    items must be unique
+//	net.IPv4            "1.2.3" does not satisfy net.IPv4
 func unsatisfied(value, validator string, e ast.Expr, cause error) string {
 	var has int
 	switch x := e.(type) {

@@ -41,6 +41,7 @@ func Normalize(data *ast.StructLit, spec cue.Value) (*ast.StructLit, problem.Lis
 
 // normalizer collects the changes to one instance.
 type normalizer struct {
+	// changed is true after any change; only dropped nulls are warnings.
 	changed  bool
 	warnings problem.List
 }
@@ -54,8 +55,9 @@ func (n *normalizer) dropNull(null ast.Expr, path string) {
 	})
 }
 
-// value normalizes a value that must match one of several schemas. Inside a
-// union there is more than one.
+// value normalizes a value that must match one of several schemas. Inside a union
+// there is more than one: a null is dropped only if none of them admits null, and
+// an integer becomes a float only if none of them admits an integer.
 func (n *normalizer) value(e ast.Expr, schemas []cue.Value, path string) ast.Expr {
 	var all []cue.Value
 	var kinds cue.Kind

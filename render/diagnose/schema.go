@@ -97,6 +97,8 @@ func literals(alts []cue.Value) []string {
 }
 
 // equals reports whether a literal of a schema is the value e of the instance.
+// Strings are compared by their text, since there are several ways to write one;
+// other scalars as CUE prints them.
 func equals(literal cue.Value, e ast.Expr) bool {
 	if s, ok := cuesyntax.Text(e); ok {
 		l, err := literal.String()

@@ -73,6 +73,11 @@ type classes struct {
 
 // classify sorts the fields of a struct into classes. v is the struct evaluated
 // with all its fields, and with those that choose a branch.
+//
+// Guards make this a loop: which fields are known depends on the values of
+// others. A field that the schema does not have may become known once the valid
+// fields are given, which may make further fields known. Each turn moves at least
+// one field out of the unknown ones.
 func (d *diagnosis) classify(loc location, v cue.Value, with []*ast.Field, s *ast.StructLit) classes {
 	all := cuesyntax.Fields(s)
 	c := classes{schema: d.try(loc, cuesyntax.Struct(with))}
@@ -106,8 +111,12 @@ func (d *diagnosis) classify(loc location, v cue.Value, with []*ast.Field, s *as
 }
 
 // separate separates valid fields from invalid ones. v is the struct evaluated
-// with all of them. Of fields that are valid alone and not together, the one
-// at which CUE reports the conflict is invalid.
+// with all of them. Of fields that are valid alone and not together, the one at
+// which CUE reports the conflict is invalid.
+//
+// The first guess takes the fields with an error for invalid. It is corrected
+// twice: by fields that are not valid without the invalid ones, and by fields
+// that are valid without them.
 func (d *diagnosis) separate(loc location, v cue.Value, with, fields []*ast.Field) (valid, invalid []*ast.Field, context cue.Value) {
 	invalid = filter(fields, func(f *ast.Field) bool { return !isValid(fieldValue(v, f)) })
 	if isFailedUnion(v) {
@@ -148,6 +157,8 @@ func (d *diagnosis) separate(loc location, v cue.Value, with, fields []*ast.Fiel
 }
 
 // mayBeValid reports whether a value can be valid, judged without its siblings.
+// Structs and lists of an admitted kind always can, as judging them takes a
+// trial.
 func (d *diagnosis) mayBeValid(schema cue.Value, e ast.Expr) bool {
 	kinds := schemaKinds(schema)
 	switch {

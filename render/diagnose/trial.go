@@ -18,13 +18,15 @@ import (
 // evaluated whole, so every trial evaluates the instance from its top.
 type location struct {
 	// wrap returns the whole instance with an expression at this location.
-	wrap      func(ast.Expr) *ast.StructLit
+	wrap func(ast.Expr) *ast.StructLit
+	// selectors lead to the location in the trial, and path to it in the
+	// instance.
 	selectors []cue.Selector
 	path      string
 }
 
-// field returns the location of a field among its siblings, which may contain
-// the field itself.
+// field returns the location of a field among its siblings, which may contain the
+// field itself: it is replaced in trials.
 func (l location) field(siblings []*ast.Field, name string) location {
 	rest := slices.DeleteFunc(slices.Clone(siblings), func(s *ast.Field) bool { return cuesyntax.LabelName(s.Label) == name })
 	return location{
@@ -97,8 +99,9 @@ func isFailedUnion(v cue.Value) bool {
 	return false
 }
 
-// costOfModule returns the share of an evaluation's cost that does not depend
-// on the instance.
+// costOfModule returns the share of an evaluation's cost that does not depend on
+// the instance: minModuleCost and the number of fields and items in the files of
+// the module. Imported packages do not count.
 func (d *diagnosis) costOfModule() int {
 	if d.moduleCost == 0 {
 		d.moduleCost = minModuleCost

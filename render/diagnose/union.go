@@ -104,8 +104,10 @@ func (d *diagnosis) narrowByDiscriminators(loc location, s *ast.StructLit, union
 	return b, left
 }
 
-// exclude records the fields that the other branches have and the chosen one
-// has not, and the message for them.
+// exclude records the fields that the other branches have and the chosen one has
+// not, and the message for them: "not allowed beside bucket" if no discriminator
+// has set another one. Without a field that tells the branches apart there is no
+// message, and the fields are reported like any unknown field.
 func (b *branch) exclude(chosen cue.Value, all []cue.Value, s *ast.StructLit) {
 	for _, v := range all {
 		for _, name := range fieldNames(v) {
@@ -126,8 +128,12 @@ func (b *branch) exclude(chosen cue.Value, all []cue.Value, s *ast.StructLit) {
 }
 
 // addNoBranch reports a struct that could be meant for several branches: its
-// unknown fields, else the missing discriminator, else what the branches
-// require. It returns false if there is nothing to report.
+// unknown fields, else the missing discriminator, else the fields that the
+// branches require. It returns false if there is nothing to report. Examples of
+// its messages:
+//
+//	spec.storage.kind: missing; one of "s3", "disk"
+//	spec.storage: incomplete; it needs bucket or path
 func (d *diagnosis) addNoBranch(loc location, s *ast.StructLit, union cue.Value, branches []cue.Value, name string, values []cue.Value) bool {
 	var known []string
 	for _, v := range branches {
@@ -198,8 +204,8 @@ func admitsLiteral(b cue.Value, f *ast.Field) bool {
 
 // mostLike returns the branch that is most like the instance, and whether no
 // other is as much like it. What counts is first the number of equal fixed
-// values, then of common field names with typos, then of required fields that
-// are missing.
+// values, then of common field names with typos, then of required fields that are
+// missing. A branch with nothing in common is never certain.
 func mostLike(branches []cue.Value, s *ast.StructLit) (best cue.Value, certain bool) {
 	scores := make([]int, len(branches))
 	for i, b := range branches {
@@ -214,8 +220,10 @@ func mostLike(branches []cue.Value, s *ast.StructLit) (best cue.Value, certain b
 	return branches[at], most > 0 && !slices.Contains(scores[at+1:], most)
 }
 
-// likeness scores one field of the instance against a branch with the given
-// field names.
+// likeness scores one field of the instance against a branch with the given field
+// names. A fixed value weighs 100 times as much as a name, for or against the
+// branch. A typo weighs half, and a value of the wrong kind a little less than
+// one of the right kind.
 func likeness(b cue.Value, names []string, name string, e ast.Expr) int {
 	weight := 10
 	if !slices.Contains(names, name) {

@@ -16,13 +16,16 @@ import (
 // excludedFields are fields that only other branches of a union have.
 type excludedFields struct {
 	names []string
-	// message says why they are not allowed, such as "not allowed beside port".
+	// message is the problem's message for them, such as "not allowed beside
+	// port".
 	message string
 }
 
 // addUnknownFields reports fields of a struct that its schema does not have.
 // known are the names that it has, and typos those of the unknown fields that
-// look like a misspelling.
+// look like a misspelling. The first explanation that fits is given: a typo, a
+// guard, another branch, the pattern of keys, or the list of all known fields if
+// it has at most twelve.
 //
 // Examples of its messages:
 //

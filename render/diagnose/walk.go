@@ -29,8 +29,20 @@ func (d *diagnosis) walk() (overBudget bool, panicked any) {
 	return false, nil
 }
 
-// diagnoseValue reports every mistake in the value e at a location. schema is
-// the schema at the location if the caller knows it, else the zero Value.
+// diagnoseValue reports every mistake in the value e at a location. schema is the
+// schema at the location if the caller knows it, else the zero Value.
+//
+// It goes from the outside to the inside, and stops where a mistake makes
+// everything below it meaningless:
+//
+// 1. A value of the wrong kind is one problem.
+//
+// 2. A scalar is judged alone.
+//
+// 3. The fields of a struct and the items of a list are diagnosed one by one.
+//
+// 4. If none of them has a problem, the error of the struct or list itself is
+// reported.
 func (d *diagnosis) diagnoseValue(loc location, schema cue.Value, e ast.Expr) {
 	if !schema.Exists() {
 		schema = d.try(loc, cuesyntax.Any())

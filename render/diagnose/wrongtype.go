@@ -12,8 +12,9 @@ import (
 )
 
 // addWrongType reports a value whose kind is not among those that the schema
-// admits. The hint tells how to write a value that was probably meant, such as
-// a number in quotes.
+// admits. The hint tells how to write a value that was probably meant, such as a
+// number in quotes. If the schema is an enumeration, the allowed values say more
+// than their kind.
 //
 // Examples of its messages:
 //
