@@ -1,23 +1,38 @@
 // Package cli is the roof of the pequod command. It has the command tree, the
-// exit codes and the printing of errors. [Main] is its entry point.
+// command version, and the printing of errors. [Main] is its entry point.
 //
-// The commands live in rooms by what a user does:
+// The commands live in rooms, one for each task of a user:
 //
 //   - author: create, vet and test modules; generate and check CRDs
 //   - review: render, validate, graph, diff
 //   - run: apply, delete, status, adopt
 //   - install: install, uninstall, rbac generate
 //
-// The rooms share smaller packages below them and never import each other:
+// The rooms share smaller packages below them and never import each other. These
+// read the input:
 //
-//   - command: streams, exit codes, helpers for errors and flags
 //   - settings: defaults of flags from the environment and pequod.yaml
 //   - files: bounded reading of files and of git revisions
 //   - platform: the flags that choose platforms, and their loading
 //   - input: instances and graphs from files, the rendering of them
+//
+// These work with a cluster:
+//
 //   - kube: the flags that choose a cluster, and the connection to it
 //   - execute: runs and plans of several graphs at once
-//   - output: encoding and printing of objects
+//   - progress: displays of runs
+//   - statusview: displays of states
+//
+// These print other results:
+//
+//   - output, outdir: objects on stdout or in a directory
+//   - report: problems as text or for continuous integration systems
+//   - objectdiff: differences of objects
+//   - graphview: drawings of graphs
+//
+// At the bottom are command (streams, exit codes, helpers for errors and flags),
+// style (colors and tables), spool (buffered output) and earlygc (tuning of the
+// garbage collector).
 //
 // A command parses flags, calls the packages that do the work, and prints the
 // result. Only Main reads the process's arguments, prints errors and picks the

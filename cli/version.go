@@ -69,7 +69,7 @@ func encodeVersion(format string, info versionInfo) ([]byte, error) {
 }
 
 // buildVersion reads the versions that the Go linker recorded in the program. A
-// build without module information, such as of a test, has "unknown" versions.
+// binary without module information has "unknown" versions.
 func buildVersion() versionInfo {
 	v := versionInfo{
 		Version: version.Program(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

@@ -13,7 +13,8 @@ import (
 )
 
 // moduleTestOptions are the flags of module test. They can be combined freely:
-// with --update and --coverage, the coverage is that of the updated cases.
+// with --update and --coverage, the expectations are updated before the coverage
+// is computed.
 type moduleTestOptions struct {
 	// LimitFlags limit the loading of each module and the rendering of each case.
 	platform.LimitFlags

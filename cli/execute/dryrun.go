@@ -16,7 +16,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// DryRunModes are the values of --dry-run, which are those of kubectl.
+// DryRunModes are the values of --dry-run, the same as in kubectl. "none" is the
+// default of every command.
 var DryRunModes = []string{"none", "server", "client"}
 
 // DryRun prints the effects of an apply of graphs without writing to the cluster,
@@ -50,7 +51,7 @@ func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []i
 }
 
 // writePlan writes one line per planned change, by wave, and then the removals.
-// The namespace is shown only if it isn't that of the graph.
+// The namespace is shown only if it differs from the namespace of the graph.
 func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 	line := func(group, kind, namespace, name, what string) {
 		resource := strings.ToLower(kind)

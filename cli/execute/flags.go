@@ -35,9 +35,8 @@ import (
 // RunFlags are the flags of commands that change a cluster and wait: apply,
 // delete and install.
 type RunFlags struct {
-	// Timeout limits the run of each graph; 0 means no limit. Graphs run
-	// concurrently, so it nearly limits the command, too, except that more than
-	// MaxConcurrent graphs have to queue.
+	// Timeout limits the run of each graph; 0 means no limit. The time that a graph
+	// waits for one of the MaxConcurrent places doesn't count.
 	Timeout time.Duration
 	// Wait makes a run end when everything is ready or gone. Otherwise it ends
 	// when everything is applied or its deletion is requested. It is on by default.

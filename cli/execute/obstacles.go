@@ -45,8 +45,8 @@ func NodeExitCode(n applier.PlannedNode) int {
 	return failureCode(n.Failure)
 }
 
-// failureCode returns ExitUnknown for a failure that left open what an apply would
-// do, such as missing rights, and ExitNo for a definite rejection.
+// failureCode returns ExitNo for a definite rejection, and ExitUnknown for a
+// failure that doesn't tell the result of a real apply, such as missing rights.
 func failureCode(f *engine.Failure) int {
 	switch f.Reason {
 	case engine.ReasonForbidden, engine.ReasonWebhookFailed, engine.ReasonApplyFailed:

@@ -60,8 +60,8 @@ func (f *RunFlags) OpenSink(env command.Env, graphs []progress.Graph) progress.S
 	return progress.NewLines(env.Err, graphs)
 }
 
-// Terminal returns w as a terminal. ok is false if w is none, or none that a tree
-// may be drawn on, such as one with NO_COLOR or TERM=dumb. Size returns zeros if
+// Terminal returns w as a terminal. ok is false if w is no terminal, or if a tree
+// must not be drawn on it, as with NO_COLOR or TERM=dumb. Size returns zeros if
 // the size is unknown.
 func Terminal(w io.Writer) (t progress.Terminal, ok bool) {
 	file, ok := w.(*os.File)

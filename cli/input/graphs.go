@@ -110,8 +110,8 @@ func (r *graphReader) read(file string, data []byte) {
 }
 
 // IsResourceGraph reports whether a document is a ResourceGraph of any version. A
-// ResourceGraph of an unknown version must not be taken for an instance, whose
-// error would be that there is no platform.
+// ResourceGraph of an unknown version is not taken for an instance: the error
+// would then be a missing platform instead of the version.
 func IsResourceGraph(doc yamlfile.Document) bool {
 	group, _, _ := strings.Cut(doc.Text("apiVersion"), "/")
 	return group == v1alpha1.GroupVersion.Group && doc.Text("kind") == "ResourceGraph"

@@ -20,8 +20,8 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// releaseGraphs releases all objects of the graphs and then removes the graphs. A
-// graph of which an object can't be released keeps its finalizer and stays.
+// releaseGraphs releases all objects of the graphs and then removes the graphs.
+// If an object can't be released, its graph keeps its finalizer and stays.
 //
 // The steps are: release the graphs concurrently, print a summary of each, remove
 // the graphs that own nothing any more, and wait until these are gone. If a graph

@@ -176,7 +176,7 @@ func (r *remover) wait(ctx context.Context, objects []*unstructured.Unstructured
 	}
 }
 
-// sleep waits for the pollInterval, or for the end of ctx, whose error it returns.
+// sleep waits for pollInterval. If ctx ends first, it returns the error of ctx.
 func sleep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -39,7 +39,7 @@ type uninstallOptions struct {
 }
 
 // newUninstallCommand returns the command "uninstall". It takes neither -f nor
-// names: the objects to remove are those of the manifests in the program.
+// names: it removes the objects of the manifests that are built into the program.
 func newUninstallCommand(env command.Env) *cobra.Command {
 	o := &uninstallOptions{}
 	cmd := &cobra.Command{
@@ -82,8 +82,8 @@ the cluster could not be reached or the prompt was answered with no.`,
 	return cmd
 }
 
-// run checks the flags and connects to the cluster. Everything else is in
-// uninstall, whose connection errors it turns into one line.
+// run checks the flags and connects to the cluster. uninstall does everything
+// else; run turns its connection errors into one line.
 func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if o.timeout < 0 {
 		return errors.New("--timeout: must not be negative")

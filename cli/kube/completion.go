@@ -29,7 +29,7 @@ func CompleteGraphNames(env command.Env, f *ConnectionFlags, namespace *string) 
 			return nil, cobra.ShellCompDirectiveError
 		}
 		ctx := cmd.Context()
-		if ctx == nil { // cobra sets none in some completions
+		if ctx == nil { // set only by ExecuteContext
 			ctx = context.Background()
 		}
 		ctx, cancel := context.WithTimeout(ctx, completionTimeout)

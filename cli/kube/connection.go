@@ -49,8 +49,8 @@ type ConnectionFlags struct {
 	asGroups []string
 }
 
-// AddFlags registers the flags with cmd. Only --context has completions; those of
-// --cluster and --user would rarely be used.
+// AddFlags registers the flags with cmd. The contexts of the kubeconfig complete
+// --context; clusters and users are rarely typed and have no completion.
 func (f *ConnectionFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "path to the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config)")
@@ -109,10 +109,10 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 	return config, nil
 }
 
-// CheckNames returns an error if a name can't be one of a namespace or of a
-// graph. Without it, such a name would be looked up and reported as not found.
-// The rules are those of the API server: a DNS label for namespaces and a DNS
-// subdomain for graphs.
+// CheckNames returns an error if a namespace or the name of a graph is not valid.
+// Without it, such a name would be looked up and reported as not found. The API
+// server has the same rules: a DNS label for namespaces and a DNS subdomain for
+// graphs.
 func CheckNames(namespace string, graphs []string) error {
 	if len(validation.IsDNS1123Label(namespace)) > 0 {
 		return fmt.Errorf("--namespace %q: not a valid namespace name", namespace)

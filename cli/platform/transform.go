@@ -32,8 +32,8 @@ type transform struct {
 	modules *modules.Opener
 }
 
-// moduleTransform returns the Transform that a bare module stands for. Names and
-// settings then come from the module itself and from defaults.
+// moduleTransform returns a Transform for a module that was given without one.
+// Names and settings then come from the module itself and from defaults.
 func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
 	t := transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
 	if ref.Type == v1alpha1.CueRefEmbedded {
@@ -42,9 +42,9 @@ func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
 	return t
 }
 
-// transforms reads the Transforms that one value of -p stands for: the documents of
-// a file or of a directory, or a single one for a module. A directory with a .cue
-// file at its top is a module.
+// transforms reads the Transforms for one value of -p: all documents of a file or
+// of the files of a directory, or a single Transform for a module. A directory
+// with a .cue file at its top is a module. Subdirectories are not read.
 func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {

@@ -42,7 +42,7 @@ type deleteOptions struct {
 	orphan bool
 }
 
-// cascades are the values of --cascade, which are those of kubectl.
+// cascades are the values of --cascade, the same as in kubectl.
 var cascades = []string{"foreground", "background", "orphan"}
 
 // newDeleteCommand returns the command "delete". Completion of names lists the
@@ -177,10 +177,11 @@ func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Own
 	return owners, nil
 }
 
-// ownerOf returns the graph that a document is, or that it is the instance of. It
-// reads only the names: a document that is invalid otherwise must not prevent the
-// deletion of what it created. For the same reason it accepts a ResourceGraph of
-// any version. The namespace of the document wins over --namespace.
+// ownerOf returns the graph of a document: the ResourceGraph itself, or the graph
+// that an instance renders to. It reads only the names: a document that is
+// invalid otherwise must not prevent the deletion of the objects that it created.
+// Therefore it accepts a ResourceGraph of any version. The namespace of the
+// document wins over --namespace.
 func (o *deleteOptions) ownerOf(doc yamlfile.Document) (inventory.Owner, problem.List) {
 	if !input.IsResourceGraph(doc) {
 		in, ps := render.InstanceOf(doc)

@@ -134,9 +134,9 @@ func setFlag(f *pflag.Flag, values []string, source string) error {
 }
 
 // findConfig returns the path of pequod.yaml in the working directory or the
-// nearest directory above it, "" if there is none. Errors of Stat count as a
-// missing file: an unreadable directory above the project must not break every
-// command.
+// nearest directory above it. It returns "" if there is no such file. Errors of
+// Stat count as a missing file: an unreadable directory above the project must
+// not break every command.
 func findConfig() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
