@@ -50,7 +50,9 @@ func (c *Cluster) Apply(t testing.TB, manifests string) []*unstructured.Unstruct
 	return stored
 }
 
-// Get returns an object in the test's namespace, or a cluster-scoped one.
+// Get returns an object in the test's namespace, or a cluster-scoped one. It
+// fails the test if the object does not exist; to wait for one, use [Eventually]
+// with [Cluster.Resource].
 func (c *Cluster) Get(t testing.TB, apiVersion, kind, name string) *unstructured.Unstructured {
 	t.Helper()
 	client, err := c.Resource(apiVersion, kind, "")
@@ -127,7 +129,8 @@ func decode(manifests string) ([]*unstructured.Unstructured, error) {
 }
 
 // established returns an error until a CRD is established, and then resets the
-// REST mapper, which may have cached that the kind does not exist.
+// REST mapper, which may have cached that the kind does not exist. An established
+// kind is served.
 func (c *Cluster) established(ctx context.Context, definition *unstructured.Unstructured) error {
 	client, err := c.Resource(definition.GetAPIVersion(), definition.GetKind(), "")
 	if err != nil {

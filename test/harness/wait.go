@@ -8,7 +8,8 @@ import (
 )
 
 // Eventually calls check until it returns nil. After timeout it fails the test
-// with the last error of check.
+// with the last error of check. It pauses for 20 ms between two calls; check must
+// end when its context does.
 func Eventually(t testing.TB, timeout time.Duration, check func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
