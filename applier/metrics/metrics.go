@@ -111,16 +111,18 @@ func New(reg prometheus.Registerer) *Metrics {
 // prefix begins the names of all metrics.
 const prefix = "pequod_"
 
-// counters, gauges and histograms return metrics with the prefix, not yet
-// registered.
+// counters returns counters with the prefix, not yet registered.
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 }
 
+// gauges returns gauges in the same way.
 func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels)
 }
 
+// histograms returns histograms in the same way. The buckets are upper bounds in
+// seconds.
 func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
 }

@@ -54,7 +54,7 @@ type Churn struct {
 	slots  []*slot
 	// value grows with every graph that is created or changed. Nodes get it as
 	// their value, so that an old object cannot be mistaken for a new one.
-	value int // last value given to a node
+	value int
 	// foreign means that Step has modified objects of graphs since the last
 	// Settled. A graph that reports to be ready may then not have seen it yet.
 	foreign bool

@@ -202,7 +202,9 @@ type generator struct {
 	types, enums map[string]string
 }
 
-// special names the types whose JSON differs from their Go type.
+// special names the types whose JSON differs from their Go type: their methods
+// read and write JSON, so reflection would describe their Go fields and not their
+// JSON.
 var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Time]():          "time",
 	reflect.TypeFor[metav1.MicroTime]():     "time",

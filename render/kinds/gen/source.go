@@ -119,7 +119,8 @@ func (p *source) constant(v *ast.ValueSpec) {
 }
 
 // hasMarker reports whether a comment has a marker such as +optional, with or
-// without a value, on a line of its own.
+// without a value, on a line of its own: both +default and +default=1 are the
+// marker +default.
 func hasMarker(doc, marker string) bool {
 	return slices.ContainsFunc(strings.Split(doc, "\n"), func(line string) bool {
 		line = strings.TrimSpace(line)
