@@ -339,7 +339,7 @@ func TestUninstall(t *testing.T) {
 	})
 	awaitReady(t, c, "kept")
 	// While an applier runs somewhere, nothing is given up.
-	if out := pequod(t, c, 1, "uninstall", "--orphan-graphs", "--yes"); !strings.Contains(out, "an applier still runs: ") {
+	if out := pequod(t, c, 1, "uninstall", "--orphan-graphs", "--yes"); !strings.Contains(out, "an applier is still running: ") {
 		t.Errorf("beside a running applier: %s", out)
 	}
 	if by := managedBy(t, c, "kept"); by != "kept" {
