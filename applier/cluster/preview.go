@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -94,13 +95,33 @@ func (c *Client) simulatePreparation(ctx context.Context, a address, live, objec
 	}
 	// Some removed fields have defaults: let the API server set them.
 	rest.SetManagedFields(nil)
-	defaulted, err := c.resource(a.kind, a.namespace).Update(ctx, rest, metav1.UpdateOptions{
-		DryRun: []string{metav1.DryRunAll}, FieldManager: want.Manager,
-	})
-	if err != nil {
-		return rest
+	return c.withDefaults(ctx, a, rest, want.Manager)
+}
+
+// defaultTries is how often withDefaults repeats its dry run if the object changes
+// in the meantime, for example because its controller writes the status.
+const defaultTries = 5
+
+// withDefaults returns object with the defaults of the API server, from a dry run
+// of an update. If the dry run fails, it returns object itself.
+func (c *Client) withDefaults(ctx context.Context, a address, object *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+	options := metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: manager}
+	resource := c.resource(a.kind, a.namespace)
+	for range defaultTries {
+		defaulted, err := resource.Update(ctx, object, options)
+		if err == nil {
+			return defaulted
+		}
+		if !apierrors.IsConflict(err) {
+			break
+		}
+		live, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
+		if err != nil {
+			break
+		}
+		object.SetResourceVersion(live.GetResourceVersion())
 	}
-	return defaulted
+	return object
 }
 
 // sameContent reports whether two states of an object are equal apart from their
