@@ -18,11 +18,14 @@ import (
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
-// graphName is the name of every graph: each has a namespace of its own.
+// graphName is the name of every graph of the part cli: each has a namespace of
+// its own.
 const graphName = "bench"
 
 // prepareApplier returns a function that applies or deletes the graph of a
-// workload with the library and the options that `pequod apply` uses.
+// workload with the library and the options that `pequod apply` uses. Events are
+// discarded, as printing them is not measured. The client is created in the timed
+// part, because the command creates one too.
 func prepareApplier(load workload, namespace, verb string, config *rest.Config) (func(context.Context) error, error) {
 	rg, err := load.graph(namespace)
 	if err != nil {
@@ -52,8 +55,8 @@ func prepareApplier(load workload, namespace, verb string, config *rest.Config) 
 	}, nil
 }
 
-// checkCompleted returns an error unless the run completed. It names the first
-// node that failed.
+// checkCompleted returns an error unless the run completed, so that a fast
+// failure cannot pass for a fast run. It names the first node that failed.
 func checkCompleted(result *applier.Result) error {
 	if result.Phase == engine.Completed {
 		return nil
@@ -67,7 +70,8 @@ func checkCompleted(result *applier.Result) error {
 }
 
 // graph returns the workload as a graph. Every node depends on the awaited
-// objects of the level before its own.
+// objects of the level before its own, for which the floor waits too. Ids of
+// nodes are like "deployments-pair-0-1".
 func (w workload) graph(namespace string) (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.APIVersion, rg.Kind = v1alpha1.Group+"/"+v1alpha1.Version, "ResourceGraph"

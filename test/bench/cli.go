@@ -10,7 +10,8 @@ import (
 )
 
 // measureCLI measures every case of the part cli in rounds, and then counts its
-// requests. The first round warms the server up and does not count.
+// requests. Round 0 warms the server up and does not count. All cases share one
+// control plane.
 func (m *measurement) measureCLI(ctx context.Context) error {
 	if err := m.restartControlPlane(ctx); err != nil {
 		return err
@@ -43,7 +44,8 @@ func (m *measurement) measureCLI(ctx context.Context) error {
 }
 
 // cliRound lets floor and applier create, apply again and delete a workload, each
-// in a namespace of its own.
+// in a namespace of its own. For each verb the contestants run directly one after
+// the other, so that both see the machine in the same state.
 func (m *measurement) cliRound(ctx context.Context, name string, round int) (map[string]pair, error) {
 	contestants := order(round)
 	namespaces := map[string]string{}
@@ -73,7 +75,9 @@ func (m *measurement) cliRound(ctx context.Context, name string, round int) (map
 	return pairs, nil
 }
 
-// countCLI counts the requests of the applier for a workload.
+// countCLI counts the requests of the applier for a workload, with the three
+// verbs in one namespace. Seed 1 of the proxy has no effect, as no faults are
+// injected.
 func (m *measurement) countCLI(ctx context.Context, name string) error {
 	proxy, err := faults.Start(m.config, 1)
 	if err != nil {

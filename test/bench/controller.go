@@ -16,16 +16,19 @@ import (
 	"github.com/pequod-io/pequod/test/faults"
 )
 
-// controller is a running pequod-applier.
+// controller is a running pequod-applier. Its process ends with stop or kill.
 type controller struct {
-	cmd             *exec.Cmd
-	metrics, probes string        // addresses
-	log             string        // file
+	cmd *exec.Cmd
+	// metrics and probes are "host:port" on the loopback interface, and log is
+	// the path of a file with stdout and stderr.
+	metrics, probes string
+	log             string
 	done            chan struct{} // closed when the process has ended
 }
 
 // buildController builds the applier with the flags of a release, unless the plan
-// names a program.
+// names a program. The benchmark measures the shipped form: stripped and without
+// cgo.
 func (m *measurement) buildController(ctx context.Context) error {
 	if m.plan.controller != "" {
 		return nil
@@ -40,7 +43,8 @@ func (m *measurement) buildController(ctx context.Context) error {
 }
 
 // withController runs an applier while do runs. The applier's requests go through
-// proxy unless it is nil.
+// proxy unless it is nil. An error of do comes before one of stopping the
+// applier.
 func (m *measurement) withController(ctx context.Context, proxy *faults.Proxy, do func(*controller) error) (err error) {
 	c, err := m.startController(ctx, proxy)
 	if err != nil {
@@ -86,6 +90,8 @@ func (m *measurement) startController(ctx context.Context, proxy *faults.Proxy) 
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
+	// Wait runs once, here. Its end is the only sign of the process's end that
+	// other functions use.
 	go func() {
 		_ = c.cmd.Wait() // ProcessState has the result
 		close(c.done)
@@ -114,7 +120,8 @@ func (m *measurement) controllerCommand(c *controller, kubeconfig string) (*exec
 }
 
 // isLeader reports whether the applier is the leader and ready. It returns an
-// error with the log if the process has ended.
+// error with the log if the process has ended, and false while its endpoints do
+// not answer yet.
 func (c *controller) isLeader(ctx context.Context) (bool, error) {
 	select {
 	case <-c.done:
@@ -137,7 +144,7 @@ func (c *controller) isLeader(ctx context.Context) (bool, error) {
 }
 
 // stop terminates the applier. It returns an error if the applier does not exit
-// with 0 within a minute.
+// with 0 within a minute: a benchmark of an applier that fails is worth nothing.
 func (c *controller) stop() error {
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -160,6 +167,7 @@ func (c *controller) exitError() error {
 	return fmt.Errorf("pequod-applier: %s\n%s", c.cmd.ProcessState, bytes.TrimSpace(text))
 }
 
+// kill ends the applier at once and waits until it has ended.
 func (c *controller) kill() {
 	_ = c.cmd.Process.Kill() // fails if the process has ended already
 	<-c.done
@@ -172,6 +180,8 @@ func (c *controller) cpu() time.Duration { return processCPU(c.cmd.Process.Pid) 
 func (m *measurement) scratchFile(name string) string { return filepath.Join(m.scratch, name) }
 
 // freeAddress returns a loopback address with a port that was free a moment ago.
+// The applier could lose it to another process, but then it exits and the round
+// fails.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

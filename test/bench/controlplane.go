@@ -16,7 +16,8 @@ import (
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// controlPlane is a running control plane that something is measured on.
+// controlPlane is a running control plane that something is measured on. Its
+// clients have the access of the administrator.
 type controlPlane struct {
 	server     *server.Server
 	kubeconfig string       // of the administrator
@@ -28,6 +29,9 @@ type controlPlane struct {
 	applierConfig *rest.Config
 }
 
+// startControlPlane starts an empty control plane with the access of the
+// administrator. It compiles the control plane first if necessary, and reports
+// the progress of that on stderr.
 func startControlPlane(ctx context.Context) (*controlPlane, error) {
 	s, err := server.Start(ctx, server.Options{Log: os.Stderr})
 	if err != nil {
@@ -42,12 +46,15 @@ func startControlPlane(ctx context.Context) (*controlPlane, error) {
 	return c, err
 }
 
+// stop ends the control plane and deletes its state.
 func (c *controlPlane) stop() error { return c.server.Stop() }
 
 // serverCPU returns the CPU time of the control plane so far.
 func (c *controlPlane) serverCPU() time.Duration { return processCPU(c.server.Pid()) }
 
-// waitUntilCalm waits until the control plane uses less than 15 % of a core.
+// waitUntilCalm waits until the control plane uses less than 15 % of a core for a
+// second. It still works for a while on what a run before has created, and that
+// work would be charged to the next run.
 func (c *controlPlane) waitUntilCalm(ctx context.Context) error {
 	for last := c.serverCPU(); ; {
 		if err := pause(ctx, time.Second); err != nil {
@@ -61,8 +68,9 @@ func (c *controlPlane) waitUntilCalm(ctx context.Context) error {
 	}
 }
 
-// createNamespace creates a namespace and waits until Pods can be created in it.
-// The prefix makes its name readable.
+// createNamespace creates a namespace and waits until Pods can be created in it:
+// they need the default service account, which a controller creates. The prefix
+// makes the name readable; "floor" gives "floor-7".
 func (c *controlPlane) createNamespace(ctx context.Context, prefix string) (string, error) {
 	c.namespaces++
 	name := fmt.Sprintf("%s-%d", prefix, c.namespaces)
@@ -77,7 +85,8 @@ func (c *controlPlane) createNamespace(ctx context.Context, prefix string) (stri
 }
 
 // createTenant creates a namespace with the service account that its graphs are
-// executed as. The account may do anything in the namespace.
+// executed as. The account may do anything in the namespace: the benchmark
+// measures no denied requests.
 func (c *controlPlane) createTenant(ctx context.Context, prefix string) (string, error) {
 	namespace, err := c.createNamespace(ctx, prefix)
 	if err != nil {
@@ -101,7 +110,8 @@ func (c *controlPlane) deleteGraphs(ctx context.Context, namespace string) error
 		AbsPath("/apis", resourceGraphs.apiVersion, "namespaces", namespace, resourceGraphs.resource).Do(ctx).Error()
 }
 
-// writeKubeconfig writes a kubeconfig with the access of config.
+// writeKubeconfig writes a kubeconfig with the access of config, which must use a
+// bearer token. A proxy would not pass a client certificate on.
 func writeKubeconfig(path string, config *rest.Config) error {
 	file := clientcmdapi.NewConfig()
 	file.Clusters["bench"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}

@@ -14,19 +14,24 @@ import (
 )
 
 // maxInFlight is how many requests of the floor are in flight at a time. The
-// applier has the same limit by default.
+// applier has the same limit by default, so a higher one would compare limits and
+// not programs.
 const maxInFlight = 16
 
 // floor sends the requests that no applier can avoid, and no others: one per
-// object, and a watch per awaited kind.
+// object, and a watch per kind that it waits for. It uses bare HTTP instead of
+// client-go, and encodes the objects beforehand. A ratio of 1.0 to it means that
+// planning, comparing and keeping an inventory cost no time.
 type floor struct {
 	client *http.Client
+	// host is the URL of the API server, and levels are the objects in the order
+	// of application.
 	host   string
 	levels [][]call
 	kinds  map[kind]string // path of the collection of each kind
 }
 
-// call is an object with the path and the body of its request.
+// call is an object with the path and the body of its apply request.
 type call struct {
 	object
 	path string
@@ -43,6 +48,8 @@ func (c call) deleteOptions() []byte {
 	return []byte(`{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"` + propagation + `"}`)
 }
 
+// newFloor encodes the objects of a workload. Everything that costs time before
+// the first request happens here.
 func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -56,6 +63,7 @@ func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor,
 			if !strings.Contains(o.kind.apiVersion, "/") {
 				prefix = "/api/"
 			}
+			// The core group is served below /api and all others below /apis.
 			all := prefix + o.kind.apiVersion + "/namespaces/" + namespace + "/" + o.kind.resource
 			f.kinds[o.kind] = all
 			body, err := json.Marshal(o.body)
@@ -71,6 +79,10 @@ func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor,
 
 // apply applies every level as soon as the awaited objects of the level before it
 // are ready.
+//
+// The watches are opened first, so that no event is missed. While a level's
+// requests are in flight, events are read already: an object may be ready before
+// the request for its neighbor has been answered. Only this goroutine uses ready.
 func (f *floor) apply(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -94,6 +106,8 @@ func (f *floor) apply(ctx context.Context) error {
 					if err != nil {
 						return err
 					}
+					// A nil channel is never ready, so select does not choose it
+					// again.
 					sent = nil
 				}
 			}
@@ -107,8 +121,9 @@ func (f *floor) apply(ctx context.Context) error {
 	return nil
 }
 
-// sendAll sends one request per object. The channel receives the first error, or
-// nil, when all have been answered.
+// sendAll sends one request per object, at most maxInFlight at a time. The
+// channel receives the first error, or nil, when all have been answered. It is
+// buffered, so that the goroutine ends even if the caller has returned.
 func (f *floor) sendAll(ctx context.Context, calls []call, method, query string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -128,12 +143,15 @@ func (f *floor) sendAll(ctx context.Context, calls []call, method, query string)
 	return done
 }
 
+// send sends one request and reads the whole response, so that the connection can
+// be used again. An answer of 300 or above is an error.
 func (f *floor) send(ctx context.Context, method, path string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, method, f.host+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	// The content type makes a PATCH a server-side apply.
 	if method == http.MethodPatch {
 		request.Header.Set("Content-Type", "application/apply-patch+yaml")
 	}

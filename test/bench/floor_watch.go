@@ -8,14 +8,16 @@ import (
 	"net/http"
 )
 
-// event is a watch event with the fields that the floor reads.
+// event is a watch event with the fields that the floor reads. Decoding only
+// these is cheaper than decoding a whole object.
 type event struct {
 	Type   string   `json:"type"`
 	Object snapshot `json:"object"`
 	kind   kind
 }
 
-// snapshot is a Deployment or a ResourceGraph.
+// snapshot is a Deployment or a ResourceGraph. Fields that one of them does not
+// have stay zero, which ready relies on.
 type snapshot struct {
 	Metadata struct {
 		Name            string `json:"name"`
@@ -37,7 +39,8 @@ type snapshot struct {
 }
 
 // ready reports whether the newest generation of a Deployment is available, or a
-// ResourceGraph is ready.
+// ResourceGraph is ready. A ResourceGraph has no replicas, so the comparisons of
+// replicas hold for it.
 func (s snapshot) ready() bool {
 	if s.Status.ObservedGeneration < s.Metadata.Generation || s.Status.UpdatedReplicas < s.Spec.Replicas ||
 		s.Status.AvailableReplicas < s.Spec.Replicas {
@@ -53,6 +56,7 @@ func (s snapshot) ready() bool {
 
 // watch opens a watch of a kind that begins with the existing objects. If the
 // server closes it, because it is slow, the watch resumes at the last version.
+// Only the first attempt returns an error; later ones end the goroutine.
 func (f *floor) watch(ctx context.Context, k kind, events chan<- event) error {
 	body, err := f.openWatch(ctx, k, "")
 	if err != nil {
@@ -69,6 +73,8 @@ func (f *floor) watch(ctx context.Context, k kind, events chan<- event) error {
 	return nil
 }
 
+// openWatch opens a watch after a resource version. "" means that it begins with
+// an event for every existing object.
 func (f *floor) openWatch(ctx context.Context, k kind, version string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.kinds[k]+"?watch=1&resourceVersion="+version, nil)
 	if err != nil {
@@ -86,7 +92,8 @@ func (f *floor) openWatch(ctx context.Context, k kind, version string) (io.ReadC
 }
 
 // forward sends the events of a watch to a channel until the watch ends. It
-// returns the last resource version that it has seen.
+// returns the last resource version that it has seen, or the given one if it saw
+// no event.
 func forward(ctx context.Context, k kind, body io.ReadCloser, events chan<- event, last string) string {
 	defer body.Close()
 	for d := json.NewDecoder(body); ; {
@@ -104,7 +111,8 @@ func forward(ctx context.Context, k kind, body io.ReadCloser, events chan<- even
 }
 
 // remove deletes the levels in reverse order. It deletes a level when the objects
-// of the level after it no longer exist.
+// of the level after it no longer exist. Therefore it watches all kinds, not only
+// the awaited ones.
 func (f *floor) remove(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

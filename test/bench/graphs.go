@@ -8,7 +8,8 @@ import (
 	"github.com/pequod-io/pequod/test/faults"
 )
 
-// graphAims are the ratios of the design, by the number of graphs.
+// graphAims are the largest ratios to the floor that the design allows, by the
+// number of graphs. Other numbers have no aim.
 var graphAims = map[int]string{100: "1.4"}
 
 // warmUpGraphs is how many graphs are created on a new control plane before
@@ -38,6 +39,8 @@ func (m *measurement) measureGraphs(ctx context.Context) error {
 	return nil
 }
 
+// graphsRound measures both contestants once, on a new control plane. They use it
+// one after the other, in the order of the round.
 func (m *measurement) graphsRound(ctx context.Context, n, round int) (pair, error) {
 	var p pair
 	if err := m.prepareForGraphs(ctx); err != nil {
@@ -73,6 +76,9 @@ func (m *measurement) prepareForGraphs(ctx context.Context) error {
 // createGraphs creates n graphs in a new namespace and waits until they are ready
 // or, for the floor, until their objects are. The applier's requests go through
 // proxy unless it is nil.
+//
+// The floor's graphs are deleted afterwards. Otherwise the applier that is
+// started next would execute them within its own measurement.
 func (m *measurement) createGraphs(ctx context.Context, contestant string, n int, proxy *faults.Proxy) (s sample, err error) {
 	namespace, err := m.createTenant(ctx, contestant)
 	if err != nil {
@@ -89,6 +95,7 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 		return s, m.deleteGraphs(ctx, namespace)
 	}
 	return s, m.withController(ctx, proxy, func(c *controller) error {
+		// Requests before this point belong to the start of the applier.
 		if proxy != nil {
 			proxy.Reset()
 		}
@@ -100,7 +107,10 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 // graphsLabel names the workload of n graphs in reports.
 func graphsLabel(n int) string { return fmt.Sprintf("%d graphs", n) }
 
-// runWithController does a job and adds what the controller took meanwhile.
+// runWithController does a job and replaces or completes its costs by those of
+// the controller. The CPU time is that of both processes, because the floor's
+// process does both parts itself: creating the graphs and executing them. The
+// memory is the controller's.
 func (m *measurement) runWithController(ctx context.Context, c *controller, j job) (sample, error) {
 	before := c.cpu()
 	s, err := m.run(ctx, j, 0)
@@ -114,7 +124,8 @@ func (m *measurement) runWithController(ctx context.Context, c *controller, j jo
 	return s, err
 }
 
-// countGraphs counts the applier's requests for n graphs.
+// countGraphs counts the applier's requests for n graphs, in a round of its own
+// through a proxy.
 func (m *measurement) countGraphs(ctx context.Context, n int, s subject) error {
 	if err := m.prepareForGraphs(ctx); err != nil {
 		return err

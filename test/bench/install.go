@@ -19,18 +19,27 @@ import (
 	"github.com/pequod-io/pequod/config"
 )
 
-// The namespace and the service account of the applier.
+// The namespace and the service account of the applier, as config.Applier names
+// them.
 const (
 	system  = "pequod-system"
 	account = "pequod-applier"
 )
 
-// install applies the manifests of `pequod install`, lets the applier watch every
-// kind, as the overlay single-tenant does, and sets applierConfig.
+// install prepares a new control plane for the applier:
+//
+// 1. It applies the manifests of `pequod install`.
+//
+// 2. It lets the applier watch every kind, as the overlay single-tenant does.
+//
+// 3. It waits until the API server serves ResourceGraphs.
+//
+// 4. It sets applierConfig to the access of the applier's service account.
 func (c *controlPlane) install(ctx context.Context) error {
 	if err := c.apply(ctx, config.Applier); err != nil {
 		return err
 	}
+	// The label aggregates these rules into the applier's own ClusterRole.
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "bench-watch", Labels: map[string]string{"pequod.io/aggregate-to-applier": "true"}},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}},
@@ -56,7 +65,9 @@ func (c *controlPlane) install(ctx context.Context) error {
 	return nil
 }
 
-// apply applies YAML documents in their order.
+// apply applies YAML documents in their order, as the administrator. It asks for
+// the served kinds once, before the first document, so a document cannot use a
+// kind that an earlier one defines.
 func (c *controlPlane) apply(ctx context.Context, documents []byte) error {
 	resources, err := restmapper.GetAPIGroupResources(c.client.Discovery())
 	if err != nil {

@@ -11,11 +11,15 @@ import (
 
 // The verbs of a job: create the objects, apply them again unchanged, delete them.
 const (
+	// create and again are the same requests; only the state of the cluster
+	// differs.
 	create = "create"
 	again  = "again"
 	remove = "delete"
 )
 
+// verbs are the verbs in the order of a round of the part cli: each one needs the
+// state that the verb before it leaves.
 var verbs = []string{create, again, remove}
 
 // The contestants that do a job.
@@ -25,12 +29,16 @@ const (
 	controllerContestant = "controller" // pequod-applier inside this program, for profiles
 )
 
-// job is one measured process.
+// job is one measured process. The parent passes its fields as the internal flags
+// to the child.
 type job struct {
+	// workload is a key of workloads, or manyGraphs.
 	contestant, workload, verb, namespace, kubeconfig string
 
-	graphs          int    // number of graphs of the workload manyGraphs
-	metrics, probes string // addresses of the controller
+	// graphs is the number of graphs of the workload manyGraphs; 0 otherwise.
+	graphs int
+	// metrics and probes are the addresses at which a profiled controller serves.
+	metrics, probes string
 }
 
 // String describes the job in error messages.
@@ -47,7 +55,7 @@ type runResult struct {
 }
 
 // run does the job and returns how long it took. Preparations, such as encoding
-// the objects, are not timed.
+// the objects, are not timed; connecting to the API server is.
 func (j job) run(ctx context.Context) (runResult, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", j.kubeconfig)
 	if err != nil {
@@ -63,6 +71,10 @@ func (j job) run(ctx context.Context) (runResult, error) {
 }
 
 // prepare returns the timed part of a job.
+//
+// A job for a controller is the floor's work for both contestants: the floor
+// creates graphs and objects, and for the applier it creates only the graphs and
+// waits until they are ready.
 func (j job) prepare(config *rest.Config) (func(context.Context) error, error) {
 	load, known := workloads[j.workload]
 	switch {
@@ -80,6 +92,8 @@ func (j job) prepare(config *rest.Config) (func(context.Context) error, error) {
 	return prepareApplier(load, j.namespace, j.verb, config)
 }
 
+// prepareFloor returns the timed part of a job that sends bare requests. Creating
+// and applying again do not differ for the floor.
 func (j job) prepareFloor(config *rest.Config, levels [][]object) (func(context.Context) error, error) {
 	f, err := newFloor(config, levels, j.namespace)
 	if err != nil {

@@ -11,16 +11,34 @@
 // Floor and applier run in turn on one control plane that the benchmark starts,
 // each time in a new process and a new namespace. Only the ratios within a round
 // are comparable, because machines are noisy. Requests are counted in a separate
-// round, through a proxy, so that counting does not distort the times. A round of
-// many graphs has a control plane of its own.
+// round, through a proxy, so that counting does not distort the times. Every
+// round of the part graphs has a control plane of its own.
 //
 // The program starts itself again with -run for every process that it measures.
-// It judges nothing: it prints the aims of the design next to the results.
+// Such a child prints one JSON document, a [runResult]; the parent adds the costs
+// that only the operating system knows, such as CPU time.
 //
-// Files: main.go has the flags and runs the parts, which are cli.go, graphs.go and
-// idle.go; measurement.go runs processes and takes samples; job.go is one measured process, with
-// floor*.go and applier.go as the two contestants; controlplane.go, install.go
-// and controller.go start what is measured; report.go prints.
+// A short run, and the beginning of a row that it prints; the numbers are
+// examples:
+//
+//	go run ./test/bench -part=cli -cases=stacks -rounds=3
+//	case           floor   applier  ratio  …
+//	stacks create  1.20 s  1.24 s   1.03   …
+//
+// The program judges nothing: it prints the aims of the design next to the
+// results, and its exit code does not depend on them. docs/design.md explains how
+// to read the results.
+//
+// Files:
+//
+//   - main.go has the flags and runs the parts: cli.go, graphs.go and idle.go.
+//   - measurement.go runs processes and takes samples; process.go and metrics.go
+//     read the costs of a process, and requests.go counts requests.
+//   - job.go is one measured process, with floor.go, floor_watch.go and applier.go
+//     as the two contestants, and workload.go and manygraphs.go as the objects.
+//   - controlplane.go, install.go, controller.go and profile.go start the programs
+//     that are measured against each other.
+//   - report.go prints the results.
 package main
 
 import (
@@ -40,14 +58,22 @@ import (
 	_ "github.com/pequod-io/pequod/cli/earlygc" // the garbage collector setting of the command line
 )
 
-// parts are the parts of the benchmark, in the order in which they run.
+// parts are the parts of the benchmark, in the order in which they run. The order
+// matters for graphs and idle: both need the applier's program, which is built
+// between cli and graphs.
 var parts = []string{"cli", "graphs", "idle"}
 
+// main parses the flags and does one of three things: it runs the applier for
+// profiles, it does one run as a child process, or it carries out the whole plan.
+// Flags marked "internal" are set by [measurement.command] and
+// [measurement.controllerCommand] only.
 func main() {
 	var (
-		p       plan
-		j       job
-		counts  string
+		p plan
+		j job
+		// counts is the unparsed flag -graphs.
+		counts string
+		// profile is the file of a child's CPU profile; empty means no profile.
 		profile string
 	)
 	flag.StringVar(&p.parts, "part", strings.Join(parts, ","), "comma-separated `list` of the parts to measure")
@@ -89,7 +115,8 @@ func main() {
 	}
 }
 
-// graphCounts parses the flag -graphs.
+// graphCounts parses the flag -graphs: "100,500" gives 100 and 500. The order is
+// kept, because the part idle uses the last number.
 func graphCounts(list string) ([]int, error) {
 	var counts []int
 	for _, text := range strings.Split(list, ",") {
@@ -102,7 +129,8 @@ func graphCounts(list string) ([]int, error) {
 	return counts, nil
 }
 
-// runChild does one run and prints what it took as JSON.
+// runChild does one run and prints its duration as JSON on stdout. The parent
+// reads stdout as that document, so nothing else may be printed there.
 func runChild(ctx context.Context, j job, profile string) error {
 	stop, err := startProfile(profile)
 	if err != nil {
@@ -116,10 +144,14 @@ func runChild(ctx context.Context, j job, profile string) error {
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-// measure runs the plan and prints the results, also those of a plan that fails
-// half-way.
+// measure runs the selected parts of a plan and prints the results. A plan that
+// fails half-way prints what it has measured so far, because a round can take
+// minutes.
+//
+// The applier's program is built only for the parts that run it as a controller.
 func measure(ctx context.Context, p plan) (err error) {
 	selected := map[string]bool{}
+	// Unknown names are refused before anything is started.
 	for _, part := range strings.Split(p.parts, ",") {
 		if !slices.Contains(parts, part) {
 			return fmt.Errorf("unknown part %q; known: %s", part, strings.Join(parts, ", "))
@@ -132,6 +164,8 @@ func measure(ctx context.Context, p plan) (err error) {
 	}
 	defer os.RemoveAll(scratch)
 	m := &measurement{plan: p, scratch: scratch, report: newReport()}
+	// Deferred functions run in reverse order: the control plane stops first,
+	// then the report is printed, and the scratch directory goes last.
 	defer m.report.print(os.Stdout)
 	defer func() { err = cmp.Or(err, m.stopControlPlane()) }()
 	if selected["cli"] {

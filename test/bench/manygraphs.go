@@ -16,7 +16,8 @@ const objectsPerGraph = 4
 // graphLevels returns n ResourceGraphs and, for the floor, their objects as a
 // second level. If a controller executes the graphs, the caller waits until they
 // are ready. Without one, the floor creates the graphs too, so that both
-// contestants make the same objects.
+// contestants make the same objects. The graphs are named app-0, app-1 and so on,
+// like their objects.
 func graphLevels(namespace string, n int, executed bool) ([][]object, error) {
 	var graphs, objects []object
 	for i := range n {
@@ -35,7 +36,8 @@ func graphLevels(namespace string, n int, executed bool) ([][]object, error) {
 	return [][]object{graphs, objects}, nil
 }
 
-// appObjects returns the objects of one graph.
+// appObjects returns the objects of one graph: a small application as the design
+// imagines it. Their number is objectsPerGraph.
 func appObjects(namespace, name string) []object {
 	return []object{
 		newObject(serviceAccounts, namespace, name, map[string]any{}),
@@ -59,7 +61,8 @@ func appNodes(objects []object) []any {
 	return nodes
 }
 
-// newGraph returns a ResourceGraph as `pequod render` writes it.
+// newGraph returns a ResourceGraph as `pequod render` writes it, with the hash of
+// its content.
 func newGraph(namespace, name string, nodes []any) (object, error) {
 	content := map[string]any{"nodes": nodes}
 	raw, err := json.Marshal(content)

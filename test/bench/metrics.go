@@ -17,10 +17,13 @@ const (
 	gcCycles   = "go_gc_cycles_total_gc_cycles_total"
 )
 
-// series maps a time series, name and labels, to its value.
+// series maps a time series, name and labels, to its value. A key is like
+// `leader_election_master_status{name="pequod-applier"}`.
 type series map[string]float64
 
-// scrape reads the metrics with the given names from the controller.
+// scrape reads the metrics with the given names from the controller, in the text
+// format of Prometheus: a line is a series, a space and a value. The query
+// parameter "name[]" makes the endpoint compute only these.
 func (c *controller) scrape(ctx context.Context, names ...string) (series, error) {
 	query := url.Values{"name[]": names}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.metrics+"/metrics?"+query, nil)
@@ -52,7 +55,8 @@ func (c *controller) scrape(ctx context.Context, names ...string) (series, error
 	return all, lines.Err()
 }
 
-// sum adds up all series of a metric.
+// sum adds up all series of a metric; 0 if there is none. A longer metric name
+// with the same beginning is not counted.
 func (s series) sum(name string) float64 {
 	sum := 0.0
 	for series, value := range s {
@@ -63,8 +67,8 @@ func (s series) sum(name string) float64 {
 	return sum
 }
 
-// memory returns what the controller uses. The resident set is read first,
-// because reading the metrics changes it.
+// memory returns the memory that the controller uses. The resident set is read
+// first, because reading the metrics changes it.
 func (c *controller) memory(ctx context.Context) (memory, error) {
 	mem := processMemory(c.cmd.Process.Pid)
 	s, err := c.scrapeAfterGC(ctx)
@@ -77,7 +81,8 @@ func (c *controller) memory(ctx context.Context) (memory, error) {
 
 // scrapeAfterGC reads the heap metrics after two garbage collections, so that
 // they show live objects only. Reading metrics produces the garbage that makes
-// the collector run.
+// the collector run. One collection is not enough: it may have begun before the
+// first reading.
 func (c *controller) scrapeAfterGC(ctx context.Context) (series, error) {
 	var s series
 	first := -1.0

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// tick is the unit of CPU times in /proc. It is the same on every Linux that Go
-// supports.
+// tick is the unit of CPU times in /proc, USER_HZ in proc(5). It is the same on
+// every Linux that Go supports.
 const tick = 10 * time.Millisecond
 
 // mebibyte is 2^20 bytes.
@@ -24,8 +24,9 @@ type memory struct {
 	heapPeak  float64 // heap that the runtime got from the system
 }
 
-// processCPU returns the CPU time of a process so far, or 0 on systems without
-// /proc. On a shared machine it is steadier than the wall clock.
+// processCPU returns the CPU time of a process so far, user and system time
+// together, or 0 on systems without /proc. On a shared machine it is steadier
+// than the wall clock.
 func processCPU(pid int) time.Duration {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -48,8 +49,9 @@ func processCPU(pid int) time.Duration {
 	return sum
 }
 
-// processMemory returns the resident set of a process, or zeros on systems
-// without /proc.
+// processMemory returns the resident set of a process, now (VmRSS) and at its
+// largest (VmHWM), or zeros on systems without /proc. Lines that cannot be parsed
+// are skipped.
 func processMemory(pid int) memory {
 	var mem memory
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// subject identifies the workload and the verb that a pair of samples measures.
+// subject identifies the workload and the verb that a pair of samples measures,
+// for example "stacks create" or "100 graphs create".
 type subject struct{ workload, verb string }
 
-// row is a row of the table of ratios.
+// row is a row of the table of ratios. Rows are printed in the order in which
+// they were added.
 type row struct {
 	subject
 	aim   string // for the ratio of the times; may be empty
@@ -22,10 +24,13 @@ type row struct {
 	unit  string
 }
 
-// figure is a measured value without a floor.
+// figure is a measured value without a floor, formatted for people. The aim is
+// that of the design.
 type figure struct{ name, value, aim string }
 
-// report collects results and prints them as tables.
+// report collects results and prints them as tables: ratios first, then figures.
+// Rows, pairs and requests are added separately, because they come from different
+// runs; their subject joins them.
 type report struct {
 	rows     []row
 	pairs    map[subject][]pair
@@ -33,14 +38,18 @@ type report struct {
 	figures  []figure
 }
 
+// newReport returns an empty report.
 func newReport() report {
 	return report{pairs: map[subject][]pair{}, requests: map[subject]map[string]int{}}
 }
 
+// addPair adds the samples of one round.
 func (r *report) addPair(s subject, p pair) { r.pairs[s] = append(r.pairs[s], p) }
 
+// addRequests sets the number of requests of the applier, by verb.
 func (r *report) addRequests(s subject, counts map[string]int) { r.requests[s] = counts }
 
+// addRow adds a row, which is printed if its subject has pairs.
 func (r *report) addRow(added row) { r.rows = append(r.rows, added) }
 
 // addFigure adds a figure and prints it to stderr at once, as progress.
@@ -69,11 +78,19 @@ func (r *report) print(out io.Writer) {
 	_ = w.Flush()
 }
 
+// printRow prints the row of one subject, or nothing if no round was completed.
+//
+// Ratios are computed for each round and only then reduced to their median. The
+// quotient of the two median times would mix rounds, and so measure the noise of
+// the machine. For example, the rounds 1 s : 2 s and 3 s : 3 s have the ratios 2
+// and 1.
 func (r *report) printRow(w io.Writer, row row) {
 	pairs := r.pairs[row.subject]
 	if len(pairs) == 0 {
 		return
 	}
+	// The ratio of the times counts, and below that of the CPU time, for which
+	// each contestant answers together with the control plane.
 	ratios := sorted(pairs, func(p pair) float64 { return float64(p.applier.work) / float64(p.floor.work) })
 	fmt.Fprintf(w, "%s %s\t%s\t%s\t%.2f\t(%.2f–%.2f)\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.0f\t%.0f\t%s\t%s\n", row.workload, row.verb,
 		seconds(pairs, func(p pair) time.Duration { return p.floor.work }),
@@ -92,7 +109,8 @@ func (r *report) printRow(w io.Writer, row row) {
 		requests(r.requests[row.subject], row.count, row.unit))
 }
 
-// heap formats a heap size; an unknown one is empty.
+// heap formats a heap size in MiB. An unknown one is empty: only the metrics of a
+// running controller report it.
 func heap(mib float64) string {
 	if mib == 0 {
 		return ""
@@ -100,7 +118,8 @@ func heap(mib float64) string {
 	return fmt.Sprintf("%.0f", mib)
 }
 
-// sorted returns one number of each pair, in increasing order.
+// sorted returns one number of each pair, in increasing order, as median needs
+// them.
 func sorted(pairs []pair, number func(pair) float64) []float64 {
 	var numbers []float64
 	for _, p := range pairs {
@@ -110,6 +129,8 @@ func sorted(pairs []pair, number func(pair) float64) []float64 {
 	return numbers
 }
 
+// median returns the middle number, or the larger of the two middle ones. There
+// must be at least one number.
 func median(sorted []float64) float64 { return sorted[len(sorted)/2] }
 
 // seconds formats the median of a duration.
@@ -118,7 +139,9 @@ func seconds(pairs []pair, duration func(pair) time.Duration) string {
 }
 
 // requests formats counts by verb with their sum, discovery left out, and the
-// quotient per unit.
+// quotient per unit: "apply 120, discovery 3, watch 2 = 122, 1.02 per object".
+//
+// Discovery is left out of the sum because it does not grow with the objects.
 func requests(counts map[string]int, units int, unit string) string {
 	var parts []string
 	for _, verb := range slices.Sorted(maps.Keys(counts)) {

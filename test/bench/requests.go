@@ -7,7 +7,8 @@ import "github.com/pequod-io/pequod/test/faults"
 const discovery = "discovery"
 
 // countRequests counts the requests that went through a proxy, by verb. Renewals
-// of the leader election lease are left out.
+// of the leader election lease are left out: their number depends on the time
+// only.
 func countRequests(proxy *faults.Proxy) map[string]int {
 	counts := map[string]int{}
 	for _, r := range proxy.Requests() {

@@ -2,17 +2,20 @@ package main
 
 import "fmt"
 
-// workload is a set of objects that floor and applier create.
+// workload is a set of objects that floor and applier create. Both get the same
+// objects, the floor as requests and the applier as a graph.
 type workload struct {
 	// objects returns the objects for a namespace, level by level. A level is
 	// applied when the one before it is ready.
 	objects func(namespace string) [][]object
-	count   int
+	// count is the number of objects, by which requests are divided.
+	count int
 	// aims are the ratios of the design, by verb; "" where it has none.
 	aims map[string]string
 }
 
-// object is one object of a workload.
+// object is one object of a workload. The body is the complete object, with its
+// apiVersion, kind and metadata.
 type object struct {
 	kind kind
 	name string
@@ -26,6 +29,8 @@ type kind struct {
 	awaited                    bool
 }
 
+// The kinds of the workloads. Only Deployments take time to become ready in the
+// test cluster, and ResourceGraphs as long as their objects.
 var (
 	configMaps      = kind{"v1", "ConfigMap", "configmaps", false}
 	serviceAccounts = kind{"v1", "ServiceAccount", "serviceaccounts", false}
@@ -36,13 +41,17 @@ var (
 )
 
 // workloads are the cases of the part cli: 60 pairs of a ConfigMap and a
-// Deployment in 6 levels, and 400 objects without dependencies. The aims are
-// those of the design.
+// Deployment in 6 levels, and 100 stacks of four objects without dependencies.
+// pairs measures how fast one level follows the other, stacks how fast
+// independent objects are applied. The aims are those of the design: the largest
+// ratio to the floor.
 var workloads = map[string]workload{
 	"pairs":  {objects: pairs, count: 120, aims: map[string]string{create: "1.0"}},
 	"stacks": {objects: stacks, count: 400, aims: map[string]string{create: "1.05", again: "0.25"}},
 }
 
+// pairs returns 6 levels of 10 pairs each. A level needs the Deployments of the
+// level before it.
 func pairs(namespace string) [][]object {
 	var levels [][]object
 	for level := range 6 {
@@ -58,6 +67,7 @@ func pairs(namespace string) [][]object {
 	return levels
 }
 
+// stacks returns 100 applications of four objects in one level.
 func stacks(namespace string) [][]object {
 	var objects []object
 	for i := range 100 {
@@ -71,6 +81,8 @@ func stacks(namespace string) [][]object {
 	return [][]object{objects}
 }
 
+// newObject completes content with the kind, the name and the labels that every
+// object has. It modifies content.
 func newObject(k kind, namespace, name string, content map[string]any) object {
 	content["apiVersion"], content["kind"] = k.apiVersion, k.kind
 	content["metadata"] = map[string]any{
@@ -79,6 +91,7 @@ func newObject(k kind, namespace, name string, content map[string]any) object {
 	return object{k, name, content}
 }
 
+// service returns a Service for the Pods of the Deployment with the same name.
 func service(namespace, name string) object {
 	return newObject(services, namespace, name, map[string]any{"spec": map[string]any{
 		"selector": map[string]any{"app": name},
@@ -86,6 +99,8 @@ func service(namespace, name string) object {
 	}})
 }
 
+// deployment returns a Deployment of one Pod with the usual fields of an
+// application. The defaults of the server add many more to the stored object.
 func deployment(namespace, name string) object {
 	labels := map[string]any{"app": name}
 	container := map[string]any{
@@ -104,6 +119,8 @@ func deployment(namespace, name string) object {
 	}})
 }
 
+// ingress returns an Ingress that routes a host to the Service with the same
+// name.
 func ingress(namespace, name string) object {
 	backend := map[string]any{"service": map[string]any{"name": name, "port": map[string]any{"name": "http"}}}
 	return newObject(ingresses, namespace, name, map[string]any{"spec": map[string]any{
