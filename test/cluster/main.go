@@ -1,14 +1,15 @@
-// Command testcluster is a Kubernetes control plane in one process, for tests
-// and for trying things out: etcd, kube-apiserver, kube-controller-manager,
-// kube-scheduler, and a fake kubelet that makes Pods run that no container
-// stands behind.
+// Command testcluster is a Kubernetes control plane in one process, for tests and
+// for trying things out: etcd, kube-apiserver, kube-controller-manager,
+// kube-scheduler, and a fake kubelet that reports Pods as running without running
+// containers.
 //
-// When it is usable it prints the path of a kubeconfig on standard output.
-// It stops on an interrupt, on SIGTERM, and with -exit-with-stdin as soon as
-// its standard input ends, which is when the program that started it is gone.
+// When the control plane is usable, the program prints the path of a kubeconfig
+// to standard output. It stops on an interrupt and on SIGTERM. With
+// -exit-with-stdin it also stops when its standard input is closed, which happens
+// when the program that started it has ended.
 //
-// It must be built with the version of Kubernetes linked in; `make cluster`
-// and package harness do that.
+// The version of Kubernetes must be set by the linker; `make cluster` and package
+// harness do that.
 package main
 
 import (
@@ -74,7 +75,8 @@ func run(opts options) (err error) {
 	context.AfterFunc(ctx, stop)
 	if opts.exitWithStdin {
 		go func() {
-			// However the input ends, whoever held it open is gone.
+			// Whether by EOF or by an error: the program that held the input open
+			// has ended.
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			stop()
 		}()
@@ -94,7 +96,7 @@ func run(opts options) (err error) {
 		Nodes:     opts.nodes,
 	}, func(kubeconfig string) {
 		fmt.Fprintf(os.Stderr, "ready after %.1fs\n\n    export KUBECONFIG=%s\n\n%s\n",
-			time.Since(begin).Seconds(), kubeconfig, farewell(dir))
+			time.Since(begin).Seconds(), kubeconfig, stopHint(dir))
 		fmt.Println(kubeconfig)
 	})
 	if log := end(dir.Join("server.log")); err != nil && len(log) > 0 {
@@ -103,8 +105,8 @@ func run(opts options) (err error) {
 	return err
 }
 
-// end is the last part of a file, empty if it can't be read: it is shown
-// beside an error that matters more.
+// end returns the last part of a file, or nothing if the file cannot be read: it
+// is printed with an error that matters more.
 func end(path string) []byte {
 	const enough = 3 << 10
 	data, err := os.ReadFile(path)
@@ -122,7 +124,8 @@ func open(path string) (*datadir.Dir, error) {
 	return datadir.Open(path)
 }
 
-func farewell(dir *datadir.Dir) string {
+// stopHint tells the user how to stop the control plane and what happens to its data.
+func stopHint(dir *datadir.Dir) string {
 	if dir.Temporary {
 		return fmt.Sprintf("Ctrl-C (or kill %d) stops it and removes its data.", os.Getpid())
 	}

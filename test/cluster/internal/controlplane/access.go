@@ -10,13 +10,13 @@ import (
 	"github.com/pequod-io/pequod/test/cluster/internal/pki"
 )
 
-// access is how a user reaches the API server.
+// access is the address of the API server with the credentials of one user.
 type access struct {
 	url   string
 	files pki.Files
 }
 
-// config is a client configuration without client-side throttling.
+// config returns a client configuration without client-side throttling.
 func (a access) config(user string) *rest.Config {
 	return &rest.Config{
 		Host:            a.url,
@@ -27,8 +27,8 @@ func (a access) config(user string) *rest.Config {
 	}
 }
 
-// writeKubeconfig publishes a self-contained kubeconfig at path, whole or not
-// at all: whoever waits for the file may read it as soon as it is there.
+// writeKubeconfig writes a self-contained kubeconfig. The file appears complete
+// or not at all, because other processes wait for it and read it at once.
 func (a access) writeKubeconfig(path, user string) error {
 	ca, err := os.ReadFile(a.files.CA)
 	if err != nil {

@@ -1,11 +1,12 @@
-// Package controlplane runs a Kubernetes control plane in this process: etcd,
-// the API server, the controller manager, the scheduler, and the fake kubelet
-// that stands in for nodes. All but the kubelet are the real programs, built
-// from their Go modules and driven through their options instead of their
-// commands, whose signal handlers allow only one of them in a process.
+// Package controlplane runs a Kubernetes control plane in this process: etcd, the
+// API server, the controller manager, the scheduler, and the fake kubelet in
+// place of nodes. All except the kubelet are the real programs, built from their
+// Go modules. They are started through their options instead of their commands,
+// because the signal handlers of the commands can be installed only once in a
+// process.
 //
-// Run is the entry point. It can be called once in a process: the feature
-// gates, metrics and configuration handlers of Kubernetes are global.
+// [Run] is the entry point. It can be called only once in a process, because the
+// feature gates, metrics and configuration handlers of Kubernetes are global.
 package controlplane
 
 import (
@@ -25,17 +26,17 @@ import (
 	"github.com/pequod-io/pequod/test/cluster/internal/pki"
 )
 
-// Options say where a control plane keeps its state and what it offers.
+// Options configure a control plane.
 type Options struct {
-	// Dir holds everything; the caller has locked it.
+	// Dir has all the state. The caller must hold its lock.
 	Dir string
-	// Temporary says that Dir is removed afterwards, and so are the
-	// directories that volumes got.
+	// Temporary means that the caller deletes Dir afterwards. Run then deletes
+	// the directories of volumes too.
 	Temporary bool
-	// Port of the API server on 127.0.0.1. If it is 0 the port of the last run
-	// on the same directory is used again while it is free, else any.
+	// Port is the port of the API server on 127.0.0.1. With 0, the port of the
+	// last run in the same directory is used if it is free, otherwise any port.
 	Port int
-	// Nodes is how many nodes the fake kubelet registers.
+	// Nodes is the number of nodes that the fake kubelet registers.
 	Nodes int
 }
 
@@ -65,10 +66,10 @@ func users() []pki.User {
 	}
 }
 
-// Run starts a control plane and calls ready with the administrator's
-// kubeconfig once Pods can be created, scheduled and run. It returns when ctx
-// is done and everything has stopped, or with the error of the component that
-// failed first.
+// Run starts a control plane and calls ready with the administrator's kubeconfig
+// as soon as Pods can be created, scheduled and run. It returns when ctx is done
+// and everything has stopped, or with the error of the first component that
+// failed.
 func Run(ctx context.Context, opts Options, ready func(kubeconfig string)) (err error) {
 	closeLog, err := logTo(opts.join("server.log"))
 	if err != nil {
@@ -76,7 +77,7 @@ func Run(ctx context.Context, opts Options, ready func(kubeconfig string)) (err 
 	}
 	defer closeLog()
 	kubeconfig := opts.join("kubeconfig")
-	// The kubeconfig is there while the control plane is usable, and only then.
+	// The kubeconfig exists only while the control plane is usable.
 	removeKubeconfig := func() { _ = os.Remove(kubeconfig) }
 	removeKubeconfig()
 	files, err := pki.Ensure(opts.join("pki"), users())
@@ -105,8 +106,8 @@ func Run(ctx context.Context, opts Options, ready func(kubeconfig string)) (err 
 	if err != nil {
 		return err
 	}
-	// An API server that is stopped in the middle of its start ends the process
-	// with a stack trace, so an interrupt waits until it is up.
+	// An API server that is stopped while it starts ends the process with a stack
+	// trace, so an interrupt takes effect only after the start.
 	starting := context.WithoutCancel(ctx)
 	if err := group.Await(starting, "kube-apiserver", func(ctx context.Context) error { return apiReady(ctx, client) }); err != nil {
 		return err
@@ -134,7 +135,7 @@ func Run(ctx context.Context, opts Options, ready func(kubeconfig string)) (err 
 	return err
 }
 
-// ended is nil when the start was interrupted rather than failed.
+// ended returns nil if the start was interrupted, and err if it failed.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -144,13 +145,13 @@ func ended(ctx context.Context, err error) error {
 
 func (o Options) join(name string) string { return o.Dir + string(os.PathSeparator) + name }
 
-// listen takes the API server's port and remembers it, so that clients find
-// the server again after a restart.
+// listen opens the port of the API server and records it in the data directory,
+// so that clients find the server again after a restart.
 func listen(opts Options) (net.Listener, error) {
 	remembered := opts.join("port")
 	port := opts.Port
 	if port == 0 {
-		// A port that can't be read or isn't free any more is no reason not to start.
+		// If the recorded port cannot be read or is taken, another one is used.
 		data, _ := os.ReadFile(remembered)
 		port, _ = strconv.Atoi(strings.TrimSpace(string(data)))
 	}

@@ -8,14 +8,14 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// startEtcd starts a database of one member on free ports. It doesn't wait for
-// the disk: what is written survives the process, and a test cluster needn't
-// survive the machine.
+// startEtcd starts a database with one member on free ports. It does not sync to
+// disk: data survives the process but not a crash of the machine, which is enough
+// for a test cluster.
 func startEtcd(opts Options) (*embed.Etcd, error) {
 	config := embed.NewConfig()
 	config.Dir = opts.join("etcd")
 	config.LogLevel = "warn"
-	// Zero, which is its default here, warns of every request.
+	// The zero value would log a warning for every request.
 	config.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration
 	config.LogOutputs = []string{opts.join("etcd.log")}
 	config.UnsafeNoFsync = true

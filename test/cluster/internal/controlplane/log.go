@@ -7,8 +7,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logTo sends what the components log to a file, which a start on the same
-// directory continues. The function it returns ends that.
+// logTo redirects the log of all components to a file and appends to an existing
+// one. The returned function ends the redirection.
 func logTo(path string) (func(), error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -28,7 +28,7 @@ func logTo(path string) (func(), error) {
 	klog.SetOutput(file)
 	return func() {
 		klog.Flush()
-		// The file is left open: a component that didn't stop in time may still
-		// write to it, and the process ends now.
+		// The file stays open: a component that did not stop in time may still write
+		// to it, and the process ends soon.
 	}, nil
 }

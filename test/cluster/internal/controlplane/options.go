@@ -19,15 +19,15 @@ import (
 	"github.com/pequod-io/pequod/test/cluster/internal/pki"
 )
 
-// components are the parsed options of the three programs.
+// components has the parsed options of the three programs.
 type components struct {
 	apiserver *apiserveroptions.ServerRunOptions
 	manager   *manageroptions.KubeControllerManagerOptions
 	scheduler *schedoptions.Options
 }
 
-// parseOptions parses the flags of all three programs before it sets the
-// feature gates, which they share and which can be set only once.
+// parseOptions parses the flags of all three programs before it sets the feature
+// gates, which the programs share and which can be set only once.
 func parseOptions(opts Options, access access, etcd string, listener net.Listener) (components, error) {
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	var c components
@@ -80,8 +80,7 @@ func apiServerFlags(files pki.Files, etcd string) []string {
 		"--etcd-servers=http://" + etcd,
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
-		// Nobody reaches the API server through the kubernetes Service: there is
-		// no kube-proxy.
+		// No Pod can use the kubernetes Service, because there is no kube-proxy.
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--authorization-mode=RBAC",
@@ -105,7 +104,8 @@ func apiServerFlags(files pki.Files, etcd string) []string {
 func managerFlags(files pki.Files, kubeconfig string) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,
-		// These four are for clouds; the fake kubelet gives Services their addresses.
+		// These four controllers are for clouds; the fake kubelet assigns
+		// addresses to Services.
 		"--controllers=*,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller,-service-lb-controller",
 		"--leader-elect=false",
 		"--secure-port=0",

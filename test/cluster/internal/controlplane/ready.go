@@ -9,13 +9,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// apiReady asks the API server whether all its start-up hooks have run.
+// apiReady returns an error until all start-up hooks of the API server have run.
 func apiReady(ctx context.Context, client kubernetes.Interface) error {
 	return client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
-// usable says whether a Pod that is created now can be admitted, scheduled and
-// run: its service account is there and the nodes are ready.
+// usable returns an error until a new Pod can be admitted, scheduled and run: the
+// service account exists and the nodes are ready.
 func usable(ctx context.Context, client kubernetes.Interface, nodes int) error {
 	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
 		return err

@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// hostpathRoot is where the controller manager's provisioner makes its
-// directories; the path is its own and can't be chosen.
+// hostpathRoot is where the controller manager's provisioner creates directories.
+// The path is hard-coded in Kubernetes.
 const hostpathRoot = "/tmp/hostpath_pv/"
 
-// ensureStorageClass makes the default class, whose claims are bound at once
-// to directories that the controller manager makes.
+// ensureStorageClass creates the default storage class. Its claims are bound at
+// once to directories that the controller manager creates.
 func ensureStorageClass(ctx context.Context, client kubernetes.Interface) error {
 	immediate, remove := storagev1.VolumeBindingImmediate, corev1.PersistentVolumeReclaimDelete
 	_, err := client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
@@ -36,9 +36,9 @@ func ensureStorageClass(ctx context.Context, client kubernetes.Interface) error 
 	return err
 }
 
-// removeVolumes removes the directories of the volumes that are left when a
-// cluster is thrown away. It is a courtesy: an empty directory in /tmp that
-// stays behind is no reason to end with an error.
+// removeVolumes deletes the directories of remaining volumes when a cluster is
+// discarded. Errors are ignored: an empty directory left in /tmp is not worth an
+// error.
 func removeVolumes(client kubernetes.Interface) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

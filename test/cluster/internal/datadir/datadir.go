@@ -1,9 +1,8 @@
-// Package datadir is the directory that holds one control plane's state: its
-// database, its keys, its log and its kubeconfig. It belongs to one process at
-// a time, which holds a lock on it; the lock goes with the process however it
-// ends.
+// Package datadir manages the directory with the state of one control plane: its
+// database, keys, log and kubeconfig. A process locks the directory; the lock is
+// released when the process ends, in whichever way.
 //
-// Open takes a directory that is kept, Temporary one that is thrown away.
+// [Open] uses a persistent directory, [Temporary] one that is deleted afterwards.
 package datadir
 
 import (
@@ -19,10 +18,11 @@ import (
 const (
 	prefix   = "pequod-testcluster-"
 	lockName = "lock"
-	// settle is how long a directory may exist without its lock.
+	// settle is the minimum age of an unlocked directory before it is considered
+	// abandoned.
 	settle = time.Minute
-	// linger is how long a process that was killed may still hold its lock: the
-	// kernel first frees its memory.
+	// linger is how long a killed process may still hold its lock while the
+	// kernel frees its memory.
 	linger = 2 * time.Second
 )
 
@@ -33,8 +33,8 @@ type Dir struct {
 	lock      *fileutil.LockedFile
 }
 
-// Open makes path unless it exists, and locks it. It fails if another process
-// holds it and doesn't end within moments.
+// Open creates path if it does not exist and locks it. It returns an error if
+// another process holds the lock for longer than linger.
 func Open(path string) (*Dir, error) {
 	for deadline := time.Now().Add(linger); ; time.Sleep(20 * time.Millisecond) {
 		dir, err := tryOpen(path)
@@ -64,8 +64,8 @@ func tryOpen(path string) (*Dir, error) {
 	return &Dir{Path: path, lock: lock}, nil
 }
 
-// Temporary makes a directory below parent that Close removes, and removes
-// those that processes which were killed have left there.
+// Temporary creates a directory below parent that Close deletes. It also deletes
+// directories that killed processes left there.
 func Temporary(parent string) (*Dir, error) {
 	sweep(parent, time.Now())
 	path, err := os.MkdirTemp(parent, prefix)
@@ -80,10 +80,10 @@ func Temporary(parent string) (*Dir, error) {
 	return dir, nil
 }
 
-// Join is a path in the directory.
+// Join returns a path inside the directory.
 func (d *Dir) Join(name string) string { return filepath.Join(d.Path, name) }
 
-// Close gives the directory free, and removes it if it is temporary.
+// Close unlocks the directory, and deletes it if it is temporary.
 func (d *Dir) Close() error {
 	var err error
 	if d.Temporary {
@@ -92,8 +92,8 @@ func (d *Dir) Close() error {
 	return errors.Join(err, d.lock.Close())
 }
 
-// sweep removes what killed processes left. It is a courtesy: what can't be
-// read or removed, perhaps because it is somebody else's, is left alone.
+// sweep deletes directories that killed processes left behind. Errors are
+// ignored, for example for directories of other users.
 func sweep(parent string, now time.Time) {
 	left, err := filepath.Glob(filepath.Join(parent, prefix+"*"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package group runs the components of a control plane: they are started in
-// order, stop in the opposite order, and the failure of one ends all.
+// Package group runs the components of a control plane. They start in order and
+// stop in reverse order, and the failure of one stops all.
 package group
 
 import (
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Group is components that run. Its methods are called from one goroutine.
+// Group is a set of running components. It must be used from one goroutine.
 type Group struct {
-	// Patience is how long Await waits for each thing.
+	// Patience bounds each call of Await.
 	Patience time.Duration
-	// StopPatience is how long each component may take to stop.
+	// StopPatience bounds the time that each component may take to stop.
 	StopPatience time.Duration
 
 	members []*member
@@ -26,16 +26,16 @@ type member struct {
 	done   chan struct{}
 }
 
-// poll is how often Await asks.
+// poll is the interval of Await.
 const poll = 20 * time.Millisecond
 
-// New makes an empty group.
+// New returns an empty group.
 func New(patience, stopPatience time.Duration) *Group {
 	return &Group{Patience: patience, StopPatience: stopPatience, failed: make(chan error, 1)}
 }
 
-// Start runs a component until Stop. One that returns before that has failed,
-// whatever it returns.
+// Start runs a component until Stop. A component that returns earlier has failed,
+// even if it returns nil.
 func (g *Group) Start(name string, run func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &member{cancel: cancel, done: make(chan struct{})}
@@ -56,7 +56,7 @@ func (g *Group) Start(name string, run func(context.Context) error) {
 	}()
 }
 
-// Wait returns when ctx is done, or with the error of a component that failed.
+// Wait returns when ctx is done, or with the error of a failed component.
 func (g *Group) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -66,8 +66,8 @@ func (g *Group) Wait(ctx context.Context) error {
 	}
 }
 
-// Await calls check until it succeeds. It fails with what check said last, or
-// with the error of a component that failed meanwhile.
+// Await calls check until it returns nil. On timeout it returns the last error of
+// check, or earlier the error of a failed component.
 func (g *Group) Await(ctx context.Context, name string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, g.Patience)
 	defer cancel()
@@ -86,8 +86,9 @@ func (g *Group) Await(ctx context.Context, name string, check func(context.Conte
 	}
 }
 
-// Stop ends the components, last first. One that doesn't stop in time is left
-// behind: the process ends soon, and what is stored is safe at any moment.
+// Stop stops the components in reverse order. A component that does not stop in
+// time is abandoned: the process ends soon, and stored data is consistent at any
+// moment.
 func (g *Group) Stop() {
 	for _, m := range slices.Backward(g.members) {
 		m.cancel()

@@ -1,14 +1,14 @@
-// Package kubelet stands in for the nodes of a cluster: it registers them,
-// renews their leases, and gives the Pods that the scheduler binds to them the
-// status that a kubelet would report for containers that run. No container
-// runs: there are no logs, no exec, no network.
+// Package kubelet simulates the nodes of a cluster. It registers them, renews
+// their leases, and writes the status that a kubelet would report for the Pods
+// that the scheduler binds to them. No container runs: there are no logs, no exec
+// and no network.
 //
-// What becomes of a Pod is a function of its spec, of the time since it was
-// seen, and of what its annotations and image tags ask for (see steer.go). By
-// default it is Running and Ready at once and stays so, and a Pod of a Job
-// succeeds. Services of type LoadBalancer get an address.
+// The status of a Pod depends on its spec, on the time since the Pod was first
+// seen, and on annotations and image tags (see steer.go). By default a Pod is
+// Running and Ready at once and stays so, and a Pod of a Job succeeds. Services
+// of type LoadBalancer get an address.
 //
-// Run is the entry point.
+// [Run] is the entry point.
 package kubelet
 
 import (
@@ -29,15 +29,16 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Options say which nodes there are and how they treat containers that exit.
+// Options configure the nodes and the restarts of containers.
 type Options struct {
 	Nodes []string
-	// Backoff is the wait before the first restart of a container. It doubles
-	// with each, up to sixteen times itself. A kubelet begins with ten seconds.
+	// Backoff is the delay before the first restart of a container. It doubles
+	// with every restart, up to sixteen times the first. A real kubelet starts
+	// with ten seconds.
 	Backoff time.Duration
 }
 
-// NodeNames are the names of count nodes.
+// NodeNames returns the names of count nodes.
 func NodeNames(count int) []string {
 	names := make([]string, count)
 	for i := range names {
@@ -46,11 +47,11 @@ func NodeNames(count int) []string {
 	return names
 }
 
-// podWorkers is how many Pods are written at the same time.
+// podWorkers is the number of Pods that are written concurrently.
 const podWorkers = 8
 
-// Run registers the nodes and looks after their Pods, and after the Services
-// of the cluster, until ctx is done.
+// Run registers the nodes and updates their Pods and the Services of the cluster
+// until ctx is done.
 func Run(ctx context.Context, client kubernetes.Interface, opts Options) error {
 	for _, name := range opts.Nodes {
 		if err := register(ctx, client, name); err != nil {
@@ -100,8 +101,8 @@ func onlyBound(opts *metav1.ListOptions) {
 	opts.FieldSelector = fields.OneTermNotEqualSelector("spec.nodeName", "").String()
 }
 
-// watch puts the key of whatever changes into the queue, and calls forget for
-// what is gone.
+// watch adds the keys of changed objects to the queue, and calls forget for
+// deleted ones.
 func watch(informer cache.SharedIndexInformer, queue queue, forget func(types.UID)) error {
 	add := func(obj any) {
 		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
@@ -123,8 +124,8 @@ func watch(informer cache.SharedIndexInformer, queue queue, forget func(types.UI
 	return err
 }
 
-// work takes keys until the queue shuts down. A key whose sync fails comes
-// back later; one whose sync names a time comes back then.
+// work processes keys until the queue shuts down. A key is retried after an
+// error, and processed again at the time that sync returns.
 func work(ctx context.Context, queue queue, sync func(context.Context, string) (time.Duration, error)) {
 	for {
 		key, shutdown := queue.Get()
@@ -135,7 +136,8 @@ func work(ctx context.Context, queue queue, sync func(context.Context, string) (
 		switch {
 		case ctx.Err() != nil:
 		case apierrors.IsConflict(err):
-			// What was written meanwhile is on its way here.
+			// Mostly a conflict: the informer will deliver the newer object in a
+			// moment.
 			queue.AddRateLimited(key)
 		case err != nil:
 			utilruntime.HandleErrorWithContext(ctx, err, "fake kubelet", "key", key)

@@ -18,12 +18,12 @@ const (
 	leaseSeconds = 40
 	renewEvery   = 10 * time.Second
 	nodeAddress  = "127.0.0.1"
-	// kubeletPort is one that nobody listens on, so that `kubectl logs` fails
+	// kubeletPort is a port that nothing listens on, so that `kubectl logs` fails
 	// at once.
 	kubeletPort = 1
 )
 
-// register makes the node or takes it over from an earlier run, and reports it
+// register creates a node, or takes over the one of an earlier run, and marks it
 // ready.
 func register(ctx context.Context, client kubernetes.Interface, name string) error {
 	nodes := client.CoreV1().Nodes()
@@ -51,8 +51,8 @@ func register(ctx context.Context, client kubernetes.Interface, name string) err
 	return err
 }
 
-// nodeStatus is that of a node which has more room than any test needs, but
-// not without end: a Pod that asks for a thousand processors stays pending.
+// nodeStatus returns the status of a node with more capacity than any test needs,
+// but not without limit: a Pod that requests a thousand CPUs stays pending.
 func nodeStatus(now metav1.Time) corev1.NodeStatus {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("500"),
@@ -78,7 +78,7 @@ func nodeStatus(now metav1.Time) corev1.NodeStatus {
 	}
 }
 
-// keepAlive renews the node's lease until ctx is done.
+// keepAlive renews the lease of the node until ctx is done.
 func keepAlive(ctx context.Context, client kubernetes.Interface, name string) {
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
@@ -94,8 +94,8 @@ func keepAlive(ctx context.Context, client kubernetes.Interface, name string) {
 	}
 }
 
-// renew writes the node's lease, from which the controller manager sees that
-// the node lives.
+// renew writes the lease of the node, from which the controller manager concludes
+// that the node is alive.
 func renew(ctx context.Context, client kubernetes.Interface, name string) error {
 	leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	now, seconds := metav1.NowMicro(), int32(leaseSeconds)

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// stage is where a container stands.
+// stage is the state of a container.
 type stage int
 
 const (
@@ -31,7 +31,8 @@ type exit struct {
 	code              int32
 }
 
-// at plays the script of a container that was first started at start.
+// at returns the state at the time now of a container that was first started at
+// start.
 func (s script) at(start, now time.Time) scene {
 	if s.unpullable {
 		return scene{stage: pulling}
@@ -60,7 +61,7 @@ func (s script) at(start, now time.Time) scene {
 	}
 }
 
-// runs is the scene of a container that has been running since start.
+// runs returns the state of a container that has been running since start.
 func (s script) runs(before scene, start, now time.Time) scene {
 	before.stage, before.started = running, start
 	if s.neverReady {
@@ -73,7 +74,7 @@ func (s script) runs(before scene, start, now time.Time) scene {
 	return before
 }
 
-// earlier is the earlier of two times, of which zero is no time.
+// earlier returns the earlier of two times. The zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// pods looks after the Pods of the nodes.
+// pods updates the Pods of the nodes.
 type pods struct {
 	client   kubernetes.Interface
 	opts     Options
@@ -41,8 +41,8 @@ func newPods(client kubernetes.Interface, opts Options, broadcaster record.Event
 	}
 }
 
-// adopt takes over what an earlier run on the same data began: Pods keep their
-// addresses and their start.
+// adopt continues an earlier run on the same data: Pods keep their addresses and
+// start times.
 func (p *pods) adopt(now time.Time) error {
 	all, err := p.lister.List(labels.Everything())
 	if err != nil {
@@ -65,8 +65,8 @@ func (p *pods) forget(uid types.UID) {
 	p.ips.release(uid)
 }
 
-// sync brings one Pod's status up to date, or removes the Pod if it is being
-// deleted, and says when to look again.
+// sync updates the status of a Pod, or removes the Pod if it is being deleted. It
+// returns when the Pod must be synced again.
 func (p *pods) sync(ctx context.Context, key string) (time.Duration, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *pods) sync(ctx context.Context, key string) (time.Duration, error) {
 		if _, err := p.client.CoreV1().Pods(namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{}); err != nil {
 			return 0, ignoreGone(err)
 		}
-		p.tell(pod, status)
+		p.recordEvents(pod, status)
 	}
 	if next.IsZero() {
 		return 0, nil
@@ -111,19 +111,19 @@ func (p *pods) address(pod *corev1.Pod) string {
 	return p.ips.of(pod.UID)
 }
 
-// goneAt is when a Pod that is being deleted has gone.
+// goneAt returns when a Pod that is being deleted is removed.
 func goneAt(pod *corev1.Pod) time.Time {
 	var grace time.Duration
 	if seconds := pod.DeletionGracePeriodSeconds; seconds != nil {
 		grace = time.Duration(*seconds) * time.Second
 	}
-	// A value that isn't a duration is as good as none.
+	// An invalid value counts as none.
 	after, _ := time.ParseDuration(pod.Annotations[TerminateAfter])
 	return pod.DeletionTimestamp.Add(-grace + min(after, grace))
 }
 
-// remove deletes the Pod for good, but not one that was made with its name
-// since.
+// remove deletes the Pod immediately, unless it was replaced by another one of
+// the same name.
 func (p *pods) remove(ctx context.Context, pod *corev1.Pod) error {
 	return ignoreGone(p.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64),
@@ -138,12 +138,12 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// tell records an Event for every container that has begun to wait for what
-// may not come.
-func (p *pods) tell(pod *corev1.Pod, status corev1.PodStatus) {
+// recordEvents records an Event for every container that has started to wait for
+// something that may never come.
+func (p *pods) recordEvents(pod *corev1.Pod, status corev1.PodStatus) {
 	for _, now := range append(slices.Clone(status.InitContainerStatuses), status.ContainerStatuses...) {
 		waiting := now.State.Waiting
-		if waiting == nil || was(pod, now.Name) == waiting.Reason {
+		if waiting == nil || waitingReason(pod, now.Name) == waiting.Reason {
 			continue
 		}
 		switch waiting.Reason {
@@ -155,8 +155,9 @@ func (p *pods) tell(pod *corev1.Pod, status corev1.PodStatus) {
 	}
 }
 
-// was is the reason that the container waited for in the Pod's stored status.
-func was(pod *corev1.Pod, container string) string {
+// waitingReason returns the reason for which the container was waiting in the
+// stored status of the Pod.
+func waitingReason(pod *corev1.Pod, container string) string {
 	for _, status := range append(slices.Clone(pod.Status.InitContainerStatuses), pod.Status.ContainerStatuses...) {
 		if status.Name == container && status.State.Waiting != nil {
 			return status.State.Waiting.Reason

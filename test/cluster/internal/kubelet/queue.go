@@ -10,15 +10,15 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[string]
 
-// newQueue makes a queue that returns failed keys soon: what fails here is
-// mostly a conflict with a write that is seen a moment later.
+// newQueue returns a queue that retries failed keys soon: most failures are
+// conflicts with a write that the informer delivers a moment later.
 func newQueue() queue {
 	return workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, 5*time.Second))
 }
 
-// firstSeen remembers when an object was first seen, because the times that
-// objects carry are cut to seconds.
+// firstSeen records when objects were first seen, because the timestamps in
+// objects have a resolution of one second.
 type firstSeen struct {
 	mu sync.Mutex
 	at map[types.UID]time.Time
@@ -26,7 +26,7 @@ type firstSeen struct {
 
 func newFirstSeen() *firstSeen { return &firstSeen{at: map[types.UID]time.Time{}} }
 
-// of is when the object was first seen, which is now if it wasn't.
+// of returns when the object was first seen, which is now if it is new.
 func (f *firstSeen) of(uid types.UID, now time.Time) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

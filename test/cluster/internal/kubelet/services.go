@@ -14,11 +14,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// balancerAddress is what every Service of type LoadBalancer gets, from a
-// network that is reserved for documentation.
+// balancerAddress is the address of every Service of type LoadBalancer. It is
+// from a network that is reserved for documentation (RFC 5737).
 const balancerAddress = "192.0.2.10"
 
-// services stands in for the cloud that gives load balancers their addresses.
+// services takes the place of the cloud controller that assigns addresses to load
+// balancers.
 type services struct {
 	client kubernetes.Interface
 	lister listersv1.ServiceLister
@@ -30,8 +31,8 @@ func newServices(client kubernetes.Interface) *services {
 	return &services{client: client, queue: newQueue(), seen: newFirstSeen()}
 }
 
-// sync gives a Service its address or takes it away, and says when to look
-// again.
+// sync assigns or removes the address of a Service, and returns when the Service
+// must be synced again.
 func (s *services) sync(ctx context.Context, key string) (time.Duration, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
@@ -55,7 +56,8 @@ func (s *services) sync(ctx context.Context, key string) (time.Duration, error) 
 	return 0, ignoreGone(err)
 }
 
-// ingressAt is the address of a Service, or how long it has to wait for it.
+// ingressAt returns the address of a Service, or how long the Service still has
+// to wait for it.
 func ingressAt(service *corev1.Service, start, now time.Time) ([]corev1.LoadBalancerIngress, time.Duration, error) {
 	if service.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return nil, 0, nil

@@ -9,8 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// statusAt is the status that a kubelet would report now for a Pod that came
-// to its node at start, and when that changes by itself; zero if never.
+// statusAt returns the status that a kubelet would report now for a Pod that
+// arrived at its node at start, and when that status changes by itself; the zero
+// time means never.
 func statusAt(pod *corev1.Pod, ip string, start, now time.Time, backoff time.Duration) (corev1.PodStatus, time.Time) {
 	status := *pod.Status.DeepCopy()
 	status.HostIP, status.HostIPs = nodeAddress, []corev1.HostIP{{IP: nodeAddress}}
@@ -27,15 +28,15 @@ func statusAt(pod *corev1.Pod, ip string, start, now time.Time, backoff time.Dur
 	return status, cast.next
 }
 
-// cast is the containers of a Pod at one moment.
+// cast is the set of containers of a Pod at one moment.
 type cast struct {
 	inits, apps []corev1.ContainerStatus
 	initialized bool
 	next        time.Time
 }
 
-// play plays the init containers one after the other, then the app containers
-// together.
+// play simulates the init containers one after the other, and then the app
+// containers together.
 func play(pod *corev1.Pod, start, now time.Time, backoff time.Duration) cast {
 	c := cast{initialized: true}
 	for i := range pod.Spec.InitContainers {
@@ -78,7 +79,7 @@ func play(pod *corev1.Pod, start, now time.Time, backoff time.Duration) cast {
 	return c
 }
 
-// phase sums the containers up as a kubelet does.
+// phase derives the phase of the Pod from its containers, as a kubelet does.
 func (c cast) phase() corev1.PodPhase {
 	for _, status := range c.inits {
 		if end := status.State.Terminated; end != nil && end.ExitCode != 0 {
@@ -106,7 +107,7 @@ func (c cast) phase() corev1.PodPhase {
 	}
 }
 
-// unready are the names of the containers that keep the Pod from being ready.
+// unready returns the names of the containers that are not ready.
 func (c cast) unready(pod *corev1.Pod) []string {
 	var names []string
 	for i, status := range c.inits {
@@ -174,7 +175,7 @@ func conditionTrue(status *corev1.PodStatus, kind corev1.PodConditionType) bool 
 	return false
 }
 
-// seconds is a time as the API server stores it.
+// seconds truncates a time to the resolution of the API server.
 func seconds(t time.Time) *metav1.Time {
 	cut := metav1.Unix(t.Unix(), 0)
 	return &cut

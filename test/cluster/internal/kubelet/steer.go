@@ -9,28 +9,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Annotations of a Pod that say what becomes of its containers. Durations are
-// Go's ("1.5s").
+// Annotations of a Pod that control its containers. Durations have Go's format
+// ("1.5s").
 const (
-	// ReadyAfter is how long a container runs before it is ready, or "never".
-	// On a Service of type LoadBalancer: how long it waits for its address.
+	// ReadyAfter is the duration that a container runs before it is ready, or
+	// "never". On a Service of type LoadBalancer it is the delay before the
+	// address is assigned.
 	ReadyAfter = "testcluster.pequod.io/ready-after"
-	// ExitAfter is how long a container runs before it exits. Whether it is
-	// started again is its restart policy's decision.
+	// ExitAfter is the duration that a container runs before it exits. The
+	// restart policy of the Pod decides whether it is started again.
 	ExitAfter = "testcluster.pequod.io/exit-after"
-	// ExitCode is what a container exits with; given alone, it exits at once.
+	// ExitCode is the exit code. Without ExitAfter the container exits at once.
 	ExitCode = "testcluster.pequod.io/exit-code"
-	// ExitTimes is how often a container exits before it keeps running; not
-	// given, it always exits.
+	// ExitTimes is how often a container exits before it keeps running. By
+	// default it always exits.
 	ExitTimes = "testcluster.pequod.io/exit-times"
-	// TerminateAfter is how long a Pod takes to go when it is deleted, at most
-	// its grace period. Not given, it goes at once.
+	// TerminateAfter is how long a deleted Pod takes to terminate, at most its
+	// grace period. By default it terminates at once.
 	TerminateAfter = "testcluster.pequod.io/terminate-after"
 )
 
-// Image tags that say the same of one container. "missing" can't be pulled,
-// "crash" exits with 1 at once; the others end in their value, as in
-// "ready-after-2s", "crash-after-500ms" and "exit-3". Any other tag runs.
+// Image tags that control a single container. "missing" cannot be pulled and
+// "crash" exits with 1 at once. The others end in a value, as in
+// "ready-after-2s", "crash-after-500ms" and "exit-3". A container with any other
+// tag runs.
 const (
 	tagMissing    = "missing"
 	tagNeverReady = "never-ready"
@@ -42,7 +44,7 @@ const (
 
 const never = "never"
 
-// script is what becomes of a container.
+// script is the simulated behavior of a container.
 type script struct {
 	unpullable bool
 	neverReady bool
@@ -55,9 +57,9 @@ type script struct {
 	backoff    time.Duration
 }
 
-// scriptOf reads the script of an app container: its Pod's annotations, and
-// the tag of its image, which wins. A container of a Job's Pod that isn't told
-// otherwise succeeds.
+// scriptOf returns the script of an app container: from the annotations of its
+// Pod, and from the tag of its image, which takes precedence. By default a
+// container of a Job's Pod succeeds.
 func scriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Duration) (script, error) {
 	s := script{restart: pod.Spec.RestartPolicy, backoff: backoff, exits: ofJob(pod)}
 	for _, step := range []struct {
@@ -80,8 +82,8 @@ func scriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Duratio
 	return s, s.readTag(container.Image)
 }
 
-// initScriptOf reads the script of an init container, which only the tag of
-// its image steers: it succeeds at once unless told otherwise.
+// initScriptOf returns the script of an init container, which only the tag of its
+// image can change. By default it succeeds at once.
 func initScriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Duration) (script, error) {
 	s := script{restart: pod.Spec.RestartPolicy, backoff: backoff, exits: true}
 	if s.restart == corev1.RestartPolicyAlways {

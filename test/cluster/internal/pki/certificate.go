@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// lifetime outlasts any data directory that somebody keeps.
+// lifetime is longer than any data directory is kept.
 const lifetime = 10 * 365 * 24 * time.Hour
 
 func serverTemplate() *x509.Certificate {
@@ -24,7 +24,7 @@ func serverTemplate() *x509.Certificate {
 	}
 }
 
-// ProxyName is the name that the aggregation layer is known by.
+// ProxyName is the name of the aggregation layer in its client certificate.
 const ProxyName = "front-proxy"
 
 func proxyTemplate() *x509.Certificate {
@@ -34,9 +34,9 @@ func proxyTemplate() *x509.Certificate {
 	}
 }
 
-// ensureAuthority makes an authority and the one certificate that it signs,
-// unless all three files are there. The authority's key is not kept: nothing
-// else is ever signed by it.
+// ensureAuthority creates a certificate authority and the one certificate that it
+// signs, unless all three files exist. The authority's key is not stored, because
+// nothing else is ever signed with it.
 func ensureAuthority(caPath, name, certPath, keyPath string, leaf *x509.Certificate) error {
 	if exists(caPath, certPath, keyPath) {
 		return nil

@@ -1,12 +1,12 @@
-// Package pki makes what the components of a control plane know each other by:
-// a certificate authority with the API server's certificate, a second one for
-// the aggregation layer, the key that signs service account tokens, and a
-// bearer token for each user.
+// Package pki creates the credentials of a control plane: a certificate authority
+// with the API server's certificate, a second authority for the aggregation
+// layer, the key that signs service account tokens, and a bearer token for each
+// user.
 //
-// Ensure is the entry point. What lies in the directory already is kept, so
-// that kubeconfigs and tokens survive a restart on old data. People
-// authenticate by token and never by client certificate: a token passes
-// through a proxy that ends TLS, a certificate doesn't.
+// [Ensure] is the entry point. It keeps existing files, so that kubeconfigs and
+// tokens survive a restart on the same data. Users authenticate with tokens and
+// never with client certificates, because a token passes a proxy that terminates
+// TLS and a client certificate does not.
 package pki
 
 import (
@@ -20,14 +20,14 @@ import (
 	"strings"
 )
 
-// User is somebody with a bearer token.
+// User is a user with a bearer token.
 type User struct {
 	Name   string
 	Groups []string
 }
 
-// Files are the paths of what the API server and the controller manager read,
-// and the users' tokens by name.
+// Files has the paths of the files that the API server and the controller manager
+// read, and the tokens of the users by name.
 type Files struct {
 	CA             string // certificate that clients trust
 	ServerCert     string
@@ -40,8 +40,8 @@ type Files struct {
 	Tokens         map[string]string
 }
 
-// Ensure makes in dir whatever isn't there yet, and returns where it all is.
-// A directory belongs to one process at a time; Ensure doesn't lock it.
+// Ensure creates the files that do not exist in dir and returns their paths. The
+// caller must make sure that only one process uses the directory.
 func Ensure(dir string, users []User) (Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Files{}, err
@@ -72,7 +72,8 @@ func Ensure(dir string, users []User) (Files, error) {
 	return files, write(files.TokenFile, []byte(tokenLines(users, files.Tokens)))
 }
 
-// tokenLines is the token file: token, user, uid and the quoted groups.
+// tokenLines returns the content of the token file: token, user, uid and the
+// quoted groups.
 func tokenLines(users []User, tokens map[string]string) string {
 	var b strings.Builder
 	for _, user := range users {
@@ -97,8 +98,8 @@ func ensureToken(path string) (string, error) {
 	return text, write(path, []byte(text))
 }
 
-// write publishes a file whole or not at all: a process that is killed here
-// must not leave half a key for the next one.
+// write creates a file completely or not at all, so that a killed process does
+// not leave half a key behind.
 func write(path string, data []byte) error {
 	next := path + ".next"
 	if err := os.WriteFile(next, data, 0o600); err != nil {
