@@ -22,6 +22,7 @@ func main() {
 	}
 }
 
+// write builds the kustomization in dir and writes it to file.
 func write(dir, file string) error {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // as kubectl does it: what others need comes before them

@@ -28,6 +28,7 @@ import (
 	"github.com/pequod-io/pequod/test/cluster/internal/datadir"
 )
 
+// options are the flags of the program.
 type options struct {
 	dataDir       string
 	port          int
@@ -49,6 +50,7 @@ func main() {
 	}
 }
 
+// parse parses the command line. It returns flag.ErrHelp for -help.
 func parse(args []string) (options, error) {
 	var opts options
 	flags := flag.NewFlagSet("testcluster", flag.ContinueOnError)
@@ -68,6 +70,8 @@ func parse(args []string) (options, error) {
 	return opts, nil
 }
 
+// run runs the control plane until a signal arrives, standard input is closed, or
+// a component fails.
 func run(opts options) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -117,6 +121,7 @@ func end(path string) []byte {
 	return data[bytes.IndexByte(data, '\n')+1:]
 }
 
+// open locks the data directory, or creates a temporary one if path is empty.
 func open(path string) (*datadir.Dir, error) {
 	if path == "" {
 		return datadir.Temporary(os.TempDir())

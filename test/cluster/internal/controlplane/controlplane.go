@@ -56,6 +56,7 @@ const (
 	nodes             = "system:testcluster-kubelet"
 )
 
+// users returns the users of the control plane with their groups.
 func users() []pki.User {
 	masters := []string{"system:masters"}
 	return []pki.User{
@@ -143,6 +144,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
+// join returns a path in the data directory.
 func (o Options) join(name string) string { return o.Dir + string(os.PathSeparator) + name }
 
 // listen opens the port of the API server and records it in the data directory,
@@ -166,6 +168,7 @@ func listen(opts Options) (net.Listener, error) {
 	return listener, os.WriteFile(remembered, []byte(strconv.Itoa(taken)), 0o600)
 }
 
+// runKubelet runs the fake kubelet until ctx is done.
 func runKubelet(ctx context.Context, config *rest.Config, count int) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -62,6 +62,7 @@ func parseOptions(opts Options, access access, etcd string, listener net.Listene
 	return c, compatibility.DefaultComponentGlobalsRegistry.Set()
 }
 
+// parse parses the flags of one program. Unknown flags are an error.
 func parse(name string, sets cliflag.NamedFlagSets, args []string) error {
 	all := sets.FlagSet("all")
 	for key, set := range sets.FlagSets {
@@ -75,6 +76,7 @@ func parse(name string, sets cliflag.NamedFlagSets, args []string) error {
 	return nil
 }
 
+// apiServerFlags returns the flags of the API server.
 func apiServerFlags(files pki.Files, etcd string) []string {
 	return []string{
 		"--etcd-servers=http://" + etcd,
@@ -101,6 +103,8 @@ func apiServerFlags(files pki.Files, etcd string) []string {
 	}
 }
 
+// managerFlags returns the flags of the controller manager. Its client has no
+// rate limit that would slow tests down.
 func managerFlags(files pki.Files, kubeconfig string) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,
@@ -118,6 +122,7 @@ func managerFlags(files pki.Files, kubeconfig string) []string {
 	}
 }
 
+// schedulerFlags returns the flags of the scheduler.
 func schedulerFlags(kubeconfig string) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,
@@ -128,6 +133,7 @@ func schedulerFlags(kubeconfig string) []string {
 	}
 }
 
+// runAPIServer runs the API server until ctx is done.
 func (c components) runAPIServer(ctx context.Context) error {
 	completed, err := c.apiserver.Complete(ctx)
 	if err != nil {
@@ -139,6 +145,7 @@ func (c components) runAPIServer(ctx context.Context) error {
 	return apiserver.Run(ctx, completed)
 }
 
+// runControllerManager runs the controller manager until ctx is done.
 func (c components) runControllerManager(ctx context.Context) error {
 	config, err := c.manager.Config(ctx, manager.KnownControllers(), manager.ControllersDisabledByDefault(), manager.ControllerAliases())
 	if err != nil {
@@ -147,6 +154,7 @@ func (c components) runControllerManager(ctx context.Context) error {
 	return manager.Run(ctx, config.Complete())
 }
 
+// runScheduler runs the scheduler until ctx is done.
 func (c components) runScheduler(ctx context.Context) error {
 	config, scheduler, err := sched.Setup(ctx, c.scheduler)
 	if err != nil {

@@ -36,6 +36,7 @@ func usable(ctx context.Context, client kubernetes.Interface, nodes int) error {
 	return nil
 }
 
+// nodeReady reports whether a node has the condition Ready.
 func nodeReady(node corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

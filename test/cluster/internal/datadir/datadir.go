@@ -46,6 +46,7 @@ func Open(path string) (*Dir, error) {
 
 var errInUse = errors.New("in use by another test cluster")
 
+// tryOpen creates and locks a directory. It does not wait for the lock.
 func tryOpen(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

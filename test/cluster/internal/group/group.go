@@ -21,6 +21,7 @@ type Group struct {
 	failed  chan error
 }
 
+// member is a running component.
 type member struct {
 	cancel context.CancelFunc
 	done   chan struct{}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// addresses gives every Pod one of 10.244.0.0/16 that no other has.
+// addresses assigns unique addresses from 10.244.0.0/16 to Pods.
 type addresses struct {
 	mu    sync.Mutex
 	last  netip.Addr
@@ -15,8 +15,10 @@ type addresses struct {
 	taken map[netip.Addr]bool
 }
 
+// podNetwork is the range of the addresses of Pods.
 func podNetwork() netip.Prefix { return netip.MustParsePrefix("10.244.0.0/16") }
 
+// newAddresses returns an allocator without allocated addresses.
 func newAddresses() *addresses {
 	return &addresses{
 		last:  podNetwork().Addr(),
@@ -25,8 +27,8 @@ func newAddresses() *addresses {
 	}
 }
 
-// of is the Pod's address, a new one if it has none. With more Pods than
-// addresses, which no scheduler would allow on these nodes, it would not return.
+// of returns the address of a Pod and assigns one if necessary. It would loop if all
+// addresses were taken, but the capacity of the nodes does not allow so many Pods.
 func (a *addresses) of(uid types.UID) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,6 +57,7 @@ func (a *addresses) keep(uid types.UID, address string) {
 	a.owner[uid], a.taken[addr] = addr, true
 }
 
+// release frees the address of a Pod.
 func (a *addresses) release(uid types.UID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

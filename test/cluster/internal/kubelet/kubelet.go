@@ -97,6 +97,7 @@ func Run(ctx context.Context, client kubernetes.Interface, opts Options) error {
 	return nil
 }
 
+// onlyBound restricts a list or watch to Pods that are bound to a node.
 func onlyBound(opts *metav1.ListOptions) {
 	opts.FieldSelector = fields.OneTermNotEqualSelector("spec.nodeName", "").String()
 }

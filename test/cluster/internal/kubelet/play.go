@@ -26,6 +26,7 @@ type scene struct {
 	next     time.Time // when the scene changes by itself; zero: never
 }
 
+// exit is the end of one run of a container.
 type exit struct {
 	started, finished time.Time
 	code              int32

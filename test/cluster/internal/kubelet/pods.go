@@ -30,6 +30,7 @@ type pods struct {
 	recorder record.EventRecorder
 }
 
+// newPods returns the Pods of the nodes in opts. Events go to the broadcaster.
 func newPods(client kubernetes.Interface, opts Options, broadcaster record.EventBroadcaster) *pods {
 	return &pods{
 		client:   client,
@@ -58,8 +59,10 @@ func (p *pods) adopt(now time.Time) error {
 	return nil
 }
 
+// ours reports whether a Pod is bound to one of the nodes.
 func (p *pods) ours(pod *corev1.Pod) bool { return slices.Contains(p.opts.Nodes, pod.Spec.NodeName) }
 
+// forget frees what is kept for a Pod that no longer exists.
 func (p *pods) forget(uid types.UID) {
 	p.seen.forget(uid)
 	p.ips.release(uid)
@@ -104,6 +107,8 @@ func (p *pods) sync(ctx context.Context, key string) (time.Duration, error) {
 	return max(time.Until(next), time.Millisecond), nil
 }
 
+// address returns the address of a Pod. Pods in the host network have the address
+// of their node.
 func (p *pods) address(pod *corev1.Pod) string {
 	if pod.Spec.HostNetwork {
 		return nodeAddress
@@ -131,6 +136,7 @@ func (p *pods) remove(ctx context.Context, pod *corev1.Pod) error {
 	}))
 }
 
+// ignoreGone returns nil if err means that the object no longer exists.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
+// queue has the keys of changed objects.
 type queue = workqueue.TypedRateLimitingInterface[string]
 
 // newQueue returns a queue that retries failed keys soon: most failures are
@@ -24,6 +25,7 @@ type firstSeen struct {
 	at map[types.UID]time.Time
 }
 
+// newFirstSeen returns an empty record.
 func newFirstSeen() *firstSeen { return &firstSeen{at: map[types.UID]time.Time{}} }
 
 // of returns when the object was first seen, which is now if it is new.
@@ -37,6 +39,7 @@ func (f *firstSeen) of(uid types.UID, now time.Time) time.Time {
 	return now
 }
 
+// forget removes an object that no longer exists.
 func (f *firstSeen) forget(uid types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

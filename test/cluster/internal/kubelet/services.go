@@ -27,6 +27,7 @@ type services struct {
 	seen   *firstSeen
 }
 
+// newServices returns the controller for the Services of the cluster.
 func newServices(client kubernetes.Interface) *services {
 	return &services{client: client, queue: newQueue(), seen: newFirstSeen()}
 }

@@ -123,6 +123,7 @@ func (c cast) unready(pod *corev1.Pod) []string {
 	return names
 }
 
+// setConditions sets the conditions that a kubelet reports for a Pod.
 func setConditions(pod *corev1.Pod, status *corev1.PodStatus, c cast, now time.Time) {
 	set := func(kind corev1.PodConditionType, reason, message string) {
 		next := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
@@ -152,6 +153,8 @@ func setConditions(pod *corev1.Pod, status *corev1.PodStatus, c cast, now time.T
 	set(corev1.PodReady, reason, message)
 }
 
+// setCondition sets a condition. The transition time changes only with the
+// status.
 func setCondition(status *corev1.PodStatus, next corev1.PodCondition, now time.Time) {
 	next.LastTransitionTime = *seconds(now)
 	for i, old := range status.Conditions {
@@ -166,6 +169,7 @@ func setCondition(status *corev1.PodStatus, next corev1.PodCondition, now time.T
 	status.Conditions = append(status.Conditions, next)
 }
 
+// conditionTrue reports whether a Pod has a condition with status True.
 func conditionTrue(status *corev1.PodStatus, kind corev1.PodConditionType) bool {
 	for _, condition := range status.Conditions {
 		if condition.Type == kind {

@@ -95,6 +95,7 @@ func initScriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Dur
 	return s, s.readTag(container.Image)
 }
 
+// readTag applies the tag of an image. Unknown tags have no effect.
 func (s *script) readTag(image string) error {
 	image, _, _ = strings.Cut(image, "@")
 	tag := image[strings.LastIndex(image, "/")+1:]
@@ -125,6 +126,7 @@ func (s *script) readTag(image string) error {
 	return nil
 }
 
+// setReadyAfter parses a duration or "never".
 func (s *script) setReadyAfter(value string) (err error) {
 	if s.neverReady = value == never; s.neverReady {
 		return nil
@@ -133,24 +135,28 @@ func (s *script) setReadyAfter(value string) (err error) {
 	return err
 }
 
+// setExitAfter parses a duration.
 func (s *script) setExitAfter(value string) (err error) {
 	s.exits = true
 	s.exitAfter, err = time.ParseDuration(value)
 	return err
 }
 
+// setExitCode parses an exit code.
 func (s *script) setExitCode(value string) error {
 	code, err := strconv.ParseInt(value, 10, 32)
 	s.exits, s.exitCode = true, int32(code)
 	return err
 }
 
+// setExitTimes parses a number of exits.
 func (s *script) setExitTimes(value string) (err error) {
 	s.exits = true
 	s.exitTimes, err = strconv.Atoi(value)
 	return err
 }
 
+// ofJob reports whether a Pod belongs to a Job.
 func ofJob(pod *corev1.Pod) bool {
 	for _, owner := range pod.OwnerReferences {
 		if owner.Kind == "Job" && strings.HasPrefix(owner.APIVersion, "batch/") {
@@ -160,6 +166,8 @@ func ofJob(pod *corev1.Pod) bool {
 	return false
 }
 
+// sidecar reports whether an init container keeps running next to the app
+// containers.
 func sidecar(container *corev1.Container) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

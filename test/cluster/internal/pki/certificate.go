@@ -15,6 +15,8 @@ import (
 // lifetime is longer than any data directory is kept.
 const lifetime = 10 * 365 * 24 * time.Hour
 
+// serverTemplate returns the certificate of the API server, valid for loopback
+// addresses and the names of the kubernetes Service.
 func serverTemplate() *x509.Certificate {
 	return &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
@@ -27,6 +29,7 @@ func serverTemplate() *x509.Certificate {
 // ProxyName is the name of the aggregation layer in its client certificate.
 const ProxyName = "front-proxy"
 
+// proxyTemplate returns the client certificate of the aggregation layer.
 func proxyTemplate() *x509.Certificate {
 	return &x509.Certificate{
 		Subject:     pkix.Name{CommonName: ProxyName},
@@ -66,6 +69,7 @@ func ensureAuthority(caPath, name, certPath, keyPath string, leaf *x509.Certific
 	return err
 }
 
+// sign signs a certificate and writes it to a file.
 func sign(path string, cert, parent *x509.Certificate, public *ecdsa.PublicKey, signer *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
@@ -84,6 +88,7 @@ func sign(path string, cert, parent *x509.Certificate, public *ecdsa.PublicKey, 
 	return x509.ParseCertificate(der)
 }
 
+// ensureKey creates the key for service account tokens unless it exists.
 func ensureKey(path string) error {
 	if exists(path) {
 		return nil
@@ -95,6 +100,7 @@ func ensureKey(path string) error {
 	return writeKey(path, key)
 }
 
+// writeKey writes a private key in PEM.
 func writeKey(path string, key *ecdsa.PrivateKey) error {
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {

@@ -82,6 +82,8 @@ func tokenLines(users []User, tokens map[string]string) string {
 	return b.String()
 }
 
+// ensureToken returns the token in a file, and creates it if the file does not
+// exist.
 func ensureToken(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
@@ -108,6 +110,7 @@ func write(path string, data []byte) error {
 	return os.Rename(next, path)
 }
 
+// exists reports whether all paths exist.
 func exists(paths ...string) bool {
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil {
