@@ -23,10 +23,10 @@ type ruleCost struct {
 }
 
 // costliest returns the rules of a schema that must be dropped for the rest to be
-// within the API server's budget for all rules of a CRD: the most expensive ones
-// first, and rules of equal cost in a fixed order. The API server itself names at
-// most four of them, in varying order. The budget,
-// validation.StaticEstimatedCRDCostLimit, holds for each schema.
+// within the API server's budget for all rules of a schema,
+// validation.StaticEstimatedCRDCostLimit: the most expensive ones first, and rules
+// of equal cost in a fixed order. The API server itself names at most four of them,
+// in varying order.
 func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
 	var all []ruleCost
 	costs(schema, "", validation.RootCELContext(schema), &all)
@@ -82,9 +82,9 @@ func costs(s *apiextensions.JSONSchemaProps, at string, c *validation.CELSchemaC
 	}
 }
 
-// refuseCostliest marks rules as refused if the rules of all versions together
-// are too expensive. It reports whether it marked any. It is called only if no
-// single rule was refused, so the total is all that is left.
+// refuseCostliest marks the most expensive rules of every version whose rules
+// together exceed the budget as refused. It reports whether it marked any. It is
+// called only if no single rule was refused, so that only the total is exceeded.
 func refuseCostliest(versions []*version, crd *apiextensionsv1.CustomResourceDefinition, problems fieldpath.ErrorList) (bool, error) {
 	if !slices.ContainsFunc(problems, ofTotal) {
 		return false, nil

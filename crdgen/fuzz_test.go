@@ -10,11 +10,12 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/crdgen/compat"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/read"
-	"go.yaml.in/yaml/v3"
 )
 
 // FuzzParity makes a schema and documents of a small grammar and holds CUE's

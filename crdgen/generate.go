@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"cuelang.org/go/cue"
+
 	"github.com/pequod-io/pequod/internal/schema/read"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // Result is a generated CRD and the notes about it.

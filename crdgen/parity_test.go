@@ -19,8 +19,9 @@ import (
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/token"
 	"github.com/google/go-cmp/cmp"
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 var table = flag.Bool("table", false, "print the table of TestParity")

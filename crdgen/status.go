@@ -6,6 +6,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
+
 	"github.com/pequod-io/pequod/internal/schema/read"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )

@@ -3,10 +3,11 @@ package crdgen
 import (
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // otherFields writes what o admits among fields that it doesn't list. [string]:

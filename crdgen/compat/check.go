@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pequod-io/pequod/internal/problem"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/pequod-io/pequod/internal/problem"
 )
 
 // Change is one difference between two definitions. Its Severity is Error if the

@@ -5,6 +5,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
+
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 

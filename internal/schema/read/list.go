@@ -3,6 +3,7 @@ package read
 import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"

@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"cuelang.org/go/cue"
+
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cuelang.org/go/cue"
+
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/schema/translate"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue/ast"
+
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 

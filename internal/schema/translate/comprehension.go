@@ -6,6 +6,7 @@ import (
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/cuefault"

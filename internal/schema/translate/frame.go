@@ -2,6 +2,7 @@ package translate
 
 import (
 	"cuelang.org/go/cue/ast"
+
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
