@@ -128,9 +128,9 @@ func decode(manifests string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// established returns an error until a CRD is established, and then resets the
-// REST mapper, which may have cached that the kind does not exist. An established
-// kind is served.
+// established returns an error until a CRD is established and discovery lists all
+// its served versions, which may be a moment later. It resets the REST mapper,
+// which may have cached that the kind does not exist.
 func (c *Cluster) established(ctx context.Context, definition *unstructured.Unstructured) error {
 	client, err := c.Resource(definition.GetAPIVersion(), definition.GetKind(), "")
 	if err != nil {
@@ -146,9 +146,31 @@ func (c *Cluster) established(ctx context.Context, definition *unstructured.Unst
 	}
 	for _, condition := range conditions {
 		if fields, ok := condition.(map[string]any); ok && fields["type"] == "Established" && fields["status"] == "True" {
-			c.mapper.Reset()
-			return nil
+			return c.discovered(stored)
 		}
 	}
 	return fmt.Errorf("%s: not established", definition.GetName())
+}
+
+// discovered resets the REST mapper, and returns an error unless discovery lists
+// the served versions of a CRD.
+func (c *Cluster) discovered(definition *unstructured.Unstructured) error {
+	c.mapper.Reset()
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if err != nil {
+		return err
+	}
+	for _, version := range versions {
+		fields, ok := version.(map[string]any)
+		if !ok || fields["served"] != true {
+			continue
+		}
+		name, _ := fields["name"].(string)
+		if _, err := c.mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind}, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
