@@ -145,8 +145,8 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 	return state, nil
 }
 
-// recordedStatus observes a graph of which only the inventory is known. It makes a
-// graph that reads every entry: each object should exist and be ready.
+// recordedStatus observes a graph that is only known from its inventory. It
+// builds a graph that reads every entry: each object should exist and be ready.
 func (a *Applier) recordedStatus(ctx context.Context, stored *inventory.Inventory) (*State, error) {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Name, rg.Namespace = stored.Owner.Name, stored.Owner.Namespace

@@ -92,8 +92,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreKept holds that nobody who syncs the applier prunes the
-// definitions, and with them every graph.
+// TestDefinitionsAreKept checks that Flux and Argo CD keep the CRDs when they
+// prune the applier: deleting a CRD would delete every graph.
 func TestDefinitionsAreKept(t *testing.T) {
 	for _, name := range []string{"resourcegraphs", "transforms"} {
 		annotations := object(t, config.Applier, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()

@@ -133,9 +133,9 @@ func (x *examiner) stop() {
 	_ = x.child.Wait()
 }
 
-// cueOverflowed says whether a process ended because CUE recursed without end, by
-// what it printed of its stack: the innermost frames, where recursion through
-// Pequod's own code would show.
+// cueOverflowed reports whether a process ended because CUE recursed without end.
+// It looks at the innermost frames of the printed stack, where a recursion
+// through Pequod's own code would show.
 func cueOverflowed(dump string) bool {
 	_, stack, ok := strings.Cut(dump, "fatal error: stack overflow")
 	inner, _, _ := strings.Cut(stack, "frames elided")

@@ -97,7 +97,8 @@ func specimenOf(data []byte) specimen {
 type finding struct {
 	// Problem says where CUE and the CRD disagree.
 	Problem string
-	// Generates says that CUE could evaluate the schema, for which there may be a CRD.
+	// Generates means that CUE could evaluate the schema, so that there may be a
+	// CRD.
 	Generates bool
 }
 
@@ -178,8 +179,8 @@ func incompatibility(names v1alpha1.Names, it specimen, old *crdType, before ser
 	return ""
 }
 
-// disagreement says how CUE's verdict on a document differs from that of the
-// CRD, which may let through what its notes admit.
+// disagreement describes a difference between CUE's verdict on a document and
+// that of the CRD that no note explains. It returns "" if there is none.
 func disagreement(module cue.Value, s server, notes problem.List, source string, doc []byte) string {
 	c := compare(module, s, doc)
 	switch {
@@ -193,9 +194,9 @@ func disagreement(module cue.Value, s server, notes problem.List, source string,
 	return ""
 }
 
-// admitsWithout says whether the notes admit that the CRD lets doc through: by a
-// note on the field of CUE's error, or on one that the error's field refers to.
-// Then the document is no longer let through without the fields that have notes.
+// admitsWithout reports whether the notes explain that the CRD accepts doc: by a
+// note on the field of CUE's error, or on a field that this one refers to. The
+// CRD must refuse the document without the fields that have notes.
 func admitsWithout(module cue.Value, s server, notes problem.List, doc []byte, err error) bool {
 	if _, ok := admits(notes, err); ok {
 		return true

@@ -308,8 +308,9 @@ func parityOf(t *testing.T, module, input cue.Value, docs []byte) (tally, []stri
 	return n, through
 }
 
-// admits finds the note that says that the CRD lets err through: a note on the
-// field of one of its errors, on one around it or on one inside of it.
+// admits finds the note that explains why the CRD accepts a document with the
+// error err: a note on the field of one of its errors, on a parent or on a child
+// of it.
 func admits(notes problem.List, err error) (problem.Problem, bool) {
 	for _, e := range errors.Errors(err) {
 		at := []string{"spec"}

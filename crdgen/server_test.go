@@ -97,7 +97,7 @@ func (s server) create(doc []byte) ([]byte, error) {
 	return json.Marshal(object["spec"])
 }
 
-// update says what the API server has against putting doc in the place of old.
+// update returns the API server's error about replacing old by doc.
 func (s server) update(old, doc []byte) error {
 	before, err := s.read(old)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// CheckPartial checks the output of #Render for an input of which not all values
-// are known. It leaves out problems that an unknown value may cause, and reports
+// CheckPartial checks the output of #Render for an input that is only partly
+// known. It leaves out problems that an unknown value may cause, and reports
 // nothing about an output whose violations refuse the instance. isPlaceholder
 // reports whether a string in the output only stands for one that is not known.
 //
-// Package modules/vet checks modules that way before there are instances.
+// Package modules/vet checks modules in this way before there are instances.
 func CheckPartial(output cue.Value, isPlaceholder func(string) bool) problem.List {
 	d := &decoder{unknown: &unknowns{isPlaceholder: isPlaceholder, values: map[string]bool{}, open: map[string]bool{}}}
 	g := d.graph(output)

@@ -11,8 +11,9 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// TestFindRecursion searches schemas, of which CUE v0.17.1 did recurse without end
-// over each with a position; see recursion.txtar of the command line.
+// TestFindRecursion searches schemas for forms on which CUE v0.17.1 recurses
+// without end. CUE did so on every schema with a position here; see
+// recursion.txtar of the command line.
 func TestFindRecursion(t *testing.T) {
 	const bound, itself = "where a bound meets a struct whose fields hang on a condition", "where a bound names the value that it stands in"
 	at := func(line, column int, form string) *recursion {

@@ -60,7 +60,8 @@ func causeOfWaiting(waiting *corev1.ContainerStateWaiting, status *corev1.Contai
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return podCause{rank: rankConfig, text: title + " can't be started: " + join(waiting.Reason, waiting.Message)}
 	case "CrashLoopBackOff":
-		// The message only says how long the backoff is; the last exit says more.
+		// The message has only the duration of the backoff; the last exit has the
+		// cause.
 		if last := status.LastTerminationState.Terminated; last != nil {
 			return podCause{rank: rankCrash, text: title + " is in a crash loop: it " + exitText(last, spec)}
 		}

@@ -113,7 +113,7 @@ func TestRestartMidway(t *testing.T) {
 		b.wantExists(false, "v1", "ConfigMap", name+"-c0", name+"-c1")
 	}
 	b.stop()
-	// What happens while nobody looks is seen afterwards.
+	// Changes that are made while no applier runs are detected afterwards.
 	b.patch("v1", "ConfigMap", "g0-a", "somebody", `{"data":{"a":"other"}}`)
 	b.remove("g1")
 	b.start(b.Config)

@@ -84,8 +84,9 @@ func TestStatusFollowsReadiness(t *testing.T) {
 	b := newEnv(t)
 	b.apply(b.rendered("web", webService))
 	b.ready("web")
-	// A new image that nobody can pull, brought by somebody who may: ignored
-	// drift would hide it, so it is corrected; what breaks by itself is told.
+	// Another client sets an image that cannot be pulled. Ignoring that drift
+	// would hide the failure, so it is corrected; failures without drift are
+	// reported.
 	pods, err := b.Client.CoreV1().Pods(b.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(pods.Items) != 2 {
 		t.Fatalf("%d Pods: %v", len(pods.Items), err)

@@ -60,7 +60,7 @@ func TestInterruptedRunIsRepeated(t *testing.T) {
 	}
 }
 
-// A graph that failed is retried after a while, but at once when somebody changes
+// A failed graph is retried after its backoff, and at once if a client changes
 // it, deletes it, or requests a reconciliation.
 func TestRequestDuringBackoff(t *testing.T) {
 	now := time.Now()

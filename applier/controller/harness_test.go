@@ -317,7 +317,7 @@ func (b *env) remove(name string) {
 	}
 }
 
-// patch changes an object as somebody else would.
+// patch changes an object as another client would.
 func (b *env) patch(apiVersion, kind, name, manager, patch string) {
 	b.t.Helper()
 	_, err := b.resource(apiVersion, kind).Patch(b.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
@@ -356,7 +356,7 @@ func (b *env) event(graph, reason, note string) {
 	})
 }
 
-// owned lists what the status says that a graph owns.
+// owned lists the objects in the inventory of a graph's status.
 func owned(rg *v1alpha1.ResourceGraph) string {
 	if rg.Status.Inventory == nil {
 		return ""

@@ -86,8 +86,8 @@ func (j *judged) want(b *env, lines ...string) {
 	}
 }
 
-// Whatever state of a graph somebody sees who follows kstatus, it is never taken
-// for current before it is, nor for failed while it is on its way.
+// Clients that follow kstatus never see a graph as current before it is ready,
+// nor as failed while it is still in progress.
 func TestKstatusAllTheWay(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)

@@ -27,8 +27,8 @@ func TestRecreatedAtOnce(t *testing.T) {
 	b.ready("web")
 }
 
-// The finalizer that somebody takes away comes back: without it the graph would
-// go and leave its objects.
+// A finalizer that another client removes is added again: without it the graph
+// could be deleted and would leave its objects behind.
 func TestFinalizerComesBack(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)

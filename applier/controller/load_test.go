@@ -36,8 +36,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLoad executes many graphs at once. PEQUOD_LOAD says how many; it logs how
-// long that takes, how many requests and how much memory.
+// TestLoad executes PEQUOD_LOAD graphs at once, and logs the time, the requests
+// and the memory that this takes.
 func TestLoad(t *testing.T) {
 	graphs, err := strconv.Atoi(os.Getenv("PEQUOD_LOAD"))
 	if err != nil {

@@ -95,8 +95,8 @@ func TestWritesOfAGraph(t *testing.T) {
 	})
 }
 
-// Whoever else writes a graph at the same time holds nobody up: it is read again,
-// and written, without a pause.
+// If another client writes a graph at the same time, the applier reads and writes
+// it again without a backoff.
 func TestConflictsAreNoFailure(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))

@@ -119,7 +119,7 @@ func allMetrics(t *testing.T) map[string][]string {
 	return all
 }
 
-// The functions that expressions may use: PromQL's, of which the parser knows more.
+// The functions that expressions may use: a part of those that the parser knows.
 var functions = []string{
 	"absent", "count", "histogram_quantile", "increase", "max", "rate", "sum", "topk",
 }
@@ -132,7 +132,7 @@ var values = map[string][]string{
 	"job":        {"pequod-applier"},
 }
 
-// problems says what is wrong with an expression.
+// problems returns the mistakes in an expression.
 func problems(expr string, known map[string][]string) (found []string) {
 	parsed, err := metricsql.Parse(expr)
 	if err != nil {

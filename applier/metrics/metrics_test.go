@@ -373,7 +373,7 @@ func TestKindsAreCapped(t *testing.T) {
 	}
 }
 
-// teller is what whoever drives graphs tells.
+// teller is the interface through which a driver of graphs reports.
 type teller interface {
 	NodeApplied(ns, graph, node string, op engine.Operation, took time.Duration)
 	NodeApplyFailed(ns, graph, node, reason string)

@@ -25,8 +25,9 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// revision is one of two revisions of the graph of TestKilled. Each has chains of
-// ConfigMaps, some of which differ or are missing in the other one, and a Deployment.
+// revision is one of two revisions of the graph of TestKilled. Each has a
+// Deployment and chains of ConfigMaps. Some ConfigMaps differ in the other
+// revision or are missing there.
 type revision struct {
 	name        string
 	first, last int

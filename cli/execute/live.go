@@ -48,9 +48,9 @@ func LiveNode(plan *applier.Plan, n applier.PlannedNode) objectdiff.Live {
 	return l
 }
 
-// refusal returns the reason why a node can't be applied now, "" if it can. A
-// node that waits for another one is refused for now; a conflict comes with the
-// flag that resolves it.
+// refusal returns the reason why a node can't be applied in the present state of
+// the cluster, "" if it can. A node that waits for a failed one is refused too.
+// The text of a conflict names the flag that resolves it.
 func refusal(n applier.PlannedNode) string {
 	switch {
 	case n.Failure == nil:

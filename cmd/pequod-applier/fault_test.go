@@ -115,11 +115,11 @@ type replica struct {
 	proxy *faults.Proxy
 }
 
-// TestLeaders has two replicas of which the leader ends: because it is asked to,
-// by SIGKILL, and in make soak because it alone can't reach the API server any
-// more. The other takes over, never before the first has done its last, and makes
-// the cluster exactly what the graphs say. A tenth of PEQUOD_SOAK is how often;
-// otherwise it is once.
+// TestLeaders stops the leader of two replicas: with SIGTERM, with SIGKILL, and
+// in make soak also by cutting its connection to the API server. The other
+// replica must take over, never before the first one has stopped writing, and
+// make the cluster match the graphs exactly. It repeats this PEQUOD_SOAK/10
+// times, and once by default.
 func TestLeaders(t *testing.T) {
 	t.Parallel()
 	c, account := install(t)

@@ -138,7 +138,7 @@ func (p *process) ready(t *testing.T) {
 	})
 }
 
-// get asks for a URL, whoever signed the certificate.
+// get requests a URL without verifying the certificate.
 func get(ctx context.Context, url, token string) (int, string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

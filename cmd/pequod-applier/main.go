@@ -3,7 +3,7 @@
 //
 //	pequod-applier --leader-elect --default-service-account=pequod
 //
-// runs one of several replicas, of which one is active at a time.
+// runs one of several replicas. One of them is active at a time.
 //
 // flags.go defines and validates the flags, run.go handles what is common to
 // programs (help, version, logging, signals, exit codes), and serve.go starts the

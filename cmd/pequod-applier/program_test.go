@@ -60,8 +60,8 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// expected says whether an error in the log is one that the test brings about, or
-// that controller-runtime may log when it releases the lease.
+// expected reports whether an error in the log is caused by the test, or may be
+// logged by controller-runtime when it releases the lease.
 func expected(line string) bool {
 	return strings.Contains(line, `"msg":"Authentication failed"`) ||
 		strings.Contains(line, `"msg":"error received after stop sequence was engaged","error":"leader election lost"`)

@@ -251,7 +251,7 @@ func TestTakenBack(t *testing.T) {
 
 // A removal whose answer was lost, and which is then refused by a server that
 // claims a conflict, has succeeded: the inventory is gone. (The conflict was
-// taken for somebody else's change once.)
+// taken for another writer's change once.)
 func TestRemovedWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	c := harness.Start(t)

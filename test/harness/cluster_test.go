@@ -40,7 +40,8 @@ func (c cluster) pods(t *testing.T, selector string) []corev1.Pod {
 	return pods
 }
 
-// available says whether a Deployment's newest version is, in that number.
+// available returns an error unless the newest version of a Deployment has the
+// given number of available replicas.
 func (c cluster) available(ctx context.Context, name string, replicas int32) error {
 	deployment, err := c.Client.AppsV1().Deployments(c.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -53,7 +54,7 @@ func (c cluster) available(ctx context.Context, name string, replicas int32) err
 	return fmt.Errorf("%s: status: %+v", name, status)
 }
 
-// running says whether a Pod is Ready.
+// running returns an error unless a Pod is Ready.
 func (c cluster) running(ctx context.Context, name string) error {
 	pod, err := c.Client.CoreV1().Pods(c.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -67,7 +68,7 @@ func (c cluster) running(ctx context.Context, name string) error {
 	return fmt.Errorf("%s: status: %+v", name, pod.Status)
 }
 
-// whoAmI says whether the API server knows who asks.
+// whoAmI returns an error unless the API server authenticates the client.
 func whoAmI(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -77,7 +78,7 @@ func whoAmI(ctx context.Context, config *rest.Config) error {
 	return err
 }
 
-// gone says whether a Pod isn't there.
+// gone returns an error while a Pod exists.
 func (c cluster) gone(ctx context.Context, name string) error {
 	_, err := c.Client.CoreV1().Pods(c.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -71,7 +71,8 @@ func TestFaultProxy(t *testing.T) {
 	})
 }
 
-// isBroken says whether there was an error and no answer to read it from.
+// isBroken reports whether a request failed without a response from the API
+// server.
 func isBroken(err error) bool {
 	return err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 }

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// A server whose parent is killed, so that nobody tells it to stop, ends by
-// itself and takes its data with it.
+// A server ends by itself and deletes its data if its parent is killed and cannot
+// stop it.
 func TestServerEndsWithItsParent(t *testing.T) {
 	if _, err := server.Build(t.Context(), os.Stderr); err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func TestServerEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// ended says whether a process that isn't our child has ended. Where nobody
-// collects orphans, one that has ended stays in the table of processes.
+// ended reports whether a process has ended that is not a child of this one. If
+// no process collects orphans, an ended process stays in the process table.
 func ended(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil {
 		return errors.Is(err, syscall.ESRCH)

@@ -4,8 +4,8 @@
 // [Shape] is a union of [Term]s. A term holds the values of one kind that meet
 // its constraints: bounds for numbers, patterns for strings, items for lists,
 // fields for objects. [Intersect] and [Union] combine shapes. Both may return a
-// superset of the exact result, never a subset: whoever asks whether a value is
-// allowed may get a false yes, but never a false no.
+// superset of the exact result, never a subset: a value that is not allowed may
+// count as allowed, but never the reverse.
 //
 // The files follow the kinds of values: shape.go has the types, kind.go the
 // kinds, number.go, strings.go, format.go and layout.go the constraints on

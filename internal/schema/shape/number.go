@@ -10,7 +10,7 @@ import (
 type Numbers struct {
 	// Min and Max are the ends of the range; nil means that it has no end.
 	Min, Max *Limit
-	// Multiples are numbers of which every admitted value is a multiple.
+	// Multiples are divisors: every admitted value is a multiple of each of them.
 	Multiples []*big.Rat
 	// Not are values that are not admitted.
 	Not []Literal
