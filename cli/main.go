@@ -49,6 +49,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/internal/problem"
 )
@@ -57,6 +60,8 @@ import (
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// client-go logs broken connections to stderr. The commands report them as errors.
+	klog.SetLogger(logr.Discard())
 	// The first signal cancels ctx and restores the default handling of
 	// signals, so that the second one ends the process.
 	context.AfterFunc(ctx, stop)
