@@ -57,7 +57,7 @@ func TestDocLinks(t *testing.T) {
 
 // documents returns the Markdown files for users and contributors.
 func documents(t *testing.T) []string {
-	files := []string{"README.md", "CONTRIBUTING.md"}
+	files := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md"}
 	for _, dir := range []string{"docs", "examples"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if filepath.Ext(path) == ".md" {
