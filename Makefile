@@ -83,8 +83,8 @@ test: ## Run all tests, and the race detector if there is a C compiler
 SOAK ?= 200
 
 soak: ## Kill pequod apply and the applier repeatedly under load and faults, and check the results
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerGoes)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NothingStays)$$' ./applier/controller
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth)$$' ./applier/controller
 
 # Packages whose tests have golden files, and rewrite them with -update.
 GOLDEN_PKGS = $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')

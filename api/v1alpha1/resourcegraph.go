@@ -6,7 +6,7 @@ import (
 )
 
 // ResourceGraph is the rendered form of one instance: its Kubernetes objects, the
-// dependencies between them, and the conditions under which each is ready. The
+// dependencies between them, and the checks that decide when each is ready. The
 // applier creates and updates the objects in dependency order, and deletes objects
 // that are no longer part of the graph.
 //

@@ -88,7 +88,7 @@ func (j *judged) want(b *env, lines ...string) {
 
 // Clients that follow kstatus never see a graph as current before it is ready,
 // nor as failed while it is still in progress.
-func TestKstatusAllTheWay(t *testing.T) {
+func TestKstatusDuringRun(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
 	j := b.judge("web")

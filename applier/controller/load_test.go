@@ -92,9 +92,10 @@ func TestLoad(t *testing.T) {
 	t.Logf("restarted: %v, %d requests", time.Since(began), proxy.Count(mine))
 }
 
-// TestNothingStays has graphs come and go, and their accounts: neither memory nor
-// goroutines grow. PEQUOD_SOAK says for how many times five graphs.
-func TestNothingStays(t *testing.T) {
+// TestNoGrowth creates and deletes graphs and their service accounts repeatedly, and
+// checks that memory and goroutines do not grow. PEQUOD_SOAK is the number of times;
+// each time creates five graphs.
+func TestNoGrowth(t *testing.T) {
 	b := idle(t, harness.Start(t))
 	b.start(b.Config)
 	b.anybody()

@@ -97,7 +97,7 @@ func TestWritesOfAGraph(t *testing.T) {
 
 // If another client writes a graph at the same time, the applier reads and writes
 // it again without a backoff.
-func TestConflictsAreNoFailure(t *testing.T) {
+func TestWriteConflictRetriedWithoutBackoff(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))
 	n := &notes{}

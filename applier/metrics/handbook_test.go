@@ -67,7 +67,7 @@ func typesOf(t *testing.T) map[string]string {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
 	m := New(reg)
-	tellAll(m, graphOf(t, web))
+	reportAll(m, graphOf(t, web))
 	m.Reconciled("shop", "web", "success", 0)
 	families, err := reg.Gather()
 	if err != nil {

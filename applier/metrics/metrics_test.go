@@ -232,8 +232,8 @@ func valueOf(f *dto.MetricFamily, m *dto.Metric) string {
 	return fmt.Sprint(m.GetCounter().GetValue())
 }
 
-// tellAll tells everything of a graph that has series of its own.
-func tellAll(m *Metrics, rg *v1alpha1.ResourceGraph) {
+// reportAll calls every method that creates series for a graph.
+func reportAll(m *Metrics, rg *v1alpha1.ResourceGraph) {
 	m.Declare(rg)
 	for _, n := range rg.Spec.Graph.Nodes {
 		m.NodeApplied(rg.Namespace, rg.Name, n.ID, engine.Created, time.Second)
@@ -267,14 +267,14 @@ func TestForget(t *testing.T) {
 	first, second := graphOf(t, web), graphOf(t, web)
 	second.Name = "second"
 	second.Spec.Graph.Nodes = second.Spec.Graph.Nodes[:1]
-	tellAll(m, first)
+	reportAll(m, first)
 	before := series(t, reg)
 	for _, value := range []string{"shop/web", "config", "deployment", "apps/v1/Deployment", "v1/ConfigMap", "shop"} {
 		if len(mentions(before, value)) == 0 {
 			t.Fatalf("no series of %s in:\n%s", value, strings.Join(before, "\n"))
 		}
 	}
-	tellAll(m, second)
+	reportAll(m, second)
 
 	m.Forget("shop", "web")
 	left := series(t, reg)
@@ -306,7 +306,7 @@ func TestDeclareForgetsNodes(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m := New(reg)
 	rg := graphOf(t, web)
-	tellAll(m, rg)
+	reportAll(m, rg)
 	rg.Spec.Graph.Nodes = rg.Spec.Graph.Nodes[:1]
 	m.Declare(rg)
 	if found := mentions(series(t, reg), "deployment"); len(found) > 0 {
@@ -397,7 +397,7 @@ func TestConcurrency(t *testing.T) {
 		rg.Name = fmt.Sprint("g", i)
 		wg.Go(func() {
 			for range 20 {
-				tellAll(m, rg)
+				reportAll(m, rg)
 				m.Forget(rg.Namespace, rg.Name)
 			}
 		})

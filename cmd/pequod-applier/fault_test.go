@@ -162,7 +162,7 @@ func TestLeaders(t *testing.T) {
 	}
 	rounds := soak(10, 1)
 	if os.Getenv("PEQUOD_SOAK") == "" {
-		ends = ends[:2] // TestServerGoes has one lose its lease
+		ends = ends[:2] // TestServerOutage makes one lose its lease
 	}
 	leader := begin()
 	works(leader)
@@ -219,11 +219,12 @@ func oneByOne(t *testing.T, all []replica) {
 	}
 }
 
-// TestServerGoes takes the API server away for longer than a lease lasts, for a
-// minute if PEQUOD_SOAK is set. The applier then can't know whether it still leads,
-// and ends, as programs of controller-runtime do; what Kubernetes starts in its
-// place lives, isn't ready, and does what is to be done when the server is back.
-func TestServerGoes(t *testing.T) {
+// TestServerOutage stops the API server for longer than a lease lasts, or for a
+// minute if PEQUOD_SOAK is set. The applier then cannot know whether it still
+// leads, and exits, as programs of controller-runtime do. The process that
+// Kubernetes starts in its place is live but not ready, and completes the pending
+// work when the server is back.
+func TestServerOutage(t *testing.T) {
 	t.Parallel()
 	c, account := install(t)
 	seed := uint64(time.Now().UnixNano())
