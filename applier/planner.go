@@ -118,6 +118,9 @@ func (p *planner) predictRemoval(ctx context.Context, a engine.Action) engine.Ou
 	}
 	if a.Node != "" { // deleted to be recreated: the node shows the failure
 		if f != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.nodes[a.Node].Failure = f // it was the immutable field
 			return engine.Outcome{Err: terminal(f)}
 		}
 		return engine.Outcome{}

@@ -55,7 +55,9 @@ func (c *Client) doObject(ctx context.Context, at address, observed observed, a 
 	case engine.Compare:
 		o.Taken, o.Err = c.compare(ctx, at, a.Apply)
 	case engine.Delete:
-		o.Object, o.Err = c.delete(ctx, at, observed)
+		if o.Err = c.checkRecreation(ctx, at, a.Apply); o.Err == nil {
+			o.Object, o.Err = c.delete(ctx, at, observed)
+		}
 	case engine.Release:
 		if o.Err = c.release(ctx, at, observed, a.NewOwner); o.Err == nil {
 			o.Object, o.Err = c.get(ctx, at)

@@ -60,6 +60,11 @@ func classifyStatus(err error, s metav1.Status) *engine.Failure {
 		f.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	switch {
+	case deniedText.MatchString(s.Message):
+		// First, because the rest of the status is the policy's or webhook's own:
+		// it may resemble any other error.
+		f.Reason, f.Terminal = engine.ReasonDenied, true
+		f.Message = source.OneLine(s.Message, maxMessage)
 	case apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		f.Reason, f.Terminal, f.Conflicts = engine.ReasonConflict, true, conflicts(s)
 		f.Message = conflictText(f.Conflicts)
@@ -75,8 +80,6 @@ func classifyStatus(err error, s metav1.Status) *engine.Failure {
 		f.Message = untypedText.ReplaceAllString(f.Message, "")
 	case strings.Contains(s.Message, "failed calling webhook"):
 		f.Reason = engine.ReasonWebhookFailed
-	case strings.Contains(s.Message, "denied the request"):
-		f.Reason, f.Terminal = engine.ReasonDenied, true
 	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
 		f.Reason, f.Terminal = engine.ReasonForbidden, true
 	case apierrors.IsInvalid(err) && isImmutable(s):
@@ -116,19 +119,29 @@ var untypedText = regexp.MustCompile(`^failed to (?:create typed patch object|co
 // message, such as a whole Pod template. The value may be secret, too.
 var quotedValue = regexp.MustCompile(`^Invalid value: (\{.*\}|\[.*\]|".{40,}"): `)
 
-// immutableText matches the messages of Kubernetes about fields that can't be
-// changed. The API has no status code for it.
+// deniedText matches the denial of an admission webhook or of an admission policy
+// (k8s.io/apiserver/pkg/admission/plugin). The webhook or policy chooses the
+// status code.
+var deniedText = regexp.MustCompile(`admission webhook ".*?" denied the request|` +
+	`(?:ValidatingAdmissionPolicy|policy) ['"].*?['"](?: with binding '.*?')? denied request: `)
+
+// immutableText matches the messages about fields that can't be changed: those of
+// Kubernetes, and those that authors of CustomResourceDefinitions usually choose
+// for transition rules. The API has no status code for it.
 var immutableText = regexp.MustCompile(`(?i)immutable|may not be (changed|updated)|may not change|updates to .* (spec )?for fields other than|` +
 	`cannot (be changed|change)|can't be changed|updates .* are forbidden|is not allowed to be (changed|updated)`)
 
 // isImmutable reports whether an Invalid error is about a field that can't be
-// changed. Such an object may be deleted and created again.
+// changed. Such an object may be deleted and created again. Only causes that the
+// validation of the kind wrote count: they have a type and a field, and those of
+// admission plugins don't.
 func isImmutable(s metav1.Status) bool {
 	if s.Details == nil {
 		return false
 	}
 	for _, c := range s.Details.Causes {
-		if immutableText.MatchString(c.Message) {
+		isField := c.Type == metav1.CauseTypeFieldValueInvalid || c.Type == metav1.CauseTypeForbidden
+		if isField && c.Field != "" && immutableText.MatchString(c.Message) {
 			return true
 		}
 	}

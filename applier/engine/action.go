@@ -54,7 +54,9 @@ type Action struct {
 	// Inventory is to be recorded. If it is complete and has no entries, its
 	// record is to be removed.
 	Inventory *inventory.Inventory
-	// Apply has the parameters of Apply and Compare.
+	// Apply has the parameters of Apply and Compare. A Delete has it if the object
+	// is deleted to be recreated: the object must not be deleted if the API server
+	// would refuse to create this one.
 	Apply *ApplyRequest
 	// UID is a precondition of Delete and Release: another object of the same
 	// name must not be touched.

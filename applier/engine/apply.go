@@ -24,7 +24,7 @@ func (e *Engine) apply(n *node, a *ApplyRequest) {
 			// The failure was about another desired state or another object.
 			p.write.succeed()
 		case failure.Immutable && n.policy.recreate && a.UID != "":
-			e.recreate(n)
+			e.recreate(n, a)
 			return
 		case failure.Terminal || e.backingOff(&p.write):
 			n.fail(failure)
@@ -72,12 +72,14 @@ func (e *Engine) reportDifference(n *node, a *ApplyRequest) {
 	n.setPhase(v1alpha1.NodePending, message)
 }
 
-// recreate deletes an object that can't be changed in place. When it is gone, it
-// is created as desired.
-func (e *Engine) recreate(n *node) {
+// recreate deletes an object that can't be changed in place, if its creation would
+// be allowed. When it is gone, it is created as desired.
+func (e *Engine) recreate(n *node, a *ApplyRequest) {
 	seen := e.cache.objects[n.key]
 	n.setPhase(v1alpha1.NodeApplying, "deleting it to recreate it: "+n.progress.write.failure.Message)
-	if e.requestWrite(Action{Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid, ResourceVersion: seen.version}) {
+	if e.requestWrite(Action{
+		Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid, ResourceVersion: seen.version, Apply: a,
+	}) {
 		n.progress.write.inFlight, n.progress.recreating = true, true
 	}
 }
