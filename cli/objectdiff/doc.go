@@ -24,7 +24,7 @@
 //	list_keys.go, list_align.go pair the members of lists; similarity.go helps
 //	warning.go and loss.go, immutable.go, selector.go, rename.go
 //	                            warn of the consequences of a change
-//	impact.go, anonymize.go     group the diffs of instances
+//	impact.go                   group the diffs of instances
 //	text.go, json.go, markdown.go, impact_print.go
 //	                            print; format_value.go and path.go print parts
 //

@@ -16,8 +16,8 @@ type Instance struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	File      string `json:"file"`
-	// Graph is the name of the graph that the instance is rendered to. It is only
-	// needed to recognize the name in values.
+	// Graph is the name of the graph that the instance is rendered to. It only serves
+	// to recognize the name in changes.
 	Graph string `json:"-"`
 }
 
@@ -31,14 +31,11 @@ func (in Instance) String() string {
 type Group struct {
 	// Instances are in the order in which they were added.
 	Instances []Instance
-	// Diff has the changes of each instance. In the diff of several instances, their
-	// names are <name>, <namespace> and <graph>.
+	// Diff has the changes of the first instance. Those of the others differ from them
+	// only in the names of the instance.
 	Diff Diff
-	// ValuesDiffer is set if the same fields change, but to different values. Diff then
-	// has the changes of the first instance.
+	// ValuesDiffer is set if the same fields change, but to different values.
 	ValuesDiffer bool
-
-	first Diff // the changes of the first instance, with its names
 }
 
 // Impact groups instances by their changes. The zero value is ready for use. It
@@ -56,13 +53,13 @@ type Impact struct {
 	// Plan is the sum of the plans of all instances.
 	Plan     Plan
 	families []*family            // in the order of their first instances
-	index    map[[32]byte]*family // by a hash of the kind and the changed fields
+	index    map[[32]byte]*family // by the hash of the kind and the changed fields
 }
 
 // family is the groups of one kind that change the same fields.
 type family struct {
 	groups []*Group
-	index  map[[32]byte]*Group // by a hash of the diff; nil if the groups were merged
+	index  map[[32]byte]*Group // by the hash of the diff; nil if the groups were merged
 }
 
 // maxGroupsOfFamily is the largest number of groups that differ only in values.
@@ -77,35 +74,27 @@ func (m *Impact) Add(in Instance, d Diff) {
 	}
 	p := d.Plan()
 	m.Plan.Add, m.Plan.Change, m.Plan.Remove = m.Plan.Add+p.Add, m.Plan.Change+p.Change, m.Plan.Remove+p.Remove
-	// Instances belong to one family if the same fields of the same objects change,
-	// apart from their names.
-	named := d.anonymized(names{in.Name, in.Namespace, in.Graph})
-	f := m.family(hash(in.Kind, named.fields()))
-	if len(f.groups) == 1 && f.groups[0].ValuesDiffer {
-		f.groups[0].Instances = append(f.groups[0].Instances, in)
-		return
-	}
-	// Within a family, instances belong to one group if the values are equal too. The
-	// diff gets placeholders for names when the group gets its second instance.
-	exact := hash(named.Report(), "")
-	if g := f.index[exact]; g != nil {
-		if len(g.Instances) == 1 {
-			g.Diff = named
+	// Instances belong to one family if the same fields of the same objects change, and
+	// within it to one group if the values are equal too.
+	r := d.Report()
+	exact := in.hash(r)
+	r.dropValues()
+	f := m.family(in.hash(r))
+	g := f.index[exact]
+	switch {
+	case f.index == nil: // merged
+		g = f.groups[0]
+	case g == nil && len(f.groups) < maxGroupsOfFamily:
+		g = &Group{Diff: d}
+		f.groups, f.index[exact] = append(f.groups, g), g
+	case g == nil: // too many groups: merge them
+		g = f.groups[0]
+		for _, other := range f.groups[1:] {
+			g.Instances = append(g.Instances, other.Instances...)
 		}
-		g.Instances = append(g.Instances, in)
-		return
+		f.groups, f.index, g.ValuesDiffer = f.groups[:1], nil, true
 	}
-	g := &Group{Instances: []Instance{in}, Diff: d, first: d}
-	if f.groups = append(f.groups, g); len(f.groups) <= maxGroupsOfFamily {
-		f.index[exact] = g
-		return
-	}
-	// Too many groups: merge them, and forget their values.
-	one := &Group{Diff: f.groups[0].first, ValuesDiffer: true}
-	for _, other := range f.groups {
-		one.Instances = append(one.Instances, other.Instances...)
-	}
-	f.groups, f.index = []*Group{one}, nil
+	g.Instances = append(g.Instances, in)
 }
 
 // family returns the family of a key, and creates it if necessary. The key is a
@@ -123,31 +112,40 @@ func (m *Impact) family(key [32]byte) *family {
 	return f
 }
 
-// fields lists the objects, fields and warnings of a diff without values. Two
-// diffs with the same text change the same fields in the same way.
-func (d Diff) fields() string {
-	var b strings.Builder
-	for _, o := range d.Objects {
-		fmt.Fprintf(&b, "%s %s %s\n", o.Action, o.Group, o.Key)
-		for _, c := range o.Changes {
-			fmt.Fprintf(&b, "\t%s %s\n", c.Action, c.Path)
+// dropValues reduces a report to the objects, fields and rules of warnings.
+func (r *Report) dropValues() {
+	for i := range r.Objects {
+		o := &r.Objects[i]
+		o.Object = nil
+		for k := range o.Changes {
+			o.Changes[k].Old, o.Changes[k].New = nil, nil
 		}
-		for _, w := range o.Warnings {
-			fmt.Fprintf(&b, "\t! %s %s\n", w.Rule, w.Path)
+		for k := range o.Warnings {
+			o.Warnings[k].Message = ""
 		}
 	}
-	return b.String()
 }
 
-// hash returns a hash of the JSON form of a, followed by b.
-func hash(a any, b string) [32]byte {
-	data, err := json.Marshal(a)
+// hash returns a hash of the kind of the instance and of a report in which its names
+// are replaced. So it is equal for two instances that change alike apart from their
+// names.
+func (in Instance) hash(r Report) [sha256.Size]byte {
+	data, err := json.Marshal(r)
 	if err != nil {
 		// JSON cannot represent some values, such as infinity. Files cannot contain
 		// them; if one occurs, any text that depends on the value serves as well.
-		data = fmt.Append(nil, a)
+		data = fmt.Append(nil, r)
 	}
-	return sha256.Sum256(append(append(data, 0), b...))
+	text := string(data)
+	// A namespace is replaced only where it is certainly one: as a field, in
+	// namespace/name and in the DNS name of a Service.
+	if ns := in.Namespace; ns != "" {
+		text = strings.NewReplacer(`"namespace":"`+ns+`"`, `"namespace":"/"`, ns+"/"+in.Name, "//"+in.Name,
+			ns+"/"+in.Graph, "//"+in.Graph, "."+ns+".svc", "./.svc").Replace(text)
+	}
+	// The name of the graph comes before that of the instance, which it usually contains.
+	text = replaceWord(replaceWord(text, in.Graph, "/graph/"), in.Name, "/name/")
+	return sha256.Sum256([]byte(in.Kind + text))
 }
 
 // Groups returns the groups, the largest first. Groups of one size are in the order

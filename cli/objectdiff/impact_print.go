@@ -44,13 +44,17 @@ func (g Group) listed() []string {
 	return lines
 }
 
-// note names the instance whose values are shown, if the values of the instances
-// differ. Otherwise it returns "".
+// note names the instance whose changes are shown. It returns "" for a single
+// instance.
 func (g Group) note() string {
-	if !g.ValuesDiffer {
+	shown := "The changes"
+	switch {
+	case g.ValuesDiffer:
+		shown = "The values differ between instances; those"
+	case len(g.Instances) == 1:
 		return ""
 	}
-	return "The values differ between instances; those of " + source.Escape(g.Instances[0].String(), "\t") + " are shown."
+	return shown + " of " + source.Escape(g.Instances[0].String(), "\t") + " are shown."
 }
 
 // WriteText prints every group: its instances, and then the changes of each of them.
@@ -100,8 +104,9 @@ func (m *Impact) Markdown(b *strings.Builder, cut Cut) {
 type GroupReport struct {
 	Instances []Instance `json:"instances"`
 	// ValuesDiffer is set if the same fields change to different values in each
-	// instance. Objects then has the values of the first.
+	// instance.
 	ValuesDiffer bool `json:"valuesDiffer,omitempty"`
+	// Report has the changes of the first instance.
 	Report
 }
 

@@ -103,8 +103,7 @@ func replaceWord(s, name, by string) string {
 	}
 }
 
-// isWordByte reports whether c is a letter or digit. It also holds for <, so that
-// placeholders that were inserted already stay as they are.
+// isWordByte reports whether c is a letter or digit.
 func isWordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '<'
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
