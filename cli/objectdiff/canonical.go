@@ -1,6 +1,7 @@
 package objectdiff
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -8,8 +9,7 @@ import (
 )
 
 // canonical returns a value as text. Two texts are equal if and only if the values
-// are; 1 and 1.0 are equal. The text contains the values of secrets, so it must not
-// be printed.
+// are. The text contains the values of secrets, so it must not be printed.
 func canonical(v any) string {
 	var b strings.Builder
 	writeCanonical(&b, v)
@@ -20,20 +20,6 @@ func canonical(v any) string {
 // that the string "1" differs from the number 1, and a secret from its value.
 func writeCanonical(b *strings.Builder, v any) {
 	switch v := v.(type) {
-	case nil:
-		b.WriteString("null")
-	case bool:
-		b.WriteString(strconv.FormatBool(v))
-	case int64:
-		b.WriteString(strconv.FormatInt(v, 10))
-	// A whole number has one form, whether it was decoded as an integer or as a
-	// float.
-	case float64:
-		if i := int64(v); float64(i) == v {
-			b.WriteString(strconv.FormatInt(i, 10))
-			return
-		}
-		b.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
 	case string:
 		b.WriteString(strconv.Quote(v))
 	case secret:
@@ -55,35 +41,7 @@ func writeCanonical(b *strings.Builder, v any) {
 			b.WriteByte(',')
 		}
 		b.WriteByte('}')
+	default: // null, booleans and numbers
+		fmt.Fprint(b, v)
 	}
-}
-
-// equal reports whether two values are equal. It is faster than comparing
-// canonical texts, and most values of two sides are equal. It agrees with
-// canonical: numbers are compared by value, everything else by type and value.
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		m, ok := b.(map[string]any)
-		if !ok || len(a) != len(m) {
-			return false
-		}
-		for k, v := range a {
-			w, ok := m[k]
-			if !ok || !equal(v, w) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		l, ok := b.([]any)
-		return ok && slices.EqualFunc(a, l, equal)
-	case float64, int64:
-		return canonical(a) == canonical(b)
-	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
 }

@@ -3,6 +3,7 @@ package objectdiff
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -101,7 +102,7 @@ type comparer struct{ changes []Change }
 // value compares two values at a path. Values of different types are one change,
 // and so are two scalars that differ.
 func (c *comparer) value(p Path, a, b any) {
-	if equal(a, b) {
+	if reflect.DeepEqual(a, b) {
 		return
 	}
 	switch x := a.(type) {
@@ -183,7 +184,7 @@ func (c *comparer) lists(p Path, a, b []any) {
 	for _, pair := range align(a, b) {
 		switch {
 		// In a set, the members of a pair are independent of each other.
-		case set && pair.old >= 0 && pair.new >= 0 && !equal(a[pair.old], b[pair.new]):
+		case set && pair.old >= 0 && pair.new >= 0 && !reflect.DeepEqual(a[pair.old], b[pair.new]):
 			c.changes = append(c.changes,
 				Change{Path: p.with(pair.old), Action: Remove, old: a[pair.old]},
 				Change{Path: p.with(pair.new), Action: Add, new: b[pair.new]})

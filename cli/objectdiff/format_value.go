@@ -103,14 +103,13 @@ var plainText = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // inline returns a value on one line. Strings are quoted only if they could be
-// mistaken for another value. Maps and lists are printed as JSON.
+// mistaken for another value. Quoted strings, maps and lists are JSON.
 func inline(v any) string {
 	switch v := v.(type) {
 	case string:
 		if looksPlain(v) {
 			return v
 		}
-		return quote(v)
 	case secret:
 		return mask
 	case late:
@@ -121,7 +120,7 @@ func inline(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(plain(v)); err != nil {
+	if err := e.Encode(v); err != nil {
 		return fmt.Sprintf("(%T)", v)
 	}
 	return source.Escape(strings.TrimSpace(b.String()), "\t")
@@ -143,17 +142,6 @@ func looksPlain(s string) bool {
 	return err != nil
 }
 
-// quote returns s as a JSON string, safe to print.
-func quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return strconv.Quote(s)
-	}
-	return source.Escape(strings.TrimSpace(b.String()), "\t")
-}
-
 // block returns a value as lines of YAML, safe to print. A value that YAML cannot
 // encode is returned as one line.
 func block(v any) []string {
@@ -161,7 +149,7 @@ func block(v any) []string {
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	e.CompactSeqIndent()
-	if err := e.Encode(plain(v)); err != nil {
+	if err := e.Encode(v); err != nil {
 		return []string{inline(v)}
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
@@ -169,28 +157,4 @@ func block(v any) []string {
 		lines[i] = source.Escape(lines[i], "\t")
 	}
 	return lines
-}
-
-// plain returns a copy of v for YAML and JSON encoders, with secrets masked and late
-// values as text.
-func plain(v any) any {
-	switch v := v.(type) {
-	case secret:
-		return mask
-	case late:
-		return v.String()
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k, item := range v {
-			m[k] = plain(item)
-		}
-		return m
-	case []any:
-		l := make([]any, len(v))
-		for i, item := range v {
-			l[i] = plain(item)
-		}
-		return l
-	}
-	return v
 }

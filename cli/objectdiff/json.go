@@ -75,7 +75,7 @@ func (d Diff) Report() Report {
 			out.NewFile = o.new.File
 		}
 		if o.Action == Add {
-			out.Object = plain(o.new.body)
+			out.Object = o.new.body
 		}
 		for _, w := range o.Warnings {
 			out.Warnings = append(out.Warnings, WarningReport{w.Rule, w.Path, w.Message})
@@ -91,8 +91,8 @@ func (d Diff) Report() Report {
 // json returns the JSON form of a change. Values that look the same are marked.
 // Without the marks, two masked secrets would be no change for the reader.
 func (c Change) json() ChangeReport {
-	r := ChangeReport{Path: c.Path.String(), Action: c.Action, Old: plain(c.old), New: plain(c.new), By: c.By}
-	if c.Action == Modify && canonical(r.Old) == canonical(r.New) {
+	r := ChangeReport{Path: c.Path.String(), Action: c.Action, Old: c.old, New: c.new, By: c.By}
+	if c.Action == Modify && inline(c.old) == inline(c.new) {
 		r.Old, r.New = c.inline()
 	}
 	return r

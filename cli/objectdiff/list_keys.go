@@ -5,56 +5,48 @@ import (
 	"strings"
 )
 
-// listKeys returns the sets of keys that may identify the members of a list, the
-// best first. A set is used if every member has all its keys and no two members
+// keysOfLists has, by the name of a list, the sets of keys that may identify its members,
+// the best first. A set is used if every member has all its keys and no two members
 // have the same values.
 //
 // The keys are the merge keys of k8s.io/api (patchMergeKey and listMapKey), with the
-// exceptions noted here; a test compares them with the source. Other lists get the
-// keys that APIs commonly use.
+// exceptions noted here; a test compares them with the source. The keys of "" are
+// those that APIs commonly use, for all other lists.
+var keysOfLists = map[string][][]string{
+	"": {{"name"}, {"id"}, {"key"}, {"type"}},
+	// The merge key is the number, but people identify ports by name and change the
+	// number.
+	"ports":                     {{"name"}, {"containerPort", "protocol"}, {"port", "protocol"}},
+	"volumeMounts":              {{"mountPath"}},
+	"volumeDevices":             {{"devicePath"}},
+	"hostAliases":               {{"ip"}},
+	"podIPs":                    {{"ip"}},
+	"hostIPs":                   {{"ip"}},
+	"topologySpreadConstraints": {{"topologyKey"}, {"topologyKey", "whenUnsatisfiable"}},
+	"conditions":                {{"type"}},
+	"addresses":                 {{"type"}},
+	"ownerReferences":           {{"uid"}},
+	"volumeClaimTemplates":      {{"metadata.name"}},
+	"subjects":                  {{"kind", "namespace", "name"}},
+	"rules":                     {{"host"}}, // of an Ingress; the rules of a Role have no host
+	"paths":                     {{"path"}},
+	"readinessGates":            {{"conditionType"}},
+}
+
+// listKeys returns the sets of keys for a list.
 func listKeys(list string) [][]string {
-	switch list {
-	case "ports":
-		// The merge key is the number, but people identify ports by name and
-		// change the number.
-		return [][]string{{"name"}, {"containerPort", "protocol"}, {"port", "protocol"}}
-	case "volumeMounts":
-		return [][]string{{"mountPath"}}
-	case "volumeDevices":
-		return [][]string{{"devicePath"}}
-	case "hostAliases", "podIPs", "hostIPs":
-		return [][]string{{"ip"}}
-	case "topologySpreadConstraints":
-		return [][]string{{"topologyKey"}, {"topologyKey", "whenUnsatisfiable"}}
-	case "conditions", "addresses":
-		return [][]string{{"type"}}
-	case "ownerReferences":
-		return [][]string{{"uid"}}
-	case "volumeClaimTemplates":
-		return [][]string{{"metadata.name"}}
-	case "subjects":
-		return [][]string{{"kind", "namespace", "name"}}
-	case "rules": // of an Ingress; the rules of a Role have no host
-		return [][]string{{"host"}}
-	case "paths":
-		return [][]string{{"path"}}
-	case "readinessGates":
-		return [][]string{{"conditionType"}}
+	if sets, ok := keysOfLists[list]; ok {
+		return sets
 	}
-	return [][]string{{"name"}, {"id"}, {"key"}, {"type"}}
+	return keysOfLists[""]
 }
 
 // defaultKeyValue returns the value of an optional key that a member does not
 // set. It is the default of the API server for ports, and "" for subjects without
 // a namespace, such as users.
 func defaultKeyValue(key string) (string, bool) {
-	switch key {
-	case "protocol":
-		return "TCP", true
-	case "namespace":
-		return "", true
-	}
-	return "", false
+	value, ok := map[string]string{"protocol": "TCP", "namespace": ""}[key]
+	return value, ok
 }
 
 // keyed identifies the members of both lists by the same keys. It reports false

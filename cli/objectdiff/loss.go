@@ -100,7 +100,7 @@ func warnScaledToZero(o *ObjectDiff) {
 		return
 	}
 	for _, c := range o.Changes {
-		if c.Path.under("spec.replicas") && equal(c.new, int64(0)) {
+		if c.Path.under("spec.replicas") && c.new == int64(0) {
 			o.warn(RuleScale, "spec.replicas", "nothing runs any more")
 		}
 	}

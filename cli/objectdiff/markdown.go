@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -46,27 +47,21 @@ func Fit(size int, write func(Cut) string) string {
 	if fits(text) {
 		return text
 	}
-	// largest finds the largest limit n by binary search. It reports false if even the
-	// text of limit 0 is too long.
-	largest := func(at func(n int) Cut) (string, bool) {
-		best, found := "", false
-		for low, high := 0, 1<<16; low <= high; {
-			n := (low + high) / 2
-			if s := write(at(n)); fits(s) {
-				best, found, low = s, true, n+1
-			} else {
-				high = n - 1
-			}
+	// largest returns the text with the largest limit that fits, or "" if even that of
+	// limit 0 is too long.
+	largest := func(at func(n int) Cut) string {
+		n := sort.Search(1<<16, func(n int) bool { return !fits(write(at(n))) })
+		if n == 0 {
+			return ""
 		}
-		return best, found
+		return write(at(n - 1))
 	}
 	// Fewer lines than this do not help the reader: leaving out whole objects is better.
 	const enough = 5
 	if fits(write(Cut{enough, unlimited})) {
-		best, _ := largest(func(n int) Cut { return Cut{max(n, enough), unlimited} })
-		return best
+		return largest(func(n int) Cut { return Cut{max(n, enough), unlimited} })
 	}
-	if best, ok := largest(func(n int) Cut { return Cut{enough, n} }); ok {
+	if best := largest(func(n int) Cut { return Cut{enough, n} }); best != "" {
 		return best
 	}
 	return string([]rune(write(Cut{}))[:size])
@@ -76,8 +71,7 @@ func Fit(size int, write func(Cut) string) string {
 func (d Diff) markdown(cut Cut) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n", d.Plan())
-	left := d.MarkdownObjects(&b, cut, "###")
-	if left != "" {
+	if left := d.MarkdownObjects(&b, cut, "###"); left != "" {
 		fmt.Fprintf(&b, "%s\n", left)
 	}
 	return b.String()
@@ -226,23 +220,9 @@ func code(s string) string {
 // files that a stranger may have changed in a pull request, so they must not
 // notify users or hide text.
 func escape(s string) string {
-	var b strings.Builder
-	for _, r := range source.Escape(s, "\t") {
-		switch r {
-		case '<':
-			b.WriteString("&lt;")
-		case '>':
-			b.WriteString("&gt;")
-		case '&':
-			b.WriteString("&amp;")
-		case '@':
-			b.WriteString("&#64;")
-		case '\\', '`', '*', '_', '[', ']', '#', '|', '~':
-			b.WriteRune('\\')
-			b.WriteRune(r)
-		default:
-			b.WriteRune(r)
-		}
+	replace := []string{"<", "&lt;", ">", "&gt;", "&", "&amp;", "@", "&#64;"}
+	for _, mark := range []string{`\`, "`", "*", "_", "[", "]", "#", "|", "~"} {
+		replace = append(replace, mark, `\`+mark)
 	}
-	return b.String()
+	return strings.NewReplacer(replace...).Replace(source.Escape(s, "\t"))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,12 +69,7 @@ func (k Key) String() string { return k.kind() + " " + k.name() }
 
 // is reports whether the object is of this group and one of these kinds.
 func (k Key) is(group string, kinds ...string) bool {
-	for _, kind := range kinds {
-		if k.Group == group && k.Kind == kind {
-			return true
-		}
-	}
-	return false
+	return k.Group == group && slices.Contains(kinds, k.Kind)
 }
 
 // FromManifest returns the object of a manifest, or the objects of a List. The

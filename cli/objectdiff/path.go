@@ -1,6 +1,7 @@
 package objectdiff
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,15 +117,7 @@ func (p Path) last() string {
 // spec.containers.image matches spec.containers[name=app].image.
 func (p Path) under(field string) bool {
 	keys, want := p.keys(), strings.Split(field, ".")
-	if len(keys) < len(want) {
-		return false
-	}
-	for i, k := range want {
-		if keys[i] != k {
-			return false
-		}
-	}
-	return true
+	return len(keys) >= len(want) && slices.Equal(keys[:len(want)], want)
 }
 
 // get returns the value below keys of nested maps, or nil.

@@ -3,6 +3,7 @@ package objectdiff
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -12,18 +13,18 @@ import (
 // mask replaces a secret value in every format.
 const mask = "***"
 
-// secret is a value that must not be printed. The packages fmt and encoding/json
-// get the mask from it, whatever the verb; only canonical and equal read the
-// value. value is the canonical text of the original, so that secrets of
+// secret is a value that must not be printed. Package fmt, whatever the verb, and
+// the encoders of JSON and YAML get the mask from it; only canonical and comparisons
+// read the value. value is the canonical text of the original, so that secrets of
 // different types differ.
 type secret struct{ value string }
 
-// The methods override every way in which fmt and encoding/json read a value.
+// The methods override every way in which fmt and the encoders read a value.
 
 func (secret) String() string               { return mask }
 func (secret) GoString() string             { return mask }
 func (secret) Format(f fmt.State, _ rune)   { fmt.Fprint(f, mask) }
-func (secret) MarshalJSON() ([]byte, error) { return []byte(`"` + mask + `"`), nil }
+func (secret) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
 // late is a value that is known only after an apply: a reference to another node, or
 // a generated value.
@@ -46,9 +47,13 @@ func (l late) String() string {
 	return known + " generated"
 }
 
+// MarshalText returns the value as JSON and YAML show it.
+func (l late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
 // normalize returns a copy of an object for comparing and printing. It drops nulls, as
 // the API server does, sets the namespace of the key, replaces secret values by
-// secret and, if the object is from a graph, references by late.
+// secret and, if the object is from a graph, references by late. A whole number is
+// an int64, so that 1 and 1.0 are equal.
 func normalize(key Key, object map[string]any, fromGraph bool) map[string]any {
 	p := normalizer{late: fromGraph}
 	body, _ := p.value(object, false).(map[string]any)
@@ -102,6 +107,10 @@ func (p normalizer) value(v any, hidden bool) any {
 			copied[i] = p.value(item, false)
 		}
 		return copied
+	case float64:
+		if i := int64(v); float64(i) == v {
+			return p.value(i, hidden)
+		}
 	}
 	if hidden {
 		return secret{canonical(v)}
@@ -139,10 +148,13 @@ func (p normalizer) secret(m map[string]any) map[string]any {
 		}
 	}
 	values := secretTexts(m)
+	contains := func(s string) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return strings.Contains(s, v) })
+	}
 	metadata, _ := copied["metadata"].(map[string]any)
 	texts, _ := metadata["annotations"].(map[string]any)
 	for k, v := range texts {
-		if s, ok := v.(string); ok && (strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") || containsAny(s, values)) {
+		if s, ok := v.(string); ok && (strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") || contains(s)) {
 			texts[k] = secret{canonical(v)}
 		}
 	}
@@ -184,14 +196,4 @@ func secretTexts(m map[string]any) []string {
 		}
 	}
 	return values
-}
-
-// containsAny reports whether s contains one of the values.
-func containsAny(s string, values []string) bool {
-	for _, v := range values {
-		if strings.Contains(s, v) {
-			return true
-		}
-	}
-	return false
 }

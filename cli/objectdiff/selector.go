@@ -1,6 +1,9 @@
 package objectdiff
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // warnSelectors warns of selectors that matched Pods of the old objects and match
 // none of the new ones. Only the Pod templates of both sides are considered:
@@ -31,7 +34,7 @@ func warnSelectors(o *ObjectDiff, before, after []Object) {
 // warnSelector compares the workloads that the old and the new spec.selector match.
 func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []Object) {
 	// Without a selector, someone else fills in the endpoints of the Service.
-	if equal(oldSelector, newSelector) || newSelector == nil {
+	if reflect.DeepEqual(oldSelector, newSelector) || newSelector == nil {
 		return
 	}
 	// match returns the first workload in the namespace whose Pods match.
@@ -64,7 +67,7 @@ func matches(selector, labels any) bool {
 	want, _ := selector.(map[string]any)
 	have, _ := labels.(map[string]any)
 	for k, v := range want {
-		if !equal(v, have[k]) {
+		if !reflect.DeepEqual(v, have[k]) {
 			return false
 		}
 	}
