@@ -36,10 +36,15 @@ developers use, and developers' instances into ResourceGraphs: Kubernetes
 resources with their dependencies, readiness gates and policy results. It also
 executes ResourceGraphs in a cluster.
 
-Every flag has a default in pequod.yaml (looked for in the working directory and
-above it) and in the environment: --eval-timeout is eval-timeout in the file and
-PEQUOD_EVAL_TIMEOUT in the environment. Flags win over the environment, and the
-environment over the file.
+Every flag can have a default in a file pequod.yaml and in the environment:
+--eval-timeout is eval-timeout in the file and PEQUOD_EVAL_TIMEOUT in the
+environment. Flags win over the environment, and the environment over files.
+The file of a repository is looked for in the working directory and above it, up
+to the git root or the home directory, and ignored if it belongs to another user.
+It cannot set flags that choose the cluster, the identity, the image to install
+or consent, such as --kubeconfig and --yes, and its paths cannot leave the
+repository. Your own file, ~/.config/pequod/pequod.yaml or pequod/pequod.yaml in
+$XDG_CONFIG_HOME, can set all flags; the file of a repository wins over it.
 
 Exit codes: 0 yes; 1 the answer is no (broken input, a violation, a difference,
 not ready in time); 2 there is no answer (usage, a missing file, I/O, a cluster

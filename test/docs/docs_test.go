@@ -190,8 +190,9 @@ func (s session) runIn(t *testing.T, bin string) {
 			"GIT_AUTHOR_NAME=Reader", "GIT_AUTHOR_EMAIL=reader@example.com",
 			"GIT_COMMITTER_NAME=Reader", "GIT_COMMITTER_EMAIL=reader@example.com",
 		),
-		// The session must not leave locks and caches in the home directory.
-		MoreEnv: []string{"XDG_CACHE_HOME=" + t.TempDir()},
+		// The session must not leave locks and caches in the home directory, nor read
+		// the user's configuration.
+		MoreEnv: []string{"XDG_CACHE_HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()},
 	}
 	if s.cluster {
 		s.withCluster(t, bin, &run)

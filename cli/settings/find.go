@@ -1,0 +1,184 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/pequod-io/pequod/cli/command"
+)
+
+// FileName is the name of a configuration file.
+const FileName = "pequod.yaml"
+
+// userConfig is the usual path of the user's own file, for messages.
+const userConfig = "~/.config/pequod/" + FileName
+
+// configFile is a configuration file that exists.
+type configFile struct {
+	path string
+	// repository is the directory that paths in the file must not leave. It is
+	// empty for the user's own file, which may name any path and set any flag.
+	repository string
+}
+
+// configFiles returns the files that apply in the working directory, the most
+// important one first: the file of the repository, then the file of the user.
+func configFiles(env command.Env) ([]configFile, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home := variable(env, "HOME", "USERPROFILE")
+	user := userFile(env, home)
+	repository, err := findConfig(dir, home, ownership{uid: ownerOf, self: selves(env)})
+	if err != nil {
+		return nil, err
+	}
+	var files []configFile
+	if repository.path != "" && repository.path != user {
+		files = append(files, repository)
+	}
+	if isFile(user) {
+		files = append(files, configFile{path: user})
+	}
+	return files, nil
+}
+
+// variable returns the first of the variables that is set and not empty.
+func variable(env command.Env, names ...string) string {
+	for _, name := range names {
+		if v, ok := env.Getenv(name); ok && v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// userFile returns the path of the user's own file, whether it exists or not. It
+// returns "" without a home directory. As the XDG specification demands, a
+// relative $XDG_CONFIG_HOME is ignored.
+func userFile(env command.Env, home string) string {
+	dir := variable(env, "XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		if home == "" {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "pequod", FileName)
+}
+
+// isFile reports whether path is a regular file or a link to one. Errors of Stat
+// count as a missing file: an unreadable directory above the project must not
+// break every command.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// findConfig returns the pequod.yaml in dir or in the nearest directory above it,
+// or no file.
+func findConfig(dir, home string, owners ownership) (configFile, error) {
+	searched := searchPath(dir, home, owners)
+	for _, in := range searched {
+		path := filepath.Join(in, FileName)
+		if !isFile(path) {
+			continue
+		}
+		root := in
+		if last := searched[len(searched)-1]; isGitRoot(last) {
+			root = last
+		}
+		uid, known := owners.uid(path)
+		switch {
+		case !owners.trusts(path) && known && owners.owns(uid, dir):
+			// The checkout belongs to that user, as in a container that mounts it. Ignoring
+			// its configuration silently would change what commands do.
+			return configFile{}, fmt.Errorf("%s: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=%d", shownPath(path), uid)
+		case !owners.trusts(path):
+			return configFile{}, nil
+		case !inside(root, path):
+			return configFile{}, fmt.Errorf("%s: is a link that leads out of the repository", shownPath(path))
+		}
+		return configFile{path: path, repository: root}, nil
+	}
+	return configFile{}, nil
+}
+
+// searchPath returns dir and the directories above it that may have the
+// configuration of a command in dir. The last one is the root of the git
+// repository, the home directory, or the last one before a directory of another
+// user, who could otherwise configure the commands of everyone below it.
+func searchPath(dir, home string, owners ownership) []string {
+	path := []string{dir}
+	for above := filepath.Dir(dir); above != dir && dir != home && !isGitRoot(dir) && owners.trusts(above); above = filepath.Dir(dir) {
+		dir = above
+		path = append(path, dir)
+	}
+	return path
+}
+
+// isGitRoot reports whether dir is the root of a git repository or of a worktree,
+// where .git is a file.
+func isGitRoot(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+// inside reports whether path, with symbolic links followed, is in dir. The last
+// elements of path need not exist.
+func inside(dir, path string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	for rest := ""; ; {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			rel, err := filepath.Rel(dir, filepath.Join(real, rest))
+			return err == nil && filepath.IsLocal(rel)
+		}
+		// A dangling link exists, but what is created through it may be anywhere.
+		if _, err := os.Lstat(path); err == nil || path == filepath.Dir(path) {
+			return false
+		}
+		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
+	}
+}
+
+// ownership decides whose files are trusted.
+type ownership struct {
+	// uid returns the owner of a file. It returns false if there is no such file or
+	// the operating system has no numeric owners.
+	uid func(path string) (int, bool)
+	// self are the users whose files are trusted. The files of root are trusted,
+	// too: root can do anything anyway.
+	self []int
+}
+
+// trusts reports whether a file belongs to the user or to root. Without numeric
+// owners, every file does.
+func (o ownership) trusts(path string) bool {
+	uid, known := o.uid(path)
+	return !known || uid == 0 || slices.Contains(o.self, uid)
+}
+
+// owns reports whether uid is the owner of the file at path.
+func (o ownership) owns(uid int, path string) bool {
+	owner, known := o.uid(path)
+	return known && owner == uid
+}
+
+// selves returns the user of the process, the user who called sudo, and the user
+// in $PEQUOD_TRUST_UID, which is for containers with a mounted checkout.
+func selves(env command.Env) []int {
+	self := []int{os.Geteuid()}
+	for _, name := range []string{"SUDO_UID", "PEQUOD_TRUST_UID"} {
+		if uid, err := strconv.Atoi(variable(env, name)); err == nil && (name != "SUDO_UID" || os.Geteuid() == 0) {
+			self = append(self, uid)
+		}
+	}
+	return self
+}

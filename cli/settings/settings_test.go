@@ -1,0 +1,144 @@
+package settings_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pequod-io/pequod/cli"
+	"github.com/pequod-io/pequod/cli/settings"
+)
+
+// userFlags are the flags that only the user may set: on the command line, in the
+// environment or in the user's own pequod.yaml.
+var userFlags = []string{
+	// The cluster, and the identity to use there. A kubeconfig can run commands.
+	"as", "as-group", "cluster", "context", "kubeconfig", "user",
+	// Consent to what is otherwise refused or asked.
+	"allow-empty", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "yes",
+	// The program that is installed in a cluster, and rights that are granted.
+	"for-cli", "image", "watch-secrets",
+	// Not of pequod.yaml at all.
+	"help", "no-descriptions",
+}
+
+// TestEveryFlagIsClassified checks that every flag of every command is either one
+// that a repository may set or one that only the user may set, so that a new flag
+// needs a decision.
+func TestEveryFlagIsClassified(t *testing.T) {
+	exist := map[string]bool{}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		cmd.InitDefaultHelpFlag()
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			exist[f.Name] = true
+			if repository, user := slices.Contains(settings.RepositoryFlags, f.Name), slices.Contains(userFlags, f.Name); repository == user {
+				t.Errorf("%s --%s: repository %t, user %t; want one of them", cmd.CommandPath(), f.Name, repository, user)
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	root := cli.Command()
+	root.InitDefaultCompletionCmd()
+	visit(root)
+	for _, name := range slices.Concat(settings.RepositoryFlags, userFlags) {
+		if !exist[name] {
+			t.Errorf("no command has the flag --%s", name)
+		}
+	}
+}
+
+// TestFindConfig checks where the search for the file of a repository ends. The
+// owners are invented, because only root can create files of other users.
+func TestFindConfig(t *testing.T) {
+	const me, other = 1000, 2000
+	for name, test := range map[string]struct {
+		files   []string       // directories end with a slash
+		links   [][2]string    // target, then name
+		dir     string         // the working directory
+		owners  map[string]int // of files that belong neither to root nor to me
+		want    string         // the file
+		root    string         // the directory that its paths must stay in
+		wantErr string
+	}{
+		"here":                 {files: []string{"home/repo/pequod.yaml"}, dir: "home/repo", want: "home/repo/pequod.yaml", root: "home/repo"},
+		"above":                {files: []string{"home/repo/pequod.yaml", "home/repo/a/b/"}, dir: "home/repo/a/b", want: "home/repo/pequod.yaml", root: "home/repo"},
+		"below the git root":   {files: []string{"home/repo/.git/", "home/repo/a/pequod.yaml", "home/repo/a/b/"}, dir: "home/repo/a/b", want: "home/repo/a/pequod.yaml", root: "home/repo"},
+		"in the git root":      {files: []string{"home/repo/.git/", "home/repo/pequod.yaml", "home/repo/a/"}, dir: "home/repo/a", want: "home/repo/pequod.yaml", root: "home/repo"},
+		"above the git root":   {files: []string{"home/pequod.yaml", "home/repo/.git/", "home/repo/a/"}, dir: "home/repo/a"},
+		"above a worktree":     {files: []string{"home/pequod.yaml", "home/repo/.git", "home/repo/a/"}, dir: "home/repo/a"},
+		"in the home":          {files: []string{"home/pequod.yaml", "home/repo/"}, dir: "home/repo", want: "home/pequod.yaml", root: "home"},
+		"above the home":       {files: []string{"pequod.yaml", "home/repo/"}, dir: "home/repo"},
+		"of root":              {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared": 0, "shared/pequod.yaml": 0}, want: "shared/pequod.yaml", root: "shared"},
+		"file of another":      {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other}},
+		"beyond that":          {files: []string{"pequod.yaml", "shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other}},
+		"directory of another": {files: []string{"shared/pequod.yaml", "shared/x/"}, dir: "shared/x", owners: map[string]int{"shared": other}},
+		"checkout of another": {files: []string{"ci/.git/", "ci/pequod.yaml"}, dir: "ci", owners: map[string]int{"ci": other, "ci/pequod.yaml": other},
+			wantErr: "ci/pequod.yaml: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=2000"},
+		"link inside":     {files: []string{"repo/.git/", "repo/a/", "repo/b.yaml"}, links: [][2]string{{"../b.yaml", "repo/a/pequod.yaml"}}, dir: "repo/a", want: "repo/a/pequod.yaml", root: "repo"},
+		"link out":        {files: []string{"repo/.git/", "b.yaml"}, links: [][2]string{{"../b.yaml", "repo/pequod.yaml"}}, dir: "repo", wantErr: "repo/pequod.yaml: is a link that leads out of the repository"},
+		"link of another": {files: []string{"shared/x/", "home/b.yaml"}, links: [][2]string{{"../home/b.yaml", "shared/pequod.yaml"}}, dir: "shared/x", owners: map[string]int{"shared/pequod.yaml": other}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := t.TempDir()
+			at := func(name string) string { return filepath.Join(top, filepath.FromSlash(name)) }
+			for _, f := range test.files {
+				if f[len(f)-1] == '/' {
+					check(t, os.MkdirAll(at(f), 0o755))
+					continue
+				}
+				check(t, os.MkdirAll(filepath.Dir(at(f)), 0o755))
+				check(t, os.WriteFile(at(f), nil, 0o600))
+			}
+			for _, l := range test.links {
+				check(t, os.Symlink(filepath.FromSlash(l[0]), at(l[1])))
+			}
+			t.Chdir(top)
+			owner := func(path string) (int, bool) {
+				rel, err := filepath.Rel(top, path)
+				check(t, err)
+				if uid, ok := test.owners[filepath.ToSlash(rel)]; ok {
+					return uid, true
+				}
+				return me, true
+			}
+			file, root, err := settings.FindConfig(at(test.dir), at("home"), me, owner)
+			if got := message(err); got != test.wantErr {
+				t.Fatalf("error %q; want %q", got, test.wantErr)
+			}
+			if want := absent(at, test.want); file != want {
+				t.Errorf("file %q; want %q", file, want)
+			}
+			if want := absent(at, test.root); root != want {
+				t.Errorf("root %q; want %q", root, want)
+			}
+		})
+	}
+}
+
+func absent(at func(string) string, name string) string {
+	if name == "" {
+		return ""
+	}
+	return at(name)
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
