@@ -7,9 +7,9 @@
 //	cue.Value --read--> shape --write--> JSONSchemaProps --Validate--> CRD
 //
 // Package internal/schema/read makes shapes of CUE values, rules included.
-// This package writes a shape as a structural schema (write.go and the files
-// named write_*.go), with defaults (defaults.go), unknown fields
-// (unknownfields.go) and rules (rules.go). What no schema can express becomes a
+// This package writes a shape as a structural schema with defaults (write.go and
+// the files named write_*.go), unknown fields (unknownfields.go) and rules
+// (rules.go). props.go has the algebra of schemas. What no schema can express becomes a
 // rule in CEL, with package internal/schema/cel. crd.go and status.go have the
 // rest of the definition. validate.go runs the API server's own validation;
 // droprules.go and cost.go drop the rules that it doesn't accept, and no others.

@@ -10,10 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// ruleKey identifies a rule by the path of the schema that has it, and its text.
-// The key stays the same from one round of [Options.Generate] to the next.
-type ruleKey struct{ schema, text string }
-
 // rule adds the predicate p about self to the schema out. It reports whether
 // the rule says everything: p may not be exact, or the API server may have
 // refused the rule in an earlier round.

@@ -1,87 +1,31 @@
 package crdgen
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/problem"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// props is one OpenAPI schema.
-type props = apiextensionsv1.JSONSchemaProps
-
-// writer writes shapes as structural schemas. It adds a note for whatever a
-// schema and CEL can't express. It is passed by value and has no state of its
-// own: it is valid for one version and one round, and its results are behind the
-// pointers.
-type writer struct {
-	// notes collects the notes.
-	notes *noteList
-	// refused are the rules to leave out, because the API server didn't accept
-	// them.
-	refused map[ruleKey]bool
-	// columns collects the printer columns of @k8s attributes.
-	columns *[]apiextensionsv1.CustomResourceColumnDefinition
-	// err is the first error in an attribute.
-	err *error
-}
-
-// fail keeps the first error.
-func (w writer) fail(err error) {
-	if *w.err == nil {
-		*w.err = err
-	}
-}
-
-// location is the position of a shape in the CRD.
-type location struct {
-	// path is the field in notes, such as spec.ports[].name, and pos its
-	// position in the CUE schema.
-	path string
-	pos  problem.Position
-	// defaults allows defaults to be written. They are not written in the
-	// members of a choice, because they would depend on the member that an
-	// instance means.
-	defaults bool
-	// bare means that there is no type, so that no rule can be written.
-	bare bool
-	// schema is the path in the CRD's schema, as the API server's errors write
-	// it.
-	schema string
-	// fields are the names of the fields that lead here, for printer columns.
-	fields []string
-}
-
-// in returns the location of a part: name is "[]" for items, ".*" for values, and
-// "." with a name for a field. A part without a position in the CUE schema has
-// that of the whole.
-func (p location) in(name string, pos problem.Position) location {
-	p.path += name
-	switch name {
-	case "[]":
-		p.schema += ".items"
-	case ".*":
-		p.schema += ".additionalProperties"
-	default:
-		p.schema += ".properties[" + name[1:] + "]"
-		p.fields = append(slices.Clone(p.fields), name[1:])
-	}
-	if pos.Line > 0 {
-		p.pos = pos
-	}
-	return p
-}
-
 // field writes a field with its description and default.
+//
+// An API server sets defaults before it stores an object, so that a default is
+// taken for the instance's own value when the instance is rendered. Package read
+// therefore keeps only defaults with which an instance renders the same as
+// without; it drops those that depend on other fields, or that other fields are
+// equal to. Inside of a choice no default is written, because it would depend on
+// the member that the instance means. Rendering supplies all other defaults. For
+// replicas: *1 | int it writes default: 1. For {name: string, host: *name |
+// string} host gets no default.
 func (w writer) field(f shape.Field, p location) props {
 	out := w.schema(f.Shape, p)
 	out.Description = descriptionOf(f, out)
 	w.attributes(&out, f, p)
-	writeDefault(&out, f, p)
+	if p.defaults && f.Default != nil {
+		out.Default = &apiextensionsv1.JSON{Raw: f.Default}
+	}
 	return out
 }
 
@@ -95,7 +39,7 @@ func (w writer) schema(s shape.Shape, p location) props {
 	}
 	var texts []string
 	for _, c := range checks {
-		texts = append(texts, checkText(c))
+		texts = append(texts, shorten(c.Text))
 	}
 	if !w.rule(&out, p, cel.Holds(s, shape.WithoutChecks(s), "self"), "must satisfy "+strings.Join(texts, " and ")) {
 		for _, text := range texts {
@@ -139,7 +83,7 @@ func (w writer) typed(s shape.Shape, p location) props {
 		w.mixed(&out, s, p)
 		p.bare = true
 	}
-	unsaid := w.scalars(&out, s, nullable)
+	unsaid := scalars(&out, s, nullable)
 	if len(unsaid) == 0 {
 		return out
 	}
@@ -170,13 +114,4 @@ func restOf(unsaid string) string {
 		return unsaid + " beyond 1e9 and in more digits than a float has"
 	}
 	return unsaid
-}
-
-// checkText returns the subject of the note about a check that can't be
-// written.
-func checkText(c shape.Check) string {
-	if len(c.Text) > maxMessage {
-		return shorten(c.Text)
-	}
-	return c.Text
 }

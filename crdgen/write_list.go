@@ -92,7 +92,7 @@ func (w writer) alternatives(out *props, s shape.Shape, sum shape.ListEnvelope) 
 			m.MaxItems = t.List.Max
 		}
 		if !t.List.Closed && !t.List.Rest.Equal(sum.Items) {
-			item, ok := w.narrowed(t.List.Rest, sum.Items)
+			item, ok := narrowed(t.List.Rest, sum.Items)
 			if !ok {
 				return false
 			}

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // mixed writes a shape of several kinds that no type covers, such as a string or
@@ -95,42 +93,4 @@ func closeWithoutType(out *props) bool {
 	}
 	conjoin(out, props{AnyOf: members})
 	return true
-}
-
-// jsonKinds are the kinds of values except null. null is left out, because
-// nullable decides about it.
-const jsonKinds = shape.BoolKind | shape.NumberKind | shape.StringKind | shape.ListKind | shape.StructKind
-
-// excluding returns constraints that exclude values of the kinds in all that are
-// not in kept. A multiple of 1 excludes the numbers that are no integers.
-func excluding(all, kept shape.Kind) []props {
-	var out []props
-	for _, k := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind, shape.ListKind, shape.StructKind} {
-		if all&k != 0 && kept&k == 0 {
-			out = append(out, without(k))
-		}
-	}
-	if all&shape.FloatKind != 0 && kept&shape.NumberKind == shape.IntKind {
-		one := 1.0
-		out = append(out, props{MultipleOf: &one})
-	}
-	return out
-}
-
-// without returns a constraint that no value of kind k satisfies and that
-// ignores all other values.
-func without(k shape.Kind) props {
-	zero, one := int64(0), int64(1)
-	switch k {
-	case shape.BoolKind:
-		return props{Not: &props{Enum: []apiextensionsv1.JSON{{Raw: []byte("true")}, {Raw: []byte("false")}}}}
-	case shape.NumberKind:
-		least, most := 1.0, 0.0
-		return props{Minimum: &least, Maximum: &most}
-	case shape.StringKind:
-		return props{MinLength: &one, MaxLength: &zero}
-	case shape.ListKind:
-		return props{MinItems: &one, MaxItems: &zero}
-	}
-	return props{MinProperties: &one, MaxProperties: &zero}
 }

@@ -19,7 +19,7 @@ import (
 // If more than one kind is admitted, or null, each constraint must admit the
 // others, as minimum and pattern do. The API server's enum doesn't: it rejects
 // null even if it lists it, and it takes 1.5 for 1 and 97 for "a".
-func (w writer) scalars(out *props, s shape.Shape, nullable bool) (unsaid []string) {
+func scalars(out *props, s shape.Shape, nullable bool) (unsaid []string) {
 	kinds := shape.KindsOf(s)
 	if enum, ok := enumOf(s); ok && !nullable {
 		out.Enum = enum
@@ -227,48 +227,34 @@ func constraints(t shape.Term, guarded bool) props {
 	return out
 }
 
-// conjoin adds the constraints of c to out: directly if out has none of the same
-// keyword, and as a member of allOf otherwise. A schema has each keyword once, so
-// two patterns need an allOf. An exclusive limit stays with the limit that it is
-// about.
-func conjoin(out *props, c props) {
-	var rest props
-	move(&out.Minimum, &rest.Minimum, c.Minimum)
-	move(&out.Maximum, &rest.Maximum, c.Maximum)
-	out.ExclusiveMinimum = out.ExclusiveMinimum || c.ExclusiveMinimum && rest.Minimum == nil
-	out.ExclusiveMaximum = out.ExclusiveMaximum || c.ExclusiveMaximum && rest.Maximum == nil
-	rest.ExclusiveMinimum = c.ExclusiveMinimum && rest.Minimum != nil
-	rest.ExclusiveMaximum = c.ExclusiveMaximum && rest.Maximum != nil
-	move(&out.MultipleOf, &rest.MultipleOf, c.MultipleOf)
-	move(&out.MinLength, &rest.MinLength, c.MinLength)
-	move(&out.MaxLength, &rest.MaxLength, c.MaxLength)
-	move(&out.Not, &rest.Not, c.Not)
-	if out.Pattern == "" {
-		out.Pattern = c.Pattern
-	} else {
-		rest.Pattern = c.Pattern
+// narrowed writes what s demands beyond sum, without a type, which is not allowed
+// in anyOf. It reports whether that is all. Structs and lists can't be narrowed
+// this way; a rule must distinguish them.
+func narrowed(s, sum shape.Shape) (props, bool) {
+	var out props
+	rest, nullable := shape.WithoutNull(s)
+	all, sumNullable := shape.WithoutNull(sum)
+	kinds, sumKinds := shape.KindsOf(rest), shape.KindsOf(all)
+	if kinds&(shape.ListKind|shape.StructKind) != 0 || kinds == shape.BottomKind || kinds&shape.TopKind == shape.TopKind {
+		return out, false
 	}
-	if out.Enum == nil {
-		out.Enum = c.Enum
-	} else {
-		rest.Enum = c.Enum
+	if sumKinds&shape.TopKind == shape.TopKind {
+		sumKinds = jsonKinds
 	}
-	if out.AnyOf == nil {
-		out.AnyOf = c.AnyOf
-	} else {
-		rest.AnyOf = c.AnyOf
+	others := excluding(sumKinds, kinds)
+	if enum, ok := enumOf(rest); ok && !nullable && len(others) == 0 && (kinds&shape.IntKind == 0 || sumKinds&shape.FloatKind == 0) {
+		out.Enum = enum
+		return out, true
 	}
-	out.AllOf = append(out.AllOf, c.AllOf...)
-	if !isEmpty(rest) {
-		out.AllOf = append(out.AllOf, rest)
+	if len(others) > 0 {
+		// The constraints of one kind must admit the other kinds, which have
+		// constraints of their own.
+		rest = append(slices.Clone(rest), shape.OfKinds(sumKinds&^kinds&(shape.BoolKind|shape.NumberKind|shape.StringKind))...)
+		if kinds&shape.NumberKind == shape.IntKind {
+			rest = slices.DeleteFunc(rest, func(t shape.Term) bool { return t.Equal(shape.Term{Kind: shape.NumberKind}) })
+		}
 	}
-}
-
-// move sets out to value if it is nil, and rest otherwise.
-func move[T any](out, rest **T, value *T) {
-	if *out == nil {
-		*out = value
-	} else {
-		*rest = value
-	}
+	unsaid := scalars(&out, rest, nullable || sumNullable)
+	out.AllOf = append(out.AllOf, others...)
+	return out, len(unsaid) == 0 && nullable == sumNullable
 }

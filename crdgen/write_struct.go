@@ -1,16 +1,12 @@
 package crdgen
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
-
-// isEmpty reports whether p has no constraint.
-func isEmpty(p props) bool { return reflect.DeepEqual(p, props{}) }
 
 // structs writes structs.
 func (w writer) structs(out *props, s shape.Shape, p location) {
@@ -118,7 +114,7 @@ func (w writer) member(o, sum *shape.Object) (props, bool) {
 		if f.Shape.Equal(g.Shape) {
 			continue
 		}
-		inner, ok := w.narrowed(f.Shape, g.Shape)
+		inner, ok := narrowed(f.Shape, g.Shape)
 		exact = exact && ok
 		if isEmpty(inner) {
 			continue
@@ -129,38 +125,6 @@ func (w writer) member(o, sum *shape.Object) (props, bool) {
 		out.Properties[g.Name] = inner
 	}
 	return out, exact
-}
-
-// narrowed writes what s demands beyond sum, without a type, which is not allowed
-// in anyOf. It reports whether that is all. Structs and lists can't be narrowed
-// this way; a rule must distinguish them.
-func (w writer) narrowed(s, sum shape.Shape) (props, bool) {
-	var out props
-	rest, nullable := shape.WithoutNull(s)
-	all, sumNullable := shape.WithoutNull(sum)
-	kinds, sumKinds := shape.KindsOf(rest), shape.KindsOf(all)
-	if kinds&(shape.ListKind|shape.StructKind) != 0 || kinds == shape.BottomKind || kinds&shape.TopKind == shape.TopKind {
-		return out, false
-	}
-	if sumKinds&shape.TopKind == shape.TopKind {
-		sumKinds = jsonKinds
-	}
-	others := excluding(sumKinds, kinds)
-	if enum, ok := enumOf(rest); ok && !nullable && len(others) == 0 && (kinds&shape.IntKind == 0 || sumKinds&shape.FloatKind == 0) {
-		out.Enum = enum
-		return out, true
-	}
-	if len(others) > 0 {
-		// The constraints of one kind must admit the other kinds, which have
-		// constraints of their own.
-		rest = append(slices.Clone(rest), shape.OfKinds(sumKinds&^kinds&(shape.BoolKind|shape.NumberKind|shape.StringKind))...)
-		if kinds&shape.NumberKind == shape.IntKind {
-			rest = slices.DeleteFunc(rest, func(t shape.Term) bool { return t.Equal(shape.Term{Kind: shape.NumberKind}) })
-		}
-	}
-	unsaid := w.scalars(&out, rest, nullable || sumNullable)
-	out.AllOf = append(out.AllOf, others...)
-	return out, len(unsaid) == 0 && nullable == sumNullable
 }
 
 // outline describes a struct in a message, such as {type: "tcp", port, name?}. It

@@ -27,7 +27,7 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 	}
 	in, frame := in.push(s.literals, c)
 	// Finish needs all fields, so it comes last.
-	defer func() { in.put(frame.Finish(o, c, static{r, in})...) }()
+	defer func() { in.put(frame.Finish(o, static{r, in})...) }()
 	for _, n := range s.notes {
 		if n.comprehension != nil {
 			r.share(in, n.comprehension)

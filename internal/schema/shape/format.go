@@ -37,22 +37,6 @@ func FormatOf(name string) (Format, bool) {
 	}
 }
 
-// OfFormat returns the values of the given kinds, with the strings among them
-// narrowed to f.
-func OfFormat(f Format, kinds Kind) Shape {
-	if kinds == TopKind {
-		// CUE's address formats admit lists of bytes, too.
-		kinds = StringKind | ListKind
-	}
-	s := OfKinds(kinds)
-	for i := range s {
-		if s[i].Kind == StringKind {
-			s[i].Strings.Formats = []Format{f}
-		}
-	}
-	return s
-}
-
 // Pattern returns a regular expression that matches every string that f admits,
 // and few others. An API server can check it without CEL, and does so first, so
 // that its message is the one that users see.

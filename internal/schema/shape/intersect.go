@@ -132,19 +132,3 @@ func (o *Object) meet(p *Object) Object {
 	}
 	return out
 }
-
-// larger and smaller return the tighter of two lower or upper bounds; nil means
-// no bound.
-func larger(a, b *int64) *int64 {
-	if a == nil || b != nil && *b > *a {
-		return b
-	}
-	return a
-}
-
-func smaller(a, b *int64) *int64 {
-	if a == nil || b != nil && *b < *a {
-		return b
-	}
-	return a
-}

@@ -108,17 +108,18 @@ func (l *Limit) AdmitsAllInts(upper bool) bool {
 	return l.At.Cmp(new(big.Rat).SetInt64(math.MinInt64)) <= 0
 }
 
-// Interval returns the ends of the range of numbers that t admits; nil means
-// that there is no end.
-func (t Term) Interval() (low, high *big.Rat) {
-	if t.Value != nil {
-		return t.Value.Number, t.Value.Number
+// larger and smaller return the tighter of two lower or upper bounds; nil means
+// no bound.
+func larger(a, b *int64) *int64 {
+	if a == nil || b != nil && *b > *a {
+		return b
 	}
-	if t.Numbers.Min != nil {
-		low = t.Numbers.Min.At
+	return a
+}
+
+func smaller(a, b *int64) *int64 {
+	if a == nil || b != nil && *b < *a {
+		return b
 	}
-	if t.Numbers.Max != nil {
-		high = t.Numbers.Max.At
-	}
-	return low, high
+	return a
 }

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"bytes"
+	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -230,4 +231,35 @@ func (o *Object) IsMap() bool {
 func IsNullable(s Shape) bool {
 	_, nullable := WithoutNull(s)
 	return nullable
+}
+
+// Interval returns the ends of the range of numbers that t admits; nil means
+// that there is no end.
+func (t Term) Interval() (low, high *big.Rat) {
+	if t.Value != nil {
+		return t.Value.Number, t.Value.Number
+	}
+	if t.Numbers.Min != nil {
+		low = t.Numbers.Min.At
+	}
+	if t.Numbers.Max != nil {
+		high = t.Numbers.Max.At
+	}
+	return low, high
+}
+
+// OfFormat returns the values of the given kinds, with the strings among them
+// narrowed to f.
+func OfFormat(f Format, kinds Kind) Shape {
+	if kinds == TopKind {
+		// CUE's address formats admit lists of bytes, too.
+		kinds = StringKind | ListKind
+	}
+	s := OfKinds(kinds)
+	for i := range s {
+		if s[i].Kind == StringKind {
+			s[i].Strings.Formats = []Format{f}
+		}
+	}
+	return s
 }

@@ -11,44 +11,12 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// access is a field of self that an expression reads.
-type access struct {
-	// text is the CEL expression for the field, such as self.limits.max.
-	text string
-	// shape is the shape with which the schema declares the field.
-	shape shape.Shape
-	// presences are the fields on the way that may be absent, the field itself
-	// included, outermost first.
-	presences []presence
-	// conditional means that only the bodies of ifs declare the field.
-	conditional bool
-}
-
-// presence is a field that may be absent, and the CEL expression that tests it.
-type presence struct {
-	// text is has(FIELD), or the list or map itself if variable is set.
-	text string
-	// optional fields stay absent. The others are supplied: by the API server
-	// if value is set, which means that the CRD has their default, and by
-	// rendering otherwise.
-	optional bool
-	value    bool
-	// nullable fields may be null, for which has() is false.
-	nullable bool
-	// filled fields may get a value from an if, which may contradict their own
-	// value if clashes is set.
-	filled, clashes bool
-	// variable, if set, stands for each item of the list, or each key of the
-	// map, that text names. The presences after it are then about that item.
-	variable string
-}
-
 // look returns the field at path from self, and records that it is read. It
 // reports false if CEL can't read the field. For a.b it returns self.a.b with the
 // presences of a and b, as far as these are not required.
 func (t *translator) look(path []string) (access, bool) {
 	o := t.frame.object
-	a := access{text: shape.SelfMark}
+	a := access{operand: operand{text: shape.SelfMark}}
 	if !slices.Contains(t.fields, path[0]) {
 		t.fields = append(t.fields, path[0])
 	}
@@ -159,40 +127,41 @@ func (f *Frame) PathOf(e ast.Expr, steps []Segment) ([]string, bool) {
 // literals declares it. The name differs from the identifier if the field has an
 // alias, as in X=name: string.
 func declaredName(literals []ast.Node, id *ast.Ident) (string, bool) {
-	for _, lit := range literals {
-		if lit != id.Scope {
-			continue
-		}
-		s, ok := lit.(*ast.StructLit)
-		if !ok {
-			return "", false
-		}
-		for _, d := range s.Elts {
-			f, ok := d.(*ast.Field)
-			if !ok {
-				continue
-			}
-			name, ok := syntax.StaticName(f.Label)
-			if !ok {
-				continue
-			}
-			if a, isAlias := f.Label.(*ast.Alias); isAlias && a.Ident.Name == id.Name {
-				return name, true
-			}
-			if label, isIdent := f.Label.(*ast.Ident); isIdent && label.Name == id.Name {
-				return name, true
-			}
+	lit, ok := id.Scope.(*ast.StructLit)
+	if !ok || !slices.Contains(literals, id.Scope) {
+		return "", false
+	}
+	for _, d := range lit.Elts {
+		if f, ok := d.(*ast.Field); ok && (id.Node == f || id.Node == f.Value) {
+			return syntax.StaticName(f.Label)
 		}
 	}
 	return "", false
 }
 
-// strays reports whether the last expression reads an item of a list other than
-// the one that it constrains. CEL's macros can't express that.
-func (t *translator) strays(seen map[string]bool) bool {
-	return slices.ContainsFunc(t.needs, func(a access) bool {
-		return slices.ContainsFunc(a.presences, func(g presence) bool { return g.variable != "" && !seen[g.text] })
-	})
+// strays reports whether the last expression, which constrains at, reads an item
+// of a list other than the one that it constrains. CEL's macros can't express that.
+func (t *translator) strays(at access) bool {
+	return slices.ContainsFunc(t.unseen(at), func(g presence) bool { return g.variable != "" })
+}
+
+// unseen returns the presences of the fields that the last expression read,
+// without repetitions and without those of at.
+func (t *translator) unseen(at access) []presence {
+	seen := map[string]bool{}
+	for _, g := range at.presences {
+		seen[g.text] = true
+	}
+	var out []presence
+	for _, a := range t.needs {
+		for _, g := range a.presences {
+			if !seen[g.text] {
+				seen[g.text] = true
+				out = append(out, g)
+			}
+		}
+	}
+	return out
 }
 
 // inWords writes a path for messages, such as ports[].name.
@@ -215,22 +184,14 @@ func inWords(path []string) string {
 }
 
 // reading returns q guarded by the presence of the fields that the last
-// expression read, except those in seen. CUE rejects an expression that reads an
+// expression read, except those of at, the field that it constrains. CUE rejects an expression that reads an
 // absent optional field, so such a field must be present. A field that rendering
 // supplies may be absent; then nothing is demanded, and the predicate is not
 // exact. For q = self.max >= self.min with an optional min it returns
 // has(self.min) && self.max >= self.min, and with a computed min !has(self.min)
 // || self.max >= self.min.
-func (t *translator) reading(seen map[string]bool, q cel.Predicate) cel.Predicate {
-	var guards []presence
-	for _, a := range t.needs {
-		for _, g := range a.presences {
-			if !seen[g.text] {
-				seen[g.text] = true
-				guards = append(guards, g)
-			}
-		}
-	}
+func (t *translator) reading(at access, q cel.Predicate) cel.Predicate {
+	guards := t.unseen(at)
 	t.needs = nil
 	// The innermost guard goes next to q: has(self.a.b) fails if self.a is
 	// absent.

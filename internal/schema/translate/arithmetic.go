@@ -135,45 +135,6 @@ func reach(op token.Token, al, ah, bl, bh *big.Rat) (low, high *big.Rat, ok bool
 	return low, high, true
 }
 
-// compareBeyond returns the predicate a op b if one of the two may overflow. A
-// value beyond 64 bits is also beyond the other operand, which decides the
-// comparison. For a > b + 1 where b + 1 may be above the range, the predicate is
-//
-//	!(self.b > 9223372036854775807 - 1) && self.a > self.b + 1
-//
-// because && skips its right side, which would fail, if the left is false.
-func compareBeyond(a operand, op token.Token, b operand) cel.Predicate {
-	if shape.KindsOf(a.shape) != shape.IntKind || shape.KindsOf(b.shape) != shape.IntKind {
-		return cel.Unknown()
-	}
-	above, below := a.above, a.below
-	holdsAbove, holdsBelow := op == token.GTR || op == token.GEQ || op == token.NEQ, op == token.LSS || op == token.LEQ || op == token.NEQ
-	if b.isLimited() {
-		above, below = b.above, b.below
-		// If b overflows upwards, a op b holds for those operators that demand a
-		// smaller a.
-		holdsAbove, holdsBelow = holdsBelow, holdsAbove
-		if op == token.NEQ {
-			holdsAbove, holdsBelow = true, true
-		}
-	}
-	a.above, a.below, b.above, b.below = "", "", "", ""
-	p := compareValues(a, op, b)
-	add := func(beyond string, holds bool) {
-		q := cel.Predicate{Text: beyond, Exact: true}
-		switch {
-		case beyond == "":
-		case holds:
-			p = cel.AnyOf(q, p)
-		default:
-			p = cel.AllOf(cel.Predicate{Text: cel.Negated(beyond), Exact: true}, p)
-		}
-	}
-	add(above, holdsAbove)
-	add(below, holdsBelow)
-	return p
-}
-
 // interpolation translates an interpolated string of strings and integers.
 // "\(name)-\(index)" becomes self.name + '-' + string(self.index). Floats are
 // left out, because CUE and CEL print them differently.

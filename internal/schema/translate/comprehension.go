@@ -7,7 +7,6 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
@@ -19,23 +18,14 @@ import (
 // demands something only if its guard surely holds. A field that only an if
 // allows is rejected only if no guard possibly holds.
 func (t *translator) given(q cel.Predicate) (sure, maybe cel.Predicate) {
-	needs := t.needs
-	maybe = t.reading(map[string]bool{}, q)
-	sure = q
-	seen := map[string]bool{}
-	var guards []cel.Predicate
-	for _, a := range needs {
-		for _, g := range a.presences {
-			if !seen[g.text] {
-				seen[g.text] = true
-				guards = append(guards, cel.Predicate{Text: g.text, Exact: true})
-			}
-		}
+	var read []cel.Predicate
+	for _, g := range t.unseen(access{}) {
+		read = append(read, cel.Predicate{Text: g.text, Exact: true})
 	}
-	if q.Text == "true" && len(guards) == 0 {
+	if q.Text == "true" && len(read) == 0 {
 		return cel.Always(), cel.Always()
 	}
-	return cel.AllOf(append(guards, q)...), maybe
+	return cel.AllOf(append(read, q)...), t.reading(access{}, q)
 }
 
 // comprehension translates nested ifs without else: the declarations of the body
@@ -49,8 +39,13 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 	if cuefault.ForgottenGuard && syntax.CallsOnOwn(p.Comprehension) {
 		return nil, false
 	}
+	body, ok := p.Comprehension.Value.(*ast.StructLit)
+	if !ok {
+		return nil, false
+	}
 	var conditions, possible []cel.Predicate
 	var texts []string
+	var rules []shape.Rule
 	for _, clause := range p.Comprehension.Clauses {
 		c, ok := clause.(*ast.IfClause)
 		if !ok {
@@ -64,19 +59,22 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 		if q.Text == "" {
 			q.Text = "true"
 		}
+		text, needs := syntax.Text(c.Condition), t.needs
+		// A guard that reads an absent optional field is an error, not false.
+		// CUE evaluates a nested guard only if the outer ones hold.
+		if there := t.reading(access{}, cel.Always()); there.Text != "" && there.Text != "true" {
+			there = cel.Implies(cel.AllOf(conditions...).Text, there)
+			rules = append(rules, shape.Rule{Text: there.Text, Exact: true, Message: "what '" + text + "' asks for must be given"})
+		}
+		t.needs = needs
 		sure, maybe := t.given(q)
 		conditions, possible = append(conditions, sure), append(possible, maybe)
-		texts = append(texts, syntax.Text(c.Condition))
-	}
-	body, ok := p.Comprehension.Value.(*ast.StructLit)
-	if !ok {
-		return nil, false
+		texts = append(texts, text)
 	}
 	// If rendering supplies a field that a guard reads, the rule demands
 	// nothing.
-	applies, exact := cel.AllOf(conditions...), cel.AllOf(possible...).Exact
+	applies, allowed := cel.AllOf(conditions...), cel.AllOf(possible...)
 	when := "if " + strings.Join(texts, " if ")
-	var rules []shape.Rule
 	lost := false
 	add := func(q cel.Predicate, message, field string) {
 		if q.Text == "" && !q.Exact {
@@ -84,22 +82,8 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 		}
 		if q.Text != "" {
 			q = cel.Implies(applies.Text, q)
-			rules = append(rules, shape.Rule{Text: q.Text, Exact: q.Exact && exact, Message: message, Field: field})
+			rules = append(rules, shape.Rule{Text: q.Text, Exact: q.Exact && allowed.Exact, Message: message, Field: field})
 		}
-	}
-	// A guard that reads an absent optional field is an error, not false.
-	for i, clause := range p.Comprehension.Clauses {
-		t.needs = nil
-		t.guard(clause.(*ast.IfClause).Condition)
-		there := t.reading(map[string]bool{}, cel.Always())
-		if there.Text == "" || there.Text == "true" {
-			continue
-		}
-		there.Exact = true
-		// CUE evaluates a nested guard only if the outer ones hold.
-		before := cel.AllOf(conditions[:i]...)
-		q := cel.Implies(before.Text, there)
-		rules = append(rules, shape.Rule{Text: q.Text, Exact: true, Message: "what '" + texts[i] + "' asks for must be given"})
 	}
 	for _, d := range body.Elts {
 		// If one declaration of the body can't be translated, the body has no
@@ -110,7 +94,7 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 		}
 		add(q, when+": "+message, cel.FieldPath(append(slices.Clone(p.Target), name)))
 		if name != "" && len(p.Target) == 0 {
-			t.frame.Allowed[name] = append(t.frame.Allowed[name], Allowed{when: cel.AllOf(possible...), text: when, notes: p.Notes, fields: append(slices.Clone(t.fields), name)})
+			t.frame.Allowed[name] = append(t.frame.Allowed[name], Allowed{when: allowed, text: when, notes: p.Notes, fields: append(slices.Clone(t.fields), name)})
 		}
 	}
 	if lost {
@@ -159,11 +143,7 @@ func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, 
 	// members.
 	t.blurred = len(at.shape) > 1
 	defer func() { t.blurred = blurred }()
-	seen := map[string]bool{}
-	for _, g := range at.presences {
-		seen[g.text] = true
-	}
-	q = t.reading(seen, q)
+	q = t.reading(at, q)
 	message = inWords(append(slices.Clone(target), name)) + " must be " + syntax.Text(f.Value)
 	if syntax.IsBottom(f.Value) {
 		message = inWords(append(slices.Clone(target), name)) + " must not be given"
@@ -210,44 +190,4 @@ func (t *translator) supplies(e ast.Expr) bool {
 	}
 	concrete, ok := t.schema.IsConcrete(e)
 	return !ok || concrete
-}
-
-// Allowed is a guard under which a field is allowed.
-type Allowed struct {
-	// when holds if the guard may hold, and text is the guard in CUE syntax.
-	when cel.Predicate
-	text string
-	// notes are those of the comprehension.
-	notes []problem.Problem
-	// fields are the fields of the struct that the guard reads.
-	fields []string
-}
-
-// allow adds the rules for the fields of o that only ifs allow: such a field may
-// be present only if one of its guards holds. It adds none if one of the guards
-// could not be translated, because then a valid field could be rejected.
-func (f *Frame) allow(o *shape.Object, c *syntax.Guarded) {
-	if c == nil || o.Open || c.Open || c.Deep {
-		return
-	}
-	for _, g := range o.Fields {
-		ways := f.Allowed[g.Name]
-		at, ok := cel.Field(shape.SelfMark, g.Name)
-		if !g.Guarded || !ok || len(ways) == 0 || len(ways) != len(c.Fields[g.Name]) {
-			continue
-		}
-		var when []cel.Predicate
-		var texts, fields []string
-		for _, w := range ways {
-			fields = append(fields, w.fields...)
-			when = append(when, w.when)
-			texts = append(texts, w.text)
-		}
-		q := cel.Implies("has("+at+")", cel.AnyOf(when...))
-		o.Rules = append(o.Rules, shape.Rule{
-			Text: q.Text, Exact: q.Exact && !shape.IsNullable(g.Shape), Defaulted: true, Notes: ways[0].notes,
-			Fields:  fields,
-			Message: g.Name + " is only allowed " + strings.Join(texts, " or "), Field: cel.FieldPath([]string{g.Name}),
-		})
-	}
 }

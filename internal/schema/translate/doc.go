@@ -7,15 +7,15 @@
 // struct have been read, [Frame.Finish] translates what is pending and adds the
 // rules to the struct's shape.
 //
-// frame.go has frames and pending expressions, field.go the rules for fields
-// with an expression, such as
+// frame.go has frames and pending expressions, finish.go turns them into rules.
+// fieldrule.go has the rules for fields with an expression, such as
 //
 //	max: int & >=min
 //
 // comprehension.go the rules for ifs, and given.go those for fields that must
-// be given unless an if supplies them. translate.go, arithmetic.go, guard.go and
-// access.go translate the parts of expressions. shared.go drops the defaults of
-// fields that others are equal to.
+// be given unless an if supplies them. translate.go, arithmetic.go, compare.go,
+// guard.go and access.go translate the parts of expressions; translator.go has
+// their types. shared.go drops the defaults of fields that others are equal to.
 //
 // A rule never rejects what CUE accepts. What can't be translated, or is
 // translated only in part, is returned as notes. The set of translated forms is

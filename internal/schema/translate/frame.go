@@ -4,6 +4,7 @@ import (
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
@@ -81,26 +82,36 @@ type Pending struct {
 	Blurred bool
 }
 
-// Finish completes o, the struct of f, when all of its fields are known: it
-// adds the rules for pending expressions and drops defaults that would change
-// the meaning of others. It returns the notes of what CEL can't express.
-func (f *Frame) Finish(o *shape.Object, c *syntax.Guarded, s Schema) []problem.Problem {
-	f.object = o
-	// Defaults are dropped first, because the rules depend on the defaults that
-	// remain.
-	for _, s := range f.Shared {
-		forget(o, s)
-	}
-	var notes []problem.Problem
-	for _, p := range f.Pending {
-		notes = append(notes, f.resolve(s, p)...)
-	}
-	// These rules use the guards that resolve has recorded in f.Allowed.
-	for _, g := range o.Fields {
-		if u, ok := f.Unless[g.Name]; ok {
-			notes = append(notes, f.give(o, c, g, u)...)
-		}
-	}
-	f.allow(o, c)
-	return notes
+// Allowed is a guard under which a field is allowed.
+type Allowed struct {
+	// when holds if the guard may hold, and text is the guard in CUE syntax.
+	when cel.Predicate
+	text string
+	// notes are those of the comprehension.
+	notes []problem.Problem
+	// fields are the fields of the struct that the guard reads.
+	fields []string
 }
+
+// Unless describes a field that must be given unless an if supplies it.
+type Unless struct {
+	// Fills tells when the ifs supply it.
+	Fills Fills
+	// Notes are reported if there is no exact rule.
+	Notes []problem.Problem
+}
+
+// Fills tells when the guards of a struct supply a field that has no value
+// without them.
+type Fills int
+
+const (
+	// FillsUnknown means that it can't be told.
+	FillsUnknown Fills = iota
+	// FillsNever means that no combination of guards supplies the field.
+	FillsNever
+	// FillsSometimes means that some guards do, or several together.
+	FillsSometimes
+	// FillsAlways means that each guard alone does.
+	FillsAlways
+)

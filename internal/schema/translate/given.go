@@ -6,54 +6,71 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
-	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// Unless describes a field that must be given unless an if supplies it.
-type Unless struct {
-	// Fills tells when the ifs supply it.
-	Fills Fills
-	// Notes are reported if there is no exact rule.
-	Notes []problem.Problem
+// guards are all ifs that add to one field, translated.
+type guards struct {
+	// present is the CEL expression that the field is present.
+	present string
+	// when holds if one of the guards may hold, and texts are the guards in CUE
+	// syntax, such as if tls.
+	when  cel.Predicate
+	texts []string
+	// fields are the field itself and the fields that the guards read.
+	fields []string
 }
 
-// Fills tells when the guards of a struct supply a field that has no value
-// without them.
-type Fills int
+// guardsOf returns the guards of a field. It reports false if the field has none,
+// or if one of them could not be translated, because then a valid field could be
+// rejected.
+func (f *Frame) guardsOf(name string) (guards, bool) {
+	at, ok := cel.Field(shape.SelfMark, name)
+	allowed := f.Allowed[name]
+	if !ok || len(allowed) == 0 || len(allowed) != len(f.Guarded.Fields[name]) {
+		return guards{}, false
+	}
+	g := guards{present: "has(" + at + ")"}
+	var when []cel.Predicate
+	for _, a := range allowed {
+		when = append(when, a.when)
+		g.texts = append(g.texts, a.text)
+		g.fields = append(g.fields, a.fields...)
+	}
+	g.when = cel.AnyOf(when...)
+	return g, true
+}
 
-const (
-	// FillsUnknown means that it can't be told.
-	FillsUnknown Fills = iota
-	// FillsNever means that no combination of guards supplies the field.
-	FillsNever
-	// FillsSometimes means that some guards do, or several together.
-	FillsSometimes
-	// FillsAlways means that each guard alone does.
-	FillsAlways
-)
-
-// give adds the rule that the field g of o must be given unless one of the guards
-// that may supply it holds. For size: int beside if tier == "gold" {size: 9} with
-// a default for tier, the rule is has(self.size) || !has(self.tier) || self.tier
-// == 'gold'. It returns the notes if there is no rule.
-func (f *Frame) give(o *shape.Object, c *syntax.Guarded, g shape.Field, u Unless) []problem.Problem {
-	at, ok := cel.Field(shape.SelfMark, g.Name)
-	ways := f.Allowed[g.Name]
-	if !ok || u.Fills == FillsUnknown || shape.IsNullable(g.Shape) || !cel.IsAccessible(g.Shape) || len(ways) == 0 || len(ways) != len(c.Fields[g.Name]) {
+// give adds the rule that the field must be given unless one of the guards that
+// may supply it holds. For size: int beside if tier == "gold" {size: 9} with a
+// default for tier, the rule is has(self.size) || !has(self.tier) || self.tier ==
+// 'gold'. It returns the notes if there is no rule.
+func (f *Frame) give(field shape.Field, u Unless) []problem.Problem {
+	g, ok := f.guardsOf(field.Name)
+	if !ok || u.Fills == FillsUnknown || shape.IsNullable(field.Shape) || !cel.IsAccessible(field.Shape) {
 		return u.Notes
 	}
-	given := []cel.Predicate{{Text: "has(" + at + ")", Exact: true}}
-	var texts []string
-	fields := []string{g.Name}
-	for _, w := range ways {
-		fields = append(fields, w.fields...)
-		given = append(given, w.when)
-		texts = append(texts, strings.TrimPrefix(w.text, "if "))
-	}
-	q := cel.AnyOf(given...)
-	o.Rules = append(o.Rules, shape.Rule{
-		Text: q.Text, Exact: q.Exact && u.Fills == FillsAlways, Notes: u.Notes, Fields: fields,
-		Defaulted: true, Message: g.Name + " must be given unless " + strings.Join(texts, " or "), Field: cel.FieldPath([]string{g.Name}),
+	q := cel.AnyOf(cel.Predicate{Text: g.present, Exact: true}, g.when)
+	texts := strings.TrimPrefix(strings.Join(g.texts, " or "), "if ")
+	f.object.Rules = append(f.object.Rules, shape.Rule{
+		Text: q.Text, Exact: q.Exact && u.Fills == FillsAlways, Notes: u.Notes, Fields: g.fields, Defaulted: true,
+		Message: field.Name + " must be given unless " + strings.ReplaceAll(texts, " or if ", " or "),
+		Field:   cel.FieldPath([]string{field.Name}),
 	})
 	return nil
+}
+
+// allow adds the rule for a field that only ifs allow: it may be present only if
+// one of its guards holds.
+func (f *Frame) allow(field shape.Field) {
+	g, ok := f.guardsOf(field.Name)
+	if !ok {
+		return
+	}
+	q := cel.Implies(g.present, g.when)
+	f.object.Rules = append(f.object.Rules, shape.Rule{
+		Text: q.Text, Exact: q.Exact && !shape.IsNullable(field.Shape), Defaulted: true,
+		Notes: f.Allowed[field.Name][0].notes, Fields: g.fields,
+		Message: field.Name + " is only allowed " + strings.Join(g.texts, " or "),
+		Field:   cel.FieldPath([]string{field.Name}),
+	})
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// guard translates the expression of an if. The predicate is exact or
-// [cel.Unknown]: for a guard, what doesn't hold matters as much as what does. The
-// result has the form of the expression: && for &&, || for ||, and a comparison
+// guard translates the expression of an if. The caller needs an exact predicate:
+// for a guard, what doesn't hold matters as much as what does. The result has the form of the expression: && for &&, || for ||, and a comparison
 // for a comparison.
 func (t *translator) guard(e ast.Expr) cel.Predicate {
 	switch x := e.(type) {
@@ -28,21 +27,18 @@ func (t *translator) guard(e ast.Expr) cel.Predicate {
 	case *ast.BinaryExpr:
 		switch x.Op {
 		case token.LAND:
-			return exactly(t.guard(x.X), t.guard(x.Y), cel.AllOf)
+			return cel.AllOf(t.guard(x.X), t.guard(x.Y))
 		case token.LOR:
-			return exactly(t.guard(x.X), t.guard(x.Y), cel.AnyOf)
+			return cel.AnyOf(t.guard(x.X), t.guard(x.Y))
 		case token.MAT, token.NMAT:
 			return t.matches(x)
 		}
 		if _, bottom := x.Y.(*ast.BottomLit); bottom {
 			return t.isPresent(x)
 		}
-		a, ok := t.value(x.X)
-		if !ok || !isPlain(a.shape) {
-			return cel.Unknown()
-		}
-		b, ok := t.value(x.Y)
-		if !ok || !isPlain(b.shape) {
+		a, okA := t.value(x.X)
+		b, okB := t.value(x.Y)
+		if !okA || !okB {
 			return cel.Unknown()
 		}
 		return compareValues(a, x.Op, b)
@@ -52,20 +48,6 @@ func (t *translator) guard(e ast.Expr) cel.Predicate {
 		return cel.Unknown()
 	}
 	return cel.Predicate{Text: v.text, Exact: true}
-}
-
-// isPlain reports whether s is of one kind that CEL compares.
-func isPlain(s shape.Shape) bool {
-	kinds := shape.KindsOf(s)
-	return kinds == shape.BoolKind || kinds == shape.StringKind || kinds&^shape.NumberKind == 0
-}
-
-// exactly combines two predicates with of if both are exact.
-func exactly(a, b cel.Predicate, of func(...cel.Predicate) cel.Predicate) cel.Predicate {
-	if !a.Exact || !b.Exact {
-		return cel.Unknown()
-	}
-	return of(a, b)
 }
 
 // not negates an exact predicate.

@@ -7,68 +7,10 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
-
-// translator translates one pending expression into CEL predicates about the
-// fields of one struct, self.
-type translator struct {
-	// schema evaluates the parts that name no field.
-	schema Schema
-	// frame is the frame of self.
-	frame *Frame
-	// frames and segments are copied from the pending expression.
-	frames   []*Frame
-	segments []Segment
-	// blurred is copied from the pending expression. A declaration in an if
-	// changes it for a while.
-	blurred bool
-	// needs are the fields that the expressions translated since the last reset
-	// read. [translator.reading] guards a predicate by their presence and
-	// resets them.
-	needs []access
-	// fields are the names of the fields of self that were read.
-	fields []string
-	// defaulted means that the rule is exact only if the CRD has the defaults
-	// of the fields that it reads.
-	defaulted bool
-	// notes are about the parts of the expression that the rule leaves out.
-	notes []problem.Problem
-}
-
-// Schema evaluates expressions that name no field of the instance. Package read
-// implements it.
-type Schema interface {
-	// Literal returns the scalar that e evaluates to. It reports false if e is
-	// no concrete scalar.
-	Literal(e ast.Expr) (l shape.Literal, kind shape.Kind, ok bool)
-	// IsConcrete reports whether e evaluates to a concrete value, and whether e
-	// can be evaluated.
-	IsConcrete(e ast.Expr) (concrete, ok bool)
-	// Shape returns the shape of e. Floats reports whether the shape admitted
-	// only floats somewhere, which no shape distinguishes from numbers. Ok is
-	// false if the shape is not exact.
-	Shape(e ast.Expr) (s shape.Shape, floats, ok bool)
-}
-
-// operand is a value in CEL.
-type operand struct {
-	// text is a CEL expression for the value.
-	text string
-	// shape contains the value.
-	shape shape.Shape
-	// above and below are CEL expressions that hold if the value is above or
-	// below the range of CEL's integers, so that text would fail. They are
-	// empty if that can't happen. Only comparisons use them.
-	above, below string
-}
-
-// isLimited reports whether the value may be outside the range of CEL's
-// integers.
-func (o operand) isLimited() bool { return o.above != "" || o.below != "" }
 
 // constant translates an expression that names no field. null is not a constant,
 // because CEL's has() is false for it and it can't be compared.
@@ -132,7 +74,7 @@ func (t *translator) value(e ast.Expr) (operand, bool) {
 		return operand{}, false
 	}
 	t.needs = append(t.needs, a)
-	return operand{text: a.text, shape: a.shape}, true
+	return a.operand, true
 }
 
 // sizes returns the shape of lengths that an API server accepts. No request to
@@ -141,63 +83,12 @@ func sizes() shape.Shape {
 	return shape.Shape{{Kind: shape.IntKind, Numbers: shape.Numbers{Min: &shape.Limit{At: new(big.Rat)}, Max: &shape.Limit{At: big.NewRat(math.MaxInt32, 1)}}}}
 }
 
-// areComparable reports whether CEL compares a with b as CUE does. Lists, structs
-// and mixed shapes are not comparable.
-func areComparable(a, b shape.Shape) bool {
-	ka, kb := shape.KindsOf(a), shape.KindsOf(b)
-	switch {
-	case ka&^shape.NumberKind == 0 && kb&^shape.NumberKind == 0:
-		// CEL compares a float with an integer in 64 bits.
-		return ka == kb || isSmall(a) || isSmall(b)
-	case ka == kb:
-		return ka == shape.StringKind || ka == shape.BoolKind
-	}
-	return false
-}
-
-// isSmall reports whether float64 represents all numbers in s exactly.
-func isSmall(s shape.Shape) bool {
-	for _, t := range s {
-		low, high := t.Interval()
-		if low == nil || high == nil || !(&shape.Limit{At: low}).IsSafe() || !(&shape.Limit{At: high}).IsSafe() {
-			return false
-		}
-	}
-	return len(s) > 0
-}
-
-// operator returns the sign of a comparison, which is the same in CUE and CEL.
-func operator(op token.Token) (string, bool) {
-	switch op {
-	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
-		return " " + op.String() + " ", true
-	}
-	return "", false
-}
-
-// compareValues returns the predicate a op b. It is [cel.Unknown] if both
-// operands may overflow.
-func compareValues(a operand, op token.Token, b operand) cel.Predicate {
-	sign, ok := operator(op)
-	if !ok || !areComparable(a.shape, b.shape) || a.isLimited() && b.isLimited() {
-		return cel.Unknown()
-	}
-	if a.isLimited() || b.isLimited() {
-		return compareBeyond(a, op, b)
-	}
-	if shape.KindsOf(a.shape) != shape.KindsOf(b.shape) && (op == token.EQL || op == token.NEQ) {
-		return cel.Predicate{Text: "double(" + a.text + ")" + sign + "double(" + b.text + ")", Exact: true}
-	}
-	return cel.Predicate{Text: a.text + sign + b.text, Exact: true}
-}
-
 // constraint returns the predicate that the field at satisfies e. A part without
 // references is compared with the schema; every other part must be a conjunction,
 // a disjunction, a bound, a validator or a value that the field equals. For the
 // field max and the expression int & >=min it returns self.max >= self.min, since
 // the schema has the type.
 func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
-	self := operand{text: at.text, shape: at.shape}
 	if x, ok := e.(*ast.UnaryExpr); ok && x.Op == token.MUL {
 		// CUE rejects a lone default that the value doesn't meet.
 		return t.constraint(x.X, at)
@@ -219,15 +110,15 @@ func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
 		switch x.Op {
 		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.NEQ:
 			if b, ok := t.value(x.X); ok {
-				return compareValues(self, x.Op, b)
+				return compareValues(at.operand, x.Op, b)
 			}
 			return cel.Unknown()
 		}
 	case *ast.CallExpr:
-		return t.call(x, self)
+		return t.call(x, at.operand)
 	}
 	if b, ok := t.value(e); ok {
-		return compareValues(self, token.EQL, b)
+		return compareValues(at.operand, token.EQL, b)
 	}
 	return cel.Unknown()
 }
@@ -238,15 +129,11 @@ func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
 func (t *translator) member(e ast.Expr, at access) cel.Predicate {
 	needs := t.needs
 	t.needs = nil
-	seen := map[string]bool{}
-	for _, g := range at.presences {
-		seen[g.text] = true
-	}
 	p := t.constraint(e, at)
-	if t.strays(seen) {
+	if t.strays(at) {
 		p = cel.Unknown()
 	}
-	p = t.reading(seen, p)
+	p = t.reading(at, p)
 	t.needs = needs
 	return p
 }
@@ -294,14 +181,9 @@ func (t *translator) call(x *ast.CallExpr, self operand) cel.Predicate {
 		return compareValues(size, token.LEQ, arg)
 	case name == "or" && shape.KindsOf(arg.shape) == shape.ListKind:
 		items := shape.EnvelopeOfLists(arg.shape).Items
-		if !anyIsOpen(items) && shape.KindsOf(items) == kinds && (kinds == shape.StringKind || kinds == shape.IntKind) {
+		if shape.KindsOf(items) == kinds && (kinds == shape.StringKind || kinds == shape.IntKind) {
 			return cel.Predicate{Text: self.text + " in " + arg.text, Exact: true}
 		}
 	}
 	return cel.Unknown()
-}
-
-// anyIsOpen reports whether s may hold values of any kind.
-func anyIsOpen(s shape.Shape) bool {
-	return len(s) == 0 || shape.KindsOf(s)&shape.TopKind == shape.TopKind
 }

@@ -1,0 +1,77 @@
+package crdgen
+
+import (
+	"reflect"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/pequod-io/pequod/internal/schema/shape"
+)
+
+// props is one OpenAPI schema.
+type props = apiextensionsv1.JSONSchemaProps
+
+// isEmpty reports whether p has no constraint.
+func isEmpty(p props) bool { return reflect.DeepEqual(p, props{}) }
+
+// conjoin adds the constraints of c to out: directly if out has none of the same
+// keyword, and as a member of allOf otherwise. A schema has each keyword once, so
+// two patterns need an allOf. An exclusive limit stays with the limit that it is
+// about.
+func conjoin(out *props, c props) {
+	out.ExclusiveMinimum = out.ExclusiveMinimum || c.ExclusiveMinimum && out.Minimum == nil
+	out.ExclusiveMaximum = out.ExclusiveMaximum || c.ExclusiveMaximum && out.Maximum == nil
+	c.ExclusiveMinimum = c.ExclusiveMinimum && out.Minimum != nil
+	c.ExclusiveMaximum = c.ExclusiveMaximum && out.Maximum != nil
+	out.AllOf = append(out.AllOf, c.AllOf...)
+	c.AllOf = nil
+	// What out takes is removed from c, and the rest becomes a member of allOf.
+	all, rest := reflect.ValueOf(out).Elem(), reflect.ValueOf(&c).Elem()
+	for i := range rest.NumField() {
+		if keyword := all.Field(i); keyword.IsZero() && keyword.Kind() != reflect.Bool {
+			keyword.Set(rest.Field(i))
+			rest.Field(i).SetZero()
+		}
+	}
+	if !isEmpty(c) {
+		out.AllOf = append(out.AllOf, c)
+	}
+}
+
+// jsonKinds are the kinds of values except null. null is left out, because
+// nullable decides about it.
+const jsonKinds = shape.BoolKind | shape.NumberKind | shape.StringKind | shape.ListKind | shape.StructKind
+
+// excluding returns constraints that exclude values of the kinds in all that are
+// not in kept. A multiple of 1 excludes the numbers that are no integers.
+func excluding(all, kept shape.Kind) []props {
+	var out []props
+	for _, k := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind, shape.ListKind, shape.StructKind} {
+		if all&k != 0 && kept&k == 0 {
+			out = append(out, without(k))
+		}
+	}
+	if all&shape.FloatKind != 0 && kept&shape.NumberKind == shape.IntKind {
+		one := 1.0
+		out = append(out, props{MultipleOf: &one})
+	}
+	return out
+}
+
+// without returns a constraint that no value of kind k satisfies and that
+// ignores all other values.
+func without(k shape.Kind) props {
+	zero, one := int64(0), int64(1)
+	switch k {
+	case shape.BoolKind:
+		return props{Not: &props{Enum: []apiextensionsv1.JSON{{Raw: []byte("true")}, {Raw: []byte("false")}}}}
+	case shape.NumberKind:
+		least, most := 1.0, 0.0
+		return props{Minimum: &least, Maximum: &most}
+	case shape.StringKind:
+		return props{MinLength: &one, MaxLength: &zero}
+	case shape.ListKind:
+		return props{MinItems: &one, MaxItems: &zero}
+	}
+	return props{MinProperties: &one, MaxProperties: &zero}
+}
