@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X github.com/pequod-io/pequod/internal/version.linked=$(VERSIO
 
 # Packages that are tested with the race detector: those that are concurrent or
 # share files between processes. It makes CUE five to ten times slower.
-RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/... ./cli/spool/...
+RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/...
 
 # BENCH selects benchmarks, BENCHFLAGS are their flags: make bench BENCH=Render.
 BENCH      ?= .

@@ -31,8 +31,7 @@
 //   - graphview: drawings of graphs
 //
 // At the bottom are command (streams, exit codes, helpers for errors and flags),
-// style (colors and tables), spool (buffered output) and earlygc (tuning of the
-// garbage collector).
+// style (colors and tables), and earlygc (tuning of the garbage collector).
 //
 // A command parses flags, calls the packages that do the work, and prints the
 // result. Only Main reads the process's arguments, prints errors and picks the

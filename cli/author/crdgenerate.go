@@ -71,23 +71,17 @@ func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []s
 	if err != nil {
 		return err
 	}
-	w, err := o.ObjectFlags.OpenSink("crd")
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
 	crds, err := o.generate(ctx, platforms)
 	if err != nil {
 		return err
 	}
+	w := o.ObjectFlags.NewSink("crd")
 	// crds has the order of platforms, so crds[i] belongs to platforms[i].
 	for i, crd := range crds {
 		for _, n := range crd.notes {
 			fmt.Fprintf(env.Err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
 		}
-		if err := w.Add(crd.Object, platforms[i].From); err != nil {
-			return err
-		}
+		w.Add(crd.Object, platforms[i].From)
 	}
 	return w.Commit(env)
 }

@@ -172,8 +172,7 @@ func unknownKinds(err error) error {
 // roles before their bindings: a binding to a role that doesn't exist is useless
 // until it does. Nothing is printed if one object can't be encoded.
 func printRoles(env command.Env, format string, roles *rbac.Roles) error {
-	p := output.NewPrinter(format)
-	defer p.Close() // an error leaves a temporary file behind, no more
+	var objects [][]byte
 	// add skips everything after the first error, so that the loops below need no
 	// checks.
 	var failed error
@@ -186,10 +185,7 @@ func printRoles(env command.Env, format string, roles *rbac.Roles) error {
 			shown = namespace + "/" + shown
 		}
 		data, err := output.Encode(format, object, shown)
-		if err == nil {
-			err = p.Print(data)
-		}
-		failed = err
+		objects, failed = append(objects, data), err
 	}
 	for _, r := range roles.ClusterRoles {
 		add(r, r.Kind, "", r.Name)
@@ -206,5 +202,5 @@ func printRoles(env command.Env, format string, roles *rbac.Roles) error {
 	if failed != nil {
 		return failed
 	}
-	return p.Flush(env.Out)
+	return output.Print(env.Out, format, objects)
 }

@@ -51,7 +51,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			put(t, dir, crashBefore)
 			put(t, dir, files{".pequod-index": crashIndex})
 			step, steps := failAt(n, failure)
-			_, err := write(dir, crashRun, Options{Prune: true}, step)
+			err := write(dir, crashRun, Options{Prune: true}, step)
 			if err == nil {
 				if n < 15 {
 					t.Errorf("only %d steps: %q", n-1, *steps)
@@ -114,7 +114,7 @@ func TestRandomRuns(t *testing.T) {
 			if random.Intn(2) == 0 {
 				step, _ = failAt(1+random.Intn(15), errKilled)
 			}
-			_, err := write(dir, run, o, step)
+			err := write(dir, run, o, step)
 			got := read(t, dir)
 			if err != nil {
 				if !errors.Is(err, errKilled) {

@@ -37,7 +37,7 @@ func TestHostileIndex(t *testing.T) {
 			symlink(t, "b", filepath.Join(dir, "linked"))
 			symlink(t, victim, filepath.Join(dir, "out"))
 			before := read(t, filepath.Dir(dir))
-			_, err := write(dir, files{"n/new.yaml": "new"}, Options{Prune: true}, nil)
+			err := write(dir, files{"n/new.yaml": "new"}, Options{Prune: true}, nil)
 			wantError(t, err, test.want)
 			wantTree(t, filepath.Dir(dir), before)
 		})
@@ -64,7 +64,7 @@ func TestIndexIsALink(t *testing.T) {
 	put(t, dir, files{"mine": index("a/x.yaml"), "a/x.yaml": "mine"})
 	symlink(t, "mine", filepath.Join(dir, ".pequod-index"))
 	before := read(t, dir)
-	_, err := write(dir, files{"a/y.yaml": "1"}, Options{Prune: true}, nil)
+	err := write(dir, files{"a/y.yaml": "1"}, Options{Prune: true}, nil)
 	wantError(t, err, ".pequod-index: reading: not a regular file")
 	wantTree(t, dir, before)
 }
@@ -106,7 +106,7 @@ func TestInTheWay(t *testing.T) {
 			dir := output(t)
 			test.build(t, dir)
 			before := read(t, filepath.Dir(filepath.Dir(dir)))
-			_, err := write(dir, files{"a/x.yaml": "1", "b/x.yaml": "1"}, Options{}, nil)
+			err := write(dir, files{"a/x.yaml": "1", "b/x.yaml": "1"}, Options{}, nil)
 			wantError(t, err, test.want)
 			wantTree(t, filepath.Dir(filepath.Dir(dir)), before)
 		})
@@ -125,7 +125,7 @@ func TestUnwritable(t *testing.T) {
 			if err := os.Chmod(filepath.Join(dir, locked), 0o555); err != nil {
 				t.Fatal(err)
 			}
-			_, err := write(dir, files{"a/x.yaml": "2", "b/x.yaml": "2"}, Options{}, nil)
+			err := write(dir, files{"a/x.yaml": "2", "b/x.yaml": "2"}, Options{}, nil)
 			if err := os.Chmod(filepath.Join(dir, locked), 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -72,23 +72,23 @@ func parseIndex(content []byte) (set, error) {
 
 // readIndex returns the paths and the content of the index. The content is nil if there
 // is no index.
-func (s *Stage) readIndex() (set, []byte, error) {
-	info, err := s.root.Lstat(s.index)
+func (r *run) readIndex() (set, []byte, error) {
+	info, err := r.root.Lstat(r.index)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return set{}, nil, nil
 	case err != nil:
-		return nil, nil, s.fail(s.index, "reading", err)
+		return nil, nil, r.fail(r.index, "reading", err)
 	case !info.Mode().IsRegular():
-		return nil, nil, s.fail(s.index, "reading", errNotRegular)
+		return nil, nil, r.fail(r.index, "reading", errNotRegular)
 	}
-	content, err := s.root.ReadFile(s.index)
+	content, err := r.root.ReadFile(r.index)
 	if err != nil {
-		return nil, nil, s.fail(s.index, "reading", err)
+		return nil, nil, r.fail(r.index, "reading", err)
 	}
 	paths, err := parseIndex(content)
 	if err != nil {
-		return nil, nil, s.fail(s.index, "reading", err)
+		return nil, nil, r.fail(r.index, "reading", err)
 	}
 	return paths, content, nil
 }
@@ -96,27 +96,21 @@ func (s *Stage) readIndex() (set, []byte, error) {
 // writeIndex replaces the index, unless it has the same paths already. The new
 // index is on disk when writeIndex returns, because later steps depend on it. It
 // replaces the old one by a rename, so a killed run leaves one of the two.
-func (s *Stage) writeIndex(paths set) error {
+func (r *run) writeIndex(paths set) error {
 	content := formatIndex(paths)
-	if bytes.Equal(content, s.onDisk) {
+	if bytes.Equal(content, r.onDisk) {
 		return nil
 	}
-	if err := s.makeStaging(); err != nil {
+	if err := r.makeStaging(); err != nil {
 		return err
 	}
-	if err := s.step("write the index"); err != nil {
+	next := r.staging + "/index"
+	if err := r.change("writing", r.index, func() error { return r.writeFile(next, content, true) }); err != nil {
 		return err
 	}
-	next := s.staging + "/index"
-	if err := s.writeFile(next, content, durable); err != nil {
-		return s.fail(s.index, "writing", err)
-	}
-	if err := s.step("replace the index"); err != nil {
+	if err := r.change("replacing", r.index, func() error { return r.root.Rename(next, r.index) }); err != nil {
 		return err
 	}
-	if err := s.root.Rename(next, s.index); err != nil {
-		return s.fail(s.index, "replacing", err)
-	}
-	s.onDisk = content
+	r.onDisk = content
 	return nil
 }

@@ -1,7 +1,7 @@
 // Package output encodes Kubernetes objects and writes them to stdout or to a
 // directory, all of them or none.
 //
-// A command embeds [ObjectFlags], opens a [Sink] from them, adds encoded objects
+// A command embeds [ObjectFlags], makes a [Sink] from them, adds encoded objects
 // and commits. Until the commit, stdout and the directory are untouched, so that a
 // failing command leaves nothing half written. Reports about problems are not
 // objects; package report writes those.

@@ -85,11 +85,7 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 		}
 		o.NodeCheck = catalog.CheckNode
 	}
-	w, err := o.OpenSink("render")
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
+	w := o.NewSink("render")
 	// from has the instance that rendered each key first. The callback runs on one
 	// goroutine, in the order of the input, so neither variable needs a lock.
 	from := map[string]problem.Position{}
@@ -104,9 +100,7 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 				continue
 			}
 			from[obj.Key] = r.Instance.Pos()
-			if err := w.Add(obj, r.Instance.Pos().String()); err != nil {
-				return err
-			}
+			w.Add(obj, r.Instance.Pos().String())
 		}
 		return nil
 	})

@@ -81,37 +81,30 @@ func index(paths ...string) string {
 
 // write performs a whole run. A step that panics with errKilled kills it: nothing is
 // cleaned up but the lock, which the operating system would release.
-func write(dir string, content files, o Options, step func(string) error) (result Result, err error) {
-	s, err := Open(dir, "")
-	if err != nil {
-		return Result{}, err
-	}
+func write(dir string, content files, o Options, step func(string) error) (err error) {
+	r := newRun(dir, "")
 	if step != nil {
-		s.step = step
+		r.step = step
 	}
 	defer func() {
 		if killed := recover(); killed != nil {
-			s.close()
 			err = killed.(error)
 		}
 	}()
+	var all []File
 	for _, path := range slices.Sorted(maps.Keys(content)) {
-		if err := s.Add(path, "test "+path, []byte(content[path])); err != nil {
-			return Result{}, errors.Join(err, s.Abort())
-		}
+		all = append(all, File{path, "test " + path, []byte(content[path])})
 	}
-	return s.Commit(o)
+	return r.write(all, o)
 }
 
 var errKilled = errors.New("killed")
 
-func mustWrite(t *testing.T, dir string, content files, o Options) Result {
+func mustWrite(t *testing.T, dir string, content files, o Options) {
 	t.Helper()
-	result, err := write(dir, content, o, nil)
-	if err != nil {
+	if err := write(dir, content, o, nil); err != nil {
 		t.Fatal(err)
 	}
-	return result
 }
 
 func wantTree(t *testing.T, dir string, want files) {
@@ -132,14 +125,11 @@ func wantError(t *testing.T, err error, want string) {
 
 func TestRuns(t *testing.T) {
 	dir := output(t)
-	result := mustWrite(t, dir, files{"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1"}, Options{})
+	mustWrite(t, dir, files{"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1"}, Options{})
 	wantTree(t, dir, files{
 		"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1",
 		".pequod-index": index("a/x.yaml", "a/y.yaml", "b/x.yaml"),
 	})
-	if diff := cmp.Diff(Result{Written: []string{"a/x.yaml", "a/y.yaml", "b/x.yaml"}}, result); diff != "" {
-		t.Error(diff)
-	}
 
 	put(t, dir, files{"b/mine.yaml": "mine", "mine.txt": "mine", "c/mine/deep.yaml": "mine"})
 	mine := files{"b/mine.yaml": "mine", "mine.txt": "mine", "c/mine/deep.yaml": "mine"}
@@ -151,24 +141,18 @@ func TestRuns(t *testing.T) {
 	}
 
 	// Without Prune, all files stay, and stay in the index.
-	result = mustWrite(t, dir, files{"a/x.yaml": "2", "c/z.yaml": "2"}, Options{})
+	mustWrite(t, dir, files{"a/x.yaml": "2", "c/z.yaml": "2"}, Options{})
 	wantTree(t, dir, with(files{
 		"a/x.yaml": "2", "a/y.yaml": "1", "b/x.yaml": "1", "c/z.yaml": "2",
 		".pequod-index": index("a/x.yaml", "a/y.yaml", "b/x.yaml", "c/z.yaml"),
 	}))
-	if diff := cmp.Diff(Result{Written: []string{"a/x.yaml", "c/z.yaml"}}, result); diff != "" {
-		t.Error(diff)
-	}
 
 	// With Prune, files that are not rendered are removed, with directories that are
 	// empty then.
-	result = mustWrite(t, dir, files{"c/z.yaml": "2"}, Options{Prune: true})
+	mustWrite(t, dir, files{"c/z.yaml": "2"}, Options{Prune: true})
 	wantTree(t, dir, with(files{"c/z.yaml": "2", ".pequod-index": index("c/z.yaml")}))
-	if diff := cmp.Diff(Result{Removed: []string{"a/x.yaml", "a/y.yaml", "b/x.yaml"}}, result); diff != "" {
-		t.Error(diff)
-	}
 
-	if _, err := write(dir, nil, Options{Prune: true}, nil); !errors.Is(err, ErrEmpty) {
+	if err := write(dir, nil, Options{Prune: true}, nil); !errors.Is(err, ErrEmpty) {
 		t.Errorf("pruning everything: %v", err)
 	}
 	mustWrite(t, dir, nil, Options{})
@@ -187,12 +171,12 @@ func TestUnchangedFilesAreNotTouched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	result, err := write(dir, content, Options{Prune: true}, func(what string) error {
+	err := write(dir, content, Options{Prune: true}, func(what string) error {
 		t.Errorf("changes the disk: %s", what)
 		return nil
 	})
-	if err != nil || len(result.Written)+len(result.Removed) > 0 {
-		t.Errorf("unchanged: %+v, %v", result, err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	content["a/y.yaml"] = "2"
 	mustWrite(t, dir, content, Options{Prune: true})
@@ -212,7 +196,7 @@ func TestFilesOfOthers(t *testing.T) {
 	before := files{"a/1.yaml": "mine", "a/2.yaml": "mine", "b/3.yaml": "mine", "b/4.yaml": "mine", "b/same.yaml": "same"}
 	put(t, dir, before)
 	content := files{"a/1.yaml": "x", "a/2.yaml": "x", "b/3.yaml": "x", "b/4.yaml": "x", "b/new.yaml": "x"}
-	_, err := write(dir, content, Options{Prune: true}, nil)
+	err := write(dir, content, Options{Prune: true}, nil)
 	wantError(t, err, "3.yaml and 1 more: not written by pequod and not what it would write")
 	wantTree(t, dir, before)
 
@@ -240,14 +224,7 @@ func TestOwnersPruneOwnFiles(t *testing.T) {
 	dir := output(t)
 	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
 	for _, path := range []string{"b/x.yaml", "b/y.yaml"} {
-		s, err := Open(dir, "crd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Add(path, "CRD", []byte("1")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Commit(Options{Prune: true}); err != nil {
+		if err := Write(dir, "crd", []File{{path, "CRD", []byte("1")}}, Options{Prune: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -255,100 +232,70 @@ func TestOwnersPruneOwnFiles(t *testing.T) {
 		"a/x.yaml": "1", ".pequod-index": index("a/x.yaml"),
 		"b/y.yaml": "1", ".pequod-index-crd": index("b/y.yaml"),
 	})
-	_, err := write(dir, files{"b/y.yaml": "2"}, Options{}, nil)
+	err := write(dir, files{"b/y.yaml": "2"}, Options{}, nil)
 	wantError(t, err, "not written by pequod")
 }
 
-func TestAbort(t *testing.T) {
+// A run that fails before the first rename leaves the directory as it was.
+func TestFailsWhileStaging(t *testing.T) {
 	dir := output(t)
-	stage := func() *Stage {
-		s, err := Open(dir, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range []string{"a/x.yaml", "b/y.yaml"} {
-			if err := s.Add(path, "test", []byte("2")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return s
-	}
-	s := stage()
-	if err := errors.Join(s.Abort(), s.Abort()); err != nil {
-		t.Fatal(err)
-	}
-	wantTree(t, filepath.Dir(dir), nil)
-	if _, err := s.Commit(Options{}); err == nil {
-		t.Error("an aborted run was committed")
-	}
-
 	before := files{"a/x.yaml": "1", "mine.yaml": "mine", ".pequod-index": index("a/x.yaml")}
 	put(t, dir, before)
-	if err := stage().Abort(); err != nil {
-		t.Fatal(err)
+	full := errors.New("no space left on device")
+	err := write(dir, files{"a/x.yaml": "2", "b/y.yaml": "2"}, Options{Prune: true}, func(what string) error {
+		if what == "staging b/y.yaml" {
+			return full
+		}
+		return nil
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("error %v", err)
 	}
 	wantTree(t, dir, before)
 }
 
-func TestChangedMeanwhile(t *testing.T) {
-	dir := output(t)
-	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
-	s, err := Open(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Abort()
-	if err := s.Add("a/x.yaml", "test", []byte("1")); err != nil {
-		t.Fatal(err)
-	}
-	put(t, dir, files{"a/x.yaml": "changed by another program"})
-	_, err = s.Commit(Options{})
-	wantError(t, err, "x.yaml: keeping: changed meanwhile; run again")
-}
-
 func TestSamePathTwice(t *testing.T) {
-	s, err := Open(output(t), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Abort()
-	if err := s.Add("a/x.yaml", "Service a/x (app.yaml:1:1)", nil); err != nil {
-		t.Fatal(err)
-	}
-	err = s.Add("a/x.yaml", "Service a/x (more.yaml:7:1)", nil)
+	dir := output(t)
+	err := Write(dir, "", []File{{"a/x.yaml", "Service a/x (app.yaml:1:1)", nil}, {"a/x.yaml", "Service a/x (more.yaml:7:1)", nil}}, Options{})
 	wantError(t, err, "Service a/x (app.yaml:1:1) and Service a/x (more.yaml:7:1): both are written to a/x.yaml")
-	wantError(t, s.Add("../x.yaml", "Service", nil), "not a path for an object")
+	wantError(t, Write(dir, "", []File{{"../x.yaml", "Service", nil}}, Options{}), "not a path for an object")
+	wantTree(t, dir, nil)
 }
 
 func TestRunsAreExclusive(t *testing.T) {
 	dir := output(t)
-	first, err := Open(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Add("a/x.yaml", "first", []byte("1")); err != nil {
-		t.Fatal(err)
-	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(filepath.Dir(dir), link); err != nil {
 		t.Skip(err)
 	}
-	second := make(chan error, 1)
+	// The first run stops at its first step until the test lets it go on.
+	started, proceed := make(chan bool), make(chan bool)
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() {
+		first <- write(dir, files{"a/x.yaml": "1"}, Options{}, func(string) error {
+			select {
+			case started <- true:
+				<-proceed
+			case <-proceed:
+			}
+			return nil
+		})
+	}()
+	<-started
 	go func() {
 		// Another name of the same directory.
-		_, err := write(filepath.Join(link, "out"), files{"a/y.yaml": "2"}, Options{Prune: true}, nil)
-		second <- err
+		second <- write(filepath.Join(link, "out"), files{"a/y.yaml": "2"}, Options{Prune: true}, nil)
 	}()
 	select {
 	case err := <-second:
 		t.Fatalf("did not wait: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	if _, err := first.Commit(Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-second; err != nil {
-		t.Fatal(err)
+	close(proceed)
+	for _, end := range []chan error{first, second} {
+		if err := <-end; err != nil {
+			t.Fatal(err)
+		}
 	}
 	wantTree(t, dir, files{"a/y.yaml": "2", ".pequod-index": index("a/y.yaml")})
 }
@@ -361,7 +308,7 @@ func TestLockWithoutHome(t *testing.T) {
 	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
 	t.Setenv("TMPDIR", filepath.Join(dir, "a", "x.yaml"))
 	if runtime.GOOS != "windows" {
-		_, err := write(dir, files{"a/x.yaml": "2"}, Options{}, nil)
+		err := write(dir, files{"a/x.yaml": "2"}, Options{}, nil)
 		wantError(t, err, "out: locking: ")
 	}
 }
