@@ -2,32 +2,25 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
-// graphName is the name of every graph of the part cli: each has a namespace of
-// its own.
-const graphName = "bench"
-
-// prepareApplier returns a function that applies or deletes the graph of a
-// workload with the library and the options that `pequod apply` uses. Events are
-// discarded, as printing them is not measured. The client is created in the timed
-// part, because the command creates one too.
-func prepareApplier(load workload, namespace, verb string, config *rest.Config) (func(context.Context) error, error) {
-	rg, err := load.graph(namespace)
+// prepareApplier returns a function that applies the objects as one graph with
+// the library and the options that `pequod apply` uses. Events are discarded, as
+// printing them is not measured. The client is created in the timed part, because
+// the command creates one too.
+func prepareApplier(levels [][]object, namespace string, config *rest.Config) (func(context.Context) error, error) {
+	rg, err := newGraph(namespace, "bench", slices.Concat(levels...))
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +35,7 @@ func prepareApplier(load workload, namespace, verb string, config *rest.Config) 
 			return err
 		}
 		a := &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
-		var result *applier.Result
-		if verb == remove {
-			result, err = a.Delete(ctx, inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, options)
-		} else {
-			result, err = a.Apply(ctx, rg, options)
-		}
+		result, err := a.Apply(ctx, rg, options)
 		if err != nil {
 			return err
 		}
@@ -67,34 +55,4 @@ func checkCompleted(result *applier.Result) error {
 		}
 	}
 	return fmt.Errorf("phase %s", result.Phase)
-}
-
-// graph returns the workload as a graph. Every node depends on the awaited
-// objects of the level before its own, for which the floor waits too. Ids of
-// nodes are like "deployments-pair-0-1".
-func (w workload) graph(namespace string) (*v1alpha1.ResourceGraph, error) {
-	rg := &v1alpha1.ResourceGraph{}
-	rg.APIVersion, rg.Kind = v1alpha1.Group+"/"+v1alpha1.Version, "ResourceGraph"
-	rg.Namespace, rg.Name = namespace, graphName
-	var before []string
-	for _, objects := range w.objects(namespace) {
-		var awaited []string
-		for _, o := range objects {
-			raw, err := json.Marshal(o.body)
-			if err != nil {
-				return nil, err
-			}
-			id := o.kind.resource + "-" + o.name
-			rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, v1alpha1.Node{
-				ID: id, Resource: &runtime.RawExtension{Raw: raw}, Dependencies: before,
-			})
-			if o.kind.awaited {
-				awaited = append(awaited, id)
-			}
-		}
-		before = awaited
-	}
-	var err error
-	rg.Spec.RenderHash, err = graph.RenderHash(rg.Spec.Graph)
-	return rg, err
 }

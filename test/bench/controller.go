@@ -1,43 +1,39 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/server"
 )
 
-// controller is a running pequod-applier. Its process ends with stop or kill.
+// controller is a running pequod-applier.
 type controller struct {
-	cmd *exec.Cmd
-	// metrics and probes are "host:port" on the loopback interface, and log is
-	// the path of a file with stdout and stderr.
+	*server.Applier
+	// metrics and probes are "host:port" on the loopback interface.
 	metrics, probes string
-	log             string
-	done            chan struct{} // closed when the process has ended
 }
 
-// buildController builds the applier with the flags of a release, unless the plan
-// names a program. The benchmark measures the shipped form: stripped and without
-// cgo.
-func (m *measurement) buildController(ctx context.Context) error {
-	if m.plan.controller != "" {
-		return nil
-	}
-	m.plan.controller = m.scratchFile("pequod-applier")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", m.plan.controller, "github.com/pequod-io/pequod/cmd/pequod-applier")
+// buildPrograms builds pequod and the applier with the flags of a release. The
+// benchmark measures the shipped form: stripped and without cgo.
+func (m *measurement) buildPrograms(ctx context.Context) error {
+	const commands = "github.com/pequod-io/pequod/cmd/"
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", m.scratch, commands+"pequod", commands+"pequod-applier")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building pequod-applier: %w\n%s", err, out)
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
 	return nil
 }
@@ -51,133 +47,139 @@ func (m *measurement) withController(ctx context.Context, proxy *faults.Proxy, d
 		return err
 	}
 	defer func() {
-		if stopErr := c.stop(); err == nil {
+		if stopErr := c.Stop(time.Minute); err == nil {
 			err = stopErr
 		}
 	}()
+	if err := poll(ctx, func() (bool, error) { return m.isLeader(ctx, c) }); err != nil {
+		return err
+	}
 	return do(c)
 }
 
-// startController starts the applier with the flags that it is installed with, and
-// returns when it is the leader and ready. Its metrics need no authentication,
-// because reviews of access would count as requests.
+// startController starts the applier with the flags that it is installed with. Its
+// metrics need no authentication, because reviews of access would count as
+// requests.
 func (m *measurement) startController(ctx context.Context, proxy *faults.Proxy) (*controller, error) {
 	config := m.applierConfig
 	if proxy != nil {
 		config = proxy.Config(config)
 	}
 	kubeconfig := m.scratchFile("applier.kubeconfig")
-	if err := writeKubeconfig(kubeconfig, config); err != nil {
+	if err := server.WriteKubeconfig(kubeconfig, config, ""); err != nil {
 		return nil, err
 	}
-	c := &controller{done: make(chan struct{}), log: m.scratchFile("pequod-applier.log")}
+	c := &controller{}
 	for _, address := range []*string{&c.metrics, &c.probes} {
 		var err error
 		if *address, err = freeAddress(); err != nil {
 			return nil, err
 		}
 	}
-	var err error
-	if c.cmd, err = m.controllerCommand(c, kubeconfig); err != nil {
-		return nil, err
-	}
-	log, err := os.Create(c.log)
+	cmd, err := m.controllerCommand(ctx, c, kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
-	c.cmd.Stdout, c.cmd.Stderr = log, log
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	// Wait runs once, here. Its end is the only sign of the process's end that
-	// other functions use.
-	go func() {
-		_ = c.cmd.Wait() // ProcessState has the result
-		close(c.done)
-	}()
-	if err := poll(ctx, func() (bool, error) { return c.isLeader(ctx) }); err != nil {
-		c.kill()
-		return nil, err
-	}
-	return c, nil
+	c.Applier, err = server.StartApplier(cmd, m.scratchFile("pequod-applier.log"))
+	return c, err
 }
 
 // controllerCommand returns the shipped program or, for profiles, this program.
-func (m *measurement) controllerCommand(c *controller, kubeconfig string) (*exec.Cmd, error) {
+func (m *measurement) controllerCommand(ctx context.Context, c *controller, kubeconfig string) (*exec.Cmd, error) {
 	if m.profiles == "" {
-		return exec.Command(m.plan.controller,
+		return exec.Command(m.scratchFile("pequod-applier"),
 			"--leader-elect", "--leader-election-namespace="+system, "--kubeconfig="+kubeconfig,
 			"--metrics-secure=false", "--metrics-bind-address="+c.metrics, "--health-probe-bind-address="+c.probes), nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	m.profiled++
-	return exec.Command(self, "-run", controllerContestant, "-kubeconfig", kubeconfig, "-metrics", c.metrics, "-probes", c.probes,
-		"-cpuprofile", filepath.Join(m.profiles, fmt.Sprintf("controller-%d.prof", m.profiled))), nil
+	// The end of ctx must not kill it before it has written its profiles.
+	return childCommand(context.WithoutCancel(ctx), job{
+		Contestant: controllerContestant, Kubeconfig: kubeconfig, Metrics: c.metrics, Probes: c.probes,
+		Profile: filepath.Join(m.profiles, fmt.Sprintf("controller-%d.prof", m.profiled)),
+	})
 }
 
 // isLeader reports whether the applier is the leader and ready. It returns an
 // error with the log if the process has ended, and false while its endpoints do
-// not answer yet.
-func (c *controller) isLeader(ctx context.Context) (bool, error) {
+// not answer yet. No other applier has run on this control plane, so any holder
+// of the Lease is this one.
+func (m *measurement) isLeader(ctx context.Context, c *controller) (bool, error) {
 	select {
-	case <-c.done:
-		return false, c.exitError()
+	case <-c.Done():
+		return false, fmt.Errorf("pequod-applier has ended\n%s", c.Log())
 	default:
 	}
-	series, err := c.scrape(ctx, "leader_election_master_status")
-	if err != nil || series.sum("leader_election_master_status") == 0 {
-		return false, nil // not serving yet, or not the leader yet
+	lease, err := m.client.CoordinationV1().Leases(system).Get(ctx, account, metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return false, nil // not the leader yet
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.probes+"/readyz", nil)
+	response, err := get(ctx, "http://"+c.probes+"/readyz")
 	if err != nil {
-		return false, err
+		return false, nil // not serving yet, or not ready
+	}
+	return true, response.Body.Close()
+}
+
+// memory returns the memory that the controller uses, its heap after two garbage
+// collections, so that it consists of live objects only. Reading metrics produces
+// the garbage that makes the collector run. One collection is not enough: it may
+// have begun before the first reading. The resident set is read first, because
+// reading the metrics changes it.
+func (c *controller) memory(ctx context.Context) (memory, error) {
+	mem, first := processMemory(c.Pid()), -1.0
+	err := poll(ctx, func() (bool, error) {
+		var cycles float64
+		var err error
+		if mem.heap, mem.heapPeak, cycles, err = c.heap(ctx); err != nil {
+			return false, err
+		}
+		if first < 0 {
+			first = cycles
+		}
+		return cycles >= first+2, nil
+	})
+	return mem, err
+}
+
+// heap reads the live heap and the heap from the system, in bytes, and the number
+// of garbage collections from the metrics of the controller. The query parameter
+// "name[]" makes the endpoint compute only these.
+func (c *controller) heap(ctx context.Context) (live, system, cycles float64, err error) {
+	const liveName, systemName, cyclesName = "go_gc_heap_live_bytes", "go_memstats_heap_sys_bytes", "go_gc_cycles_total_gc_cycles_total"
+	query := url.Values{"name[]": {liveName, systemName, cyclesName}}.Encode()
+	response, err := get(ctx, "http://"+c.metrics+"/metrics?"+query)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	for _, name := range []string{liveName, systemName, cyclesName} {
+		if len(families[name].GetMetric()) != 1 {
+			return 0, 0, 0, fmt.Errorf("pequod-applier has no metric %s", name)
+		}
+	}
+	return families[liveName].Metric[0].GetGauge().GetValue(), families[systemName].Metric[0].GetGauge().GetValue(),
+		families[cyclesName].Metric[0].GetCounter().GetValue(), nil
+}
+
+// get sends a request to an endpoint of the applier. Any status but 200 is an
+// error. The caller closes the body.
+func get(ctx context.Context, address string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
 	}
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false, nil
+	if err == nil && response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		err = fmt.Errorf("%s: %s", address, response.Status)
 	}
-	return response.StatusCode == http.StatusOK, response.Body.Close()
+	return response, err
 }
-
-// stop terminates the applier. It returns an error if the applier does not exit
-// with 0 within a minute: a benchmark of an applier that fails is worth nothing.
-func (c *controller) stop() error {
-	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	select {
-	case <-c.done:
-	case <-time.After(time.Minute):
-		c.kill()
-		return errors.New("pequod-applier did not exit within a minute of SIGTERM")
-	}
-	if !c.cmd.ProcessState.Success() {
-		return c.exitError()
-	}
-	return nil
-}
-
-// exitError describes how the process ended, with its log.
-func (c *controller) exitError() error {
-	text, _ := os.ReadFile(c.log) // an empty log is shown if it cannot be read
-	return fmt.Errorf("pequod-applier: %s\n%s", c.cmd.ProcessState, bytes.TrimSpace(text))
-}
-
-// kill ends the applier at once and waits until it has ended.
-func (c *controller) kill() {
-	_ = c.cmd.Process.Kill() // fails if the process has ended already
-	<-c.done
-}
-
-// cpu returns the CPU time of the applier so far.
-func (c *controller) cpu() time.Duration { return processCPU(c.cmd.Process.Pid) }
-
-// scratchFile returns a path in the benchmark's temporary directory.
-func (m *measurement) scratchFile(name string) string { return filepath.Join(m.scratch, name) }
 
 // freeAddress returns a loopback address with a port that was free a moment ago.
 // The applier could lose it to another process, but then it exits and the round

@@ -4,24 +4,31 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/pequod-io/pequod/test/server"
 )
 
-// controlPlane is a running control plane that something is measured on. Its
-// clients have the access of the administrator.
+// The namespace and the service account of the applier, as config.Applier names
+// them.
+const (
+	system  = "pequod-system"
+	account = "pequod-applier"
+)
+
+// controlPlane is a running control plane that something is measured on.
 type controlPlane struct {
-	server     *server.Server
-	kubeconfig string       // of the administrator
-	config     *rest.Config // the same
+	server *server.Server
+	// config and client have the access of the administrator.
+	config     *rest.Config
 	client     kubernetes.Interface
 	namespaces int // created so far, for unique names
 	// applierConfig is the access of pequod-applier's service account. It is nil
@@ -29,25 +36,58 @@ type controlPlane struct {
 	applierConfig *rest.Config
 }
 
-// startControlPlane starts an empty control plane with the access of the
-// administrator. It compiles the control plane first if necessary, and reports
-// the progress of that on stderr.
-func startControlPlane(ctx context.Context) (*controlPlane, error) {
+// restartControlPlane replaces the control plane by a new one, on which nothing
+// has happened yet. An empty one makes rounds comparable: etcd and the caches of
+// the API server grow with every object that has ever existed. The first call
+// compiles it if necessary, and reports the progress of that on stderr.
+func (m *measurement) restartControlPlane(ctx context.Context) error {
+	if err := m.stopControlPlane(); err != nil {
+		return err
+	}
 	s, err := server.Start(ctx, server.Options{Log: os.Stderr})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &controlPlane{server: s, kubeconfig: s.Kubeconfig()}
-	if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig); err != nil {
-		return nil, err
+	m.controlPlane = &controlPlane{server: s}
+	if m.config, err = clientcmd.BuildConfigFromFlags("", s.Kubeconfig()); err != nil {
+		return err
 	}
-	c.config.QPS = -1 // no client-side rate limit
-	c.client, err = kubernetes.NewForConfig(c.config)
-	return c, err
+	m.config.QPS = -1 // no client-side rate limit
+	m.client, err = kubernetes.NewForConfig(m.config)
+	return err
 }
 
-// stop ends the control plane and deletes its state.
-func (c *controlPlane) stop() error { return c.server.Stop() }
+// stopControlPlane stops the control plane, if one runs, and deletes its state.
+// Calling it again does nothing.
+func (m *measurement) stopControlPlane() error {
+	c := m.controlPlane
+	if c == nil {
+		return nil
+	}
+	m.controlPlane = nil
+	return c.server.Stop()
+}
+
+// install prepares a new control plane for the applier: it installs the applier,
+// lets it watch every kind, as the overlay single-tenant does, and sets
+// applierConfig to the access of the applier's service account.
+func (m *measurement) install(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, m.scratchFile("pequod"), "install", "--kubeconfig", m.server.Kubeconfig())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	// The label aggregates these rules into the applier's own ClusterRole.
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "bench-watch", Labels: map[string]string{"pequod.io/aggregate-to-applier": "true"}},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}},
+	}
+	_, err := m.client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	m.applierConfig, err = server.ServiceAccount(ctx, m.config, system, account)
+	return err
+}
 
 // serverCPU returns the CPU time of the control plane so far.
 func (c *controlPlane) serverCPU() time.Duration { return processCPU(c.server.Pid()) }
@@ -92,15 +132,17 @@ func (c *controlPlane) createTenant(ctx context.Context, prefix string) (string,
 	if err != nil {
 		return "", err
 	}
-	return namespace, c.apply(ctx, fmt.Appendf(nil, `
-{apiVersion: v1, kind: ServiceAccount, metadata: {name: pequod, namespace: %[1]s}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: pequod, namespace: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-subjects: [{kind: ServiceAccount, name: pequod, namespace: %[1]s}]
-`, namespace))
+	meta := metav1.ObjectMeta{Name: "pequod"}
+	if _, err := c.client.CoreV1().ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
+		return "", err
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: meta.Name, Namespace: namespace}},
+	}
+	_, err = c.client.RbacV1().RoleBindings(namespace).Create(ctx, binding, metav1.CreateOptions{})
+	return namespace, err
 }
 
 // deleteGraphs deletes the ResourceGraphs of a namespace and leaves their
@@ -108,15 +150,4 @@ subjects: [{kind: ServiceAccount, name: pequod, namespace: %[1]s}]
 func (c *controlPlane) deleteGraphs(ctx context.Context, namespace string) error {
 	return c.client.CoreV1().RESTClient().Delete().
 		AbsPath("/apis", resourceGraphs.apiVersion, "namespaces", namespace, resourceGraphs.resource).Do(ctx).Error()
-}
-
-// writeKubeconfig writes a kubeconfig with the access of config, which must use a
-// bearer token. A proxy would not pass a client certificate on.
-func writeKubeconfig(path string, config *rest.Config) error {
-	file := clientcmdapi.NewConfig()
-	file.Clusters["bench"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	file.AuthInfos["bench"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
-	file.Contexts["bench"] = &clientcmdapi.Context{Cluster: "bench", AuthInfo: "bench"}
-	file.CurrentContext = "bench"
-	return clientcmd.WriteToFile(*file, path)
 }

@@ -19,33 +19,25 @@ import (
 const maxInFlight = 16
 
 // floor sends the requests that no applier can avoid, and no others: one per
-// object, and a watch per kind that it waits for. It uses bare HTTP instead of
+// object, and a watch of the kind that it waits for. It uses bare HTTP instead of
 // client-go, and encodes the objects beforehand. A ratio of 1.0 to it means that
 // planning, comparing and keeping an inventory cost no time.
 type floor struct {
 	client *http.Client
-	// host is the URL of the API server, and levels are the objects in the order
+	// host is the URL of the API server, and levels are the requests in the order
 	// of application.
 	host   string
 	levels [][]call
-	kinds  map[kind]string // path of the collection of each kind
+	// awaited is the path of the collection whose objects must become ready. A
+	// workload has one such kind.
+	awaited string
 }
 
-// call is an object with the path and the body of its apply request.
+// call is the apply request of an object.
 type call struct {
-	object
-	path string
-	body []byte
-}
-
-// deleteOptions returns the body of a delete request. A Deployment is deleted in
-// the foreground, after its Pods.
-func (c call) deleteOptions() []byte {
-	propagation := "Background"
-	if c.kind == deployments {
-		propagation = "Foreground"
-	}
-	return []byte(`{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"` + propagation + `"}`)
+	name, path string
+	body       []byte
+	awaited    bool
 }
 
 // newFloor encodes the objects of a workload. Everything that costs time before
@@ -55,22 +47,24 @@ func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor,
 	if err != nil {
 		return nil, err
 	}
-	f := &floor{client: client, host: config.Host, kinds: map[kind]string{}}
+	f := &floor{client: client, host: config.Host}
 	for _, objects := range levels {
 		var calls []call
 		for _, o := range objects {
+			// The core group is served below /api and all others below /apis.
 			prefix := "/apis/"
 			if !strings.Contains(o.kind.apiVersion, "/") {
 				prefix = "/api/"
 			}
-			// The core group is served below /api and all others below /apis.
 			all := prefix + o.kind.apiVersion + "/namespaces/" + namespace + "/" + o.kind.resource
-			f.kinds[o.kind] = all
 			body, err := json.Marshal(o.body)
 			if err != nil {
 				return nil, err
 			}
-			calls = append(calls, call{o, all + "/" + o.name, body})
+			calls = append(calls, call{o.name, all + "/" + o.name, body, o.kind.awaited})
+			if o.kind.awaited {
+				f.awaited = all
+			}
 		}
 		f.levels = append(f.levels, calls)
 	}
@@ -80,28 +74,24 @@ func newFloor(config *rest.Config, levels [][]object, namespace string) (*floor,
 // apply applies every level as soon as the awaited objects of the level before it
 // are ready.
 //
-// The watches are opened first, so that no event is missed. While a level's
-// requests are in flight, events are read already: an object may be ready before
-// the request for its neighbor has been answered. Only this goroutine uses ready.
+// The watch is opened first, so that no event is missed. While a level's requests
+// are in flight, events are read already: an object may be ready before the
+// request for its neighbor has been answered. Only this goroutine uses ready.
 func (f *floor) apply(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := make(chan event, 256)
-	for k := range f.kinds {
-		if k.awaited {
-			if err := f.watch(ctx, k, events); err != nil {
-				return err
-			}
-		}
+	events := make(chan snapshot, 256)
+	if err := f.watch(ctx, events); err != nil {
+		return err
 	}
 	ready := map[string]bool{}
 	for _, calls := range f.levels {
-		sent := f.sendAll(ctx, calls, http.MethodPatch, "?fieldManager=floor")
+		sent := f.sendAll(ctx, calls)
 		for _, c := range calls {
-			for c.kind.awaited && !ready[c.name] {
+			for c.awaited && !ready[c.name] {
 				select {
-				case e := <-events:
-					ready[e.Object.Metadata.Name] = e.Object.ready()
+				case s := <-events:
+					ready[s.Metadata.Name] = s.ready()
 				case err := <-sent:
 					if err != nil {
 						return err
@@ -124,37 +114,28 @@ func (f *floor) apply(ctx context.Context) error {
 // sendAll sends one request per object, at most maxInFlight at a time. The
 // channel receives the first error, or nil, when all have been answered. It is
 // buffered, so that the goroutine ends even if the caller has returned.
-func (f *floor) sendAll(ctx context.Context, calls []call, method, query string) <-chan error {
+func (f *floor) sendAll(ctx context.Context, calls []call) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		var g errgroup.Group
 		g.SetLimit(maxInFlight)
 		for _, c := range calls {
-			g.Go(func() error {
-				body := c.body
-				if method == http.MethodDelete {
-					body = c.deleteOptions()
-				}
-				return f.send(ctx, method, c.path+query, body)
-			})
+			g.Go(func() error { return f.send(ctx, c) })
 		}
 		done <- g.Wait()
 	}()
 	return done
 }
 
-// send sends one request and reads the whole response, so that the connection can
-// be used again. An answer of 300 or above is an error.
-func (f *floor) send(ctx context.Context, method, path string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, method, f.host+path, bytes.NewReader(body))
+// send applies one object and reads the whole response, so that the connection
+// can be used again. An answer of 300 or above is an error.
+func (f *floor) send(ctx context.Context, c call) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, f.host+c.path+"?fieldManager=floor", bytes.NewReader(c.body))
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Content-Type", "application/json")
 	// The content type makes a PATCH a server-side apply.
-	if method == http.MethodPatch {
-		request.Header.Set("Content-Type", "application/apply-patch+yaml")
-	}
+	request.Header.Set("Content-Type", "application/apply-patch+yaml")
 	response, err := f.client.Do(request)
 	if err != nil {
 		return err
@@ -162,7 +143,7 @@ func (f *floor) send(ctx context.Context, method, path string, body []byte) erro
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)
+		err = fmt.Errorf("%s: %s: %s", c.path, response.Status, text)
 	}
 	return err
 }

@@ -8,15 +8,8 @@ import (
 	"net/http"
 )
 
-// event is a watch event with the fields that the floor reads. Decoding only
-// these is cheaper than decoding a whole object.
-type event struct {
-	Type   string   `json:"type"`
-	Object snapshot `json:"object"`
-	kind   kind
-}
-
-// snapshot is a Deployment or a ResourceGraph. Fields that one of them does not
+// snapshot is a Deployment or a ResourceGraph, with the fields that the floor
+// reads. Decoding only these is cheaper than decoding a whole object. Fields that one of them does not
 // have stay zero, which ready relies on.
 type snapshot struct {
 	Metadata struct {
@@ -54,18 +47,18 @@ func (s snapshot) ready() bool {
 	return false
 }
 
-// watch opens a watch of a kind that begins with the existing objects. If the
-// server closes it, because it is slow, the watch resumes at the last version.
-// Only the first attempt returns an error; later ones end the goroutine.
-func (f *floor) watch(ctx context.Context, k kind, events chan<- event) error {
-	body, err := f.openWatch(ctx, k, "")
+// watch opens a watch of the awaited kind that begins with the existing objects.
+// If the server closes it, because it is slow, the watch resumes at the last
+// version. Only the first attempt returns an error; later ones end the goroutine.
+func (f *floor) watch(ctx context.Context, events chan<- snapshot) error {
+	body, err := f.openWatch(ctx, "")
 	if err != nil {
 		return err
 	}
 	go func() {
 		for last := ""; ; {
-			last = forward(ctx, k, body, events, last)
-			if body, err = f.openWatch(ctx, k, last); err != nil {
+			last = forward(ctx, body, events, last)
+			if body, err = f.openWatch(ctx, last); err != nil {
 				return // the run has ended
 			}
 		}
@@ -75,8 +68,8 @@ func (f *floor) watch(ctx context.Context, k kind, events chan<- event) error {
 
 // openWatch opens a watch after a resource version. "" means that it begins with
 // an event for every existing object.
-func (f *floor) openWatch(ctx context.Context, k kind, version string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.kinds[k]+"?watch=1&resourceVersion="+version, nil)
+func (f *floor) openWatch(ctx context.Context, version string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.host+f.awaited+"?watch=1&resourceVersion="+version, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -86,60 +79,28 @@ func (f *floor) openWatch(ctx context.Context, k kind, version string) (io.ReadC
 	}
 	if response.StatusCode != http.StatusOK {
 		response.Body.Close()
-		return nil, fmt.Errorf("watch of %s: %s", k.resource, response.Status)
+		return nil, fmt.Errorf("watch of %s: %s", f.awaited, response.Status)
 	}
 	return response.Body, nil
 }
 
-// forward sends the events of a watch to a channel until the watch ends. It
+// forward sends the objects of watch events to a channel until the watch ends. It
 // returns the last resource version that it has seen, or the given one if it saw
 // no event.
-func forward(ctx context.Context, k kind, body io.ReadCloser, events chan<- event, last string) string {
+func forward(ctx context.Context, body io.ReadCloser, events chan<- snapshot, last string) string {
 	defer body.Close()
 	for d := json.NewDecoder(body); ; {
-		e := event{kind: k}
-		if d.Decode(&e) != nil {
+		var event struct {
+			Object snapshot `json:"object"`
+		}
+		if d.Decode(&event) != nil {
 			return last
 		}
-		last = e.Object.Metadata.ResourceVersion
+		last = event.Object.Metadata.ResourceVersion
 		select {
-		case events <- e:
+		case events <- event.Object:
 		case <-ctx.Done():
 			return last
 		}
 	}
-}
-
-// remove deletes the levels in reverse order. It deletes a level when the objects
-// of the level after it no longer exist. Therefore it watches all kinds, not only
-// the awaited ones.
-func (f *floor) remove(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	events := make(chan event, 256)
-	for k := range f.kinds {
-		if err := f.watch(ctx, k, events); err != nil {
-			return err
-		}
-	}
-	gone := map[string]bool{}
-	for i := len(f.levels) - 1; i >= 0; i-- {
-		sent := f.sendAll(ctx, f.levels[i], http.MethodDelete, "")
-		for _, c := range f.levels[i] {
-			for !gone[c.kind.resource+"/"+c.name] {
-				select {
-				case e := <-events:
-					if e.Type == "DELETED" {
-						gone[e.kind.resource+"/"+e.Object.Metadata.Name] = true
-					}
-				case err := <-sent:
-					if err != nil {
-						return err
-					}
-					sent = nil
-				}
-			}
-		}
-	}
-	return nil
 }

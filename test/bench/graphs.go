@@ -18,46 +18,28 @@ const warmUpGraphs = 20
 
 // measureGraphs measures how long it takes until many graphs, created at once,
 // are ready. In every round the applier has just been started, and the floor runs
-// without one.
+// without one. Both use the same new control plane, one after the other.
 func (m *measurement) measureGraphs(ctx context.Context) error {
 	for _, n := range m.graphs {
-		s := subject{graphsLabel(n), create}
+		row := m.report.addRow(fmt.Sprintf("%d graphs", n), graphAims[n], n, "graph")
 		for round := range m.graphRounds {
-			p, err := m.graphsRound(ctx, n, round)
+			if err := m.prepareForGraphs(ctx); err != nil {
+				return err
+			}
+			p, err := runPair(round, func(contestant string) (sample, error) { return m.createGraphs(ctx, contestant, n, nil) })
 			if err != nil {
 				return err
 			}
-			m.report.addPair(s, p)
-			fmt.Fprintf(os.Stderr, "%s: round %d of %d: floor %.1f s, applier %.1f s\n", s.workload, round+1, m.graphRounds,
+			row.pairs = append(row.pairs, p)
+			fmt.Fprintf(os.Stderr, "%s: round %d of %d: floor %.1f s, applier %.1f s\n", row.name, round+1, m.graphRounds,
 				p.floor.work.Seconds(), p.applier.work.Seconds())
 		}
-		if err := m.countGraphs(ctx, n, s); err != nil {
+		var err error
+		if row.requests, err = m.countGraphs(ctx, n); err != nil {
 			return err
 		}
-		m.report.addRow(row{s, graphAims[n], n, "graph"})
 	}
 	return nil
-}
-
-// graphsRound measures both contestants once, on a new control plane. They use it
-// one after the other, in the order of the round.
-func (m *measurement) graphsRound(ctx context.Context, n, round int) (pair, error) {
-	var p pair
-	if err := m.prepareForGraphs(ctx); err != nil {
-		return p, err
-	}
-	for _, contestant := range order(round) {
-		s, err := m.createGraphs(ctx, contestant, n, nil)
-		if err != nil {
-			return p, err
-		}
-		if contestant == floorContestant {
-			p.floor = s
-		} else {
-			p.applier = s
-		}
-	}
-	return p, nil
 }
 
 // prepareForGraphs starts a control plane, installs the applier and warms the
@@ -80,19 +62,15 @@ func (m *measurement) prepareForGraphs(ctx context.Context) error {
 // The floor's graphs are deleted afterwards. Otherwise the applier that is
 // started next would execute them within its own measurement.
 func (m *measurement) createGraphs(ctx context.Context, contestant string, n int, proxy *faults.Proxy) (s sample, err error) {
-	namespace, err := m.createTenant(ctx, contestant)
+	j, err := m.graphsJob(ctx, contestant, n)
 	if err != nil {
 		return s, err
 	}
-	j := job{contestant: contestant, workload: manyGraphs, graphs: n, verb: create, namespace: namespace, kubeconfig: m.kubeconfig}
-	if err := m.waitUntilCalm(ctx); err != nil {
-		return s, err
-	}
 	if contestant == floorContestant {
-		if s, err = m.run(ctx, j, 0); err != nil {
+		if s, err = m.run(ctx, j); err != nil {
 			return s, err
 		}
-		return s, m.deleteGraphs(ctx, namespace)
+		return s, m.deleteGraphs(ctx, j.Namespace)
 	}
 	return s, m.withController(ctx, proxy, func(c *controller) error {
 		// Requests before this point belong to the start of the applier.
@@ -104,40 +82,37 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 	})
 }
 
-// graphsLabel names the workload of n graphs in reports.
-func graphsLabel(n int) string { return fmt.Sprintf("%d graphs", n) }
+// graphsJob returns the job of creating n graphs in a new namespace.
+func (m *measurement) graphsJob(ctx context.Context, contestant string, n int) (job, error) {
+	namespace, err := m.createTenant(ctx, contestant)
+	return job{Contestant: contestant, Graphs: n, Namespace: namespace, Kubeconfig: m.server.Kubeconfig()}, err
+}
 
-// runWithController does a job and replaces or completes its costs by those of
-// the controller. The CPU time is that of both processes, because the floor's
-// process does both parts itself: creating the graphs and executing them. The
-// memory is the controller's.
+// runWithController does a job and adds the costs of the controller. The CPU time
+// is that of both processes, because the floor's process does both parts itself:
+// creating the graphs and executing them. The memory is the controller's.
 func (m *measurement) runWithController(ctx context.Context, c *controller, j job) (sample, error) {
-	before := c.cpu()
-	s, err := m.run(ctx, j, 0)
+	before := processCPU(c.Pid())
+	s, err := m.run(ctx, j)
 	if err != nil {
 		return sample{}, err
 	}
-	s.cpu += c.cpu() - before
-	s.peakMiB = processMemory(c.cmd.Process.Pid).peak / mebibyte
-	metrics, err := c.scrape(ctx, heapSystem)
-	s.heapMiB = metrics.sum(heapSystem) / mebibyte
-	return s, err
+	s.cpu += processCPU(c.Pid()) - before
+	s.peakMiB = processMemory(c.Pid()).peak / mebibyte
+	return s, nil
 }
 
 // countGraphs counts the applier's requests for n graphs, in a round of its own
 // through a proxy.
-func (m *measurement) countGraphs(ctx context.Context, n int, s subject) error {
+func (m *measurement) countGraphs(ctx context.Context, n int) (map[string]int, error) {
 	if err := m.prepareForGraphs(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	proxy, err := faults.Start(m.applierConfig, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer proxy.Close()
-	if _, err := m.createGraphs(ctx, applierContestant, n, proxy); err != nil {
-		return err
-	}
-	m.report.addRequests(s, countRequests(proxy))
-	return nil
+	_, err = m.createGraphs(ctx, applierContestant, n, proxy)
+	return countRequests(proxy), err
 }

@@ -39,7 +39,7 @@ func (m *measurement) measureIdle(ctx context.Context) error {
 		return err
 	}
 	defer proxy.Close()
-	namespace, err := m.createTenant(ctx, "idle")
+	j, err := m.graphsJob(ctx, applierContestant, n)
 	if err != nil {
 		return err
 	}
@@ -51,19 +51,18 @@ func (m *measurement) measureIdle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		j := job{contestant: applierContestant, workload: manyGraphs, graphs: n, verb: create, namespace: namespace, kubeconfig: m.kubeconfig}
-		if _, err := m.runWithController(ctx, c, j); err != nil {
+		if _, err := m.run(ctx, j); err != nil {
 			return err
 		}
 		if err := waitUntilQuiet(ctx, proxy); err != nil {
 			return err
 		}
 		proxy.Reset()
-		cpuBefore := c.cpu()
+		cpuBefore := processCPU(c.Pid())
 		if err := pause(ctx, m.idle); err != nil {
 			return err
 		}
-		requests, cpu := total(countRequests(proxy)), c.cpu()-cpuBefore
+		requests, cpu := total(countRequests(proxy)), processCPU(c.Pid())-cpuBefore
 		full, err := c.memory(ctx)
 		if err != nil {
 			return err
@@ -78,16 +77,16 @@ func (m *measurement) measureIdle(ctx context.Context) error {
 // are powers of ten here, as in the aims.
 func (m *measurement) reportIdle(n, requests int, cpu time.Duration, empty, full memory) {
 	objects := float64(objectsPerGraph * n)
-	figure := func(aim, name, format string, args ...any) {
-		m.report.addFigure(figure{graphsLabel(n) + ": " + name, fmt.Sprintf(format, args...), aim})
+	add := func(aim, name, format string, args ...any) {
+		m.report.addFigure(figure{fmt.Sprintf("%d graphs: %s", n, name), fmt.Sprintf(format, args...), aim})
 	}
 	aim := fmt.Sprintf("≤ %.0f MB", (memoryAim+objects*memoryPerObject)/1e6)
-	figure("0", fmt.Sprintf("requests in %s of rest", m.idle), "%d", requests)
-	figure("≤ 0.1 s", fmt.Sprintf("CPU in %s of rest", m.idle), "%.2f s", cpu.Seconds())
-	figure(fmt.Sprintf("≤ %.0f MB", memoryAim/1e6), "memory before", "%.1f MB, heap %.1f", empty.rss/1e6, empty.heap/1e6)
-	figure(aim, "memory at rest", "%.1f MB, heap %.1f", full.rss/1e6, full.heap/1e6)
-	figure(aim, "peak memory", "%.1f MB, heap %.1f", full.peak/1e6, full.heapPeak/1e6)
-	figure(fmt.Sprintf("≤ %.0f KB", memoryPerObject/1e3), "memory per managed object",
+	add("0", fmt.Sprintf("requests in %s of rest", m.idle), "%d", requests)
+	add("≤ 0.1 s", fmt.Sprintf("CPU in %s of rest", m.idle), "%.2f s", cpu.Seconds())
+	add(fmt.Sprintf("≤ %.0f MB", memoryAim/1e6), "memory before", "%.1f MB, heap %.1f", empty.rss/1e6, empty.heap/1e6)
+	add(aim, "memory at rest", "%.1f MB, heap %.1f", full.rss/1e6, full.heap/1e6)
+	add(aim, "peak memory", "%.1f MB, heap %.1f", full.peak/1e6, full.heapPeak/1e6)
+	add(fmt.Sprintf("≤ %.0f KB", memoryPerObject/1e3), "memory per managed object",
 		"%.2f KB, heap %.2f", (full.rss-empty.rss)/objects/1e3, (full.heap-empty.heap)/objects/1e3)
 }
 

@@ -22,14 +22,14 @@ import (
 )
 
 // runProfiledController runs the applier as cmd/pequod-applier does, inside this
-// process. When ctx is done it writes a CPU profile to the file profile, and a
-// heap profile to a file next to it: "controller-1.prof" and "controller-1.heap".
-func runProfiledController(ctx context.Context, j job, profile string) error {
+// process. When ctx is done it writes a CPU profile to j.Profile, and a heap
+// profile to a file next to it: "controller-1.prof" and "controller-1.heap".
+func runProfiledController(ctx context.Context, j job) error {
 	debug.SetGCPercent(100) // the default; earlygc has changed it for the command line
 	// One sample per 4 KiB instead of 512 KiB: small objects of idle graphs are
 	// the interesting ones.
 	runtime.MemProfileRate = 4096
-	config, err := clientcmd.BuildConfigFromFlags("", j.kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", j.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -37,23 +37,26 @@ func runProfiledController(ctx context.Context, j job, profile string) error {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return err
 	}
-	stop, err := startProfile(profile)
+	file, err := os.Create(j.Profile)
 	if err != nil {
 		return err
 	}
-	defer stop()
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
 	// The heap profile must be written while the caches are still in use. The
 	// manager therefore runs until the profile is complete, not until ctx is
 	// done.
 	until, end := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
-		writeHeap(strings.TrimSuffix(profile, ".prof") + ".heap")
+		writeHeap(strings.TrimSuffix(j.Profile, ".prof") + ".heap")
 		end()
 	})
 	return program.Run(until, config, program.Options{
 		Name: account, Version: "bench", Log: logr.Discard(), Scheme: scheme,
 		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource(resourceGraphs.resource)},
-		Metrics: program.Metrics{Address: j.metrics}, Probes: j.probes,
+		Metrics: program.Metrics{Address: j.Metrics}, Probes: j.Probes,
 		Election: program.Election{Enabled: true, Namespace: system},
 		Setup: func(m manager.Manager) error {
 			return applier.Setup(m, applier.Options{DefaultServiceAccount: "pequod", Metrics: appliermetrics.New(metrics.Registry)})
@@ -71,20 +74,4 @@ func writeHeap(path string) {
 	defer file.Close()
 	runtime.GC()
 	_ = pprof.WriteHeapProfile(file)
-}
-
-// startProfile starts a CPU profile, unless path is empty. The caller must call
-// stop.
-func startProfile(path string) (stop func(), err error) {
-	if path == "" {
-		return func() {}, nil
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, err
-	}
-	return pprof.StopCPUProfile, nil
 }

@@ -1,17 +1,41 @@
 package main
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
 
 // workload is a set of objects that floor and applier create. Both get the same
 // objects, the floor as requests and the applier as a graph.
 type workload struct {
+	name string
 	// objects returns the objects for a namespace, level by level. A level is
 	// applied when the one before it is ready.
 	objects func(namespace string) [][]object
 	// count is the number of objects, by which requests are divided.
 	count int
-	// aims are the ratios of the design, by verb; "" where it has none.
-	aims map[string]string
+	// aim is the largest ratio to the floor that the design allows.
+	aim string
+}
+
+// workloads are the cases of the part cli: 60 pairs of a ConfigMap and a
+// Deployment in 6 levels, and 100 stacks of four objects without dependencies.
+// pairs measures how fast one level follows the other, stacks how fast
+// independent objects are applied.
+var workloads = []workload{
+	{"pairs", pairs, 120, "1.0"},
+	{"stacks", stacks, 400, "1.05"},
+}
+
+// findWorkload returns the workload with a name, which must exist.
+func findWorkload(name string) workload {
+	return workloads[slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })]
 }
 
 // object is one object of a workload. The body is the complete object, with its
@@ -19,8 +43,13 @@ type workload struct {
 type object struct {
 	kind kind
 	name string
-	body map[string]any
+	body any
+	// needs are the ids of the nodes that must be ready before it is applied.
+	needs []string
 }
+
+// id is the id of the object's node in a graph, such as "deployments-pair-0-1".
+func (o object) id() string { return o.kind.resource + "-" + o.name }
 
 // kind is a Kubernetes kind with its plural resource name. The floor waits until
 // objects of an awaited kind are ready.
@@ -40,31 +69,78 @@ var (
 	resourceGraphs  = kind{"platform.pequod.io/v1alpha1", "ResourceGraph", "resourcegraphs", true}
 )
 
-// workloads are the cases of the part cli: 60 pairs of a ConfigMap and a
-// Deployment in 6 levels, and 100 stacks of four objects without dependencies.
-// pairs measures how fast one level follows the other, stacks how fast
-// independent objects are applied. The aims are those of the design: the largest
-// ratio to the floor.
-var workloads = map[string]workload{
-	"pairs":  {objects: pairs, count: 120, aims: map[string]string{create: "1.0"}},
-	"stacks": {objects: stacks, count: 400, aims: map[string]string{create: "1.05", again: "0.25"}},
-}
-
 // pairs returns 6 levels of 10 pairs each. A level needs the Deployments of the
 // level before it.
 func pairs(namespace string) [][]object {
 	var levels [][]object
+	var before []string
 	for level := range 6 {
 		var objects []object
+		var needs []string
 		for i := range 10 {
 			name := fmt.Sprintf("pair-%d-%d", level, i)
-			objects = append(objects,
-				newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"level": fmt.Sprint(level), "key": "value"}}),
-				deployment(namespace, name))
+			config := newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"level": fmt.Sprint(level), "key": "value"}})
+			app := deployment(namespace, name)
+			config.needs, app.needs = before, before
+			objects, needs = append(objects, config, app), append(needs, app.id())
 		}
-		levels = append(levels, objects)
+		levels, before = append(levels, objects), needs
 	}
 	return levels
+}
+
+// objectsPerGraph is the number of objects of every graph of graphLevels.
+const objectsPerGraph = 4
+
+// graphLevels returns n ResourceGraphs of a small application each and, for the
+// floor, their objects as a second level. If an applier executes the graphs, the
+// caller waits until they are ready. Without one, the floor creates the graphs
+// too, so that both contestants make the same objects. The graphs are named app-0,
+// app-1 and so on, like their objects.
+func graphLevels(namespace string, n int, executed bool) ([][]object, error) {
+	var graphs, objects []object
+	for i := range n {
+		name := fmt.Sprintf("app-%d", i)
+		// The Deployment depends on the objects that its Pods use.
+		app := deployment(namespace, name)
+		account := newObject(serviceAccounts, namespace, name, map[string]any{})
+		config := newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"mode": "wanted"}})
+		app.needs = []string{account.id(), config.id()}
+		of := []object{account, config, service(namespace, name), app}
+		rg, err := newGraph(namespace, name, of)
+		if err != nil {
+			return nil, err
+		}
+		g := object{kind: resourceGraphs, name: name, body: rg}
+		g.kind.awaited = executed
+		graphs, objects = append(graphs, g), append(objects, of...)
+	}
+	if executed {
+		return [][]object{graphs}, nil
+	}
+	return [][]object{graphs, objects}, nil
+}
+
+// newGraph returns a ResourceGraph of objects as `pequod render` writes it, with
+// the hash of its content.
+func newGraph(namespace, name string, objects []object) (*v1alpha1.ResourceGraph, error) {
+	rg := &v1alpha1.ResourceGraph{}
+	rg.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ResourceGraph"))
+	rg.Namespace, rg.Name = namespace, name
+	rg.Spec.SourceRef = v1alpha1.ObjectRef{APIVersion: "pequod.io/v1alpha1", Kind: "App", Name: name}
+	rg.Spec.PlatformRef.Module = "example.com/app"
+	for _, o := range objects {
+		raw, err := json.Marshal(o.body)
+		if err != nil {
+			return nil, err
+		}
+		rg.Spec.Graph.Nodes = append(rg.Spec.Graph.Nodes, v1alpha1.Node{
+			ID: o.id(), Resource: &runtime.RawExtension{Raw: raw}, Dependencies: o.needs,
+		})
+	}
+	var err error
+	rg.Spec.RenderHash, err = graph.RenderHash(rg.Spec.Graph)
+	return rg, err
 }
 
 // stacks returns 100 applications of four objects in one level.
@@ -79,54 +155,4 @@ func stacks(namespace string) [][]object {
 			ingress(namespace, name))
 	}
 	return [][]object{objects}
-}
-
-// newObject completes content with the kind, the name and the labels that every
-// object has. It modifies content.
-func newObject(k kind, namespace, name string, content map[string]any) object {
-	content["apiVersion"], content["kind"] = k.apiVersion, k.kind
-	content["metadata"] = map[string]any{
-		"name": name, "namespace": namespace, "labels": map[string]any{"app.kubernetes.io/name": name, "team": "bench"},
-	}
-	return object{k, name, content}
-}
-
-// service returns a Service for the Pods of the Deployment with the same name.
-func service(namespace, name string) object {
-	return newObject(services, namespace, name, map[string]any{"spec": map[string]any{
-		"selector": map[string]any{"app": name},
-		"ports":    []any{map[string]any{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}},
-	}})
-}
-
-// deployment returns a Deployment of one Pod with the usual fields of an
-// application. The defaults of the server add many more to the stored object.
-func deployment(namespace, name string) object {
-	labels := map[string]any{"app": name}
-	container := map[string]any{
-		"name": "web", "image": "registry.example.com/team/web:1.0",
-		"ports":     []any{map[string]any{"name": "http", "containerPort": 8080, "protocol": "TCP"}},
-		"env":       []any{map[string]any{"name": "LOG_LEVEL", "value": "info"}, map[string]any{"name": "REGION", "value": "eu"}},
-		"resources": map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "16Mi"}},
-	}
-	return newObject(deployments, namespace, name, map[string]any{"spec": map[string]any{
-		"replicas": 1,
-		"selector": map[string]any{"matchLabels": labels},
-		"template": map[string]any{
-			"metadata": map[string]any{"labels": labels},
-			"spec":     map[string]any{"containers": []any{container}},
-		},
-	}})
-}
-
-// ingress returns an Ingress that routes a host to the Service with the same
-// name.
-func ingress(namespace, name string) object {
-	backend := map[string]any{"service": map[string]any{"name": name, "port": map[string]any{"name": "http"}}}
-	return newObject(ingresses, namespace, name, map[string]any{"spec": map[string]any{
-		"rules": []any{map[string]any{
-			"host": name + ".example.com",
-			"http": map[string]any{"paths": []any{map[string]any{"path": "/", "pathType": "Prefix", "backend": backend}}},
-		}},
-	}})
 }

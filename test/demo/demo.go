@@ -115,7 +115,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if end := applier.stop(); err == nil {
+		if end := applier.Stop(patience); err == nil {
 			err = end
 		}
 	}()
@@ -124,7 +124,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := s.all(ctx, deploy); err != nil {
-		return fmt.Errorf("%w\nlog of the applier:\n%s", err, applier.log())
+		return fmt.Errorf("%w\nlog of the applier:\n%s", err, applier.Log())
 	}
 	now := time.Now()
 	s.say(fmt.Sprintf("From the instance to ready in %s, from nothing in %s.",
@@ -137,7 +137,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 }
 
 // wait leaves everything running until ctx is done.
-func (s *session) wait(ctx context.Context, cluster *server.Server, applier *applier) error {
+func (s *session) wait(ctx context.Context, cluster *server.Server, applier *server.Applier) error {
 	s.say("It goes on until Ctrl-C. In another terminal:")
 	fmt.Fprintf(s.out, "\n    export KUBECONFIG=%s\n    export PATH=%s:$PATH\n    cd %s\n    pequod status %s -n shop --watch\n\n",
 		s.kubeconfig, s.bin, s.dir, graph)
@@ -146,8 +146,8 @@ func (s *session) wait(ctx context.Context, cluster *server.Server, applier *app
 		return nil
 	case <-cluster.Done():
 		return errors.New("the control plane has ended")
-	case <-applier.done:
-		return fmt.Errorf("the applier has ended\n%s", applier.log())
+	case <-applier.Done():
+		return fmt.Errorf("the applier has ended\n%s", applier.Log())
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pequod-io/pequod/test/server"
 )
@@ -83,72 +84,30 @@ func (s *session) environment() []string {
 		"XDG_CACHE_HOME="+filepath.Join(s.dir, "cache"), "KUBECACHEDIR="+filepath.Join(s.dir, "cache", "kubectl"))
 }
 
-// applier is the running pequod-applier. Its log goes to a file.
-type applier struct {
-	command *exec.Cmd
-	logFile string
-	done    chan struct{} // closed when it has ended
-}
-
 // startApplier runs the applier outside the cluster, as the service account that
 // was installed. It does not wait until the applier is ready: the graph is
 // executed as soon as it is. Metrics and probes are off, as nothing reads them
 // and their ports could be in use.
-func (s *session) startApplier(ctx context.Context) (*applier, error) {
+func (s *session) startApplier(ctx context.Context) (*server.Applier, error) {
 	s.say("No container runs in this cluster, so the applier runs beside it, as that account.")
-	const kubeconfig = "applier.kubeconfig"
-	if err := writeAccess(ctx, s.kubeconfig, "pequod-system", "pequod-applier", filepath.Join(s.dir, kubeconfig)); err != nil {
-		return nil, err
-	}
-	a := &applier{logFile: filepath.Join(s.dir, "applier.log"), done: make(chan struct{})}
-	log, err := os.Create(a.logFile)
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the process has its own
+	config, err = server.ServiceAccount(ctx, config, "pequod-system", "pequod-applier")
+	if err != nil {
+		return nil, err
+	}
+	const kubeconfig = "applier.kubeconfig"
+	if err := server.WriteKubeconfig(filepath.Join(s.dir, kubeconfig), config, ""); err != nil {
+		return nil, err
+	}
 	args := []string{
 		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=pequod-system",
 		"--metrics-bind-address=0", "--health-probe-bind-address=0",
 	}
 	fmt.Fprintf(s.out, "$ pequod-applier %s &\n", strings.Join(args, " "))
-	a.command = exec.Command(filepath.Join(s.bin, "pequod-applier"), args...)
-	a.command.Dir, a.command.Stderr, a.command.Env = s.dir, log, s.environment()
-	if err := a.command.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		_ = a.command.Wait() // how it ended is in its log
-		close(a.done)
-	}()
-	return a, nil
-}
-
-// stop terminates the applier, and kills it if it does not end in time. It
-// returns an error if the applier had ended before: then something went wrong,
-// even if the commands succeeded.
-func (a *applier) stop() error {
-	select {
-	case <-a.done:
-		return fmt.Errorf("the applier has ended by itself\n%s", a.log())
-	default:
-	}
-	_ = a.command.Process.Signal(syscall.SIGTERM) // it may end just now
-	select {
-	case <-a.done:
-	case <-time.After(patience):
-		_ = a.command.Process.Kill()
-		<-a.done
-	}
-	return nil
-}
-
-// log returns the end of the applier's log, at most 4 KiB, or the error of
-// reading it.
-func (a *applier) log() string {
-	const most = 4 << 10
-	text, err := os.ReadFile(a.logFile)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text[max(0, len(text)-most):])
+	command := exec.Command(filepath.Join(s.bin, "pequod-applier"), args...)
+	command.Dir, command.Env = s.dir, s.environment()
+	return server.StartApplier(command, filepath.Join(s.dir, "applier.log"))
 }

@@ -4,19 +4,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/pequod-io/pequod/test/server"
 )
 
 // ServiceAccount returns a client configuration for a service account, and
 // creates the account if it does not exist. The account has only the rights that
-// roles bound to it grant. Its token is valid for the server's default time, an
-// hour, which is longer than a test.
+// roles bound to it grant.
 func (c *Cluster) ServiceAccount(t testing.TB, namespace, name string) *rest.Config {
 	t.Helper()
 	accounts := c.Client.CoreV1().ServiceAccounts(namespace)
@@ -24,12 +22,10 @@ func (c *Cluster) ServiceAccount(t testing.TB, namespace, name string) *rest.Con
 	if _, err := accounts.Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	request, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	config, err := server.ServiceAccount(t.Context(), c.Config, namespace, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := rest.AnonymousClientConfig(c.Config)
-	config.BearerToken = request.Status.Token
 	return config
 }
 
@@ -38,18 +34,8 @@ func (c *Cluster) ServiceAccount(t testing.TB, namespace, name string) *rest.Con
 // test's.
 func (c *Cluster) WriteKubeconfig(t testing.TB, config *rest.Config) string {
 	t.Helper()
-	const name = "test"
-	file := clientcmdapi.NewConfig()
-	file.Clusters[name] = &clientcmdapi.Cluster{
-		Server:                   config.Host,
-		CertificateAuthority:     config.CAFile,
-		CertificateAuthorityData: config.CAData,
-	}
-	file.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
-	file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: c.Namespace}
-	file.CurrentContext = name
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*file, path); err != nil {
+	if err := server.WriteKubeconfig(path, config, c.Namespace); err != nil {
 		t.Fatal(err)
 	}
 	return path
