@@ -1,113 +1,76 @@
 package graph
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"strings"
+	"sync"
 
-// ClusterScoped reports whether a built-in kind is cluster-scoped. known is false
-// for kinds that are not built into Kubernetes.
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// builtin has the names of the built-in kinds by API group and scope, separated by
+// spaces.
 //
 // The lists follow k8s.io/api, k8s.io/apiextensions-apiserver and
 // k8s.io/kube-aggregator. They include kinds that Kubernetes has removed, because
 // older clusters serve them. A test compares them with the typed clients.
+var builtin = map[string]struct{ cluster, namespaced string }{
+	"": {
+		cluster: "ComponentStatus Namespace Node PersistentVolume",
+		namespaced: "Binding ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController " +
+			"ResourceQuota Secret Service ServiceAccount",
+	},
+	"admissionregistration.k8s.io": {
+		cluster: "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy " +
+			"ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration",
+	},
+	"apiextensions.k8s.io":         {cluster: "CustomResourceDefinition"},
+	"apiregistration.k8s.io":       {cluster: "APIService"},
+	"apps":                         {namespaced: "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"},
+	"authentication.k8s.io":        {cluster: "SelfSubjectReview TokenReview"},
+	"authorization.k8s.io":         {cluster: "SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview", namespaced: "LocalSubjectAccessReview"},
+	"autoscaling":                  {namespaced: "HorizontalPodAutoscaler"},
+	"batch":                        {namespaced: "CronJob Job"},
+	"certificates.k8s.io":          {cluster: "CertificateSigningRequest ClusterTrustBundle", namespaced: "PodCertificateRequest"},
+	"coordination.k8s.io":          {namespaced: "Lease LeaseCandidate"},
+	"discovery.k8s.io":             {namespaced: "EndpointSlice"},
+	"events.k8s.io":                {namespaced: "Event"},
+	"extensions":                   {namespaced: "DaemonSet Deployment Ingress NetworkPolicy ReplicaSet"},
+	"flowcontrol.apiserver.k8s.io": {cluster: "FlowSchema PriorityLevelConfiguration"},
+	"internal.apiserver.k8s.io":    {cluster: "StorageVersion"},
+	"lifecycle.k8s.io":             {namespaced: "Eviction EvictionRequest"},
+	"networking.k8s.io":            {cluster: "ClusterCIDR IPAddress IngressClass ServiceCIDR", namespaced: "Ingress NetworkPolicy"},
+	"node.k8s.io":                  {cluster: "RuntimeClass"},
+	"policy":                       {cluster: "PodSecurityPolicy", namespaced: "Eviction PodDisruptionBudget"},
+	"rbac.authorization.k8s.io":    {cluster: "ClusterRole ClusterRoleBinding", namespaced: "Role RoleBinding"},
+	"resource.k8s.io": {
+		cluster:    "DeviceClass DeviceTaintRule ResourceClass ResourcePoolStatusRequest ResourceSlice",
+		namespaced: "PodSchedulingContext ResourceClaim ResourceClaimParameters ResourceClaimTemplate ResourceClassParameters",
+	},
+	"scheduling.k8s.io":       {cluster: "PriorityClass", namespaced: "CompositePodGroup PodGroup Workload"},
+	"storage.k8s.io":          {cluster: "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass", namespaced: "CSIStorageCapacity"},
+	"storagemigration.k8s.io": {cluster: "StorageVersionMigration"},
+}
+
+// clusterScopes maps the built-in kinds to whether they are cluster-scoped. It is
+// built on first use.
+var clusterScopes = sync.OnceValue(func() map[schema.GroupKind]bool {
+	scopes := map[schema.GroupKind]bool{}
+	for group, kinds := range builtin {
+		for kind := range strings.FieldsSeq(kinds.cluster) {
+			scopes[schema.GroupKind{Group: group, Kind: kind}] = true
+		}
+		for kind := range strings.FieldsSeq(kinds.namespaced) {
+			scopes[schema.GroupKind{Group: group, Kind: kind}] = false
+		}
+	}
+	return scopes
+})
+
+// ClusterScoped reports whether a built-in kind is cluster-scoped. known is false
+// for kinds that are not built into Kubernetes.
 func ClusterScoped(gk schema.GroupKind) (cluster, known bool) {
-	for _, kind := range clusterKinds(gk.Group) {
-		if kind == gk.Kind {
-			return true, true
-		}
-	}
-	for _, kind := range namespacedKinds(gk.Group) {
-		if kind == gk.Kind {
-			return false, true
-		}
-	}
-	return false, false
-}
-
-// clusterKinds returns the cluster-scoped kinds of a built-in API group.
-func clusterKinds(group string) []string {
-	switch group {
-	case "":
-		return []string{"ComponentStatus", "Namespace", "Node", "PersistentVolume"}
-	case "admissionregistration.k8s.io":
-		return []string{
-			"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
-			"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
-		}
-	case "apiextensions.k8s.io":
-		return []string{"CustomResourceDefinition"}
-	case "apiregistration.k8s.io":
-		return []string{"APIService"}
-	case "authentication.k8s.io":
-		return []string{"SelfSubjectReview", "TokenReview"}
-	case "authorization.k8s.io":
-		return []string{"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"}
-	case "certificates.k8s.io":
-		return []string{"CertificateSigningRequest", "ClusterTrustBundle"}
-	case "flowcontrol.apiserver.k8s.io":
-		return []string{"FlowSchema", "PriorityLevelConfiguration"}
-	case "internal.apiserver.k8s.io":
-		return []string{"StorageVersion"}
-	case "networking.k8s.io":
-		return []string{"ClusterCIDR", "IPAddress", "IngressClass", "ServiceCIDR"}
-	case "node.k8s.io":
-		return []string{"RuntimeClass"}
-	case "policy":
-		return []string{"PodSecurityPolicy"}
-	case "rbac.authorization.k8s.io":
-		return []string{"ClusterRole", "ClusterRoleBinding"}
-	case "resource.k8s.io":
-		return []string{"DeviceClass", "DeviceTaintRule", "ResourceClass", "ResourcePoolStatusRequest", "ResourceSlice"}
-	case "scheduling.k8s.io":
-		return []string{"PriorityClass"}
-	case "storage.k8s.io":
-		return []string{"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"}
-	case "storagemigration.k8s.io":
-		return []string{"StorageVersionMigration"}
-	}
-	return nil
-}
-
-// namespacedKinds returns the namespaced kinds of a built-in API group.
-func namespacedKinds(group string) []string {
-	switch group {
-	case "":
-		return []string{
-			"Binding", "ConfigMap", "Endpoints", "Event", "LimitRange", "PersistentVolumeClaim", "Pod", "PodTemplate",
-			"ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
-		}
-	case "apps":
-		return []string{"ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}
-	case "authorization.k8s.io":
-		return []string{"LocalSubjectAccessReview"}
-	case "autoscaling":
-		return []string{"HorizontalPodAutoscaler"}
-	case "batch":
-		return []string{"CronJob", "Job"}
-	case "certificates.k8s.io":
-		return []string{"PodCertificateRequest"}
-	case "coordination.k8s.io":
-		return []string{"Lease", "LeaseCandidate"}
-	case "discovery.k8s.io":
-		return []string{"EndpointSlice"}
-	case "events.k8s.io":
-		return []string{"Event"}
-	case "extensions":
-		return []string{"DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet"}
-	case "lifecycle.k8s.io":
-		return []string{"Eviction", "EvictionRequest"}
-	case "networking.k8s.io":
-		return []string{"Ingress", "NetworkPolicy"}
-	case "policy":
-		return []string{"Eviction", "PodDisruptionBudget"}
-	case "rbac.authorization.k8s.io":
-		return []string{"Role", "RoleBinding"}
-	case "resource.k8s.io":
-		return []string{"PodSchedulingContext", "ResourceClaim", "ResourceClaimParameters", "ResourceClaimTemplate", "ResourceClassParameters"}
-	case "scheduling.k8s.io":
-		return []string{"CompositePodGroup", "PodGroup", "Workload"}
-	case "storage.k8s.io":
-		return []string{"CSIStorageCapacity"}
-	}
-	return nil
+	cluster, known = clusterScopes()[gk]
+	return cluster, known
 }
 
 // isNamespace reports whether gk is the kind Namespace.
