@@ -9,16 +9,18 @@
 // [Module] checks a module and [Policy] checks a policy. The package reads files
 // only through the loaded module, and never changes them.
 //
-// Module works in two steps. First it walks the syntax of #Render
-// (inputwalker.go, comprehensions.go, guards.go, violations.go, nodeids.go): it
-// resolves what the module reads of the input (schema.go), reports misspelled fields
-// and impossible guards, and collects for every `if` and `for` the inputs for which
-// it does and does not yield something (wants.go, candidates.go). Then it evaluates
-// the module with samples of the input (sample.go, scalars.go, samplegraphs.go) and
-// checks the resulting nodes (nodes.go): one sample without optional fields, one with
-// all of them, and variants of both for every `if` and `for`. A sample only sets what
-// it needs, so everything else stays a type. Each sample stands for instances that
-// can exist. Therefore an error in a sample is an error for real instances.
+// Module works in two steps. First it walks the syntax of #Render (inputwalker.go): it
+// resolves what the module reads of the input (reads.go, schema.go), reports misspelled
+// fields and impossible guards, and collects for every `if` and `for` the inputs for
+// which it does and does not yield something (guards.go, wants.go). nodeids.go collects
+// the ids of the nodes. Then it evaluates the module with samples of the input
+// (example.go, sample.go, samplegraphs.go) and checks the resulting nodes (nodes.go):
+// one sample without optional fields, one with all of them, and variants of both for
+// every `if` and `for`. A sample only sets what it needs, so everything else stays a
+// type. Each sample stands for instances that can exist. Therefore an error in a sample
+// is an error for real instances.
+//
+// The schema of the input is a shape of package internal/schema, as it is for the CRD.
 //
 // For example, in the module
 //
@@ -34,9 +36,8 @@
 // the walk reports that #Input has no ingres, with ingress as a hint. The evaluation
 // reports that a Deployment has no spec.replica.
 //
-// Both steps use value.go, which reads CUE values, and syntax.go, which reads and
-// prints CUE syntax. Independently of them, openlists.go finds list items in the
-// schema that CUE leaves open by surprise.
+// value.go reads the values of evaluated nodes. Independently of the two steps,
+// openlists.go finds list items in the schema that CUE leaves open by surprise.
 //
 // Non-goals: nodes below a guard that the package does not understand, such as a call
 // of a function, may not be seen. Test cases and sample instances cover those.

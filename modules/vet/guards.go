@@ -1,102 +1,178 @@
 package vet
 
 import (
-	"cuelang.org/go/cue"
+	"slices"
+
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/token"
 
-	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// checkGuard reports a guard that never holds for any instance, because it
-// compares a field with a value that the schema of the field excludes. For
-// example, given tier: "small" | "large", it reports
-//
-//	if input.spec.tier == "medium" {...}
-//
-// It looks at each operand of a conjunction alone, since one impossible operand
-// makes the guard impossible. The field may be on either side of the comparison.
-// The guard is also recorded in never, for the check for unreachable nodes.
-func (s *inputWalker) checkGuard(c *ast.IfClause, in bindings) {
-	for _, e := range operands(c.Condition, token.LAND) {
-		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.FALSE {
-			s.never[c] = true
-			s.problems = append(s.problems, problem.Problem{
-				Position: posOf(l.Pos()), Rule: problem.RuleModule, Severity: s.severity, Message: "never holds: false",
-			})
-		}
-		b, ok := e.(*ast.BinaryExpr)
-		if !ok {
-			continue
-		}
-		of, ok := s.lookup(b.X, in)
-		op, other := b.Op, b.Y
-		if !ok {
-			of, ok = s.lookup(b.Y, in)
-			op, other = swapped(b.Op), b.X
-		}
-		if !ok || len(of.values) == 0 {
-			continue
-		}
-		// One schema that allows the comparison is enough to make the guard
-		// possible.
-		for _, v := range of.values {
-			if s.possible(v, op, other) {
-				ok = false
-			}
-		}
-		if !ok {
-			continue
-		}
-		s.never[c] = true
-		p := problem.Problem{
-			Position: posOf(b.Pos()), Path: "input." + of.path, Rule: problem.RuleModule, Severity: s.severity,
-			Message: "never holds: " + exprText(b), Related: posOf(of.values[0].Pos()),
-		}
-		// A long schema, such as that of a struct, explains less than its
-		// position, which Related has.
-		if text := exprText(of.values[0].Syntax(cue.Raw())); len(text) < 80 {
-			p.Hint = "the schema is " + text
-		}
-		s.problems = append(s.problems, p)
+// comparison is a guard that compares a part of the input, or its length, with a
+// literal. A boolean field is a comparison with true.
+type comparison struct {
+	of schema
+	op token.Token
+	// with is a literal, or _|_ in a test for existence.
+	with ast.Expr
+	// length means that the number of items is compared.
+	length bool
+}
+
+// comparison reads a guard. If hold is false, the result is its negation. It returns
+// false for a guard that is not understood.
+func (r resolver) comparison(e ast.Expr, hold bool) (comparison, bool) {
+	b, ok := e.(*ast.BinaryExpr)
+	if !ok {
+		of, ok := r.read(e)
+		return comparison{of: of, op: token.EQL, with: ast.NewBool(hold)}, ok
 	}
-}
-
-// lookup is resolve without reporting problems. It works on a copy of the walker,
-// whose problems are dropped: the walk itself has reported them already.
-func (s *inputWalker) lookup(e ast.Expr, in bindings) (schema, bool) {
-	quiet := *s
-	quiet.problems, quiet.quiet = nil, true
-	return (&quiet).resolve(e, in)
-}
-
-// possible reports whether a value of a schema can satisfy the comparison with a
-// literal. It unifies the schema with the comparison as a bound, such as >3 or
-// !="a". It returns true if other is not a literal, or if the schema is an error
-// by itself: a false problem is worse than a missed one.
-func (s *inputWalker) possible(v cue.Value, op token.Token, other ast.Expr) bool {
-	if u, ok := other.(*ast.UnaryExpr); ok && u.Op == token.SUB {
-		other = u.X
-		if _, ok := other.(*ast.BasicLit); !ok {
-			return true
+	op, other := b.Op, b.Y
+	c, ok := r.compared(b.X)
+	if !ok {
+		// The field may be on the right, as in 3 < input.spec.replicas.
+		if other = b.X; swaps[op] != 0 {
+			op = swaps[op]
 		}
-		other = u
-	} else if _, ok := other.(*ast.BasicLit); !ok {
+		c, ok = r.compared(b.Y)
+	}
+	if c.op, c.with = op, other; !hold {
+		c.op = opposites[op]
+	}
+	_, bottom := other.(*ast.BottomLit)
+	return c, ok && (bottom || isLiteral(other))
+}
+
+// compared reads one side of a comparison: a part of the input, or its length.
+func (r resolver) compared(e ast.Expr) (c comparison, ok bool) {
+	if call, isCall := e.(*ast.CallExpr); isCall && len(call.Args) == 1 {
+		name, builtin := syntax.CalleeName(call)
+		c.length = builtin && name == "len"
+		if !c.length {
+			return c, false
+		}
+		e = call.Args[0]
+	}
+	c.of, ok = r.read(e)
+	return c, ok
+}
+
+// possible reports whether a value of the schema can satisfy the comparison. It is true
+// if that is not known: a false problem is worse than a missed one.
+func (c comparison) possible() bool {
+	want := c.with
+	if _, bottom := want.(*ast.BottomLit); bottom || c.length || len(c.of.shape) == 0 {
 		return true
 	}
-	var want ast.Expr
-	switch op {
+	switch c.op {
 	case token.EQL:
-		want = other
 	case token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
-		want = &ast.UnaryExpr{Op: op, X: other}
+		want = &ast.UnaryExpr{Op: c.op, X: want}
 	default:
 		return true
 	}
-	bound := cuecontext.New().BuildExpr(want)
-	if bound.Err() != nil || v.Err() != nil && v.IncompleteKind() == cue.BottomKind {
-		return true
+	return len(shape.Intersect(c.of.shape, shapeOf(want))) > 0
+}
+
+// choices returns the choice of a value in the input for which the comparison holds,
+// or nil. Only equality gives an exact want. For any other comparison the value is
+// the first candidate that satisfies both the comparison and the schema.
+func (c comparison) choices() []choice {
+	_, bottom := c.with.(*ast.BottomLit)
+	switch {
+	case bottom && c.op == token.NEQ:
+		return []choice{{{c.of.wantPath, c.of.anyValue(), true, true}}}
+	case bottom && c.op == token.EQL:
+		return []choice{{{path: c.of.wantPath, exact: true}}}
+	case bottom, isNull(c.with):
+		return nil
+	case c.length:
+		// Samples never have more than one item per list. This understands guards
+		// such as len(input.spec.ports) > 0.
+		if item, ok := c.of.item(); ok && isTrue(ast.NewLit(token.INT, "1"), c.op, c.with) {
+			return []choice{{{path: item.wantPath, value: ast.NewIdent("_"), present: true}}}
+		}
+		return nil
+	case c.op == token.EQL && c.of.takes(c.with):
+		return []choice{{{path: c.of.wantPath, value: c.with, exact: true}}}
 	}
-	return v.Unify(bound).Err() == nil
+	for _, candidate := range c.of.candidates(c.with) {
+		if isTrue(candidate, c.op, c.with) {
+			return []choice{{{path: c.of.wantPath, value: candidate}}}
+		}
+	}
+	return nil
+}
+
+// choices returns the ways in which a guard can hold, or not hold if hold is
+// false. Every input that makes it hold satisfies one of the choices. For an
+// expression that is not understood it returns noWants.
+//
+// A conjunction combines the choices of its operands, a disjunction lists them
+// side by side. If hold is false, the two swap their roles, by De Morgan's laws.
+func (r resolver) choices(e ast.Expr, hold bool) []choice {
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		return r.choices(x.X, hold)
+	case *ast.UnaryExpr:
+		if x.Op == token.NOT {
+			return r.choices(x.X, !hold)
+		}
+	case *ast.BinaryExpr:
+		switch {
+		case x.Op == token.LAND && hold, x.Op == token.LOR && !hold:
+			return combine(r.choices(x.X, hold), r.choices(x.Y, hold))
+		case x.Op == token.LAND, x.Op == token.LOR:
+			return slices.Concat(r.choices(x.X, hold), r.choices(x.Y, hold))
+		}
+	case *ast.Ident:
+		if _, ok := r.read(x); !ok {
+			if bound, r, ok := r.follow(x); ok {
+				return r.choices(bound, hold)
+			}
+		}
+	}
+	if c, ok := r.comparison(e, hold); ok {
+		if found := c.choices(); found != nil {
+			return found
+		}
+	}
+	return noWants
+}
+
+// isTrue reports whether the comparison of two literals holds.
+func isTrue(a ast.Expr, op token.Token, b ast.Expr) bool {
+	holds, err := cuecontext.New().BuildExpr(&ast.BinaryExpr{Op: op, X: a, Y: b}).Bool()
+	return err == nil && holds
+}
+
+// isLiteral reports whether an expression is a literal scalar. A negative number is a
+// literal, although CUE parses it as a unary expression.
+func isLiteral(e ast.Expr) bool {
+	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.SUB {
+		e = u.X
+	}
+	_, ok := e.(*ast.BasicLit)
+	return ok
+}
+
+// isNull reports whether an expression is null.
+func isNull(e ast.Expr) bool {
+	l, ok := e.(*ast.BasicLit)
+	return ok && l.Kind == token.NULL
+}
+
+// opposites has for each comparison the one that holds exactly if it does not.
+var opposites = map[token.Token]token.Token{
+	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS,
+	token.GTR: token.LEQ, token.LEQ: token.GTR, token.MAT: token.NMAT, token.NMAT: token.MAT,
+}
+
+// swaps has the comparisons for swapped operands: a < b is b > a. The others are
+// symmetric.
+var swaps = map[token.Token]token.Token{
+	token.LSS: token.GTR, token.LEQ: token.GEQ, token.GTR: token.LSS, token.GEQ: token.LEQ,
 }

@@ -1,27 +1,25 @@
 package vet
 
 import (
-	"maps"
-
-	"github.com/pequod-io/pequod/internal/problem"
+	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // inputWalker walks the syntax of a definition, #Render or #Policy, and finds out
 // what it reads of its input. A misspelled field in a guard, as in `if
 // input.spec.teir != _|_`, is not an error in CUE: the guard just never holds.
 type inputWalker struct {
-	// root is the name of the definition.
-	root string
-	// inputs are the schemas of the input: one for a module, and one per platform
-	// for a policy.
-	inputs []cue.Value
-	// conditional has the names of fields in comprehensions. They are not in the
-	// schema, so reading them is not reported.
-	conditional map[string]bool
+	resolver
 	// severity is the severity of reads of missing fields, and suffix is appended
 	// to their message.
 	severity problem.Severity
@@ -36,159 +34,231 @@ type inputWalker struct {
 	branches, allowing []choice
 	// keys are the wants of labels that depend on the input.
 	keys []want
-	// enclosing are the choices for which the enclosing clauses hold. It is set
-	// while their bodies are walked.
-	enclosing []choice
-	// inViolations is true while the list of violations is walked.
+}
+
+// place is the place of a node in the definition.
+type place struct {
+	// top means that it is the definition itself, in which the field input is the
+	// schema.
+	top bool
+	// inViolations means that it is in the list of violations, the refusals in the
+	// output of #Render and of #Policy.
 	inViolations bool
-	// quiet makes resolve return without walking subexpressions; see lookup.
-	quiet bool
+	// enclosing are the choices for which the enclosing clauses hold.
+	enclosing []choice
 }
 
-// newInputWalker returns a walker for the definition root of a package. Its
-// severity is the zero Severity unless the caller sets it.
-func newInputWalker(inst *build.Instance, root string, inputs []cue.Value) *inputWalker {
-	return &inputWalker{root: root, inputs: inputs, conditional: conditionalNames(inst), never: map[*ast.IfClause]bool{}, enclosing: noWants}
-}
-
-// bindings are the names in scope of an expression: those of the input, of let
-// clauses, of loops and of fields. A map is never changed after it was passed on:
-// every scope works on a copy.
-type bindings map[string]schema
-
-// check walks the definition in all files of a package.
-func (s *inputWalker) check(inst *build.Instance) {
-	for _, f := range inst.Files {
-		for _, d := range f.Decls {
-			field, ok := d.(*ast.Field)
-			if !ok {
-				continue
+// walk walks the definition called root in all files of a package.
+func (w *inputWalker) walk(inst *build.Instance, root string) {
+	at := place{top: true, enclosing: noWants}
+	w.declared, w.never = map[ast.Node]bool{}, map[*ast.IfClause]bool{}
+	for _, visit := range []func(ast.Node, place) (place, bool){w.declare, w.visit} {
+		for _, f := range inst.Files {
+			for _, d := range f.Decls {
+				if cuesyntax.FieldName(d) == root {
+					syntax.Walk(ast.Node(d.(*ast.Field).Value), at, visit)
+				}
 			}
-			if name, _ := labelName(field.Label); name != s.root {
-				continue
-			}
-			s.expr(field.Value, bindings{"input": {values: s.inputs}}, true)
 		}
 	}
 }
 
-// expr walks an expression. top means that it is the definition itself, in which
-// the field input is the schema. In a struct below, a field with that name hides
-// the input.
-func (s *inputWalker) expr(e ast.Node, in bindings, top bool) {
-	if e == nil {
-		return
+// declare records the declarations of the input.
+func (w *inputWalker) declare(n ast.Node, at place) (place, bool) {
+	if f, ok := n.(*ast.Field); ok && cuesyntax.LabelName(f.Label) == "input" {
+		w.declared[f.Value] = true
 	}
-	ast.Walk(e, func(n ast.Node) bool {
-		switch x := n.(type) {
-		case *ast.StructLit:
-			s.decls(x.Elts, s.bindFields(x.Elts, in, top), top)
-			return false
-		case *ast.Comprehension:
-			s.comprehension(x, in)
-			return false
-		case *ast.Field:
-			s.expr(x.Value, in, false)
-			return false
-		case *ast.SelectorExpr, *ast.IndexExpr:
-			s.resolve(n.(ast.Expr), in)
-			return false
+	_, isField := n.(*ast.Field)
+	return at, !isField
+}
+
+// visit checks a node of the definition.
+func (w *inputWalker) visit(n ast.Node, at place) (place, bool) {
+	switch x := n.(type) {
+	case *ast.Field:
+		name, static := syntax.StaticName(x.Label)
+		if at.top && name == "input" {
+			return at, false // the field is the schema
 		}
-		return true
-	}, nil)
-}
-
-// bindFields returns the bindings in a struct: its fields and let clauses hide
-// outer names.
-func (s *inputWalker) bindFields(decls []ast.Decl, in bindings, top bool) bindings {
-	in = maps.Clone(in)
-	for _, d := range decls {
-		switch x := d.(type) {
-		case *ast.Field:
-			name, ok := labelName(x.Label)
-			if !ok || top && name == "input" {
-				continue
-			}
-			s.bind(name, x.Value, in)
-		case *ast.LetClause:
-			s.bind(x.Ident.Name, x.Expr, in)
+		if !static {
+			w.wantKey(x.Label)
 		}
-	}
-	return in
-}
-
-// bind binds a name to an expression: to the part of the input that the
-// expression reads, or else to the expression itself together with the names that
-// it sees. So `let p = input.spec.ports` makes p an alias of the input's ports.
-func (s *inputWalker) bind(name string, e ast.Expr, in bindings) {
-	if found, ok := s.lookup(e, in); ok {
-		in[name] = found
-		return
-	}
-	in[name] = schema{expr: e, in: maps.Clone(in)}
-}
-
-// decls walks the declarations of a struct. in has the names of the struct
-// already; see bindFields.
-func (s *inputWalker) decls(decls []ast.Decl, in bindings, top bool) {
-	if s.inViolations {
-		s.checkViolationPath(decls)
-	}
-	for _, d := range decls {
-		switch x := d.(type) {
-		case *ast.Field:
-			if name, _ := labelName(x.Label); top && name == "input" {
-				continue // the field is the schema
-			}
-			s.expr(x.Label, in, false)
-			s.wantKey(x.Label, in)
-			defer func(before bool) { s.inViolations = before }(s.inViolations)
-			s.inViolations = s.inViolations || isViolations(x.Label)
-			s.expr(x.Value, in, false)
-		case *ast.LetClause:
-			s.expr(x.Expr, in, false)
-		case *ast.EmbedDecl:
-			s.expr(x.Expr, in, top)
-		default:
-			s.expr(d, in, false)
+		at.top, at.inViolations = false, at.inViolations || name == "violations"
+	case *ast.LetClause:
+		at.top = false
+	case *ast.StructLit:
+		if at.inViolations {
+			w.checkViolationPath(x)
 		}
-	}
-}
-
-// resolve returns the part of the input's schema that an expression reads, and
-// reports fields that do not exist. It returns false for expressions that are not
-// part of the input. Unless the walker is quiet, it walks the subexpressions of
-// those, and the index of an index expression, since they may read the input too.
-func (s *inputWalker) resolve(e ast.Expr, in bindings) (schema, bool) {
-	switch x := e.(type) {
-	case *ast.ParenExpr:
-		return s.resolve(x.X, in)
-	case *ast.Ident:
-		found, ok := in[x.Name]
-		return found, ok && found.expr == nil
+	case *ast.Comprehension:
+		w.comprehension(x, at)
+		return at, false
 	case *ast.SelectorExpr:
-		of, ok := s.resolve(x.X, in)
-		name, named := labelName(x.Sel)
-		if !ok || !named {
-			return schema{}, false
-		}
-		return s.field(of, name, x.Sel)
+		w.checkField(x, x.Sel)
 	case *ast.IndexExpr:
-		if !s.quiet {
-			s.expr(x.Index, in, false)
+		w.checkField(x, x.Index)
+	}
+	return at, true
+}
+
+// checkField reports an expression that selects a field that the input does not have,
+// at the position of its name.
+func (w *inputWalker) checkField(e ast.Expr, at ast.Node) {
+	from, name, named := selection(e)
+	if of, ok := w.read(from); ok && named {
+		w.field(of, name, at)
+	}
+}
+
+// field returns the schema of a field, and reports a problem at the given node if
+// no schema has the field. It returns false without a problem if the field cannot
+// be resolved.
+func (w *inputWalker) field(of schema, name string, at ast.Node) (schema, bool) {
+	to, ok := of.field(name)
+	if known, lacks := of.lacks(name); lacks {
+		// Only fields of spec come from #Input. The rest of the input, such as
+		// metadata, belongs to every module.
+		message := "#Input has no " + strings.TrimPrefix(to.path, "spec.")
+		if !strings.HasPrefix(to.path, "spec.") {
+			message = "the input has no " + to.path
 		}
-		of, ok := s.resolve(x.X, in)
-		if !ok {
-			return schema{}, false
-		}
-		if name, ok := stringOf(x.Index); ok {
-			return s.field(of, name, x.Index)
-		}
-		return of.item()
-	case *ast.StructLit, *ast.ListLit, *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr, *ast.Interpolation:
-		if !s.quiet {
-			s.expr(x, in, false)
+		slices.Sort(known)
+		w.problems = append(w.problems, problem.Problem{
+			Position: cuesyntax.Position(at.Pos()), Path: "input." + to.path, Rule: problem.RuleUnknown, Severity: w.severity,
+			Message: message + w.suffix, Hint: source.Hint(name, slices.Compact(known)),
+		})
+	}
+	return to, ok
+}
+
+// comprehension walks a comprehension, records the choices for which its clauses
+// do and do not yield something, and checks its guards.
+//
+// For a guard below enclosing guards, the sample in which it does not hold must
+// still satisfy the enclosing ones. Otherwise the sample would not reach the
+// guard.
+func (w *inputWalker) comprehension(c *ast.Comprehension, at place) {
+	at.top = false
+	for _, clause := range c.Clauses {
+		syntax.Walk(ast.Node(clause), at, w.visit)
+		switch x := clause.(type) {
+		case *ast.ForClause:
+			// The loop yields something only if its source has an item.
+			if of, ok := w.read(x.Source); ok {
+				if item, ok := of.item(); ok {
+					at.enclosing = combine(at.enclosing, []choice{{{path: item.wantPath, value: ast.NewIdent("_"), present: true}}})
+				}
+			}
+		case *ast.IfClause:
+			w.checkGuard(x)
+			otherwise := w.choices(x.Condition, false)
+			w.branches = append(w.branches, combine(at.enclosing, otherwise)...)
+			if at.inViolations {
+				w.allowing = append(w.allowing, otherwise...)
+			}
+			at.enclosing = w.enter(x, at.enclosing, w.choices(x.Condition, true))
 		}
 	}
-	return schema{}, false
+	w.branches = append(w.branches, at.enclosing...)
+	syntax.Walk(ast.Node(c.Value), at, w.visit)
 }
+
+// enter returns the choices inside of a guard, given those of the enclosing clauses
+// and its own. It reports the guard if the enclosing clauses exclude all of its
+// choices. It cannot know that if choices were dropped because of maxChoices, or if an
+// enclosing guard is impossible already.
+func (w *inputWalker) enter(c *ast.IfClause, enclosing, holds []choice) []choice {
+	both := slices.DeleteFunc(combine(enclosing, holds), choice.contradicts)
+	if len(both) == 0 && len(enclosing) > 0 && len(enclosing)*len(holds) <= maxChoices && !w.never[c] {
+		w.reportNever(c, problem.Problem{Message: exprText(c.Condition), Hint: "a condition around it excludes that"}, c.Condition)
+	}
+	return both
+}
+
+// checkGuard reports a guard that never holds for any instance, because it
+// compares a field with a value that the schema of the field excludes. For
+// example, given tier: "small" | "large", it reports
+//
+//	if input.spec.tier == "medium" {...}
+//
+// It looks at each operand of a conjunction alone, since one impossible operand
+// makes the guard impossible.
+func (w *inputWalker) checkGuard(c *ast.IfClause) {
+	for _, e := range syntax.Operands(c.Condition, token.LAND) {
+		switch x := e.(type) {
+		case *ast.BasicLit:
+			if x.Kind == token.FALSE {
+				w.reportNever(c, problem.Problem{Message: "false"}, x)
+			}
+		case *ast.BinaryExpr:
+			compared, ok := w.comparison(x, true)
+			if !ok || compared.possible() {
+				continue
+			}
+			v := w.valueAt(compared.of.wantPath)
+			p := problem.Problem{Path: "input." + compared.of.path, Message: exprText(x), Related: cuesyntax.Position(v.Pos())}
+			// A long schema, such as that of a struct, explains less than its
+			// position, which Related has.
+			if text := exprText(v.Syntax(cue.Raw())); v.Exists() && len(text) < 80 {
+				p.Hint = "the schema is " + text
+			}
+			w.reportNever(c, p, x)
+		}
+	}
+}
+
+// reportNever reports a guard that never holds, at the given node, and records it for
+// the check for unreachable nodes. The message of p is the condition.
+func (w *inputWalker) reportNever(c *ast.IfClause, p problem.Problem, at ast.Node) {
+	w.never[c] = true
+	p.Position, p.Rule, p.Severity, p.Message = cuesyntax.Position(at.Pos()), problem.RuleModule, w.severity, "never holds: "+p.Message
+	w.problems = append(w.problems, p)
+}
+
+// wantKey records a value for every field of the input that a computed label reads.
+// Without the values, the field with the label would not exist.
+func (w *inputWalker) wantKey(l ast.Label) {
+	w.visitReads(l, func(of schema) {
+		if values := of.candidates(nil); len(values) > 0 {
+			w.keys = append(w.keys, want{path: of.wantPath, value: values[0]})
+		}
+	})
+}
+
+// checkViolationPath checks the path of a violation. A violation without a node
+// has a path in the input, which must exist in the schema. For example, the walk
+// of
+//
+//	output: violations: [{message: "too few", path: "spec.replica"}]
+//
+// reports that #Input has no replica. A path that is not a literal, or that has a
+// selector other than a field or an index, is not checked. The path of a violation
+// with a node is a path in that node.
+func (w *inputWalker) checkViolationPath(s *ast.StructLit) {
+	path := cuesyntax.Field(s, "path")
+	if path == nil || cuesyntax.Field(s, "node") != nil {
+		return
+	}
+	text, ok := cuesyntax.Text(path.Value)
+	if !ok {
+		return
+	}
+	of := w.input
+	for _, sel := range cue.ParsePath(text).Selectors() {
+		switch sel.LabelType() {
+		case cue.StringLabel:
+			of, ok = w.field(of, sel.Unquoted(), path.Value)
+		case cue.IndexLabel:
+			of, ok = of.item()
+		default:
+			ok = false
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+// exprText formats syntax in one line of limited length, for messages. Longer
+// expressions would hide the message around them.
+func exprText(n ast.Node) string { return source.Clip(syntax.Text(n), 120) }

@@ -29,11 +29,11 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 	var s *inputWalker
 	c.guarded(func() {
 		c.build()
-		s = newInputWalker(c.inst, "#Render", []cue.Value{c.input()})
-		s.check(c.inst)
+		s = &inputWalker{resolver: c.resolver()}
+		s.walk(c.inst, "#Render")
 		// The ids come after the walk, because only the walk knows which guards
 		// never hold.
-		c.idWalker = nodeIDs(c.inst, s.never)
+		c.ids = nodeIDsOf(c.inst, s.never)
 		for _, q := range slices.Concat(s.problems, openLists(c.inst)) {
 			c.report(q)
 		}
@@ -45,7 +45,9 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 		return nil, c.err
 	}
 	// The ids of the rendered samples are complete only here.
-	c.reportUnreachable()
+	for _, p := range c.ids.problems() {
+		c.report(p)
+	}
 	slices.SortStableFunc(c.problems, func(a, b problem.Problem) int {
 		return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line),
 			cmp.Compare(a.Position.Column, b.Position.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
@@ -80,9 +82,9 @@ type checker struct {
 	// duplicates.
 	problems problem.List
 	reported map[problem.Problem]bool
-	// idWalker has the ids of the nodes. It is nil until the syntax was walked,
-	// and always nil for a policy.
-	*idWalker
+	// ids has the ids of the nodes. It is nil until the syntax was walked, and
+	// always nil for a policy.
+	ids *nodeIDs
 }
 
 // guarded runs a function through the guard, unless the guard has failed before.
@@ -110,9 +112,13 @@ func (c *checker) build() {
 // inputPath is the path of the input in #Render.
 var inputPath = cue.ParsePath("input")
 
-// input returns the schema of the input: #Render's input, unified with the schema
-// of the stored version. Nothing in it is set.
-func (c *checker) input() cue.Value { return c.evaluate(&sample{}).LookupPath(inputPath) }
+// resolver returns a resolver for what #Render reads. The schema of the input is that
+// of #Render, and for the spec that of the stored version.
+func (c *checker) resolver() resolver {
+	input := c.evaluate(&sample{}).LookupPath(inputPath)
+	spec := c.root.LookupPath(cue.ParsePath(string(c.platform.Schema(c.platform.Version))))
+	return resolver{input: inputSchema(input, spec), values: []cue.Value{input}}
+}
 
 // report records a problem, unless a problem with the same message was recorded for
 // the same position, or for the same path if it has no position.
@@ -154,14 +160,4 @@ func (c *checker) evaluate(s *sample) cue.Value {
 	return c.ctx.BuildFile(&ast.File{Decls: []ast.Decl{&ast.EmbedDecl{
 		Expr: ast.NewBinExpr(token.AND, ast.NewIdent("#Render"), given),
 	}}}, cue.Scope(c.root))
-}
-
-// posOf converts a position of CUE. An unknown position becomes the zero
-// Position.
-func posOf(p token.Pos) problem.Position {
-	if !p.IsValid() {
-		return problem.Position{}
-	}
-	q := p.Position()
-	return problem.Position{File: q.Filename, Line: q.Line, Column: q.Column}
 }

@@ -159,15 +159,10 @@ func (n *node) isLate(v cue.Value, path reference.Path) bool {
 		return false
 	}
 	expr, ok := text(from)
-	if !ok || n.dynamic {
+	if !ok || n.ids.dynamic {
 		return true
 	}
-	var ids []string
-	for id := range n.ids {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	_, issues := reference.NewNodeSet(ids).Compile(expr)
+	_, issues := reference.NewNodeSet(n.ids.sorted()).Compile(expr)
 	for _, issue := range issues {
 		n.problem(v, path, problem.Problem{Message: issue.Message, Hint: issue.Hint})
 	}
@@ -182,16 +177,11 @@ func (c *checker) dependencies(n *node, v cue.Value) {
 			continue
 		}
 		at := reference.Path{"dependencies", i}
-		if !c.ids[id] && !c.dynamic {
-			var ids []string
-			for known := range c.ids {
-				ids = append(ids, known)
-			}
-			slices.Sort(ids)
-			n.problem(d, at, problem.Problem{Message: "no node " + strconv.Quote(id), Hint: source.Hint(id, ids)})
+		if !c.ids.has(id) && !c.ids.dynamic {
+			n.problem(d, at, problem.Problem{Message: "no node " + strconv.Quote(id), Hint: source.Hint(id, c.ids.sorted())})
 		}
 		// The node is written in the module, but below guards that never hold.
-		if c.isUnreachable(id) {
+		if c.ids.isUnreachable(id) {
 			n.problem(d, at, problem.Problem{Message: "node " + id + " is never made"})
 		}
 	}

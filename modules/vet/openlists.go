@@ -6,6 +6,8 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // openLists warns about lists in the schema whose items accept any field although
@@ -18,18 +20,17 @@ func openLists(inst *build.Instance) problem.List {
 	var found problem.List
 	for _, f := range inst.Files {
 		for _, d := range f.Decls {
-			field, ok := d.(*ast.Field)
-			if !ok || isRender(field.Label) {
+			if _, isField := d.(*ast.Field); !isField || cuesyntax.FieldName(d) == "#Render" {
 				continue
 			}
-			ast.Walk(field.Value, func(n ast.Node) bool {
+			ast.Walk(d, func(n ast.Node) bool {
 				b, ok := n.(*ast.BinaryExpr)
 				if !ok || b.Op != token.AND {
 					return true
 				}
 				if s := openItem(b); s != nil {
 					found = append(found, problem.Problem{
-						Position: posOf(s.Pos()), Rule: problem.RuleModule, Severity: problem.Warning,
+						Position: cuesyntax.Position(s.Pos()), Rule: problem.RuleModule, Severity: problem.Warning,
 						Message: "items may have fields that aren't named here: beside a validator of lists CUE doesn't close the struct",
 						Hint:    "name it, as in [...#Item] & list.MaxItems(9)",
 					})
@@ -42,12 +43,6 @@ func openLists(inst *build.Instance) problem.List {
 	return found
 }
 
-// isRender reports whether a label is #Render.
-func isRender(l ast.Label) bool {
-	name, _ := labelName(l)
-	return name == "#Render"
-}
-
 // openItem returns the item struct of a list that CUE does not close, or nil. The
 // conjunction b must have a list with an ellipsis, [...T], and a validator from
 // the package list. T, or one of the alternatives of T, must be a struct literal:
@@ -55,7 +50,7 @@ func isRender(l ast.Label) bool {
 func openItem(b *ast.BinaryExpr) ast.Expr {
 	var item ast.Expr
 	validated := false
-	for _, e := range operands(b, token.AND) {
+	for _, e := range syntax.Operands(b, token.AND) {
 		switch x := e.(type) {
 		case *ast.ListLit:
 			for _, elt := range x.Elts {
@@ -72,7 +67,10 @@ func openItem(b *ast.BinaryExpr) ast.Expr {
 	if !validated || item == nil {
 		return nil
 	}
-	for _, e := range operands(item, token.OR) {
+	for _, e := range syntax.Operands(item, token.OR) {
+		if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.MUL {
+			e = u.X
+		}
 		if s, ok := e.(*ast.StructLit); ok && closedByItself(s) {
 			return s
 		}
@@ -101,22 +99,4 @@ func closedByItself(s *ast.StructLit) bool {
 		}
 	}
 	return true
-}
-
-// operands returns the operands of a chain of a binary operator, without default
-// marks and parentheses.
-func operands(e ast.Expr, op token.Token) []ast.Expr {
-	switch x := e.(type) {
-	case *ast.BinaryExpr:
-		if x.Op == op {
-			return append(operands(x.X, op), operands(x.Y, op)...)
-		}
-	case *ast.UnaryExpr:
-		if x.Op == token.MUL {
-			return operands(x.X, op)
-		}
-	case *ast.ParenExpr:
-		return operands(x.X, op)
-	}
-	return []ast.Expr{e}
 }

@@ -1,8 +1,6 @@
 package vet
 
 import (
-	"cuelang.org/go/cue"
-
 	"github.com/pequod-io/pequod/internal/problem"
 
 	"github.com/pequod-io/pequod/render"
@@ -19,23 +17,14 @@ func Policy(policy *render.Policy, platforms []*render.Platform) problem.List {
 	if len(platforms) == 0 {
 		return nil
 	}
-	var inputs []cue.Value
+	w := &inputWalker{severity: problem.Warning, suffix: " (of any of the platforms)"}
 	for _, p := range platforms {
 		c := &checker{platform: p}
 		c.build()
-		inputs = append(inputs, c.input())
+		r := c.resolver()
+		w.input.shape = append(w.input.shape, r.input.shape...)
+		w.values = append(w.values, r.values...)
 	}
-	inst := policy.Module.Value().BuildInstance()
-	s := newInputWalker(inst, "#Policy", inputs)
-	s.severity = problem.Warning
-	s.suffix = " (of any of the platforms)"
-	for _, p := range platforms {
-		// The input of the policy is the input of the platforms, so their
-		// conditional fields may exist there as well.
-		for name := range conditionalNames(p.Module.Value().BuildInstance()) {
-			s.conditional[name] = true
-		}
-	}
-	s.check(inst)
-	return s.problems
+	w.walk(policy.Module.Value().BuildInstance(), "#Policy")
+	return w.problems
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 )
 
@@ -164,51 +163,3 @@ func copyLiteral(e ast.Expr) ast.Expr {
 	}
 	return ast.NewIdent("_")
 }
-
-// fullSample returns the sample with everything: all optional fields, one item in
-// every list and map, and true for every boolean. Disjunctions are left open,
-// except for null: a nullable value is sampled as if it could not be null. depth
-// is the level below the input.
-func fullSample(of schema, depth int) *sample {
-	s := &sample{}
-	v := of.values[0]
-	alts := slices.DeleteFunc(alternatives(v), func(v cue.Value) bool { return v.IncompleteKind() == cue.NullKind })
-	if len(alts) != 1 || depth > maxDepth {
-		if v.IncompleteKind() == cue.BoolKind && takesTrue(v) {
-			s.value = ast.NewBool(true)
-		}
-		return s
-	}
-	v = alts[0]
-	of = schema{path: of.path, values: alts}
-	switch {
-	case v.IncompleteKind() == cue.BoolKind && takesTrue(v):
-		s.value = ast.NewBool(true)
-	case v.IncompleteKind() == cue.StructKind:
-		for f, value := range declared(v) {
-			field := of.below("."+f.name, element{field: f.name}, value)
-			below := fullSample(field, depth+1)
-			// An optional field exists only if it has a value. A required scalar
-			// is left to fill.
-			if f.optional && below.fields == nil && below.item == nil && below.value == nil {
-				below.value = field.anyValue()
-			}
-			s.at(element{field: f.name}).replaceWith(below)
-		}
-		if item, ok := of.item(); ok && s.fields == nil && item.values[0].IncompleteKind() != cue.TopKind {
-			s.at(item.wantPath[0]).replaceWith(fullSample(item, depth+1))
-		}
-	case v.IncompleteKind() == cue.ListKind:
-		if e := v.LookupPath(cue.MakePath(cue.AnyIndex)); e.Exists() && !v.LookupPath(cue.MakePath(cue.Index(0))).Exists() {
-			s.at(listItem).replaceWith(fullSample(of.below("[]", listItem, e), depth+1))
-		}
-	}
-	return s
-}
-
-// replaceWith makes s the other sample. The pointer stays the same, because the
-// parent holds it.
-func (s *sample) replaceWith(other *sample) { *s = *other }
-
-// takesTrue reports whether a schema accepts true.
-func takesTrue(v cue.Value) bool { return schema{values: []cue.Value{v}}.takes(ast.NewBool(true)) }

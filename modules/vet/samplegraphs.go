@@ -5,6 +5,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -37,13 +38,13 @@ const maxSamples = 300
 // whole.
 func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 	var nothing, everything *sample
-	var wanted *scalars
-	// The two samples that all others are made from, and the scalars to fill in.
+	var from *example
+	// The two samples that all others are made from.
 	c.guarded(func() {
-		input := c.input()
-		nothing, everything, wanted = c.sample(), fullSample(schema{values: []cue.Value{input}}, 0), scalarsOf(input, 0)
+		from = exampleOf(s.input, true, false)
+		nothing, everything = c.sample(), from.everything()
 		everything.set(c.metadata...)
-		everything.fill(wanted)
+		everything.fill(from)
 	})
 	c.guarded(func() {
 		// A violation in the sample with everything would be in most variants,
@@ -58,23 +59,23 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 	tried := map[string]bool{}
 	var all []renderedGraph
 	// try evaluates one variant, unless it was tried before.
-	try := func(from *sample, wants choice) {
-		from = from.clone()
-		from.set(wants...)
+	try := func(base *sample, wants choice) {
+		tested := base.clone()
+		tested.set(wants...)
 		for _, key := range s.keys {
-			if from.has(key.path) {
-				from.set(key)
+			if tested.has(key.path) {
+				tested.set(key)
 			}
 		}
-		from.fill(wanted)
-		text := nodeText(from.syntax())
+		tested.fill(from)
+		text := syntax.Text(tested.syntax())
 		if len(all) == maxSamples || tried[text] {
 			return
 		}
 		tried[text] = true
-		if g, ok := c.render(from); ok {
-			_, g = c.avoidViolations(g, from, wants, s.allowing, maxAvoidances)
-			c.addRenderedIDs(g.value)
+		if g, ok := c.render(tested); ok {
+			_, g = c.avoidViolations(g, tested, wants, s.allowing, maxAvoidances)
+			c.ids.addRendered(g.value)
 			all = append(all, g)
 		}
 	}
@@ -161,7 +162,7 @@ func (c *checker) checkGraph(g renderedGraph) {
 		return
 	}
 	for _, p := range render.CheckPartial(get(g.value, "output"), isPlaceholder) {
-		if !c.isAboutUnreachable(p.Message) {
+		if !c.ids.explain(p.Message) {
 			c.report(p)
 		}
 	}

@@ -48,30 +48,6 @@ func fields(v cue.Value) iter.Seq2[string, cue.Value] {
 	}
 }
 
-// declared iterates over the fields that a schema names, optional ones included.
-// Pattern constraints are not fields.
-func declared(v cue.Value) iter.Seq2[declaredField, cue.Value] {
-	return func(yield func(declaredField, cue.Value) bool) {
-		it, err := v.Fields(cue.Optional(true))
-		for err == nil && it.Next() {
-			sel := it.Selector()
-			if sel.LabelType() != cue.StringLabel || sel.ConstraintType() == cue.PatternConstraint {
-				continue
-			}
-			if !yield(declaredField{sel.Unquoted(), it.IsOptional()}, it.Value()) {
-				return
-			}
-		}
-	}
-}
-
-// declaredField is the name of a field in a schema, and whether it is optional
-// (name?).
-type declaredField struct {
-	name     string
-	optional bool
-}
-
 // isPartialStruct reports whether v is a struct that CUE considers an error only
 // because parts of it are not known yet.
 func isPartialStruct(v cue.Value) bool {

@@ -310,7 +310,7 @@ func TestNames(t *testing.T) {
 		{"union with an open one", `a?: #A | {y: 1, ...}`, `input.spec.a.z`, nil},
 		{"union with a scalar", `a?: #A | string`, `input.spec.a.z`, []string{`input.spec.a.z: #Input has no a.z`}},
 		{"union with null", `a?: null | #A`, `input.spec.a.z`, []string{`input.spec.a.z: #Input has no a.z`}},
-		{"union with fields for all", `a?: {common?: int, {volume: string} | {bucket: string}}`, `input.spec.a.comon`, []string{`input.spec.a.comon: #Input has no a.comon`}},
+		{"union with fields for all", `a?: {common?: int, {volume: string} | {bucket: string}}`, `input.spec.a.comon`, []string{`input.spec.a.comon: #Input has no a.comon; did you mean "common"?`}},
 		{"discriminated", `a?: *{type: "x", x?: int} | {type: "y", y?: int}`, `input.spec.a.z`, []string{`input.spec.a.z: #Input has no a.z`}},
 		{"made by a condition", `a: bool, if a {b: int}`, `input.spec.b`, nil},
 		{"items of a union", `a?: [...{volume: string} | {bucket: string}]`, `input.spec.a[0].volum`, []string{`input.spec.a[].volum: #Input has no a[].volum; did you mean "volume"?`}},

@@ -205,6 +205,16 @@ func (o *Object) Lookup(name string) *Field {
 	return &o.Fields[i]
 }
 
+// AdmitsName reports whether o may have a field called name. It is also true if the
+// keys of o are not known.
+func (o *Object) AdmitsName(name string) bool {
+	if !o.KeysClosed || o.Lookup(name) != nil {
+		return o.Open || o.Values != nil || o.Lookup(name) != nil
+	}
+	key := Shape{{Kind: StringKind, Value: &Literal{String: &name}}}
+	return slices.ContainsFunc(o.Patterns, func(p KeyPattern) bool { return len(p.Key) == 0 || len(Intersect(p.Key, key)) > 0 })
+}
+
 // WithoutNull returns s without null, and reports whether s admitted it.
 func WithoutNull(s Shape) (Shape, bool) {
 	rest := slices.DeleteFunc(slices.Clone(s), func(t Term) bool { return t.Kind == NullKind })
