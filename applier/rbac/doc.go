@@ -7,11 +7,15 @@
 // objects. One more ClusterRole for each account lets the applier watch the kinds
 // of the graphs; it has the label by which the applier's own role aggregates it.
 //
+// The author of a graph decides about the rights that its account gets. Rights that
+// reach beyond the namespace of the graph, or that can be used to gain others, are
+// therefore listed in [Roles.Escalations]; callers must not grant them silently.
+//
 // The package is a pure function: it sends no requests. It has to know which verbs
 // package cluster uses; a test on a cluster compares the two.
 //
 // The files: generate.go walks through the graphs; node.go has the verbs for a
 // node, escalation.go the extra rights for nodes that are roles and bindings;
-// grants.go collects verbs and merges them to rules, roles.go makes the objects;
-// resources.go maps kinds to resource names.
+// grants.go collects verbs and merges them to rules, roles.go makes the objects and
+// summary.go describes them; resources.go maps kinds to resource names.
 package rbac

@@ -52,6 +52,13 @@ type Roles struct {
 	RoleBindings        []rbacv1.RoleBinding
 	// Notes are lines about rights that can't be computed from the graphs.
 	Notes []string
+	// Escalations are lines about rights that reach beyond the namespace of a graph,
+	// or with which its account can gain other rights. Whoever may write the graph
+	// gains them, so they need consent. They are in the order of the graphs.
+	Escalations []string
+	// Summary has a line about each account in each namespace, and one about the
+	// applier.
+	Summary []string
 }
 
 // Generate returns the roles that the accounts of graphs need. The error joins an
@@ -72,6 +79,7 @@ func Generate(graphs []*v1alpha1.ResourceGraph, o Options) (*Roles, error) {
 	for _, rg := range graphs {
 		g.addGraph(rg)
 	}
+	g.allowBinds()
 	if len(g.problems) > 0 {
 		return nil, errors.Join(g.problems...)
 	}
@@ -83,7 +91,9 @@ type generator struct {
 	options           Options
 	resources         Resources // those of options and those that graphs define
 	accounts          map[account]*accountGrants
+	binds             []bind                    // bindings that are nodes
 	notes             []string                  // see Roles.Notes
+	escalations       []string                  // see Roles.Escalations
 	problems          []error                   // unknown kinds, in the order of the graphs
 	unknownKinds      map[schema.GroupKind]bool // kinds that are already in problems
 	createdNamespaces map[string]bool           // namespaces that are nodes of a graph
@@ -148,6 +158,13 @@ func (g *generator) addNode(to *accountGrants, n *node) error {
 		g.createdNamespaces[n.Object.Name] = true
 	}
 	grants.allow(objects, n.verbs()...)
+	switch namespace {
+	case n.graph.Namespace:
+	case "":
+		g.escalates(n, "rights on a cluster-scoped object: "+objects.String())
+	default:
+		g.escalates(n, "rights in namespace "+namespace+": "+objects.String())
+	}
 	if n.readOnly() {
 		return nil
 	}
@@ -162,6 +179,6 @@ func (g *generator) addNode(to *accountGrants, n *node) error {
 	if !g.options.NoCauses && namespace != "" {
 		allowCauses(grants, gk)
 	}
-	g.allowEscalation(grants, n)
+	g.allowEscalation(to, namespace, n)
 	return nil
 }

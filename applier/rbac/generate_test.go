@@ -313,3 +313,93 @@ func TestNotes(t *testing.T) {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }
+
+// A graph's author must not gain rights beyond the graph's namespace unnoticed.
+func TestEscalations(t *testing.T) {
+	role := func(kind, name, rules string) string {
+		return "\n    - {id: " + name + ", resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: " + kind + ", metadata: {name: " + name + "}, rules: [" + rules + "]}}"
+	}
+	binding := func(kind, roleKind, role string) string {
+		return "\n    - {id: b, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: " + kind + ", metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: " + roleKind + ", name: " + role + "}}}"
+	}
+	for _, test := range []struct {
+		name, nodes string
+		want        []string
+	}{
+		{"its own namespace", `
+    - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}}
+    - {id: b, externalRef: {apiVersion: v1, kind: Secret, name: b, namespace: shop}}`, nil},
+		{"a role and its binding", role("Role", "r", `{apiGroups: [""], resources: [pods], verbs: [get]}`) + binding("RoleBinding", "Role", "r"), nil},
+		{"the binding first", binding("RoleBinding", "Role", "r") + role("Role", "r", `{apiGroups: [""], resources: [pods], verbs: [get]}`), nil},
+		{"a cluster-scoped object", `
+    - {id: a, resource: {apiVersion: v1, kind: Namespace, metadata: {name: a}}}
+    - {id: b, externalRef: {apiVersion: storage.k8s.io/v1, kind: StorageClass, name: b}}`,
+			[]string{"a: asks for rights on a cluster-scoped object: namespaces a", "b: asks for rights on a cluster-scoped object: storageclasses.storage.k8s.io b"}},
+		{"another namespace", `
+    - {id: a, resource: {apiVersion: v1, kind: Secret, metadata: {name: a, namespace: kube-system}}}`,
+			[]string{"a: asks for rights in namespace kube-system: secrets"}},
+		{"a binding to a role of others", binding("RoleBinding", "ClusterRole", "admin"),
+			[]string{"b: asks for the right to bind a role: clusterroles.rbac.authorization.k8s.io admin"}},
+		{"a role of everything", role("Role", "r", `{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}`),
+			[]string{"r: asks for unlimited rights: a rule of its role has a wildcard"}},
+		{"subresources of everything", role("Role", "r", `{apiGroups: [apps], resources: ["*/scale"], verbs: [get]}`),
+			[]string{"r: asks for unlimited rights: a rule of its role has a wildcard"}},
+		{"verbs that escalate", role("Role", "r", `{apiGroups: [""], resources: [serviceaccounts], verbs: [impersonate]}, {apiGroups: [rbac.authorization.k8s.io], resources: [roles], verbs: [escalate, bind]}`),
+			[]string{"r: asks for the right to impersonate: a rule of its role has this verb", "r: asks for the right to escalate: a rule of its role has this verb", "r: asks for the right to bind: a rule of its role has this verb"}},
+		{"a cluster role", role("ClusterRole", "r", `{apiGroups: [""], resources: [pods], verbs: [get]}`),
+			[]string{"r: asks for rights on a cluster-scoped object: clusterroles.rbac.authorization.k8s.io r"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var want []string
+			for _, line := range test.want {
+				want = append(want, "graph shop/web: node "+line)
+			}
+			if diff := cmp.Diff(want, generate(t, nodesOf(t, test.nodes), Options{}).Escalations); diff != "" {
+				t.Errorf("escalations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A definition in a graph must not turn the rights on its kind into others.
+func TestHostileDefinitions(t *testing.T) {
+	define := func(group, plural string) string {
+		return `
+    - id: crd
+      resource:
+        apiVersion: apiextensions.k8s.io/v1
+        kind: CustomResourceDefinition
+        metadata: {name: x}
+        spec: {group: "` + group + `", scope: Namespaced, names: {kind: Deployment, plural: "` + plural + `"}}
+    - {id: a, resource: {apiVersion: "` + group + `/v1", kind: Deployment, metadata: {name: a}}}`
+	}
+	for _, test := range [][2]string{{"*", "foes"}, {"example.com", "*"}, {"example.com", "pods/exec"}} {
+		if _, err := Generate([]*v1alpha1.ResourceGraph{nodesOf(t, define(test[0], test[1]))}, Options{}); err == nil {
+			t.Errorf("group %s, plural %s: no error", test[0], test[1])
+		}
+	}
+	roles := generate(t, nodesOf(t, define("apps", "daemonsets")), Options{NoCauses: true})
+	if got := ruleLines(roles); !slices.Contains(got, "pequod shop: deployments.apps: get list create patch delete") {
+		t.Errorf("a definition redefines a built-in kind: %q", got)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	rg := nodesOf(t, `
+    - {id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}}
+    - {id: b, externalRef: {apiVersion: v1, kind: Secret, name: b}}
+    - {id: c, externalRef: {apiVersion: v1, kind: ConfigMap, name: c}}
+    - {id: d, externalRef: {apiVersion: v1, kind: ConfigMap, name: d}}
+    - {id: e, resource: {apiVersion: v1, kind: Namespace, metadata: {name: e}}}
+    - {id: f, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: f}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}}
+    - {id: g, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: g}, roleRef: {kind: Role, name: f}}}`)
+	want := []string{
+		"service account shop/pequod in the cluster: changes namespaces e",
+		"service account shop/pequod in namespace shop: changes deployments.apps, rolebindings.rbac.authorization.k8s.io, roles.rbac.authorization.k8s.io; " +
+			"reads configmaps (2 by name), events, pods, replicasets.apps, secrets b; binds roles.rbac.authorization.k8s.io f; has the 1 rules of the roles that it writes",
+		"applier: watches configmaps, deployments.apps, namespaces, rolebindings.rbac.authorization.k8s.io, roles.rbac.authorization.k8s.io",
+	}
+	if diff := cmp.Diff(want, generate(t, rg, Options{}).Summary); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}

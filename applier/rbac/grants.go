@@ -25,7 +25,7 @@ type accountGrants struct {
 func (g *accountGrants) in(namespace string) *namespaceGrants {
 	grants := g.namespaces[namespace]
 	if grants == nil {
-		grants = &namespaceGrants{verbs: map[target]verbs{}}
+		grants = &namespaceGrants{verbs: map[target]verbs{}, roles: map[target]bool{}}
 		g.namespaces[namespace] = grants
 	}
 	return grants
@@ -38,10 +38,29 @@ type namespaceGrants struct {
 	// copied are the rules of roles that are nodes of graphs: the API server lets
 	// an account write only roles whose rules it has itself.
 	copied []rbacv1.PolicyRule
+	roles  map[target]bool // the roles that copied is from
 }
 
 // target is the object of a right: all objects of a resource, or one if name is set.
 type target struct{ group, resource, name string }
+
+// String returns the target for people: "deployments.apps web".
+func (t target) String() string {
+	text := t.resource
+	if t.group != "" {
+		text += "." + t.group
+	}
+	if t.name != "" {
+		text += " " + t.name
+	}
+	return text
+}
+
+// copyRules grants the rules of a role.
+func (g *namespaceGrants) copyRules(role target, rules []rbacv1.PolicyRule) {
+	g.roles[role] = true
+	g.copied = append(g.copied, rules...)
+}
 
 // verbs is a set of verbs.
 type verbs map[string]bool

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -33,11 +34,13 @@ func (e *UnknownKindError) Error() string {
 // find returns the resource of a kind from the map, or of a built-in kind. The
 // error is an [*UnknownKindError].
 func (r Resources) find(gk schema.GroupKind) (Resource, error) {
-	if found, ok := r[gk]; ok {
-		return found, nil
-	}
+	// Built-in kinds come first: a definition in a graph must not turn the rights on
+	// one of them into rights on another resource.
 	if clusterScoped, known := graph.ClusterScoped(gk); known {
 		return Resource{Name: builtInResource(gk.Kind), Namespaced: !clusterScoped}, nil
+	}
+	if found, ok := r[gk]; ok {
+		return found, nil
 	}
 	if gk.Group == v1alpha1.Group {
 		return Resource{Name: builtInResource(gk.Kind), Namespaced: true}, nil
@@ -61,7 +64,8 @@ func builtInResource(kind string) string {
 }
 
 // Define adds the kind that a CustomResourceDefinition, in JSON, defines. It
-// returns false if the definition lacks the group, the kind or the plural name.
+// returns false if the definition lacks the kind or a valid group or plural name: a
+// group or resource "*" would stand for all of them in a role.
 func (r Resources) Define(definition []byte) bool {
 	var d struct {
 		Spec struct {
@@ -73,7 +77,8 @@ func (r Resources) Define(definition []byte) bool {
 			Scope string `json:"scope"`
 		} `json:"spec"`
 	}
-	if json.Unmarshal(definition, &d) != nil || d.Spec.Group == "" || d.Spec.Names.Kind == "" || d.Spec.Names.Plural == "" {
+	if json.Unmarshal(definition, &d) != nil || d.Spec.Names.Kind == "" ||
+		len(validation.IsDNS1123Subdomain(d.Spec.Group)) > 0 || len(validation.IsDNS1035Label(d.Spec.Names.Plural)) > 0 {
 		return false
 	}
 	r[schema.GroupKind{Group: d.Spec.Group, Kind: d.Spec.Names.Kind}] = Resource{

@@ -20,13 +20,10 @@ func (a account) watchRoleName() string { return "pequod:watch:" + a.namespace +
 
 // roles returns the objects for all grants, sorted by account and namespace.
 func (g *generator) roles() *Roles {
-	r := &Roles{Notes: g.notes}
-	accounts := slices.SortedFunc(maps.Keys(g.accounts), func(a, b account) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
-	})
+	r := &Roles{Notes: g.notes, Escalations: g.escalations, Summary: g.summary()}
 	var watchRoles []rbacv1.ClusterRole
 	awaited := map[string]bool{} // whether a namespace with a Role is created by a graph
-	for _, a := range accounts {
+	for _, a := range g.sortedAccounts() {
 		grants := g.accounts[a]
 		for _, namespace := range slices.Sorted(maps.Keys(grants.namespaces)) {
 			if rules := grants.namespaces[namespace].rules(); len(rules) > 0 {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/rbac"
@@ -30,6 +32,9 @@ type rbacOptions struct {
 	// resources are the values of --resource: KIND.GROUP=PLURAL[,cluster]. They
 	// win over --crd.
 	resources []string
+	// allowEscalation prints the roles even if graphs ask for rights that reach beyond
+	// their namespaces or that can be used to gain others.
+	allowEscalation bool
 	// causes grants read access to Pods, ReplicaSets and Events, which explain why
 	// an object isn't ready. It is on by default.
 	causes bool
@@ -62,6 +67,12 @@ An object granted by name can be pruned only if the earlier revision of its grap
 also given; the input may contain a graph in several revisions. Drift is not detected
 for kinds that the applier may not watch.
 
+The graphs decide about the rights, so whoever can write a graph gains what its account
+is granted. The command refuses rights that reach beyond the namespace of a graph
+(cluster-scoped objects, other namespaces) or that can be used to gain others (bind,
+escalate, impersonate, wildcards); --allow-escalation grants them. A summary of all
+rights is printed to stderr: review it before you apply the roles.
+
 A ClusterRole for each account, labeled ` + rbac.LabelAggregate + `,
 lets the applier itself watch these kinds. Secrets are excluded unless
 --watch-secrets is set: the applier polls them as the account.
@@ -86,6 +97,7 @@ in --crd. It is never guessed.`,
 		"resource of a kind without a definition: KIND.GROUP=PLURAL, or KIND.GROUP=PLURAL,cluster for a cluster-scoped kind; can be repeated")
 	fl.BoolVar(&o.ByName, "by-name", false, "grant access only to the objects of the graphs, by name")
 	fl.BoolVar(&o.CLI, "for-cli", false, "add the rights to run pequod apply and delete as the account: inventories in ConfigMaps and ResourceGraphs, watches")
+	fl.BoolVar(&o.allowEscalation, "allow-escalation", false, "also grant rights that reach beyond the namespaces of the graphs or can be used to gain others")
 	fl.BoolVar(&o.causes, "causes", true, "add read access to Pods, ReplicaSets and Events, to report why an object is not ready")
 	fl.BoolVar(&o.WatchSecrets, "watch-secrets", false, "let the applier watch Secrets in all namespaces if graphs contain any")
 	fl.StringVarP(&o.output, "output", "o", "yaml", "output format: "+strings.Join(output.Formats, ", "))
@@ -98,8 +110,8 @@ in --crd. It is never guessed.`,
 
 // run generates the roles for all graphs of the input. No cluster is involved, so
 // kinds that are neither Kubernetes' own nor defined in the input are errors. The
-// steps are: read the known resources, read the graphs, generate the roles, print
-// the notes on stderr and the roles on stdout.
+// steps are: read the known resources, read the graphs, generate the roles, refuse
+// escalations, print the notes and the summary on stderr and the roles on stdout.
 func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
 	if err := command.OneOf("--output", o.output, output.Formats); err != nil {
 		return err
@@ -120,10 +132,24 @@ func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return unknownKinds(err)
 	}
-	for _, note := range roles.Notes {
-		fmt.Fprintln(env.Err, "pequod: "+source.Escape(note, ""))
+	if len(roles.Escalations) > 0 && !o.allowEscalation {
+		return refuseEscalations(roles.Escalations)
+	}
+	for _, line := range slices.Concat(roles.Notes, roles.Escalations, roles.Summary) {
+		fmt.Fprintln(env.Err, "pequod: "+source.Escape(line, ""))
 	}
 	return printRoles(env, o.output, roles)
+}
+
+// refuseEscalations returns the error for rights that need --allow-escalation, one
+// line for each.
+func refuseEscalations(escalations []string) error {
+	var causes []error
+	for _, line := range escalations {
+		causes = append(causes, errors.New(line))
+	}
+	causes = append(causes, errors.New("these rights reach beyond the namespaces of the graphs or can be used to gain others; review the graphs and set --allow-escalation to grant them"))
+	return command.ExitError{Code: command.ExitNo, Causes: causes}
 }
 
 // readResources fills in the known resources from --crd and --resource. A value
@@ -133,7 +159,7 @@ func (o *rbacOptions) readResources() error {
 	o.Resources = rbac.Resources{}
 	err := o.EachCRD(func(definition []byte) error {
 		if !o.Resources.Define(definition) {
-			return errors.New("needs spec.group, spec.names.kind and spec.names.plural")
+			return errors.New("needs a valid spec.group, spec.names.kind and spec.names.plural")
 		}
 		return nil
 	})
@@ -145,7 +171,7 @@ func (o *rbacOptions) readResources() error {
 		kind, plural, ok := strings.Cut(text, "=")
 		plural, cluster := strings.CutSuffix(plural, ",cluster")
 		gk := schema.ParseGroupKind(kind)
-		if !ok || gk.Kind == "" || gk.Group == "" || plural == "" || strings.ContainsAny(plural, ",.") {
+		if !ok || gk.Kind == "" || gk.Group == "" || len(validation.IsDNS1035Label(plural)) > 0 {
 			return fmt.Errorf("--resource %q: want KIND.GROUP=PLURAL or KIND.GROUP=PLURAL,cluster", text)
 		}
 		o.Resources[gk] = rbac.Resource{Name: plural, Namespaced: !cluster}

@@ -19,7 +19,7 @@ var userFlags = []string{
 	// The cluster, and the identity to use there. A kubeconfig can run commands.
 	"as", "as-group", "cluster", "context", "kubeconfig", "user",
 	// Consent to what is otherwise refused or asked.
-	"allow-empty", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "yes",
+	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "yes",
 	// The program that is installed in a cluster, and rights that are granted.
 	"for-cli", "image", "watch-secrets",
 	// Not of pequod.yaml at all.
