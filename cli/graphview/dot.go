@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/cli/style"
 )
 
 // writeDOT writes one digraph with a cluster for each graph. The nodes of a wave
@@ -12,17 +13,17 @@ import (
 func writeDOT(b *strings.Builder, views []view) {
 	b.WriteString("digraph pequod {\n  rankdir=TB;\n  node [shape=box];\n")
 	for i, v := range views {
-		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", i+1, dotText(v.title()))
+		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%s;\n", i+1, style.DOTString(v.title()))
 		for _, wave := range v.Waves {
 			b.WriteString("    {\n      rank=same;\n")
 			for _, id := range wave {
 				n := v.Nodes[v.byID[id]]
-				style := ""
+				dashed := ""
 				if n.External {
-					style = ", style=dashed"
+					dashed = ", style=dashed"
 				}
-				label := dotText(n.label()...)
-				fmt.Fprintf(b, "      %s [label=%s%s];\n", v.number(i, id), label, style)
+				label := style.DOTString(n.label()...)
+				fmt.Fprintf(b, "      %s [label=%s%s];\n", v.number(i, id), label, dashed)
 			}
 			b.WriteString("    }\n")
 		}
@@ -44,15 +45,4 @@ func dotStyle(kind graph.EdgeKind) string {
 		return " [style=dashed]"
 	}
 	return ""
-}
-
-// dotText returns lines as one quoted string. DOT breaks and centers lines at the
-// escape sequence \n.
-func dotText(lines ...string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ", "\r", " ")
-	escaped := make([]string, len(lines))
-	for i, line := range lines {
-		escaped[i] = escape.Replace(line)
-	}
-	return `"` + strings.Join(escaped, `\n`) + `"`
 }

@@ -7,25 +7,15 @@ import (
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
-// Format is a format of [Write].
-type Format string
+// Formats are the formats of [Write]. The first is the default.
+var Formats = []string{"tree", "mermaid", "dot", "json"}
 
-// The formats.
-const (
-	Tree    Format = "tree"
-	Mermaid Format = "mermaid"
-	DOT     Format = "dot"
-	JSON    Format = "json"
-)
-
-// Formats lists every Format. The first is the default.
-func Formats() []Format { return []Format{Tree, Mermaid, DOT, JSON} }
-
-// Write prints graphs in a format. It writes everything at once, and nothing if a
-// graph has a cycle of dependencies or the format is unknown.
-func Write(w io.Writer, format Format, graphs ...*v1alpha1.ResourceGraph) error {
+// Write prints graphs in one of the [Formats]. It writes everything at once, and
+// nothing if a graph has a cycle of dependencies.
+func Write(w io.Writer, format string, graphs ...*v1alpha1.ResourceGraph) error {
 	views := make([]view, len(graphs))
 	for i, rg := range graphs {
 		v, err := newView(rg)
@@ -36,18 +26,15 @@ func Write(w io.Writer, format Format, graphs ...*v1alpha1.ResourceGraph) error 
 	}
 	var b strings.Builder
 	switch format {
-	case Tree:
-		writeTree(&b, views)
-	case Mermaid:
+	case "json":
+		// An array even for one graph or none, so that readers need only one form.
+		return jsonvalue.Write(w, views)
+	case "mermaid":
 		writeMermaid(&b, views)
-	case DOT:
+	case "dot":
 		writeDOT(&b, views)
-	case JSON:
-		if err := writeJSON(&b, views); err != nil {
-			return err
-		}
 	default:
-		return fmt.Errorf("unknown graph format %q: one of tree, mermaid, dot, json", format)
+		writeTree(&b, views)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,8 +1,9 @@
 package objectdiff
 
 import (
-	"encoding/json"
 	"io"
+
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
 // Report is the JSON form of a diff. Fields may be added; none is renamed or removed.
@@ -99,11 +100,7 @@ func (c Change) json() ChangeReport {
 }
 
 // WriteJSON prints a diff as an indented [Report]. It returns the first error of
-// w. It does not escape <, > and &, which values of Kubernetes objects often
-// have.
+// w.
 func WriteJSON(w io.Writer, d Diff) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(d.Report())
+	return jsonvalue.Write(w, d.Report())
 }

@@ -106,27 +106,6 @@ func (r *row) change(e applier.Event) {
 	}
 }
 
-// phaseStyle returns the symbol and the color of a phase. The symbols alone tell
-// the phases apart that matter, for terminals without color.
-func phaseStyle(phase v1alpha1.NodePhase) (symbol string, color style.Style) {
-	switch phase {
-	case v1alpha1.NodeReady:
-		return "✓", style.Green
-	case v1alpha1.NodeFailed:
-		return "✗", style.Red
-	case v1alpha1.NodeApplying, v1alpha1.NodeProgressing:
-		return "▸", style.Yellow
-	case v1alpha1.NodeWaiting:
-		return "?", style.Yellow
-	case v1alpha1.NodeDeleting:
-		return "−", style.Yellow
-	case v1alpha1.NodeGone:
-		return "−", style.Dim
-	case v1alpha1.NodeBlocked, v1alpha1.NodePending:
-	}
-	return "·", style.Dim
-}
-
 // frame returns the lines of the tree for a window. If the whole tree is too high,
 // frame leaves out nodes that are idle, and then cuts the rest. Without a height
 // (0) nothing is left out.
@@ -282,7 +261,7 @@ func (b *branch) layout(width int) layout {
 // row returns the line of a row: symbol, id, object, state, time and details. A
 // narrow line has the id or, without one, the object.
 func (b *branch) row(r *row, now time.Time, columns layout) style.Line {
-	symbol, color := phaseStyle(r.status.Phase)
+	look := style.Phase(r.status.Phase)
 	word, detail := state(r.status)
 	took := ""
 	if !r.began.IsZero() {
@@ -292,11 +271,11 @@ func (b *branch) row(r *row, now time.Time, columns layout) style.Line {
 		}
 		took = elapsed(end.Sub(r.began))
 	}
-	l := style.Line{{Style: color, Text: "  " + symbol + " "}}
+	l := style.Line{{Style: look.Color, Text: "  " + look.Symbol + " "}}
 	if columns.narrow {
 		return append(l,
 			style.Span{Text: style.Pad(cmp.Or(r.status.ID, b.object(r)), columns.ids) + " "},
-			style.Span{Style: color, Text: word},
+			style.Span{Style: look.Color, Text: word},
 			style.Span{Style: style.Dim, Text: " " + took + " "},
 			style.Span{Text: detail})
 	}
@@ -305,7 +284,7 @@ func (b *branch) row(r *row, now time.Time, columns layout) style.Line {
 	}
 	return append(l,
 		style.Span{Style: style.Dim, Text: style.Pad(b.object(r), columns.objects) + "  "},
-		style.Span{Style: color, Text: style.Pad(word, len("progressing")) + " "},
+		style.Span{Style: look.Color, Text: style.Pad(word, len("progressing")) + " "},
 		style.Span{Style: style.Dim, Text: fmt.Sprintf("%6s  ", took)},
 		style.Span{Text: detail})
 }

@@ -2,8 +2,8 @@ package report
 
 import (
 	"bufio"
-	"encoding/json"
 
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
@@ -51,14 +51,5 @@ func jsonProblems(entries []entry) []JSONProblem {
 // writeJSON prints the entries as an array, [] if there are none. Bytes that are
 // not UTF-8 become U+FFFD.
 func writeJSON(w *bufio.Writer, entries []entry) error {
-	return encode(w, jsonProblems(entries))
-}
-
-// encode prints v as indented JSON, with <, > and & as they are: messages often
-// contain these.
-func encode(w *bufio.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return jsonvalue.Write(w, jsonProblems(entries))
 }

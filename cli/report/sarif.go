@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
@@ -86,7 +87,9 @@ func writeSARIF(w *bufio.Writer, entries []entry, version string) error {
 		Results: []sarifResult{},
 	}
 	for _, id := range rules {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: id, ShortDescription: sarifText{description(id)}})
+		// Other rules, such as those of crd check, are described by their names.
+		text := sarifText{cmp.Or(descriptions[id], id)}
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: id, ShortDescription: text})
 	}
 	for _, e := range entries {
 		id := cmp.Or(e.Rule, unnamedRule)
@@ -104,7 +107,7 @@ func writeSARIF(w *bufio.Writer, entries []entry, version string) error {
 		}
 		run.Results = append(run.Results, result)
 	}
-	return encode(w, sarifLog{
+	return jsonvalue.Write(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},
@@ -153,47 +156,25 @@ func artifact(file string) sarifArtifact {
 	return sarifArtifact{URI: (&url.URL{Path: path.Clean(file)}).String(), URIBaseID: "%SRCROOT%"}
 }
 
-// description describes a rule of package problem in a sentence, for the list of
-// rules that viewers show. It returns the name of any other rule, such as those
-// of crd check.
-func description(rule string) string {
-	switch rule {
-	case problem.RuleYAML:
-		return "The file isn't YAML, or isn't the same to every reader."
-	case problem.RuleInstance:
-		return "The apiVersion, kind or metadata of an instance is wrong."
-	case problem.RulePlatform:
-		return "No platform, or more than one, has the instance's kind."
-	case problem.RuleUnknown:
-		return "A field isn't part of the schema."
-	case problem.RuleRequired:
-		return "A required field is missing."
-	case problem.RuleType:
-		return "A value has the wrong type."
-	case problem.RuleEnum:
-		return "A value is none of those allowed."
-	case problem.RuleConstraint:
-		return "A value is out of bounds or doesn't match what the schema wants."
-	case problem.RulePolicy:
-		return "A policy was violated."
-	case problem.RuleModule:
-		return "The platform's module is broken."
-	case problem.RuleGraph:
-		return "The rendered graph is broken."
-	case problem.RuleSecret:
-		return "A secret value is in clear text."
-	case problem.RuleSize:
-		return "The rendered graph is too large."
-	case problem.RuleDuplicate:
-		return "Two instances stand for one object."
-	case problem.RuleReserved:
-		return "An instance uses what belongs to modules."
-	case problem.RuleNull:
-		return "A null isn't what the server would keep."
-	case problem.RuleUnchecked:
-		return "The instance couldn't be checked."
-	case unnamedRule:
-		return "The instance is invalid."
-	}
-	return rule
+// descriptions has a sentence for each rule of package problem, for the list of rules
+// that viewers show.
+var descriptions = map[string]string{
+	problem.RuleYAML:       "The file isn't YAML, or isn't the same to every reader.",
+	problem.RuleInstance:   "The apiVersion, kind or metadata of an instance is wrong.",
+	problem.RulePlatform:   "No platform, or more than one, has the instance's kind.",
+	problem.RuleUnknown:    "A field isn't part of the schema.",
+	problem.RuleRequired:   "A required field is missing.",
+	problem.RuleType:       "A value has the wrong type.",
+	problem.RuleEnum:       "A value is none of those allowed.",
+	problem.RuleConstraint: "A value is out of bounds or doesn't match what the schema wants.",
+	problem.RulePolicy:     "A policy was violated.",
+	problem.RuleModule:     "The platform's module is broken.",
+	problem.RuleGraph:      "The rendered graph is broken.",
+	problem.RuleSecret:     "A secret value is in clear text.",
+	problem.RuleSize:       "The rendered graph is too large.",
+	problem.RuleDuplicate:  "Two instances stand for one object.",
+	problem.RuleReserved:   "An instance uses what belongs to modules.",
+	problem.RuleNull:       "A null isn't what the server would keep.",
+	problem.RuleUnchecked:  "The instance couldn't be checked.",
+	unnamedRule:            "The instance is invalid.",
 }

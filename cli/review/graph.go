@@ -17,7 +17,7 @@ import (
 type graphOptions struct {
 	// RenderFlags select the graphs: -f and the flags for rendering instances.
 	input.RenderFlags
-	// output is the value of -o, one of graphFormats.
+	// output is the value of -o, one of graphview.Formats.
 	output string
 }
 
@@ -34,15 +34,15 @@ func newGraphCommand(env command.Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "tree", "output format: "+strings.Join(graphFormats(), ", "))
-	command.CompleteValues(cmd, "output", graphFormats())
+	cmd.Flags().StringVarP(&o.output, "output", "o", "tree", "output format: "+strings.Join(graphview.Formats, ", "))
+	command.CompleteValues(cmd, "output", graphview.Formats)
 	return cmd
 }
 
 // run draws the graphs of the input. It needs no cluster. The output is built in
 // memory, so that an error leaves no half of a drawing on stdout.
 func (o *graphOptions) run(ctx context.Context, env command.Env) error {
-	if err := command.OneOf("--output", o.output, graphFormats()); err != nil {
+	if err := command.OneOf("--output", o.output, graphview.Formats); err != nil {
 		return err
 	}
 	given, err := o.ReadGraphs(ctx, env)
@@ -54,19 +54,9 @@ func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 		graphs[i] = g.ResourceGraph
 	}
 	var b bytes.Buffer
-	if err := graphview.Write(&b, graphview.Format(o.output), graphs...); err != nil {
+	if err := graphview.Write(&b, o.output, graphs...); err != nil {
 		return err
 	}
 	_, err = env.Out.Write(b.Bytes())
 	return command.OutputError(err)
-}
-
-// graphFormats returns the values of -o, which are the formats of package
-// graphview.
-func graphFormats() []string {
-	var names []string
-	for _, f := range graphview.Formats() {
-		names = append(names, string(f))
-	}
-	return names
 }

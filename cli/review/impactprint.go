@@ -1,7 +1,6 @@
 package review
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -142,10 +142,7 @@ type impactReport struct {
 
 // writeJSON prints the impact as one indented JSON object; see impactReport.
 func (m *impact) writeJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(impactReport{
+	return jsonvalue.Write(w, impactReport{
 		Instances: m.instances, Changed: m.Changed(), Unchanged: m.unchanged, Passed: m.skipped, Plan: m.Plan,
 		Groups: m.Report(), Broken: report.JSON(m.broken.Problems), Invalid: report.JSON(m.invalid.Problems), Fixed: append([]string{}, m.fixed...),
 	})

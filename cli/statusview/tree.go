@@ -159,7 +159,7 @@ func (p *printer) row(n Node, cells []string, widths []int) string {
 		}
 		color := style.Plain
 		if i == phaseColumn {
-			color = phaseStyle(n.Phase)
+			color = style.Phase(n.Phase).Color
 		}
 		line = append(line, style.Span{Style: color, Text: style.Pad(cell, widths[i])}, style.Span{Text: "  "})
 	}
@@ -180,20 +180,6 @@ func columnWidths(rows [][]string) []int {
 		}
 	}
 	return widths
-}
-
-// phaseStyle returns the color of a phase.
-func phaseStyle(phase v1alpha1.NodePhase) style.Style {
-	switch phase {
-	case v1alpha1.NodeReady:
-		return style.Green
-	case v1alpha1.NodeFailed:
-		return style.Red
-	case v1alpha1.NodeBlocked:
-		return style.Dim
-	}
-	// All other phases are on the way to ready, or wait for something.
-	return style.Yellow
 }
 
 // outputs prints the outputs of a graph, sorted by name. An output without a value

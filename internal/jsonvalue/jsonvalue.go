@@ -1,6 +1,22 @@
 // Package jsonvalue reads decoded JSON: trees of map[string]any, []any and
-// scalars, as encoding/json and unstructured objects have them.
+// scalars, as encoding/json and unstructured objects have them. It also writes JSON
+// for people and programs.
 package jsonvalue
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Write prints v as indented JSON with a newline at the end. It leaves <, > and &
+// unescaped: messages and values of Kubernetes objects often have these. It returns
+// the first error of w.
+func Write(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
 
 // Number returns a decoded JSON number as a float64, and false for any other
 // value. Decoders differ in the type they choose: client-go decodes a whole

@@ -1,11 +1,11 @@
 package moduletest
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/junit"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -153,10 +153,7 @@ func (r *Report) json(w io.Writer) error {
 		}
 		out.Coverage = append(out.Coverage, j)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return jsonvalue.Write(w, out)
 }
 
 // junit prints the report as JUnit XML with one suite per module. The coverage of
