@@ -27,6 +27,9 @@ func Check(rg *v1alpha1.ResourceGraph) []Problem { return Read(rg).Problems() }
 // in their order, then those of the graph's policies, cycles, outputs and
 // violations. A graph without problems can be applied.
 func (g *Graph) Problems() []Problem {
+	if len(g.budget) > 0 {
+		return g.budget // the expressions weren't compiled, so the rest can't be judged
+	}
 	var problems []Problem
 	add := func(node, path, message, hint string) {
 		problems = append(problems, NewProblem(node, path, message, hint))
@@ -50,8 +53,9 @@ func (g *Graph) Problems() []Problem {
 		g.checkNames(n, add)
 		g.checkSelf(n, add)
 		g.checkSecrets(n, add)
+		g.checkVolatile(n, add)
 		g.checkDependencies(n, add)
-		n.checkReadyWhen(add)
+		n.checkReadyWhen(add, func(p Problem) { problems = append(problems, p) })
 		n.checkApplyPolicy(add)
 		g.checkObject(n, objects, add)
 	}
@@ -59,6 +63,7 @@ func (g *Graph) Problems() []Problem {
 	problems = append(problems, g.cycleProblems()...)
 	problems = append(problems, g.outputs...)
 	problems = append(problems, g.outputSecrets()...)
+	problems = append(problems, g.outputVolatile()...)
 	for i, v := range g.source.Spec.Graph.Violations {
 		checkOneOf(add, "", fmt.Sprintf("violations[%d].severity", i), "severity", v.Severity,
 			v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo)
@@ -92,6 +97,46 @@ func (g *Graph) checkSelf(n *Node, add addFunc) {
 	}
 }
 
+// checkVolatile reports late references to metadata that changes with every write
+// of an object. Two graphs that read each other's would write without end.
+func (g *Graph) checkVolatile(n *Node, add addFunc) {
+	for _, late := range n.References {
+		if field := volatileRead(late); field != "" {
+			add(n.ID, append(reference.Path{"resource"}, late.Path...).String(), "reads "+field, volatileHint)
+		}
+	}
+}
+
+// volatileHint is the hint of references that [reference.Volatile] fields refuse.
+const volatileHint = "it changes with every write of the object; read metadata.generation or a field of the spec or status"
+
+// volatileRead returns the volatile field that an expression reads, or "". It only
+// finds reads that the expression spells out; evaluation hides the fields from all
+// others.
+func volatileRead(late Late) string {
+	for _, path := range late.Selects() {
+		if len(path) < 3 || path[1] != "metadata" {
+			continue
+		}
+		if field, _ := path[2].(string); slices.Contains(reference.Volatile(), field) {
+			return path[:3].String()
+		}
+	}
+	return ""
+}
+
+// outputVolatile reports outputs that read volatile metadata: each write of the
+// status would be news for whoever reads the graph.
+func (g *Graph) outputVolatile() []Problem {
+	var problems []Problem
+	for _, late := range g.Outputs {
+		if field := volatileRead(late); field != "" {
+			problems = append(problems, NewProblem("", append(reference.Path{"outputs"}, late.Path...).String(), "reads "+field, volatileHint))
+		}
+	}
+	return problems
+}
+
 // checkDependencies checks that the declared dependencies are other nodes of the
 // graph.
 func (g *Graph) checkDependencies(n *Node, add addFunc) {
@@ -110,7 +155,7 @@ func (g *Graph) checkDependencies(n *Node, add addFunc) {
 // checkReadyWhen checks the types of the readiness checks and the fields that
 // each type requires. Expressions were compiled by readNode. A condition's status
 // is optional. The types are those of v1alpha1.ReadyTypes.
-func (n *Node) checkReadyWhen(add addFunc) {
+func (n *Node) checkReadyWhen(add addFunc, report func(Problem)) {
 	for k, check := range n.ReadyWhen {
 		path := fmt.Sprintf("readyWhen[%d].", k)
 		switch check.Type {
@@ -124,7 +169,7 @@ func (n *Node) checkReadyWhen(add addFunc) {
 				add(n.ID, path+"expr", "is missing", "as in object.status.phase == 'Running'")
 			}
 			for _, issue := range n.ready[k] {
-				add(n.ID, path+"expr", issue.Message, issue.Hint)
+				report(issueProblem(n.ID, path+"expr", issue))
 			}
 		case "":
 			add(n.ID, path+"type", "is missing", oneOf(v1alpha1.ReadyTypes))

@@ -3,7 +3,7 @@
 // these rules, so a graph that is valid on a laptop is valid in the cluster.
 //
 // [Read] is the entry point. It decodes a graph once and compiles its expressions
-// (read.go, readresource.go, crd.go). On the result,
+// (read.go, readresource.go, compile.go, crd.go). On the result,
 //
 //   - [Graph.Problems] validates the graph (check.go, checknames.go,
 //     checkpolicies.go, secrets.go),

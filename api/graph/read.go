@@ -36,6 +36,17 @@ type Graph struct {
 	edges []Edge
 	// needs are the edges as node indexes: node i depends on the nodes needs[i].
 	needs [][]int
+	// found are the late references in the outputs.
+	found []foundOutput
+	// budget are the limits that the graph exceeds. If there are any, no
+	// expression is compiled.
+	budget []Problem
+}
+
+// foundOutput is an output with its late references.
+type foundOutput struct {
+	name  string
+	found reference.Found
 }
 
 // Node is one decoded node.
@@ -58,6 +69,8 @@ type Node struct {
 	problems []Problem
 	// ready are the problems of the expressions of the entries of ReadyWhen.
 	ready []problem.List
+	// found are the late references in the resource, before they are compiled.
+	found reference.Found
 }
 
 // Late is a late reference: the value at Path is the result of the expression over
@@ -85,10 +98,29 @@ func (n *Node) Orphaned(graph v1alpha1.DeletionPolicy) bool {
 	return graph == v1alpha1.DeletionOrphan || OrphanedByDefault(n.GroupKind())
 }
 
-// Read decodes a graph and compiles its expressions. It never fails:
-// [Graph.Problems] reports errors, and a graph with problems still has edges and,
-// unless it has a cycle, waves. The caller must not change rg afterwards.
+// Read decodes a graph and compiles its expressions, unless there are too many. It
+// never fails: [Graph.Problems] reports errors, and a graph with problems still has
+// edges and, unless it has a cycle, waves. The caller must not change rg
+// afterwards.
 func Read(rg *v1alpha1.ResourceGraph) *Graph {
+	g := ReadObjects(rg)
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.ExternalRef == nil {
+			n.findReferences()
+		}
+	}
+	g.findOutputs()
+	if g.checkBudget() {
+		g.compile()
+	}
+	g.buildEdges()
+	return g
+}
+
+// ReadObjects decodes only the identities of a graph's objects. The result has no
+// references, outputs and edges, and only some of the problems. It costs little,
+// also for many graphs at once.
+func ReadObjects(rg *v1alpha1.ResourceGraph) *Graph {
 	spec := &rg.Spec.Graph
 	g := &Graph{
 		Nodes:  make([]Node, len(spec.Nodes)),
@@ -103,49 +135,36 @@ func Read(rg *v1alpha1.ResourceGraph) *Graph {
 		if _, taken := g.index[id]; !taken {
 			g.index[id] = i
 		}
-	}
-	// The order matters: expressions need all ids, namespaces need the
-	// definitions of all kinds, and edges need the namespaces and the
-	// expressions.
-	scope := reference.NewNodeSet(g.ids)
-	for i := range spec.Nodes {
 		g.Nodes[i].Node = &spec.Nodes[i]
-		g.readNode(i, scope)
+		g.readNode(i)
 	}
+	// Namespaces need the definitions of all kinds.
 	for i := range g.Nodes {
 		g.completeNamespace(&g.Nodes[i])
 	}
-	g.readOutputs(scope)
-	g.buildEdges()
 	return g
 }
 
-// readNode decodes node i. It records problems in the node.
-func (g *Graph) readNode(i int, scope *reference.NodeSet) {
+// readNode decodes the identity of the object of node i. It records problems in
+// the node.
+func (g *Graph) readNode(i int) {
 	n := &g.Nodes[i]
 	if ref := n.ExternalRef; ref != nil {
 		n.Object = *ref
-		n.checkExternalRef()
+		g.checkExternalRef(n)
 	} else if raw, err := rawJSON(n.Resource); err != nil {
 		n.problem("resource", "is not JSON: "+err.Error(), "")
 	} else if raw != nil {
-		n.readResource(raw, scope)
+		n.readResource(raw)
 	}
 	if isCRD(n.GroupKind()) {
 		g.readCRD(i)
 	}
-	n.Ready = make([]*reference.Expression, len(n.ReadyWhen))
-	n.ready = make([]problem.List, len(n.ReadyWhen))
-	for k, check := range n.ReadyWhen {
-		if check.Type == v1alpha1.ReadyExpression && check.Expr != "" {
-			n.Ready[k], n.ready[k] = reference.CompileReady(check.Expr)
-		}
-	}
 }
 
-// readOutputs finds and compiles the late references in the outputs, in the order
-// of their names.
-func (g *Graph) readOutputs(scope *reference.NodeSet) {
+// findOutputs finds the late references in the outputs, in the order of their
+// names.
+func (g *Graph) findOutputs() {
 	for _, name := range slices.Sorted(maps.Keys(g.source.Spec.Graph.Outputs)) {
 		output := g.source.Spec.Graph.Outputs[name]
 		outputPath := reference.Path{"outputs", name}
@@ -162,39 +181,6 @@ func (g *Graph) readOutputs(scope *reference.NodeSet) {
 			g.outputs = append(g.outputs, NewProblem("", outputPath.String(), "is not JSON: "+err.Error(), ""))
 			continue
 		}
-		found := reference.Find(v)
-		references, problems := compile(found, outputPath, scope)
-		for i := range references {
-			references[i].Path = append(reference.Path{name}, references[i].Path...)
-		}
-		for _, generate := range found.Generate {
-			problems = append(problems, NewProblem("", append(slices.Clone(outputPath), generate.Path...).String(),
-				"$generate is not allowed here", generateHint))
-		}
-		g.Outputs = append(g.Outputs, references...)
-		g.outputs = append(g.outputs, problems...)
+		g.found = append(g.found, foundOutput{name, reference.Find(v)})
 	}
-}
-
-// compile compiles the late references that were found in the value at base. The
-// paths of the problems start with base; those of the references do not. The
-// problems have no node.
-func compile(found reference.Found, base reference.Path, scope *reference.NodeSet) ([]Late, []Problem) {
-	var references []Late
-	var problems []Problem
-	for _, m := range found.Malformed {
-		path := append(slices.Clone(base), m.Path...).String()
-		problems = append(problems, NewProblem("", path, m.Message, m.Hint))
-	}
-	for _, from := range found.From {
-		expr, issues := scope.Compile(from.Expr)
-		for _, issue := range issues {
-			path := append(slices.Clone(base), from.Path...).String()
-			problems = append(problems, NewProblem("", path, issue.Message, issue.Hint))
-		}
-		if expr != nil {
-			references = append(references, Late{Path: from.Path, Expression: expr})
-		}
-	}
-	return references, problems
 }

@@ -54,10 +54,8 @@ type header struct {
 	Metadata   any `json:"metadata"`
 }
 
-// readResource decodes the resource of the node: first only its header, and the
-// whole object only if it may contain late references. A resource without a
-// dollar sign is never decoded as a whole, and most have none.
-func (n *Node) readResource(raw []byte, scope *reference.NodeSet) {
+// readResource decodes the header of the node's resource.
+func (n *Node) readResource(raw []byte) {
 	if raw[0] != '{' {
 		n.problem("resource", "is not a map", "")
 		return
@@ -68,21 +66,21 @@ func (n *Node) readResource(raw []byte, scope *reference.NodeSet) {
 		return
 	}
 	n.readHeader(h)
-	if !mayContainLate(raw) {
-		return
+}
+
+// findReferences finds the late references in the node's resource. A resource
+// without a dollar sign is never decoded as a whole, and most have none.
+func (n *Node) findReferences() {
+	raw, err := rawJSON(n.Resource)
+	if err != nil || raw == nil || raw[0] != '{' || !mayContainLate(raw) {
+		return // readNode reported the errors
 	}
 	var object map[string]any
 	if err := json.Unmarshal(raw, &object); err != nil {
-		n.problem("resource", "is not JSON: "+err.Error(), "")
-		return
+		return // as well
 	}
-	found := reference.Find(object)
-	n.checkLatePaths(found)
-	references, problems := compile(found, reference.Path{"resource"}, scope)
-	for _, p := range problems {
-		n.problem(p.Field, p.Message, p.Hint)
-	}
-	n.References, n.Generates = references, found.Generate
+	n.found = reference.Find(object)
+	n.checkLatePaths(n.found)
 }
 
 // readHeader sets the node's Object and checks the metadata.
@@ -171,8 +169,9 @@ func (n *Node) checkLatePaths(found reference.Found) {
 	}
 }
 
-// checkExternalRef checks that the reference is complete.
-func (n *Node) checkExternalRef() {
+// checkExternalRef checks that the reference is complete, and that the graph does
+// not read itself: every write of its status would be news for it.
+func (g *Graph) checkExternalRef(n *Node) {
 	ref := n.ExternalRef
 	for _, field := range []struct{ name, value string }{
 		{"apiVersion", ref.APIVersion}, {"kind", ref.Kind}, {"name", ref.Name},
@@ -183,6 +182,10 @@ func (n *Node) checkExternalRef() {
 	}
 	if _, err := schema.ParseGroupVersion(ref.APIVersion); err != nil {
 		n.problem("externalRef.apiVersion", err.Error(), "")
+	}
+	if n.GroupKind() == v1alpha1.GroupVersion.WithKind("ResourceGraph").GroupKind() && ref.Name == g.source.Name && ref.Name != "" &&
+		(ref.Namespace == "" || ref.Namespace == g.source.Namespace) {
+		n.problem("externalRef", "is the graph itself", "read what another graph or object has")
 	}
 }
 

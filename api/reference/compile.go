@@ -69,9 +69,15 @@ func (s *NodeSet) Compile(expr string) (*Expression, problem.List) {
 	if err != nil {
 		return nil, problem.List{{Message: err.Error()}}
 	}
+	if found := checkSource(expr); found != nil {
+		return nil, found
+	}
 	parsed, issues := env.Parse(expr)
 	if issues.Err() != nil {
 		return nil, s.syntaxIssue(expr, issues)
+	}
+	if found := checkOperations(parsed.NativeRep()); found != nil {
+		return nil, found
 	}
 	// The resolver works on the untyped tree, before the type check. The checker
 	// knows only the variable nodes, so it would report service as undeclared.
@@ -98,9 +104,15 @@ func CompileReady(expr string) (*Expression, problem.List) {
 	if err != nil {
 		return nil, problem.List{{Message: err.Error()}}
 	}
+	if found := checkSource(expr); found != nil {
+		return nil, found
+	}
 	parsed, issues := env.Parse(expr)
 	if issues.Err() != nil {
 		return nil, problem.List{firstSyntaxIssue(expr, issues)}
+	}
+	if found := checkOperations(parsed.NativeRep()); found != nil {
+		return nil, found
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {

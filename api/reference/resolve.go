@@ -12,7 +12,7 @@ import (
 )
 
 // resolver walks a parsed expression, collects the nodes that it reads, and rewrites
-// identifiers of nodes in place, from service to nodes["service"]. Variables of
+// identifiers of nodes in place, from service to nodes.service. Variables of
 // comprehensions and namespaces of functions, as in math.greatest, are not nodes. All
 // other identifiers are left to the type checker, because they may be names of types.
 type resolver struct {
@@ -95,19 +95,17 @@ func (r *resolver) ident(e ast.Expr) {
 	}
 }
 
-// rewrite replaces the identifier e with an index of the map of nodes. The new
-// expressions get the source position of e, so that messages point to it.
+// rewrite replaces the identifier e with a selection from the map of nodes. The new
+// expression gets the source position of e, so that messages point to it. It is a
+// selection and not an index because an index is a generic function: the type
+// checker copies its table of type variables for every call, so an expression of a
+// thousand indexes takes seconds to check.
 func (r *resolver) rewrite(e ast.Expr, id string) {
 	factory := ast.NewExprFactory()
 	position, _ := r.tree.SourceInfo().GetOffsetRange(e.ID())
-	fresh := func() int64 {
-		r.nextID++
-		r.tree.SourceInfo().SetOffsetRange(r.nextID, position)
-		return r.nextID
-	}
-	e.SetKindCase(factory.NewCall(e.ID(), operators.Index,
-		factory.NewIdent(fresh(), nodesVariable),
-		factory.NewLiteral(fresh(), types.String(id))))
+	r.nextID++
+	r.tree.SourceInfo().SetOffsetRange(r.nextID, position)
+	e.SetKindCase(factory.NewSelect(e.ID(), factory.NewIdent(r.nextID, nodesVariable), id))
 }
 
 // call visits a function call or operator. An index of nodes is a read of one

@@ -98,6 +98,8 @@ type ObjectRef struct {
 // Graph is the content of a ResourceGraph.
 type Graph struct {
 	// nodes are the objects of the graph with their dependencies.
+	//
+	// +kubebuilder:validation:MaxItems=2500
 	Nodes []Node `json:"nodes"`
 	// outputs are named values that are published in the status. A value is either
 	// literal or a late reference {"$from": "CEL"} that reads live objects.
@@ -114,6 +116,8 @@ type Graph struct {
 type Node struct {
 	// id identifies the node in dependencies and late references. It is unique in
 	// the graph.
+	//
+	// +kubebuilder:validation:MaxLength=63
 	ID string `json:"id"`
 	// resource is the object to apply. Any value except apiVersion, kind,
 	// metadata.name and metadata.namespace may be a late reference
@@ -146,6 +150,8 @@ type ReadyCheck struct {
 	ConditionStatus string `json:"conditionStatus,omitempty"`
 	// expr is the CEL expression of an Expression check. Its only variable is
 	// object, the live object, and it must yield a boolean.
+	//
+	// +kubebuilder:validation:MaxLength=4096
 	Expr string `json:"expr,omitempty"`
 }
 

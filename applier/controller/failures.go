@@ -6,8 +6,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
+	"github.com/pequod-io/pequod/applier/engine"
 )
 
 // fail ends the run because of an error that may be transient. The driver
@@ -33,6 +35,18 @@ func (r *run) failWrite(err error) {
 	default:
 		r.fail(err)
 	}
+}
+
+// invalidReason returns the reason and the message of a graph that the engine
+// refuses.
+func invalidReason(err error) (reason, message string) {
+	var invalid *engine.InvalidError
+	if errors.As(err, &invalid) {
+		if p, over := graph.OverBudget(invalid.Problems); over {
+			return reasonOverBudget, p.String()
+		}
+	}
+	return reasonInvalid, err.Error()
 }
 
 // unwritable returns the reason and a message if a status can't be stored

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -79,9 +80,20 @@ func (r *run) conclude(phase engine.Phase, now time.Time) {
 // changed. It writes the reason into the status.
 func (r *run) stall(reason, message string) {
 	r.Metrics.ReconcileFailed(r.host.Owner().Namespace, r.host.Owner().Name, reason)
-	r.publishLast(status.Stalled(r.base(), reason, message), func() {
+	next := status.Stalled(r.base(), reason, message)
+	// A graph that is tried again and is as it was gets no second Event.
+	if reason == reasonOverBudget && !sameStall(&r.status.stored, next) {
+		r.report.overBudget(message)
+	}
+	r.publishLast(next, func() {
 		r.host.stalled(r.goal, reason == reasonAccountMissing)
 	})
+}
+
+// sameStall reports whether two statuses are stalled for the same reason.
+func sameStall(a, b *v1alpha1.ResourceGraphStatus) bool {
+	x, y := meta.FindStatusCondition(a.Conditions, v1alpha1.ConditionStalled), meta.FindStatusCondition(b.Conditions, v1alpha1.ConditionStalled)
+	return x != nil && y != nil && x.Reason == y.Reason && x.Message == y.Message
 }
 
 // suspend ends the run of a graph that is suspended or paused.

@@ -15,6 +15,9 @@ const (
 	// reasonCrossNamespace: an object is outside the graph's namespace, which
 	// Options.NoCrossNamespace forbids.
 	reasonCrossNamespace = "CrossNamespace"
+	// reasonOverBudget: the graph exceeds a limit of package graph or of its
+	// expressions.
+	reasonOverBudget = "OverBudget"
 	// reasonTooLarge: the graph leaves no room for its status.
 	reasonTooLarge = "TooLarge"
 )

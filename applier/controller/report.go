@@ -122,6 +122,11 @@ func (r *reporter) orphaned(cause string, objects int) {
 	r.emitWarning("Orphaned", "Delete", nil, cause+": orphaned "+source.Count(objects, "object"))
 }
 
+// overBudget reports that the graph exceeds a limit and isn't executed.
+func (r *reporter) overBudget(message string) {
+	r.emitWarning(reasonOverBudget, "Check", nil, message)
+}
+
 // adoptMode returns how the graph selects objects to adopt.
 func (r *reporter) adoptMode() string {
 	if a := r.graph.Spec.Adopt; a != nil && a.Mode != "" {

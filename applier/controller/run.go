@@ -220,7 +220,7 @@ func (r *run) buildEngine() bool {
 	} else {
 		e, err := engine.New(r.graph, r.inventory, options)
 		if err != nil {
-			r.stall(reasonInvalid, err.Error())
+			r.stall(invalidReason(err))
 			return false
 		}
 		if message := r.crossNamespace(e); message != "" {

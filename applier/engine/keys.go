@@ -42,7 +42,7 @@ func (r keyResolver) key(ref v1alpha1.ObjectRef) inventory.Key {
 // entries without UIDs. Objects that are only read or mirrored aren't included.
 // Nodes of an invalid graph are skipped if they name no object.
 func DesiredEntries(rg *v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) []inventory.Entry {
-	g := graph.Read(rg)
+	g := graph.ReadObjects(rg)
 	keys := keyResolver{graph: g, namespace: rg.Namespace, namespaced: namespaced}
 	mirrored := map[inventory.Key]bool{}
 	if a := rg.Spec.Adopt; a != nil && a.Strategy == v1alpha1.AdoptMirror {

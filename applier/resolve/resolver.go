@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -73,7 +74,7 @@ func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, err
 				object = withoutValues(object, "values of the Secret of node "+id+" "+at.refusal)
 			}
 		}
-		data[id] = object
+		data[id] = withoutVolatile(object)
 	}
 	program, err := r.program(late.Expression)
 	if err != nil {
@@ -98,6 +99,22 @@ func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, err
 		return nil, evalError(late, at, "can't be evaluated; the cause isn't shown because it may quote a Secret")
 	}
 	return nil, evalError(late, at, err.Error())
+}
+
+// withoutVolatile returns a copy of an object without the metadata that changes
+// with every write. Otherwise an expression that reads all metadata would have
+// another value after every write of the object. The object isn't changed.
+func withoutVolatile(object map[string]any) map[string]any {
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		return object
+	}
+	object, metadata = maps.Clone(object), maps.Clone(metadata)
+	for _, field := range reference.Volatile() {
+		delete(metadata, field)
+	}
+	object["metadata"] = metadata
+	return object
 }
 
 // program returns the compiled form of an expression from the cache.
