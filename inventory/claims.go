@@ -11,19 +11,28 @@ import (
 type Listings struct {
 	byKey map[Key][]Owner
 	byUID map[types.UID][]Owner
+	// anywhere has the owners by key without namespace, and clusterScoped those
+	// whose entries have no namespace.
+	anywhere, clusterScoped map[Key][]Owner
 }
 
 // ListingsOf collects what inventories list. Entries without a node do not count,
 // because their objects only wait to be removed: two graphs that an object has
 // left would otherwise hand it over to each other for ever.
 func ListingsOf(inventories []*Inventory) *Listings {
-	l := &Listings{map[Key][]Owner{}, map[types.UID][]Owner{}}
+	l := &Listings{map[Key][]Owner{}, map[types.UID][]Owner{}, map[Key][]Owner{}, map[Key][]Owner{}}
 	for _, inv := range inventories {
 		for _, e := range inv.Entries {
 			if e.Node == "" {
 				continue
 			}
+			name := e.Key
+			name.Namespace = ""
 			l.byKey[e.Key] = with(l.byKey[e.Key], inv.Owner)
+			l.anywhere[name] = with(l.anywhere[name], inv.Owner)
+			if e.Namespace == "" {
+				l.clusterScoped[name] = with(l.clusterScoped[name], inv.Owner)
+			}
 			if e.UID != "" {
 				l.byUID[e.UID] = with(l.byUID[e.UID], inv.Owner)
 			}
@@ -58,11 +67,21 @@ func (l *Listings) Besides(self Owner) Claims { return Claims{self, l} }
 // Of returns the graph that lists e, either by key or, for an object that is
 // reached by another API group, by UID. If several graphs do, it returns the
 // first. The zero Claims lists nothing.
+//
+// If only one of the two entries has a namespace, the namespace doesn't count. The
+// graph of the other entry didn't know the scope of the kind, and assumed that it
+// is namespaced.
 func (c Claims) Of(e Entry) (Owner, bool) {
 	if c.in == nil {
 		return Owner{}, false
 	}
-	owners := slices.Concat(c.in.byKey[e.Key], c.in.byUID[e.UID])
+	name := e.Key
+	name.Namespace = ""
+	unscoped := c.in.clusterScoped[name]
+	if e.Namespace == "" {
+		unscoped = c.in.anywhere[name]
+	}
+	owners := slices.Concat(c.in.byKey[e.Key], c.in.byUID[e.UID], unscoped)
 	if i := slices.IndexFunc(owners, func(o Owner) bool { return o != c.self }); i >= 0 {
 		return owners[i], true
 	}

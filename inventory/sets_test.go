@@ -164,7 +164,10 @@ func TestClaims(t *testing.T) {
 	claims := ClaimsOn(self, []*Inventory{
 		{Owner: self, Entries: []Entry{made(web, "web", 0, "1")}},
 		{Owner: a, Entries: []Entry{intent(config, "config", 0), made(ingress, "gate", 0, "5")}},
-		{Owner: b, Entries: []Entry{made(config, "config", 0, "2"), made(space, "", 0, "9")}},
+		{Owner: b, Entries: []Entry{
+			made(config, "config", 0, "2"), made(space, "", 0, "9"),
+			intent(Key{"example.com", "Box", "", "known"}, "box", 0), intent(Key{"example.com", "Box", "default", "assumed"}, "box2", 0),
+		}},
 	})
 	for _, test := range []struct {
 		name  string
@@ -175,6 +178,9 @@ func TestClaims(t *testing.T) {
 		{"two list it", made(config, "config", 0, "2"), a},
 		{"by UID", made(oldGate, "gate", 0, "5"), a},
 		{"no UID is none in common", intent(space, "space", 0), Owner{}},
+		{"recorded with an assumed namespace", intent(Key{"example.com", "Box", "default", "known"}, "box", 0), b},
+		{"listed with an assumed namespace", intent(Key{"example.com", "Box", "", "assumed"}, "box", 0), b},
+		{"in another namespace", intent(Key{"example.com", "Box", "other", "assumed"}, "box", 0), Owner{}},
 		{"left the other graph too", made(space, "space", 0, "9"), Owner{}},
 	} {
 		got, listed := claims.Of(test.entry)

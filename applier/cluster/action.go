@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
 // Do executes one action on the cluster. owner is the label selector of the graph:
 // an object that is to be deleted or released must still match it.
 //
-// Do handles Survey, Read, Apply, Compare, Delete and Release. The other verbs
+// Do handles Survey, Discover, Read, Apply, Compare, Delete and Release. The other verbs
 // don't concern single objects: inventories are the business of their store, and
 // package cause explains why an object isn't ready.
 //
-// If the cluster doesn't serve the kind, every verb except Apply succeeds without
-// an object. An Apply fails, because the kind may be served later.
+// If the cluster doesn't serve the kind, every verb except Apply and Discover
+// succeeds without an object. These fail, because the kind may be served later.
 func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.Outcome {
-	if a.Verb == engine.Survey {
+	switch a.Verb {
+	case engine.Survey:
 		return c.readTargets(ctx, owner, a.Targets)
+	case engine.Discover:
+		return c.discover(ctx, schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind})
 	}
 	at, err := c.resolve(ctx, a.Key, a.Version)
 	var noKind *NoKindError
@@ -42,6 +47,15 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 		}
 	}
 	return o
+}
+
+// discover looks up the scope of a kind.
+func (c *Client) discover(ctx context.Context, gvk schema.GroupVersionKind) engine.Outcome {
+	kind, err := c.kinds.Find(ctx, gvk)
+	if err != nil {
+		return engine.Outcome{Err: Classify(err)}
+	}
+	return engine.Outcome{Namespaced: kind.Namespaced}
 }
 
 // doObject executes an action on the object at an address. The error of the

@@ -18,6 +18,8 @@ const (
 	// Survey reads every object of the graph and of its inventory once, with as
 	// few requests as possible.
 	Survey Verb = "Survey"
+	// Discover looks up whether a kind is namespaced.
+	Discover Verb = "Discover"
 	// Read reads one object.
 	Read Verb = "Read"
 	// Record stores the inventory.
@@ -43,7 +45,8 @@ const (
 type Action struct {
 	Verb Verb
 	// Key and Version (the API version) name the object. They are empty for
-	// Survey, Record and LoadClaims.
+	// Survey, Record and LoadClaims. The key of a Discover has only a group and a
+	// kind.
 	Key     inventory.Key
 	Version string
 	// Node is the id of the node of the object, "" if the object left the graph.
@@ -120,6 +123,8 @@ type Outcome struct {
 	// Object is the live object after Read, Apply, Delete and Release, nil if there
 	// is none.
 	Object *unstructured.Unstructured
+	// Namespaced is the answer to Discover.
+	Namespaced bool
 	// Created and Changed describe the effect of an Apply.
 	Created, Changed bool
 	// Taken are the fields that an Apply took from other managers, or that

@@ -42,7 +42,7 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	if err := e.readAdoption(rg, keys); err != nil {
 		return nil, err
 	}
-	e.ledger = newLedger(e.owner, e.revision, stored, e.desiredEntries())
+	e.ledger = newLedger(e.owner, e.revision, stored, keys, e.desiredEntries(), e.provisionalKeys())
 	if len(e.nodes.all) == 0 && len(e.ledger.entries) > 0 && opts.Prune && !opts.AllowEmpty {
 		return nil, ErrEmpty
 	}
@@ -58,7 +58,7 @@ const unknownRevision = "unknown"
 func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
 	opts.Mode, opts.Prune, opts.AllowEmpty = ModeDelete, true, true
 	e := newEngine(stored.Owner, cmp.Or(stored.Revision, unknownRevision), opts)
-	e.ledger = newLedger(e.owner, e.revision, stored, nil)
+	e.ledger = newLedger(e.owner, e.revision, stored, keyResolver{namespaced: opts.Namespaced}, nil, nil)
 	return e
 }
 
@@ -87,7 +87,11 @@ func (e *Engine) addNodes(rg *v1alpha1.ResourceGraph, keys keyResolver) error {
 		all.byID[n.ID] = n
 		all.managers[n.policy.manager] = true
 		all.all = append(all.all, n)
-		all.byKey[n.key] = n
+		if _, known := keys.key(n.Object); known {
+			all.byKey[n.key] = n
+		} else {
+			all.addUnscoped(n)
+		}
 	}
 	for _, edge := range e.graph.Edges() {
 		from, needed := all.byID[edge.Node], all.byID[edge.Needs]
@@ -112,8 +116,11 @@ func (e *Engine) readAdoption(rg *v1alpha1.ResourceGraph, keys keyResolver) erro
 	}
 	e.adoption.mirror = adopt.Strategy == v1alpha1.AdoptMirror
 	for _, ref := range adopt.Resources {
-		if n := e.nodes.byKey[keys.key(ref)]; n != nil {
-			n.policy.listed = true
+		key, _ := keys.key(ref)
+		for _, n := range e.nodes.all {
+			if n.key == key {
+				n.policy.listed = true
+			}
 		}
 	}
 	if adopt.LabelSelector != nil {
@@ -129,14 +136,19 @@ func (e *Engine) readAdoption(rg *v1alpha1.ResourceGraph, keys keyResolver) erro
 	return nil
 }
 
-// desiredEntries returns the intents of the nodes whose objects are written.
+// desiredEntries returns the intents of the nodes whose objects are written. Nodes
+// of unknown scope are added later, see [Engine.finishDiscover].
 func (e *Engine) desiredEntries() []inventory.Entry {
 	entries := make([]inventory.Entry, 0, len(e.nodes.all))
 	for _, n := range e.nodes.all {
-		if n.policy.external || e.adoption.mirror && n.policy.listed {
-			continue
+		if n.unscoped == nil && e.written(n) {
+			entries = append(entries, n.entry())
 		}
-		entries = append(entries, n.entry())
 	}
 	return entries
+}
+
+// written reports whether the object of a node is written, and not only read.
+func (e *Engine) written(n *node) bool {
+	return !n.policy.external && !(e.adoption.mirror && n.policy.listed)
 }

@@ -123,9 +123,9 @@ func (e *Engine) tracks(key inventory.Key) bool {
 	return ok
 }
 
-// keyOfObject returns the key under which the engine tracks a live object. If the
-// scope of its kind was unknown, a cluster-scoped object is tracked with the
-// namespace of the graph.
+// keyOfObject returns the key under which the engine tracks a live object. An entry
+// of an earlier version may have the namespace of the graph although the object is
+// cluster-scoped, see [keyResolver.rescope].
 func (e *Engine) keyOfObject(obj *unstructured.Unstructured) inventory.Key {
 	key := KeyOf(obj)
 	if key.Namespace == "" && !e.tracks(key) {

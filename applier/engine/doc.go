@@ -23,6 +23,8 @@
 //     waits for a node that it doesn't depend on, and a failed node blocks only
 //     its dependents.
 //   - The intent is recorded in the inventory before the first write.
+//   - The scope of a kind is never guessed. As long as the cluster doesn't serve a
+//     kind, its nodes wait and aren't recorded.
 //   - An object is written or removed only if it belongs to the graph: the graph
 //     created it, may adopt it, or got it from another graph.
 //   - Objects that left the graph are removed when every node is ready, in
@@ -38,7 +40,8 @@
 // (removal.go) the plan for objects that left the graph. The state of the current
 // step collects the actions that the step requests.
 //
-// step.go runs one step. For each node, reconcile.go chooses between reading
+// step.go runs one step. It looks up kinds whose scope isn't known (discover.go) and
+// reads the objects once (survey.go). For each node, reconcile.go chooses between reading
 // (read.go), waiting, failing (nodestatus.go), and writing; decide.go compares
 // desired with observed, and apply.go requests the write. prune.go orders
 // removals, and remove.go decides about one object. done.go receives outcomes.

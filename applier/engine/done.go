@@ -14,6 +14,8 @@ func (e *Engine) Done(a Action, o Outcome) {
 	switch a.Verb {
 	case Survey:
 		e.finishSurvey(a, o)
+	case Discover:
+		e.finishDiscover(a, o)
 	case Record:
 		e.finishRecord(o)
 	case LoadClaims:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/resolve"
@@ -40,6 +41,9 @@ type nodeIndex struct {
 	ordered []*node // in apply order: each after the nodes that it depends on
 	byKey   map[inventory.Key]*node
 	byID    map[string]*node
+	// unscoped are the kinds of nodes whose scope isn't known. These nodes aren't in
+	// byKey.
+	unscoped []*unscopedKind
 	// managers are the field managers of all nodes.
 	managers map[string]bool
 }
@@ -83,6 +87,8 @@ type stepState struct {
 	wake time.Time
 	// writeDeferred is set if a write waits until the intent is recorded.
 	writeDeferred bool
+	// kept are the UIDs of the nodes' objects, nil until they are needed.
+	kept map[types.UID]bool
 	// unexplained are nodes that aren't ready and whose cause is due for a lookup.
 	unexplained []*node
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -37,6 +38,9 @@ func newEnv(t *testing.T, spec string, stored *inventory.Inventory, opts Options
 	rg.Namespace, rg.Name = self.Namespace, self.Name
 	if err := yaml.UnmarshalStrict([]byte(spec), &rg.Spec); err != nil {
 		t.Fatal(err)
+	}
+	if opts.Namespaced == nil {
+		opts.Namespaced = func(schema.GroupVersionKind) (namespaced, known bool) { return true, true }
 	}
 	e, err := New(rg, stored, opts)
 	if err != nil {

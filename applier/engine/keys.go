@@ -18,41 +18,81 @@ type keyResolver struct {
 	namespaced func(schema.GroupVersionKind) (namespaced, known bool)
 }
 
-// key returns the key of a reference. If the scope of its kind is unknown, the
-// graph's namespace is assumed; see [Engine.keyOfObject].
-func (r keyResolver) key(ref v1alpha1.ObjectRef) inventory.Key {
+// key returns the key of a reference, and reports whether the scope of its kind is
+// known. If it isn't, the key is provisional: it has a namespace, which the object
+// has only if its kind turns out to be namespaced.
+func (r keyResolver) key(ref v1alpha1.ObjectRef) (key inventory.Key, known bool) {
 	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // the graph was validated
-	key := inventory.Key{Group: gv.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
-	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
-	cluster, known := r.graph.ClusterScoped(gk)
-	if !known && r.namespaced != nil {
-		namespaced, ok := r.namespaced(gv.WithKind(ref.Kind))
-		cluster, known = !namespaced, ok
-	}
+	key = inventory.Key{Group: gv.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	namespaced, known := r.scope(gv.WithKind(ref.Kind))
 	switch {
-	case known && cluster:
+	case known && !namespaced:
 		key.Namespace = ""
 	case key.Namespace == "":
 		key.Namespace = r.namespace
 	}
-	return key
+	return key, known
+}
+
+// scope reports whether a kind is namespaced, and whether that is known.
+func (r keyResolver) scope(gvk schema.GroupVersionKind) (namespaced, known bool) {
+	if cluster, known := r.builtin(gvk.GroupKind()); known {
+		return !cluster, true
+	}
+	if r.namespaced == nil {
+		return false, false
+	}
+	return r.namespaced(gvk)
+}
+
+// builtin reports whether a kind of Kubernetes or of the graph is cluster-scoped.
+func (r keyResolver) builtin(gk schema.GroupKind) (cluster, known bool) {
+	if r.graph == nil {
+		return graph.ClusterScoped(gk)
+	}
+	return r.graph.ClusterScoped(gk)
+}
+
+// rescope removes the namespaces of cluster-scoped objects from the entries of a
+// stored inventory, and reports whether there were any. Earlier versions recorded
+// the graph's namespace if they didn't know the scope of a kind.
+func (r keyResolver) rescope(stored []inventory.Entry) (entries []inventory.Entry, changed bool) {
+	entries = make([]inventory.Entry, 0, len(stored))
+	seen := make(map[inventory.Key]bool, len(stored))
+	for _, entry := range stored {
+		seen[entry.Key] = true
+	}
+	for _, entry := range stored {
+		namespaced, known := r.scope(schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind})
+		if entry.Namespace != "" && known && !namespaced {
+			changed = true
+			if entry.Namespace = ""; seen[entry.Key] {
+				continue // the object has a correct entry, too
+			}
+			seen[entry.Key] = true
+		}
+		entries = append(entries, entry)
+	}
+	return entries, changed
 }
 
 // DesiredEntries returns the objects that a graph is going to own, as inventory
 // entries without UIDs. Objects that are only read or mirrored aren't included.
-// Nodes of an invalid graph are skipped if they name no object.
+// Nodes of an invalid graph are skipped if they name no object. Entries of kinds
+// whose scope isn't known have a namespace; [inventory.Claims] allows for that.
 func DesiredEntries(rg *v1alpha1.ResourceGraph, namespaced func(schema.GroupVersionKind) (bool, bool)) []inventory.Entry {
 	g := graph.ReadObjects(rg)
 	keys := keyResolver{graph: g, namespace: rg.Namespace, namespaced: namespaced}
 	mirrored := map[inventory.Key]bool{}
 	if a := rg.Spec.Adopt; a != nil && a.Strategy == v1alpha1.AdoptMirror {
 		for _, ref := range a.Resources {
-			mirrored[keys.key(ref)] = true
+			key, _ := keys.key(ref)
+			mirrored[key] = true
 		}
 	}
 	var desired []inventory.Entry
 	for _, n := range g.Nodes {
-		key := keys.key(n.Object)
+		key, _ := keys.key(n.Object)
 		if n.ExternalRef == nil && n.Object.Kind != "" && n.Object.Name != "" && !mirrored[key] {
 			desired = append(desired, inventory.Entry{Key: key, Node: n.ID})
 		}

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -19,6 +21,9 @@ type ledger struct {
 	// desired is the part of entries that the nodes list, in the order of the
 	// graph, without UIDs.
 	desired []inventory.Entry
+	// provisional are the keys of the nodes whose kinds have an unknown scope. They
+	// aren't part of entries, but entries that may be those of these nodes are kept.
+	provisional []inventory.Key
 	// saved is the inventory as it is stored.
 	saved *inventory.Inventory
 	// intentSaved is set if saved lists every entry that may be written.
@@ -33,19 +38,20 @@ type ledger struct {
 
 // newLedger merges the stored inventory with the desired entries. Stored may be
 // nil.
-func newLedger(owner inventory.Owner, revision string, stored *inventory.Inventory, desired []inventory.Entry) ledger {
+func newLedger(owner inventory.Owner, revision string, stored *inventory.Inventory, keys keyResolver, desired []inventory.Entry, provisional []inventory.Key) ledger {
 	if stored == nil {
 		stored = &inventory.Inventory{Owner: owner}
 	}
 	l := ledger{
-		entries: make(map[inventory.Key]inventory.Entry, len(desired)), desired: desired,
+		entries: make(map[inventory.Key]inventory.Entry, len(desired)), desired: desired, provisional: provisional,
 		saved: stored, lost: stored.Revision == "",
 	}
-	for _, entry := range inventory.Union(stored.Entries, desired) {
+	recorded, rescoped := keys.rescope(stored.Entries)
+	for _, entry := range inventory.Union(recorded, desired) {
 		l.entries[entry.Key] = entry
 	}
 	// A repeated run of the same revision needs no new record.
-	l.intentSaved = !l.lost && stored.Revision == revision && len(l.entries) == len(stored.Entries)
+	l.intentSaved = !l.lost && !rescoped && stored.Revision == revision && len(l.entries) == len(stored.Entries)
 	// Objects that left the graph have no node any more. Other graphs may claim
 	// them as soon as that is recorded, so record it before they are removed.
 	left := maps.Clone(l.entries)
@@ -53,13 +59,66 @@ func newLedger(owner inventory.Owner, revision string, stored *inventory.Invento
 		delete(left, entry.Key)
 	}
 	for key, entry := range left {
-		if entry.Node != "" {
+		if entry.Node != "" && !l.reserved(key) {
 			entry.Node = ""
 			l.entries[key] = entry
 			l.intentSaved = false
 		}
 	}
 	return l
+}
+
+// reserved reports whether an entry may be that of a node whose kind has an unknown
+// scope. Such an entry is neither desired nor left over.
+func (l *ledger) reserved(key inventory.Key) bool {
+	return slices.ContainsFunc(l.provisional, func(p inventory.Key) bool {
+		if key.Namespace == "" {
+			p.Namespace = ""
+		}
+		return p == key
+	})
+}
+
+// left returns the entries of objects that left the graph, in levels.
+func (l *ledger) left(entries []inventory.Entry) [][]inventory.Entry {
+	entries = slices.DeleteFunc(entries, func(entry inventory.Entry) bool { return l.reserved(entry.Key) })
+	return inventory.Leaving(entries, l.desired)
+}
+
+// desire adds the intent of a node whose kind had an unknown scope.
+func (l *ledger) desire(entry inventory.Entry) {
+	l.desired = append(l.desired, entry)
+	old, recorded := l.entries[entry.Key]
+	if !recorded {
+		l.entries[entry.Key], l.intentSaved = entry, false
+		return
+	}
+	l.entries[entry.Key] = inventory.Union([]inventory.Entry{old}, []inventory.Entry{entry})[0]
+}
+
+// intends reports whether an inventory lists every desired object. Objects whose
+// scope became known while the inventory was written are missing.
+func (l *ledger) intends(inv *inventory.Inventory) bool {
+	listed := make(map[inventory.Key]bool, len(inv.Entries))
+	for _, entry := range inv.Entries {
+		listed[entry.Key] = true
+	}
+	return !slices.ContainsFunc(l.desired, func(d inventory.Entry) bool { return !listed[d.Key] })
+}
+
+// rescope removes the namespaces from the entries of a kind that turned out to be
+// cluster-scoped, see [keyResolver.rescope].
+func (l *ledger) rescope(gk schema.GroupKind) {
+	for key, entry := range l.entries {
+		if key.Group != gk.Group || key.Kind != gk.Kind || key.Namespace == "" {
+			continue
+		}
+		delete(l.entries, key)
+		l.intentSaved = false
+		if entry.Namespace = ""; l.entries[entry.Key].UID == "" {
+			l.entries[entry.Key] = entry
+		}
+	}
 }
 
 // applied updates the entry of a node after a successful Apply.

@@ -24,7 +24,10 @@ type node struct {
 	index   int // in the graph
 	key     inventory.Key
 	version string // API version
-	wave    int
+	// unscoped is the kind of the object while its scope isn't known. The key is
+	// provisional until then, and isn't used for requests or records.
+	unscoped *unscopedKind
+	wave     int
 	// needs are the nodes that this one depends on, neededBy those that depend on
 	// it.
 	needs, neededBy []*node
@@ -131,8 +134,9 @@ func newNode(g *graph.Graph, i int, keys keyResolver, deletion v1alpha1.Deletion
 	if err != nil {
 		return nil, err
 	}
+	key, _ := keys.key(spec.Object)
 	n := &node{
-		Node: spec, index: i, key: keys.key(spec.Object), version: gv.Version, checker: checker,
+		Node: spec, index: i, key: key, version: gv.Version, checker: checker,
 		schedule: schedule{stale: true},
 	}
 	if n.policy, err = newApplyPolicy(spec, deletion); err != nil {

@@ -79,6 +79,7 @@ type Options struct {
 	// an object exists nevertheless, its creation is refused and it is read then.
 	NeverApplied bool
 	// Namespaced reports the scope of kinds that neither Kubernetes nor the graph
-	// defines, and whether the scope is known. It may be nil.
+	// defines, and whether the scope is known. It must not guess. The engine requests
+	// a [Discover] for kinds whose scope isn't known. Nil knows no kind.
 	Namespaced func(schema.GroupVersionKind) (namespaced, known bool)
 }

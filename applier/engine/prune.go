@@ -80,7 +80,7 @@ func (e *Engine) findRemovals() {
 	if len(gone) > 0 {
 		all.levels = append(all.levels, gone)
 	}
-	for _, entries := range inventory.Leaving(e.Inventory().Entries, e.ledger.desired) {
+	for _, entries := range e.ledger.left(e.Inventory().Entries) {
 		var level []*removal
 		for _, entry := range entries {
 			r := known[entry.Key]

@@ -40,6 +40,8 @@ func (e *Engine) reconcile(n *node) {
 	seen := e.cache.objects[n.key]
 	blocker := e.blocker(n)
 	switch {
+	case n.unscoped != nil:
+		e.reconcileUnscoped(n, blocker)
 	case n.progress.write.inFlight:
 		// Until the outcome is known, a node that was ready stays ready.
 		if n.status.Phase != v1alpha1.NodeReady {

@@ -81,5 +81,5 @@ func (e *Engine) finishRecord(o Outcome) {
 	}
 	l.record.succeed()
 	l.saved = o.Saved
-	l.intentSaved = true
+	l.intentSaved = l.intends(o.Saved)
 }

@@ -1,6 +1,11 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -9,10 +14,11 @@ import (
 type removalDecision int
 
 const (
-	removeRead    removalDecision = iota // read it first
-	removeGone                           // it is gone
-	removeForeign                        // it belongs to another graph or to none: leave it alone
-	removeWait                           // it is being deleted
+	removeRead      removalDecision = iota // read it first
+	removeGone                             // it is gone
+	removeForeign                          // it belongs to another graph or to none: leave it alone
+	removeDuplicate                        // it is the object of a node, under another key
+	removeWait                             // it is being deleted
 	removeDelete
 	removeRelease
 	removeHandOver // to another graph that lists it
@@ -34,8 +40,12 @@ func (e *Engine) decideRemoval(r *removal, seen *observation) (removalDecision, 
 		return removeForeign, nil
 	case seen.deleting:
 		return removeWait, nil
+	case e.keeps(seen.uid):
+		return removeDuplicate, nil
 	case e.removals.claims.value != nil:
-		if other, ok := e.removals.claims.value.Of(r.entry); ok {
+		live := r.entry
+		live.UID = seen.uid
+		if other, ok := e.removals.claims.value.Of(live); ok {
 			return removeHandOver, &other
 		}
 	}
@@ -44,6 +54,15 @@ func (e *Engine) decideRemoval(r *removal, seen *observation) (removalDecision, 
 		return removeRelease, nil
 	}
 	return removeDelete, nil
+}
+
+// keeps reports whether the object with a UID is that of a node. One object can have
+// several keys: another API group may serve its kind.
+func (e *Engine) keeps(uid types.UID) bool {
+	if e.step.kept == nil {
+		e.step.kept = inventory.Kept(slices.Collect(maps.Values(e.ledger.entries)), e.ledger.desired)
+	}
+	return e.step.kept[uid]
 }
 
 // remove sets the status of an object that left the graph and requests the next
@@ -61,6 +80,8 @@ func (e *Engine) remove(r *removal) {
 		e.finishGone(r, Deleted, "")
 	case removeForeign:
 		e.finishGone(r, Released, "no longer belongs to the graph")
+	case removeDuplicate:
+		e.finishGone(r, Released, "is still part of the graph")
 	case removeWait:
 		e.waitForDeletion(r, seen)
 	case removeDelete:

@@ -208,8 +208,11 @@ func (o *object) unstructured() *unstructured.Unstructured {
 		}
 	}
 	metadata := map[string]any{
-		"name": o.key.Name, "namespace": o.key.Namespace, "uid": string(o.uid), "resourceVersion": strconv.Itoa(o.version),
+		"name": o.key.Name, "uid": string(o.uid), "resourceVersion": strconv.Itoa(o.version),
 		"labels": labels, "managedFields": o.managedFields(),
+	}
+	if o.key.Namespace != "" {
+		metadata["namespace"] = o.key.Namespace
 	}
 	if o.finalizer {
 		metadata["finalizers"] = []any{"example.com/hold"}

@@ -11,7 +11,7 @@ import (
 )
 
 // names are the names of the objects that graphs list.
-var names = []string{"c0", "c1", "c2", "c3", "t0", "t1", "t2", "t3", "t4"}
+var names = []string{"c0", "c1", "c2", "c3", "t0", "t1", "t2", "t3", "t4", "w0", "w1"}
 
 // edit changes a graph at random.
 func (s *sim) edit(r *run) {

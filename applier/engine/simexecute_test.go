@@ -15,8 +15,14 @@ var errReplaced = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "wa
 
 // do executes an action on the simulated cluster, like package cluster on a real one.
 func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
+	a.Key = inCluster(a.Key)
 	o := c.objects[a.Key]
 	switch a.Verb {
+	case engine.Discover:
+		if r.s.chaos && r.s.chance(0.3) {
+			return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonUnknownKind, Message: "there is no " + a.Key.Kind}}
+		}
+		return engine.Outcome{Namespaced: a.Key.Kind != "World"}
 	case engine.Survey:
 		return c.survey(r, a.Targets)
 	case engine.Read:
@@ -55,6 +61,15 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 	panic(a.Verb)
 }
 
+// inCluster returns the key under which the API server finds an object: requests for
+// cluster-scoped objects have no namespace.
+func inCluster(key inventory.Key) inventory.Key {
+	if key.Kind == "World" {
+		key.Namespace = ""
+	}
+	return key
+}
+
 func seen(o *object) engine.Outcome {
 	if o == nil {
 		return engine.Outcome{}
@@ -64,15 +79,16 @@ func seen(o *object) engine.Outcome {
 
 func (c *cluster) survey(r *run, targets []engine.Target) engine.Outcome {
 	out := engine.Outcome{Unreadable: map[inventory.Key]error{}}
-	kinds, wanted := map[string]bool{}, map[inventory.Key]bool{}
+	kinds, wanted := map[string]bool{}, map[inventory.Key]inventory.Key{}
 	for _, t := range targets {
-		kinds[t.Kind], wanted[t.Key] = true, true
+		kinds[t.Kind], wanted[inCluster(t.Key)] = true, t.Key
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(c.objects), inventory.Key.Compare) {
 		o := c.objects[key]
-		if wanted[key] && r.s.chaos && r.s.chance(0.05) {
-			out.Unreadable[key] = errors.New("couldn't be read")
-		} else if wanted[key] || kinds[key.Kind] && r.owner.Owns(o.labels()) {
+		target, isWanted := wanted[key]
+		if isWanted && r.s.chaos && r.s.chance(0.05) {
+			out.Unreadable[target] = errors.New("couldn't be read")
+		} else if isWanted || kinds[key.Kind] && r.owner.Owns(o.labels()) {
 			out.Objects = append(out.Objects, o.unstructured())
 		}
 	}

@@ -33,9 +33,12 @@ func (r *run) checkIntent(a engine.Action) {
 		r.s.fail("%s: %s of %s, and the inventory is that of another revision", r.id(), a.Verb, a.Key)
 	}
 	for _, n := range r.running.nodes {
-		if !r.removed && !r.lists(keyOf(n.name)) {
+		if !r.removed && r.scoped[keyOf(n.name).Kind] && !r.lists(keyOf(n.name)) {
 			r.s.fail("%s: %s of %s, and the inventory doesn't list %s", r.id(), a.Verb, a.Key, n.name)
 		}
+	}
+	if !r.scoped[a.Key.Kind] && !r.removed && r.running.index(a.Key.Name) >= 0 {
+		r.s.fail("%s: %s of %s, whose scope isn't known", r.id(), a.Verb, a.Key)
 	}
 	if !r.lists(a.Key) {
 		r.s.fail("%s: %s of %s, which the inventory doesn't list", r.id(), a.Verb, a.Key)

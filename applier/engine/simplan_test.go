@@ -31,9 +31,14 @@ type planned struct {
 	timeout               string
 }
 
+// keyOf returns the key of an object by its name: Things are namespaced, and Worlds
+// are cluster-scoped.
 func keyOf(name string) inventory.Key {
-	if strings.HasPrefix(name, "t") {
+	switch name[0] {
+	case 't':
 		return inventory.Key{Group: "example.com", Kind: "Thing", Namespace: "default", Name: name}
+	case 'w':
+		return inventory.Key{Group: "example.com", Kind: "World", Name: name}
 	}
 	return inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: name}
 }
@@ -133,7 +138,7 @@ func (p plan) build(owner inventory.Owner) *v1alpha1.ResourceGraph {
 		for _, name := range p.adopt {
 			key := keyOf(name)
 			ref := v1alpha1.ObjectRef{APIVersion: "v1", Kind: key.Kind, Name: name}
-			if key.Kind == "Thing" {
+			if key.Group != "" {
 				ref.APIVersion = "example.com/v1"
 			}
 			rg.Spec.Adopt.Resources = append(rg.Spec.Adopt.Resources, ref)
@@ -156,8 +161,8 @@ func (n planned) resource(ids map[string]string) []byte {
 		body["address"] = map[string]any{"$from": ids[n.reads] + ".status.address"}
 	}
 	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": n.name}, "data": body}
-	if strings.HasPrefix(n.name, "t") {
-		object = map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": n.name}, "spec": body}
+	if key := keyOf(n.name); key.Group != "" {
+		object = map[string]any{"apiVersion": "example.com/v1", "kind": key.Kind, "metadata": map[string]any{"name": n.name}, "spec": body}
 	}
 	raw, err := json.Marshal(object)
 	if err != nil {

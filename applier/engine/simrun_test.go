@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -39,6 +40,7 @@ type run struct {
 	sent   []func() // requests in flight
 	wakes  int
 
+	scoped map[string]bool // kinds whose scope the engine knows
 	scopes map[string]bool // watches: kinds by label, keys by name
 	good   map[inventory.Key]time.Time
 	listed map[inventory.Key]time.Time // since when the stored inventory has it
@@ -58,6 +60,12 @@ func (r *run) start() {
 	r.flying, r.phase, r.err, r.scopes = 0, engine.Executing, nil, map[string]bool{}
 	r.running = r.graph.clone()
 	stored := r.load()
+	// A new process knows no kinds until it looks them up.
+	scopesKnown := r.s.chance(0.5)
+	r.scoped = map[string]bool{"ConfigMap": true, "Thing": scopesKnown, "World": scopesKnown}
+	r.options.Namespaced = func(gvk schema.GroupVersionKind) (namespaced, known bool) {
+		return scopesKnown && gvk.Kind != "World", scopesKnown
+	}
 	if r.removed {
 		if stored == nil {
 			stored = &inventory.Inventory{Owner: r.owner}
@@ -97,6 +105,14 @@ func (r *run) load() *inventory.Inventory {
 	inv := *r.stored
 	inv.Entries = slices.Clone(inv.Entries)
 	inv.Stored = r.version
+	if r.s.chaos && r.s.chance(0.1) {
+		r.s.logf("%s: its inventory is that of an earlier version, which assumed namespaces", r.id())
+		for i := range inv.Entries {
+			inv.Entries[i].Namespace = r.owner.Namespace
+		}
+		*r.stored = inv
+		r.stored.Entries = slices.Clone(inv.Entries)
+	}
 	return &inv
 }
 
@@ -246,6 +262,9 @@ func (r *run) answer(a engine.Action, o engine.Outcome) {
 			return
 		}
 		r.engine.Rebase(stored)
+	}
+	if a.Verb == engine.Discover && o.Err == nil {
+		r.scoped[a.Key.Kind] = true
 	}
 	r.engine.Done(a, o)
 }

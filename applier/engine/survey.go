@@ -14,6 +14,9 @@ func (e *Engine) surveyed() bool {
 	if e.survey.done || len(e.ledger.entries) == 0 && len(e.nodes.all) == 0 {
 		return true
 	}
+	if !e.discovered() {
+		return false
+	}
 	if e.opts.NeverApplied && e.ledger.lost {
 		e.assumeAbsent()
 		return true
@@ -31,6 +34,9 @@ func (e *Engine) surveyed() bool {
 func (e *Engine) surveyTargets() []Target {
 	targets := make([]Target, 0, len(e.ledger.entries))
 	for _, n := range e.nodes.all {
+		if n.unscoped != nil {
+			continue
+		}
 		applied := e.ledger.entries[n.key].UID != ""
 		targets = append(targets, Target{n.key, n.version, !n.policy.external && applied})
 	}
@@ -48,7 +54,7 @@ func (e *Engine) assumeAbsent() {
 	e.survey.done, e.ledger.lost = true, false
 	for _, n := range e.nodes.all {
 		mayAdopt := n.policy.listed || n.policy.mode == v1alpha1.ApplyModeAdopt || e.adoption.selector != nil
-		if !n.policy.external && !mayAdopt && e.cache.objects[n.key] == nil {
+		if n.unscoped == nil && !n.policy.external && !mayAdopt && e.cache.objects[n.key] == nil {
 			e.put(n.key, absentObservation("", e.step.now))
 		}
 	}

@@ -34,7 +34,7 @@ type Executor struct {
 	// Owner is the graph of the engine. Only its objects are deleted or released.
 	Owner inventory.Owner
 
-	// Read carries out Survey, Read and Compare. Nil means [Executor.Send].
+	// Read carries out Survey, Discover, Read and Compare. Nil means [Executor.Send].
 	Read func(context.Context, engine.Action) engine.Outcome
 	// Write carries out Apply, Delete and Release. A driver that has nothing to
 	// add to the request sets it to [Executor.Send]. Nil refuses them.
@@ -58,7 +58,7 @@ type Executor struct {
 // the status of the graph.
 func (x *Executor) Do(ctx context.Context, a engine.Action) engine.Outcome {
 	switch a.Verb {
-	case engine.Survey, engine.Read, engine.Compare:
+	case engine.Survey, engine.Discover, engine.Read, engine.Compare:
 		if x.Read != nil {
 			return x.Read(ctx, a)
 		}
@@ -85,8 +85,8 @@ func (x *Executor) Do(ctx context.Context, a engine.Action) engine.Outcome {
 	return engine.Outcome{Err: fmt.Errorf("%s of %s isn't supported in this mode", a.Verb, a.Key)}
 }
 
-// Send sends an action on objects (Survey, Read, Compare, Apply, Delete or
-// Release) to the cluster.
+// Send sends an action on objects (Survey, Discover, Read, Compare, Apply, Delete
+// or Release) to the cluster.
 func (x *Executor) Send(ctx context.Context, a engine.Action) engine.Outcome {
 	return x.Client.Do(ctx, x.Owner.Selector(), a)
 }
