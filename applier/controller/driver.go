@@ -266,9 +266,11 @@ func (d *driver) setAccount(name string) {
 }
 
 // subscribe implements host. It replaces all earlier subscriptions.
-func (d *driver) subscribe(client *cluster.Client, targets []engine.Target) {
-	d.objects.track(targets, d.share.Subscribe(d, d.serviceAccount(), client, targets))
+func (d *driver) subscribe(client *cluster.Client, targets []engine.Target) bool {
+	polled, missed := d.share.Subscribe(d, d.serviceAccount(), client, targets)
+	d.objects.track(targets, polled)
 	d.awaitsAccount = false
+	return d.objects.reread(missed)
 }
 
 // version implements host.

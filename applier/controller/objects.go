@@ -8,6 +8,7 @@ import (
 
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
 )
 
 // objects routes observations of a graph's objects to the engine of the current
@@ -139,6 +140,18 @@ func (o *objects) track(targets []engine.Target, polled []share.Selection) {
 			o.tracked = append(o.tracked, s)
 		}
 	}
+}
+
+// reread makes the engine read objects again whose events were missed. It reports
+// whether the engine knew any of them.
+func (o *objects) reread(missed []inventory.Key) bool {
+	known := false
+	for _, key := range missed {
+		if o.engine != nil && o.engine.Doubt(key) {
+			known = true
+		}
+	}
+	return known
 }
 
 // detach ends the use of an engine that didn't complete.

@@ -11,6 +11,9 @@ type Options struct {
 	// Resync is the interval at which graphs that failed for good are tried again,
 	// and at which objects that can't be watched are read; 0 means 5 minutes.
 	Resync time.Duration
+	// Relist is the longest time until the watched objects of all graphs are listed
+	// again, with one request per kind, in case that an event was lost; 0 means never.
+	Relist time.Duration
 	// DefaultServiceAccount is the account of graphs that don't name one. If it is
 	// empty, such a graph isn't executed.
 	DefaultServiceAccount string

@@ -80,8 +80,9 @@ type host interface {
 	// as, and serviceAccount returns the account.
 	setAccount(name string)
 	serviceAccount() share.Account
-	// subscribe makes the driver receive observations of the targets.
-	subscribe(*cluster.Client, []engine.Target)
+	// subscribe makes the driver receive observations of the targets. It returns
+	// true if the engine has to read objects again, because events were missed.
+	subscribe(*cluster.Client, []engine.Target) bool
 
 	// version returns the newest known resource version of the graph.
 	version() string
@@ -188,13 +189,17 @@ func (r *run) advance(now time.Time) (wake time.Time, failed bool) {
 	// keep the order of what happened.
 	s := r.engine.Step(now)
 	r.phaseAfterRecord = s.PhaseAfterRecord
+	rereads := false
 	if len(s.Changes) > 0 {
 		r.status.outdate()
 		r.report.changes(s.Changes, func() string { return r.engine.Inventory().Revision }, now)
-		r.subscribe()
+		rereads = r.subscribe()
 	}
 	for i := range s.Actions {
 		r.start(&s.Actions[i])
+	}
+	if rereads {
+		return now, false // the phase isn't final
 	}
 	if !r.busy() && (s.Phase == engine.Completed || s.Phase == engine.Stuck) {
 		return r.finish(s.Phase, now)
@@ -252,8 +257,9 @@ func (r *run) crossNamespace(e *engine.Engine) string {
 
 // subscribe makes the engine observe its objects. It is called before they are
 // read for the first time, so that nothing that happens to them is missed, and
-// again when the objects or the rights to watch them may have changed.
-func (r *run) subscribe() { r.host.subscribe(r.executor.Client, r.engine.Tracked()) }
+// again when the objects or the rights to watch them may have changed. It returns
+// true if the engine has to read objects again.
+func (r *run) subscribe() bool { return r.host.subscribe(r.executor.Client, r.engine.Tracked()) }
 
 // base returns what a new status starts from.
 func (r *run) base() status.Base {

@@ -47,7 +47,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		events: mgr.GetEventRecorder("pequod-applier"), now: time.Now,
 	}}
 	c.share = share.New(share.Options{
-		Client: own, Requests: requestsPerWorker * o.Concurrent, RetryRefused: o.Resync, Log: c.log,
+		Client: own, Requests: requestsPerWorker * o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Log: c.log,
 		Pending: func() int { return c.queue.Len() }, Listings: c.listings,
 	})
 	built, err := ctrl.New("resourcegraph", mgr, ctrl.Options{

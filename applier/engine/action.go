@@ -74,6 +74,8 @@ type Action struct {
 
 	// before is the observation at the time of the request, nil if there was none.
 	before *observation
+	// listed is the version of the newest list of the location at that time.
+	listed string
 }
 
 // Target is an object that the driver is to read or to watch.

@@ -28,6 +28,8 @@ func (e *Engine) Observe(obj *unstructured.Unstructured) {
 	case e.opts.Mode == ModePlan: // the result of a dry run has no version of its own
 	case old == nil && resourceversion.Older(version, e.cache.listed[locationOf(key)]):
 		return // a newer list was without the object, so its state has to be read
+	case old == nil && e.cache.deleted(key, obj):
+		return // the same of a deletion
 	case old != nil && (resourceversion.Older(version, old.version) || old.absent && version == old.version):
 		return
 	}
@@ -40,6 +42,10 @@ func (e *Engine) Observe(obj *unstructured.Unstructured) {
 // being deleted before, it is read instead.
 func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 	key := e.keyOfObject(obj)
+	if !e.tracks(key) {
+		return
+	}
+	e.cache.bury(key, tombstone{obj.GetUID(), obj.GetResourceVersion()})
 	old := e.cache.objects[key]
 	switch {
 	case old == nil || resourceversion.Older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
@@ -71,6 +77,10 @@ func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string
 	}
 	if name == "" {
 		e.cache.listed[here] = version
+		return
+	}
+	if key := (inventory.Key{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: name}); e.tracks(key) && !listed[key] {
+		e.cache.bury(key, tombstone{version: version})
 	}
 }
 
@@ -95,6 +105,17 @@ func (e *Engine) observeAbsent(key inventory.Key, before *observation) {
 // Forget removes the observation of an object. The engine reads the object when
 // it needs it.
 func (e *Engine) Forget(key inventory.Key) { e.put(key, nil) }
+
+// Doubt forgets an object that is known to exist, because news of it may have been
+// missed. It reports whether there was one.
+func (e *Engine) Doubt(key inventory.Key) bool {
+	seen := e.cache.objects[key]
+	if seen == nil || seen.absent {
+		return false
+	}
+	e.Forget(key)
+	return true
+}
 
 // put replaces the observation of an object; nil removes it. The node of the
 // object is reconciled by the next step, and so are the nodes that may read it.

@@ -30,12 +30,24 @@ func TestObserveInAnyOrder(t *testing.T) {
 			e.ObserveAll(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "ns", "", version, objects)
 		}
 	}
+	named := func(version string) func(*Engine) {
+		return func(e *Engine) {
+			e.ObserveAll(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "ns", "a", version, nil)
+		}
+	}
 	answer := func(uid, version string) func(*Engine) { return func(e *Engine) { e.Observe(seen(uid, version)) } }
 	went := func(uid, version string) func(*Engine) {
 		return func(e *Engine) { e.ObserveGone(seen(uid, version)) }
 	}
 	read := func(uid, version string) func(*Engine) {
 		return func(e *Engine) {
+			e.startPrune()
+			e.Done(Action{Verb: Read, Key: key, listed: e.cache.listed[locationOf(key)]}, Outcome{Object: seen(uid, version)})
+		}
+	}
+	readBefore := func(event func(*Engine), uid, version string) func(*Engine) {
+		return func(e *Engine) {
+			event(e)
 			e.startPrune()
 			e.Done(Action{Verb: Read, Key: key}, Outcome{Object: seen(uid, version)})
 		}
@@ -57,6 +69,16 @@ func TestObserveInAnyOrder(t *testing.T) {
 		{"listed", []func(*Engine){answer("u", "3"), listing("7", *seen("u", "5"))}, "5"},
 		{"an answer after a listing without it", []func(*Engine){answer("u", "3"), listing("7"), answer("u", "6")}, unknown},
 		{"an answer newer than a listing without it", []func(*Engine){listing("7"), answer("u", "8")}, "8"},
+		{"an answer after an end that came first", []func(*Engine){went("u", "5"), answer("u", "4")}, unknown},
+		{"another after an end that came first", []func(*Engine){went("u", "5"), answer("v", "4")}, "4"},
+		{"without its labels after that", []func(*Engine){went("u", "5"), answer("u", "5")}, "5"},
+		{"read before an end that came first", []func(*Engine){went("u", "5"), read("u", "4")}, unknown},
+		{"an earlier end after a later one", []func(*Engine){went("v", "7"), went("u", "5"), answer("v", "6")}, unknown},
+		{"not listed by name", []func(*Engine){answer("u", "3"), named("7"), answer("u", "6")}, unknown},
+		{"never listed by name", []func(*Engine){named("7"), answer("u", "6")}, unknown},
+		{"newer than the listing by name", []func(*Engine){named("7"), answer("u", "8")}, "8"},
+		{"labelled after a listing, and read before", []func(*Engine){readBefore(listing("7"), "u", "8")}, "8"},
+		{"read before a listing without it", []func(*Engine){readBefore(listing("7"), "u", "3")}, unknown},
 		{"read after a listing without it", []func(*Engine){answer("u", "3"), listing("7"), read("u", "3")}, "3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

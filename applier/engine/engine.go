@@ -64,6 +64,8 @@ type cache struct {
 	// listed has the resourceVersion of the newest list per location. An object
 	// that an older event reports may have been deleted before the list.
 	listed map[location]string
+	// tombstones are the last known deletions.
+	tombstones map[inventory.Key]tombstone
 }
 
 // survey is the state of the one Survey that a run begins with.
@@ -118,7 +120,7 @@ func (e *Engine) backingOff(s *retryState) bool {
 
 // request adds an action on an object.
 func (e *Engine) request(a Action) {
-	a.before = e.cache.objects[a.Key]
+	a.before, a.listed = e.cache.objects[a.Key], e.cache.listed[locationOf(a.Key)]
 	e.step.actions = append(e.step.actions, a)
 }
 

@@ -95,7 +95,9 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 	state.succeed()
 	if o.Object != nil && e.cache.objects[a.Key] == nil {
 		// Observe would ignore it if a list is newer.
-		e.put(a.Key, e.newObservation(a.Key, o.Object))
+		if !e.outdated(a, o.Object) {
+			e.put(a.Key, e.newObservation(a.Key, o.Object))
+		}
 		return
 	}
 	e.observeOutcome(a, o.Object)

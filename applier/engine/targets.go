@@ -2,6 +2,7 @@ package engine
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -36,11 +37,14 @@ func (e *Engine) Tracked() []Target {
 		labeled := !readOnly && (seen == nil || seen.absent || seen.mine)
 		tracked = append(tracked, Target{n.key, n.version, labeled})
 	}
+	nodes := len(tracked)
 	for key, entry := range e.ledger.entries {
 		if e.nodes.byKey[key] == nil {
 			tracked = append(tracked, Target{key, entry.Version, true})
 		}
 	}
+	// In the same order every time, so that callers recognize that nothing changed.
+	slices.SortFunc(tracked[nodes:], func(a, b Target) int { return a.Key.Compare(b.Key) })
 	return tracked
 }
 

@@ -30,9 +30,11 @@ type settings struct {
 	election program.Election // enabled by --leader-elect
 
 	// concurrent is the number of graphs in flight, at least 1. resync is the
-	// interval of the flag --resync, at least a second.
+	// interval of the flag --resync, at least a second. relist is that of --relist, 0
+	// or at least a second.
 	concurrent int
 	resync     time.Duration
+	relist     time.Duration
 	// defaultServiceAccount is impersonated for graphs that name no account.
 	// Empty means that every graph must name one. noCrossNamespace rejects graphs
 	// with objects in other namespaces.
@@ -60,6 +62,7 @@ func (s *settings) flagSet() *pflag.FlagSet {
 	fs.StringVar(&s.election.Namespace, "leader-election-namespace", "", "namespace of the lease; default: the namespace of the Pod")
 	fs.IntVar(&s.concurrent, "concurrent", 4, "number of graphs that are processed at the same time")
 	fs.DurationVar(&s.resync, "resync", 5*time.Minute, "interval for reading objects that can't be watched, and for retrying graphs that failed permanently")
+	fs.DurationVar(&s.relist, "relist", time.Hour, "longest interval for listing the objects of all graphs again, with one request per kind, in case that a watch missed a change; 0 disables it")
 	fs.StringVar(&s.defaultServiceAccount, "default-service-account", "pequod",
 		"service account to impersonate for graphs that don't name one, in the namespace of the graph; if empty, every graph must name one")
 	fs.BoolVar(&s.noCrossNamespace, "no-cross-namespace", false, "reject graphs with objects outside of their own namespace")
@@ -114,6 +117,8 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--concurrent: must be at least 1, not %d", s.concurrent)
 	case s.resync < time.Second:
 		return fmt.Errorf("--resync: must be at least 1s, not %s", s.resync)
+	case s.relist != 0 && s.relist < time.Second:
+		return fmt.Errorf("--relist: must be 0 or at least 1s, not %s", s.relist)
 	case s.metrics.CertDir != "" && !s.metrics.Secure:
 		return fmt.Errorf("--metrics-cert-path goes with --metrics-secure")
 	case s.election.Namespace != "" && !s.election.Enabled:

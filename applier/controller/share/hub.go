@@ -7,9 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -21,6 +19,7 @@ import (
 type hub struct {
 	own          *cluster.Client
 	retryRefused time.Duration
+	relist       time.Duration // 0 if lists aren't repeated
 
 	// wake makes run start the watchers in added. Its buffer of one holds the
 	// wakeup while run is busy.
@@ -32,14 +31,12 @@ type hub struct {
 	// unserved counts the watchers of kinds that the cluster doesn't serve.
 	unserved      int
 	subscriptions map[Graph][]*watcher
-	// graphs are the subscribers by the owner that the labels of their objects name.
-	graphs map[inventory.Owner]Graph
 }
 
-func newHub(own *cluster.Client, retryRefused time.Duration) *hub {
+func newHub(own *cluster.Client, retryRefused, relist time.Duration) *hub {
 	return &hub{
-		own: own, retryRefused: retryRefused, wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
-		subscriptions: map[Graph][]*watcher{}, graphs: map[inventory.Owner]Graph{},
+		own: own, retryRefused: retryRefused, relist: relist, wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
+		subscriptions: map[Graph][]*watcher{},
 	}
 }
 
@@ -71,37 +68,60 @@ func (h *hub) startWatchers(ctx context.Context) {
 
 // subscribe implements [Share.Subscribe]. The graph's own objects are watched in
 // all namespaces or, if that is refused, in the namespace of the object.
-func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []engine.Target) []Selection {
+func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []engine.Target) (unwatched []Selection, missed []inventory.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.graphs[labeled(g.Owner())] = g
-	wanted, unwatched := []*watcher(nil), map[Selection]bool{}
+	wanted, refused := []*watcher(nil), map[Selection]bool{}
+	followed := map[*watcher][]objectName{}
+	follow := func(w *watcher, t engine.Target) {
+		wanted = appendNew(wanted, w)
+		names := h.namesOf(t)
+		if w.listed && !w.follows(g, names[0]) {
+			missed = append(missed, t.Key)
+		}
+		followed[w] = append(followed[w], names...)
+	}
 	for _, t := range targets {
 		gvk := KindOf(t)
 		if !t.Labeled {
 			s := Selection{gvk, t.Namespace, t.Name, a.User()}
-			w := h.add(s, g, client)
+			w := h.watcher(s, client)
 			if w.refused {
-				unwatched[s] = true
+				refused[s] = true
 			}
-			wanted = appendNew(wanted, w)
+			follow(w, t)
 			continue
 		}
 		for _, s := range []Selection{{GVK: gvk}, {GVK: gvk, Namespace: t.Namespace}} {
-			w := h.add(s, g, h.own)
+			w := h.watcher(s, h.own)
 			// A refused watch is kept: it is tried again from time to time.
-			wanted = appendNew(wanted, w)
+			follow(w, t)
 			if !w.refused {
 				break
 			}
 			if s.Namespace != "" || t.Namespace == "" {
-				unwatched[Selection{GVK: gvk, Namespace: t.Namespace}] = true
+				refused[Selection{GVK: gvk, Namespace: t.Namespace}] = true
 				break
 			}
 		}
 	}
-	h.set(g, wanted)
-	return slices.Collect(maps.Keys(unwatched))
+	h.set(g, wanted, followed)
+	return slices.Collect(maps.Keys(refused)), missed
+}
+
+// namesOf returns the names under which watches may report a target. If the scope
+// of its kind isn't known, these are two: the engine assumed a namespace.
+func (h *hub) namesOf(t engine.Target) []objectName {
+	if t.Namespace != "" && h.own != nil {
+		kind, known := h.own.Kinds().Cached(KindOf(t))
+		switch {
+		case known && !kind.Namespaced:
+			return []objectName{{"", t.Name}}
+		case !known:
+			return []objectName{{t.Namespace, t.Name}, {"", t.Name}}
+		}
+	}
+	return []objectName{{t.Namespace, t.Name}}
 }
 
 func appendNew(list []*watcher, w *watcher) []*watcher {
@@ -116,22 +136,24 @@ func (h *hub) subscribeToAccount(g Graph, a Account) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := Selection{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, Namespace: a.Namespace, Name: a.Name}
-	h.set(g, []*watcher{h.add(s, g, h.own)})
+	w := h.watcher(s, h.own)
+	h.set(g, []*watcher{w}, map[*watcher][]objectName{w: {{a.Namespace, a.Name}}})
 }
 
 // unsubscribe implements [Share.Unsubscribe].
 func (h *hub) unsubscribe(g Graph) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.set(g, nil)
-	if owner := labeled(g.Owner()); h.graphs[owner] == g {
-		delete(h.graphs, owner)
-	}
+	h.set(g, nil, nil)
 }
 
-// set ends all subscriptions of g but those to wanted. The caller holds h.mu,
-// here and in the next two methods.
-func (h *hub) set(g Graph, wanted []*watcher) {
+// set makes the objects in followed, by watcher, the only ones that g follows. The
+// watchers are those in wanted. The caller holds h.mu, here and in the next two
+// methods.
+func (h *hub) set(g Graph, wanted []*watcher, followed map[*watcher][]objectName) {
+	for _, w := range wanted {
+		w.setFollowed(g, followed[w])
+	}
 	for _, w := range h.subscriptions[g] {
 		if !slices.Contains(wanted, w) {
 			h.removeSubscriber(w, g)
@@ -144,11 +166,11 @@ func (h *hub) set(g Graph, wanted []*watcher) {
 	h.subscriptions[g] = wanted
 }
 
-// add subscribes g to a selection. It creates the watcher if there is none.
-func (h *hub) add(s Selection, g Graph, client *cluster.Client) *watcher {
+// watcher returns the watcher of a selection. It creates one if there is none.
+func (h *hub) watcher(s Selection, client *cluster.Client) *watcher {
 	w := h.watchers[s]
 	if w == nil {
-		w = &watcher{hub: h, selection: s, client: client, graphs: map[Graph]bool{}, owners: map[types.UID]Graph{}}
+		w = &watcher{hub: h, selection: s, client: client, graphs: map[Graph][]objectName{}, followers: map[objectName][]Graph{}}
 		h.watchers[s] = w
 		h.added = append(h.added, w)
 		select {
@@ -156,13 +178,12 @@ func (h *hub) add(s Selection, g Graph, client *cluster.Client) *watcher {
 		default: // a wakeup is pending
 		}
 	}
-	w.graphs[g] = true
 	return w
 }
 
 func (h *hub) removeSubscriber(w *watcher, g Graph) {
+	w.setFollowed(g, nil)
 	delete(w.graphs, g)
-	maps.DeleteFunc(w.owners, func(_ types.UID, owner Graph) bool { return owner == g })
 	if len(w.graphs) > 0 {
 		return
 	}
@@ -183,42 +204,4 @@ func (h *hub) watchesAll(gvk schema.GroupVersionKind) bool {
 	defer h.mu.Unlock()
 	w := h.watchers[Selection{GVK: gvk}]
 	return w != nil && !w.refused
-}
-
-// receivers returns the graphs that have to know about an object: the one that
-// its labels name now and, if that is another one, the one that they named
-// before. It records the current owner for the next time.
-func (w *watcher) receivers(obj *unstructured.Unstructured, deleted bool) []Graph {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
-	if w.selection.Name != "" {
-		return slices.Collect(maps.Keys(w.graphs))
-	}
-	var receivers []Graph
-	before, now := w.owners[obj.GetUID()], w.ownerOf(obj)
-	if now != nil {
-		receivers = append(receivers, now)
-	}
-	if before != nil && before != now {
-		receivers = append(receivers, before)
-	}
-	if deleted || now == nil {
-		delete(w.owners, obj.GetUID())
-	} else {
-		w.owners[obj.GetUID()] = now
-	}
-	return receivers
-}
-
-// ownerOf returns the graph that the labels of an object name, or nil if that
-// graph is not subscribed to this watch. The caller holds the hub's lock.
-func (w *watcher) ownerOf(obj *unstructured.Unstructured) Graph {
-	owner, owned := inventory.OwnerOf(obj.GetLabels())
-	if !owned {
-		return nil
-	}
-	if g := w.hub.graphs[owner]; g != nil && w.graphs[g] {
-		return g
-	}
-	return nil
 }

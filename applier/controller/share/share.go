@@ -21,6 +21,9 @@ type Options struct {
 	// RetryRefused is the longest time until a watch that the API server refused
 	// is tried again.
 	RetryRefused time.Duration
+	// Relist is the longest time until the objects of graphs are listed again, in
+	// case that an event was lost; 0 means never.
+	Relist time.Duration
 	// Pending returns how many graphs wait for a worker.
 	Pending func() int
 	// Listings reads what the graphs of a namespace list, as the account of client.
@@ -41,7 +44,7 @@ type Share struct {
 
 // New returns a Share. Jobs and watches wait until [Share.Run] is called.
 func New(o Options) *Share {
-	p, h := newPool(o.Requests), newHub(o.Client, o.RetryRefused)
+	p, h := newPool(o.Requests), newHub(o.Client, o.RetryRefused, o.Relist)
 	return &Share{
 		log: o.Log, pool: p, identities: newIdentities(o.Client), hub: h,
 		surveys: newSurveys(p, o.Client, o.Pending, h.watchesAll), listings: newListings(p, o.Listings, o.Log),
@@ -73,9 +76,12 @@ func (s *Share) Crowded() bool { return s.pool.crowded() }
 // Subscribe makes g receive observations of the targets, and of nothing else.
 // Objects that carry the graph's labels are watched with the applier's own
 // rights, all others one by one with those of the graph's account, as which
-// client acts. It returns the selections that can't be watched: the caller has
-// to poll them.
-func (s *Share) Subscribe(g Graph, a Account, client *cluster.Client, targets []engine.Target) (unwatched []Selection) {
+// client acts.
+//
+// It returns the selections that can't be watched, which the caller has to poll,
+// and the objects whose earlier events g has missed, because it joined a watch that
+// was open already. What the caller knows of these from before may be outdated.
+func (s *Share) Subscribe(g Graph, a Account, client *cluster.Client, targets []engine.Target) (unwatched []Selection, missed []inventory.Key) {
 	return s.hub.subscribe(g, a, client, targets)
 }
 

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/applier/cluster"
 )
@@ -20,13 +19,15 @@ type watcher struct {
 	selection Selection
 	client    *cluster.Client
 
-	cancel   context.CancelFunc // nil until the watcher runs
-	graphs   map[Graph]bool     // the subscribers
-	refused  bool               // by the API server, as far as is known
-	unserved bool               // the cluster doesn't serve the kind
-	// owners are the graphs that objects belonged to when they were last
-	// observed: an object that changes hands is news for both graphs.
-	owners map[types.UID]Graph
+	cancel   context.CancelFunc     // nil until the watcher runs
+	graphs   map[Graph][]objectName // the subscribers, and the objects that they follow
+	refused  bool                   // by the API server, as far as is known
+	unserved bool                   // the cluster doesn't serve the kind
+	// listed is set when the subscribers were notified of the first list. A graph
+	// that follows an object from then on has missed the events before.
+	listed bool
+	// followers are the graphs that follow an object.
+	followers map[objectName][]Graph
 }
 
 const (
@@ -49,6 +50,18 @@ func unservedPause(pause time.Duration, unserved int) time.Duration {
 	return min(pause, maxUnserved) * time.Duration(1+unserved/fewUnserved)
 }
 
+// relist returns a context for one watch of the objects of graphs. It ends after
+// about the hub's relist interval: the next list shows what events have not, for
+// whatever reason. The intervals differ, so that the lists of many kinds don't
+// coincide.
+func (w *watcher) relist(ctx context.Context) (context.Context, context.CancelFunc) {
+	interval := w.hub.relist
+	if interval <= 0 || w.selection.Name != "" {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, interval/2+rand.N(interval/2+1))
+}
+
 // run watches until ctx is done. Every time the watch is opened it begins with
 // a list, so that nothing that happens in between is missed.
 func (w *watcher) run(ctx context.Context) {
@@ -58,7 +71,9 @@ func (w *watcher) run(ctx context.Context) {
 		wait := pause
 		var noKind *cluster.NoKindError
 		request := w.selection.Request(managedSelector)
-		err := w.client.ListAndWatch(ctx, request, w.observe)
+		watching, cancel := w.relist(ctx)
+		err := w.client.ListAndWatch(watching, request, w.observe)
+		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -143,7 +158,9 @@ func (w *watcher) observe(ev cluster.Event) bool {
 	if ev.Deleted {
 		o.Type = ObjectDeleted
 	}
-	for _, g := range w.receivers(ev.Object, ev.Deleted) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	for _, g := range w.followers[nameOf(ev.Object)] {
 		g.Notify(o)
 	}
 	return true
@@ -152,25 +169,16 @@ func (w *watcher) observe(ev cluster.Event) bool {
 // observeList hands each subscriber its part of a list. A subscriber without
 // objects gets an empty list: that is how it learns that they were deleted.
 func (w *watcher) observeList(all *cluster.Listing) {
-	parts := map[Graph][]unstructured.Unstructured{}
 	w.hub.mu.Lock()
-	clear(w.owners)
+	defer w.hub.mu.Unlock()
+	w.listed = true
+	parts := map[Graph][]unstructured.Unstructured{}
+	for i := range all.Objects {
+		for _, g := range w.followers[nameOf(&all.Objects[i])] {
+			parts[g] = append(parts[g], all.Objects[i])
+		}
+	}
 	for g := range w.graphs {
-		parts[g] = nil
-		if w.selection.Name != "" {
-			parts[g] = all.Objects
-		}
-	}
-	if w.selection.Name == "" {
-		for _, obj := range all.Objects {
-			if g := w.ownerOf(&obj); g != nil {
-				w.owners[obj.GetUID()] = g
-				parts[g] = append(parts[g], obj)
-			}
-		}
-	}
-	w.hub.mu.Unlock()
-	for g, part := range parts {
-		g.Notify(Observation{Type: Listed, Selection: w.selection, Version: all.ResourceVersion, Objects: part})
+		g.Notify(Observation{Type: Listed, Selection: w.selection, Version: all.ResourceVersion, Objects: parts[g]})
 	}
 }

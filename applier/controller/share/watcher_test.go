@@ -22,7 +22,7 @@ func TestUnservedKinds(t *testing.T) {
 
 // A watch of a kind that isn't served counts once, and no more after it ended.
 func TestUnservedKindsAreCounted(t *testing.T) {
-	h, g := newHub(nil, time.Hour), &fakeGraph{}
+	h, g := newHub(nil, time.Hour, 0), &fakeGraph{}
 	h.subscribeToAccount(g, Account{"shop", "pequod"})
 	w := h.subscriptions[g][0]
 	if first, again := w.setUnserved(), w.setUnserved(); first != 1 || again != 1 {
@@ -37,7 +37,7 @@ func TestUnservedKindsAreCounted(t *testing.T) {
 	if w.setUnserved(); h.unserved != 0 {
 		t.Errorf("%d watches of kinds that aren't served, after the last ended", h.unserved)
 	}
-	if len(h.watchers)+len(h.subscriptions)+len(h.graphs) > 0 {
-		t.Errorf("left: %v, %v, %v", h.watchers, h.subscriptions, h.graphs)
+	if len(h.watchers)+len(h.subscriptions) > 0 {
+		t.Errorf("left: %v, %v", h.watchers, h.subscriptions)
 	}
 }
