@@ -3,12 +3,11 @@ package review
 import (
 	"bytes"
 	"cmp"
-	"compress/flate"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -54,9 +53,8 @@ type compared struct {
 	fixed bool
 }
 
-// runImpact renders every instance twice and prints the differences. It keeps a
-// compressed copy of each graph of the first rendering, and compares those of the
-// second as they come. So its memory stays small for thousands of instances.
+// runImpact renders every instance twice and prints the differences. It keeps the
+// graphs of the first rendering, and compares those of the second as they come.
 //
 // Stdin is read into memory first, because both renderings need it.
 //
@@ -83,11 +81,13 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	env.In = bytes.NewReader(stdin)
 	old := o.RenderFlags
 	old.Platforms = o.against
-	before := map[string]packed{}
-	oldSum, err := input.RenderAll(ctx, env, &old, pack, func(r input.Rendered[packed]) error {
-		before[r.Instance.Pos().String()] = r.Value
-		return nil
-	})
+	before := map[string]*v1alpha1.ResourceGraph{}
+	oldSum, err := input.RenderAll(ctx, env, &old,
+		func(r render.Result) (*v1alpha1.ResourceGraph, problem.List) { return r.Graph, nil },
+		func(r input.Rendered[*v1alpha1.ResourceGraph]) error {
+			before[r.Instance.Pos().String()] = r.Value
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -132,79 +132,33 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-// packed is a graph of the first rendering: the hash and the compressed bytes of
-// its JSON. The JSON of equal graphs is equal, so the hash decides about
-// equality.
-type packed struct {
-	sum  [sha256.Size]byte
-	data []byte
-}
-
-// pack compresses the rendered graph, at the fastest level. It leaves out the
-// platform reference, whose digest changes with every edit of a module but has no
-// effect in the cluster. r.Graph itself isn't changed.
-func pack(r render.Result) (packed, problem.List) {
-	g := *r.Graph
-	g.Spec.PlatformRef = v1alpha1.PlatformRef{}
-	data, err := json.Marshal(&g)
-	if err != nil {
-		return packed{}, notCompared(r, err)
-	}
-	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestSpeed)
-	if err != nil {
-		return packed{}, notCompared(r, err)
-	}
-	// Writes to memory don't fail.
-	_, _ = w.Write(data)
-	_ = w.Close()
-	return packed{sha256.Sum256(data), b.Bytes()}, nil
-}
-
-// graph decompresses and decodes the packed graph.
-func (p packed) graph() (*v1alpha1.ResourceGraph, error) {
-	data, err := io.ReadAll(flate.NewReader(bytes.NewReader(p.data)))
-	if err != nil {
-		return nil, err
-	}
-	g := &v1alpha1.ResourceGraph{}
-	return g, json.Unmarshal(data, g)
-}
-
-// compareWith compares a rendered graph with the one of the first rendering.
-// Equal hashes save the comparison, which is the common case. It is called by
-// several goroutines at once; before must not change in the meantime.
-func compareWith(before map[string]packed, r render.Result) (compared, problem.List) {
+// compareWith compares a rendered graph with the one of the first rendering. It
+// leaves out the platform reference, whose digest changes with every edit of a
+// module but has no effect in the cluster. Most graphs are equal, which saves the
+// comparison of their objects. It is called by several goroutines at once; before
+// must not change in the meantime.
+//
+// A graph that can't be compared is an error of its instance, which then counts as
+// broken or invalid.
+func compareWith(before map[string]*v1alpha1.ResourceGraph, r render.Result) (compared, problem.List) {
 	out := compared{graph: r.Graph.Name}
-	old, ok := before[r.Instance.Pos().String()]
-	if !ok {
+	was := before[r.Instance.Pos().String()]
+	if was == nil {
 		out.fixed = true
 		return out, nil
 	}
-	now, problems := pack(r)
-	if problems != nil || now.sum == old.sum {
-		return out, problems
+	is := *r.Graph
+	is.Spec.PlatformRef = was.Spec.PlatformRef
+	if reflect.DeepEqual(was, &is) {
+		return out, nil
 	}
-	was, err := old.graph()
-	if err != nil {
-		return out, notCompared(r, err)
-	}
-	x, err := objectdiff.FromGraph(was, "")
-	if err != nil {
-		return out, notCompared(r, err)
-	}
-	y, err := objectdiff.FromGraph(r.Graph, "")
-	if err != nil {
-		return out, notCompared(r, err)
+	x, oldErr := objectdiff.FromGraph(was, "")
+	y, newErr := objectdiff.FromGraph(r.Graph, "")
+	if err := errors.Join(oldErr, newErr); err != nil {
+		return out, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
 	}
 	out.diff = objectdiff.Compare(x, y)
 	return out, nil
-}
-
-// notCompared reports that an instance could not be compared. It is an error of
-// the instance, which then counts as broken or invalid.
-func notCompared(r render.Result, err error) problem.List {
-	return problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
 }
 
 // classify sorts the instances with errors in the second rendering: those that
@@ -215,12 +169,7 @@ func notCompared(r render.Result, err error) problem.List {
 func (m *impact) classify(before, after problem.List) {
 	was := byInstance(before)
 	is := byInstance(after)
-	order := make([]string, 0, len(is))
-	for k := range is {
-		order = append(order, k)
-	}
-	slices.Sort(order)
-	for _, k := range order {
+	for _, k := range slices.Sorted(maps.Keys(is)) {
 		problems := is[k]
 		switch {
 		case was[k] == nil:
