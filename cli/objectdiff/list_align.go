@@ -1,6 +1,9 @@
 package objectdiff
 
-import "strings"
+import (
+	"reflect"
+	"strings"
+)
 
 // maxAlignTable limits the table of align, in entries of 16 bytes. So a table takes
 // at most 16 MiB. Members of larger lists are paired by index.
@@ -8,7 +11,7 @@ const maxAlignTable = 1 << 20
 
 // maxSimilarPairs limits the pairs of members whose similarity is computed: two
 // lists of 100 members each. Similarity walks both members, so it is far more
-// expensive than a comparison of texts. In larger lists, only equal members are
+// expensive than a comparison. In larger lists, only equal members are
 // recognized.
 const maxSimilarPairs = 10_000
 
@@ -31,10 +34,10 @@ func align(a, b []any) []pair {
 	// Equal members at both ends need no table.
 	var pairs []pair
 	head, m, n := 0, len(a), len(b)
-	for ; head < m && head < n && x[head].text == y[head].text; head++ {
+	for ; head < m && head < n && x[head].equal(y[head]); head++ {
 		pairs = append(pairs, pair{head, head})
 	}
-	for m > head && n > head && x[m-1].text == y[n-1].text {
+	for m > head && n > head && x[m-1].equal(y[n-1]) {
 		m, n = m-1, n-1
 	}
 	i, j := head, head
@@ -85,7 +88,6 @@ func align(a, b []any) []pair {
 // listMember is a member of a list without keys.
 type listMember struct {
 	value any
-	text  string // the canonical text
 	facts []fact // nil in lists that are too long for similarity
 }
 
@@ -93,13 +95,16 @@ type listMember struct {
 func listMembers(list []any, similar bool) []listMember {
 	members := make([]listMember, len(list))
 	for i, v := range list {
-		members[i] = listMember{value: v, text: canonical(v)}
+		members[i] = listMember{value: v}
 		if similar {
 			members[i].facts = factsOf("", v)
 		}
 	}
 	return members
 }
+
+// equal reports whether two members are equal.
+func (m listMember) equal(other listMember) bool { return reflect.DeepEqual(m.value, other.value) }
 
 // score returns 2 for equal members, and for similar ones their similarity, which is
 // at least a half. Strings are similar only if they set the same flag, as in
@@ -108,7 +113,7 @@ func listMembers(list []any, similar bool) []listMember {
 // only form between the pairs of equal and similar members.
 func (m listMember) score(other listMember) float64 {
 	const unlike = 1e-6
-	if m.text == other.text {
+	if m.equal(other) {
 		return 2
 	}
 	x, ok := m.value.(string)

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
 // warnRemoved warns about data and objects that are lost together with a removed
@@ -17,7 +18,7 @@ func warnRemoved(o *ObjectDiff) {
 		o.warn(RuleOrphan, "", "is not deleted: it stays in the cluster without an owner")
 		return
 	}
-	retention, _ := get(o.old.body, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted").(string)
+	retention, _ := jsonvalue.Field(o.old.body, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted").(string)
 	// At most one of the cases applies to a kind.
 	switch {
 	case o.is("", "PersistentVolumeClaim"):
@@ -27,13 +28,13 @@ func warnRemoved(o *ObjectDiff) {
 	case o.is("", "Namespace"):
 		o.warn(RuleLoss, "", "everything in the namespace is deleted")
 	case o.is("apiextensions.k8s.io", "CustomResourceDefinition"):
-		kind, _ := get(o.old.body, "spec", "names", "kind").(string)
+		kind, _ := jsonvalue.Field(o.old.body, "spec", "names", "kind").(string)
 		o.warn(RuleLoss, "", "every object of kind %s is deleted", cmp.Or(kind, "this definition"))
 	case o.is("apps", "StatefulSet") && retention == "Delete":
 		o.warn(RuleLoss, "", "its volumes are deleted: spec.persistentVolumeClaimRetentionPolicy.whenDeleted is Delete")
-	case o.is("apps", "StatefulSet") && get(o.old.body, "spec", "volumeClaimTemplates") != nil:
+	case o.is("apps", "StatefulSet") && jsonvalue.Field(o.old.body, "spec", "volumeClaimTemplates") != nil:
 		o.warn(RuleOrphan, "", "the claims of its volumes stay in the cluster")
-	case o.is("", "Service") && get(o.old.body, "spec", "type") == "LoadBalancer":
+	case o.is("", "Service") && jsonvalue.Field(o.old.body, "spec", "type") == "LoadBalancer":
 		o.warn(RuleLoss, "", "the load balancer is removed, and its address is lost")
 	case o.is("", "Secret") && hasGenerated(o.old.body):
 		o.warn(RuleLoss, "", "values that were generated in the cluster are lost")

@@ -119,12 +119,3 @@ func (p Path) under(field string) bool {
 	keys, want := p.keys(), strings.Split(field, ".")
 	return len(keys) >= len(want) && slices.Equal(keys[:len(want)], want)
 }
-
-// get returns the value below keys of nested maps, or nil.
-func get(v any, keys ...string) any {
-	for _, k := range keys {
-		m, _ := v.(map[string]any)
-		v = m[k]
-	}
-	return v
-}

@@ -1,5 +1,7 @@
 package objectdiff
 
+import "github.com/pequod-io/pequod/internal/jsonvalue"
+
 // renameThreshold is the similarity from which a removed and an added object of
 // one kind are reported as a rename. Renamed objects usually share all but a few
 // facts. Objects of one kind that are only written in the same style share less.
@@ -65,7 +67,7 @@ func startsEmpty(n *ObjectDiff) string {
 	switch {
 	case n.is("", "PersistentVolumeClaim"):
 		return ": the new one starts empty"
-	case n.is("apps", "StatefulSet") && get(n.new.body, "spec", "volumeClaimTemplates") != nil:
+	case n.is("apps", "StatefulSet") && jsonvalue.Field(n.new.body, "spec", "volumeClaimTemplates") != nil:
 		return ": the new one starts empty, with volumes of its own"
 	case n.is("apps", "StatefulSet"):
 		return ": the new one starts empty"

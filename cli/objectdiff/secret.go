@@ -14,9 +14,9 @@ import (
 const mask = "***"
 
 // secret is a value that must not be printed. Package fmt, whatever the verb, and
-// the encoders of JSON and YAML get the mask from it; only canonical and comparisons
-// read the value. value is the canonical text of the original, so that secrets of
-// different types differ.
+// the encoders of JSON and YAML get the mask from it; only scalarText and comparisons
+// read the value. value is the text of the original, so that secrets of different types
+// differ; see sourceText.
 type secret struct{ value string }
 
 // The methods override every way in which fmt and the encoders read a value.
@@ -26,11 +26,15 @@ func (secret) GoString() string             { return mask }
 func (secret) Format(f fmt.State, _ rune)   { fmt.Fprint(f, mask) }
 func (secret) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
+// sourceText returns a value of a manifest as text. Two texts are equal if and only if
+// the values are: fmt sorts the keys of maps.
+func sourceText(v any) string { return fmt.Sprintf("%#v", v) }
+
 // late is a value that is known only after an apply: a reference to another node, or
 // a generated value.
 type late struct {
 	key    string // reference.FromKey, reference.GenerateKey, or "" for an unknown value
-	expr   string // the expression, or the canonical settings for GenerateKey
+	expr   string // the expression, or the text of the settings for GenerateKey
 	hidden bool   // part of a Secret, whose expression may contain secrets
 }
 
@@ -92,7 +96,7 @@ func (p normalizer) value(v any, hidden bool) any {
 			// Masked in objects of every kind: the content cannot be searched for
 			// secrets.
 			case isLastApplied(k):
-				copied[k] = secret{canonical(item)}
+				copied[k] = secret{sourceText(item)}
 			default:
 				copied[k] = p.value(item, hidden)
 			}
@@ -100,7 +104,7 @@ func (p normalizer) value(v any, hidden bool) any {
 		return copied
 	case []any:
 		if hidden { // a list is not valid here; hide even its length
-			return secret{canonical(v)}
+			return secret{sourceText(v)}
 		}
 		copied := make([]any, len(v))
 		for i, item := range v {
@@ -113,7 +117,7 @@ func (p normalizer) value(v any, hidden bool) any {
 		}
 	}
 	if hidden {
-		return secret{canonical(v)}
+		return secret{sourceText(v)}
 	}
 	return v
 }
@@ -127,7 +131,7 @@ func (p normalizer) reference(m map[string]any, hidden bool) (late, bool) {
 		return late{reference.FromKey, expr, hidden}, true
 	}
 	if g, ok := m[reference.GenerateKey]; ok {
-		return late{reference.GenerateKey, canonical(g), hidden}, true
+		return late{reference.GenerateKey, sourceText(g), hidden}, true
 	}
 	return late{}, false
 }
@@ -155,7 +159,7 @@ func (p normalizer) secret(m map[string]any) map[string]any {
 	texts, _ := metadata["annotations"].(map[string]any)
 	for k, v := range texts {
 		if s, ok := v.(string); ok && (strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") || contains(s)) {
-			texts[k] = secret{canonical(v)}
+			texts[k] = secret{sourceText(v)}
 		}
 	}
 	return copied

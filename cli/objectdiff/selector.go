@@ -3,6 +3,8 @@ package objectdiff
 import (
 	"reflect"
 	"slices"
+
+	"github.com/pequod-io/pequod/internal/jsonvalue"
 )
 
 // warnSelectors warns of selectors that matched Pods of the old objects and match
@@ -15,17 +17,17 @@ import (
 func warnSelectors(o *ObjectDiff, before, after []Object) {
 	switch {
 	case o.is("", "Service"):
-		warnSelector(o, get(o.old.body, "spec", "selector"), get(o.new.body, "spec", "selector"), before, after)
+		warnSelector(o, jsonvalue.Field(o.old.body, "spec", "selector"), jsonvalue.Field(o.new.body, "spec", "selector"), before, after)
 	case o.is("policy", "PodDisruptionBudget"):
-		warnSelector(o, get(o.old.body, "spec", "selector", "matchLabels"),
-			get(o.new.body, "spec", "selector", "matchLabels"), before, after)
+		warnSelector(o, jsonvalue.Field(o.old.body, "spec", "selector", "matchLabels"),
+			jsonvalue.Field(o.new.body, "spec", "selector", "matchLabels"), before, after)
 	case o.is("", "ReplicationController") && slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Path.under("spec.selector") }):
 		o.warn(RuleSelector, "spec.selector", "Pods that only the old selector matches are left behind")
 	case o.is("apps", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"):
-		labels := get(o.new.body, "spec", "template", "metadata", "labels")
-		selector := get(o.new.body, "spec", "selector", "matchLabels")
-		if selector != nil && !matches(selector, labels) && matches(get(o.old.body, "spec", "selector", "matchLabels"),
-			get(o.old.body, "spec", "template", "metadata", "labels")) {
+		labels := jsonvalue.Field(o.new.body, "spec", "template", "metadata", "labels")
+		selector := jsonvalue.Field(o.new.body, "spec", "selector", "matchLabels")
+		if selector != nil && !matches(selector, labels) && matches(jsonvalue.Field(o.old.body, "spec", "selector", "matchLabels"),
+			jsonvalue.Field(o.old.body, "spec", "template", "metadata", "labels")) {
 			o.warn(RuleSelector, "spec.template.metadata.labels", "don't match spec.selector: the API server refuses it")
 		}
 	}
@@ -45,8 +47,8 @@ func warnSelector(o *ObjectDiff, oldSelector, newSelector any, before, after []O
 				continue
 			}
 			for _, labels := range []any{
-				get(w.body, "spec", "template", "metadata", "labels"),
-				get(w.body, "spec", "jobTemplate", "spec", "template", "metadata", "labels"),
+				jsonvalue.Field(w.body, "spec", "template", "metadata", "labels"),
+				jsonvalue.Field(w.body, "spec", "jobTemplate", "spec", "template", "metadata", "labels"),
 			} {
 				if labels != nil && matches(selector, labels) {
 					return w.String()

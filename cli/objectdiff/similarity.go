@@ -1,6 +1,11 @@
 package objectdiff
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pequod-io/pequod/internal/jsonvalue"
+)
 
 // fact is one scalar of an object as text, with its path but without list
 // indexes. nameless is the same text without the name of the object, which often
@@ -20,7 +25,7 @@ func (o *Object) facts() []fact {
 		switch k {
 		case "apiVersion", "kind":
 		case "metadata":
-			body["labels"], body["annotations"] = get(v, "labels"), get(v, "annotations")
+			body["labels"], body["annotations"] = jsonvalue.Field(o.body, k, "labels"), jsonvalue.Field(o.body, k, "annotations")
 		default:
 			body[k] = v
 		}
@@ -44,12 +49,24 @@ func factsOf(name string, v any) []fact {
 			}
 		case nil:
 		default:
-			text := p + "=" + canonical(v)
+			text := p + "=" + scalarText(v)
 			all = append(all, fact{text, replaceWord(text, name, "\x00")})
 		}
 	}
 	walk("", v)
 	return all
+}
+
+// scalarText returns a scalar as text that differs for different values. It contains
+// the values of secrets, so it must not be printed.
+func scalarText(v any) string {
+	switch v := v.(type) {
+	case secret:
+		return "secret " + v.value
+	case late:
+		return "late " + v.key + v.expr
+	}
+	return fmt.Sprintf("%#v", v)
 }
 
 // similarity returns the share of facts that both sides have, from 0 to 1. It is
