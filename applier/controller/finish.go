@@ -120,8 +120,9 @@ func (r *run) publishLast(next *v1alpha1.ResourceGraphStatus, then func()) {
 	})
 }
 
-// orphan lets a graph be deleted whose account doesn't exist any more, and with
-// it all rights to the graph's objects.
+// orphan lets a graph be deleted without touching its objects, which keep their
+// labels: its account doesn't exist any more, and with it all rights to them, or
+// the definition of ResourceGraphs is being deleted.
 func (r *run) orphan(message string) {
 	if in := r.graph.Status.Inventory; in != nil && in.Count > 0 {
 		r.report.orphaned(message, in.Count)

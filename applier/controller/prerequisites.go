@@ -21,8 +21,9 @@ type prerequisites struct {
 
 	account string
 	client  *cluster.Client // acts as the account
-	// reason and message explain a missing client. The graph has to be changed,
-	// or the account to be created. They are empty if there is a client.
+	// message explains why there is no client, and is empty if there is one. A graph
+	// that is being deleted is then abandoned: its objects stay. Any other graph is
+	// stalled for reason until it is changed or its account is created.
 	reason, message string
 
 	inventories  *stored.Store
@@ -44,6 +45,18 @@ func (s *services) readPrerequisites(
 	p := &prerequisites{graph: graph, version: graph.ResourceVersion}
 	if v == verbSuspend {
 		return p, nil // nothing but the status is written
+	}
+	if v == verbDelete || v == verbOrphan {
+		// Deleting the definition deletes all graphs. That is an accident more often
+		// than a decision to delete all workloads of the cluster.
+		terminating, err := s.graphs.DefinitionTerminating(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if terminating {
+			p.message = "the CustomResourceDefinition of ResourceGraphs is being deleted"
+			return p, nil
+		}
 	}
 	// Before objects are deleted as an account, it is verified that it exists.
 	if err := s.findAccount(ctx, p, v != verbExecute); err != nil || p.reason != "" {

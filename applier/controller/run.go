@@ -150,7 +150,7 @@ func (r *run) prepared(p *prerequisites, err error) {
 	switch {
 	case r.goal.verb == verbSuspend:
 		r.suspend()
-	case p.reason != "" && r.deleting():
+	case p.client == nil && r.deleting():
 		r.orphan(p.message)
 	case p.reason != "":
 		r.stall(p.reason, p.message)

@@ -29,6 +29,8 @@ const (
 	requestTimeout = 30 * time.Second
 	// pageSize is the number of graphs that are read at once. A graph may be large.
 	pageSize = 100
+	// metadataOnly is the media type of an object without its spec and status.
+	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	// maxConflicts is how often a write is repeated that others get ahead of.
 	maxConflicts = 5
 )
@@ -41,6 +43,8 @@ var ErrBusy = errors.New("the graph changes faster than it can be written")
 type Client struct {
 	typed rest.Interface // decodes ResourceGraphs
 	raw   rest.Interface // of the same identity, leaves answers undecoded
+
+	definition definition
 }
 
 // New returns a client for the cluster of config. Own is a client of the same
@@ -116,7 +120,7 @@ func (c *Client) patch(ctx context.Context, key types.NamespacedName, patch any,
 	raw, err := cluster.ResponseBody(c.raw.Patch(types.MergePatchType).
 		AbsPath("/apis/"+v1alpha1.GroupVersion.String(), "namespaces", key.Namespace, resource, key.Name).Suffix(subresource...).
 		Param("fieldManager", fieldManager).
-		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
+		SetHeader("Accept", metadataOnly).
 		Body(body).Do(ctx))
 	if err != nil {
 		return "", err
