@@ -122,14 +122,20 @@ func (t *task[T]) run(r *Renderer) {
 // Map calls run for each item on all processors, under limits, and returns the
 // results in the order of the items. It stops at the first error.
 func Map[In, Out any](ctx context.Context, limits Limits, items []In, subject func(In) Subject, run func(In) (Out, error)) ([]Out, error) {
+	return MapWith(ctx, Options{}, limits, items, subject, func(_ *Renderer, item In) (Out, error) { return run(item) })
+}
+
+// MapWith is like [Map], and calls run with the Renderer of one worker, which has the
+// given options.
+func MapWith[In, Out any](ctx context.Context, opts Options, limits Limits, items []In, subject func(In) Subject, run func(*Renderer, In) (Out, error)) ([]Out, error) {
 	type result struct {
 		out Out
 		err error
 	}
 	jobs := func(yield func(Job[result]) bool) {
 		for _, item := range items {
-			job := Job[result]{Subject: subject(item), Run: func(*Renderer) result {
-				out, err := run(item)
+			job := Job[result]{Subject: subject(item), Run: func(r *Renderer) result {
+				out, err := run(r, item)
 				return result{out, err}
 			}}
 			if !yield(job) {
@@ -138,7 +144,7 @@ func Map[In, Out any](ctx context.Context, limits Limits, items []In, subject fu
 		}
 	}
 	all := make([]Out, 0, len(items))
-	for r, err := range Each(ctx, Options{}, limits, jobs) {
+	for r, err := range Each(ctx, opts, limits, jobs) {
 		if err == nil {
 			err = r.err
 		}

@@ -17,7 +17,7 @@
 //	pequod crd check main:crds crds
 //
 // The package parses flags, orders the steps and prints. The checks themselves
-// live in modules/moduleinit, modules/moduletest, modules/vet, crdgen and
+// live in modules/moduleinit, modules/moduletest, modules/vet, modules/crd and
 // crdgen/compat. Modules are evaluated only under the limits of --eval-timeout
 // and --eval-memory, because a module may not terminate.
 package author

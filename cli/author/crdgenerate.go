@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	cueerrors "cuelang.org/go/cue/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
@@ -15,12 +14,11 @@ import (
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
-	"github.com/pequod-io/pequod/internal/source/cueerror"
+	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/render"
 )
 
-// crdGenerateOptions are the flags of crd generate. module vet fills them in by
-// hand to reuse generateOne.
+// crdGenerateOptions are the flags of crd generate.
 type crdGenerateOptions struct {
 	// Flags are -p, the platforms to generate CRDs of, and the limits of their
 	// evaluation. At least one -p is required: the embedded modules are not a
@@ -77,11 +75,11 @@ func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []s
 	}
 	w := o.ObjectFlags.NewSink("crd")
 	// crds has the order of platforms, so crds[i] belongs to platforms[i].
-	for i, crd := range crds {
-		for _, n := range crd.notes {
+	for i, made := range crds {
+		for _, n := range made.notes {
 			fmt.Fprintf(env.Err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
 		}
-		w.Add(crd.Object, platforms[i].From)
+		w.Add(made.Object, platforms[i].From)
 	}
 	return w.Commit(env)
 }
@@ -102,29 +100,17 @@ func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.P
 	return render.Map(ctx, o.Limits(), platforms, (*render.Platform).Subject, o.generateOne)
 }
 
-// generateOne generates and encodes the CRD of one platform. Errors of CUE become
-// problems with positions in the module. Notes without a position get the
-// position of the platform.
+// generateOne generates and encodes the CRD of one platform.
 //
 // YAML has an encoder of its own, crdgen.Marshal; JSON and names take the encoder
 // of all commands.
 func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, error) {
 	var g generatedCRD
-	inputs, status := p.Schemas()
-	r, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
-	var cueErr cueerrors.Error
-	if errors.As(err, &cueErr) {
-		err = cueerror.ProblemsIn(p.From, err)
-	}
+	r, err := crd.Generate(p)
 	if err != nil {
 		return g, err
 	}
-	for _, n := range r.Notes {
-		if n.Position.File == "" {
-			n.Position = problem.Position{File: p.From}
-		}
-		g.notes = append(g.notes, n)
-	}
+	g.notes = r.Notes
 	g.Key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
 	g.Path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)
 	if o.Output == "yaml" {

@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/modules/moduletest"
+	"github.com/pequod-io/pequod/render"
 )
 
 // moduleTestOptions are the flags of module test. They can be combined freely:
@@ -107,7 +108,7 @@ func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*modulet
 		}
 	}()
 	for _, dir := range dirs {
-		m, err := platform.Guard(ctx, o.Limits(), o.ModuleSubject(ctx, dir), func() (*moduletest.Module, error) { return moduletest.Open(ctx, o.Modules, dir) })
+		m, err := render.Guard(ctx, o.Limits(), o.ModuleSubject(ctx, dir), func() (*moduletest.Module, error) { return moduletest.Open(ctx, o.Modules, dir) })
 		if err != nil {
 			return nil, err
 		}

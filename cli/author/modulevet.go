@@ -3,19 +3,14 @@ package author
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
-	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/cli/output"
-	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/version"
@@ -129,46 +124,24 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	if err != nil {
 		return sum, err
 	}
-	// A policy is checked once against all platforms that use it, in the order of
-	// the first use. policies has the platforms and order the policies.
-	policies := map[*render.Policy][]*render.Platform{}
-	var order []*render.Policy
-	addPolicy := func(policy *render.Policy, p *render.Platform) {
-		if policies[policy] == nil {
-			order = append(order, policy)
-		}
-		policies[policy] = append(policies[policy], p)
-	}
+	opts := vet.Options{Limits: o.Limits(), Catalog: schemas}
 	for _, p := range platforms.Given {
 		sum.Subjects = append(sum.Subjects, report.Subject{File: p.From, Instance: p.Kind})
-		ps, err := o.platform(ctx, p, schemas)
+		found, err := vet.Platform(ctx, p, opts)
 		if err != nil {
 			return sum, err
 		}
-		sum.Problems = append(sum.Problems, ps...)
-		for _, policy := range p.Policies {
-			addPolicy(policy, p)
-		}
+		sum.Problems = append(sum.Problems, found...)
 	}
-	// The policies of --policy apply to every platform.
-	for _, ref := range o.Policies {
-		policy, err := platform.Guard(ctx, o.Limits(), o.ModuleSubject(ctx, ref), func() (*render.Policy, error) { return o.OpenPolicy(ctx, ref) })
-		if err != nil {
-			return sum, err
-		}
-		for _, p := range platforms.Given {
-			addPolicy(policy, p)
-		}
+	policies, err := o.LoadPolicies(ctx)
+	if err != nil {
+		return sum, err
 	}
-	for _, policy := range order {
-		ps, err := platform.Guard(ctx, o.Limits(), render.Subject{Name: policy.Module.Ref, Files: policy.Module.Files}, func() (problem.List, error) {
-			return vet.Policy(policy, policies[policy]), nil
-		})
-		if err != nil {
-			return sum, err
-		}
-		sum.Problems = append(sum.Problems, ps...)
+	found, err := vet.Policies(ctx, policies, platforms.Given, opts)
+	if err != nil {
+		return sum, err
 	}
+	sum.Problems = append(sum.Problems, found...)
 	// Samples come last: the problems of the modules themselves explain most of
 	// the problems of their output.
 	if len(o.Filenames) == 0 {
@@ -179,110 +152,6 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	sum.Subjects = append(sum.Subjects, samples.Subjects...)
 	sum.Problems = append(sum.Problems, samples.Problems...)
 	return sum, err
-}
-
-// platform checks one module: its CRD, its source, and the output of its test
-// cases. Each evaluation runs under the limits on its own, so that the limits
-// don't depend on the number of checks.
-func (o *moduleVetOptions) platform(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
-	var found problem.List
-	crd := &crdGenerateOptions{Flags: o.Flags, ObjectFlags: output.ObjectFlags{Output: "yaml"}}
-	made, err := platform.Guard(ctx, o.Limits(), p.Subject(), func() (generatedCRD, error) { return crd.generateOne(p) })
-	var limit *render.LimitError
-	var broken problem.List
-	// A module over its limits leaves the check without an answer, so it ends the
-	// command. Every other error is a problem of the module.
-	switch {
-	case errors.As(err, &limit):
-		return nil, err
-	case errors.As(err, &broken):
-		found = append(found, broken...)
-	case err != nil:
-		found = append(found, problem.Problem{Position: problem.Position{File: p.From}, Rule: problem.RuleModule, Message: err.Error()})
-	}
-	found = append(found, made.notes...)
-	static, err := vet.Module(p, schemas, func(run func()) error {
-		_, err := platform.Guard(ctx, o.Limits(), p.Subject(), func() (struct{}, error) { run(); return struct{}{}, nil })
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	found = append(found, static...)
-	cases, err := o.cases(ctx, p, schemas)
-	if err != nil {
-		return nil, err
-	}
-	// Problems of the source show up in the output of the cases as well.
-	for _, q := range cases {
-		if !slices.ContainsFunc(static, func(s problem.Problem) bool { return s.Position == q.Position && s.Message == q.Message }) {
-			found = append(found, q)
-		}
-	}
-	return found, nil
-}
-
-// cases returns the problems of the objects that a module's test cases render. It
-// doesn't check the expectations of the cases; that is the job of module test.
-// Cases are rendered in parallel, and the problems keep the order of the files.
-func (o *moduleVetOptions) cases(ctx context.Context, p *render.Platform, schemas *kinds.Catalog) (problem.List, error) {
-	if info, err := os.Stat(p.Module.Ref); err != nil || !info.IsDir() {
-		return nil, nil // an embedded module, which has no directory
-	}
-	files, err := filepath.Glob(filepath.Join(escapeGlob(p.Module.Ref), "tests", "*", "instance.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	// Literal Secrets are the business of module test and of policies. Here they
-	// must not hide the schema problems of the same object.
-	opts := render.Options{AllowSecrets: true, Check: schemas.CheckNode}
-	jobs := func(yield func(render.Job[problem.List]) bool) {
-		for _, file := range files {
-			job := render.Job[problem.List]{Subject: render.Subject{Name: file, Files: p.Subject().Files}, Run: func(r *render.Renderer) problem.List {
-				return objectProblems(r, p, file)
-			}}
-			if !yield(job) {
-				return
-			}
-		}
-	}
-	var found problem.List
-	for ps, err := range render.Each(ctx, opts, o.Limits(), jobs) {
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, ps...)
-	}
-	return found, nil
-}
-
-// objectProblems renders the instances of one test case and returns the schema
-// problems of the rendered objects. All other problems are dropped: they may be
-// the expected result of the case. A file that can't be read is a problem, too.
-func objectProblems(r *render.Renderer, p *render.Platform, file string) problem.List {
-	data, err := files.ReadFile(file)
-	if err != nil {
-		return problem.List{{Rule: problem.RuleSchema, Message: err.Error()}}
-	}
-	var found problem.List
-	// Invalid instances are skipped: a case may test that an input is rejected.
-	for in := range render.Instances(filepath.ToSlash(file), data) {
-		if in == nil || in.Group() != p.Group || in.Kind != p.Kind || !p.Serves(in.Version()) || in.SetNamespaces(p, "default").Failed() {
-			continue
-		}
-		for _, q := range r.Render(in, p).Problems {
-			if q.Rule == problem.RuleSchema {
-				found = append(found, q)
-			}
-		}
-	}
-	return found
-}
-
-// escapeGlob escapes the characters of a path that are special in a glob pattern.
-// Without it, a module directory such as "shop[1]" would match no test case.
-func escapeGlob(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
 // roundTrip converts a rendered sample to the other versions of its kind and

@@ -44,6 +44,13 @@ func (f *RenderFlags) AddFlags(cmd *cobra.Command) {
 	fl.BoolVar(&f.allowSecrets, "allow-secrets", false, "allow Secrets with literal data")
 }
 
+// LoadPolicies loads the policies of --policy, under the limits of evaluation.
+func (f *RenderFlags) LoadPolicies(ctx context.Context) ([]*render.Policy, error) {
+	return render.Map(ctx, f.Limits(), f.Policies,
+		func(ref string) render.Subject { return f.ModuleSubject(ctx, ref) },
+		func(ref string) (*render.Policy, error) { return f.OpenPolicy(ctx, ref) })
+}
+
 // Rendered is the result of one instance. Value is the result of the command's
 // own function, which runs in parallel with the rendering.
 type Rendered[T any] struct {
@@ -90,9 +97,7 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 		return sum, err
 	}
 	opts := render.Options{AllowSecrets: f.allowSecrets, Check: f.NodeCheck}
-	opts.Policies, err = render.Map(ctx, f.Limits(), f.Policies,
-		func(arg string) render.Subject { return f.ModuleSubject(ctx, arg) },
-		func(arg string) (*render.Policy, error) { return f.OpenPolicy(ctx, arg) })
+	opts.Policies, err = f.LoadPolicies(ctx)
 	if err != nil {
 		return sum, err
 	}

@@ -4,7 +4,6 @@
 //   - transform.go: Transform files, directories of them, and modules without one
 //   - module.go: loading of CUE modules
 //   - catalog.go: the lookup of the platform of an instance
-//   - guard.go: the limits for a single function
 //
 // A platform is a CUE module together with its Transform. These values of -p are
 // possible:
@@ -16,9 +15,8 @@
 //
 // The entry point is [Flags.LoadPlatforms]. The result is a [Catalog], which
 // finds the platform of an instance. Evaluations run under the limits of
-// [LimitFlags], because a module may not terminate; [Guard] applies them to a
-// single function. Fetching and reading of modules is in package modules, and
-// evaluation in package render.
+// [LimitFlags], because a module may not terminate. Fetching and reading of modules
+// is in package modules, and evaluation in package render.
 package platform
 
 import (

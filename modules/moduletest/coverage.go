@@ -3,6 +3,7 @@ package moduletest
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -49,29 +50,20 @@ func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Cov
 	if err != nil {
 		return Coverage{}, err
 	}
-	type reachedResult struct{ reached bool }
-	jobs := func(yield func(render.Job[reachedResult]) bool) {
-		for _, p := range points {
-			subject := render.Subject{Name: p.File + ": " + p.Text, Files: m.platform.Subject().Files}
-			if !yield(render.Job[reachedResult]{Subject: subject, Run: func(*render.Renderer) reachedResult {
-				return reachedResult{m.isReached(results, p, sources, o)}
-			}}) {
-				return
-			}
-		}
+	subject := func(p *Point) render.Subject {
+		return render.Subject{Name: p.File + ": " + p.Text, Files: m.platform.Subject().Files}
 	}
-	// Each returns the results in the order of the jobs, so the i-th result
-	// belongs to the i-th point.
+	reached, err := render.Map(ctx, o.Limits, points, subject, func(p *Point) (bool, error) {
+		return m.isReached(results, p, sources, o), nil
+	})
+	if err != nil {
+		return Coverage{}, err
+	}
 	c := Coverage{Points: len(points)}
-	i := 0
-	for l, err := range render.Each(ctx, render.Options{}, o.Limits, jobs) {
-		if err != nil {
-			return c, err
+	for i, p := range points {
+		if !reached[i] {
+			c.Missed = append(c.Missed, p)
 		}
-		if !l.reached {
-			c.Missed = append(c.Missed, points[i])
-		}
-		i++
 	}
 	return c, nil
 }
@@ -118,7 +110,7 @@ func (m *Module) points() ([]*Point, map[string][]byte, error) {
 	for _, i := range append([]*build.Instance{inst}, inst.Dependencies()...) {
 		for _, f := range i.Files {
 			name := path.Join(m.files.Dir, strings.TrimPrefix(f.Filename, "../../"))
-			data, err := overlay{FS: m.files.FS}.ReadFile(name)
+			data, err := fs.ReadFile(m.files.FS, name)
 			if err != nil {
 				return nil, nil, pathError(m.files.Show(name), err)
 			}

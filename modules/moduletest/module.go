@@ -71,12 +71,10 @@ func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, err
 	if m.root, err = os.OpenRoot(dir); err != nil {
 		return nil, pathError(dir, err)
 	}
-	if m.platform, err = m.load(nil, m.files.Show); err == nil {
-		// The first load reports errors of the module under the names that the user
-		// knows. The second one shows positions relative to the case.
-		m.platform, err = m.load(nil, m.showFromCase)
-	}
-	if err == nil {
+	if m.platform, err = m.load(nil, m.showFromCase); err != nil {
+		// Loading again reports the errors under the names that the user knows.
+		_, err = m.load(nil, m.files.Show)
+	} else {
 		err = m.readCases()
 	}
 	if err != nil {
@@ -117,21 +115,17 @@ func (m *Module) load(replaced map[string][]byte, show func(string) string) (*re
 	return p, err
 }
 
-// readCases reads the directories below tests, except hidden ones. Files next to
-// them are ignored. A directory without instance.yaml is a case too: [Run]
+// readCases reads the cases. A directory without instance.yaml is a case too: [Run]
 // reports it as failed, so that a misnamed file is noticed.
 func (m *Module) readCases() error {
-	entries, err := fs.ReadDir(m.root.FS(), "tests")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return pathError(m.Dir+"/tests", err)
+	names, err := caseNames(m.root, m.Dir)
+	if err != nil {
+		return err
 	}
-	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		c := Case{Name: e.Name()}
-		for name, data := range map[string]*[]byte{instanceFile: &c.instance, graphFile: &c.graph, errorFile: &c.errors} {
-			if *data, err = m.readFile(path.Join("tests", c.Name, name)); err != nil {
+	for _, name := range names {
+		c := Case{Name: name}
+		for file, data := range map[string]*[]byte{instanceFile: &c.instance, graphFile: &c.graph, errorFile: &c.errors} {
+			if *data, err = readFile(m.root, m.Dir, path.Join("tests", name, file)); err != nil {
 				return err
 			}
 		}
@@ -143,11 +137,58 @@ func (m *Module) readCases() error {
 	return nil
 }
 
-// readFile returns the contents of a file below the module's directory, or nil if
-// it does not exist. The contents of an empty file are not nil.
-func (m *Module) readFile(name string) ([]byte, error) {
-	shown := m.Dir + "/" + name
-	info, err := m.root.Stat(name)
+// InstanceFile is a file with the instances of a case.
+type InstanceFile struct {
+	// Path begins with the module's directory.
+	Path string
+	Data []byte
+}
+
+// Instances returns the instance.yaml of each case of the module in dir, sorted by
+// path. There may be none.
+func Instances(dir string) ([]InstanceFile, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, pathError(dir, err)
+	}
+	defer root.Close() // it was only read
+	dir = filepath.ToSlash(filepath.Clean(dir))
+	names, err := caseNames(root, dir)
+	var files []InstanceFile
+	for _, name := range names {
+		file := path.Join("tests", name, instanceFile)
+		data, err := readFile(root, dir, file)
+		if err != nil {
+			return nil, err
+		}
+		if data != nil {
+			files = append(files, InstanceFile{dir + "/" + file, data})
+		}
+	}
+	return files, err
+}
+
+// caseNames returns the names of the directories below tests, sorted, except hidden
+// ones. Files next to them are ignored. dir is the name of root in errors.
+func caseNames(root *os.Root, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(root.FS(), "tests")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, pathError(dir+"/tests", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// readFile returns the contents of a file below root, or nil if it does not exist. The
+// contents of an empty file are not nil. dir is the name of root in errors.
+func readFile(root *os.Root, dir, name string) ([]byte, error) {
+	shown := dir + "/" + name
+	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -158,12 +199,9 @@ func (m *Module) readFile(name string) ([]byte, error) {
 	case info.Size() > maxFileSize:
 		return nil, fmt.Errorf("%s: larger than %d MiB", shown, maxFileSize>>20)
 	}
-	data, err := m.root.ReadFile(name)
+	data, err := root.ReadFile(name)
 	if err != nil {
 		return nil, pathError(shown, err)
-	}
-	if data == nil {
-		data = []byte{}
 	}
 	return data, nil
 }

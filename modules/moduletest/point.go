@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/format"
 	"cuelang.org/go/cue/token"
+
+	"github.com/pequod-io/pequod/internal/schema/syntax"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // PointKind is the kind of a point. The values are part of the JSON output.
@@ -66,45 +68,62 @@ const bottom = "_|_"
 // that are part of #Input.
 func pointsIn(f *ast.File, file string, enums map[string]bool) []*Point {
 	p := &pointFinder{file: file, enums: enums}
-	p.decls(f.Decls, nil)
+	syntax.Walk(ast.Node(f), nil, p.visit)
 	return p.points
 }
 
 // pointFinder walks the syntax of a file. The path arguments of its methods are
-// the labels from the top of the file. For positions that have no label, such as
-// arguments of a call, the path has a placeholder such as "()" or "[]", so that
-// it never looks like the path of the nodes.
+// the labels from the top of the file.
 type pointFinder struct {
 	file   string
 	enums  map[string]bool // definitions that are part of #Input
 	points []*Point
 }
 
-// add adds a point with one edit, and returns it so that the caller can set other
-// edits. text names the point in messages; at is its position.
-func (p *pointFinder) add(kind PointKind, text string, at token.Pos, e edit) *Point {
-	e.file = p.file
+// add adds a point with alternative edits. text names the point in messages; at is
+// its position.
+func (p *pointFinder) add(kind PointKind, text string, at token.Pos, edits ...[]edit) {
 	pos := at.Position()
-	pt := &Point{Kind: kind, Text: text, Line: pos.Line, Column: pos.Column, file: p.file, edits: [][]edit{{e}}}
-	p.points = append(p.points, pt)
-	return pt
+	p.points = append(p.points, &Point{Kind: kind, Text: text, Line: pos.Line, Column: pos.Column, file: p.file, edits: edits})
 }
 
-// decls visits declarations. Those of a comprehension and of an embedded struct
-// have the path of the struct around them, as in CUE.
-func (p *pointFinder) decls(decls []ast.Decl, path []string) {
-	for _, d := range decls {
-		switch x := d.(type) {
-		case *ast.Field:
-			p.field(x, path)
-		case *ast.Comprehension:
-			p.comprehension(x, path)
-		case *ast.EmbedDecl:
-			p.expr(x.Expr, path)
-		case *ast.LetClause:
-			p.expr(x.Expr, append(path, "let"))
+// replace returns the edits that replace a part of the file.
+func (p *pointFinder) replace(from, to token.Pos, text string) []edit {
+	return []edit{{file: p.file, from: from.Offset(), to: to.Offset(), text: text}}
+}
+
+// visit adds the points of a node. Nodes inside of a comprehension or an embedded
+// struct have the path of the struct around them, as in CUE. Positions that have no
+// label, such as arguments of a call, get a placeholder in their path, so that it
+// never looks like the path of the nodes.
+func (p *pointFinder) visit(n ast.Node, path []string) ([]string, bool) {
+	switch x := n.(type) {
+	case *ast.Field:
+		below := append(slices.Clone(path), labelText(x.Label))
+		if isNodesPath(path) {
+			p.node(x)
 		}
+		if slices.ContainsFunc(below, func(label string) bool { return p.enums[label] }) {
+			p.enum(x.Value, below)
+		}
+		syntax.Walk(ast.Node(x.Value), below, p.visit)
+		return nil, false
+	case *ast.ListLit:
+		for i, e := range x.Elts {
+			if isNodesPath(path) {
+				p.listNode(i, e)
+			}
+		}
+	case *ast.Comprehension:
+		p.branches(x)
+		// In a list, the path is that of the item already.
+		return path, true
+	case *ast.IfClause:
+		return nil, false
+	case *ast.File, *ast.StructLit, *ast.EmbedDecl, *ast.BinaryExpr, *ast.UnaryExpr, *ast.ParenExpr:
+		return path, true
 	}
+	return append(slices.Clone(path), "()"), true
 }
 
 // isNodesPath reports whether a path is that of the nodes of a module, which are
@@ -113,36 +132,21 @@ func isNodesPath(path []string) bool {
 	return slices.Equal(path, []string{"#Render", "output", "nodes"})
 }
 
-// field visits a field: a node, an enumeration, or any other value.
-func (p *pointFinder) field(f *ast.Field, path []string) {
-	below := append(slices.Clone(path), labelText(f.Label))
-	if isNodesPath(path) {
-		p.node(labelText(f.Label), f.Label.Pos(), f.Value)
-	}
-	if len(below) > 0 && p.isSchema(below) {
-		p.enum(f.Value, below)
-	}
-	p.expr(f.Value, below)
-}
-
 // node adds a point for a node. There are two alternative changes: the whole node
 // becomes an error, or every value in it does. Either may go unnoticed alone; see
 // leaves.
-func (p *pointFinder) node(id string, at token.Pos, value ast.Expr) {
-	pt := p.add(PointNode, id, at, edit{})
-	pt.edits = [][]edit{p.wrap(value)}
-	if s, ok := value.(*ast.StructLit); ok {
-		pt.edits = append(pt.edits, p.leaves(s))
+func (p *pointFinder) node(f *ast.Field) {
+	edits := [][]edit{p.wrap(f.Value)}
+	if s, ok := f.Value.(*ast.StructLit); ok {
+		edits = append(edits, p.leaves(s))
 	}
+	p.add(PointNode, labelText(f.Label), f.Label.Pos(), edits...)
 }
 
 // wrap returns the edits that make a value an error: VALUE becomes _|_ & {VALUE}.
 func (p *pointFinder) wrap(value ast.Expr) []edit {
-	from, to := value.Pos().Offset(), value.End().Offset()
-	return []edit{
-		{file: p.file, from: from, to: from, text: bottom + " & {"},
-		{file: p.file, from: to, to: to, text: "}"},
-	}
+	from, to := value.Pos(), value.End()
+	return append(p.replace(from, from, bottom+" & {"), p.replace(to, to, "}")...)
 }
 
 // leaves returns the edits that make every value in a struct an error, except for
@@ -164,97 +168,31 @@ func (p *pointFinder) leaves(s *ast.StructLit) []edit {
 	return edits
 }
 
-// comprehension visits a comprehension: its guards, its sources and its body.
-func (p *pointFinder) comprehension(c *ast.Comprehension, path []string) {
-	s, ok := c.Value.(*ast.StructLit)
-	if !ok {
-		return
-	}
-	p.branches(c, s)
-	for _, clause := range c.Clauses {
-		switch x := clause.(type) {
-		case *ast.ForClause:
-			p.expr(x.Source, append(path, "for"))
-		case *ast.LetClause:
-			p.expr(x.Expr, append(path, "let"))
-		}
-	}
-	p.decls(s.Elts, path)
-}
-
 // branches adds two points for a comprehension with guards. The body is reached by
 // a case for which the guards hold. The absence of the body is reached by a case
 // whose outcome changes when the guards are replaced by true.
-func (p *pointFinder) branches(c *ast.Comprehension, s *ast.StructLit) {
+func (p *pointFinder) branches(c *ast.Comprehension) {
+	s, ok := c.Value.(*ast.StructLit)
 	var texts []string
 	var always []edit
 	for _, clause := range c.Clauses {
-		texts = append(texts, nodeText(clause))
+		texts = append(texts, clauseText(clause))
 		if x, ok := clause.(*ast.IfClause); ok {
-			always = append(always, edit{file: p.file, from: x.Condition.Pos().Offset(), to: x.Condition.End().Offset(), text: "true"})
+			always = append(always, p.replace(x.Condition.Pos(), x.Condition.End(), "true")...)
 		}
 	}
 	// Without a guard the body always exists, apart from loops without items.
-	if len(always) == 0 || !s.Lbrace.IsValid() {
+	if len(always) == 0 || !ok || !s.Lbrace.IsValid() {
 		return
 	}
-	text, at := strings.Join(texts, " "), s.Lbrace.Offset()+1
-	pt := p.add(PointBranch, text, c.Pos(), edit{from: at, to: at, text: bottom + ", "})
-	pt.edits = append(pt.edits, p.leaves(s))
-	p.add(PointElse, text, c.Pos(), edit{}).edits = [][]edit{always}
+	text := strings.Join(texts, " ")
+	p.add(PointBranch, text, c.Pos(), p.insert(s), p.leaves(s))
+	p.add(PointElse, text, c.Pos(), always)
 }
 
-// expr looks for points inside an expression. It follows the parts in which
-// modules usually have structs and comprehensions. Other expressions are not
-// searched, so they have no points.
-func (p *pointFinder) expr(e ast.Expr, path []string) {
-	switch x := e.(type) {
-	case *ast.StructLit:
-		p.decls(x.Elts, path)
-	case *ast.ListLit:
-		p.list(x, path)
-	case *ast.BinaryExpr:
-		p.expr(x.X, path)
-		p.expr(x.Y, path)
-	case *ast.UnaryExpr:
-		p.expr(x.X, path)
-	case *ast.ParenExpr:
-		p.expr(x.X, path)
-	case *ast.SelectorExpr:
-		p.expr(x.X, append(path, "."))
-	case *ast.IndexExpr:
-		p.expr(x.X, append(path, "."))
-		p.expr(x.Index, append(path, "."))
-	case *ast.CallExpr:
-		for _, arg := range x.Args {
-			p.expr(arg, append(path, "()"))
-		}
-	case *ast.Interpolation:
-		for _, part := range x.Elts {
-			p.expr(part, append(path, "()"))
-		}
-	}
-}
-
-// list visits a list.
-func (p *pointFinder) list(l *ast.ListLit, path []string) {
-	for i, e := range l.Elts {
-		if isNodesPath(path) {
-			p.listNode(i, e)
-		}
-		below := append(slices.Clone(path), "[]")
-		if c, ok := e.(*ast.Comprehension); ok {
-			p.comprehension(c, below)
-			continue
-		}
-		if e, ok := e.(*ast.Ellipsis); ok {
-			if e.Type != nil {
-				p.expr(e.Type, below)
-			}
-			continue
-		}
-		p.expr(e, below)
-	}
+// insert returns the edit that makes a struct an error.
+func (p *pointFinder) insert(s *ast.StructLit) []edit {
+	return p.replace(s.Lbrace.Add(1), s.Lbrace.Add(1), bottom+", ")
 }
 
 // listNode adds a point for a node in a list. Its text is the field id, or the
@@ -262,29 +200,17 @@ func (p *pointFinder) list(l *ast.ListLit, path []string) {
 // however many the comprehension yields.
 func (p *pointFinder) listNode(i int, e ast.Expr) {
 	if c, ok := e.(*ast.Comprehension); ok {
-		s, ok := c.Value.(*ast.StructLit)
-		if !ok {
-			return
-		}
-		e = s
+		e = c.Value
 	}
 	s, ok := e.(*ast.StructLit)
 	if !ok || !s.Lbrace.IsValid() {
 		return
 	}
 	id := fmt.Sprintf("nodes[%d]", i)
-	for _, d := range s.Elts {
-		if f, ok := d.(*ast.Field); ok && labelText(f.Label) == "id" {
-			id = strings.Trim(nodeText(f.Value), `"`)
-		}
+	if f := cuesyntax.Field(s, "id"); f != nil {
+		id = strings.Trim(syntax.Text(f.Value), `"`)
 	}
-	at := s.Lbrace.Offset() + 1
-	p.add(PointNode, id, s.Lbrace, edit{from: at, to: at, text: bottom + ", "})
-}
-
-// isSchema reports whether a path is part of the schema of instances.
-func (p *pointFinder) isSchema(path []string) bool {
-	return slices.ContainsFunc(path, func(label string) bool { return p.enums[label] })
+	p.add(PointNode, id, s.Lbrace, p.insert(s))
 }
 
 // enum adds a point for each literal of a disjunction with at least two. For
@@ -292,7 +218,7 @@ func (p *pointFinder) isSchema(path []string) bool {
 // "large". It also looks into the items of a list. Other disjuncts, such as
 // structs and types, are not points.
 func (p *pointFinder) enum(e ast.Expr, path []string) {
-	operands := disjuncts(e)
+	operands := syntax.Operands(e, token.OR)
 	if len(operands) < 2 {
 		if l, ok := e.(*ast.ListLit); ok {
 			for _, item := range l.Elts {
@@ -317,54 +243,36 @@ func (p *pointFinder) enum(e ast.Expr, path []string) {
 	}
 	name := strings.TrimPrefix(strings.Join(path, "."), "#Input.")
 	for _, l := range literals {
-		p.add(PointValue, name+": "+l.Value, l.Pos(), edit{from: l.Pos().Offset(), to: l.End().Offset(), text: bottom})
+		p.add(PointValue, name+": "+l.Value, l.Pos(), p.replace(l.Pos(), l.End(), bottom))
 	}
-}
-
-// disjuncts returns the operands of a disjunction, with their default marks. For
-// any other expression it returns the expression itself.
-func disjuncts(e ast.Expr) []ast.Expr {
-	switch x := e.(type) {
-	case *ast.BinaryExpr:
-		if x.Op == token.OR {
-			return append(disjuncts(x.X), disjuncts(x.Y)...)
-		}
-	case *ast.ParenExpr:
-		return disjuncts(x.X)
-	}
-	return []ast.Expr{e}
 }
 
 // labelText returns the name of a label, or the text of a computed label, such as
 // "\(input.metadata.name)-tls" with its quotes.
 func labelText(l ast.Label) string {
-	if name, _, err := ast.LabelName(l); err == nil {
+	if name, ok := syntax.StaticName(l); ok {
 		return name
 	}
 	if a, ok := l.(*ast.Alias); ok {
-		return nodeText(a.Expr)
+		return syntax.Text(a.Expr)
 	}
-	return nodeText(l)
+	return syntax.Text(l)
 }
 
-// nodeText formats syntax in one line. Clauses of a comprehension are formatted
-// part by part, because CUE's formatter does not take them alone.
-func nodeText(n ast.Node) string {
-	switch c := n.(type) {
+// clauseText formats a clause in one line. It formats the parts, because CUE's
+// formatter does not take clauses alone.
+func clauseText(clause ast.Clause) string {
+	switch c := clause.(type) {
 	case *ast.IfClause:
-		return "if " + nodeText(c.Condition)
+		return "if " + syntax.Text(c.Condition)
 	case *ast.ForClause:
-		names := nodeText(c.Value)
+		names := syntax.Text(c.Value)
 		if c.Key != nil {
-			names = nodeText(c.Key) + ", " + names
+			names = syntax.Text(c.Key) + ", " + names
 		}
-		return "for " + names + " in " + nodeText(c.Source)
+		return "for " + names + " in " + syntax.Text(c.Source)
 	case *ast.LetClause:
-		return "let " + nodeText(c.Ident) + " = " + nodeText(c.Expr)
+		return "let " + syntax.Text(c.Ident) + " = " + syntax.Text(c.Expr)
 	}
-	b, err := format.Node(n)
-	if err != nil {
-		return "?"
-	}
-	return strings.Join(strings.Fields(string(b)), " ")
+	return "?"
 }

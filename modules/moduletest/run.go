@@ -3,7 +3,6 @@ package moduletest
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -40,28 +39,19 @@ type Result struct {
 // evaluation that was stopped; Run then returns no results, because CUE may still
 // be busy with that case.
 func Run(ctx context.Context, mods []*Module, o Options) ([]Result, error) {
-	jobs := func(yield func(render.Job[Result]) bool) {
-		for _, m := range mods {
-			for i := range m.Cases {
-				c := &m.Cases[i]
-				subject := render.Subject{Name: m.pathOf(c, instanceFile), Files: m.platform.Subject().Files}
-				job := render.Job[Result]{Subject: subject, Run: func(r *render.Renderer) Result {
-					return m.run(r, c)
-				}}
-				if !yield(job) {
-					return
-				}
-			}
-		}
-	}
 	var all []Result
-	for r, err := range render.Each(ctx, render.Options{AllowSecrets: o.AllowSecrets}, o.Limits, iter.Seq[render.Job[Result]](jobs)) {
-		if err != nil {
-			return nil, err
+	for _, m := range mods {
+		for i := range m.Cases {
+			all = append(all, Result{Module: m, Case: &m.Cases[i]})
 		}
-		all = append(all, r)
 	}
-	return all, nil
+	subject := func(r Result) render.Subject {
+		return render.Subject{Name: r.Module.pathOf(r.Case, instanceFile), Files: r.Module.platform.Subject().Files}
+	}
+	return render.MapWith(ctx, render.Options{AllowSecrets: o.AllowSecrets}, o.Limits, all, subject, func(r *render.Renderer, res Result) (Result, error) {
+		res.run(r)
+		return res, nil
+	})
 }
 
 // pathOf returns the path of a file of a case as the user knows it, or that of
@@ -70,17 +60,15 @@ func (m *Module) pathOf(c *Case, file string) string {
 	return strings.TrimSuffix(m.Dir+"/tests/"+c.Name+"/"+file, "/")
 }
 
-// run runs one case: it renders the instances and compares the outcome with the
-// goldens. It changes neither m nor c, so cases can run in parallel.
-func (m *Module) run(r *render.Renderer, c *Case) Result {
-	res := Result{Module: m, Case: c}
-	if c.instance == nil {
-		res.Message = "has no " + instanceFile
-		return res
+// run runs the case: it renders the instances and compares the outcome with the
+// goldens. It changes neither the module nor the case, so cases can run in parallel.
+func (r *Result) run(with *render.Renderer) {
+	if r.Case.instance == nil {
+		r.Message = "has no " + instanceFile
+		return
 	}
-	res.outcome = c.render(r, m.platform)
-	res.Message, res.Detail = c.compare(res.outcome)
-	return res
+	r.outcome = r.Case.render(with, r.Module.platform)
+	r.Message, r.Detail = r.Case.compare(r.outcome)
 }
 
 // compare compares an outcome with the goldens. It returns an empty message if

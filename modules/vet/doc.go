@@ -6,10 +6,13 @@
 //   - nodes that are never rendered, and guards that never hold,
 //   - fields of the input that #Input does not have.
 //
-// [Module] checks a module and [Policy] checks a policy. The package reads files
-// only through the loaded module, and never changes them.
+// [Platform] checks a module with its CRD and its test cases, and [Policies] checks
+// policies. The package reads files only through the loaded module, except for the test
+// cases, and never changes them.
 //
-// Module works in two steps. First it walks the syntax of #Render (inputwalker.go): it
+// [Module] is the check of the module alone.
+//
+// It works in two steps. First it walks the syntax of #Render (inputwalker.go): it
 // resolves what the module reads of the input (reads.go, schema.go), reports misspelled
 // fields and impossible guards, and collects for every `if` and `for` the inputs for
 // which it does and does not yield something (guards.go, wants.go). nodeids.go collects
