@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/schema/read"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -220,7 +219,7 @@ func constraints(t shape.Term, guarded bool) props {
 		if guarded {
 			// A value that isn't a string satisfies every pattern and length,
 			// so a negated pattern would reject it.
-			c = props{AnyOf: []props{c, {MinLength: read.Ptr(1), MaxLength: read.Ptr(0)}}}
+			c = props{AnyOf: []props{c, {MinLength: new(int64(1)), MaxLength: new(int64(0))}}}
 		}
 		conjoin(&out, c)
 	}

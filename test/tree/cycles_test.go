@@ -13,13 +13,6 @@ import (
 // package whose files all depend on each other can only be understood as a whole.
 const maxCycle = 6
 
-// largerCycles lists the packages that exceed maxCycle, with the size of their
-// largest cycle. The sizes may only shrink: the test fails if one is larger than
-// listed here, and also if it has become smaller and the list was not updated.
-var largerCycles = map[string]int{
-	"internal/schema/read": 19, // a recursive-descent reader
-}
-
 // TestCycles checks that no package has a large cycle of files.
 //
 // A file depends on another file of its package if it uses a function, method,
@@ -27,19 +20,12 @@ var largerCycles = map[string]int{
 func TestCycles(t *testing.T) {
 	for _, p := range packages(t) {
 		files := largestCycle(p.dependencies(t))
-		allowed, listed := largerCycles[p.dir]
-		if !listed {
-			allowed = maxCycle
-		}
 		if testing.Verbose() && len(files) > 1 {
 			t.Logf("%s: %d of %d files: %s", p.dir, len(files), len(p.GoFiles), strings.Join(files, " "))
 		}
-		switch {
-		case len(files) > allowed:
+		if len(files) > maxCycle {
 			t.Errorf("%s: %d files depend on each other in a cycle, more than %d: %s",
-				p.dir, len(files), allowed, strings.Join(files, " "))
-		case listed && len(files) < allowed:
-			t.Errorf("%s: the largest cycle has only %d files: change %d in largerCycles", p.dir, len(files), allowed)
+				p.dir, len(files), maxCycle, strings.Join(files, " "))
 		}
 	}
 }

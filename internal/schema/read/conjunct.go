@@ -50,10 +50,10 @@ func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped b
 	whole := r.conjunctOf(v)
 	switch {
 	case whole.op == cue.AndOp:
-	case kindsOfValue(v) == shape.BottomKind && syntax.DependsOnInput(syntax.Expression(v.Source())):
+	case kindsOfValue(v) == shape.BottomKind && dependsOnInput(v):
 		// For what fails for want of data, CUE keeps only the error.
 		return []conjunct{whole}, false
-	case whole.op == cue.NoOp && len(whole.args) == 1 && isDisjunction(v) && syntax.DependsOnInput(syntax.Expression(whole.args[0].Source())):
+	case whole.op == cue.NoOp && len(whole.args) == 1 && isDisjunction(v) && dependsOnInput(whole.args[0]):
 		// CUE dropped members that others cover, but only until there is data.
 		return []conjunct{whole}, false
 	case whole.op == cue.NoOp && coveredList(v, len(whole.args)).Exists():
@@ -69,6 +69,12 @@ func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped b
 		dropped = dropped || d
 	}
 	return parts, dropped
+}
+
+// dependsOnInput reports whether the source of v refers to fields of the
+// instance; see [syntax.DependsOnInput].
+func dependsOnInput(v interface{ Source() ast.Node }) bool {
+	return syntax.DependsOnInput(syntax.Expression(v.Source()))
 }
 
 // isDisjunction reports whether the source of v is a disjunction. A reference to
@@ -112,4 +118,38 @@ func coveredList(v cue.Value, members int) cue.Value {
 		}
 	}
 	return cue.Value{}
+}
+
+// expressions returns the sources of v and of its conjuncts. They tell whether a
+// value depends on other fields; the value alone doesn't show it.
+func (r *reader) expressions(v cue.Value) []ast.Expr {
+	var out []ast.Expr
+	if e := syntax.Expression(v.Source()); e != nil {
+		out = append(out, e)
+	}
+	if c := r.conjunctOf(v); c.op == cue.AndOp {
+		for _, a := range c.args {
+			out = append(out, r.expressions(a)...)
+		}
+	}
+	return out
+}
+
+// mayChange reports whether a conjunct that fails without data may succeed with
+// data. Scalars that don't depend on input don't change. For "a" & "b" it is
+// false for both, so the conjunction admits nothing.
+func (r *reader) mayChange(p conjunct) bool {
+	e := syntax.Expression(p.Source())
+	return e == nil || p.isStruct() || isList(p) || syntax.DependsOnInput(e) || kindsOfValue(p)&(shape.ListKind|shape.StructKind) != 0
+}
+
+// onlyGuarded reports whether a field is present only because the guard of an if
+// holds without any input. For {x: *false | bool, if !x {y: 1}} CUE's evaluation
+// has the field y, but an instance with x: true has none.
+func (r *reader) onlyGuarded(in context, it *cue.Iterator, c *syntax.Guarded) bool {
+	if !c.Touches(it.Selector().Unquoted()) {
+		return false
+	}
+	parts, dropped := r.conjuncts(in, it.Value())
+	return len(parts) == 0 && dropped
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
@@ -118,4 +119,27 @@ func (r *reader) enter(in context, key string) (context, bool) {
 	}
 	in.enclosing = append(slices.Clone(in.enclosing), key)
 	return in, true
+}
+
+// maxDepth bounds the nesting of a schema. Recursion is detected when it
+// closes; the bound is for schemas that grow without repeating themselves.
+const maxDepth = 64
+
+// reader reads one definition. After an error it returns [shape.Any] for
+// everything and keeps the first error. It is used by one goroutine, for one call
+// of [Value].
+type reader struct {
+	// input is the definition. Expressions are compiled in its scope.
+	input cue.Value
+	// err is the first error.
+	err error
+	// taken are the values that were taken apart, by [reader.conjunctOf].
+	taken map[cue.Value]conjunct
+}
+
+// fail keeps the first error.
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
 }

@@ -98,13 +98,15 @@ func rational(v cue.Value) *big.Rat {
 	return out.Mul(out, power)
 }
 
-// kindOf returns the kind of a term for literals of kind k. Floats and integers
-// are compared as numbers.
-func kindOf(k shape.Kind) shape.Kind {
-	if k == shape.FloatKind {
-		return shape.NumberKind
+// literalShape returns the shape of the concrete scalar v; see [literalOf].
+// Floats and integers are compared as numbers.
+func literalShape(v cue.Value) (shape.Shape, bool) {
+	l, ok := literalOf(v)
+	kind := kindsFrom(v.Kind())
+	if kind == shape.FloatKind {
+		kind = shape.NumberKind
 	}
-	return k
+	return shape.Shape{{Kind: kind, Value: &l}}, ok
 }
 
 // callee returns the name of the builtin that an expression with these arguments
@@ -121,4 +123,25 @@ func callee(args []cue.Value) string {
 // the names of builtins.
 func sourceText(v cue.Value) string {
 	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+}
+
+// description returns the doc comments of v, joined. A value without any has
+// those of the value that it refers to. Several conjuncts may have the same
+// comment, which is kept once.
+func description(v cue.Value) string {
+	var parts []string
+	seen := map[string]bool{}
+	for _, group := range v.Doc() {
+		text := strings.TrimSpace(group.Text())
+		if text != "" && !seen[text] {
+			seen[text] = true
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		if d := cue.Dereference(v); d != v {
+			return description(d)
+		}
+	}
+	return strings.Join(parts, "\n\n")
 }

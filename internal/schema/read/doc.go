@@ -9,16 +9,20 @@
 // position of a value, its modes included, is a context (context.go), which is
 // passed by value.
 //
-//   - reader.go dispatches: conjuncts, then literals and basic types.
-//   - conjunct.go takes a value apart at its &.
-//   - scalar.go reads bounds and validators, match.go matchN and matchIf.
-//   - struct.go reads disjunctions of structs, object.go one struct, field.go one
-//     field, map.go patterns and other fields, list.go lists.
+//   - reader.go dispatches: conjuncts, then literals, basic types and calls.
+//   - struct.go reads structs and disjunctions of them, field.go one field,
+//     elements.go lists, maps and patterns, match.go matchN and matchIf, and
+//     reference.go references and expressions outside of the evaluated value.
+//     These files call each other, because values are nested.
+//   - conjunct.go takes a value apart at its &, operand.go, scalar.go and
+//     validator.go read operations, bounds and builtins.
+//   - collect.go and sources.go find the literals of a struct and what ifs and
+//     fors may add to it, members.go the members of a disjunction, ways.go the
+//     values that a field may have under ifs.
 //   - defaults.go finds the default of a field, shared.go the fields whose
 //     default must not be written.
-//   - sources.go and ways.go find what ifs and fors may add to a struct.
-//   - reference.go and wait.go defer what refers to other fields; package
-//     translate makes rules of it. static.go evaluates what refers to none.
+//   - wait.go defers what refers to other fields; package translate makes rules
+//     of it. build.go compiles what refers to none.
 //   - convert.go converts CUE's kinds, positions and literals.
 //
 // Faults of CUE that the reader works around are in package cuefault.

@@ -129,17 +129,31 @@ func (r *reader) forbidden(v cue.Value, in context) shape.Shape {
 	return shape.Any()
 }
 
-// expressions returns the sources of v and of its conjuncts. They tell whether a
-// value depends on other fields; the value alone doesn't show it.
-func (r *reader) expressions(v cue.Value) []ast.Expr {
-	var out []ast.Expr
-	if e := syntax.Expression(v.Source()); e != nil {
-		out = append(out, e)
+// guardedShape returns the shape of a field that only ifs declare, each with one
+// of the expressions. Open means that the struct admits the field even if no
+// guard holds. The result admits what any of the expressions admits. It is
+// [shape.Any] if one of them can't be read exactly.
+func (r *reader) guardedShape(in context, exprs []ast.Expr, open bool) shape.Shape {
+	if open {
+		return shape.Any() // outside of its guard the field may be anything
 	}
-	if c := r.conjunctOf(v); c.op == cue.AndOp {
-		for _, a := range c.args {
-			out = append(out, r.expressions(a)...)
+	var out shape.Shape
+	for _, e := range exprs {
+		if syntax.IsBottom(e) {
+			continue
 		}
+		if syntax.AnyFieldRefers(e) {
+			return shape.Any()
+		}
+		closed := in.closed
+		s, ok := r.staticShape(in, e, closed && len(exprs) == 1)
+		if !ok || len(s) == 0 {
+			return shape.Any()
+		}
+		out = shape.Merge(out, s)
+	}
+	if len(out) == 0 {
+		return shape.Any()
 	}
 	return out
 }

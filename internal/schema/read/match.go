@@ -62,7 +62,7 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (
 	case c.Branch:
 		return shape.Intersect(shape.Union(shape.Intersect(c.Shapes[0], c.Shapes[1]), c.Shapes[2]).Scalar(), s), true
 	// A value that is in none of the members may pass.
-	case c.Count.Admits(zero()):
+	case c.Count.Admits(shape.Literal{Number: new(big.Rat)}):
 		return s, true
 	}
 	return shape.Intersect(shape.Union(c.Shapes...).Scalar(), s), true
@@ -97,6 +97,3 @@ func (r *reader) candidate(v cue.Value, in context) (shape.Shape, bool) {
 	}
 	return s, true
 }
-
-// zero is the number 0.
-func zero() shape.Literal { return shape.Literal{JSON: []byte("0"), Number: new(big.Rat)} }

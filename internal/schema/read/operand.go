@@ -75,7 +75,7 @@ func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
 // operandKind returns the kinds that a, the operand of an operation, may have. It
 // is [shape.TopKind] if that is unknown.
 func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
-	if !syntax.DependsOnInput(syntax.Expression(a.Source())) {
+	if !dependsOnInput(a) {
 		if k := kindsFrom(a.Kind()); k != shape.BottomKind {
 			return k
 		}
@@ -87,11 +87,45 @@ func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
 		return shape.TopKind
 	}
 	parts, dropped := r.conjuncts(in, cue.Dereference(a))
-	if dropped || slices.ContainsFunc(parts, func(p conjunct) bool { return syntax.DependsOnInput(syntax.Expression(p.Source())) }) {
+	if dropped || slices.ContainsFunc(parts, func(p conjunct) bool { return dependsOnInput(p) }) {
 		return shape.TopKind
 	}
 	if kinds := kindsOfValue(a); kinds != shape.BottomKind {
 		return kinds
 	}
 	return shape.TopKind
+}
+
+// computed reads the result of an operation. Only its kind can be known if it
+// depends on input. For port + 1 with an integer port it returns all integers and
+// a note. A lenient context admits anything.
+func (r *reader) computed(v cue.Value, op cue.Op, in context) shape.Shape {
+	if !dependsOnInput(v) {
+		if s, ok := literalShape(v); ok {
+			return s
+		}
+	}
+	in.note(v.Pos(), "what is computed from other fields")
+	if in.lenient {
+		return shape.Any()
+	}
+	switch op {
+	case cue.InterpolationOp:
+		return shape.OfKinds(shape.StringKind | shape.BytesKind)
+	case cue.EqualOp, cue.NotEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
+		cue.RegexMatchOp, cue.NotRegexMatchOp, cue.BooleanAndOp, cue.BooleanOrOp, cue.NotOp:
+		return shape.OfKinds(shape.BoolKind)
+	case cue.AddOp, cue.SubtractOp, cue.MultiplyOp:
+		kinds := shape.BottomKind
+		for _, a := range r.conjunctOf(v).args {
+			kinds |= r.operandKind(in, a)
+		}
+		switch {
+		case kinds == shape.IntKind, kinds&^shape.NumberKind == 0:
+			return shape.OfKinds(kinds)
+		case kinds == shape.StringKind && op == cue.AddOp:
+			return shape.OfKinds(kinds)
+		}
+	}
+	return shape.Any()
 }

@@ -85,24 +85,3 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	}
 	return &Result{Field: shape.Field{Name: path, Shape: s, Description: description(v), Pos: positionOf(v.Pos())}, Notes: *in.notes}, nil
 }
-
-// description returns the doc comments of v, joined. A value without any has
-// those of the value that it refers to. Several conjuncts may have the same
-// comment, which is kept once.
-func description(v cue.Value) string {
-	var parts []string
-	seen := map[string]bool{}
-	for _, group := range v.Doc() {
-		text := strings.TrimSpace(group.Text())
-		if text != "" && !seen[text] {
-			seen[text] = true
-			parts = append(parts, text)
-		}
-	}
-	if len(parts) == 0 {
-		if d := cue.Dereference(v); d != v {
-			return description(d)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}

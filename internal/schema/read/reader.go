@@ -12,29 +12,6 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// maxDepth bounds the nesting of a schema. Recursion is detected when it
-// closes; the bound is for schemas that grow without repeating themselves.
-const maxDepth = 64
-
-// reader reads one definition. After an error it returns [shape.Any] for
-// everything and keeps the first error. It is used by one goroutine, for one call
-// of [Value].
-type reader struct {
-	// input is the definition. Expressions are compiled in its scope.
-	input cue.Value
-	// err is the first error.
-	err error
-	// taken are the values that were taken apart, by [reader.conjunctOf].
-	taken map[cue.Value]conjunct
-}
-
-// fail keeps the first error.
-func (r *reader) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
-
 // shape reads v. C, which may be nil, describes the additions of ifs and fors.
 // The steps: take v apart at its &, read each part, and intersect the results.
 // The result is empty if v admits nothing.
@@ -58,7 +35,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	for _, p := range parts {
 		if e := syntax.Expression(p.Source()); e != nil && syntax.DependsOnInput(e) {
 			depends = true
-			r.share(in, e)
+			share(in, e)
 			if p.isStruct() && (p.op == cue.SelectorOp || p.op == cue.IndexOp) {
 				in.note(p.Pos(), "that the value equals that of another field")
 			}
@@ -69,7 +46,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 			in.note(p.Pos(), "what depends on other fields here")
 		// Without data, members that aren't structs may be missing from the
 		// evaluation.
-		case p.isStruct() && isDisjunction(p.Value) && syntax.DependsOnInput(syntax.Expression(p.Source())):
+		case p.isStruct() && isDisjunction(p.Value) && dependsOnInput(p):
 			in.note(p.Pos(), "that the value equals that of another field")
 			s = shape.Intersect(s, shape.OfKinds(r.kindsAmong(syntax.Expression(p.Source()))))
 		// Fields and items are read from the whole value, not from its
@@ -79,7 +56,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 			if !wholeStruct {
 				wholeStruct = true
 				whole := r.structure(v, in, c)
-				if slices.ContainsFunc(parts, func(p conjunct) bool { return syntax.DependsOnInput(syntax.Expression(p.Source())) }) {
+				if slices.ContainsFunc(parts, func(p conjunct) bool { return dependsOnInput(p) }) {
 					// The other field supplies what this one requires.
 					whole = whole.Relaxed()
 				}
@@ -175,8 +152,8 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 				in.note(v.Pos(), "which numbers are floats")
 			}
 		}
-		if l, ok := literalOf(v); ok {
-			return shape.Shape{{Kind: kindOf(kindsFrom(v.Kind())), Value: &l}}
+		if s, ok := literalShape(v); ok {
+			return s
 		}
 		if _, braces := syntax.Expression(v.Source()).(*ast.StructLit); cuefault.ClosedTop && braces && kind == shape.TopKind && in.closed {
 			in.note(v.Pos(), "what it holds")
@@ -185,11 +162,8 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 			return shape.OfKinds(kind)
 		}
 		name := strings.TrimSuffix(sourceText(v), "()")
-		if f, ok := shape.FormatOf(name); ok {
-			return shape.OfFormat(f, kind)
-		}
-		if name == "list.UniqueItems" {
-			return uniqueItems()
+		if s, ok := builtin(name, kind); ok {
+			return s
 		}
 		// It is a validator that the reader doesn't know.
 		if kind != shape.BottomKind {
@@ -208,4 +182,59 @@ func isBasicType(v cue.Value) bool {
 		return true
 	}
 	return slices.Contains(syntax.BasicTypes(), sourceText(v))
+}
+
+// call reads a validator, or the result of a function. The order matters:
+// arguments from other fields first, then results that are constant, then the
+// validators that have a shape. Anything else is noted.
+func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
+	name := callee(args)
+	for _, a := range args[1:] {
+		if dependsOnInput(a) {
+			in.note(v.Pos(), "%s of other fields", name)
+			if in.lenient {
+				return shape.Any()
+			}
+			if name == "len" {
+				return shape.OfKinds(shape.IntKind)
+			}
+			if t, ok := validator(name, nil); ok {
+				return shape.Shape{t}
+			}
+			return shape.Any()
+		}
+	}
+	if s, ok := literalShape(v); ok {
+		return s
+	}
+	if s, ok := builtin(name, kindsOfValue(v)); ok && len(args) == 1 {
+		return s
+	}
+	if name == "time.Format" && len(args) == 2 {
+		if l, ok := literalOf(args[1]); ok && l.String != nil {
+			if f, ok := shape.LayoutFormat(*l.String); ok {
+				return shape.OfFormat(f, kindsOfValue(v))
+			}
+		}
+	}
+	if s, ok := r.match(v, name, args, in); ok {
+		return s
+	}
+	switch kindsOfValue(v) {
+	case shape.BottomKind:
+		return nil // error("…") as a member of a disjunction
+	case shape.StructKind:
+		if name == "close" {
+			return r.structure(v, in, nil)
+		}
+	}
+	if len(args) == 2 {
+		if l, ok := literalOf(args[1]); ok {
+			if t, ok := validator(name, &l); ok {
+				return shape.Shape{t}
+			}
+		}
+	}
+	in.note(v.Pos(), "%s", sourceText(v))
+	return shape.OfKinds(kindsOfValue(v))
 }

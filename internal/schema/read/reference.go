@@ -11,14 +11,6 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/translate"
 )
 
-// mayChange reports whether a conjunct that fails without data may succeed with
-// data. Scalars that don't depend on input don't change. For "a" & "b" it is
-// false for both, so the conjunction admits nothing.
-func (r *reader) mayChange(p conjunct) bool {
-	e := syntax.Expression(p.Source())
-	return e == nil || p.isStruct() || isList(p) || syntax.DependsOnInput(e) || kindsOfValue(p)&(shape.ListKind|shape.StructKind) != 0
-}
-
 // related reads a conjunct. If it refers to other fields, it waits to become a
 // rule. The shape is read as if the reference were unknown, so it is wide; the
 // rule narrows it. If no rule can wait, the notes are reported at once.
@@ -48,7 +40,7 @@ func (r *reader) reference(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	if p := v.Pos(); p.IsValid() {
 		in.pos = p
 	}
-	if syntax.DependsOnInput(syntax.Expression(v.Source())) {
+	if dependsOnInput(v) {
 		in.note(in.pos, "that the value equals that of another field")
 		return r.referred(v, in)
 	}
@@ -90,36 +82,53 @@ func (r *reader) referred(v cue.Value, in context) shape.Shape {
 	return s
 }
 
-// computed reads the result of an operation. Only its kind can be known if it
-// depends on input. For port + 1 with an integer port it returns all integers and
-// a note. A lenient context admits anything.
-func (r *reader) computed(v cue.Value, op cue.Op, in context) shape.Shape {
-	if !syntax.DependsOnInput(syntax.Expression(v.Source())) {
-		if l, ok := literalOf(v); ok {
-			return shape.Shape{{Kind: kindOf(kindsFrom(v.Kind())), Value: &l}}
-		}
+// staticShape reads an expression that names no field of the instance. Closed
+// makes its structs closed. It reports false if the shape is not exact. An
+// expression that evaluates to an error has the empty shape, which is exact.
+func (r *reader) staticShape(in context, e ast.Expr, closed bool) (shape.Shape, bool) {
+	v, ok := r.build(e)
+	if !ok {
+		return nil, false
 	}
-	in.note(v.Pos(), "what is computed from other fields")
-	if in.lenient {
-		return shape.Any()
+	if kindsOfValue(v) == shape.BottomKind {
+		return nil, v.Err() != nil
 	}
-	switch op {
-	case cue.InterpolationOp:
-		return shape.OfKinds(shape.StringKind | shape.BytesKind)
-	case cue.EqualOp, cue.NotEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.GreaterThanOp, cue.GreaterThanEqualOp,
-		cue.RegexMatchOp, cue.NotRegexMatchOp, cue.BooleanAndOp, cue.BooleanOrOp, cue.NotOp:
-		return shape.OfKinds(shape.BoolKind)
-	case cue.AddOp, cue.SubtractOp, cue.MultiplyOp:
-		kinds := shape.BottomKind
-		for _, a := range r.conjunctOf(v).args {
-			kinds |= r.operandKind(in, a)
-		}
-		switch {
-		case kinds == shape.IntKind, kinds&^shape.NumberKind == 0:
-			return shape.OfKinds(kinds)
-		case kinds == shape.StringKind && op == cue.AddOp:
-			return shape.OfKinds(kinds)
-		}
+	quiet, notes := in.across(translate.Segment{Barrier: true}).capture()
+	quiet.path, quiet.closed = "", closed
+	quiet.guarded = new([]syntax.Span) // The expression may be in the body of an if, which is marked as guarded.
+	s := r.shape(v, quiet, nil)
+	return s, len(*notes) == 0 && r.err == nil
+}
+
+// static evaluates expressions for package translate. It implements
+// [translate.Schema]. It exists so that package translate need not import this
+// package.
+type static struct {
+	// r compiles and reads, and in is the position of the struct whose rules are
+	// written.
+	r  *reader
+	in context
+}
+
+// Literal implements [translate.Schema].
+func (s static) Literal(e ast.Expr) (shape.Shape, bool) {
+	v, ok := s.r.build(e)
+	if !ok {
+		return nil, false
 	}
-	return shape.Any()
+	return literalShape(v)
+}
+
+// IsConcrete implements [translate.Schema].
+func (s static) IsConcrete(e ast.Expr) (concrete, ok bool) {
+	v, ok := s.r.build(e)
+	return ok && v.Validate(cue.Concrete(true)) == nil, ok
+}
+
+// Shape implements [translate.Schema].
+func (s static) Shape(e ast.Expr) (out shape.Shape, floats, ok bool) {
+	in := s.in
+	in.floats = &floats
+	out, ok = s.r.staticShape(in, e, false)
+	return out, floats, ok
 }

@@ -6,13 +6,12 @@ import (
 	"cuelang.org/go/cue"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
-	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
 // bound reads a comparison with arg, such as >=arg. For >=1 it returns the
 // numbers with the minimum 1, and for !=null the kinds that CUE gives.
 func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.Shape {
-	if syntax.DependsOnInput(syntax.Expression(arg.Source())) {
+	if dependsOnInput(arg) {
 		in.note(v.Pos(), "the bound by another field")
 		return r.comparableTo(in, arg, op)
 	}
@@ -48,7 +47,7 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 			}
 		// !="" is written as a minimal length, which a schema expresses directly.
 		case op == cue.NotEqualOp && *l.String == "":
-			t.Strings.Min = Ptr(1)
+			t.Strings.Min = new(int64(1))
 		case op == cue.NotEqualOp:
 			t.Strings.Not = []shape.Literal{l}
 		default:
@@ -98,132 +97,3 @@ func (r *reader) comparableTo(in context, arg cue.Value, op cue.Op) shape.Shape 
 	}
 	return shape.Any()
 }
-
-// call reads a validator, or the result of a function. The order matters:
-// arguments from other fields first, then results that are constant, then the
-// validators that have a shape. Anything else is noted.
-func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
-	name := callee(args)
-	for _, a := range args[1:] {
-		if syntax.DependsOnInput(syntax.Expression(a.Source())) {
-			in.note(v.Pos(), "%s of other fields", name)
-			if in.lenient {
-				return shape.Any()
-			}
-			if name == "len" {
-				return shape.OfKinds(shape.IntKind)
-			}
-			if t, ok := validator(name, nil); ok {
-				return shape.Shape{t}
-			}
-			return shape.Any()
-		}
-	}
-	if l, ok := literalOf(v); ok {
-		return shape.Shape{{Kind: kindOf(kindsFrom(v.Kind())), Value: &l}}
-	}
-	if f, ok := shape.FormatOf(name); ok && len(args) == 1 {
-		return shape.OfFormat(f, kindsOfValue(v))
-	}
-	if name == "list.UniqueItems" && len(args) == 1 {
-		return uniqueItems()
-	}
-	if name == "time.Format" && len(args) == 2 {
-		if l, ok := literalOf(args[1]); ok && l.String != nil {
-			if f, ok := shape.LayoutFormat(*l.String); ok {
-				return shape.OfFormat(f, kindsOfValue(v))
-			}
-		}
-	}
-	if s, ok := r.match(v, name, args, in); ok {
-		return s
-	}
-	switch kindsOfValue(v) {
-	case shape.BottomKind:
-		return nil // error("…") as a member of a disjunction
-	case shape.StructKind:
-		if name == "close" {
-			return r.structure(v, in, nil)
-		}
-	}
-	if len(args) == 2 {
-		if l, ok := literalOf(args[1]); ok {
-			if t, ok := validator(name, &l); ok {
-				return shape.Shape{t}
-			}
-		}
-	}
-	in.note(v.Pos(), "%s", sourceText(v))
-	return shape.OfKinds(kindsOfValue(v))
-}
-
-// validator returns the term for the builtin called name with one argument.
-// Without an argument it returns the values that the builtin can be applied to.
-// The table has the builtins that a schema can express. It reports false for all
-// others, and for arguments that are neither natural numbers nor strings.
-func validator(name string, arg *shape.Literal) (shape.Term, bool) {
-	t := shape.Term{}
-	var n *int64
-	var s string
-	if arg != nil {
-		if arg.Number != nil && arg.Number.IsInt() && arg.Number.Num().IsInt64() && arg.Number.Sign() >= 0 {
-			n = Ptr(arg.Number.Num().Int64())
-		}
-		if arg.String != nil {
-			s = regexp.QuoteMeta(*arg.String)
-		}
-	}
-	switch name {
-	case "strings.MinRunes", "strings.MaxRunes", "strings.HasPrefix", "strings.HasSuffix", "strings.Contains":
-		t.Kind = shape.StringKind
-	case "list.MinItems", "list.MaxItems":
-		t.Kind, t.List = shape.ListKind, &shape.List{Rest: shape.Any()}
-	case "struct.MinFields", "struct.MaxFields":
-		t.Kind, t.Object = shape.StructKind, &shape.Object{Open: true}
-	case "math.MultipleOf":
-		t.Kind = shape.NumberKind
-	default:
-		return shape.Term{}, false
-	}
-	if arg == nil {
-		return t, true
-	}
-	switch name {
-	case "strings.MinRunes":
-		t.Strings.Min = n
-	case "strings.MaxRunes":
-		t.Strings.Max = n
-	// A prefix is a pattern, with the special characters quoted.
-	case "strings.HasPrefix":
-		t.Strings.Patterns = []string{"^" + s}
-	case "strings.HasSuffix":
-		t.Strings.Patterns = []string{s + "$"}
-	case "strings.Contains":
-		t.Strings.Patterns = []string{s}
-	case "list.MinItems":
-		t.List.Min = n
-	case "list.MaxItems":
-		t.List.Max = n
-	case "struct.MinFields":
-		t.Object.Min = n
-	case "struct.MaxFields":
-		t.Object.Max = n
-	case "math.MultipleOf":
-		if arg.Number == nil || arg.Number.Sign() <= 0 {
-			return shape.Term{}, false
-		}
-		t.Numbers.Multiples = append(t.Numbers.Multiples, arg.Number)
-		return t, true
-	}
-	return t, n != nil || arg.String != nil
-}
-
-// uniqueItems returns the shape of lists without equal items. The items may be
-// anything.
-func uniqueItems() shape.Shape {
-	return shape.Shape{{Kind: shape.ListKind, List: &shape.List{Rest: shape.Any(), Unique: true}}}
-}
-
-// Ptr returns a pointer to n. Limits in shapes and schemas are pointers, since 0
-// is a limit, too.
-func Ptr(n int64) *int64 { return &n }

@@ -28,7 +28,7 @@ type sharing struct {
 
 // share records, in their frames, the fields that n or something in n is equal
 // to.
-func (r *reader) share(in context, n ast.Node) { sharing{in: in, seen: map[ast.Node]bool{}}.visit(n) }
+func share(in context, n ast.Node) { sharing{in: in, seen: map[ast.Node]bool{}}.visit(n) }
 
 // visit looks for references in n that make n equal to what they name. Only
 // operators and calls that unify or choose make a value equal to an operand: &,

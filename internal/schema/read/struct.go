@@ -1,12 +1,11 @@
 package read
 
 import (
-	"bytes"
 	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/token"
+	"cuelang.org/go/cue/errors"
 
 	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
@@ -23,32 +22,29 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	if !ok {
 		return shape.Any()
 	}
+	var members []cue.Value
 	// Nothing is certain about a value that may be no struct.
-	if s.other {
-		for _, lit := range s.literals {
-			r.share(in, lit)
-		}
-		for _, n := range s.notes {
-			in.note(n.pos, "%s", n.what)
-		}
-		return shape.Any()
+	if !s.other {
+		members = r.members(in, v, s)
 	}
-	members := r.members(in, v, s)
 	// A rule can't tell to which member a guard belongs.
 	if len(members) != 1 {
-		for _, n := range s.notes {
-			in.note(n.pos, "%s", n.what)
+		for _, c := range s.conditions {
+			in.put(c.notes...)
 		}
-		s.notes = nil
+		s.conditions = nil
 	}
-	// The struct is known, but not its members, so any fields are admitted.
 	if members == nil {
 		for _, lit := range s.literals {
-			r.share(in, lit)
+			share(in, lit)
 		}
 		for _, e := range r.expressions(v) {
-			r.share(in, e)
+			share(in, e)
 		}
+		if s.other {
+			return shape.Any()
+		}
+		// The struct is known, but not its members, so any fields are admitted.
 		in.note(v.Pos(), "the choice between structs")
 		return shape.Shape{{Kind: shape.StructKind, Object: &shape.Object{Open: true, Unlisted: true}}}
 	}
@@ -76,131 +72,7 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	for _, call := range s.calls {
 		out = shape.Intersect(out, r.leaf(r.conjunctOf(call), in, c))
 	}
-	for _, call := range s.memberCalls {
-		if kindsOfValue(call) != shape.BottomKind {
-			in.note(call.Pos(), "%s", sourceText(call))
-		}
-	}
 	return out
-}
-
-// members returns the structs that v may be. The result is nil if they can't be
-// determined. CUE's evaluation usually has them all. If it has fewer than the
-// source, either a default covers another member or members failed without data.
-func (r *reader) members(in context, v cue.Value, s *sources) []cue.Value {
-	members := structMembers(v)
-	s.ways = max(s.ways, syntax.LiteralMembers(syntax.Expression(v.Source())))
-	switch {
-	case len(s.dropped) > 0:
-		return r.withDefault(in, v, members, s)
-	case len(members) < s.ways:
-		return r.survivors(in, v, s)
-	}
-	return members
-}
-
-// withDefault returns members together with the default that CUE dropped. The
-// result is nil if that default can't be determined. It can be determined if one
-// disjunction lost one member, and at most one member is marked with *, which
-// must be a literal.
-func (r *reader) withDefault(in context, v cue.Value, members []cue.Value, s *sources) []cue.Value {
-	d, ok := v.Default()
-	all := syntax.MembersOf(s.dropped[0])
-	if !ok || len(s.dropped) > 1 || kindsOfValue(d) != shape.StructKind || len(members) != len(all)-1 || syntax.AnyFieldRefers(s.dropped[0]) {
-		return nil
-	}
-	var marked []*ast.UnaryExpr
-	for _, m := range all {
-		if x, ok := m.(*ast.UnaryExpr); ok && x.Op == token.MUL {
-			marked = append(marked, x)
-		}
-	}
-	if len(marked) > 1 {
-		return nil // the default may be any of them, or what they have in common
-	}
-	for _, x := range marked {
-		lit, ok := x.X.(*ast.StructLit)
-		if !ok {
-			return nil
-		}
-		r.scan(in, lit, lit.Elts, s)
-	}
-	return append([]cue.Value{d}, members...)
-}
-
-// defaultMember returns the index of the member that the default d is, if its
-// value is complete whatever an instance adds, and -1 otherwise. A member whose
-// JSON is that of the default is the default. If two are, neither is certain.
-func defaultMember(members []cue.Value, d cue.Value) int {
-	want, err := d.MarshalJSON()
-	if err != nil {
-		return -1
-	}
-	// Equal members are compared by JSON, because values have no identity across
-	// evaluations.
-	found := -1
-	for i, m := range members {
-		if own, err := m.MarshalJSON(); err != nil || !bytes.Equal(own, want) {
-			continue
-		}
-		if found >= 0 {
-			return -1
-		}
-		found = i
-	}
-	return found
-}
-
-// structMembers returns the structs among the members of v's disjunction after
-// evaluation, or v itself. Members of other kinds are left out.
-func structMembers(v cue.Value) []cue.Value {
-	e := v.Eval()
-	op, args := e.Expr()
-	switch {
-	case op == cue.OrOp:
-		return slices.DeleteFunc(args, func(m cue.Value) bool { return kindsOfValue(m) != shape.StructKind })
-	case op == cue.NoOp && len(args) == 1 && args[0] != e && kindsOfValue(args[0]) == shape.StructKind:
-		return args
-	}
-	return []cue.Value{v}
-}
-
-// survivors returns the members of v's disjunctions if CUE evaluates to fewer
-// members than the source has. The result is nil if they can't be determined: CUE
-// drops members that contradict a default, which an instance can override, and
-// members that look alike until there is data. The members of the source are only
-// a safe answer if the source is one disjunction, and not nested.
-func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
-	e := syntax.Expression(v.Source())
-	if slices.ContainsFunc(s.literals, syntax.AnyFieldRefers) || syntax.AnyFieldRefers(e) {
-		return nil
-	}
-	// Without calls, no member can have failed for want of data.
-	evaluated := structMembers(v)
-	if len(evaluated) >= r.alive(in, v) && !slices.ContainsFunc(s.literals, syntax.Calls) && !syntax.Calls(e) {
-		return evaluated
-	}
-	if whole := r.conjunctOf(v); whole.op == cue.OrOp {
-		var out []cue.Value
-		for _, m := range whole.args {
-			if inner := r.conjunctOf(m); inner.op == cue.OrOp {
-				return nil
-			} else if inner.isStruct() {
-				out = append(out, m)
-			}
-		}
-		return out
-	}
-	return nil
-}
-
-// alive returns the number of ways in which v's disjunctions can be resolved
-// without a contradiction. It unifies each member with the whole, so it is called
-// only if members are missing.
-func (r *reader) alive(in context, v cue.Value) int {
-	s := &sources{counting: true}
-	_, alive := r.collect(in, v, v, s, false, 0)
-	return alive
 }
 
 // alternatives reads a disjunction as the union of its members. Structs are read
@@ -218,7 +90,7 @@ func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.S
 	}
 	if structs {
 		s := r.structure(v.Value, in, c)
-		if syntax.DependsOnInput(syntax.Expression(v.Source())) {
+		if dependsOnInput(v) {
 			// The other field supplies what this one requires.
 			s = s.Relaxed()
 		}
@@ -228,4 +100,76 @@ func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.S
 		members = append(members, r.list(d, nil, in.across(translate.Segment{Barrier: true})))
 	}
 	return shape.Union(members...)
+}
+
+// object reads one struct, which s describes. Member means that it is a member of
+// a disjunction; then it is kept even if one of its fields admits nothing. The
+// steps: open a frame for rules, let the parts that hold only for some input wait
+// in it, read the fields and patterns, add the fields that only guards declare,
+// and finish the frame.
+func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape.Object {
+	o, c := &shape.Object{}, s.guarded
+	it, err := v.Fields(cue.Optional(true), cue.Patterns(true))
+	if err != nil {
+		in.note(v.Pos(), "%s", sourceText(v))
+		return &shape.Object{Open: true, Unlisted: true}
+	}
+	in, frame := in.push(s.literals, c)
+	// Finish needs all fields, so it comes last.
+	defer func() { in.put(frame.Finish(o, static{r, in})...) }()
+	for _, c := range s.conditions {
+		if c.comprehension != nil {
+			share(in, c.comprehension)
+		}
+		if c.comprehension == nil || !in.wait(translate.Pending{Comprehension: c.comprehension, Notes: c.notes}, c.comprehension) {
+			in.put(c.notes...)
+		}
+	}
+	var patterns []pattern
+	for it.Next() {
+		if it.FieldType()&cue.PatternConstraint != 0 {
+			patterns = append(patterns, pattern{key: it.Selector().Pattern(), value: it.Value()})
+			continue
+		}
+		// Definitions and hidden fields are no fields of an instance.
+		if !it.Selector().IsString() {
+			continue
+		}
+		here := in
+		if here.pos = s.position(it.Selector().Unquoted()); !here.pos.IsValid() {
+			here.pos = it.Value().Pos()
+		}
+		if len(s.declarations(it.Selector().Unquoted())) > 0 || !r.onlyGuarded(in, it, c) {
+			o.Fields = append(o.Fields, r.field(it, here, s, member))
+		}
+	}
+	slices.SortFunc(o.Fields, func(f, g shape.Field) int { return strings.Compare(f.Name, g.Name) })
+	// Guards that may add anything leave the struct open.
+	o.Open = c != nil && (c.Open || c.Deep)
+	o.Unlisted = o.Open
+	r.rest(o, v, patterns, in)
+	if !o.Open && o.Values == nil {
+		// A closed struct rejects fields that can't be present without listing
+		// them.
+		o.Fields = slices.DeleteFunc(o.Fields, func(f shape.Field) bool { return len(f.Shape) == 0 })
+	}
+	if c != nil && c.Attributed.IsValid() {
+		r.fail(errors.Newf(c.Attributed, "%s: @%s: an attribute can't depend on a condition", in.path, syntax.AttributeName))
+	}
+	// These fields are in the bodies of ifs only, so CUE's evaluation doesn't
+	// list them.
+	for _, name := range c.Names() {
+		if len(s.declarations(name)) > 0 && !o.Open {
+			continue // it is listed, or can't be present
+		}
+		if o.Lookup(name) != nil || strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#") {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(o.Fields, name, shape.ByName)
+		o.Fields = slices.Insert(o.Fields, i, shape.Field{
+			Name: name, Shape: r.guardedShape(in, c.Fields[name], o.Open || o.Values != nil), Optional: true, Guarded: true, Pos: positionOf(c.Fields[name][0].Pos()),
+			GuardFills: len(c.Fields[name]) > 1 && !syntax.AllBound(c.Fields[name]),
+		})
+	}
+	return o
 }

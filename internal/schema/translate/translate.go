@@ -18,16 +18,16 @@ func (t *translator) constant(e ast.Expr) (operand, bool) {
 	if syntax.AnyFieldRefers(e) {
 		return operand{}, false
 	}
-	l, kind, ok := t.schema.Literal(e)
+	s, ok := t.schema.Literal(e)
 	if !ok {
 		return operand{}, false
 	}
-	out := operand{shape: shape.Shape{{Kind: kind, Value: &l}}}
+	out, l := operand{shape: s}, s[0].Value
 	switch {
 	case l.String != nil:
 		out.text = cel.String(*l.String)
 	case l.Number != nil:
-		out.text, ok = cel.Number(l.Number, kind != shape.IntKind)
+		out.text, ok = cel.Number(l.Number, s[0].Kind != shape.IntKind)
 	default:
 		out.text = string(l.JSON)
 	}

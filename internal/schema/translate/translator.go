@@ -36,9 +36,9 @@ type translator struct {
 // Schema evaluates expressions that name no field of the instance. Package read
 // implements it.
 type Schema interface {
-	// Literal returns the scalar that e evaluates to. It reports false if e is
-	// no concrete scalar.
-	Literal(e ast.Expr) (l shape.Literal, kind shape.Kind, ok bool)
+	// Literal returns the scalar that e evaluates to, as the value of a single
+	// term. It reports false if e is no concrete scalar.
+	Literal(e ast.Expr) (s shape.Shape, ok bool)
 	// IsConcrete reports whether e evaluates to a concrete value, and whether e
 	// can be evaluated.
 	IsConcrete(e ast.Expr) (concrete, ok bool)
