@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cuelang.org/go/cue"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -33,7 +34,7 @@ func attributedResult(t *testing.T) *Result {
 	module, input := moduleOf([]byte(attributedSchema))
 	names := testNames()
 	names.PrinterColumns = []v1alpha1.PrinterColumn{{Name: "Replicas", Type: "integer", JSONPath: ".status.replicas"}}
-	result, err := Options{Status: statusOf(module)}.Generate(input, names)
+	result, err := Generate(map[string]cue.Value{names.Version: input}, statusOf(module), names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestStatusErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			module, input := moduleOf([]byte("#Input: {x?: int}\n" + test.schema))
-			_, err := Options{Status: statusOf(module)}.Generate(input, testNames())
+			_, err := Generate(map[string]cue.Value{"v1alpha1": input}, statusOf(module), testNames())
 			if err == nil || !strings.Contains(errorText(err), test.want) {
 				t.Fatalf("error %v, want %s", err, test.want)
 			}
@@ -134,7 +135,7 @@ func TestAttributeErrors(t *testing.T) {
 		"condition":   {"b: bool\n\tif b {\n\t\ta: int @k8s(immutable)\n\t}", `an attribute can't depend on a condition`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Generate(inputOf(t, []byte("#Input: {\n\t"+test.field+"\n}")), testNames())
+			_, err := generate(inputOf(t, []byte("#Input: {\n\t"+test.field+"\n}")), testNames())
 			if err == nil || !strings.Contains(errorText(err), test.want) {
 				t.Fatalf("error %v, want %s", err, test.want)
 			}

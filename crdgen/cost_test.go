@@ -20,7 +20,7 @@ func TestRulesTogetherTooCostly(t *testing.T) {
 	b.WriteString("}\n")
 	var first *Result
 	for range 3 {
-		result, err := Generate(inputOf(t, []byte(b.String())), testNames())
+		result, err := generate(inputOf(t, []byte(b.String())), testNames())
 		if err != nil {
 			t.Fatal(err)
 		}

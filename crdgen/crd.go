@@ -10,7 +10,7 @@ import (
 )
 
 // newCRD returns the definition of the kind that names describes, without
-// versions. The object has no status; [Validate] completes a copy.
+// versions. The object has no status; [internalOf] completes a copy.
 func newCRD(names v1alpha1.Names) *apiextensionsv1.CustomResourceDefinition {
 	scope := apiextensionsv1.NamespaceScoped
 	if names.Scope == v1alpha1.ScopeCluster {

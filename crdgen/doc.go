@@ -1,10 +1,9 @@
 // Package crdgen turns the CUE schema of a module, its #Input, into the
 // CustomResourceDefinition of the kind that the module offers.
 //
-// [Generate] is the entry point; [Options] adds a module's #Status and further
-// versions. It works in three steps:
+// [Generate] is the entry point. It works in three steps:
 //
-//	cue.Value --read--> shape --write--> JSONSchemaProps --Validate--> CRD
+//	cue.Value --read--> shape --write--> JSONSchemaProps --validate--> CRD
 //
 // Package internal/schema/read makes shapes of CUE values, rules included.
 // This package writes a shape as a structural schema with defaults (write.go and

@@ -39,7 +39,7 @@ func FuzzParity(f *testing.F) {
 		}
 		// Once more where the fuzzer sees what the generator runs through.
 		if _, input, ok := compiled(it.Schema); ok {
-			_, _ = Generate(input, names)
+			_, _ = generate(input, names)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func examine(names v1alpha1.Names, it specimen, enter func(stage)) (found findin
 		return finding{}
 	}
 	enter(generating)
-	result, err := Generate(input, names)
+	result, err := generate(input, names)
 	enter(comparing)
 	found.Generates = true
 	if err != nil {
@@ -156,7 +156,7 @@ func incompatibility(names v1alpha1.Names, it specimen, old *crdType, before ser
 	if !ok {
 		return ""
 	}
-	result, err := Generate(input, names)
+	result, err := generate(input, names)
 	if err != nil {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package crdgen
 
 import (
-	"context"
 	"fmt"
 
 	"cuelang.org/go/cue"
@@ -16,7 +15,7 @@ import (
 
 // Result is a generated CRD and the notes about it.
 type Result struct {
-	// CRD has passed [Validate].
+	// CRD has passed the API server's own validation.
 	CRD *apiextensionsv1.CustomResourceDefinition
 	// Notes name what CUE rejects and the CRD doesn't; rendering an instance
 	// still enforces it. Each has the position in the schema, if known, the
@@ -27,59 +26,41 @@ type Result struct {
 	Notes problem.List
 }
 
-// Options are the inputs of a CRD besides the #Input of its stored version.
-type Options struct {
-	// Status is the module's #Status; the zero value means that there is none.
-	// Its fields are added to those that the status of every generated kind
-	// has.
-	Status cue.Value
-	// Inputs are the schemas of the other versions, by name.
-	Inputs map[string]cue.Value
-}
-
-// Generate makes the CRD of the kind that names describes, with input, a
-// module's #Input, as the schema of its spec.
+// Generate makes the CRD of the kind that names describes. Its versions are
+// those of names.Versions, or names.Version alone if there are none. inputs has
+// the #Input of each version, by name, as the schema of its spec. status is the
+// module's #Status, or the zero value if there is none; its fields are added to
+// those that the status of every generated kind has.
 //
 // Errors in the schema, such as recursion, have the positions of their causes:
 // they are CUE errors, see [errors.Positions], or a [problem.List]. A rule that
 // the API server doesn't accept is no error: it is dropped, with a note.
-func Generate(input cue.Value, names v1alpha1.Names) (*Result, error) {
-	return Options{}.Generate(input, names)
-}
-
-// Generate is like the function [Generate], with options. The versions are
-// those of names.Versions, or names.Version alone if there are none. Input is
-// the schema of names.Version.
-func (o Options) Generate(input cue.Value, names v1alpha1.Names) (*Result, error) {
+func Generate(inputs map[string]cue.Value, status cue.Value, names v1alpha1.Names) (*Result, error) {
 	kinds := names.Versions
 	if len(kinds) == 0 {
 		kinds = []v1alpha1.KindVersion{{Name: names.Version, Served: true}}
 	}
-	status, err := readStatus(o.Status)
+	ofStatus, err := readStatus(status)
 	if err != nil {
 		return nil, err
 	}
 	var versions []*version
 	for _, k := range kinds {
-		v := input
-		if k.Name != names.Version {
-			v = o.Inputs[k.Name]
-		}
-		in, err := read.Value(v, "#Input", "spec")
+		in, err := read.Value(inputs[k.Name], "#Input", "spec")
 		if err != nil && len(kinds) > 1 {
 			return nil, fmt.Errorf("version %s: %w", k.Name, err)
 		} else if err != nil {
 			return nil, err
 		}
 		// All versions share the status.
-		versions = append(versions, &version{KindVersion: k, spec: in, status: status, refused: map[ruleKey]bool{}})
+		versions = append(versions, &version{KindVersion: k, spec: in, status: ofStatus, refused: map[ruleKey]bool{}})
 	}
 	for {
 		crd, notes, err := assemble(versions, names)
 		if err != nil {
 			return nil, err
 		}
-		problems, err := problemsOf(context.Background(), crd)
+		problems, err := problemsOf(crd)
 		if err != nil {
 			return nil, err
 		}

@@ -267,7 +267,7 @@ func TestParity(t *testing.T) {
 
 // parityOf compares the documents of one form.
 func parityOf(t *testing.T, module, input cue.Value, docs []byte) (tally, []string) {
-	result, err := Generate(input, testNames())
+	result, err := generate(input, testNames())
 	if err != nil {
 		if len(docs) == 0 {
 			return tally{}, []string{"no CRD: " + oneLine([]byte(errorText(err)))}

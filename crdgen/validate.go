@@ -25,18 +25,6 @@ var crdScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
 	return scheme, apiextensionsv1.AddToScheme(scheme)
 })
 
-// Validate runs the API server's own validation of crd: names, structural schema,
-// defaults, and CEL with its cost. The error lists every problem, one per line,
-// with the field. An error is also returned if crd can't be converted. It changes
-// nothing in crd.
-func Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	problems, err := problemsOf(ctx, crd)
-	if err != nil {
-		return err
-	}
-	return problemsError(crd, problems)
-}
-
 // problemsError joins the API server's errors, with the name of the CRD.
 func problemsError(crd *apiextensionsv1.CustomResourceDefinition, problems fieldpath.ErrorList) error {
 	var all []error
@@ -46,13 +34,15 @@ func problemsError(crd *apiextensionsv1.CustomResourceDefinition, problems field
 	return errors.Join(all...)
 }
 
-// problemsOf returns the errors that an API server finds in crd.
-func problemsOf(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (fieldpath.ErrorList, error) {
+// problemsOf returns the errors that an API server finds in crd: in names, the
+// structural schema, defaults, and CEL with its cost. It changes nothing in crd.
+func problemsOf(crd *apiextensionsv1.CustomResourceDefinition) (fieldpath.ErrorList, error) {
 	internal, err := internalOf(crd)
 	if err != nil {
 		return nil, err
 	}
-	return validation.ValidateCustomResourceDefinition(ctx, internal), nil
+	// The validation only computes, so there is nothing to cancel.
+	return validation.ValidateCustomResourceDefinition(context.Background(), internal), nil
 }
 
 // internalOf returns crd as the API server's internal type, with defaults set.

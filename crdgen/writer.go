@@ -71,5 +71,5 @@ func (p location) in(name string, pos problem.Position) location {
 }
 
 // ruleKey identifies a rule by the path of the schema that has it, and its text.
-// The key stays the same from one round of [Options.Generate] to the next.
+// The key stays the same from one round of [Generate] to the next.
 type ruleKey struct{ schema, text string }

@@ -196,7 +196,7 @@ func TestCRDs(t *testing.T) {
 	for _, dir := range dirs(t) {
 		p := moduleIn(t, dir)
 		inputs, status := p.Schemas()
-		result, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
+		result, err := crdgen.Generate(inputs, status, p.Names)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 // positions in the module. Notes without a position get the position of the platform.
 func Generate(p *render.Platform) (*crdgen.Result, error) {
 	inputs, status := p.Schemas()
-	made, err := crdgen.Options{Status: status, Inputs: inputs}.Generate(inputs[p.Version], p.Names)
+	made, err := crdgen.Generate(inputs, status, p.Names)
 	var cueErr cueerrors.Error
 	if errors.As(err, &cueErr) {
 		err = cueerror.ProblemsIn(p.From, err)

@@ -75,7 +75,7 @@ func formRow(t *testing.T, line int, row string, value bool) string {
 		input = "#Input: {a: " + form + "}"
 	}
 	v := cuecontext.New().CompileString(imports(form) + input).LookupPath(cue.MakePath(cue.Def("Input")))
-	result, err := crdgen.Generate(v, v1alpha1.Names{
+	result, err := crdgen.Generate(map[string]cue.Value{"v1": v}, cue.Value{}, v1alpha1.Names{
 		Group: "example.com", Version: "v1", Kind: "Form", Plural: "forms", Singular: "form", Scope: v1alpha1.ScopeNamespaced,
 	})
 	if err != nil {
