@@ -1,12 +1,12 @@
 package objectdiff
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -21,7 +21,7 @@ import (
 // stay part of the graph, so that a changed reference is a change of the
 // ResourceGraph.
 func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
-	raw, err := toMap(rg)
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(rg)
 	if err != nil {
 		return nil, err
 	}
@@ -96,29 +96,11 @@ func removeOrigin(graph map[string]any) {
 // nodeSettings returns a copy of a node. Its dependencies are sorted, because their
 // order has no meaning.
 func nodeSettings(node map[string]any) map[string]any {
-	copied := map[string]any{}
-	for k, v := range node {
-		copied[k] = v
-	}
+	copied := maps.Clone(node)
 	if needs, ok := copied["dependencies"].([]any); ok {
 		needs = slices.Clone(needs)
-		slices.SortFunc(needs, func(a, b any) int {
-			s, _ := a.(string)
-			t, _ := b.(string)
-			return strings.Compare(s, t)
-		})
+		slices.SortFunc(needs, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		copied["dependencies"] = needs
 	}
 	return copied
-}
-
-// toMap returns the JSON form of v, with whole numbers as int64.
-func toMap(v any) (map[string]any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var m map[string]any
-	err = utiljson.Unmarshal(data, &m)
-	return m, err
 }

@@ -174,7 +174,7 @@ func (o *ObjectDiff) markdown(b *strings.Builder, limit int) int {
 		body = append(body, l.paint(false, style.Plain))
 	}
 	text := strings.Join(body, "\n")
-	fence := fenceFor(text)
+	fence := ticks(3, text)
 	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n%sdiff\n%s\n%s\n\n</details>\n\n", summary, fence, text, fence)
 	return max(len(lines)-limit, 0)
 }
@@ -182,26 +182,18 @@ func (o *ObjectDiff) markdown(b *strings.Builder, limit int) int {
 // Fence returns lines as a fenced code block.
 func Fence(lines []string) string {
 	text := strings.Join(lines, "\n")
-	fence := fenceFor(text)
+	fence := ticks(3, text)
 	return fence + "\n" + text + "\n" + fence + "\n"
 }
 
-// fenceFor returns a fence that does not occur in text. In CommonMark, only a run
-// of at least as many backticks as the opening fence closes the block.
-func fenceFor(text string) string { return strings.Repeat("`", max(3, longestRun(text)+1)) }
-
-// longestRun returns the length of the longest run of backticks.
-func longestRun(text string) int {
-	most, run := 0, 0
-	for _, r := range text {
-		if r == '`' {
-			run++
-			most = max(most, run)
-		} else {
-			run = 0
-		}
+// ticks returns at least n backticks that do not occur in text. In CommonMark, only
+// such a run cannot be confused with one inside a code block or code span.
+func ticks(n int, text string) string {
+	run := strings.Repeat("`", n)
+	for strings.Contains(text, run) {
+		run += "`"
 	}
-	return most
+	return run
 }
 
 // code returns s as a code span. As CommonMark requires, the delimiter is longer
@@ -209,11 +201,11 @@ func longestRun(text string) int {
 // end of s.
 func code(s string) string {
 	s = source.Escape(s, "\t")
-	ticks := strings.Repeat("`", longestRun(s)+1)
+	run := ticks(1, s)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
 		s = " " + s + " "
 	}
-	return ticks + s + ticks
+	return run + s + run
 }
 
 // escape returns s as Markdown without markup, HTML or mentions. Values come from

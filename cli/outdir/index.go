@@ -70,27 +70,25 @@ func parseIndex(content []byte) (set, error) {
 	return paths, nil
 }
 
-// readIndex returns the paths and the content of the index. The content is nil if there
-// is no index.
-func (r *run) readIndex() (set, []byte, error) {
+// readIndex reads the index. The content is nil if there is none.
+func (r *run) readIndex() error {
+	r.owned = set{}
 	info, err := r.root.Lstat(r.index)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return set{}, nil, nil
-	case err != nil:
-		return nil, nil, r.fail(r.index, "reading", err)
-	case !info.Mode().IsRegular():
-		return nil, nil, r.fail(r.index, "reading", errNotRegular)
+		return nil
+	case err == nil && !info.Mode().IsRegular():
+		err = errNotRegular
+	case err == nil:
+		r.onDisk, err = r.root.ReadFile(r.index)
 	}
-	content, err := r.root.ReadFile(r.index)
+	if err == nil {
+		r.owned, err = parseIndex(r.onDisk)
+	}
 	if err != nil {
-		return nil, nil, r.fail(r.index, "reading", err)
+		return r.fail(r.index, "reading", err)
 	}
-	paths, err := parseIndex(content)
-	if err != nil {
-		return nil, nil, r.fail(r.index, "reading", err)
-	}
-	return paths, content, nil
+	return nil
 }
 
 // writeIndex replaces the index, unless it has the same paths already. The new

@@ -2,23 +2,26 @@ package outdir
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// lock waits until no other run of this user has locked dir, and locks it. The
+// lock waits until no other run of this user has locked dir, which must exist, and
+// locks it. The
 // lock file is in the user's cache, so that the directory has only output, and is
 // never removed. The operating system unlocks it if the process is killed.
 //
 // Runs of different users do not exclude each other, and neither do runs on
 // different machines with a shared file system.
 func lock(dir string) (unlock func(), err error) {
-	real, err := realPath(dir)
+	// All names of a directory have the same lock.
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -41,25 +44,4 @@ func lock(dir string) (unlock func(), err error) {
 		}
 	}
 	return nil, fmt.Errorf("locking: %w", err)
-}
-
-// realPath returns the absolute path of dir without symbolic links, so that all names
-// of a directory have the same lock. The directory need not exist.
-func realPath(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	missing := ""
-	for {
-		real, err := filepath.EvalSymlinks(abs)
-		if err == nil {
-			return filepath.Join(real, missing), nil
-		}
-		parent := filepath.Dir(abs)
-		if !errors.Is(err, fs.ErrNotExist) || parent == abs {
-			return "", err
-		}
-		abs, missing = parent, filepath.Join(filepath.Base(abs), missing)
-	}
 }

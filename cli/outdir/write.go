@@ -99,15 +99,23 @@ func (r *run) write(files []File, o Options) error {
 	if o.Prune && len(files) == 0 && !o.AllowEmpty {
 		return fmt.Errorf("%s: %w", r.dir, ErrEmpty)
 	}
+	if err := r.open(len(files) > 0); err != nil || r.root == nil {
+		return err
+	}
+	defer r.root.Close() // nothing is buffered that could be lost
 	unlock, err := lock(r.dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.dir, err)
 	}
 	defer unlock()
-	if err := r.open(len(files) > 0); err != nil || r.root == nil {
+	if err := r.readIndex(); err != nil {
 		return err
 	}
-	defer r.root.Close() // nothing is buffered that could be lost
+	// Temporary files that a killed run left. The lock guarantees that no other run of
+	// this user needs them.
+	if err := r.sweep(); err != nil {
+		return err
+	}
 	p, err := r.plan(byPath, o.Prune)
 	if err == nil {
 		err = r.execute(p)
@@ -117,8 +125,7 @@ func (r *run) write(files []File, o Options) error {
 	return err
 }
 
-// open opens the directory and reads the index. If the directory does not exist, it
-// is created if create is set.
+// open opens the directory. If it does not exist, it is created if create is set.
 func (r *run) open(create bool) error {
 	root, err := os.OpenRoot(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,14 +142,10 @@ func (r *run) open(create bool) error {
 		return r.fail("", "opening", err)
 	}
 	r.root = root
-	if r.owned, r.onDisk, err = r.readIndex(); err != nil {
-		return err
-	}
-	return r.sweep()
+	return nil
 }
 
-// sweep removes the temporary files of this run and of killed ones. The lock
-// guarantees that no other run of this user needs them.
+// sweep removes the temporary files of this run and of killed ones.
 func (r *run) sweep() error {
 	for _, pattern := range []string{stagePrefix + "*", "*/" + probeName} {
 		names, err := fs.Glob(r.root.FS(), pattern)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -118,7 +120,7 @@ type warning struct {
 	Message string `json:"message"`
 }
 
-// nodeCounts counts the nodes of a graph by phase.
+// nodeCounts has the number of nodes, and of nodes and other objects by phase.
 type nodeCounts struct {
 	Total   int `json:"total"`
 	Ready   int `json:"ready"`
@@ -154,7 +156,7 @@ func (j *JSON) Change(graph inventory.Owner, e applier.Event) {
 		header: header{e.Time.UTC(), kind, graph.String()},
 		Node:   e.ID, Wave: e.Wave + 1, Phase: e.Phase, Op: e.Op, Reason: e.Reason,
 		Message: e.Message, BlockedBy: e.BlockedBy, Drifted: e.Drifted, Attempts: e.Attempts,
-		Object: objectRef{apiVersion(e.Status), e.Key.Kind, e.Key.Namespace, e.Key.Name},
+		Object: objectRef{schema.GroupVersion{Group: e.Key.Group, Version: e.Version}.String(), e.Key.Kind, e.Key.Namespace, e.Key.Name},
 	}
 	for _, t := range e.Taken {
 		c.Taken = append(c.Taken, taken{t.Field, t.Manager})
@@ -163,14 +165,6 @@ func (j *JSON) Change(graph inventory.Owner, e applier.Event) {
 		c.NextAttempt = new(e.NextAttempt.UTC())
 	}
 	j.write(c)
-}
-
-// apiVersion returns the API version of an object as manifests write it.
-func apiVersion(s engine.Status) string {
-	if s.Key.Group == "" {
-		return s.Version
-	}
-	return s.Key.Group + "/" + s.Version
 }
 
 // Warn writes an event of type warning.
@@ -184,7 +178,7 @@ func (j *JSON) Finish(o Outcome) {
 	r := result{
 		header: header{j.now().UTC(), "result", o.Graph.String()},
 		Ready:  o.Ready(), Elapsed: float64(o.Elapsed.Milliseconds()) / 1000, Counts: c.ops,
-		Nodes: nodeCounts{c.nodes, c.ready, c.failed, c.blocked, c.drifted},
+		Nodes: c.nodeCounts,
 	}
 	if o.Err != nil {
 		r.Error = oneLine(o.Err.Error())

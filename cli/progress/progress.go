@@ -94,10 +94,6 @@ func (o Outcome) Ready() bool {
 // accepted reports whether a run without waiting wrote every object, or requested
 // the deletion of every object.
 func (o Outcome) accepted() bool {
-	switch o.Result.Phase {
-	case engine.Executing, engine.Pruning:
-		return o.count().failed == 0
-	case engine.Completed, engine.Stuck:
-	}
-	return false
+	phase := o.Result.Phase
+	return (phase == engine.Executing || phase == engine.Pruning) && o.count().Failed == 0
 }

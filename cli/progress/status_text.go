@@ -31,7 +31,7 @@ func state(s engine.Status) (word, detail string) {
 	switch s.Phase {
 	case v1alpha1.NodeFailed:
 		if !s.NextAttempt.IsZero() {
-			detail += "; will be retried"
+			detail += "; retrying"
 		}
 	case v1alpha1.NodeReady:
 		detail = string(s.Op)
@@ -47,11 +47,15 @@ func state(s engine.Status) (word, detail string) {
 	return word, detail
 }
 
-// stateText returns the word and the details of [state] as one phrase.
+// stateText returns the word and the details of [state] as one phrase. The text about
+// drift directly follows the word if there is no operation, as in a watch.
 func stateText(s engine.Status) string {
 	word, detail := state(s)
-	if detail == "" {
+	switch detail {
+	case "":
 		return word
+	case driftText:
+		return word + ", " + detail
 	}
 	return word + ": " + detail
 }

@@ -27,9 +27,7 @@ var operations = []engine.Operation{
 type counts struct {
 	// ops counts operations. A deletion counts when the object is gone.
 	ops map[engine.Operation]int
-	// nodes counts nodes, without objects that left the graph; the others count both
-	// by phase. drifted nodes are also ready.
-	nodes, ready, failed, blocked, drifted int
+	nodeCounts
 	// other counts objects in the remaining phases, except for those that are
 	// gone.
 	deleting, other int
@@ -49,18 +47,18 @@ func (o Outcome) count() counts {
 			c.ops[s.Op]++
 		}
 		if s.ID != "" {
-			c.nodes++
+			c.Total++
 		}
 		switch s.Phase {
 		case v1alpha1.NodeReady:
-			c.ready++
+			c.Ready++
 			if s.Drifted {
-				c.drifted++
+				c.Drifted++
 			}
 		case v1alpha1.NodeFailed:
-			c.failed++
+			c.Failed++
 		case v1alpha1.NodeBlocked:
-			c.blocked++
+			c.Blocked++
 		case v1alpha1.NodeDeleting:
 			c.deleting++
 		case v1alpha1.NodeGone:
@@ -180,20 +178,20 @@ func (o Outcome) verdict() string {
 func (o Outcome) figures() string {
 	c := o.count()
 	text := c.opsText()
-	if c.drifted > 0 {
-		text += fmt.Sprintf("; %d changed by others", c.drifted)
+	if c.Drifted > 0 {
+		text += fmt.Sprintf("; %d changed by others", c.Drifted)
 	}
 	if o.Err == nil && o.Result.Phase == engine.Completed {
 		return text
 	}
 	var left []string
-	if c.ready < c.nodes {
-		left = append(left, fmt.Sprintf("%d of %s ready", c.ready, source.Count(c.nodes, "node")))
+	if c.Ready < c.Total {
+		left = append(left, fmt.Sprintf("%d of %s ready", c.Ready, source.Count(c.Total, "node")))
 	}
 	for _, x := range []struct {
 		n    int
 		word string
-	}{{c.failed, "failed"}, {c.blocked, "blocked"}, {c.deleting, "being deleted"}} {
+	}{{c.Failed, "failed"}, {c.Blocked, "blocked"}, {c.deleting, "being deleted"}} {
 		if x.n > 0 {
 			left = append(left, fmt.Sprintf("%d %s", x.n, x.word))
 		}

@@ -151,7 +151,7 @@ func (b *branch) title(now time.Time) style.Line {
 		l = append(l, style.Span{Text: " (" + oneLine(b.Source) + ")"})
 	}
 	if b.observed != nil {
-		return append(l, style.Span{Style: b.observed.style(), Text: "  " + b.observed.text})
+		return append(l, style.Span{Style: b.observed.style, Text: "  " + b.observed.text})
 	}
 	if b.outcome != nil {
 		color := style.Green

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -14,22 +13,11 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// observed is the last state of a watched graph: whether it is ready, whether one
-// of its nodes has failed, and the text after its name.
+// observed is the last state of a watched graph: the text after its name, in a style.
 type observed struct {
-	ready, failed bool
-	text          string
-}
-
-// style returns the style of the text.
-func (s *observed) style() style.Style {
-	switch {
-	case s.ready:
-		return style.Green
-	case s.failed:
-		return style.Red
-	}
-	return style.Yellow
+	ready bool
+	style style.Style
+	text  string
 }
 
 // goneText is the state of a graph or an object that was deleted.
@@ -112,7 +100,7 @@ func (l *States) Show(s *applier.State) {
 	present := map[inventory.Key]bool{}
 	for _, n := range s.Nodes {
 		status := watchedStatus(n)
-		shown := shownNode{status.Key, subject(status), watchedText(status)}
+		shown := shownNode{status.Key, subject(status), stateText(status)}
 		key := rowKey(status)
 		is.nodes[key], present[status.Key] = shown, true
 		if was.nodes[key] != shown {
@@ -154,16 +142,6 @@ func (l *States) Err() error {
 	return l.err
 }
 
-// watchedText returns the state of an object in one phrase. A watched status has
-// no operation, so the text about drift directly follows the word ready.
-func watchedText(s engine.Status) string {
-	text := stateText(s)
-	if s.Phase == v1alpha1.NodeReady {
-		text = strings.Replace(text, "ready: but", "ready, but", 1)
-	}
-	return text
-}
-
 // Gone prints that a graph was deleted.
 func (l *States) Gone(graph inventory.Owner) {
 	l.mu.Lock()
@@ -185,9 +163,13 @@ func (l *Live) Show(s *applier.State) {
 		return
 	}
 	now, first, was := l.term.Now(), b.observed == nil, b.index
-	b.observed = &observed{ready: s.Ready, text: stateSummary(s), failed: slices.ContainsFunc(s.Nodes, func(n applier.NodeState) bool {
-		return n.Phase == v1alpha1.NodeFailed
-	})}
+	b.observed = &observed{ready: s.Ready, style: style.Yellow, text: stateSummary(s)}
+	switch {
+	case s.Ready:
+		b.observed.style = style.Green
+	case slices.ContainsFunc(s.Nodes, func(n applier.NodeState) bool { return n.Phase == v1alpha1.NodeFailed }):
+		b.observed.style = style.Red
+	}
 	b.rows, b.index = nil, map[string]*row{}
 	for _, n := range s.Nodes {
 		status := watchedStatus(n)
@@ -217,6 +199,6 @@ func (l *Live) Gone(graph inventory.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.tree.branch(graph); b != nil {
-		b.observed, b.rows, b.index = &observed{text: goneText}, nil, map[string]*row{}
+		b.observed, b.rows, b.index = &observed{style: style.Yellow, text: goneText}, nil, map[string]*row{}
 	}
 }

@@ -19,11 +19,12 @@ import (
 // in properties, so these are percent-encoded. Control characters, newlines
 // among them, are escaped as in the text format.
 func writeGitHub(w *bufio.Writer, entries []entry) error {
+	escape := strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
 	for _, e := range entries {
 		var properties []string
 		set := func(name, value string) {
 			if value != "" {
-				properties = append(properties, name+"="+escapeProperty(source.Escape(value, "")))
+				properties = append(properties, name+"="+escape.Replace(source.Escape(value, "")))
 			}
 		}
 		set("file", e.Position.File)
@@ -38,32 +39,16 @@ func writeGitHub(w *bufio.Writer, entries []entry) error {
 		if e.Position.Line == 0 && e.Instance != "" {
 			message = source.Escape(e.Instance, "") + ": " + message
 		}
-		command := githubCommand(e.Severity)
+		command := e.Severity.String()
+		if e.Severity == problem.Note {
+			command = "notice"
+		}
 		if len(properties) > 0 {
 			command += " " + strings.Join(properties, ",")
 		}
-		if _, err := fmt.Fprintf(w, "::%s::%s\n", command, escapeData(message)); err != nil {
+		if _, err := fmt.Fprintf(w, "::%s::%s\n", command, strings.ReplaceAll(message, "%", "%25")); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// githubCommand returns the name of the workflow command for a severity.
-func githubCommand(s problem.Severity) string {
-	if s == problem.Note {
-		return "notice"
-	}
-	return s.String()
-}
-
-// escapeData encodes the message of a command. Newlines, which the runner would
-// decode too, do not occur in it.
-func escapeData(s string) string {
-	return strings.ReplaceAll(s, "%", "%25")
-}
-
-// escapeProperty encodes the value of a property.
-func escapeProperty(s string) string {
-	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(s)
 }

@@ -75,7 +75,7 @@ func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, e
 			return nil, err
 		}
 		if found := graph.Read(rg).Problems(); len(found) > 0 {
-			return nil, graphProblems(doc, found)
+			return nil, graphProblems(found, doc.PosOf(nil), "")
 		}
 		objects, err := objectdiff.FromGraph(rg, file)
 		if err != nil {
@@ -102,10 +102,13 @@ func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, e
 }
 
 // graphProblems returns the problems of a graph at the position of its document.
-func graphProblems(doc yamlfile.Document, found []graph.Problem) problem.List {
+// instance is the name of the instance that was rendered, or "".
+func graphProblems(found []graph.Problem, at problem.Position, instance string) problem.List {
 	var ps problem.List
 	for _, p := range found {
-		ps = append(ps, p.At(doc.PosOf(nil)))
+		q := p.At(at)
+		q.Instance = instance
+		ps = append(ps, q)
 	}
 	return ps
 }

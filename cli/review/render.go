@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/outdir"
@@ -160,7 +159,7 @@ func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List)
 	}
 	plain, refused := manifests.Plain(r.Graph, manifests.Options{Annotate: manifests.Tool(o.annotate)})
 	if len(refused) > 0 {
-		return nil, refusals(r.Instance, refused)
+		return nil, graphProblems(refused, r.Instance.Pos(), r.Instance.String())
 	}
 	var objs []output.Object
 	for _, m := range plain {
@@ -191,16 +190,4 @@ func (o *renderOptions) object(group, kind, namespace, name string, object any) 
 		out.Key = fmt.Sprintf("%s %s/%s", short, namespace, name)
 	}
 	return out, err
-}
-
-// refusals returns the features of a graph that plain manifests can't express, at
-// the position of its instance.
-func refusals(in *render.Instance, refused []graph.Problem) problem.List {
-	var ps problem.List
-	for _, p := range refused {
-		q := p.At(in.Pos())
-		q.Instance = in.String()
-		ps = append(ps, q)
-	}
-	return ps
 }
