@@ -37,24 +37,20 @@ func newVersionCommand(env command.Env) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			info := buildVersion()
-			switch output {
-			case "":
+			if output == "" {
 				_, err := fmt.Fprintf(env.Out, "pequod %s (CUE %s, Kubernetes API %s, %s %s)\n",
 					info.Version, info.CUE, info.Kubernetes, info.GoVersion, info.Platform)
 				return command.OutputError(err)
-			case "json", "yaml":
-				data, err := encodeVersion(output, info)
-				if err != nil {
-					return err
-				}
-				_, err = env.Out.Write(data)
-				return command.OutputError(err)
 			}
-			return command.OneOf("--output", output, []string{"json", "yaml"})
+			data, err := encodeVersion(output, info)
+			if err != nil {
+				return err
+			}
+			_, err = env.Out.Write(data)
+			return command.OutputError(err)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json or yaml")
-	command.CompleteValues(cmd, "output", []string{"json", "yaml"})
+	command.Choice(cmd, &output, "output", "o", "", []string{"json", "yaml"}, "output format: json or yaml")
 	return cmd
 }
 

@@ -11,11 +11,10 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
-	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/crdgen/compat"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
-	"github.com/pequod-io/pequod/internal/version"
 )
 
 // checkFormats are the values of -o. JUnit is left out, because its cases are
@@ -53,8 +52,7 @@ The exit code is 1 if a change is breaking.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0], args[1]) },
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(checkFormats, ", "))
-	command.CompleteValues(cmd, "output", checkFormats)
+	command.Choice(cmd, &o.output, "output", "o", "text", checkFormats, "output format: "+strings.Join(checkFormats, ", "))
 	return cmd
 }
 
@@ -67,9 +65,6 @@ The exit code is 1 if a change is breaking.`,
 // The severity of a change tells the two kinds apart: problem.Error is breaking,
 // problem.Note is safe.
 func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
-	if err := command.OneOf("--output", o.output, checkFormats); err != nil {
-		return err
-	}
 	before, err := readCRDs(ctx, oldArg)
 	if err != nil {
 		return err
@@ -78,20 +73,11 @@ func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newA
 	if err != nil {
 		return err
 	}
-	var problems problem.List
-	breaking := false
-	for _, found := range compare(before, after, newArg) {
-		problems = append(problems, found)
-		breaking = breaking || found.Severity == problem.Error
+	changes := input.Checks{Problems: compare(before, after, newArg)}
+	if err := changes.Report(env, o.output); err != nil {
+		return err
 	}
-	err = report.Write(env.Out, o.output, problems, nil, report.Options{Color: command.Colored(env.Out), Version: version.Program()})
-	if err != nil {
-		return command.OutputError(err)
-	}
-	if breaking {
-		return command.ExitError{Code: command.ExitNo}
-	}
-	return nil
+	return command.ExitWith(command.ProblemsExitCode(changes.Problems))
 }
 
 // definition is a CRD with the document that it was read from, for positions.

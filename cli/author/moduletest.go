@@ -60,8 +60,7 @@ that no test case reaches, and conditions of if that are true in every test case
 	fl.BoolVar(&o.allowSecrets, "allow-secrets", false, "allow Secrets with literal data")
 	fl.BoolVar(&o.update, "update", false, "rewrite graph.yaml and error.txt of every test case")
 	fl.BoolVar(&o.coverage, "coverage", false, "list the parts of the modules that no test case reaches")
-	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(moduletest.Formats(), ", "))
-	command.CompleteValues(cmd, "output", moduletest.Formats())
+	command.Choice(cmd, &o.output, "output", "o", "text", moduletest.Formats(), "output format: "+strings.Join(moduletest.Formats(), ", "))
 	return cmd
 }
 
@@ -70,9 +69,6 @@ that no test case reaches, and conditions of if that are true in every test case
 // is complete on its own. The exit code is 1 if a test case failed; gaps in coverage
 // don't count.
 func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []string) error {
-	if err := command.OneOf("--output", o.output, moduletest.Formats()); err != nil {
-		return err
-	}
 	if len(dirs) == 0 {
 		dirs = []string{"."}
 	}

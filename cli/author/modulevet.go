@@ -13,7 +13,6 @@ import (
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/modules/vet"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/render/kinds"
@@ -61,8 +60,7 @@ the other versions and back; lost data is an error.`,
 	}
 	o.RenderFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(report.Formats(), ", "))
-	command.CompleteValues(cmd, "output", report.Formats())
+	command.Choice(cmd, &o.output, "output", "o", "text", report.Formats(), "output format: "+strings.Join(report.Formats(), ", "))
 	return cmd
 }
 
@@ -74,9 +72,6 @@ the other versions and back; lost data is an error.`,
 // Notes about schemas repeat for every object of a kind; only the first one of
 // each text is printed.
 func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []string) error {
-	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
-		return err
-	}
 	if found, _ := filepath.Glob("*.cue"); len(dirs) == 0 && len(o.Platforms) == 0 && len(found) > 0 {
 		dirs = []string{"."}
 	}
@@ -99,14 +94,10 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 		return err
 	}
 	sum.Problems = input.UniqueNotes(sum.Problems)
-	err = report.Write(env.Out, o.output, sum.Problems, sum.Subjects, report.Options{Color: command.Colored(env.Out), Version: version.Program()})
-	if err != nil {
-		return command.OutputError(err)
+	if err := sum.Report(env, o.output); err != nil {
+		return err
 	}
-	if sum.Problems.Failed() {
-		return command.ExitError{Code: command.ProblemsExitCode(sum.Problems)}
-	}
-	return nil
+	return command.ExitWith(command.ProblemsExitCode(sum.Problems))
 }
 
 // checks collects the problems of the modules, of their policies and test cases,

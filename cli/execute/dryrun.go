@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -54,14 +55,10 @@ func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []i
 // The namespace is shown only if it differs from the namespace of the graph.
 func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 	line := func(group, kind, namespace, name, what string) {
-		resource := strings.ToLower(kind)
-		if group != "" {
-			resource += "." + group
-		}
 		if namespace != "" && namespace != plan.Owner.Namespace {
 			name += " -n " + namespace
 		}
-		fmt.Fprintf(b, "%s/%s %s (%s dry run)\n", resource, name, what, mode)
+		fmt.Fprintf(b, "%s %s (%s dry run)\n", kube.ResourceName(group, kind, name), what, mode)
 	}
 	// The sort is stable, so nodes of one wave keep the order of the graph.
 	nodes := slices.Clone(plan.Nodes)

@@ -56,8 +56,7 @@ func (f *RunFlags) AddFlags(cmd *cobra.Command, wait string) {
 	fl := cmd.Flags()
 	fl.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "time limit for each graph; 0 means no limit")
 	fl.BoolVar(&f.Wait, "wait", true, wait)
-	fl.StringVarP(&f.Output, "output", "o", "text", "output format: text, or json for a stream of events, one per line")
-	command.CompleteValues(cmd, "output", runFormats)
+	command.Choice(cmd, &f.Output, "output", "o", "text", runFormats, "output format: text, or json for a stream of events, one per line")
 }
 
 // Validate returns an error for values that make no sense. Callers check their
@@ -66,7 +65,7 @@ func (f *RunFlags) Validate() error {
 	if f.Timeout < 0 {
 		return errors.New("--timeout: must not be negative")
 	}
-	return command.OneOf("--output", f.Output, runFormats)
+	return nil
 }
 
 // DeletionPoll is the interval between reads of an object that is being deleted.

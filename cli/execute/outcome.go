@@ -36,18 +36,18 @@ func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.O
 			return command.OutputError(err)
 		}
 	}
-	PrintErrors(env.Err, ends)
+	printErrors(env.Err, ends)
 	code := command.ExitOK
 	for _, e := range ends {
-		code = max(code, ExitCode(e))
+		code = max(code, exitCode(e))
 	}
 	return command.ExitWith(code)
 }
 
-// ExitCode returns the exit code for the run of one graph: ExitOK if it is ready,
+// exitCode returns the exit code for the run of one graph: ExitOK if it is ready,
 // ExitNo if its result is certain, and ExitUnknown otherwise, for example after
 // an interrupt or a lost connection.
-func ExitCode(e progress.Outcome) int {
+func exitCode(e progress.Outcome) int {
 	var invalid *engine.InvalidError
 	switch {
 	case e.Ready():
@@ -68,10 +68,10 @@ func timedOut(err error) bool {
 	return !slices.ContainsFunc(command.FlattenErrors(err), func(err error) bool { return !errors.Is(err, applier.ErrTimeout) })
 }
 
-// PrintErrors prints the errors that ended runs, unless their summaries have the
+// printErrors prints the errors that ended runs, unless their summaries have the
 // same text. An error of the connection to the cluster is printed once for all
 // graphs. Each error is one line, and newlines in it become spaces.
-func PrintErrors(w io.Writer, ends []progress.Outcome) {
+func printErrors(w io.Writer, ends []progress.Outcome) {
 	var printed []string
 	for _, e := range ends {
 		errs := command.FlattenErrors(e.Err)
@@ -122,10 +122,5 @@ func printOutputs(w io.Writer, ends []progress.Outcome) error {
 	if len(ends) == 1 {
 		shown = ends[0].Result.Outputs
 	}
-	data, err := output.Encode("yaml", shown, "")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(data)
-	return err
+	return output.Write(w, "yaml", shown)
 }

@@ -22,10 +22,10 @@ import (
 // such as a disk image or an endless device, from filling the memory.
 const maxSize = 256 << 20
 
-// IsToolConfig reports whether a file of this base name configures a tool. Such
+// IsToolConfig reports whether a file configures a tool, by its base name. Such
 // files often lie in the same directories as instances and are skipped there.
-func IsToolConfig(name string) bool {
-	return slices.Contains([]string{settings.FileName, "kustomization.yaml", "kustomization.yml"}, name)
+func IsToolConfig(file string) bool {
+	return slices.Contains([]string{settings.FileName, "kustomization.yaml", "kustomization.yml"}, filepath.Base(file))
 }
 
 // ReadFile reads a whole file. It fails if the file is larger than 256 MiB.
@@ -73,19 +73,23 @@ func IsYAML(name string) bool {
 	return false
 }
 
-// FindYAML returns the YAML and JSON files below a directory, at any depth, in
-// lexical order. Unlike [ReadTree], it doesn't skip configuration files of tools:
-// its callers filter by the kind of each document.
-func FindYAML(dir string) ([]string, error) {
+// FindYAML returns the YAML and JSON files of a directory in lexical order. With
+// recursive, it includes those of its subdirectories. Callers that read instances
+// leave out configuration files of tools; see [IsToolConfig].
+func FindYAML(dir string, recursive bool) ([]string, error) {
 	var paths []string
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && IsYAML(p) {
+		switch {
+		case err != nil:
+			return err
+		// The directory itself is entered in any case. WalkDir returns it as it was
+		// given, "./apps/" for example, and not cleaned.
+		case e.IsDir() && p != dir && !recursive:
+			return fs.SkipDir
+		case !e.IsDir() && IsYAML(p):
 			paths = append(paths, p)
 		}
-		return err
+		return nil
 	})
-	if err != nil {
-		return nil, command.FileError(err)
-	}
-	return paths, nil
+	return paths, command.FileError(err)
 }

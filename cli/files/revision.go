@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/cli/command"
@@ -46,21 +47,23 @@ func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 		data, err := ReadFile(arg)
 		return []TreeFile{{Name: filepath.ToSlash(arg), Data: data}}, err
 	}
-	// WalkDir visits files in lexical order, so the result is the same everywhere.
+	paths, err := FindYAML(arg, true)
+	if err != nil {
+		return nil, err
+	}
 	var files []TreeFile
-	err = filepath.WalkDir(arg, func(p string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !IsYAML(p) || IsToolConfig(e.Name()) {
-			return err
-		}
+	for _, p := range slices.DeleteFunc(paths, IsToolConfig) {
 		data, err := ReadFile(p)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rel, err := filepath.Rel(arg, p)
+		if err != nil {
+			return nil, err
+		}
 		files = append(files, TreeFile{filepath.ToSlash(p), filepath.ToSlash(rel), data})
-		return err
-	})
-	return files, command.FileError(err)
+	}
+	return files, nil
 }
 
 // gitTree reads a file or a directory from a git revision, in the order of git.
@@ -88,7 +91,7 @@ func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
 	}
 	var files []TreeFile
 	for _, rel := range strings.Split(strings.TrimRight(string(list), "\x00"), "\x00") {
-		if !IsYAML(rel) || IsToolConfig(path.Base(rel)) {
+		if !IsYAML(rel) || IsToolConfig(rel) {
 			continue
 		}
 		data, err := git(ctx, arg, "cat-file", "blob", strings.TrimSuffix(object, "/")+"/"+rel)

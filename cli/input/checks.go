@@ -6,6 +6,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -37,6 +38,12 @@ func (c *Checks) add(file string, in *render.Instance, ps problem.List) {
 	}
 	c.Subjects = append(c.Subjects, report.Subject{File: file, Instance: name})
 	c.Problems = append(c.Problems, ps...)
+}
+
+// Report writes the problems to stdout in a format of [report.Formats].
+func (c Checks) Report(env command.Env, format string) error {
+	o := report.Options{Color: command.Colored(env.Out), Version: version.Program()}
+	return command.OutputError(report.Write(env.Out, format, c.Problems, c.Subjects, o))
 }
 
 // PrintProblems writes the problems as text, one line each. It writes nothing if

@@ -21,9 +21,9 @@ package input
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -78,34 +78,19 @@ func (f *FileFlags) Paths() ([]string, error) {
 			paths = append(paths, filepath.Clean(name))
 			continue
 		}
-		err = filepath.WalkDir(name, func(p string, e fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			// The directory of -f itself is entered in any case. WalkDir returns it
-			// as it was given, "./apps/" for example, and not cleaned.
-			case e.IsDir() && p != filepath.Clean(name) && p != name && !f.recursive:
-				return fs.SkipDir
-			case e.IsDir() || !files.IsYAML(p) || files.IsToolConfig(e.Name()):
-				return nil
-			}
-			paths = append(paths, p)
-			return nil
-		})
+		found, err := files.FindYAML(name, f.recursive)
 		if err != nil {
-			return nil, command.FileError(err)
+			return nil, err
 		}
+		paths = append(paths, slices.DeleteFunc(found, files.IsToolConfig)...)
 	}
 	// Duplicates are compared by cleaned path; links to one file stay two files.
-	var once []string
 	seen := map[string]bool{}
-	for _, file := range paths {
-		if !seen[file] {
-			seen[file] = true
-			once = append(once, file)
-		}
-	}
-	return once, nil
+	return slices.DeleteFunc(paths, func(file string) bool {
+		again := seen[file]
+		seen[file] = true
+		return again
+	}), nil
 }
 
 // AlsoGraphs changes the help of the flags for a command that takes graphs as

@@ -138,7 +138,7 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 // The subject of the job names the instance if its evaluation exceeds a limit.
 // Its files are read only in that case.
 func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespace string, value func(render.Result) (T, problem.List)) render.Job[Rendered[T]] {
-	subject := render.Named(in.file)
+	subject := render.Subject{Name: in.file}
 	if in.instance != nil {
 		subject.Name = in.instance.Pos().String() + ": " + in.instance.String()
 		subject.Files = func() []*ast.File {

@@ -61,7 +61,7 @@ func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 		}
 		paths := []string{name}
 		if info.IsDir() {
-			if paths, err = files.FindYAML(name); err != nil {
+			if paths, err = files.FindYAML(name, true); err != nil {
 				return err
 			}
 		}

@@ -6,7 +6,7 @@
 //   - uninstall.go: uninstall; the checks, the prompt and the order of the steps
 //   - installed.go: the parts of an installation that exist in the cluster
 //   - remover.go: reading and deleting single objects, also as a dry run
-//   - removeapplier.go: removal of the Deployment, the roles and the namespace
+//   - removeapplier.go: the check of the lease; removal of the roles and the namespace
 //   - releasegraphs.go: release of everything that graphs own
 //   - rbac.go: rbac generate
 //

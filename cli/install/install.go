@@ -75,8 +75,7 @@ time; 2 if the cluster could not be reached.`,
 	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for an applier that runs elsewhere")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
-	fl.StringVar(&o.dryRun, "dry-run", "none", "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
-	command.CompleteValues(cmd, "dry-run", execute.DryRunModes)
+	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
 	command.Must(cmd.RegisterFlagCompletionFunc("image", cobra.NoFileCompletions))
 	return cmd
 }
@@ -85,9 +84,6 @@ time; 2 if the cluster could not be reached.`,
 // otherwise.
 func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.RunFlags.Validate(); err != nil {
-		return err
-	}
-	if err := command.OneOf("--dry-run", o.dryRun, execute.DryRunModes); err != nil {
 		return err
 	}
 	switch {

@@ -108,8 +108,5 @@ func (f *installed) check(orphan bool) error {
 			})
 		}
 	}
-	if len(ps) > 0 {
-		return ps
-	}
-	return nil
+	return ps.Err()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/applier/rbac"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -100,8 +101,7 @@ in --crd. It is never guessed.`,
 	fl.BoolVar(&o.allowEscalation, "allow-escalation", false, "also grant rights that reach beyond the namespaces of the graphs or can be used to gain others")
 	fl.BoolVar(&o.causes, "causes", true, "add read access to Pods, ReplicaSets and Events, to report why an object is not ready")
 	fl.BoolVar(&o.WatchSecrets, "watch-secrets", false, "let the applier watch Secrets in all namespaces if graphs contain any")
-	fl.StringVarP(&o.output, "output", "o", "yaml", "output format: "+strings.Join(output.Formats, ", "))
-	command.CompleteValues(cmd, "output", output.Formats)
+	command.Choice(cmd, &o.output, "output", "o", "yaml", output.Formats, "output format: "+strings.Join(output.Formats, ", "))
 	for _, name := range []string{"default-service-account", "resource"} {
 		command.Must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
@@ -113,9 +113,6 @@ in --crd. It is never guessed.`,
 // steps are: read the known resources, read the graphs, generate the roles, refuse
 // escalations, print the notes and the summary on stderr and the roles on stdout.
 func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
-	if err := command.OneOf("--output", o.output, output.Formats); err != nil {
-		return err
-	}
 	if err := o.readResources(); err != nil {
 		return err
 	}
@@ -206,7 +203,7 @@ func printRoles(env command.Env, format string, roles *rbac.Roles) error {
 		if failed != nil {
 			return
 		}
-		shown := strings.ToLower(kind) + ".rbac.authorization.k8s.io/" + name
+		shown := kube.ResourceName("rbac.authorization.k8s.io", kind, name)
 		if namespace != "" {
 			shown = namespace + "/" + shown
 		}

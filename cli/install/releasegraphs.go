@@ -14,7 +14,6 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
-	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/progress"
 	"github.com/pequod-io/pequod/inventory"
@@ -32,10 +31,8 @@ func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unst
 		return r.previewRelease(ctx, graphs)
 	}
 	owners := make([]inventory.Owner, len(graphs))
-	shown := make([]progress.Graph, len(graphs))
 	for i, g := range graphs {
 		owners[i] = ownerOf(g)
-		shown[i].Owner = owners[i]
 	}
 	flags := execute.RunFlags{Wait: true}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -43,24 +40,19 @@ func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unst
 		// while the end of ctx would count as an interrupt.
 		flags.Timeout = max(time.Until(deadline)-time.Second, time.Millisecond)
 	}
-	sink := progress.NewLines(r.env.Err, shown)
+	sink := progress.NewLines(r.env.Err, progress.GraphsOf(owners))
 	outcomes := execute.RunEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := flags.ApplierOptions()
 			opts.Orphan, opts.Report = true, report
 			return r.applier.Delete(ctx, owners[i], opts)
 		})
-	sink.Close()
-	for _, outcome := range outcomes {
-		progress.Summary(r.env.Err, outcome, false)
-	}
-	execute.PrintErrors(r.env.Err, outcomes)
-	code := command.ExitOK
+	failed := flags.Finish(r.env, sink, outcomes)
 	// Graphs that were released completely are removed even if others failed: a
 	// repeated uninstall then has less to do.
 	var removed []*unstructured.Unstructured
 	for i, outcome := range outcomes {
-		if code = max(code, execute.ExitCode(outcome)); !outcome.Ready() {
+		if !outcome.Ready() {
 			continue
 		}
 		if err := r.removeGraph(ctx, graphs[i]); err != nil {
@@ -68,8 +60,8 @@ func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unst
 		}
 		removed = append(removed, graphs[i])
 	}
-	if code != command.ExitOK {
-		return command.ExitError{Code: code}
+	if failed != nil {
+		return failed
 	}
 	return r.wait(ctx, removed)
 }

@@ -15,19 +15,6 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// removeDeployment deletes the Deployment and waits until its last Pod is gone,
-// also without --wait: a Pod that is still running may execute graphs.
-func (r *remover) removeDeployment(ctx context.Context, found *installed) error {
-	deployment := found.find("Deployment")
-	if deployment == nil {
-		return nil
-	}
-	if err := r.delete(ctx, deployment); err != nil {
-		return err
-	}
-	return r.wait(ctx, []*unstructured.Unstructured{deployment})
-}
-
 // checkLease returns an error if an applier is running although the Deployment is
 // gone, such as one started by hand. It decides by the Lease of the leader
 // election:

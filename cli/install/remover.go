@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/kube"
 )
 
 // pollInterval is the pause between reads of objects that are waited for. It is
@@ -52,7 +52,7 @@ func newRemover(a *applier.Applier, dryRun string, env command.Env) *remover {
 func (r *remover) get(ctx context.Context, obj *unstructured.Unstructured) (live *unstructured.Unstructured, err error) {
 	err = cluster.Retry(ctx, func() error {
 		live, err = r.applier.Client.Get(ctx, engine.KeyOf(obj), obj.GroupVersionKind().Version)
-		return ignoreNotServed(err)
+		return ignoreAbsent(err)
 	})
 	return live, err
 }
@@ -61,25 +61,24 @@ func (r *remover) get(ctx context.Context, obj *unstructured.Unstructured) (live
 // that the cluster doesn't serve has none.
 func (r *remover) list(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (items []*unstructured.Unstructured, err error) {
 	err = cluster.Retry(ctx, func() error {
-		items = nil // a retry starts with the first page
-		err := r.applier.Client.ListPages(ctx, cluster.Selection{GVK: gvk, Namespace: namespace}, func(page []unstructured.Unstructured) {
-			for i := range page {
-				page[i].SetGroupVersionKind(gvk) // the items of a list may lack it
-				items = append(items, &page[i])
-			}
-		})
-		if apierrors.IsNotFound(err) {
-			return nil
+		listing, err := r.applier.Client.List(ctx, cluster.Selection{GVK: gvk, Namespace: namespace})
+		if err != nil {
+			return ignoreAbsent(err)
 		}
-		return ignoreNotServed(err)
+		for _, obj := range listing.Objects {
+			obj.SetGroupVersionKind(gvk) // the items of a list may lack it
+			items = append(items, &obj)
+		}
+		return nil
 	})
 	return items, err
 }
 
-// ignoreNotServed returns nil for the error that the cluster doesn't serve a kind.
-func ignoreNotServed(err error) error {
+// ignoreAbsent returns nil for the errors that an object doesn't exist, or that
+// the cluster doesn't serve its kind.
+func ignoreAbsent(err error) error {
 	var notServed *cluster.NoKindError
-	if errors.As(err, &notServed) {
+	if apierrors.IsNotFound(err) || errors.As(err, &notServed) {
 		return nil
 	}
 	return err
@@ -91,16 +90,13 @@ func (r *remover) do(ctx context.Context, obj *unstructured.Unstructured, send f
 	return cluster.Retry(ctx, func() error {
 		kind, err := r.applier.Client.Kinds().Find(ctx, obj.GroupVersionKind())
 		if err != nil {
-			return ignoreNotServed(err)
+			return ignoreAbsent(err)
 		}
 		var resource dynamic.ResourceInterface = r.objects.Resource(kind.Resource)
 		if kind.Namespaced {
 			resource = r.objects.Resource(kind.Resource).Namespace(obj.GetNamespace())
 		}
-		if err := send(resource); !apierrors.IsNotFound(err) {
-			return err
-		}
-		return nil
+		return ignoreAbsent(send(resource))
 	})
 }
 
@@ -143,24 +139,22 @@ func (r *remover) wait(ctx context.Context, objects []*unstructured.Unstructured
 	if r.dryRun != "none" {
 		return nil
 	}
-	left := slices.Clone(objects)
+	left := objects
 	for {
-		// Backward, because elements are deleted on the way.
-		for i := len(left) - 1; i >= 0; i-- {
-			live, err := r.get(ctx, left[i])
+		var still []*unstructured.Unstructured
+		for _, obj := range left {
+			live, err := r.get(ctx, obj)
 			switch {
 			case ctx.Err() != nil:
-				continue // reported below
+				still = append(still, obj) // reported below
 			case err != nil:
 				return err
 			// Another UID is a new object of the same name.
-			case live == nil || live.GetUID() != left[i].GetUID():
-				left = slices.Delete(left, i, i+1)
-			default:
-				left[i] = live
+			case live != nil && live.GetUID() == obj.GetUID():
+				still = append(still, live)
 			}
 		}
-		if len(left) == 0 {
+		if left = still; len(left) == 0 {
 			return nil
 		}
 		if err := sleep(ctx); err != nil {
@@ -190,11 +184,7 @@ func sleep(ctx context.Context) error {
 // one, such as "deployment.apps/web -n shop". The applier's own namespace is left
 // out.
 func kubectlName(obj *unstructured.Unstructured) string {
-	name := strings.ToLower(obj.GetKind())
-	if group := obj.GroupVersionKind().Group; group != "" {
-		name += "." + group
-	}
-	name += "/" + obj.GetName()
+	name := kube.ResourceName(obj.GroupVersionKind().Group, obj.GetKind(), obj.GetName())
 	if ns := obj.GetNamespace(); ns != "" && ns != installNamespace {
 		name += " -n " + ns
 	}

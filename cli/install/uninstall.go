@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
@@ -77,8 +78,7 @@ the cluster could not be reached or the prompt was answered with no.`,
 	fl.BoolVarP(&o.yes, "yes", "y", false, "skip the confirmation prompt")
 	fl.BoolVar(&o.wait, "wait", true, "wait until everything is gone; otherwise exit when all deletions are requested")
 	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit; 0 means no limit")
-	fl.StringVar(&o.dryRun, "dry-run", "none", "show what would be removed without removing it: server (the API server checks each deletion) or client (only look up which objects exist)")
-	command.CompleteValues(cmd, "dry-run", execute.DryRunModes)
+	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be removed without removing it: server (the API server checks each deletion) or client (only look up which objects exist)")
 	return cmd
 }
 
@@ -87,9 +87,6 @@ the cluster could not be reached or the prompt was answered with no.`,
 func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if o.timeout < 0 {
 		return errors.New("--timeout: must not be negative")
-	}
-	if err := command.OneOf("--dry-run", o.dryRun, execute.DryRunModes); err != nil {
-		return err
 	}
 	a, err := o.Connect(kube.PrintWarnings(env.Err))
 	if err != nil {
@@ -125,7 +122,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 	}
 	if err := o.remove(ctx, r, found); err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return command.ExitError{Code: command.ExitNo} // wait printed what is left
+			err = command.ExitError{Code: command.ExitNo, Causes: []error{fmt.Errorf("not uninstalled after %s (--timeout)", o.timeout)}}
 		}
 		return err
 	}
@@ -147,8 +144,14 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 // removed, because a running one would apply released objects again, or delete
 // the objects of a graph that is removed.
 func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *installed) error {
-	if err := r.removeDeployment(ctx, found); err != nil {
-		return err
+	// Also without --wait: a Pod that is still running may execute graphs.
+	if deployment := found.find("Deployment"); deployment != nil {
+		if err := r.delete(ctx, deployment); err != nil {
+			return err
+		}
+		if err := r.wait(ctx, []*unstructured.Unstructured{deployment}); err != nil {
+			return err
+		}
 	}
 	if o.orphanGraphs {
 		if err := r.checkLease(ctx, found); err != nil {

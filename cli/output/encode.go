@@ -10,6 +10,7 @@ package output
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 
 	"go.yaml.in/yaml/v3"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -17,6 +18,15 @@ import (
 
 // Formats are the values of -o of commands that print objects.
 var Formats = []string{"yaml", "json", "name"}
+
+// Write writes a value to w, in the format yaml or json.
+func Write(w io.Writer, format string, value any) error {
+	data, err := Encode(format, value, "")
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
+}
 
 // Encode returns one object in one of the [Formats], with sorted keys and a final
 // newline. name is the whole output in the format "name".

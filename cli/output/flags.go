@@ -21,19 +21,15 @@ type ObjectFlags struct {
 // AddFlags registers the flags with cmd.
 func (f *ObjectFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVarP(&f.Output, "output", "o", "yaml", "output format: yaml, json or name")
+	command.Choice(cmd, &f.Output, "output", "o", "yaml", Formats, "output format: yaml, json or name")
 	fl.StringVar(&f.outputDir, "output-dir", "", "write one file per object to this directory instead of printing to stdout")
 	fl.BoolVar(&f.prune, "prune", false, "with --output-dir, remove files that an earlier run wrote and this run does not")
 	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "with --prune, remove all files if nothing is rendered")
-	command.CompleteValues(cmd, "output", Formats)
 	command.Must(cmd.MarkFlagDirname("output-dir"))
 }
 
 // Validate returns an error for values and combinations that make no sense.
 func (f *ObjectFlags) Validate() error {
-	if err := command.OneOf("--output", f.Output, Formats); err != nil {
-		return err
-	}
 	switch {
 	case f.outputDir != "" && f.Output != "yaml":
 		return fmt.Errorf("--output-dir only supports yaml, not %s", f.Output)

@@ -41,6 +41,15 @@ type Graph struct {
 	Nodes  []Node
 }
 
+// GraphsOf returns graphs of which only the owners are known.
+func GraphsOf(owners []inventory.Owner) []Graph {
+	graphs := make([]Graph, len(owners))
+	for i, owner := range owners {
+		graphs[i].Owner = owner
+	}
+	return graphs
+}
+
 // Node is one node of a graph. Waves count from 0.
 type Node struct {
 	ID   string

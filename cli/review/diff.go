@@ -113,11 +113,10 @@ not be compared.`,
 	fl.BoolVar(&o.prune, "prune", true, "with -f, show objects that the graph no longer lists as removed")
 	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "with -f, allow a graph without nodes to remove everything that it owns")
 	fl.BoolVar(&o.force, "force-conflicts", false, "with -f, take over fields of other field managers")
-	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(diffFormats, ", "))
+	command.Choice(cmd, &o.output, "output", "o", "text", diffFormats, "output format: "+strings.Join(diffFormats, ", "))
 	fl.IntVar(&o.maxSize, "max-size", commentSize, "truncate markdown to this number of characters; 0 means no limit")
 	fl.BoolVar(&o.impact, "impact", false, "compare the output of the platforms of -p and --against for the instances of -f")
 	fl.StringArrayVar(&o.against, "against", nil, "with --impact, platform to compare with, as in -p; can be repeated")
-	command.CompleteValues(cmd, "output", diffFormats)
 	command.Must(cmd.RegisterFlagCompletionFunc("against", platform.CompletePlatforms))
 	return cmd
 }
@@ -126,9 +125,6 @@ not be compared.`,
 // command line rather than in pequod.yaml. The errors describe the modes, because
 // a wrong combination usually means that the wrong one was chosen.
 func (o *diffOptions) validate(args []string, named bool) error {
-	if err := command.OneOf("--output", o.output, diffFormats); err != nil {
-		return err
-	}
 	switch {
 	case o.maxSize < 0:
 		return errors.New("--max-size: must not be negative")

@@ -34,17 +34,13 @@ func newGraphCommand(env command.Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "tree", "output format: "+strings.Join(graphview.Formats, ", "))
-	command.CompleteValues(cmd, "output", graphview.Formats)
+	command.Choice(cmd, &o.output, "output", "o", "tree", graphview.Formats, "output format: "+strings.Join(graphview.Formats, ", "))
 	return cmd
 }
 
 // run draws the graphs of the input. It needs no cluster. The output is built in
 // memory, so that an error leaves no half of a drawing on stdout.
 func (o *graphOptions) run(ctx context.Context, env command.Env) error {
-	if err := command.OneOf("--output", o.output, graphview.Formats); err != nil {
-		return err
-	}
 	given, err := o.ReadGraphs(ctx, env)
 	if err != nil {
 		return err

@@ -61,10 +61,8 @@ be rendered.`,
 	o.ObjectFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.validates, "validate", false, "check rendered objects against the schemas of Kubernetes and of --crd")
-	cmd.Flags().StringVar(&o.format, "format", "graph", "type of the output: graph (ResourceGraphs) or resources (plain manifests)")
-	cmd.Flags().StringVar(&o.annotate, "annotate", "", "with --format resources, add the annotations of a GitOps tool: argocd or flux")
-	command.CompleteValues(cmd, "format", []string{"graph", "resources"})
-	command.CompleteValues(cmd, "annotate", []string{"argocd", "flux"})
+	command.Choice(cmd, &o.format, "format", "", "graph", []string{"graph", "resources"}, "type of the output: graph (ResourceGraphs) or resources (plain manifests)")
+	command.Choice(cmd, &o.annotate, "annotate", "", "", []string{"argocd", "flux"}, "with --format resources, add the annotations of a GitOps tool: argocd or flux")
 	return cmd
 }
 
@@ -127,16 +125,8 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 // validate checks the flags that belong together. It runs before any file is
 // read.
 func (o *renderOptions) validate() error {
-	if err := command.OneOf("--format", o.format, []string{"graph", "resources"}); err != nil {
-		return err
-	}
-	if o.annotate != "" {
-		if err := command.OneOf("--annotate", o.annotate, []string{"argocd", "flux"}); err != nil {
-			return err
-		}
-		if o.format != "resources" {
-			return fmt.Errorf("--annotate requires --format resources")
-		}
+	if o.annotate != "" && o.format != "resources" {
+		return fmt.Errorf("--annotate requires --format resources")
 	}
 	if len(o.Crds) > 0 && !o.validates {
 		return fmt.Errorf("--crd requires --validate")

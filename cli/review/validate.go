@@ -11,7 +11,6 @@ import (
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -40,8 +39,7 @@ position in the instance.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(report.Formats(), ", "))
-	command.CompleteValues(cmd, "output", report.Formats())
+	command.Choice(cmd, &o.output, "output", "o", "text", report.Formats(), "output format: "+strings.Join(report.Formats(), ", "))
 	return cmd
 }
 
@@ -50,24 +48,17 @@ position in the instance.`,
 // programs. The exit code is 1 if an instance has an error, and 2 if one could
 // not be checked.
 func (o *validateOptions) run(ctx context.Context, env command.Env) error {
-	if err := command.OneOf("--output", o.output, report.Formats()); err != nil {
-		return err
-	}
 	sum, err := input.RenderAll(ctx, env, &o.RenderFlags,
 		func(render.Result) (struct{}, problem.List) { return struct{}{}, nil },
 		func(input.Rendered[struct{}]) error { return nil })
 	if err != nil {
 		return err
 	}
-	err = report.Write(env.Out, o.output, sum.Problems, sum.Subjects, report.Options{Color: command.Colored(env.Out), Version: version.Program()})
-	if err != nil {
-		return command.OutputError(err)
+	if err := sum.Report(env, o.output); err != nil {
+		return err
 	}
 	if o.output == "text" {
 		fmt.Fprintln(env.Err, report.Summary(sum.Problems, sum.Subjects))
 	}
-	if sum.Problems.Failed() {
-		return command.ExitError{Code: command.ProblemsExitCode(sum.Problems)}
-	}
-	return nil
+	return command.ExitWith(command.ProblemsExitCode(sum.Problems))
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/command"
@@ -52,19 +52,12 @@ object that belongs to another graph is listed too, with a warning.
 The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
 		Example: `  pequod adopt -f graph.yaml > adopt.yaml`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := command.OneOf("--strategy", o.strategy, strategies); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), env)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
-	fl := cmd.Flags()
 	o.AlsoGraphs(cmd)
-	fl.StringVar(&o.strategy, "strategy", strategies[0], "adoption strategy: TakeOwnership (the graph manages the objects) or Mirror (the graph only observes them)")
-	command.CompleteValues(cmd, "strategy", strategies)
+	command.Choice(cmd, &o.strategy, "strategy", "", strategies[0], strategies, "adoption strategy: TakeOwnership (the graph manages the objects) or Mirror (the graph only observes them)")
 	return cmd
 }
 
@@ -153,17 +146,10 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 func adopting(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
 	rg = rg.DeepCopy()
 	adopt := &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit, Strategy: v1alpha1.AdoptTakeOwnership}
-	for _, n := range rg.Spec.Graph.Nodes {
-		if n.Resource == nil {
-			continue
+	for _, n := range graph.Read(rg).Nodes {
+		if n.Resource != nil {
+			adopt.Resources = append(adopt.Resources, n.Object)
 		}
-		obj := &unstructured.Unstructured{}
-		if err := obj.UnmarshalJSON(n.Resource.Raw); err != nil {
-			continue // the plan reports the error
-		}
-		adopt.Resources = append(adopt.Resources, v1alpha1.ObjectRef{
-			APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(),
-		})
 	}
 	rg.Spec.Adopt = adopt
 	return rg

@@ -92,8 +92,7 @@ finished and recorded; a second interrupt exits at once.`,
 	fl.BoolVar(&o.prune, "prune", true, "when everything is ready, delete objects that the graph no longer lists")
 	fl.BoolVar(&o.allowEmpty, "allow-empty", false, "allow a graph without nodes to delete everything that it owns")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers")
-	fl.StringVar(&o.dryRun, "dry-run", "none", "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
-	command.CompleteValues(cmd, "dry-run", execute.DryRunModes)
+	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
 	return cmd
 }
 
@@ -113,9 +112,6 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	}
 	if o.allowEmpty && !o.prune {
 		return errors.New("--allow-empty requires --prune")
-	}
-	if err := command.OneOf("--dry-run", o.dryRun, execute.DryRunModes); err != nil {
-		return err
 	}
 	if o.dryRun != "none" && o.Output != "text" {
 		return errors.New("--dry-run only supports -o text; for JSON use pequod diff")
@@ -185,8 +181,5 @@ func refuseSuspended(graphs []input.Graph) error {
 			})
 		}
 	}
-	if len(ps) > 0 {
-		return ps
-	}
-	return nil
+	return ps.Err()
 }

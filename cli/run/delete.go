@@ -76,9 +76,8 @@ in time or cannot be deleted; 2 if the cluster could not be reached.`,
 	o.RunFlags.AddFlags(cmd, "wait until everything is gone; otherwise exit when all deletions are requested")
 	fl := cmd.Flags()
 	o.AlsoGraphs(cmd)
-	fl.StringVar(&o.cascade, "cascade", "foreground", "deletion of dependents such as Pods: foreground, background or orphan")
+	command.Choice(cmd, &o.cascade, "cascade", "", "foreground", cascades, "deletion of dependents such as Pods: foreground, background or orphan")
 	fl.BoolVar(&o.orphan, "orphan", false, "release all objects instead of deleting them")
-	command.CompleteValues(cmd, "cascade", cascades)
 	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
 	return cmd
 }
@@ -91,23 +90,16 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
 	}
-	if err := command.OneOf("--cascade", o.cascade, cascades); err != nil {
-		return err
-	}
 	owners, err := o.owners(env, names)
 	if err != nil {
 		return err
-	}
-	shown := make([]progress.Graph, len(owners))
-	for i, owner := range owners {
-		shown[i].Owner = owner
 	}
 	var sink progress.Sink
 	a, err := o.Connect(func(text string) { sink.Warn(text) })
 	if err != nil {
 		return err
 	}
-	sink = o.OpenSink(env, shown) // before the first request, which may cause a warning
+	sink = o.OpenSink(env, progress.GraphsOf(owners)) // before the first request, which may cause a warning
 	a.Client.Propagation = map[string]cluster.Propagation{
 		"foreground": cluster.Foreground, "background": cluster.Background, "orphan": cluster.Orphan,
 	}[o.cascade]

@@ -95,22 +95,18 @@ reached or has no such graph.`,
 	fl := cmd.Flags()
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; can be repeated"
 	fl.Lookup("namespace").Usage = "namespace of the named graphs, and of graphs and instances without metadata.namespace"
-	fl.StringVarP(&o.output, "output", "o", "text", "output format: "+strings.Join(statusFormats, ", "))
+	command.Choice(cmd, &o.output, "output", "o", "text", statusFormats, "output format: "+strings.Join(statusFormats, ", "))
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	fl.BoolVarP(&o.watch, "watch", "w", false, "show changes until an interrupt")
 	fl.BoolVar(&o.wait, "wait", false, "show changes until everything is ready")
 	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit of --wait; 0 means no limit")
 	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
-	command.CompleteValues(cmd, "output", statusFormats)
 	return cmd
 }
 
 // run checks the flags and picks the mode. For the current state, it reads all
 // graphs and then prints one report. The exit code is 1 if a graph is not ready.
 func (o *statusOptions) run(ctx context.Context, env command.Env, names []string) error {
-	if err := command.OneOf("--output", o.output, statusFormats); err != nil {
-		return err
-	}
 	if err := kube.CheckNames(o.Namespace, names); err != nil {
 		return err
 	}
@@ -175,11 +171,7 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 	switch o.output {
 	case "json", "yaml":
-		data, err := output.Encode(o.output, r, "")
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
+		return output.Write(w, o.output, r)
 	case "dot":
 		return statusview.WriteDOT(w, r)
 	}

@@ -77,13 +77,7 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 //	web-1b2c3d4e   4         complete
 func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
 	if o.output == "json" || o.output == "yaml" {
-		data, err := output.Encode(o.output, struct {
-			Graphs []listedGraph `json:"graphs"`
-		}{listed}, "")
-		if err == nil {
-			_, err = env.Out.Write(data)
-		}
-		return err
+		return output.Write(env.Out, o.output, map[string]any{"graphs": listed})
 	}
 	if len(listed) == 0 {
 		where := "namespace " + o.Namespace
