@@ -94,13 +94,9 @@ func evalInput(eval diagnose.Eval) diagnose.Eval {
 // stored: metadata must match #Render, spec the version's schema.
 func (b *builtModule) inputOfVersion(schema SchemaPath) diagnose.Eval {
 	return func(data *ast.StructLit) cue.Value {
-		input := withSchema(data, schema)
-		for _, d := range input.Elts {
-			if f := d.(*ast.Field); cuesyntax.LabelName(f.Label) == "metadata" {
-				rule := ast.NewSel(ast.NewIdent("#Render"), "input", "metadata")
-				f.Value = ast.NewBinExpr(token.AND, rule, f.Value)
-			}
-		}
+		input := mapField(withSchema(data, schema), "metadata", func(metadata ast.Expr) ast.Expr {
+			return ast.NewBinExpr(token.AND, ast.NewSel(ast.NewIdent("#Render"), "input", "metadata"), metadata)
+		})
 		return b.eval(ast.NewStruct("input", input))
 	}
 }
@@ -113,7 +109,7 @@ func (b *builtModule) renderConverted(data *ast.StructLit, p *Platform, version 
 	if len(problems) > 0 {
 		return cue.Value{}, problems
 	}
-	converted := withSpec(data, cuesyntax.Data(value))
+	converted := mapField(data, "spec", func(ast.Expr) ast.Expr { return cuesyntax.Data(value) })
 	v := b.renderWith(p.Schema(p.Version))(converted)
 	if err := inputError(v); err != nil {
 		conversion := b.root.LookupPath(cue.ParsePath(string(versionPath(version, toStorage))))
@@ -128,27 +124,19 @@ func (b *builtModule) renderConverted(data *ast.StructLit, p *Platform, version 
 
 // withSchema returns data whose spec is unified with a schema.
 func withSchema(data *ast.StructLit, schema SchemaPath) *ast.StructLit {
-	input := &ast.StructLit{Lbrace: data.Lbrace}
+	return mapField(data, "spec", func(spec ast.Expr) ast.Expr { return ast.NewBinExpr(token.AND, schema.expr(), spec) })
+}
+
+// mapField returns a copy of data in which the value of one field is replaced.
+func mapField(data *ast.StructLit, name string, replace func(ast.Expr) ast.Expr) *ast.StructLit {
+	mapped := &ast.StructLit{Lbrace: data.Lbrace}
 	for _, d := range data.Elts {
 		f := d.(*ast.Field)
 		value := f.Value
-		if cuesyntax.LabelName(f.Label) == "spec" {
-			value = ast.NewBinExpr(token.AND, schema.expr(), value)
+		if cuesyntax.LabelName(f.Label) == name {
+			value = replace(value)
 		}
-		input.Elts = append(input.Elts, &ast.Field{Label: f.Label, Value: value})
+		mapped.Elts = append(mapped.Elts, &ast.Field{Label: f.Label, Value: value})
 	}
-	return input
-}
-
-// withSpec returns data with another spec.
-func withSpec(data *ast.StructLit, spec ast.Expr) *ast.StructLit {
-	s := &ast.StructLit{Lbrace: data.Lbrace}
-	for _, d := range data.Elts {
-		f := d.(*ast.Field)
-		if cuesyntax.LabelName(f.Label) == "spec" {
-			f = &ast.Field{Label: f.Label, Value: spec}
-		}
-		s.Elts = append(s.Elts, f)
-	}
-	return s
+	return mapped
 }

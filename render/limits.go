@@ -34,6 +34,3 @@ type Subject struct {
 	// the cause of endless recursion. It may be nil.
 	Files func() []*ast.File
 }
-
-// Named returns a subject without files.
-func Named(name string) Subject { return Subject{Name: name} }

@@ -10,6 +10,8 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -99,9 +101,9 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	} else {
 		n.Versions = []v1alpha1.KindVersion{{Name: n.Version, Served: true}}
 	}
-	n.Kind = cmp.Or(t.Kind, def.Kind, camelCase(name))
+	n.Kind = cmp.Or(t.Kind, def.Kind, KindName(name))
 	n.Singular = cmp.Or(def.Singular, strings.ToLower(n.Kind))
-	n.Plural = cmp.Or(t.Plural, def.Plural, plural(strings.ToLower(n.Kind)))
+	n.Plural = cmp.Or(t.Plural, def.Plural, plural(n.Kind))
 	n.Scope = cmp.Or(t.Scope, def.Scope, v1alpha1.ScopeNamespaced)
 	// An empty list in the Transform removes the names of the module.
 	n.ShortNames, n.Categories = t.ShortNames, t.Categories
@@ -190,8 +192,9 @@ func checkNames(m *Module, n *v1alpha1.Names) error {
 	return ps.Err()
 }
 
-// camelCase turns a name such as web-service into a kind such as WebService.
-func camelCase(name string) string {
+// KindName turns a name such as web-service into a kind such as WebService, the
+// default kind of a platform.
+func KindName(name string) string {
 	var b strings.Builder
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '.' || r == '_' }) {
 		r, n := utf8.DecodeRuneInString(part)
@@ -201,18 +204,10 @@ func camelCase(name string) string {
 	return b.String()
 }
 
-// plural returns the plural by the rule of apimachinery's
-// UnsafeGuessKindToResource, which kubectl uses too.
-func plural(singular string) string {
-	switch {
-	case strings.HasSuffix(singular, "endpoints"):
-		return singular
-	case strings.HasSuffix(singular, "s"):
-		return singular + "es"
-	case strings.HasSuffix(singular, "y"):
-		return strings.TrimSuffix(singular, "y") + "ies"
-	}
-	return singular + "s"
+// plural returns the plural of a kind in lower case, as kubectl guesses it.
+func plural(kind string) string {
+	guess, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
+	return guess.Resource
 }
 
 // Subject describes the platform for the limits of evaluations.

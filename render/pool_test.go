@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 	}
 	if name := os.Getenv("PEQUOD_TEST_LIMIT"); name != "" {
 		j := jobs[name]
-		_, err := Map(context.Background(), j.limits, []string{"job"}, Named,
+		_, err := Map(context.Background(), j.limits, []string{"job"}, func(name string) Subject { return Subject{Name: name} },
 			func(string) (int, error) { return j.run(), nil })
 		var limit *LimitError
 		if !errors.As(err, &limit) || limit.Subject != "job" || limit.Reason != j.want {

@@ -1,10 +1,11 @@
 package graph
 
 import (
-	"strconv"
 	"strings"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
 // Problem is one thing that is wrong with a graph.
@@ -30,6 +31,20 @@ func NewProblem(node, field, message, hint string) Problem {
 	return Problem{Node: node, Field: field, Problem: problem.Problem{
 		Path: NodePath(node, field), Message: message, Hint: hint, Rule: problem.RuleGraph,
 	}}
+}
+
+// ViolationProblem returns the problem of a violation that a policy reported,
+// without a position. Info is a Note.
+func ViolationProblem(v v1alpha1.Violation) problem.Problem {
+	p := problem.Problem{Path: NodePath(v.Node, v.Path), Rule: problem.RulePolicy, Message: v.Message}
+	switch v.Severity {
+	case v1alpha1.SeverityWarning:
+		p.Severity = problem.Warning
+	case v1alpha1.SeverityInfo:
+		p.Severity = problem.Note
+	case v1alpha1.SeverityError: // the zero value of Severity is Error
+	}
+	return p
 }
 
 // At returns the problem at a position, without the node and field.
@@ -62,15 +77,5 @@ func NodePath(node, field string) string {
 	if node == "" {
 		return field
 	}
-	path := "nodes." + node
-	if strings.ContainsAny(node, `.[]"/ `) {
-		path = "nodes[" + strconv.Quote(node) + "]"
-	}
-	switch {
-	case field == "":
-		return path
-	case strings.HasPrefix(field, "["):
-		return path + field
-	}
-	return path + "." + field
+	return fieldpath.Concat(fieldpath.Join("nodes", node), field)
 }

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -123,14 +124,8 @@ func (f *finder) malformed(message, hint string) {
 
 // others returns the other keys of m, sorted.
 func others(m map[string]any, key string) string {
-	var keys []string
-	for k := range m {
-		if k != key {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, ", ")
+	keys := slices.Sorted(maps.Keys(m))
+	return strings.Join(slices.DeleteFunc(keys, func(k string) bool { return k == key }), ", ")
 }
 
 // typeName returns the JSON type of a decoded value with its article, for messages.

@@ -3,6 +3,7 @@ package reference
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -61,7 +62,7 @@ func (f *finder) readGenerate(value any) {
 	}
 	g := Generate{Path: slices.Clone(f.path), Charset: Charsets()[0]}
 	valid := true
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		switch key {
 		case "length":
 			n, ok := integer(m[key])
@@ -107,14 +108,4 @@ func integer(v any) (int, bool) {
 		return int(n), err == nil
 	}
 	return 0, false
-}
-
-// sortedKeys returns the keys of m, sorted.
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

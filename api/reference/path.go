@@ -3,6 +3,7 @@ package reference
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,15 +43,7 @@ func (p Path) String() string {
 // Is reports whether the path consists of exactly these map keys. A path with an
 // index in it is never equal.
 func (p Path) Is(keys ...string) bool {
-	if len(p) != len(keys) {
-		return false
-	}
-	for i, key := range keys {
-		if p[i] != key {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(p, keys, func(element any, key string) bool { return element == key })
 }
 
 // compare orders the paths of one value as the value is printed with sorted keys.
@@ -58,19 +51,13 @@ func (p Path) Is(keys ...string) bool {
 // and an index at the same place, so the types of their elements agree up to the
 // first difference.
 func (p Path) compare(q Path) int {
-	for i := range min(len(p), len(q)) {
-		c := 0
-		switch element := p[i].(type) {
-		case int:
-			other, _ := q[i].(int)
-			c = cmp.Compare(element, other)
-		case string:
-			other, _ := q[i].(string)
-			c = cmp.Compare(element, other)
+	return slices.CompareFunc(p, q, func(a, b any) int {
+		if index, ok := a.(int); ok {
+			other, _ := b.(int)
+			return cmp.Compare(index, other)
 		}
-		if c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(p), len(q))
+		key, _ := a.(string)
+		other, _ := b.(string)
+		return cmp.Compare(key, other)
+	})
 }

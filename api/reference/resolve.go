@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -28,8 +29,7 @@ type resolver struct {
 	// bound counts the enclosing comprehensions that bind a name. A count is
 	// needed because nested comprehensions may use the same name.
 	bound map[string]int
-	// nodes are the ids that were read, in order; seen is the same as a set.
-	seen  map[string]bool
+	// nodes are the ids that were read, each once, in order.
 	nodes []string
 	// issues are unknown ids and uses of nodes without a literal id.
 	issues problem.List
@@ -41,7 +41,6 @@ func newResolver(env *cel.Env, scope *NodeSet, tree *ast.AST) *resolver {
 		env: env, scope: scope, tree: tree,
 		nextID: ast.MaxID(tree) + 1,
 		bound:  map[string]int{},
-		seen:   map[string]bool{},
 	}
 }
 
@@ -198,8 +197,7 @@ func (r *resolver) read(id string) {
 		r.issues = append(r.issues, r.scope.unknownNode(id))
 		return
 	}
-	if !r.seen[id] {
-		r.seen[id] = true
+	if !slices.Contains(r.nodes, id) {
 		r.nodes = append(r.nodes, id)
 	}
 }

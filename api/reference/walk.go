@@ -2,6 +2,8 @@ package reference
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/google/cel-go/common/ast"
@@ -175,7 +177,7 @@ func (w *walker) elements(e ast.Expr) []end {
 				ends = append(ends, end{state: present, path: at.path + "[" + strconv.Itoa(i) + "]", value: element})
 			}
 		case map[string]any:
-			for _, key := range sortedKeys(value) {
+			for _, key := range slices.Sorted(maps.Keys(value)) {
 				ends = append(ends, end{state: present, path: at.path + "'s key " + quote(key), value: key})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -51,16 +52,8 @@ func (r Resources) find(gk schema.GroupKind) (Resource, error) {
 // builtInResource returns the resource name of a built-in kind. All built-in kinds
 // follow this rule; a test compares it with a cluster.
 func builtInResource(kind string) string {
-	name := strings.ToLower(kind)
-	switch {
-	case kind == "Endpoints":
-		return name
-	case strings.HasSuffix(name, "s"):
-		return name + "es"
-	case strings.HasSuffix(name, "y"):
-		return strings.TrimSuffix(name, "y") + "ies"
-	}
-	return name + "s"
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
+	return plural.Resource
 }
 
 // Define adds the kind that a CustomResourceDefinition, in JSON, defines. It

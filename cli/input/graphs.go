@@ -181,7 +181,9 @@ func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph
 		ps = append(ps, placed(doc, g, p))
 	}
 	for _, v := range g.Spec.Graph.Violations {
-		ps = append(ps, violationProblem(doc, v))
+		p := graph.ViolationProblem(v)
+		p.Position = doc.PosOf(nil)
+		ps = append(ps, p)
 	}
 	// The hash identifies the revision. It is computed here because a graph may
 	// have been edited by hand since it was rendered.
@@ -225,18 +227,4 @@ func placed(doc yamlfile.Document, g *v1alpha1.ResourceGraph, p graph.Problem) p
 		at = strings.TrimSuffix(fmt.Sprintf("spec.graph.nodes[%d].%s", i, p.Field), ".")
 	}
 	return p.At(doc.At(at))
-}
-
-// violationProblem returns a violation that a policy recorded in the graph when it
-// was rendered.
-func violationProblem(doc yamlfile.Document, v v1alpha1.Violation) problem.Problem {
-	p := problem.Problem{Position: doc.PosOf(nil), Path: graph.NodePath(v.Node, v.Path), Rule: problem.RulePolicy, Message: v.Message}
-	switch v.Severity {
-	case v1alpha1.SeverityWarning:
-		p.Severity = problem.Warning
-	case v1alpha1.SeverityInfo:
-		p.Severity = problem.Note
-	case v1alpha1.SeverityError: // the zero value of Severity is Error
-	}
-	return p
 }

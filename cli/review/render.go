@@ -147,7 +147,7 @@ func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List)
 		}
 		return []output.Object{obj}, nil
 	}
-	plain, refused := manifests.Plain(r.Graph, manifests.Options{Annotate: manifests.Tool(o.annotate)})
+	plain, refused := manifests.Plain(r.Graph, manifests.Tool(o.annotate))
 	if len(refused) > 0 {
 		return nil, graphProblems(refused, r.Instance.Pos(), r.Instance.String())
 	}

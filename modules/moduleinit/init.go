@@ -20,6 +20,7 @@ import (
 
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/moduletest"
+	"github.com/pequod-io/pequod/render"
 )
 
 // templates are the files of a new module. In names, the suffix .tmpl is removed;
@@ -49,17 +50,6 @@ func CheckName(name string) error {
 // packageName returns the name of the CUE package: the module's name without
 // dashes.
 func packageName(name string) string { return strings.ReplaceAll(name, "-", "") }
-
-// kindName returns the kind of a module in CamelCase: WebShop for web-shop.
-func kindName(name string) string {
-	var kind string
-	for _, part := range strings.Split(name, "-") {
-		if part != "" {
-			kind += strings.ToUpper(part[:1]) + part[1:]
-		}
-	}
-	return kind
-}
 
 // Init creates the module in a new directory dir/name and returns that directory.
 // It creates dir if necessary. The module appears completely or not at all: after
@@ -132,7 +122,7 @@ func stage(ctx context.Context, dir, target, name string, o moduletest.Options) 
 // write writes the filled-in templates to dir. It creates dir, whose parent must
 // exist.
 func write(dir, name string) error {
-	fill := strings.NewReplacer("PACKAGE", packageName(name), "KIND", kindName(name), "NAME", name)
+	fill := strings.NewReplacer("PACKAGE", packageName(name), "KIND", render.KindName(name), "NAME", name)
 	return fs.WalkDir(templates, "template", func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err

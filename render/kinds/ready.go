@@ -19,6 +19,14 @@ type Subject struct {
 	ServiceType string
 }
 
+// readyKinds has the kinds for which the checks that are made for one kind can
+// pass.
+var readyKinds = map[v1alpha1.ReadyType][]schema.GroupKind{
+	v1alpha1.ReadyDeploymentAvailable: {{Group: "apps", Kind: "Deployment"}, {Group: "extensions", Kind: "Deployment"}},
+	v1alpha1.ReadyJobComplete:         {{Group: "batch", Kind: "Job"}},
+	v1alpha1.ReadyLoadBalancer:        {{Kind: "Service"}},
+}
+
 // Ready reports the readiness checks of a node that can never pass for an object
 // of its kind. Such a check is an error, because the node would wait until its
 // timeout. Exists and expressions may pass for every kind. The paths begin at the
@@ -37,18 +45,10 @@ func (c *Catalog) Ready(s Subject, checks []v1alpha1.ReadyCheck) problem.List {
 			found = append(found, *p)
 		}
 		switch check.Type {
-		case v1alpha1.ReadyDeploymentAvailable:
-			if gk.Kind != "Deployment" || gk.Group != "apps" && gk.Group != "extensions" {
-				add("type", problem.Error, "DeploymentAvailable can't hold for a "+s.Kind, hintFor(gk))
-			}
-		case v1alpha1.ReadyJobComplete:
-			if gk != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
-				add("type", problem.Error, "JobComplete can't hold for a "+s.Kind, hintFor(gk))
-			}
-		case v1alpha1.ReadyLoadBalancer:
-			if gk != (schema.GroupKind{Kind: "Service"}) {
-				add("type", problem.Error, "ServiceLoadBalancerReady can't hold for a "+s.Kind, hintFor(gk))
-			} else if s.ServiceType != "" && s.ServiceType != "LoadBalancer" {
+		case v1alpha1.ReadyDeploymentAvailable, v1alpha1.ReadyJobComplete, v1alpha1.ReadyLoadBalancer:
+			if !slices.Contains(readyKinds[check.Type], gk) {
+				add("type", problem.Error, fmt.Sprintf("%s can't hold for a %s", check.Type, s.Kind), hintFor(gk))
+			} else if check.Type == v1alpha1.ReadyLoadBalancer && s.ServiceType != "" && s.ServiceType != "LoadBalancer" {
 				add("type", problem.Error, "ServiceLoadBalancerReady can't hold for a Service of type "+s.ServiceType, "make it LoadBalancer, or leave the check out")
 			}
 		case v1alpha1.ReadyConditionMatch:

@@ -26,7 +26,7 @@ type Type struct {
 	open bool
 }
 
-// The values of Type.kind.
+// The values of Type.kind. The table forms has what each accepts.
 const (
 	kindStruct      = "struct"
 	kindList        = "list"
@@ -57,55 +57,34 @@ const (
 	Any = Boolean | Integer | Number | String | List | Map
 )
 
+// forms has the JSON types of the valid values of each kind of type, and the words
+// that describe such a value.
+var forms = map[string]struct {
+	accepts JSON
+	words   string
+}{
+	kindStruct:      {Map, "a struct"},
+	kindMap:         {Map, "a struct"},
+	kindList:        {List, "a list"},
+	kindString:      {String, "a string"},
+	kindTime:        {String, "a string"},
+	kindBytes:       {String, "base64 text"},
+	kindBool:        {Boolean, "true or false"},
+	kindInt32:       {Integer, "an integer"},
+	kindInt64:       {Integer, "an integer"},
+	kindNumber:      {Integer | Number, "a number"},
+	kindQuantity:    {String | Integer | Number, `a quantity such as 2, "500m" or "1Gi"`},
+	kindIntOrString: {String | Integer, "an integer or a string"},
+	kindAny:         {Any, "anything"},
+}
+
 // Accepts returns the JSON types of valid values. Null is not among them,
 // because it counts as not given everywhere.
-func (t *Type) Accepts() JSON {
-	switch t.kind {
-	case kindStruct, kindMap:
-		return Map
-	case kindList:
-		return List
-	case kindString, kindBytes, kindTime:
-		return String
-	case kindBool:
-		return Boolean
-	case kindInt32, kindInt64:
-		return Integer
-	case kindNumber:
-		return Integer | Number
-	case kindQuantity:
-		return String | Integer | Number
-	case kindIntOrString:
-		return String | Integer
-	}
-	return Any
-}
+func (t *Type) Accepts() JSON { return forms[t.kind].accepts }
 
 // Words describes a valid value for a message, such as "an integer". The words
 // are those of problems, not the names of the types.
-func (t *Type) Words() string {
-	switch t.kind {
-	case kindStruct, kindMap:
-		return "a struct"
-	case kindList:
-		return "a list"
-	case kindString, kindTime:
-		return "a string"
-	case kindBytes:
-		return "base64 text"
-	case kindBool:
-		return "true or false"
-	case kindInt32, kindInt64:
-		return "an integer"
-	case kindNumber:
-		return "a number"
-	case kindQuantity:
-		return `a quantity such as 2, "500m" or "1Gi"`
-	case kindIntOrString:
-		return "an integer or a string"
-	}
-	return "anything"
-}
+func (t *Type) Words() string { return forms[t.kind].words }
 
 // Field returns the type of a field, or nil if the type has no such field. An
 // open struct and the any type have every field, of any type.

@@ -10,21 +10,15 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Options control [Plain].
-type Options struct {
-	// Annotate is the tool whose annotations objects get.
-	Annotate Tool
-}
-
 // Plain returns the objects of a graph in apply order, or the problems that
 // keep it from being plain manifests.
-func Plain(rg *v1alpha1.ResourceGraph, opts Options) ([]*unstructured.Unstructured, []graph.Problem) {
-	switch opts.Annotate {
+func Plain(rg *v1alpha1.ResourceGraph, tool Tool) ([]*unstructured.Unstructured, []graph.Problem) {
+	switch tool {
 	case AnyTool, ArgoCD, Flux:
 	default:
-		return nil, []graph.Problem{graph.NewProblem("", "", fmt.Sprintf("no annotations are known for %q", opts.Annotate), "one of argocd, flux")}
+		return nil, []graph.Problem{graph.NewProblem("", "", fmt.Sprintf("no annotations are known for %q", tool), "one of argocd, flux")}
 	}
-	p := &plain{graph: graph.Read(rg), tool: opts.Annotate, deletion: rg.Spec.DeletionPolicy}
+	p := &plain{graph: graph.Read(rg), tool: tool, deletion: rg.Spec.DeletionPolicy}
 	if problems := p.graph.Problems(); len(problems) > 0 {
 		return nil, problems
 	}

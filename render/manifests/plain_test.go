@@ -25,7 +25,7 @@ func parse(t *testing.T, spec string) *v1alpha1.ResourceGraph {
 
 func mustPlain(t *testing.T, spec string, tool Tool) []*unstructured.Unstructured {
 	t.Helper()
-	objects, problems := Plain(parse(t, spec), Options{Annotate: tool})
+	objects, problems := Plain(parse(t, spec), tool)
 	for _, p := range problems {
 		t.Error(p)
 	}
@@ -253,7 +253,7 @@ func TestPlainRefuses(t *testing.T) {
 		{ArgoCD, append(both[:len(both):len(both)], manager, ignore, recreate)},
 		{Flux, append(both[:len(both):len(both)], manager, ignore)},
 	} {
-		objects, problems := Plain(parse(t, refused), Options{Annotate: test.tool})
+		objects, problems := Plain(parse(t, refused), test.tool)
 		var got []string
 		for _, p := range problems {
 			got = append(got, p.String())
@@ -284,7 +284,7 @@ func TestPlainRefusesAnnotations(t *testing.T) {
 		{"a tool", "graph: {nodes: []}", `no annotations are known for "helm" (one of argocd, flux)`, "helm"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, problems := Plain(parse(t, test.spec), Options{Annotate: test.tool})
+			_, problems := Plain(parse(t, test.spec), test.tool)
 			if len(problems) != 1 || problems[0].String() != test.want {
 				t.Errorf("problems %v, want %s", problems, test.want)
 			}

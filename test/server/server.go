@@ -30,8 +30,6 @@ type Options struct {
 	// DataDir keeps the state of the cluster. If it is empty, the state is
 	// deleted when the server ends.
 	DataDir string
-	// Nodes is the number of fake nodes; 0 means the default of the program.
-	Nodes int
 	// Log receives progress messages when something must be compiled. It may be
 	// nil.
 	Log io.Writer
@@ -86,9 +84,6 @@ func (s *Server) Restart(ctx context.Context) error {
 	args := []string{"-exit-with-stdin"}
 	if s.opts.DataDir != "" {
 		args = append(args, "-data-dir", s.opts.DataDir)
-	}
-	if s.opts.Nodes != 0 {
-		args = append(args, "-nodes", fmt.Sprint(s.opts.Nodes))
 	}
 	next, err := run(ctx, exec.Command(s.binary, args...))
 	if err != nil {
