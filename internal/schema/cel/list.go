@@ -17,15 +17,7 @@ func HoldsList(l *shape.List, declared shape.ListEnvelope, v string) Predicate {
 // for all items, which an API server finds more expensive. The caller may write
 // each as a rule of its own, so that an expensive one can be dropped alone.
 func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predicate {
-	var all []Predicate
-	// A limit that the schema has as well needs no rule.
-	count := func(n *int64, operator string, known *int64) {
-		if n != nil && (known == nil || *known != *n) {
-			all = append(all, Predicate{Text: "size(" + v + ")" + operator + Itoa(*n), Exact: true})
-		}
-	}
-	count(l.Min, " >= ", declared.Min)
-	count(l.Max, " <= ", declared.Max)
+	all := sizeDemands(v, l.Min, l.Max, declared.Min, declared.Max)
 	least := int64(0)
 	if l.Min != nil {
 		least = *l.Min
@@ -40,8 +32,6 @@ func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predica
 		all = append(all, p)
 	}
 	if !l.Closed {
-		// Each item must be the only one that equals it. The cost is quadratic in
-		// the number of items.
 		x := Variable(v)
 		p := Holds(l.Rest, declared.Items, x)
 		switch {
@@ -53,6 +43,8 @@ func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predica
 		all = append(all, p)
 	}
 	if l.Unique {
+		// Each item must be the only one that equals it. The cost is quadratic in
+		// the number of items.
 		x := Variable(v)
 		y := Variable(v + " " + x)
 		p := Predicate{Text: v + ".all(" + x + ", " + v + ".exists_one(" + y + ", " + y + " == " + x + "))", Exact: true}
@@ -61,6 +53,20 @@ func ListDemands(l *shape.List, declared shape.ListEnvelope, v string) []Predica
 		}
 		all = append(all, p)
 	}
+	return all
+}
+
+// sizeDemands returns the predicates that the size of v, a list or a map, is
+// within the limits. A limit that the schema has as well needs no predicate.
+func sizeDemands(v string, least, most, knownLeast, knownMost *int64) []Predicate {
+	var all []Predicate
+	demand := func(n *int64, operator string, known *int64) {
+		if n != nil && (known == nil || *known != *n) {
+			all = append(all, Predicate{Text: "size(" + v + ")" + operator + Itoa(*n), Exact: true})
+		}
+	}
+	demand(least, " >= ", knownLeast)
+	demand(most, " <= ", knownMost)
 	return all
 }
 

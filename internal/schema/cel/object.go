@@ -69,14 +69,7 @@ func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 // and values. The bounds come first because they cost less than the loop over the
 // keys.
 func holdsMap(o *shape.Object, declared *shape.Object, v string) []Predicate {
-	var all []Predicate
-	count := func(n *int64, operator string, known *int64) {
-		if n != nil && (known == nil || *known != *n) {
-			all = append(all, Predicate{Text: "size(" + v + ")" + operator + Itoa(*n), Exact: true})
-		}
-	}
-	count(o.Min, " >= ", declared.Min)
-	count(o.Max, " <= ", declared.Max)
+	all := sizeDemands(v, o.Min, o.Max, declared.Min, declared.Max)
 	x := Variable(v)
 	value := Holds(o.Values, declared.Values, v+"["+x+"]")
 	p := AllOf(append(keyDemands(o, declared, v, x), value)...)

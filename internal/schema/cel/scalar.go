@@ -53,17 +53,13 @@ func holdsNumber(t shape.Term, float bool, v string) Predicate {
 		default:
 			operator += " "
 		}
-		at := l.At
-		if !float && !at.IsInt() {
-			// For an integer, > 2.5 is >= 3, and < 2.5 is <= 2.
-			at, operator = toInt(at, upper), strings.TrimRight(operator, " =")+"= "
-		}
-		add(operator, at)
+		add(operator, l.At)
 	}
 	for _, m := range t.Numbers.Multiples {
 		all = append(all, isMultipleOf(v, m, float))
 	}
 	for _, l := range t.Numbers.Not {
+		// Every integer differs from a fraction.
 		if !float && !l.Number.IsInt() {
 			continue
 		}
@@ -99,15 +95,6 @@ func isMultipleOf(v string, m *big.Rat, float bool) Predicate {
 	}
 	k := "double(int(" + scaled(v, q, p) + " + (" + v + " < 0.0 ? -0.5 : 0.5)))"
 	return Predicate{Text: v + " < -1e9 || " + v + " > 1e9 || " + scaled(k, p, q) + " == " + v}
-}
-
-// toInt rounds a limit to the nearest integer inside of it.
-func toInt(at *big.Rat, upper bool) *big.Rat {
-	q := new(big.Int).Div(at.Num(), at.Denom()) // rounds down: the denominator is positive
-	if !upper {
-		q.Add(q, big.NewInt(1))
-	}
-	return new(big.Rat).SetInt(q)
 }
 
 // Number writes a number as CEL. It reports false if CEL can't represent it.

@@ -139,21 +139,14 @@ func (r *reader) guardedShape(in context, exprs []ast.Expr, open bool) shape.Sha
 	}
 	var out shape.Shape
 	for _, e := range exprs {
-		if syntax.IsBottom(e) {
-			continue
-		}
 		if syntax.AnyFieldRefers(e) {
 			return shape.Any()
 		}
-		closed := in.closed
-		s, ok := r.staticShape(in, e, closed && len(exprs) == 1)
+		s, ok := r.staticShape(in, e, in.closed && len(exprs) == 1)
 		if !ok || len(s) == 0 {
 			return shape.Any()
 		}
 		out = shape.Merge(out, s)
-	}
-	if len(out) == 0 {
-		return shape.Any()
 	}
 	return out
 }

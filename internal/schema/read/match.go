@@ -2,7 +2,6 @@ package read
 
 import (
 	"math/big"
-	"slices"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -84,16 +83,9 @@ func (r *reader) candidate(v cue.Value, in context) (shape.Shape, bool) {
 		refers = refers || ok && id.Node != nil
 		return true
 	}, nil)
-	in.open = !refers
-	s := r.shape(v, in, nil)
-	for _, t := range s {
-		if t.Kind != shape.StructKind || !refers {
-			continue
-		}
-		t.Object.Open = true
-		if slices.ContainsFunc(t.Object.Fields, func(f shape.Field) bool { return shape.KindsOf(f.Shape)&shape.StructKind != 0 }) {
-			return nil, false
-		}
+	if refers {
+		return nil, false
 	}
-	return s, true
+	in.open = true
+	return r.shape(v, in, nil), true
 }

@@ -1,8 +1,6 @@
 package read
 
 import (
-	"regexp"
-
 	"cuelang.org/go/cue"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
@@ -37,14 +35,11 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 	case l.String != nil:
 		t = shape.Term{Kind: shape.StringKind}
 		switch {
-		case op == cue.RegexMatchOp || op == cue.NotRegexMatchOp:
-			if _, err := regexp.Compile(*l.String); err != nil {
-				in.note(v.Pos(), "%s", sourceText(v))
-			} else if op == cue.RegexMatchOp {
-				t.Strings.Patterns = []string{*l.String}
-			} else {
-				t.Strings.NotPatterns = []string{*l.String}
-			}
+		// CUE has compiled the expression with the same library.
+		case op == cue.RegexMatchOp:
+			t.Strings.Patterns = []string{*l.String}
+		case op == cue.NotRegexMatchOp:
+			t.Strings.NotPatterns = []string{*l.String}
 		// !="" is written as a minimal length, which a schema expresses directly.
 		case op == cue.NotEqualOp && *l.String == "":
 			t.Strings.Min = new(int64(1))
@@ -55,10 +50,6 @@ func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.
 		}
 	case string(l.JSON) == "null":
 		return kinds // null is not among the kinds
-	// A bool that differs from one value equals the other.
-	case op == cue.NotEqualOp && (string(l.JSON) == "true" || string(l.JSON) == "false"):
-		other := shape.Literal{JSON: []byte(map[bool]string{true: "false", false: "true"}[string(l.JSON) == "true"])}
-		t = shape.Term{Kind: shape.BoolKind, Value: &other}
 	default:
 		in.note(v.Pos(), "%s", sourceText(v))
 		return kinds

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
@@ -84,14 +83,6 @@ func (t *translator) path(e ast.Expr) ([]string, bool) {
 		base, ok := t.path(x.X)
 		name, ok2 := syntax.StaticName(x.Sel)
 		return append(base, name), ok && ok2
-	case *ast.IndexExpr:
-		base, ok := t.path(x.X)
-		lit, isLit := x.Index.(*ast.BasicLit)
-		if !ok || !isLit || lit.Kind != token.STRING {
-			return nil, false
-		}
-		name, ok := syntax.StaticName(lit)
-		return append(base, name), ok
 	case *ast.Ident:
 		if let, ok := x.Node.(*ast.LetClause); ok {
 			return t.path(let.Expr)

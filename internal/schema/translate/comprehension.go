@@ -107,7 +107,7 @@ func (t *translator) comprehension(p Pending) ([]shape.Rule, bool) {
 // predicate about the struct at target, the message, and the name of the field
 // that the declaration allows. A field with ! must be given, one with ? is
 // constrained if it is given, and a regular field with a value is supplied by
-// rendering. A field that is _|_ must not be given.
+// rendering. An embedded or hidden _|_ never holds.
 func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, message, name string, ok bool) {
 	f, isField := d.(*ast.Field)
 	if !isField {
@@ -127,27 +127,20 @@ func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, 
 		}
 		return cel.Predicate{}, "", "", false
 	}
-	at, ok := t.look(append(slices.Clone(target), name))
-	if !ok {
+	path := append(slices.Clone(target), name)
+	at, ok := t.look(path)
+	if !ok || syntax.IsBottom(f.Value) {
 		return cel.Predicate{}, "", "", false
 	}
 	t.needs = nil
-	switch {
-	case syntax.IsBottom(f.Value):
-		q = cel.Never()
-	default:
-		q = t.constraint(f.Value, at)
-	}
+	q = t.constraint(f.Value, at)
 	blurred := t.blurred
 	// A shape of several terms is a disjunction, in which CUE drops failing
 	// members.
 	t.blurred = len(at.shape) > 1
 	defer func() { t.blurred = blurred }()
 	q = t.reading(at, q)
-	message = inWords(append(slices.Clone(target), name)) + " must be " + syntax.Text(f.Value)
-	if syntax.IsBottom(f.Value) {
-		message = inWords(append(slices.Clone(target), name)) + " must not be given"
-	}
+	message = inWords(path) + " must be " + syntax.Text(f.Value)
 	if !at.conditional && syntax.Loosens(f.Value) {
 		q.Exact = false
 	}
@@ -158,12 +151,11 @@ func (t *translator) declaration(d ast.Decl, target []string) (q cel.Predicate, 
 			q = cel.Implies(g.text, q)
 			// The predicate says nothing about a value that rendering supplies.
 			q.Exact = q.Exact && g.optional
-		case last && f.Constraint != token.OPTION && g.filled && !syntax.IsBottom(f.Value), last && g.nullable:
+		case last && f.Constraint != token.OPTION && g.filled, last && g.nullable:
 			q = cel.Implies(g.text, q)
 			q.Exact = false
 		case last && g.optional && f.Constraint == token.NOT:
 			q = cel.AllOf(cel.Predicate{Text: g.text, Exact: true}, q)
-		case last && syntax.IsBottom(f.Value):
 		case last && !g.optional:
 			// The default of the field may contradict the body.
 			t.defaulted = true

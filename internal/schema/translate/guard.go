@@ -1,14 +1,11 @@
 package translate
 
 import (
-	"slices"
-
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/schema/cel"
 	"github.com/pequod-io/pequod/internal/schema/shape"
-	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
 // guard translates the expression of an if. The caller needs an exact predicate:
@@ -22,16 +19,12 @@ func (t *translator) guard(e ast.Expr) cel.Predicate {
 		if x.Op == token.NOT {
 			return not(t.guard(x.X))
 		}
-	case *ast.CallExpr:
-		return t.test(x)
 	case *ast.BinaryExpr:
 		switch x.Op {
 		case token.LAND:
 			return cel.AllOf(t.guard(x.X), t.guard(x.Y))
 		case token.LOR:
 			return cel.AnyOf(t.guard(x.X), t.guard(x.Y))
-		case token.MAT, token.NMAT:
-			return t.matches(x)
 		}
 		if _, bottom := x.Y.(*ast.BottomLit); bottom {
 			return t.isPresent(x)
@@ -110,48 +103,4 @@ func (t *translator) isGuarded(e ast.Expr) bool {
 		return true
 	}, nil)
 	return found
-}
-
-// matches translates =~ and !~. The pattern must be a constant. CUE and CEL share
-// its syntax, RE2.
-func (t *translator) matches(x *ast.BinaryExpr) cel.Predicate {
-	a, ok := t.value(x.X)
-	if !ok || shape.KindsOf(a.shape) != shape.StringKind {
-		return cel.Unknown()
-	}
-	b, ok := t.constant(x.Y)
-	if !ok || shape.KindsOf(b.shape) != shape.StringKind {
-		return cel.Unknown()
-	}
-	p := cel.Predicate{Text: a.text + ".matches(" + b.text + ")", Exact: true}
-	if x.Op == token.NMAT {
-		return not(p)
-	}
-	return p
-}
-
-// test translates a call that returns a bool, such as strings.HasPrefix.
-// strings.HasPrefix(a, b) becomes a.startsWith(b), and list.Contains(a, b)
-// becomes b in a.
-func (t *translator) test(x *ast.CallExpr) cel.Predicate {
-	name, ok := syntax.CalleeName(x)
-	method := map[string]string{"strings.HasPrefix": "startsWith", "strings.HasSuffix": "endsWith", "strings.Contains": "contains"}[name]
-	if !ok || len(x.Args) != 2 {
-		return cel.Unknown()
-	}
-	a, okA := t.value(x.Args[0])
-	b, okB := t.value(x.Args[1])
-	if !okA || !okB || a.isLimited() || b.isLimited() {
-		return cel.Unknown()
-	}
-	if name == "list.Contains" && shape.KindsOf(a.shape) == shape.ListKind {
-		items := shape.EnvelopeOfLists(a.shape).Items
-		if kinds := shape.KindsOf(items); kinds == shape.KindsOf(b.shape) && slices.Contains([]shape.Kind{shape.StringKind, shape.IntKind}, kinds) {
-			return cel.Predicate{Text: b.text + " in " + a.text, Exact: true}
-		}
-	}
-	if method == "" || shape.KindsOf(a.shape) != shape.StringKind || shape.KindsOf(b.shape) != shape.StringKind {
-		return cel.Unknown()
-	}
-	return cel.Predicate{Text: a.text + "." + method + "(" + b.text + ")", Exact: true}
 }
