@@ -160,6 +160,9 @@ func (p *printer) row(n Node, cells []string, widths []int) string {
 		color := style.Plain
 		if i == phaseColumn {
 			color = style.Phase(n.Phase).Color
+			if n.Phase == v1alpha1.NodePending { // work is missing, not yet to begin
+				color = style.Yellow
+			}
 		}
 		line = append(line, style.Span{Style: color, Text: style.Pad(cell, widths[i])}, style.Span{Text: "  "})
 	}

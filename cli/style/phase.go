@@ -26,7 +26,9 @@ func Phase(phase v1alpha1.NodePhase) PhaseStyle {
 		return PhaseStyle{"−", Yellow, "khaki"}
 	case v1alpha1.NodeGone:
 		return PhaseStyle{"−", Dim, "lightgrey"}
-	case v1alpha1.NodeBlocked, v1alpha1.NodePending:
+	case v1alpha1.NodeBlocked:
+		return PhaseStyle{"·", Dim, "lightgrey"}
+	case v1alpha1.NodePending:
 	}
-	return PhaseStyle{"·", Dim, "lightgrey"}
+	return PhaseStyle{"·", Dim, "khaki"}
 }
