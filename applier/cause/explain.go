@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -140,12 +141,5 @@ func explainDeletion(object *unstructured.Unstructured) string {
 			return "is being deleted: " + strings.Join(parts, "; ")
 		}
 	}
-	finalizers := object.GetFinalizers()
-	switch len(finalizers) {
-	case 0:
-		return "is being deleted"
-	case 1:
-		return "is being deleted; held by finalizer " + finalizers[0]
-	}
-	return "is being deleted; held by finalizers " + strings.Join(finalizers, ", ")
+	return readiness.DeletionMessage(object.GetFinalizers())
 }

@@ -173,7 +173,7 @@ func TestExplain(t *testing.T) {
 			want:   "SyncLoadBalancerFailed: no quota for addresses"},
 		{name: "custom resource", object: "{apiVersion: x.io/v1, kind: Thing, metadata: {name: s, uid: s}}", wantedEvents: "s"},
 		{name: "finalizers", object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: s, uid: s, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a, b]}}",
-			want: "is being deleted; held by finalizers x.io/a, b"},
+			want: "is being deleted, held by finalizer x.io/a, b"},
 		{name: "namespace", object: `{apiVersion: v1, kind: Namespace, metadata: {name: s, deletionTimestamp: '2026-01-01T00:00:00Z'}, status: {conditions: [
 			{type: NamespaceDeletionContentFailure, status: "False", message: all fine},
 			{type: NamespaceContentRemaining, status: "True", message: "Some resources are remaining: pods. has 1 resource instances"},

@@ -288,7 +288,7 @@ metadata: {name: held, namespace: `+name+`, finalizers: [example.com/hold]}
 		t.Fatal(err)
 	}
 	got, err := cause.Find(t.Context(), &reader{cluster: c}, held)
-	if want := "is being deleted; held by finalizer example.com/hold"; err != nil || got != want {
+	if want := "is being deleted, held by finalizer example.com/hold"; err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/readiness"
 )
 
 // decision is the result of comparing the desired with the observed object of a
@@ -37,7 +38,7 @@ func (e *Engine) decide(n *node, seen *observation) decision {
 	case seen.absent:
 		return decision{apply: want}
 	case seen.deleting:
-		return decision{wait: deletionMessage(seen)}
+		return decision{wait: readiness.DeletionMessage(seen.finalizers)}
 	case n.policy.mode == v1alpha1.ApplyModeCreate:
 		return decision{unchanged: true} // no matter which graph it belongs to
 	}

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -70,23 +68,4 @@ func locationOf(key inventory.Key) location {
 func KeyOf(obj *unstructured.Unstructured) inventory.Key {
 	gvk := obj.GroupVersionKind()
 	return inventory.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
-}
-
-// deletionMessage describes what an object that is being deleted waits for.
-func deletionMessage(o *observation) string {
-	var holders []string
-	text := "is being deleted"
-	for _, name := range o.finalizers {
-		switch name {
-		case metav1.FinalizerDeleteDependents:
-			text += ", after its dependents"
-		case metav1.FinalizerOrphanDependents:
-		default:
-			holders = append(holders, name)
-		}
-	}
-	if len(holders) > 0 {
-		text += ", held by finalizer " + strings.Join(holders, ", ")
-	}
-	return text
 }

@@ -33,7 +33,7 @@ func (e *Engine) reportUnchanged(n *node, seen *observation) {
 // reportReadiness sets the phase of a node by the readiness of its object.
 func (e *Engine) reportReadiness(n *node, seen *observation) {
 	if seen.deleting {
-		n.wait(deletionMessage(seen))
+		n.wait(readiness.DeletionMessage(seen.finalizers))
 		return
 	}
 	if e.opts.Mode == ModePlan {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -117,7 +118,7 @@ func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
 // treats it as gone.
 func (e *Engine) waitForDeletion(r *removal, seen *observation) {
 	r.write.succeed()
-	r.setPhase(v1alpha1.NodeDeleting, deletionMessage(seen))
+	r.setPhase(v1alpha1.NodeDeleting, readiness.DeletionMessage(seen.finalizers))
 	r.status.Op = Deleted
 	if e.opts.Mode == ModePlan {
 		r.gone = true

@@ -101,9 +101,9 @@ func TestEvaluateKstatus(t *testing.T) {
 		{"being deleted", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}}",
 			Verdict{Progressing, "is being deleted"}},
 		{"held by a finalizer", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a]}}",
-			Verdict{Progressing, "is being deleted; held by finalizer x.io/a"}},
+			Verdict{Progressing, "is being deleted, held by finalizer x.io/a"}},
 		{"held by two finalizers", "[]", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [x.io/a, b]}}",
-			Verdict{Progressing, "is being deleted; held by finalizers x.io/a, b"}},
+			Verdict{Progressing, "is being deleted, held by finalizer x.io/a, b"}},
 
 		{"deployment", "[]", deployment + "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, conditions: [" + available + "," + rolledOut + "]}}", Verdict{}},
 		{"new deployment", "[]", deployment + "{}}", Verdict{Progressing, "the Deployment controller hasn't seen it yet"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/internal/jsonvalue"
@@ -16,14 +17,27 @@ func deletionVerdict(object *unstructured.Unstructured) (Verdict, bool) {
 	if deleted == "" {
 		return Verdict{}, false
 	}
-	switch finalizers := object.GetFinalizers(); len(finalizers) {
-	case 0:
-		return progressing("is being deleted"), true
-	case 1:
-		return progressing("is being deleted; held by finalizer %s", finalizers[0]), true
-	default:
-		return progressing("is being deleted; held by finalizers %s", strings.Join(finalizers, ", ")), true
+	return progressing("%s", DeletionMessage(object.GetFinalizers())), true
+}
+
+// DeletionMessage describes what an object with these finalizers, which is being
+// deleted, waits for.
+func DeletionMessage(finalizers []string) string {
+	text := "is being deleted"
+	var holders []string
+	for _, name := range finalizers {
+		switch name {
+		case metav1.FinalizerDeleteDependents:
+			text += ", after its dependents"
+		case metav1.FinalizerOrphanDependents:
+		default:
+			holders = append(holders, name)
+		}
 	}
+	if len(holders) > 0 {
+		text += ", held by finalizer " + strings.Join(holders, ", ")
+	}
+	return text
 }
 
 // staleGeneration returns the generation of an object and whether its controller
