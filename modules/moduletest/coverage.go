@@ -20,7 +20,7 @@ import (
 type Coverage struct {
 	// Points is the number of points.
 	Points int
-	// Missed are the points that no case reaches, by position.
+	// Missed are the points that no case reaches, by position. It is never nil.
 	Missed []*Point
 }
 
@@ -59,7 +59,7 @@ func (m *Module) Coverage(ctx context.Context, results []Result, o Options) (Cov
 	if err != nil {
 		return Coverage{}, err
 	}
-	c := Coverage{Points: len(points)}
+	c := Coverage{Points: len(points), Missed: []*Point{}}
 	for i, p := range points {
 		if !reached[i] {
 			c.Missed = append(c.Missed, p)

@@ -36,13 +36,15 @@ const (
 // gives the points node cert, branch `if input.spec.tls`, and else of the same
 // text.
 type Point struct {
-	Kind PointKind
-	// Text is the id of the node, the guard, or the field and its value.
-	Text string
 	// File is the name of the file as the user knows it. Line and Column begin at
 	// 1.
-	File         string
-	Line, Column int
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+
+	Kind PointKind `json:"kind"`
+	// Text is the id of the node, the guard, or the field and its value.
+	Text string `json:"text"`
 
 	// file is the name of the file in the module.
 	file string

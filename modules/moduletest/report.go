@@ -75,13 +75,20 @@ func (r *Report) text(w io.Writer) error {
 		fmt.Fprintf(&b, "wrote %s\n", file)
 	}
 	for i, c := range r.Coverage {
-		for _, p := range c.Missed {
-			fmt.Fprintf(&b, "%s:%d:%d: %s\n", p.File, p.Line, p.Column, p.missed())
-		}
-		fmt.Fprintf(&b, "%s: %d%% covered (%d of %d)\n", r.Modules[i].Dir, c.Percent(), c.Points-len(c.Missed), c.Points)
+		b.WriteString(c.text(r.Modules[i].Dir+": ") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// text returns one line for each missed point, and the percentage after a prefix.
+func (c Coverage) text(prefix string) string {
+	var b strings.Builder
+	for _, p := range c.Missed {
+		fmt.Fprintf(&b, "%s:%d:%d: %s\n", p.File, p.Line, p.Column, p.missed())
+	}
+	fmt.Fprintf(&b, "%s%d%% covered (%d of %d)", prefix, c.Percent(), c.Points-len(c.Missed), c.Points)
+	return b.String()
 }
 
 // missed returns the message for a point that no case reaches. It names the case
@@ -125,17 +132,10 @@ type (
 		Detail  string `json:"detail,omitempty"`
 	}
 	jsonCoverage struct {
-		Module  string      `json:"module"`
-		Points  int         `json:"points"`
-		Percent int         `json:"percent"`
-		Missed  []jsonPoint `json:"missed"`
-	}
-	jsonPoint struct {
-		File   string    `json:"file"`
-		Line   int       `json:"line"`
-		Column int       `json:"column"`
-		Kind   PointKind `json:"kind"`
-		Text   string    `json:"text"`
+		Module  string   `json:"module"`
+		Points  int      `json:"points"`
+		Percent int      `json:"percent"`
+		Missed  []*Point `json:"missed"`
 	}
 )
 
@@ -147,11 +147,7 @@ func (r *Report) json(w io.Writer) error {
 		out.Cases = append(out.Cases, jsonCase{res.Module.Dir, res.Case.Name, res.Message == "", res.Message, res.Detail})
 	}
 	for i, c := range r.Coverage {
-		j := jsonCoverage{r.Modules[i].Dir, c.Points, c.Percent(), []jsonPoint{}}
-		for _, p := range c.Missed {
-			j.Missed = append(j.Missed, jsonPoint{p.File, p.Line, p.Column, p.Kind, p.Text})
-		}
-		out.Coverage = append(out.Coverage, j)
+		out.Coverage = append(out.Coverage, jsonCoverage{r.Modules[i].Dir, c.Points, c.Percent(), c.Missed})
 	}
 	return jsonvalue.Write(w, out)
 }
@@ -177,13 +173,8 @@ func (r *Report) junit(w io.Writer) error {
 		all.Suites[at].Cases = append(all.Suites[at].Cases, c)
 	}
 	for i, c := range r.Coverage {
-		var b strings.Builder
-		for _, p := range c.Missed {
-			fmt.Fprintf(&b, "%s:%d:%d: %s\n", p.File, p.Line, p.Column, p.missed())
-		}
-		fmt.Fprintf(&b, "%d%% covered (%d of %d)", c.Percent(), c.Points-len(c.Missed), c.Points)
 		if at, ok := suites[r.Modules[i]]; ok {
-			all.Suites[at].Output = b.String()
+			all.Suites[at].Output = c.text("")
 		}
 	}
 	return junit.Write(w, all)

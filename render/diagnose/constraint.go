@@ -8,6 +8,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/source/cueerror"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
@@ -99,7 +100,7 @@ func (d *diagnosis) rulePosition(e cueerrors.Error, schema cue.Value) problem.Po
 func repeatedItem(l *ast.ListLit) int {
 	seen := map[string]bool{}
 	for i, e := range l.Elts {
-		key := exprText(e)
+		key := syntax.Text(e)
 		if seen[key] {
 			return i
 		}

@@ -2,11 +2,9 @@ package diagnose
 
 import (
 	"slices"
-	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/format"
 	"cuelang.org/go/cue/token"
 )
 
@@ -37,29 +35,7 @@ func dataKind(e ast.Expr) cue.Kind {
 
 // isScalar reports whether a value is a string, a number or a boolean.
 func isScalar(e ast.Expr) bool {
-	l, ok := e.(*ast.BasicLit)
-	return ok && l.Kind != token.NULL
-}
-
-// isInt reports whether a value is an integer.
-func isInt(e ast.Expr) bool {
-	x, ok := e.(*ast.BasicLit)
-	return ok && x.Kind == token.INT
-}
-
-// isNull reports whether a value is null.
-func isNull(e ast.Expr) bool {
-	l, ok := e.(*ast.BasicLit)
-	return ok && l.Kind == token.NULL
-}
-
-// exprText returns an expression as CUE source on one line.
-func exprText(e ast.Expr) string {
-	b, err := format.Node(e)
-	if err != nil {
-		return "a condition holds" // only messages are made of it
-	}
-	return strings.Join(strings.Fields(string(b)), " ")
+	return dataKind(e)&(cue.StructKind|cue.ListKind|cue.NullKind) == 0
 }
 
 // without returns the fields that are not among others.

@@ -10,6 +10,7 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/syntax"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
@@ -144,17 +145,17 @@ func guardText(clauses []ast.Clause) string {
 		if !ok {
 			continue
 		}
-		if b, ok := c.Condition.(*ast.BinaryExpr); ok && isBottom(b.Y) {
+		if b, ok := c.Condition.(*ast.BinaryExpr); ok && syntax.IsBottom(b.Y) {
 			switch b.Op {
 			case token.NEQ:
-				given = append(given, exprText(b.X))
+				given = append(given, syntax.Text(b.X))
 				continue
 			case token.EQL:
-				parts = append(parts, exprText(b.X)+" is not given")
+				parts = append(parts, syntax.Text(b.X)+" is not given")
 				continue
 			}
 		}
-		parts = append(parts, exprText(c.Condition))
+		parts = append(parts, syntax.Text(c.Condition))
 	}
 	for _, g := range given {
 		if !slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, g) }) {
@@ -162,13 +163,6 @@ func guardText(clauses []ast.Clause) string {
 		}
 	}
 	return strings.Join(parts, " and ")
-}
-
-// isBottom reports whether an expression is _|_. Comparing a field with it is
-// how a module asks whether the field is given.
-func isBottom(e ast.Expr) bool {
-	_, ok := e.(*ast.BottomLit)
-	return ok
 }
 
 // dependOnMistake reports whether one of a field's dependencies refers to a

@@ -10,7 +10,6 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
@@ -53,41 +52,32 @@ func originalText(e ast.Expr) string {
 // kindWords returns kinds in the terms of YAML, joined by "or".
 func kindWords(k cue.Kind) string {
 	var words []string
-	add := func(kind cue.Kind, word string) {
-		if k&kind == kind {
-			words = append(words, word)
-			k &^= kind
+	for _, w := range []struct {
+		kind cue.Kind
+		word string
+	}{
+		{cue.NumberKind, "a number"}, {cue.IntKind, "an integer"}, {cue.FloatKind, "a number"}, {cue.StringKind, "a string"}, {cue.BytesKind, "bytes"},
+		{cue.BoolKind, "true or false"}, {cue.StructKind, "a mapping"}, {cue.ListKind, "a list"}, {cue.NullKind, "null"},
+	} {
+		if k&w.kind == w.kind {
+			words = append(words, w.word)
+			k &^= w.kind
 		}
 	}
-	add(cue.NumberKind, "a number")
-	add(cue.IntKind, "an integer")
-	add(cue.FloatKind, "a number")
-	add(cue.StringKind, "a string")
-	add(cue.BytesKind, "bytes")
-	add(cue.BoolKind, "true or false")
-	add(cue.StructKind, "a mapping")
-	add(cue.ListKind, "a list")
-	add(cue.NullKind, "null")
 	return strings.Join(words, " or ")
 }
 
 // typeWords describes a value of the instance by its type.
 func typeWords(e ast.Expr) string {
-	switch x := e.(type) {
-	case *ast.StructLit:
-		return "a mapping"
-	case *ast.ListLit:
-		return "a list"
-	case *ast.BasicLit:
-		switch x.Kind {
-		case token.STRING:
-			return "the string " + quoteValue(x)
-		case token.NULL:
-			return "null"
-		}
-		return quoteValue(x)
+	switch k := dataKind(e); k {
+	case cue.StructKind, cue.ListKind, cue.NullKind:
+		return kindWords(k)
+	case cue.StringKind:
+		return "the string " + quoteValue(e)
+	case cue.TopKind:
+		return "this"
 	}
-	return "this"
+	return quoteValue(e)
 }
 
 // errorMessage returns the message and the rule for an error of CUE about a

@@ -25,10 +25,7 @@ func (d *diagnosis) addMissingFields(loc location, context cue.Value, s *ast.Str
 		meant[name] = true
 	}
 	it, err := context.Fields(cue.Optional(true))
-	if err != nil {
-		return
-	}
-	for it.Next() {
+	for err == nil && it.Next() {
 		name, v := it.Selector().Unquoted(), it.Value()
 		if cuesyntax.Field(s, name) != nil || meant[name] || !isMissing(it) || !isValid(v) {
 			continue

@@ -25,7 +25,7 @@ func Normalize(data *ast.StructLit, spec cue.Value) (*ast.StructLit, problem.Lis
 	for _, d := range data.Elts {
 		f := d.(*ast.Field)
 		value := f.Value
-		if cuesyntax.LabelName(f.Label) == "spec" && isNull(value) {
+		if cuesyntax.LabelName(f.Label) == "spec" && dataKind(value) == cue.NullKind {
 			n.dropNull(value, "spec")
 			value = &ast.StructLit{Lbrace: value.Pos()}
 		} else if cuesyntax.LabelName(f.Label) == "spec" {
@@ -72,7 +72,7 @@ func (n *normalizer) value(e ast.Expr, schemas []cue.Value, path string) ast.Exp
 			name := cuesyntax.LabelName(f.Label)
 			at := fieldpath.Join(path, name)
 			subs := existing(all, func(v cue.Value) cue.Value { return fieldSchema(v, name) })
-			if isNull(f.Value) && len(subs) > 0 && !slices.ContainsFunc(subs, mayBeNull) {
+			if dataKind(f.Value) == cue.NullKind && len(subs) > 0 && !slices.ContainsFunc(subs, mayBeNull) {
 				n.dropNull(f.Value, at)
 				continue
 			}

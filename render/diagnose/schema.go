@@ -137,18 +137,23 @@ func constraintText(v cue.Value) string {
 	return strings.Join(parts, " and ")
 }
 
-// fieldNames returns the names of the fields that a schema declares, optional
-// fields and those of all alternatives included.
-func fieldNames(schema cue.Value) []string {
-	var names []string
-	for _, v := range alternatives(schema) {
-		it, err := v.Fields(cue.Optional(true))
-		if err != nil {
-			continue
-		}
-		for it.Next() {
+// namesOf returns the names of the fields that a struct declares and that keep accepts,
+// optional fields included.
+func namesOf(v cue.Value, keep func(*cue.Iterator) bool) (names []string) {
+	it, err := v.Fields(cue.Optional(true))
+	for err == nil && it.Next() {
+		if keep(it) {
 			names = append(names, it.Selector().Unquoted())
 		}
+	}
+	return names
+}
+
+// fieldNames returns the names of the fields that a schema declares, optional
+// fields and those of all alternatives included.
+func fieldNames(schema cue.Value) (names []string) {
+	for _, v := range alternatives(schema) {
+		names = append(names, namesOf(v, func(*cue.Iterator) bool { return true })...)
 	}
 	return names
 }
@@ -160,10 +165,7 @@ func declares(v cue.Value, name string) bool { return slices.Contains(fieldNames
 func keyPatterns(schema cue.Value) []string {
 	var patterns []string
 	it, err := schema.Fields(cue.Patterns(true))
-	if err != nil {
-		return nil
-	}
-	for it.Next() {
+	for err == nil && it.Next() {
 		if it.Selector().ConstraintType()&cue.PatternConstraint != 0 {
 			patterns = append(patterns, constraintText(it.Selector().Pattern()))
 		}
@@ -190,8 +192,7 @@ func declaredField(v cue.Value, name string) cue.Value {
 // isMissing reports whether a field that the instance does not have is missing:
 // a required field, or a regular one without a value.
 func isMissing(it *cue.Iterator) bool {
-	t := it.FieldType()
-	return t&cue.RequiredConstraint != 0 || t&cue.OptionalConstraint == 0 && !isComplete(it.Value())
+	return it.FieldType()&cue.RequiredConstraint != 0 || !isOptional(it) && !isComplete(it.Value())
 }
 
 // requiredNames returns the names of the fields that an instance must give.
@@ -199,31 +200,8 @@ func requiredNames(v cue.Value) []string {
 	if v.IncompleteKind() != cue.StructKind {
 		return nil
 	}
-	var names []string
-	it, err := v.Fields(cue.Optional(true))
-	if err != nil {
-		return nil
-	}
-	for it.Next() {
-		if isMissing(it) {
-			names = append(names, it.Selector().Unquoted())
-		}
-	}
-	return names
+	return namesOf(v, isMissing)
 }
 
-// nonOptionalNames returns the names of all fields that are not optional,
-// including those with a default.
-func nonOptionalNames(v cue.Value) []string {
-	var names []string
-	it, err := v.Fields(cue.Optional(true))
-	if err != nil {
-		return nil
-	}
-	for it.Next() {
-		if it.FieldType()&cue.OptionalConstraint == 0 {
-			names = append(names, it.Selector().Unquoted())
-		}
-	}
-	return names
-}
+// isOptional reports whether a field is declared with ?.
+func isOptional(it *cue.Iterator) bool { return it.FieldType()&cue.OptionalConstraint != 0 }

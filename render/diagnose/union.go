@@ -55,7 +55,7 @@ func (d *diagnosis) chooseBranch(loc location, s *ast.StructLit) branch {
 		}
 		left = []cue.Value{best}
 		with := slices.Clone(b.with)
-		for _, name := range nonOptionalNames(best) {
+		for _, name := range namesOf(best, func(it *cue.Iterator) bool { return !isOptional(it) }) {
 			if cuesyntax.Field(cuesyntax.Struct(with), name) == nil {
 				with = append(with, &ast.Field{Label: cuesyntax.Label(name, s.Pos()), Value: cuesyntax.Any()})
 			}

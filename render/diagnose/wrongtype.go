@@ -29,7 +29,7 @@ func (d *diagnosis) addWrongType(schema cue.Value, admitted cue.Kind, e ast.Expr
 	hint, wanted := "", kindWords(admitted)
 	s, isText := cuesyntax.Text(e)
 	switch {
-	case isInt(e) && admitted&cue.NumberKind == cue.FloatKind:
+	case dataKind(e) == cue.IntKind && admitted&cue.NumberKind == cue.FloatKind:
 		wanted, hint = strings.Replace(wanted, "a number", "a float", 1), "write "+originalText(e)+".0"
 	case isText && admitted&cue.NumberKind != 0 && cuesyntax.Number(s) != nil,
 		isText && admitted&cue.BoolKind != 0 && (s == "true" || s == "false"):
