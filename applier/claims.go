@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
 // resourceGraphs is the kind of graphs in the cluster.
@@ -21,9 +23,13 @@ var resourceGraphs = v1alpha1.GroupVersion.WithKind("ResourceGraph")
 // claims returns the objects that other graphs of the namespace list: in their
 // inventories, in the specs of ResourceGraphs in the cluster, which may not be
 // applied yet, and in siblings.
+//
+// A broken inventory is skipped: objects that its graph has applied carry the labels
+// of that graph, so they aren't taken for this graph's. Suspended graphs in the
+// cluster claim nothing by their specs.
 func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []*v1alpha1.ResourceGraph) (inventory.Claims, error) {
 	inventories, err := a.Inventories.List(ctx, owner.Namespace)
-	if err != nil {
+	if err := configmap.SkipUnreadable(err); err != nil {
 		return inventory.Claims{}, err
 	}
 	stored, err := a.storedGraphs(ctx, owner.Namespace)
@@ -32,6 +38,9 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 	}
 	// A graph that isn't applied yet claims objects by its spec. A sibling may be
 	// newer than the stored graph of the same name; then both count.
+	stored = slices.DeleteFunc(stored, func(rg *v1alpha1.ResourceGraph) bool {
+		return rg.Spec.Suspend || rg.Labels[v1alpha1.LabelPaused] == "true"
+	})
 	for _, rg := range append(stored, siblings...) {
 		inventories = append(inventories, &inventory.Inventory{
 			Owner:   inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},

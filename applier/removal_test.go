@@ -108,3 +108,13 @@ func TestNamesWithPaths(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 }
+
+// The broken inventory of one graph is the failure of that graph, and blocks no
+// deletions of others.
+func TestBrokenInventoryOfAnotherGraph(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.complete(b.graph("g", "nodes: ["+configMap("a", "a", "1")+", "+configMap("b", "b", "1")+"]"))
+	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: pequod-inventory-x, labels: {pequod.io/inventory: "true"}}}`)
+	b.wantOps(b.complete(b.graph("g", "nodes: ["+configMap("a", "a", "1")+"]")), "a unchanged, b deleted")
+}

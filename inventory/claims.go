@@ -52,8 +52,9 @@ func with(owners []Owner, owner Owner) []Owner {
 // Claims answers whether another graph lists an object. A graph that an object
 // leaves then hands the object over instead of pruning it.
 type Claims struct {
-	self Owner
-	in   *Listings
+	self   Owner
+	in     *Listings
+	except []Owner
 }
 
 // ClaimsOn returns the claims of all graphs in inventories except self.
@@ -62,7 +63,13 @@ func ClaimsOn(self Owner, inventories []*Inventory) Claims {
 }
 
 // Besides returns the claims of all graphs except self.
-func (l *Listings) Besides(self Owner) Claims { return Claims{self, l} }
+func (l *Listings) Besides(self Owner) Claims { return Claims{self: self, in: l} }
+
+// Except returns the claims without those of some graphs.
+func (c Claims) Except(owners []Owner) Claims {
+	c.except = slices.Concat(c.except, owners)
+	return c
+}
 
 // Of returns the graph that lists e, either by key or, for an object that is
 // reached by another API group, by UID. If several graphs do, it returns the
@@ -82,7 +89,7 @@ func (c Claims) Of(e Entry) (Owner, bool) {
 		unscoped = c.in.anywhere[name]
 	}
 	owners := slices.Concat(c.in.byKey[e.Key], c.in.byUID[e.UID], unscoped)
-	if i := slices.IndexFunc(owners, func(o Owner) bool { return o != c.self }); i >= 0 {
+	if i := slices.IndexFunc(owners, func(o Owner) bool { return o != c.self && !slices.Contains(c.except, o) }); i >= 0 {
 		return owners[i], true
 	}
 	return Owner{}, false

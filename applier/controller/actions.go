@@ -21,11 +21,16 @@ var errCrowded = errors.New("too many requests wait")
 
 // newExecutor returns the executor of a graph's actions. It writes without
 // restrictions. Record and LoadClaims don't reach it.
-func newExecutor(s *share.Share, client *cluster.Client, owner inventory.Owner) *execute.Executor {
-	x := &execute.Executor{Client: client, Owner: owner}
-	x.Write = x.Send
+func newExecutor(s *services, client *cluster.Client, h *handOvers) *execute.Executor {
+	x := &execute.Executor{Client: client, Owner: h.owner}
+	x.Write = func(ctx context.Context, a engine.Action) engine.Outcome {
+		if a.NewOwner != nil {
+			return h.handOver(ctx, a)
+		}
+		return x.Send(ctx, a)
+	}
 	x.Explain = func(ctx context.Context, object *unstructured.Unstructured) (string, error) {
-		if s.Crowded() {
+		if s.share.Crowded() {
 			return "", errCrowded
 		}
 		return cause.Find(ctx, client, object)

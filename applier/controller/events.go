@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -33,16 +34,27 @@ func (r *reporter) emitDrift(reason string, node *engine.Status, text string) {
 	r.emitNormal(reason, "Apply", node, text)
 }
 
+// emitHandOver emits a Normal Event of a graph about an object that passed from one
+// graph to another.
+func (r *reporter) emitHandOver(reason string, graph *v1alpha1.ResourceGraph, object *engine.Status, text string) {
+	r.events.Eventf(graph, relatedObject(object), corev1.EventTypeNormal, reason, "HandOver", "%s", source.OneLine(text, maxNote))
+}
+
+// relatedObject returns a reference to the object of a node.
+func relatedObject(node *engine.Status) runtime.Object {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(schema.GroupVersionKind{Group: node.Key.Group, Version: node.Version, Kind: node.Key.Kind})
+	obj.SetNamespace(node.Key.Namespace)
+	obj.SetName(node.Key.Name)
+	return obj
+}
+
 // emit emits an Event. The object of a node is its related object: Events that
 // regard the same two objects are counted as one, which keeps its first text.
 func (r *reporter) emit(kind, reason, action string, node *engine.Status, text string) {
 	var related runtime.Object
 	if node != nil {
-		obj := &unstructured.Unstructured{}
-		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: node.Key.Group, Version: node.Version, Kind: node.Key.Kind})
-		obj.SetNamespace(node.Key.Namespace)
-		obj.SetName(node.Key.Name)
-		related = obj
+		related = relatedObject(node)
 		text = fmt.Sprintf("node %s: %s%s", node.ID, node.Key, text)
 	}
 	r.events.Eventf(r.graph, related, kind, reason, action, "%s", source.OneLine(text, maxNote))

@@ -2,8 +2,7 @@ package controller
 
 import (
 	"context"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
@@ -12,30 +11,52 @@ import (
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
-// listings returns which objects each graph of a namespace lists: those in its
-// spec and those in its inventory. Graphs that are executed from outside the
-// cluster have inventories in ConfigMaps, which are read as the account of
-// client. If the account may not read them, they are ignored.
+// listings returns which objects each graph of a namespace lists in its spec, with
+// the UIDs in its inventory. Graphs that aren't executed, because they are being
+// deleted or are suspended, claim nothing. Neither do inventories in ConfigMaps of
+// graphs that aren't in the cluster: whoever may write a ConfigMap could write one.
+//
+// A claim only makes the other graph a candidate; [handOvers.handOver] checks whether it
+// can take the object.
 func (s *services) listings(ctx context.Context, namespace string, client *cluster.Client) (*inventory.Listings, error) {
 	var all []*inventory.Inventory
-	inStatus := map[inventory.Owner]bool{}
+	var large []*v1alpha1.ResourceGraph // without their specs
 	err := s.graphs.List(ctx, namespace, func(rg *v1alpha1.ResourceGraph) {
-		if rg.DeletionTimestamp != nil {
-			return // it takes over nothing
+		if rg.DeletionTimestamp != nil || seenGraphOf(rg).suspended {
+			return
 		}
 		owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
-		all = append(all, &inventory.Inventory{Owner: owner, Entries: engine.DesiredEntries(rg, s.namespaced)})
+		desired := engine.DesiredEntries(rg, s.namespaced)
 		if in := rg.Status.Inventory; in != nil {
-			all = append(all, inventory.OfStatus(owner, in))
-			inStatus[owner] = stored.InStatus(in)
+			desired = withUIDs(desired, inventory.OfStatus(owner, in))
+			if !stored.InStatus(in) {
+				large = append(large, &v1alpha1.ResourceGraph{ObjectMeta: rg.ObjectMeta, Status: rg.Status})
+			}
 		}
+		all = append(all, &inventory.Inventory{Owner: owner, Entries: desired})
 	})
 	if err != nil {
 		return nil, err
 	}
-	outside, err := stored.New(client.REST()).ListConfigMaps(ctx, namespace, func(o inventory.Owner) bool { return inStatus[o] })
-	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, err
+	for _, rg := range large {
+		// An inventory that can't be read is the failure of its own graph. The claims
+		// in its spec count all the same.
+		if inv, err := stored.New(client.REST()).LoadOf(ctx, rg); err == nil {
+			for _, claims := range all {
+				if claims.Owner == inv.Owner {
+					claims.Entries = withUIDs(claims.Entries, inv)
+				}
+			}
+		}
 	}
-	return inventory.ListingsOf(append(all, outside...)), nil
+	return inventory.ListingsOf(all), nil
+}
+
+// withUIDs returns the desired entries of a graph with the UIDs of its inventory.
+func withUIDs(desired []inventory.Entry, recorded *inventory.Inventory) []inventory.Entry {
+	wanted := make(map[inventory.Key]bool, len(desired))
+	for _, e := range desired {
+		wanted[e.Key] = true
+	}
+	return slices.DeleteFunc(inventory.Union(recorded.Entries, desired), func(e inventory.Entry) bool { return !wanted[e.Key] })
 }

@@ -145,7 +145,10 @@ func (r *run) prepared(p *prerequisites, err error) {
 	r.host.setAccount(p.account)
 	r.graph, r.status.stored = p.graph, p.graph.Status
 	r.inventories, r.inventory, r.neverApplied = p.inventories, p.inventory, p.neverApplied
-	r.executor = newExecutor(r.share, p.client, r.host.Owner())
+	r.executor = newExecutor(r.services, p.client, &handOvers{
+		services: r.services, owner: r.host.Owner(), known: map[inventory.Owner]claimant{},
+		report: func(a engine.Action, to *v1alpha1.ResourceGraph) { r.host.post(func() { r.report.handedOver(a, to) }) },
+	})
 	r.report.begin(p.graph, p.inventory)
 	switch {
 	case r.goal.verb == verbSuspend:

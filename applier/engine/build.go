@@ -67,7 +67,7 @@ func newEngine(owner inventory.Owner, revision string, opts Options) *Engine {
 		owner: owner, opts: opts, revision: revision,
 		nodes: nodeIndex{byKey: map[inventory.Key]*node{}, byID: map[string]*node{}, managers: map[string]bool{}},
 		cache: cache{
-			objects: map[inventory.Key]*observation{}, listed: map[location]string{}, tombstones: map[inventory.Key]tombstone{},
+			objects: map[inventory.Key]*observation{}, listed: map[location]string{}, tombstones: tombstones{},
 		},
 	}
 }

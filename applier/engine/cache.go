@@ -28,7 +28,7 @@ func (e *Engine) Observe(obj *unstructured.Unstructured) {
 	case e.opts.Mode == ModePlan: // the result of a dry run has no version of its own
 	case old == nil && resourceversion.Older(version, e.cache.listed[locationOf(key)]):
 		return // a newer list was without the object, so its state has to be read
-	case old == nil && e.cache.deleted(key, obj):
+	case old == nil && e.cache.tombstones.deleted(key, obj):
 		return // the same of a deletion
 	case old != nil && (resourceversion.Older(version, old.version) || old.absent && version == old.version):
 		return
@@ -45,7 +45,7 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 	if !e.tracks(key) {
 		return
 	}
-	e.cache.bury(key, tombstone{obj.GetUID(), obj.GetResourceVersion()})
+	e.cache.tombstones.bury(key, tombstone{obj.GetUID(), obj.GetResourceVersion()})
 	old := e.cache.objects[key]
 	switch {
 	case old == nil || resourceversion.Older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
@@ -80,7 +80,7 @@ func (e *Engine) ObserveAll(gk schema.GroupKind, namespace, name, version string
 		return
 	}
 	if key := (inventory.Key{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: name}); e.tracks(key) && !listed[key] {
-		e.cache.bury(key, tombstone{version: version})
+		e.cache.tombstones.bury(key, tombstone{version: version})
 	}
 }
 

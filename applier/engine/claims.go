@@ -30,4 +30,7 @@ func (e *Engine) finishLoadClaims(o Outcome) {
 	}
 	c.load.succeed()
 	c.value, c.loadedAt = &o.Claims, e.step.now
+	for _, r := range e.removals.byKey {
+		r.refused = nil // the graphs may have changed
+	}
 }

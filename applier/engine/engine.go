@@ -63,9 +63,8 @@ type cache struct {
 	objects map[inventory.Key]*observation
 	// listed has the resourceVersion of the newest list per location. An object
 	// that an older event reports may have been deleted before the list.
-	listed map[location]string
-	// tombstones are the last known deletions.
-	tombstones map[inventory.Key]tombstone
+	listed     map[location]string
+	tombstones tombstones
 }
 
 // survey is the state of the one Survey that a run begins with.

@@ -46,6 +46,10 @@ const (
 	ReasonWebhookFailed        = "WebhookFailed"
 	// ReasonExists means that an object to be created exists already.
 	ReasonExists = "AlreadyExists"
+	// ReasonClaimRefused means that an object can't be handed over to a graph that
+	// lists it, because that graph isn't executed or may not write the object. The
+	// claim of that graph then doesn't count.
+	ReasonClaimRefused = "ClaimRefused"
 	// ReasonApplyFailed is every failure without a reason of its own. It is
 	// transient: an overloaded or unreachable API server, for example.
 	ReasonApplyFailed  = "ApplyFailed"

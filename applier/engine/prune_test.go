@@ -64,6 +64,35 @@ func TestPruneLevels(t *testing.T) {
 	}
 }
 
+// A graph that lists an object and can't take it doesn't keep it: the next graph that
+// lists it gets it, and if there is none, it is deleted.
+func TestClaimRefused(t *testing.T) {
+	b := pruning(t, Options{}, "a", "b", "c")
+	keyOf := func(name string) inventory.Key {
+		return inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: name}
+	}
+	third := inventory.Owner{Namespace: other.Namespace, Name: "third"}
+	list := []*inventory.Inventory{
+		{Owner: other, Entries: []inventory.Entry{{Key: keyOf("b"), Node: "x"}, {Key: keyOf("c"), Node: "y"}}},
+		{Owner: third, Entries: []inventory.Entry{{Key: keyOf("c"), Node: "z"}}},
+	}
+	b.expect("LoadClaims")
+	b.answer(LoadClaims, Outcome{Claims: inventory.ClaimsOn(self, list)})
+	b.expect("Record")
+	b.answer(Record, Outcome{})
+	b.expect("Release b, Release c")
+	refusal := Outcome{Err: &Failure{Reason: ReasonClaimRefused, Terminal: true, Message: "it is suspended"}}
+	b.answer(Release, refusal)
+	b.expect("Delete b")
+	b.answer(Delete, Outcome{})
+	b.answer(Release, refusal)
+	b.expect("Release c")
+	if a := b.answer(Release, Outcome{Object: configMap(t, third, "c", "u-c", 91, "1")}); *a.NewOwner != third {
+		t.Errorf("c was handed over to %s", a.NewOwner)
+	}
+	b.expect("Record")
+}
+
 func TestPruneFails(t *testing.T) {
 	b := pruning(t, Options{}, "a", "b", "c<b")
 	b.expect("LoadClaims")

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -101,6 +102,15 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 		return
 	}
 	e.observeOutcome(a, o.Object)
+}
+
+// outdated reports whether the answer to a Read of an object about which nothing is
+// known is older than a deletion, or than a list without the object that arrived
+// since the request. Such an object has to be read again.
+func (e *Engine) outdated(a Action, obj *unstructured.Unstructured) bool {
+	listed := e.cache.listed[locationOf(a.Key)]
+	return e.cache.tombstones.deleted(a.Key, obj) ||
+		listed != a.listed && e.owner.Owns(obj.GetLabels()) && resourceversion.Older(obj.GetResourceVersion(), listed)
 }
 
 // observeOutcome receives the object of an outcome, nil if it doesn't exist.

@@ -37,6 +37,8 @@ type removal struct {
 	entry inventory.Entry
 	write retryState // of Delete and Release
 	read  retryState
+	// refused are graphs that list the object and can't take it.
+	refused []inventory.Owner
 	// gone is set when the object was deleted, released or handed over.
 	gone   bool
 	polled time.Time // time of the last poll

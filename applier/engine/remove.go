@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -46,7 +47,7 @@ func (e *Engine) decideRemoval(r *removal, seen *observation) (removalDecision, 
 	case e.removals.claims.value != nil:
 		live := r.entry
 		live.UID = seen.uid
-		if other, ok := e.removals.claims.value.Of(live); ok {
+		if other, ok := e.removals.claims.value.Except(r.refused).Of(live); ok {
 			return removeHandOver, &other
 		}
 	}
@@ -174,6 +175,10 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 	}
 	state.inFlight = false
 	switch {
+	case r != nil && a.NewOwner != nil && isClaimRefused(o.Err):
+		state.succeed()
+		r.refused = append(r.refused, *a.NewOwner)
+		return // the next step decides without that graph
 	case o.Err != nil:
 		if state.fail(o.Err, e.step.now, e.opts.Backoff); !state.failure.Terminal {
 			e.Forget(a.Key) // the request may have been executed nevertheless
@@ -190,4 +195,11 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 		e.finishGone(r, Released, "")
 	}
 	e.observeOutcome(a, o.Object)
+}
+
+// isClaimRefused reports whether an object couldn't be handed over because of the
+// graph that lists it.
+func isClaimRefused(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Reason == ReasonClaimRefused
 }

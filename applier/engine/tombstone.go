@@ -21,25 +21,19 @@ type tombstone struct {
 	version string // resourceVersion of the deletion
 }
 
+// tombstones are the last known deletions.
+type tombstones map[inventory.Key]tombstone
+
 // bury records a deletion, unless a later one is known.
-func (c *cache) bury(key inventory.Key, t tombstone) {
-	if known, ok := c.tombstones[key]; ok && resourceversion.Older(t.version, known.version) {
+func (all tombstones) bury(key inventory.Key, t tombstone) {
+	if known, ok := all[key]; ok && resourceversion.Older(t.version, known.version) {
 		return
 	}
-	c.tombstones[key] = t
+	all[key] = t
 }
 
 // deleted reports whether obj is the state of an object from before its deletion.
-func (c *cache) deleted(key inventory.Key, obj *unstructured.Unstructured) bool {
-	t, ok := c.tombstones[key]
+func (all tombstones) deleted(key inventory.Key, obj *unstructured.Unstructured) bool {
+	t, ok := all[key]
 	return ok && (t.uid == "" || t.uid == obj.GetUID()) && resourceversion.Older(obj.GetResourceVersion(), t.version)
-}
-
-// outdated reports whether the answer to a Read of an object about which nothing is
-// known is older than a deletion, or than a list without the object that arrived
-// since the request. Such an object has to be read again.
-func (e *Engine) outdated(a Action, obj *unstructured.Unstructured) bool {
-	listed := e.cache.listed[locationOf(a.Key)]
-	return e.cache.deleted(a.Key, obj) ||
-		listed != a.listed && e.owner.Owns(obj.GetLabels()) && resourceversion.Older(obj.GetResourceVersion(), listed)
 }

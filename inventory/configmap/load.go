@@ -65,7 +65,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 			err = fmt.Errorf("%s: it is a copy of the inventory of %s: remove it, or its label %s", nameOf(&item), inv.Owner, v1alpha1.LabelInventory)
 		}
 		if err != nil {
-			problems = append(problems, err)
+			problems = append(problems, &UnreadableError{err})
 			continue
 		}
 		inventories = append(inventories, inv)
@@ -74,6 +74,32 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*inventory.Invent
 		return cmp.Or(strings.Compare(a.Owner.Namespace, b.Owner.Namespace), strings.Compare(a.Owner.Name, b.Owner.Name))
 	})
 	return inventories, errors.Join(problems...)
+}
+
+// UnreadableError is the error of an inventory whose content is broken. It
+// concerns only the graph of that inventory.
+type UnreadableError struct{ cause error }
+
+// Error names the ConfigMap.
+func (e *UnreadableError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause.
+func (e *UnreadableError) Unwrap() error { return e.cause }
+
+// SkipUnreadable returns an error of [Store.List] without those of broken
+// inventories, nil if there are no others.
+func SkipUnreadable(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var others []error
+		for _, err := range joined.Unwrap() {
+			others = append(others, SkipUnreadable(err))
+		}
+		return errors.Join(others...)
+	}
+	if _, broken := err.(*UnreadableError); broken {
+		return nil
+	}
+	return err
 }
 
 // partsOf returns the parts among items by the UID of the head that owns them.

@@ -74,7 +74,7 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 var (
 	eventRow  = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (Warning|Normal) \\|")
 	eventCall = regexp.MustCompile(`\.(emitWarning|emitNormal)\("(\w+)"`)
-	driftCall = regexp.MustCompile(`\.emitDrift\("(\w+)"`)
+	driftCall = regexp.MustCompile(`\.(?:emitDrift|emitHandOver)\("(\w+)"`)
 )
 
 // TestEvents checks that the document lists every Event with its type.

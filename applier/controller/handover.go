@@ -1,0 +1,117 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// claimant is a graph that lists an object of another graph. The zero value is a
+// graph that can't take it, for which reason says why.
+type claimant struct {
+	graph  *v1alpha1.ResourceGraph // without its spec
+	client *cluster.Client         // acts as the graph's account
+	reason string
+	readAt time.Time
+}
+
+// handOvers hands objects of one graph over to other graphs that list them.
+type handOvers struct {
+	*services
+	owner inventory.Owner
+	// report is called by any goroutine when an object was handed over to a graph.
+	report func(engine.Action, *v1alpha1.ResourceGraph)
+
+	mu sync.Mutex
+	// known caches the claimants: all objects of a graph usually move to the same one.
+	known map[inventory.Owner]claimant
+}
+
+// claimantAge is how long a claimant is trusted.
+const claimantAge = 5 * time.Second
+
+// claimant returns the graph of an owner. Concurrent callers wait for one request.
+func (h *handOvers) claimant(ctx context.Context, owner inventory.Owner) (claimant, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c, ok := h.known[owner]; ok && h.now().Sub(c.readAt) < claimantAge {
+		return c, nil
+	}
+	c, err := h.readClaimant(ctx, owner)
+	if err != nil {
+		return claimant{}, err
+	}
+	c.readAt = h.now()
+	h.known[owner] = c
+	return c, nil
+}
+
+func (s *services) readClaimant(ctx context.Context, owner inventory.Owner) (claimant, error) {
+	rg, err := s.graphs.Get(ctx, types.NamespacedName(owner))
+	switch {
+	case apierrors.IsNotFound(err):
+		return claimant{reason: "it doesn't exist"}, nil
+	case err != nil:
+		return claimant{}, err
+	case rg.DeletionTimestamp != nil:
+		return claimant{reason: "it is being deleted"}, nil
+	case seenGraphOf(rg).suspended:
+		return claimant{reason: "it is suspended"}, nil
+	}
+	if problems := graph.Check(rg); len(problems) > 0 {
+		return claimant{reason: "it isn't valid"}, nil
+	}
+	p := &prerequisites{graph: rg}
+	if err := s.findAccount(ctx, p, false); err != nil {
+		return claimant{}, err
+	}
+	if p.client == nil {
+		return claimant{reason: p.message}, nil
+	}
+	rg.Spec = v1alpha1.ResourceGraphSpec{} // large, and not used any more
+	return claimant{graph: rg, client: p.client}, nil
+}
+
+// handOver hands an object over to another graph that lists it. It is that graph's
+// account that changes the labels, so only a graph that may write the object can
+// take it: otherwise, to list an object would be enough to keep it from being
+// deleted. If the graph can't take it, the failure is [engine.ReasonClaimRefused].
+func (h *handOvers) handOver(ctx context.Context, a engine.Action) engine.Outcome {
+	to, err := h.claimant(ctx, *a.NewOwner)
+	if err != nil {
+		return engine.Outcome{Err: cluster.Classify(err)}
+	}
+	refused := func(reason string) engine.Outcome {
+		return engine.Outcome{Err: &engine.Failure{Reason: engine.ReasonClaimRefused, Terminal: true, Message: reason}}
+	}
+	if to.client == nil {
+		return refused(to.reason)
+	}
+	o := to.client.Do(ctx, h.owner.Selector(), a)
+	var f *engine.Failure
+	switch {
+	case errors.As(o.Err, &f) && f.Terminal:
+		return refused(f.Message)
+	case o.Err == nil:
+		h.report(a, to.graph)
+	}
+	return o
+}
+
+// handedOver reports, for both graphs, that an object passed from one to the other.
+func (r *reporter) handedOver(a engine.Action, to *v1alpha1.ResourceGraph) {
+	s := &engine.Status{Key: a.Key, Version: a.Version}
+	r.emitHandOver("HandedOver", r.graph, s, fmt.Sprintf("%s was handed over to graph %s", a.Key, a.NewOwner))
+	r.emitHandOver("HandedOver", to, s, fmt.Sprintf("%s was taken over from graph %s", a.Key, r.owner))
+}
