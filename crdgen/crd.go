@@ -82,9 +82,8 @@ func rootSchema(scope v1alpha1.Scope, s *written) *apiextensionsv1.JSONSchemaPro
 		},
 	}
 	if scope == v1alpha1.ScopeCluster {
-		least, most := int64(1), int64(63)
 		root.Properties["graphNamespace"] = apiextensionsv1.JSONSchemaProps{
-			Type: "string", MinLength: &least, MaxLength: &most,
+			Type: "string", MinLength: new(int64(1)), MaxLength: new(int64(63)),
 			Description: "Namespace of the instance's ResourceGraph.",
 		}
 		root.Required = append(root.Required, "graphNamespace")
@@ -104,7 +103,6 @@ func statusSchema() apiextensionsv1.JSONSchemaProps {
 	phase := str("Phase sums the conditions up.")
 	// The values are part of the kind's API: removing one is a breaking change.
 	phase.Enum = literals("Pending", "Rendering", "Ready", "Failed")
-	yes := true
 	return apiextensionsv1.JSONSchemaProps{
 		Type:        "object",
 		Description: "What became of the instance.",
@@ -122,7 +120,7 @@ func statusSchema() apiextensionsv1.JSONSchemaProps {
 			"outputs": {
 				Type:                   "object",
 				Description:            "What the platform computed from the live objects.",
-				XPreserveUnknownFields: &yes,
+				XPreserveUnknownFields: new(true),
 			},
 			"observedGeneration": {
 				Type:        "integer",
@@ -141,27 +139,23 @@ func conditionsSchema() apiextensionsv1.JSONSchemaProps {
 	text := func(description string, maxLength int64) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description, MaxLength: &maxLength}
 	}
-	conditionType := text("What the condition is about, in CamelCase.", 316)
 	reason := text("Why the condition has its status, in CamelCase.", 1024)
-	one := int64(1)
-	reason.MinLength = &one
-	zero := float64(0)
-	listType := "map"
+	reason.MinLength = new(int64(1))
 	return apiextensionsv1.JSONSchemaProps{
 		Type:         "array",
 		Description:  "The latest observations of the instance's state.",
-		XListType:    &listType,
+		XListType:    new("map"),
 		XListMapKeys: []string{"type"},
 		Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{
 			Type:     "object",
 			Required: []string{"lastTransitionTime", "message", "reason", "status", "type"},
 			Properties: map[string]apiextensionsv1.JSONSchemaProps{
-				"type":               conditionType,
+				"type":               text("What the condition is about, in CamelCase.", 316),
 				"status":             {Type: "string", Description: "True, False or Unknown.", Enum: literals("True", "False", "Unknown")},
 				"reason":             reason,
 				"message":            text("The details, for people.", 32768),
 				"lastTransitionTime": {Type: "string", Format: "date-time", Description: "When the status last changed."},
-				"observedGeneration": {Type: "integer", Format: "int64", Minimum: &zero, Description: "The metadata.generation that the condition describes."},
+				"observedGeneration": {Type: "integer", Format: "int64", Minimum: new(0.0), Description: "The metadata.generation that the condition describes."},
 			},
 		}},
 	}

@@ -52,8 +52,7 @@ func excluding(all, kept shape.Kind) []props {
 		}
 	}
 	if all&shape.FloatKind != 0 && kept&shape.NumberKind == shape.IntKind {
-		one := 1.0
-		out = append(out, props{MultipleOf: &one})
+		out = append(out, props{MultipleOf: new(1.0)})
 	}
 	return out
 }
@@ -61,17 +60,15 @@ func excluding(all, kept shape.Kind) []props {
 // without returns a constraint that no value of kind k satisfies and that
 // ignores all other values.
 func without(k shape.Kind) props {
-	zero, one := int64(0), int64(1)
 	switch k {
 	case shape.BoolKind:
 		return props{Not: &props{Enum: []apiextensionsv1.JSON{{Raw: []byte("true")}, {Raw: []byte("false")}}}}
 	case shape.NumberKind:
-		least, most := 1.0, 0.0
-		return props{Minimum: &least, Maximum: &most}
+		return props{Minimum: new(1.0), Maximum: new(0.0)}
 	case shape.StringKind:
-		return props{MinLength: &one, MaxLength: &zero}
+		return props{MinLength: new(int64(1)), MaxLength: new(int64(0))}
 	case shape.ListKind:
-		return props{MinItems: &one, MaxItems: &zero}
+		return props{MinItems: new(int64(1)), MaxItems: new(int64(0))}
 	}
-	return props{MinProperties: &one, MaxProperties: &zero}
+	return props{MinProperties: new(int64(1)), MaxProperties: new(int64(0))}
 }

@@ -15,16 +15,15 @@ import (
 // fields a structural schema can't have it, so unknown fields are kept unchecked,
 // with a note. A closed struct gets neither: the API server drops unknown fields.
 func (w writer) otherFields(out *props, o *shape.Object, p location) {
-	yes := true
 	switch {
 	case o.Values == nil:
 		if o.Open {
-			out.XPreserveUnknownFields = &yes
+			out.XPreserveUnknownFields = new(true)
 		}
 	case o.Values.Equal(shape.Any()):
-		out.XPreserveUnknownFields = &yes
+		out.XPreserveUnknownFields = new(true)
 	case len(o.Fields) > 0 || o.Open:
-		out.XPreserveUnknownFields = &yes
+		out.XPreserveUnknownFields = new(true)
 		w.notes.add(p.pos, p.path+".*", "what the fields that the schema doesn't name hold")
 	default:
 		schema := w.schema(o.Values, p.in(".*", problem.Position{}))

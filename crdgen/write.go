@@ -51,16 +51,15 @@ func (w writer) schema(s shape.Shape, p location) props {
 
 // typed writes a shape except for its checks.
 func (w writer) typed(s shape.Shape, p location) props {
-	yes := true
 	s, nullable := shape.WithoutNull(s)
 	out := props{Nullable: nullable}
 	switch kinds := shape.KindsOf(s); kinds {
 	case shape.TopKind:
 		// The API server drops null from fields that aren't nullable.
-		return props{XPreserveUnknownFields: &yes, Nullable: true}
+		return props{XPreserveUnknownFields: new(true), Nullable: true}
 	// Only null is admitted, so all other kinds are excluded.
 	case shape.BottomKind:
-		out.XPreserveUnknownFields = &yes
+		out.XPreserveUnknownFields = new(true)
 		out.AllOf = excluding(jsonKinds, shape.BottomKind)
 		return out
 	case shape.ListKind:

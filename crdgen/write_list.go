@@ -23,10 +23,9 @@ func (w writer) list(out *props, s shape.Shape, p location) {
 
 	set := len(s) == 1 && s[0].List.Unique && !p.bare && isSetItem(sum.Items)
 	if set {
-		kind, whole := "set", "atomic"
-		out.XListType = &kind
+		out.XListType = new("set")
 		if schema.Type == "object" {
-			out.Items.Schema.XMapType = &whole
+			out.Items.Schema.XMapType = new("atomic")
 		}
 	}
 	if len(s) == 1 && sum.Alike && (set || !s[0].List.Unique) {

@@ -19,8 +19,7 @@ import (
 //	- {minimum: 1, maximum: 0}
 //	- {minItems: 1, maxItems: 0}
 func (w writer) mixed(out *props, s shape.Shape, p location) {
-	yes := true
-	out.XPreserveUnknownFields = &yes
+	out.XPreserveUnknownFields = new(true)
 	p.defaults, p.bare = false, true
 	out.AllOf = append(out.AllOf, excluding(jsonKinds, shape.KindsOf(s))...)
 	var lists, structs shape.Shape
@@ -84,8 +83,7 @@ func closeWithoutType(out *props) bool {
 				there = append(there, name)
 			}
 		}
-		most := int64(len(out.Required) + len(there))
-		members = append(members, props{Required: there, MaxProperties: &most})
+		members = append(members, props{Required: there, MaxProperties: new(int64(len(out.Required) + len(there)))})
 	}
 	if len(members) == 1 && out.MaxProperties == nil {
 		out.MaxProperties = members[0].MaxProperties

@@ -96,17 +96,7 @@ func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 			c.safe("", RuleVersion, "version %s is new", nv.Name)
 		}
 	}
-	// The order within each group is that of the comparison.
-	slices.SortStableFunc(c.changes, func(a, b Change) int {
-		switch {
-		case a.Breaking() == b.Breaking():
-			return 0
-		case a.Breaking():
-			return -1
-		}
-		return 1
-	})
-	return c.changes
+	return append(c.breakings, c.safes...)
 }
 
 // Removed returns the change that removes a whole definition. Kubernetes deletes
@@ -140,26 +130,27 @@ type checker struct {
 	at []string
 	// watchers are the rules of the current schema and of those around it.
 	watchers []watcher
-	// changes are in the order in which they were found; Check sorts them.
-	changes []Change
+	// breakings and safes are the changes, in the order in which they were
+	// found.
+	breakings, safes []Change
 }
 
-// add records a change at the current schema. Path is the field.
-func (c *checker) add(path, rule string, severity problem.Severity, format string, args []any) {
-	c.changes = append(c.changes, Change{
+// change returns a change at the current schema. Path is the field.
+func (c *checker) change(severity problem.Severity, path, rule, format string, args []any) Change {
+	return Change{
 		Problem: problem.Problem{Severity: severity, Instance: c.crd, Path: path, Rule: rule, Message: fmt.Sprintf(format, args...)},
 		Version: c.version, At: slices.Clone(c.at),
-	})
+	}
 }
 
 // breaking records a change that may reject or change existing objects.
 func (c *checker) breaking(path, rule, format string, args ...any) {
-	c.add(path, rule, problem.Error, format, args)
+	c.breakings = append(c.breakings, c.change(problem.Error, path, rule, format, args))
 }
 
 // safe records a change that affects no existing object.
 func (c *checker) safe(path, rule, format string, args ...any) {
-	c.add(path, rule, problem.Note, format, args)
+	c.safes = append(c.safes, c.change(problem.Note, path, rule, format, args))
 }
 
 // unlessWatched records a change that adds a value to existing objects. It is
@@ -206,19 +197,21 @@ func (c *checker) names(old, new *apiextensionsv1.CustomResourceDefinition) {
 	changed("plural", o.Plural, n.Plural, RuleNames)
 	changed("singular", o.Singular, n.Singular, RuleNames)
 	changed("listKind", o.ListKind, n.ListKind, RuleNames)
-	for _, list := range []struct {
-		what     string
-		old, new []string
-	}{{"short name", o.ShortNames, n.ShortNames}, {"category", o.Categories, n.Categories}} {
-		for _, s := range list.old {
-			if !slices.Contains(list.new, s) {
-				c.breaking("", RuleNames, "%s %s is gone", list.what, s)
-			}
+	c.set("", RuleNames, "short name", o.ShortNames, n.ShortNames)
+	c.set("", RuleNames, "category", o.Categories, n.Categories)
+}
+
+// set compares two sets of values. It is breaking if a value is gone, and safe if
+// one is new.
+func (c *checker) set(path, rule, what string, old, new []string) {
+	for _, v := range old {
+		if !slices.Contains(new, v) {
+			c.breaking(path, rule, "%s %s is gone", what, v)
 		}
-		for _, s := range list.new {
-			if !slices.Contains(list.old, s) {
-				c.safe("", RuleNames, "%s %s is new", list.what, s)
-			}
+	}
+	for _, v := range new {
+		if !slices.Contains(old, v) {
+			c.safe(path, rule, "%s %s is new", what, v)
 		}
 	}
 }

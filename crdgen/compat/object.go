@@ -13,8 +13,8 @@ import (
 // number of fields, the keys that have no names in the schema, the named fields,
 // and the required ones.
 func (c *checker) object(path string, old, new *props) {
-	lower(c, path, "minProperties", positive(old.MinProperties), positive(new.MinProperties))
-	upper(c, path, "maxProperties", old.MaxProperties, new.MaxProperties)
+	bound(c, path, lower, "minProperties", positive(old.MinProperties), positive(new.MinProperties))
+	bound(c, path, upper, "maxProperties", old.MaxProperties, new.MaxProperties)
 	keeps, kept := keepsUnknown(old), keepsUnknown(new)
 	// If a schema without a type gets one, types has reported it.
 	if keeps && !kept && old.Type != "" {
@@ -150,12 +150,9 @@ func (c *checker) junctors(path string, old, new *props) {
 
 // subset reports whether every schema in a is also in b.
 func subset(a, b []props) bool {
-	for _, x := range a {
-		if !slices.ContainsFunc(b, func(y props) bool { return equal(x, y) }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a, func(x props) bool {
+		return !slices.ContainsFunc(b, func(y props) bool { return equal(x, y) })
+	})
 }
 
 // validations compares CEL rules by their text. A rule with another text counts

@@ -2,6 +2,7 @@ package compat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -104,34 +105,18 @@ func (c *checker) enum(path string, old, new *props) {
 	case len(o) == 0:
 		c.breaking(path, RuleEnum, "only %s allowed", strings.Join(n, ", "))
 	default:
-		for _, v := range o {
-			if !slices.Contains(n, v) {
-				c.breaking(path, RuleEnum, "value %s is gone", v)
-			}
-		}
-		for _, v := range n {
-			if !slices.Contains(o, v) {
-				c.safe(path, RuleEnum, "value %s is new", v)
-			}
-		}
+		c.set(path, RuleEnum, "value", o, n)
 	}
 }
 
-// lower compares two lower bounds; nil means no bound. The new bound is wider if
-// it is not larger.
-func lower[T int64 | float64](c *checker, path, what string, old, new *T) {
-	bound(c, path, what, old, new, func(o, n T) bool { return n <= o })
-}
+// The directions in which a bound admits more.
+const (
+	lower = -1 // a minimum, such as minLength
+	upper = 1  // a maximum
+)
 
-// upper compares two upper bounds; nil means no bound. The new bound is wider if
-// it is not smaller.
-func upper[T int64 | float64](c *checker, path, what string, old, new *T) {
-	bound(c, path, what, old, new, func(o, n T) bool { return n >= o })
-}
-
-// bound compares two bounds. Wider reports whether the bound n admits
-// everything that o admits.
-func bound[T int64 | float64](c *checker, path, what string, old, new *T, wider func(o, n T) bool) {
+// bound compares two bounds; nil means no bound. direction is [lower] or [upper].
+func bound[T int64 | float64](c *checker, path string, direction int, what string, old, new *T) {
 	switch {
 	case old == nil && new == nil:
 	case new == nil:
@@ -139,7 +124,7 @@ func bound[T int64 | float64](c *checker, path, what string, old, new *T, wider 
 	case old == nil:
 		c.breaking(path, RuleBound, "%s %v is new", what, *new)
 	case *old == *new:
-	case wider(*old, *new):
+	case cmp.Compare(*new, *old) == direction:
 		c.safe(path, RuleBound, "%s %v → %v", what, *old, *new)
 	default:
 		c.breaking(path, RuleBound, "%s %v → %v", what, *old, *new)
@@ -158,8 +143,8 @@ func boundName(what string, old *float64, oldExclusive bool, new *float64, newEx
 // numbers compares the constraints on numbers. For minimum 1, exclusive, and then
 // minimum 1, inclusive, the change is safe: the value 1 itself is allowed.
 func (c *checker) numbers(path string, old, new *props) {
-	lower(c, path, boundName("minimum", old.Minimum, old.ExclusiveMinimum, new.Minimum, new.ExclusiveMinimum), old.Minimum, new.Minimum)
-	upper(c, path, boundName("maximum", old.Maximum, old.ExclusiveMaximum, new.Maximum, new.ExclusiveMaximum), old.Maximum, new.Maximum)
+	bound(c, path, lower, boundName("minimum", old.Minimum, old.ExclusiveMinimum, new.Minimum, new.ExclusiveMinimum), old.Minimum, new.Minimum)
+	bound(c, path, upper, boundName("maximum", old.Maximum, old.ExclusiveMaximum, new.Maximum, new.ExclusiveMaximum), old.Maximum, new.Maximum)
 	for _, e := range []struct {
 		what     string
 		old, new bool
@@ -194,8 +179,8 @@ func (c *checker) numbers(path string, old, new *props) {
 // strings compares the constraints on strings. Patterns and formats are compared
 // as text: whether one pattern implies another is not decided.
 func (c *checker) strings(path string, old, new *props) {
-	lower(c, path, "minLength", positive(old.MinLength), positive(new.MinLength))
-	upper(c, path, "maxLength", old.MaxLength, new.MaxLength)
+	bound(c, path, lower, "minLength", positive(old.MinLength), positive(new.MinLength))
+	bound(c, path, upper, "maxLength", old.MaxLength, new.MaxLength)
 	switch {
 	case old.Pattern == new.Pattern:
 	case new.Pattern == "":
@@ -227,19 +212,19 @@ func positive(n *int64) *int64 {
 // decide how server-side apply merges them. A change of these types is breaking,
 // because it changes which parts of a list an applier owns.
 func (c *checker) list(path string, old, new *props) {
-	lower(c, path, "minItems", positive(old.MinItems), positive(new.MinItems))
-	upper(c, path, "maxItems", old.MaxItems, new.MaxItems)
+	bound(c, path, lower, "minItems", positive(old.MinItems), positive(new.MinItems))
+	bound(c, path, upper, "maxItems", old.MaxItems, new.MaxItems)
 	if new.UniqueItems && !old.UniqueItems {
 		c.breaking(path, RuleItems, "items must be unique")
 	}
-	ol, nl := deref(old.XListType), deref(new.XListType)
+	ol, nl := deref(old.XListType, "atomic"), deref(new.XListType, "atomic")
 	if ol != nl {
-		c.breaking(path, RuleListType, "list type %s → %s", orAtomic(ol), orAtomic(nl))
+		c.breaking(path, RuleListType, "list type %s → %s", ol, nl)
 	} else if !slices.Equal(old.XListMapKeys, new.XListMapKeys) {
 		c.breaking(path, RuleListType, "list keys %s → %s", strings.Join(old.XListMapKeys, ", "), strings.Join(new.XListMapKeys, ", "))
 	}
-	if om, nm := deref(old.XMapType), deref(new.XMapType); om != nm {
-		c.breaking(path, RuleListType, "map type %s → %s", orGranular(om), orGranular(nm))
+	if om, nm := deref(old.XMapType, "granular"), deref(new.XMapType, "granular"); om != nm {
+		c.breaking(path, RuleListType, "map type %s → %s", om, nm)
 	}
 	oi, ni := items(old), items(new)
 	if oi != nil && ni != nil {
@@ -257,28 +242,12 @@ func items(s *props) *props {
 	return s.Items.Schema
 }
 
-// deref returns the string that s points to, or the empty string.
-func deref(s *string) string {
+// deref returns the string that s points to, or the API server's default for it.
+func deref(s *string, fallback string) string {
 	if s == nil {
-		return ""
+		return fallback
 	}
 	return *s
-}
-
-// orAtomic returns the API server's default for an empty list type.
-func orAtomic(s string) string {
-	if s == "" {
-		return "atomic"
-	}
-	return s
-}
-
-// orGranular returns the API server's default for an empty map type.
-func orGranular(s string) string {
-	if s == "" {
-		return "granular"
-	}
-	return s
 }
 
 // compact returns JSON in one form, so that equal values give equal texts.
@@ -306,9 +275,6 @@ func equal(a, b any) bool {
 // show returns a default for a message, shortened. 60 characters leave room for
 // the rest of the line.
 func show(v *apiextensionsv1.JSON) string {
-	if v == nil {
-		return "none"
-	}
 	s := compact(v.Raw)
 	if r := []rune(s); len(r) > 60 {
 		return fmt.Sprintf("%s…", string(r[:60]))

@@ -3,9 +3,8 @@
 //
 // Each fault is a constant that is true. Code that works around a fault tests
 // the constant, so that a search for it finds every workaround. The doc comment
-// of a fault has a minimal reproduction if one is known, and TestFaults
-// evaluates it: the test fails when a new version of CUE no longer has the
-// fault. Then set the constant to false, run the tests of crdgen, and delete it
+// of a fault has a minimal reproduction. A test evaluates it, and fails when a new
+// version of CUE no longer has the fault. Then set the constant to false, run the tests of crdgen, and delete it
 // together with its workarounds. We know of no upstream issue about any of the
 // faults; a comment names the issue once there is one.
 package cuefault
@@ -56,11 +55,11 @@ const ForgottenReference = true
 const ForgottenGuard = true
 
 // ForbiddenEmbedding: in the values of a map, a field that is declared next to
-// an embedded definition may be the error "field not allowed" when the map is
-// read, although instances may have the field. No small schema reproduces it.
+// an embedded definition is the error "field not allowed" when the map is read, if
+// the struct has an if whose clause is incomplete. Instances may have the field.
 //
-//	#Def: {x: int}
-//	a: {[string]: {#Def, w?: int}}
+//	#Def: x: int
+//	#Input: {a: [string]: {#Def, w?: int}, c: bool, if c {d: int}}
 const ForbiddenEmbedding = true
 
 // Overflow: evaluating some bounds by other fields overflows the stack, which
@@ -70,11 +69,4 @@ const ForbiddenEmbedding = true
 //	c: ({if x == 1 {w: int}} | 5) & <5
 //
 // Values are therefore unified only where nothing else answers a question.
-// TestFaults can't survive the reproduction; crdgen's TestExaminerSurvives
-// evaluates it in a process of its own.
 const Overflow = true
-
-// Panics: evaluating some disjunctions and cycles panics in CUE. A panic is
-// reported as an error in the schema. The fuzz targets of crdgen find
-// reproductions; none of them is small.
-const Panics = true

@@ -1,6 +1,10 @@
 package cuefault
 
 import (
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
 	"testing"
 
 	"cuelang.org/go/cue"
@@ -16,6 +20,18 @@ func accepts(t *testing.T, schema, doc string) bool {
 		t.Fatalf("%v\n%s", v.Err(), schema)
 	}
 	return result.Validate(cue.Concrete(true)) == nil
+}
+
+// judge fails the test if the fault called name is gone, or is back. known is its
+// constant, and present reports whether its reproduction shows it.
+func judge(t *testing.T, name string, known, present bool) {
+	t.Helper()
+	switch {
+	case known && !present:
+		t.Errorf("the fault is gone: set %s to false, run the tests of crdgen, and delete its workarounds", name)
+	case !known && present:
+		t.Errorf("the fault %s is back", name)
+	}
 }
 
 // TestFaults evaluates a reproduction of each fault. Control is the same schema
@@ -66,12 +82,47 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, want := accepts(t, test.schema, test.doc), accepts(t, test.control, test.doc)
-			switch {
-			case got == want && test.fault:
-				t.Errorf("the fault is gone: set %s to false, run the tests of crdgen, and delete its workarounds", test.name)
-			case got != want && !test.fault:
-				t.Errorf("the fault is back: %s", test.schema)
-			}
+			judge(t, test.name, test.fault, got != want)
 		})
 	}
+}
+
+// TestForbiddenEmbedding reads the field w of the values of the map a. The control
+// has no if. An instance with the field shows that it is allowed.
+func TestForbiddenEmbedding(t *testing.T) {
+	const control = "#Def: x: int\n#Input: {a: [string]: {#Def, w?: int}, c: bool"
+	const schema = control + ", if c {d: int}}"
+	if !accepts(t, schema, "{a: k: {x: 1, w: 1}, c: false}") {
+		t.Fatal("an instance can't have the field")
+	}
+	read := func(schema string) error {
+		v := cuecontext.New().CompileString(schema).LookupPath(cue.ParsePath("#Input.a"))
+		return v.LookupPath(cue.MakePath(cue.AnyString, cue.Str("w").Optional())).Err()
+	}
+	if err := read(control + "}"); err != nil {
+		t.Fatal(err)
+	}
+	judge(t, "ForbiddenEmbedding", ForbiddenEmbedding, read(schema) != nil)
+}
+
+// overflowEnv tells the test program that it is the child of TestOverflow.
+const overflowEnv = "PEQUOD_TEST_OVERFLOW"
+
+// TestOverflow evaluates the reproduction in a process of its own, which the
+// overflow of the stack ends.
+func TestOverflow(t *testing.T) {
+	if os.Getenv(overflowEnv) != "" {
+		debug.SetMaxStack(64 << 20)
+		v := cuecontext.New().CompileString("#Input: {x: int, c: ({if x == 1 {w: int}} | 5) & <5}")
+		t.Log(v.LookupPath(cue.ParsePath("#Input")).Validate())
+		return
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOverflow$")
+	child.Env = append(os.Environ(), overflowEnv+"=1")
+	out, err := child.CombinedOutput()
+	overflowed := strings.Contains(string(out), "fatal error: stack overflow")
+	if err != nil && !overflowed {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	judge(t, "Overflow", Overflow, overflowed)
 }

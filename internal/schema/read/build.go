@@ -4,7 +4,6 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
-	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
@@ -13,8 +12,8 @@ import (
 // position. It compiles in the scope of the definition, so references to
 // package-level names work. A reference to a field that e itself declares is
 // fine, too.
-func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
-	ok = true
+func (r *reader) build(e ast.Expr) (cue.Value, bool) {
+	ok := true
 	ast.Walk(e, func(n ast.Node) bool {
 		if id, isIdent := n.(*ast.Ident); isIdent && id.Node != nil {
 			switch id.Scope.(type) {
@@ -34,14 +33,8 @@ func (r *reader) build(e ast.Expr) (v cue.Value, ok bool) {
 	if !ok {
 		return cue.Value{}, false
 	}
-	// CUE panics for some expressions; the caller then falls back to a note.
-	defer func() {
-		if cuefault.Panics && recover() != nil {
-			v, ok = cue.Value{}, false
-		}
-	}()
 	//lint:ignore SA1019 a scope is of use in its own context only
-	v = r.input.Context().BuildExpr(syntax.Unresolved(e).(ast.Expr), cue.Scope(r.input), cue.InferBuiltins(true))
+	v := r.input.Context().BuildExpr(syntax.Unresolved(e).(ast.Expr), cue.Scope(r.input), cue.InferBuiltins(true))
 	return v, v.Exists()
 }
 
