@@ -13,8 +13,8 @@ import (
 )
 
 // kindPattern matches the kinds that the API server accepts in a
-// CustomResourceDefinition.
-var kindPattern = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
+// CustomResourceDefinition: at most 63 characters.
+var kindPattern = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
 
 // checkNames rejects apiVersions, kinds, namespaces and names that are not safe in
 // the path of a request: a name such as ../secrets/x would address another object.

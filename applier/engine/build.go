@@ -3,8 +3,10 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -42,7 +44,7 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	if err := e.readAdoption(rg, keys); err != nil {
 		return nil, err
 	}
-	e.ledger = newLedger(e.owner, e.revision, stored, keys, e.desiredEntries(), e.provisionalKeys())
+	e.ledger = newLedger(e.owner, e.revision, stored, keys, e.desiredEntries(), e.nodes.provisionalKeys())
 	if len(e.nodes.all) == 0 && len(e.ledger.entries) > 0 && opts.Prune && !opts.AllowEmpty {
 		return nil, ErrEmpty
 	}
@@ -153,4 +155,26 @@ func (e *Engine) desiredEntries() []inventory.Entry {
 // written reports whether the object of a node is written, and not only read.
 func (e *Engine) written(n *node) bool {
 	return !n.policy.external && !(e.adoption.mirror && n.policy.listed)
+}
+
+// addUnscoped sets the kind of a node whose scope isn't known.
+func (x *nodeIndex) addUnscoped(n *node) {
+	gvk := schema.GroupVersionKind{Group: n.key.Group, Version: n.version, Kind: n.key.Kind}
+	i := slices.IndexFunc(x.unscoped, func(k *unscopedKind) bool { return k.GroupVersionKind == gvk })
+	if i < 0 {
+		i = len(x.unscoped)
+		x.unscoped = append(x.unscoped, &unscopedKind{GroupVersionKind: gvk})
+	}
+	n.unscoped = x.unscoped[i]
+}
+
+// provisionalKeys returns the keys of the nodes of unknown scope.
+func (x *nodeIndex) provisionalKeys() []inventory.Key {
+	var keys []inventory.Key
+	for _, n := range x.all {
+		if n.unscoped != nil {
+			keys = append(keys, n.key)
+		}
+	}
+	return keys
 }

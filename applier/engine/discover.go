@@ -3,44 +3,8 @@ package engine
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/pequod-io/pequod/inventory"
 )
-
-// unscopedKind is a kind that the cluster didn't serve, or that wasn't looked up
-// yet. An object of such a kind has no key: it is unknown whether the object has a
-// namespace. Its node waits, and nothing is recorded for it.
-type unscopedKind struct {
-	retryState
-	schema.GroupVersionKind
-	// answered is set when the first Discover was answered, successfully or not.
-	answered bool
-	nodes    []*node
-}
-
-// addUnscoped adds a node whose kind has an unknown scope.
-func (x *nodeIndex) addUnscoped(n *node) {
-	gvk := schema.GroupVersionKind{Group: n.key.Group, Version: n.version, Kind: n.key.Kind}
-	i := slices.IndexFunc(x.unscoped, func(k *unscopedKind) bool { return k.GroupVersionKind == gvk })
-	if i < 0 {
-		i = len(x.unscoped)
-		x.unscoped = append(x.unscoped, &unscopedKind{GroupVersionKind: gvk})
-	}
-	n.unscoped = x.unscoped[i]
-	n.unscoped.nodes = append(n.unscoped.nodes, n)
-}
-
-// provisionalKeys returns the keys of the nodes of unknown scope.
-func (e *Engine) provisionalKeys() []inventory.Key {
-	var keys []inventory.Key
-	for _, k := range e.nodes.unscoped {
-		for _, n := range k.nodes {
-			keys = append(keys, n.key)
-		}
-	}
-	return keys
-}
 
 // discovered reports whether every kind of unknown scope was looked up once, and
 // requests that. The Survey can then read the objects of the kinds that were found.
@@ -95,7 +59,8 @@ func (e *Engine) finishDiscover(a Action, o Outcome) {
 	}
 	k := e.nodes.unscoped[i]
 	k.inFlight, k.answered = false, true
-	for _, n := range k.nodes {
+	nodes := slices.DeleteFunc(slices.Clone(e.nodes.all), func(n *node) bool { return n.unscoped != k })
+	for _, n := range nodes {
 		n.schedule.stale = true
 	}
 	if o.Err != nil {
@@ -106,7 +71,7 @@ func (e *Engine) finishDiscover(a Action, o Outcome) {
 	if !o.Namespaced {
 		e.ledger.rescope(k.GroupKind())
 	}
-	for _, n := range k.nodes {
+	for _, n := range nodes {
 		n.unscoped = nil
 		if !o.Namespaced {
 			n.key.Namespace = ""
@@ -117,7 +82,7 @@ func (e *Engine) finishDiscover(a Action, o Outcome) {
 			e.ledger.desire(n.entry())
 		}
 	}
-	e.ledger.provisional = e.provisionalKeys()
+	e.ledger.provisional = e.nodes.provisionalKeys()
 	// What left the graph is determined again: entries were kept for these nodes.
 	e.removals.levels, e.removals.handedOver = nil, false
 }
