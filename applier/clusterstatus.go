@@ -56,6 +56,14 @@ func (s *State) clusterCause(rg *v1alpha1.ResourceGraph, current bool) string {
 		return "the applier hasn't seen this revision yet"
 	case stalled && !failed:
 		return message(v1alpha1.ConditionStalled)
+	case s.leaving() && meta.IsStatusConditionTrue(rg.Status.Conditions, v1alpha1.ConditionReady):
+		return message(v1alpha1.ConditionReady) // has the times of the removals
 	}
 	return ""
+}
+
+// leaving reports whether objects that left the graph wait for the end of a grace
+// period.
+func (s *State) leaving() bool {
+	return slices.ContainsFunc(s.Nodes, func(n NodeState) bool { return n.ID == "" && n.Phase == v1alpha1.NodeWaiting })
 }

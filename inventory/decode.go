@@ -59,12 +59,16 @@ func (doc document) inventory() (*Inventory, error) {
 			return nil, fmt.Errorf(`objects of kind %q: "items" is missing`, g.Kind)
 		}
 		for _, o := range g.Items {
-			inv.Entries = append(inv.Entries, Entry{
+			entry := Entry{
 				Key:     Key{g.Group, g.Kind, g.Namespace, o.Name},
 				Version: g.Version, UID: o.UID,
 				Node: o.Node, Wave: o.Wave, Orphan: o.Orphan, Create: o.Create,
 				Desired: o.Desired, Live: o.Live,
-			})
+			}
+			if o.LeavingSince != nil {
+				entry.LeavingSince = Seconds(*o.LeavingSince)
+			}
+			inv.Entries = append(inv.Entries, entry)
 		}
 	}
 	Sort(inv.Entries)

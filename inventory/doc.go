@@ -24,6 +24,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -68,6 +69,9 @@ type Entry struct {
 	// Node is the id of the object's node. It is empty for an object that left
 	// the graph and still has to be removed.
 	Node string
+	// LeavingSince is when the object left the graph, in UTC and whole seconds. It
+	// is zero for objects of nodes, and if no grace period applies.
+	LeavingSince time.Time
 	// Wave is the position in apply order, from 0. Pruning uses the reverse
 	// order.
 	Wave int
@@ -89,8 +93,8 @@ type Inventory struct {
 	// Revision is the hash of the graph whose intent was recorded last. It is
 	// empty if no intent was ever recorded or if the record was lost.
 	Revision string
-	// Complete means that the run of that revision finished: everything desired
-	// was ready and everything else was pruned.
+	// Complete means that the run of that revision finished: everything desired was
+	// ready, and everything else was pruned or waits for the end of its grace period.
 	Complete bool
 	// Entries are sorted by wave and then by key. Keys are unique.
 	Entries []Entry

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -53,6 +54,8 @@ type item struct {
 	UID     types.UID `json:"uid,omitempty"`
 	Desired string    `json:"desired,omitempty"`
 	Live    string    `json:"live,omitempty"`
+	// LeavingSince is nil instead of the zero time.
+	LeavingSince *time.Time `json:"leavingSince,omitempty"`
 }
 
 // Encode returns the text of an inventory. The order of the entries does not
@@ -82,7 +85,7 @@ func Encode(inv *Inventory) ([]byte, error) {
 			out.WriteString(",")
 		}
 		out.WriteString("\n")
-		out.Write(marshal(item{e.Name, e.Node, e.Wave, e.Orphan, e.Create, e.UID, e.Desired, e.Live}))
+		out.Write(marshal(item{e.Name, e.Node, e.Wave, e.Orphan, e.Create, e.UID, e.Desired, e.Live, e.leavingSince()}))
 	}
 	if len(entries) > 0 {
 		out.WriteString("]}")
@@ -90,6 +93,18 @@ func Encode(inv *Inventory) ([]byte, error) {
 	out.WriteString("]}\n")
 	return out.Bytes(), nil
 }
+
+// leavingSince returns LeavingSince, nil if it is zero.
+func (e Entry) leavingSince() *time.Time {
+	if e.LeavingSince.IsZero() {
+		return nil
+	}
+	return &e.LeavingSince
+}
+
+// Seconds returns a time in UTC and whole seconds, the form of
+// [Entry.LeavingSince]. Equal times of this form are equal with ==.
+func Seconds(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }
 
 // heading returns the header of the group that the entry belongs to.
 func (e Entry) heading() groupHeader {

@@ -111,8 +111,8 @@ type Inventory struct {
 	//
 	// +kubebuilder:validation:MaxLength=128
 	Revision string `json:"revision,omitempty"`
-	// complete is true if the execution of revision has ended with all nodes ready
-	// and all other objects pruned.
+	// complete is true if the execution of revision has ended with all nodes ready,
+	// and all other objects pruned or waiting for the end of their grace period.
 	Complete bool `json:"complete,omitempty"`
 	// count is the number of objects in the inventory.
 	Count int `json:"count"`
@@ -154,6 +154,9 @@ type InventoryEntry struct {
 	//
 	// +kubebuilder:validation:MaxLength=63
 	Node string `json:"node,omitempty"`
+	// leavingSince is the time at which the object left the graph. The applier
+	// prunes it after a grace period, unless another graph lists it by then.
+	LeavingSince *metav1.Time `json:"leavingSince,omitempty"`
 	// wave is the position of the object in apply order, from 0. Objects are
 	// pruned in the opposite order.
 	//

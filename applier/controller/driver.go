@@ -36,6 +36,9 @@ type driver struct {
 	restarts      int  // part of the current goal
 	retries       retries
 	objects       objects
+	// pruneAt is when a completed graph is executed again to prune an object whose
+	// grace period ends then, zero for never.
+	pruneAt time.Time
 }
 
 // knownGraph is the state of a graph as its driver knows it.
@@ -93,6 +96,9 @@ func (d *driver) step(now time.Time) stepResult {
 		d.dropRun()
 	}
 	if d.run == nil {
+		if !d.pruneAt.IsZero() && !now.Before(d.pruneAt) {
+			d.objects.changed = true
+		}
 		if wake, begun := d.begin(g, m.seen.requested, now); !begun {
 			return stepResult{wake: wake}
 		}
@@ -137,6 +143,7 @@ func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool
 			return time.Time{}, false
 		}
 	}
+	d.pruneAt = time.Time{}
 	d.objects.beginRun(d.settled == g)
 	// If the run is ended before it comes to its end, another one has to begin.
 	d.settled = goal{}
@@ -149,7 +156,7 @@ func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool
 func (d *driver) idle(now time.Time) time.Time {
 	switch {
 	case d.retries.resyncAt.IsZero():
-		return d.poll(now)
+		return earliest(d.poll(now), d.pruneAt)
 	case d.retries.resyncDue(now):
 		d.restart()
 		d.wake()
@@ -182,7 +189,8 @@ func (d *driver) dropRun() {
 // unsubscribe ends all subscriptions.
 func (d *driver) unsubscribe() {
 	d.share.Unsubscribe(d)
-	d.awaitsAccount = false
+	d.share.SetLeaving(d, nil)
+	d.awaitsAccount, d.pruneAt = false, time.Time{}
 }
 
 // observe handles an observation of the graph's objects, or of its account.
@@ -199,6 +207,12 @@ func (d *driver) observe(o share.Observation) {
 		// What failed for lack of the kind may work now.
 		if d.objects.engine != nil {
 			d.restart()
+		}
+	case o.Type == share.Claimed:
+		if d.objects.engine != nil {
+			d.objects.engine.ForgetClaims()
+		} else if d.objects.snapshot != nil {
+			d.objects.changed = true
 		}
 	case d.awaitsAccount && !d.objects.judged() && (o.Type == share.ObjectChanged || len(o.Objects) > 0):
 		d.awaitsAccount = false
@@ -304,9 +318,10 @@ func (d *driver) settle(g goal) {
 }
 
 // completed implements host.
-func (d *driver) completed(g goal, s *engine.Snapshot) {
+func (d *driver) completed(g goal, s *engine.Snapshot, nextPrune time.Time) {
 	d.settle(g)
 	d.objects.settle(s)
+	d.pruneAt = nextPrune
 	d.retries.succeeded()
 }
 

@@ -38,7 +38,7 @@ func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed 
 	}
 	if phase == engine.Completed {
 		r.end()
-		r.host.completed(r.goal, r.engine.Snapshot())
+		r.host.completed(r.goal, r.engine.Snapshot(), r.engine.NextPrune())
 		return time.Time{}, false
 	}
 	// The run stays, because observations may help the engine, and is restarted

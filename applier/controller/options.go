@@ -14,6 +14,9 @@ type Options struct {
 	// Relist is the longest time until the watched objects of all graphs are listed
 	// again, with one request per kind, in case that an event was lost; 0 means never.
 	Relist time.Duration
+	// PruneGrace is how long an object stays after it left a graph. A graph that lists
+	// it meanwhile takes it over. 0 means that it is pruned at once.
+	PruneGrace time.Duration
 	// DefaultServiceAccount is the account of graphs that don't name one. If it is
 	// empty, such a graph isn't executed.
 	DefaultServiceAccount string

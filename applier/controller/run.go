@@ -103,7 +103,9 @@ type host interface {
 	restart()
 
 	// The rest report how a run ended. All but finalized and failed drop it at once.
-	completed(goal, *engine.Snapshot)
+	// nextPrune is when the graph has to be executed again to prune an object, zero
+	// for never.
+	completed(g goal, s *engine.Snapshot, nextPrune time.Time)
 	suspended(goal)
 	stalled(g goal, accountMissing bool)
 	finalized(goal)
@@ -205,7 +207,8 @@ func (r *run) advance(now time.Time) (wake time.Time, failed bool) {
 		return now, false // the phase isn't final
 	}
 	if !r.busy() && (s.Phase == engine.Completed || s.Phase == engine.Stuck) {
-		return r.finish(s.Phase, now)
+		wake, failed = r.finish(s.Phase, now)
+		return earliest(wake, r.engine.NextPrune()), failed
 	}
 	return earliest(s.Wake, r.publish(now)), false
 }
@@ -218,8 +221,9 @@ const explainInterval = 10 * time.Second
 func (r *run) buildEngine() bool {
 	options := engine.Options{
 		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff, NeverApplied: r.neverApplied,
-		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
+		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan, PruneGrace: r.PruneGrace,
 	}
+	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.share.Leaves(r.host, key, owner) }
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {
 		options.Drift = engine.ReportDriftedFields
 	}
@@ -240,6 +244,9 @@ func (r *run) buildEngine() bool {
 	}
 	r.objects.attach(r.engine, !r.deleting())
 	r.subscribe()
+	if !r.deleting() {
+		r.claim()
+	}
 	r.objects.replay()
 	return true
 }
@@ -261,8 +268,23 @@ func (r *run) crossNamespace(e *engine.Engine) string {
 // subscribe makes the engine observe its objects. It is called before they are
 // read for the first time, so that nothing that happens to them is missed, and
 // again when the objects or the rights to watch them may have changed. It returns
-// true if the engine has to read objects again.
-func (r *run) subscribe() bool { return r.host.subscribe(r.executor.Client, r.engine.Tracked()) }
+// true if the engine has to read objects again. Other graphs learn which objects
+// leave this one.
+func (r *run) subscribe() bool {
+	r.share.SetLeaving(r.host, r.engine.Leaving())
+	return r.host.subscribe(r.executor.Client, r.engine.Tracked())
+}
+
+// claim makes other graphs hand over the objects that leave them and that this graph
+// lists.
+func (r *run) claim() {
+	targets := r.engine.Tracked()
+	keys := make([]inventory.Key, len(targets))
+	for i, t := range targets {
+		keys[i] = t.Key
+	}
+	r.share.Claim(r.host, keys)
+}
 
 // base returns what a new status starts from.
 func (r *run) base() status.Base {

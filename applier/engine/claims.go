@@ -24,6 +24,10 @@ func (e *Engine) claimsLoaded() bool {
 func (e *Engine) finishLoadClaims(o Outcome) {
 	c := &e.removals.claims
 	c.load.inFlight = false
+	if c.outdated {
+		c.outdated = false
+		return // it is requested again
+	}
 	if o.Err != nil {
 		c.load.fail(o.Err, e.step.now, e.opts.Backoff)
 		return

@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,8 @@ type ledger struct {
 	saved *inventory.Inventory
 	// intentSaved is set if saved lists every entry that may be written.
 	intentSaved bool
+	// unmarked is set if entries of objects that left the graph may lack the time.
+	unmarked bool
 	// complete is set if every node is ready and everything else is pruned.
 	complete bool
 	// lost is set until the first Survey if there was no stored inventory. Objects
@@ -44,7 +47,7 @@ func newLedger(owner inventory.Owner, revision string, stored *inventory.Invento
 	}
 	l := ledger{
 		entries: make(map[inventory.Key]inventory.Entry, len(desired)), desired: desired, provisional: provisional,
-		saved: stored, lost: stored.Revision == "",
+		saved: stored, lost: stored.Revision == "", unmarked: true,
 	}
 	recorded, rescoped := keys.rescope(stored.Entries)
 	for _, entry := range inventory.Union(recorded, desired) {
@@ -66,6 +69,20 @@ func newLedger(owner inventory.Owner, revision string, stored *inventory.Invento
 		}
 	}
 	return l
+}
+
+// markLeaving records that objects left the graph now, unless it is known when they
+// left. It reports whether it recorded anything.
+func (l *ledger) markLeaving(now time.Time) bool {
+	marked := false
+	for key, entry := range l.entries {
+		if entry.Node == "" && entry.LeavingSince.IsZero() {
+			entry.LeavingSince = inventory.Seconds(now)
+			l.entries[key], marked = entry, true
+		}
+	}
+	l.unmarked = false
+	return marked
 }
 
 // reserved reports whether an entry may be that of a node whose kind has an unknown

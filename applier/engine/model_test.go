@@ -45,10 +45,13 @@ func simulate(seed uint64) (report string) {
 	for _, name := range []string{"a", "b"} {
 		r := &run{
 			s: s, owner: inventory.Owner{Namespace: "default", Name: name},
-			good: map[inventory.Key]time.Time{}, listed: map[inventory.Key]time.Time{},
+			good: map[inventory.Key]time.Time{}, listed: map[inventory.Key]time.Time{}, ran: map[inventory.Key]time.Time{},
 			last: map[inventory.Key]lastPlanned{}, everAdopted: map[inventory.Key]bool{},
 		}
 		r.options = engine.Options{Prune: true, AllowEmpty: true, ForceConflicts: s.chance(0.3)}
+		if s.chance(0.5) {
+			r.options.PruneGrace = 30 * time.Second
+		}
 		if s.chance(0.5) {
 			r.options.ExplainInterval = 10 * time.Second
 		}
@@ -124,7 +127,7 @@ func (s *sim) converge() {
 
 func (s *sim) ended() bool {
 	for _, r := range s.runs {
-		if r.kicked || r.flying > 0 || r.phase != engine.Completed && r.phase != engine.Stuck {
+		if r.kicked || r.flying > 0 || !r.engine.NextPrune().IsZero() || r.phase != engine.Completed && r.phase != engine.Stuck {
 			return false
 		}
 	}

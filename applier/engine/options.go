@@ -50,6 +50,10 @@ type Options struct {
 	Mode Mode
 	// Prune removes objects that left the graph.
 	Prune bool
+	// PruneGrace is how long an object stays after it left the graph, so that another
+	// graph can list it meanwhile. It doesn't apply to [ModeDelete]. In [ModeStatus],
+	// every object whose departure is recorded stays.
+	PruneGrace time.Duration
 	// AllowEmpty permits a graph without nodes, which prunes every object.
 	AllowEmpty bool
 	// ForceConflicts takes fields from other managers, regardless of the

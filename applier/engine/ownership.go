@@ -14,7 +14,7 @@ import (
 func (e *Engine) recoverEntry(key inventory.Key, obj *unstructured.Unstructured) {
 	if entry, ok := recoveredEntry(e.owner, obj, e.labeledByApplier(obj)); ok {
 		e.ledger.entries[key] = entry
-		e.ledger.intentSaved = false
+		e.ledger.intentSaved, e.ledger.unmarked = false, true
 	}
 }
 

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -17,38 +19,52 @@ func (e *Engine) prune() Phase {
 		e.startPrune()
 	}
 	phase := Completed
+	all.held, all.nextPrune = 0, time.Time{}
 	for i := all.level; i < len(all.levels); i++ {
-		remaining, stuck, deleting := 0, 0, 0
-		for _, r := range all.levels[i] {
-			e.remove(r)
-			switch {
-			case r.gone:
-				continue
-			case r.status.failedForGood():
-				stuck++
-			case !r.write.inFlight && r.status.Phase == v1alpha1.NodeDeleting:
-				deleting++
-			}
-			remaining++
-		}
+		remaining, stuck, deleting, held := e.removeLevel(all.levels[i], all.held > 0)
+		all.held += held
 		switch {
 		case remaining == 0:
 			if i == all.level {
 				all.level++
 			}
 			continue
-		case remaining == stuck:
-			phase = Stuck
+		case remaining == held:
+			continue // objects of the next levels can only be handed over
+		case remaining == stuck+held:
+			if phase == Completed {
+				phase = Stuck
+			}
 		default:
 			phase = Pruning
 		}
 		// The next level waits until this one is gone, or, with NoWait, until its
 		// deletion was requested.
-		if !e.opts.NoWait || deleting < remaining {
+		if all.held == 0 && (!e.opts.NoWait || deleting < remaining) {
 			break
 		}
 	}
 	return phase
+}
+
+// removeLevel continues the removal of the objects of a level. It returns how many
+// remain, and how many of these failed for good, are being deleted, and are held.
+func (e *Engine) removeLevel(level []*removal, behind bool) (remaining, stuck, deleting, held int) {
+	for _, r := range level {
+		e.remove(r, behind)
+		switch {
+		case r.gone:
+			continue
+		case r.held:
+			held++
+		case r.status.failedForGood():
+			stuck++
+		case !r.write.inFlight && r.status.Phase == v1alpha1.NodeDeleting:
+			deleting++
+		}
+		remaining++
+	}
+	return remaining, stuck, deleting, held
 }
 
 // startPrune computes what left the graph. It needs the UIDs of all applied
@@ -118,7 +134,7 @@ func (e *Engine) handOver() {
 				return
 			}
 			if decision, _ := e.decideRemoval(r, seen); decision == removeHandOver {
-				e.remove(r)
+				e.remove(r, true)
 				done = false
 			}
 		}

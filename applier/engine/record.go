@@ -35,6 +35,7 @@ func (e *Engine) Rebase(stored *inventory.Inventory) {
 			l.entries[entry.Key] = entry
 		}
 	}
+	l.unmarked = true
 	for _, n := range e.nodes.all {
 		n.schedule.stale = true
 	}

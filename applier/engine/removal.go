@@ -22,6 +22,10 @@ type removals struct {
 	// handedOver is set if every object that another graph lists was handed over.
 	handedOver bool
 	claims     claims
+	// held is the number of objects that aren't removed yet because of a grace
+	// period, and nextPrune is when the first of these periods ends.
+	held      int
+	nextPrune time.Time
 }
 
 // claims caches which objects other graphs list.
@@ -30,6 +34,8 @@ type claims struct {
 	value    *inventory.Claims
 	loadedAt time.Time
 	load     retryState
+	// outdated is set if the load in flight began before another graph's change.
+	outdated bool
 }
 
 // removal is an object that left the graph.
@@ -40,7 +46,9 @@ type removal struct {
 	// refused are graphs that list the object and can't take it.
 	refused []inventory.Owner
 	// gone is set when the object was deleted, released or handed over.
-	gone   bool
+	gone bool
+	// held is set while the object is kept for a grace period.
+	held   bool
 	polled time.Time // time of the last poll
 	status Status
 	// reported is the status in the last Step.Changes that had one.

@@ -68,8 +68,10 @@ func (e *Engine) keeps(uid types.UID) bool {
 }
 
 // remove sets the status of an object that left the graph and requests the next
-// action for it.
-func (e *Engine) remove(r *removal) {
+// action for it. With behind, an object of an earlier level is kept, so this one may
+// only be handed over.
+func (e *Engine) remove(r *removal, behind bool) {
+	r.held = false
 	if r.gone || r.write.inFlight {
 		return
 	}
@@ -86,6 +88,12 @@ func (e *Engine) remove(r *removal) {
 		e.finishGone(r, Released, "is still part of the graph")
 	case removeWait:
 		e.waitForDeletion(r, seen)
+	case removeDelete, removeRelease:
+		if e.hold(r, behind) {
+			return
+		}
+	}
+	switch decision {
 	case removeDelete:
 		e.requestRemoval(r, Action{Verb: Delete}, seen)
 	case removeRelease, removeHandOver:

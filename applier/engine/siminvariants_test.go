@@ -126,6 +126,9 @@ func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 		}
 		return
 	}
+	if left := r.s.now.Sub(r.ran[a.Key]); !r.removed && left < r.options.PruneGrace-time.Second {
+		r.s.fail("%s: prunes %s, which left the graph %v ago", r.id(), a.Key, left)
+	}
 	for _, other := range r.s.runs {
 		if since, ok := other.listed[a.Key]; other != r && ok && r.s.now.Sub(since) > handOverTime {
 			r.s.fail("%s: deletes %s, which %s lists for %v", r.id(), a.Key, other.id(), r.s.now.Sub(since))

@@ -45,6 +45,7 @@ type run struct {
 	good   map[inventory.Key]time.Time
 	listed map[inventory.Key]time.Time // since when the stored inventory has it
 	last   map[inventory.Key]lastPlanned
+	ran    map[inventory.Key]time.Time // until when an engine had it in its graph
 
 	everAdopted map[inventory.Key]bool
 
@@ -58,6 +59,9 @@ func (r *run) start() {
 	r.epoch++
 	r.sent = nil
 	r.flying, r.phase, r.err, r.scopes = 0, engine.Executing, nil, map[string]bool{}
+	for _, n := range r.running.nodes {
+		r.ran[keyOf(n.name)] = r.s.now
+	}
 	r.running = r.graph.clone()
 	stored := r.load()
 	// A new process knows no kinds until it looks them up.

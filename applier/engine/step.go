@@ -47,6 +47,9 @@ func (e *Engine) Step(now time.Time) Step {
 func (e *Engine) advance() (phase, afterRecord Phase) {
 	ready := true
 	e.ledger.complete = false
+	if e.ledger.unmarked && e.hasGrace() && e.ledger.markLeaving(e.step.now) {
+		e.step.writeDeferred = true // records the time at once, also if no node is ready
+	}
 	for _, n := range e.nodes.ordered {
 		e.reconcileIfDue(n)
 		ready = ready && (n.status.Phase == v1alpha1.NodeReady || e.opts.Mode == ModePlan && n.settled())
@@ -59,7 +62,7 @@ func (e *Engine) advance() (phase, afterRecord Phase) {
 	switch {
 	case ready:
 		phase = e.prune()
-		e.ledger.complete = phase == Completed && len(e.ledger.entries) == len(e.ledger.desired)
+		e.ledger.complete = phase == Completed && len(e.ledger.entries) == len(e.ledger.desired)+e.removals.held
 	case e.hopeless():
 		phase = Stuck
 	}

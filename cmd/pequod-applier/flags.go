@@ -35,6 +35,8 @@ type settings struct {
 	concurrent int
 	resync     time.Duration
 	relist     time.Duration
+	// pruneGrace is how long an object stays after it left a graph; 0 is allowed.
+	pruneGrace time.Duration
 	// defaultServiceAccount is impersonated for graphs that name no account.
 	// Empty means that every graph must name one. noCrossNamespace rejects graphs
 	// with objects in other namespaces.
@@ -63,6 +65,7 @@ func (s *settings) flagSet() *pflag.FlagSet {
 	fs.IntVar(&s.concurrent, "concurrent", 4, "number of graphs that are processed at the same time")
 	fs.DurationVar(&s.resync, "resync", 5*time.Minute, "interval for reading objects that can't be watched, and for retrying graphs that failed permanently")
 	fs.DurationVar(&s.relist, "relist", time.Hour, "longest interval for listing the objects of all graphs again, with one request per kind, in case that a watch missed a change; 0 disables it")
+	fs.DurationVar(&s.pruneGrace, "prune-grace", time.Minute, "how long an object stays after it left a graph, so that another graph can take it over; 0 prunes at once")
 	fs.StringVar(&s.defaultServiceAccount, "default-service-account", "pequod",
 		"service account to impersonate for graphs that don't name one, in the namespace of the graph; if empty, every graph must name one")
 	fs.BoolVar(&s.noCrossNamespace, "no-cross-namespace", false, "reject graphs with objects outside of their own namespace")
@@ -119,6 +122,8 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--resync: must be at least 1s, not %s", s.resync)
 	case s.relist != 0 && s.relist < time.Second:
 		return fmt.Errorf("--relist: must be 0 or at least 1s, not %s", s.relist)
+	case s.pruneGrace < 0:
+		return fmt.Errorf("--prune-grace: must not be negative, not %s", s.pruneGrace)
 	case s.metrics.CertDir != "" && !s.metrics.Secure:
 		return fmt.Errorf("--metrics-cert-path goes with --metrics-secure")
 	case s.election.Namespace != "" && !s.election.Enabled:

@@ -34,7 +34,7 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *setting
 		Metrics: s.metrics, Probes: s.probes, Election: s.election,
 		Setup: func(m manager.Manager) error {
 			return controller.Setup(m, controller.Options{
-				Concurrent: s.concurrent, Resync: s.resync, Relist: s.relist,
+				Concurrent: s.concurrent, Resync: s.resync, Relist: s.relist, PruneGrace: s.pruneGrace,
 				DefaultServiceAccount: s.defaultServiceAccount, NoCrossNamespace: s.noCrossNamespace,
 				Metrics: appliermetrics.New(metrics.Registry),
 			})

@@ -25,6 +25,8 @@ const (
 	AccessChanged
 	// KindServed means that the cluster serves a kind that it didn't serve before.
 	KindServed
+	// Claimed means that another graph lists an object that leaves this graph.
+	Claimed
 )
 
 // Observation is something that a graph learns from a watch or from a poll.

@@ -40,6 +40,7 @@ type Share struct {
 	hub        *hub
 	surveys    *surveys
 	listings   *listings
+	departures *departures
 }
 
 // New returns a Share. Jobs and watches wait until [Share.Run] is called.
@@ -48,6 +49,7 @@ func New(o Options) *Share {
 	return &Share{
 		log: o.Log, pool: p, identities: newIdentities(o.Client), hub: h,
 		surveys: newSurveys(p, o.Client, o.Pending, h.watchesAll), listings: newListings(p, o.Listings, o.Log),
+		departures: newDepartures(),
 	}
 }
 
@@ -114,6 +116,19 @@ func (s *Share) Survey(v Survey) { s.surveys.add(&v) }
 func (s *Share) Listings(a Account, client *cluster.Client, answer func(*inventory.Listings, error)) {
 	s.listings.ask(a, client, answer)
 }
+
+// SetLeaving records which objects leave g and stay for a grace period. It replaces
+// what was recorded before.
+func (s *Share) SetLeaving(g Graph, keys []inventory.Key) { s.departures.set(g, keys) }
+
+// Leaves reports whether an object leaves the graph that its labels name, and can be
+// handed over to g.
+func (s *Share) Leaves(g Graph, key inventory.Key, owner inventory.Owner) bool {
+	return s.departures.from(g.Owner().Namespace, key, owner)
+}
+
+// Claim notifies the graphs that objects of g leave.
+func (s *Share) Claim(g Graph, keys []inventory.Key) { s.departures.claim(g, keys) }
 
 // PanicError returns a recovered panic as an error, and logs the stack.
 func (s *Share) PanicError(p any, graph inventory.Owner) error { return panicError(s.log, p, graph) }

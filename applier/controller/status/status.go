@@ -78,6 +78,9 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 	case r.Phase == engine.Completed:
 		next.Phase = v1alpha1.GraphCompleted
 		text := objectsReady(r.Nodes)
+		if leaving := leaving(r.Nodes); leaving != "" {
+			text += "; " + leaving
+		}
 		if omitted != "" {
 			text += "; " + omitted
 		}
@@ -188,6 +191,17 @@ func objectsReady(statuses []engine.Status) string {
 		return fmt.Sprintf("%d objects are ready", n)
 	}
 	return "1 object is ready"
+}
+
+// leaving describes the objects that left a completed graph and aren't removed yet.
+func leaving(statuses []engine.Status) string {
+	var texts []string
+	for _, s := range statuses {
+		if s.ID == "" && s.Phase == v1alpha1.NodeWaiting {
+			texts = append(texts, s.Key.String()+" "+s.Message)
+		}
+	}
+	return joinFirst(texts)
 }
 
 // summary returns a line about the progress of a graph, and the reason of the
