@@ -39,12 +39,7 @@ func (n *noteList) put(notes ...problem.Problem) {
 // sorted sorts the notes by position, then by path.
 func (n *noteList) sorted() problem.List {
 	slices.SortStableFunc(n.list, func(a, b problem.Problem) int {
-		return cmp.Or(
-			strings.Compare(a.Position.File, b.Position.File),
-			cmp.Compare(a.Position.Line, b.Position.Line),
-			cmp.Compare(a.Position.Column, b.Position.Column),
-			strings.Compare(a.Path, b.Path),
-		)
+		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Path, b.Path))
 	})
 	return n.list
 }

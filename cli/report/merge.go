@@ -67,9 +67,7 @@ func merged(problems problem.List) []entry {
 func sorted(entries []entry) []entry {
 	slices.SortFunc(entries, func(a, b entry) int {
 		return cmp.Or(
-			cmp.Compare(a.Position.File, b.Position.File),
-			cmp.Compare(a.Position.Line, b.Position.Line),
-			cmp.Compare(a.Position.Column, b.Position.Column),
+			a.Position.Compare(b.Position),
 			cmp.Compare(a.Path, b.Path),
 			cmp.Compare(a.Message, b.Message),
 			cmp.Compare(a.Severity.String(), b.Severity.String()),

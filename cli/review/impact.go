@@ -181,9 +181,7 @@ func (m *impact) classify(before, after problem.List) {
 		}
 	}
 	for _, f := range []*failures{&m.broken, &m.invalid} {
-		slices.SortStableFunc(f.Problems, func(a, b problem.Problem) int {
-			return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
-		})
+		slices.SortStableFunc(f.Problems, func(a, b problem.Problem) int { return a.Position.Compare(b.Position) })
 	}
 }
 

@@ -31,6 +31,11 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
+// Compare orders positions by file, line and column.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+}
+
 // Severity ranks problems. The zero value is Error.
 type Severity int
 
@@ -155,11 +160,7 @@ func (l List) Err() error {
 func (l List) Sorted() List {
 	slices.SortStableFunc(l, func(a, b Problem) int {
 		return cmp.Or(
-			cmp.Compare(a.Position.File, b.Position.File),
-			cmp.Compare(a.Position.Line, b.Position.Line),
-			cmp.Compare(a.Position.Column, b.Position.Column),
-			cmp.Compare(a.Path, b.Path),
-			cmp.Compare(a.Message, b.Message),
+			a.Position.Compare(b.Position), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message),
 		)
 	})
 	return slices.Compact(l)

@@ -1,7 +1,6 @@
 package vet
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -48,11 +47,7 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 	for _, p := range c.ids.problems() {
 		c.report(p)
 	}
-	slices.SortStableFunc(c.problems, func(a, b problem.Problem) int {
-		return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line),
-			cmp.Compare(a.Position.Column, b.Position.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
-	})
-	return c.problems, nil
+	return c.problems.Sorted(), nil
 }
 
 // checker evaluates a module with samples and collects problems. It is used by one
