@@ -46,7 +46,7 @@ const jsonKinds = shape.BoolKind | shape.NumberKind | shape.StringKind | shape.L
 // not in kept. A multiple of 1 excludes the numbers that are no integers.
 func excluding(all, kept shape.Kind) []props {
 	var out []props
-	for _, k := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind, shape.ListKind, shape.StructKind} {
+	for _, k := range shape.JSONKinds() {
 		if all&k != 0 && kept&k == 0 {
 			out = append(out, without(k))
 		}

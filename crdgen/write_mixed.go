@@ -22,15 +22,7 @@ func (w writer) mixed(out *props, s shape.Shape, p location) {
 	out.XPreserveUnknownFields = new(true)
 	p.defaults, p.bare = false, true
 	out.AllOf = append(out.AllOf, excluding(jsonKinds, shape.KindsOf(s))...)
-	var lists, structs shape.Shape
-	for _, t := range s {
-		switch t.Kind {
-		case shape.ListKind:
-			lists = append(lists, t)
-		case shape.StructKind:
-			structs = append(structs, t)
-		}
-	}
+	lists, structs := s.Only(shape.ListKind), s.Only(shape.StructKind)
 	if len(lists) > 0 {
 		var own props
 		w.list(&own, lists, p)

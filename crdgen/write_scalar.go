@@ -26,12 +26,7 @@ func scalars(out *props, s shape.Shape, nullable bool) (unsaid []string) {
 	}
 	guarded := nullable || shape.IsMixed(kinds)
 	for _, group := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind} {
-		terms := shape.Shape{}
-		for _, t := range s {
-			if t.Kind&group != 0 {
-				terms = append(terms, t)
-			}
-		}
+		terms := s.Only(group)
 		switch {
 		case len(terms) == 0:
 		case group == shape.BoolKind:

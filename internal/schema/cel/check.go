@@ -2,6 +2,7 @@ package cel
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
@@ -16,33 +17,19 @@ import (
 //
 // and for matchIf(A, B, C) it returns A(v) ? B(v) : C(v).
 func holdsCheck(c shape.Check, declared shape.Shape, v string) Predicate {
-	var all []Predicate
+	var texts []string
 	for _, s := range c.Shapes {
 		p := Holds(s, declared, v)
 		if !p.Exact || p.fallible {
 			return Unknown()
 		}
-		// The shape demands nothing that the schema doesn't, so every value is in
-		// it.
-		if p.Text == "" {
-			p.Text = "true"
-		}
-		all = append(all, p)
+		// A shape that demands nothing beyond the schema holds every value.
+		texts = append(texts, p.orTrue())
 	}
 	if c.Branch {
-		return Predicate{Text: Wrap(all[0].Text) + " ? " + Wrap(all[1].Text) + " : " + Wrap(all[2].Text), Exact: true}
+		return Predicate{Text: Wrap(texts[0]) + " ? " + Wrap(texts[1]) + " : " + Wrap(texts[2]), Exact: true}
 	}
-	texts := ""
-	for i, p := range all {
-		if i > 0 {
-			texts += ", "
-		}
-		texts += p.Text
-	}
-	// The name must not occur in any of the predicates.
-	x := Variable(texts + v)
-	size := "[" + texts + "].filter(" + x + ", " + x + ").size()"
-	return holdsNumber(shape.Term{Kind: shape.IntKind, Numbers: c.Count}, false, size)
+	return holdsNumber(shape.Term{Kind: shape.IntKind, Numbers: c.Count}, false, countTrue(texts, Variable(strings.Join(texts, " ")+v)))
 }
 
 // Itoa writes an integer in decimal.

@@ -31,11 +31,7 @@ func ExactlyOne(s, declared shape.Shape, v string) Predicate {
 		if !p.Exact || p.fallible {
 			return Unknown()
 		}
-		if p.Text == "" {
-			p.Text = "true"
-		}
-		texts = append(texts, p.Text)
+		texts = append(texts, p.orTrue())
 	}
-	x := Variable(strings.Join(texts, " ") + v)
-	return Predicate{Text: "[" + strings.Join(texts, ", ") + "].filter(" + x + ", " + x + ").size() == 1", Exact: true}
+	return Predicate{Text: countTrue(texts, Variable(strings.Join(texts, " ")+v)) + " == 1", Exact: true}
 }

@@ -2,7 +2,6 @@ package cel
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
 
@@ -144,11 +143,7 @@ func HoldsCount(o *shape.Object, declared *shape.Object, v string) Predicate {
 			present = append(present, "has("+at+")")
 		}
 	}
-	x := Variable(v)
-	size := "[" + strings.Join(present, ", ") + "].filter(" + x + ", " + x + ").size()"
-	if len(present) == 0 {
-		size = "0"
-	}
+	size := countTrue(present, Variable(v))
 	var all []Predicate
 	if o.Min != nil {
 		all = append(all, Predicate{Text: size + " >= " + Itoa(*o.Min-int64(filled)), Exact: true})

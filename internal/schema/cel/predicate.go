@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,23 +168,15 @@ func Holds(s, declared shape.Shape, v string) Predicate {
 	rest, nullable := shape.WithoutNull(s)
 	all, mayBeNull := shape.WithoutNull(declared)
 	mixed := shape.IsMixed(shape.KindsOf(all))
+	for _, t := range rest {
+		if t.Kind == shape.TopKind {
+			// A term of any kind has only checks to test.
+			return HoldsTerm(t, shape.Any(), declared, v)
+		}
+	}
 	var members []Predicate
-	for _, group := range []shape.Kind{shape.BoolKind, shape.NumberKind, shape.StringKind, shape.ListKind, shape.StructKind} {
-		var terms, known shape.Shape
-		for _, t := range rest {
-			if t.Kind == shape.TopKind {
-				// A term of any kind has only checks to test.
-				return AllOf(HoldsTerm(t, shape.Shape{{Kind: shape.TopKind}}, declared, v))
-			}
-			if t.Kind&group != 0 {
-				terms = append(terms, t)
-			}
-		}
-		for _, t := range all {
-			if t.Kind&group != 0 {
-				known = append(known, t)
-			}
-		}
+	for _, group := range shape.JSONKinds() {
+		terms, known := rest.Only(group), all.Only(group)
 		if len(terms) == 0 || len(known) == 0 {
 			continue
 		}
@@ -201,13 +194,12 @@ func Holds(s, declared shape.Shape, v string) Predicate {
 	switch {
 	case !mayBeNull:
 		return p
-	case nullable && len(shape.ChecksOf(s)) > len(shape.ChecksOf(rest)):
-		// An API server evaluates no rule of a field that is null.
-		p = AnyOf(Predicate{Text: "dyn(" + v + ") == null", Exact: true}, p)
-		p.Exact = false
-		return p
 	case nullable:
-		return AnyOf(Predicate{Text: "dyn(" + v + ") == null", Exact: true}, p)
+		// An API server evaluates no rule of a field that is null, so checks of
+		// null are lost.
+		p = AnyOf(Predicate{Text: "dyn(" + v + ") == null", Exact: true}, p)
+		p.Exact = p.Exact && len(shape.ChecksOf(s)) == len(shape.ChecksOf(rest))
+		return p
 	default:
 		return AllOf(Predicate{Text: "dyn(" + v + ") != null", Exact: true}, p)
 	}
@@ -271,6 +263,20 @@ func narrows(t shape.Term, declared shape.Shape, v string) Predicate {
 	}
 	return Always()
 }
+
+// countTrue returns a CEL expression for the number of texts that are true. x is
+// the variable of its macro; none of the texts may contain it, except as the name
+// of a field.
+func countTrue(texts []string, x string) string {
+	if len(texts) == 0 {
+		return "0"
+	}
+	return "[" + strings.Join(texts, ", ") + "].filter(" + x + ", " + x + ").size()"
+}
+
+// orTrue returns the text of the predicate as an operand: true instead of the
+// empty text.
+func (p Predicate) orTrue() string { return cmp.Or(p.Text, "true") }
 
 // Variable returns a name for a macro's variable that doesn't occur in the
 // expression v. Nested macros need different names, because the inner one would

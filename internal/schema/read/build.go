@@ -33,8 +33,12 @@ func (r *reader) build(e ast.Expr) (cue.Value, bool) {
 	if !ok {
 		return cue.Value{}, false
 	}
+	unresolved, err := syntax.Unresolved(e)
+	if err != nil {
+		return cue.Value{}, false
+	}
 	//lint:ignore SA1019 a scope is of use in its own context only
-	v := r.input.Context().BuildExpr(syntax.Unresolved(e).(ast.Expr), cue.Scope(r.input), cue.InferBuiltins(true))
+	v := r.input.Context().BuildExpr(unresolved, cue.Scope(r.input), cue.InferBuiltins(true))
 	return v, v.Exists()
 }
 

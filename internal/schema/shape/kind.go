@@ -25,6 +25,12 @@ const (
 	TopKind Kind = 1<<9 - 1
 )
 
+// JSONKinds returns the kinds that a schema tells apart, except null. Integers and
+// numbers are one of them.
+func JSONKinds() []Kind {
+	return []Kind{BoolKind, NumberKind, StringKind, ListKind, StructKind}
+}
+
 // termKinds returns the kinds except numbers, in the order of a shape's terms.
 func termKinds() []Kind {
 	return []Kind{BoolKind, StringKind, ListKind, StructKind, NullKind}

@@ -215,6 +215,11 @@ func (o *Object) AdmitsName(name string) bool {
 	return slices.ContainsFunc(o.Patterns, func(p KeyPattern) bool { return len(p.Key) == 0 || len(Intersect(p.Key, key)) > 0 })
 }
 
+// Only returns the terms of s that are of one of the kinds.
+func (s Shape) Only(kinds Kind) Shape {
+	return slices.DeleteFunc(slices.Clone(s), func(t Term) bool { return t.Kind&kinds == 0 })
+}
+
 // WithoutNull returns s without null, and reports whether s admitted it.
 func WithoutNull(s Shape) (Shape, bool) {
 	rest := slices.DeleteFunc(slices.Clone(s), func(t Term) bool { return t.Kind == NullKind })
