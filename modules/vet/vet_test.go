@@ -322,6 +322,29 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestScopes checks that names in #Render are resolved as CUE resolves them.
+func TestScopes(t *testing.T) {
+	const unknown = `input.spec.items[].nam: #Input has no items[].nam; did you mean "name"?`
+	for _, test := range []struct {
+		name, body string
+		want       []string
+	}{
+		{"a let of a let", `let a = input.spec, let b = a.items, if b[0].nam != _|_ {}`, []string{unknown}},
+		{"a hidden field", `_b: input.spec.items, if _b[0].nam != _|_ {}`, []string{unknown}},
+		{"a label alias", `X=_b: input.spec.items, if X[0].nam != _|_ {}`, []string{unknown}},
+		{"a clause", `for i in input.spec.items let j = i if j.nam != _|_ {}`, []string{unknown}},
+		{"a loop named like the input", `for input in input.spec.items if input.nam != _|_ {}`, []string{unknown}},
+		{"a key", `for k, _ in input.spec.items if k.nam != _|_ {}`, nil},
+		{"a field named like the input", `_p: {input: {}, if input.nam != _|_ {}}`, nil},
+		{"a definition of its own", `if (#P & {input: {}}).out != _|_ {}`, nil},
+		{"fields in a circle", `_a: _b, _b: _a, if _a.nam != _|_ {}, if _a {}`, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			check(t, module(`items: [...{name: string}]`, "output: nodes: {}\n"+test.body, "#P: {input: {...}, out: input.nam}"), test.want)
+		})
+	}
+}
+
 // TestOpenLists compares the warnings with CUE 0.17: the test unifies each list with an
 // item that has an unknown field.
 func TestOpenLists(t *testing.T) {
