@@ -52,6 +52,14 @@ nodes:
     kind: ConfigMap
     metadata: {name: config, annotations: {uid: {$from: db.metadata.uid}, has: {$from: string(has(db.data.password))}}}
     data: {a: {$from: "'x' + shared.data.a + nodes['other-db'].?data.?a.orValue('')"}, b: {$from: shared.data.b}, c: {$from: "string(size(db.data))"}}
+- {id: all, resource: {apiVersion: v1, kind: Secret, metadata: {name: all}, data: {$from: db.data}}}
+- id: mapped
+  resource: {apiVersion: v1, kind: Secret, metadata: {name: mapped}, data: {$from: "{db.data.a: 'eA=='}"}, stringData: {b: {$from: dyn(db).data.a}}}
+- id: oracle
+  externalRef: {apiVersion: v1, kind: Secret, name: oracle}
+  readyWhen:
+  - {type: Expression, expr: object.metadata.name != ''}
+  - {type: Expression, expr: "object.data.password.startsWith('c')"}
 outputs:
   password: {$from: db.data.password}
   uid: {$from: db.metadata.uid}
@@ -59,6 +67,12 @@ outputs:
 	want := []string{
 		"node copy: resource.metadata.labels.a: reads data.password of the Secret db (values of Secrets may only be read into data or stringData of a Secret)",
 		"node config: resource.data.a: reads data.a of the Secret other-db (values of Secrets may only be read into data or stringData of a Secret)",
+		"node config: resource.data.c: reads data of the Secret db (" + secretKeyHint + ")",
+		"node config: resource.metadata.annotations.has: reads data of the Secret db (" + secretKeyHint + ")",
+		"node all: resource.data: reads data of the Secret db (" + secretKeyHint + ")",
+		"node mapped: resource.data: reads data.a of the Secret db (" + secretKeyHint + ")",
+		"node mapped: resource.stringData.b: reads the whole Secret db (" + secretKeyHint + ")",
+		"node oracle: readyWhen[1].expr: reads data.password of a Secret (whether a graph is ready must not depend on values of Secrets)",
 		"outputs.password: reads data.password of the Secret db (values of Secrets never go into outputs)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -48,6 +48,7 @@ type env struct {
 	t       testing.TB
 	options controller.Options
 	stop    func()
+	logger  logr.Logger // of the applier; the zero value drops everything
 	// patience is how long a test waits for what is to come.
 	patience time.Duration
 }
@@ -132,7 +133,7 @@ func (b *env) start(config *rest.Config) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		b.t.Fatal(err)
 	}
-	mgr, err := manager.New(config, manager.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
+	mgr, err := manager.New(config, manager.Options{Scheme: scheme, Logger: b.logger, Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

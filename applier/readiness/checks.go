@@ -144,7 +144,9 @@ func jobComplete(object *unstructured.Unstructured) Verdict {
 // expression passes when a CEL expression over the object is true. While the
 // expression reads a field that doesn't exist yet, the object is progressing.
 //
-// The message of an error may quote the object, so it isn't shown for a Secret.
+// The data of a Secret can't be read: otherwise the readiness of the node would
+// answer questions about it. The message of an error may quote the object, so it
+// isn't shown for a Secret.
 func expression(_ v1alpha1.ReadyCheck, expr *reference.Expression) (check, error) {
 	if expr == nil {
 		return nil, errors.New("expr: doesn't compile")
@@ -155,7 +157,11 @@ func expression(_ v1alpha1.ReadyCheck, expr *reference.Expression) (check, error
 	}
 	text := strings.Join(strings.Fields(expr.String()), " ")
 	return func(object *unstructured.Unstructured) Verdict {
-		value, err := program.Eval(object.Object)
+		seen := object.Object
+		if graph.IsSecret(seen) {
+			seen = graph.SecretView(seen, nil, "values of Secrets can't be read in readyWhen")
+		}
+		value, err := program.Eval(seen)
 		var missing *reference.Missing
 		switch {
 		case errors.As(err, &missing) && !graph.IsSecret(object.Object):

@@ -11,15 +11,15 @@
 // Only the graph can contain references. The value of an expression is plain data,
 // even if a live object has a map with the key "$from".
 //
-// Values of Secrets may only go into data and stringData of other Secrets. In any
-// other object they would show up in diffs and be readable for everyone who may
-// read the object. Elsewhere an expression sees which keys a Secret has, but not
-// their values. Errors don't quote values of Secrets.
+// Values of Secrets may only go into data and stringData of other Secrets, each from
+// one key into one key. In any other object they would show up in diffs and be
+// readable for everyone who may read the object. Expressions see only the keys that
+// they spell out, so that keys tell nothing either. Errors don't quote values of
+// Secrets.
 //
 // The package sends no requests and doesn't know the order of nodes; the engine
 // passes the live objects.
 //
 // The files: resolver.go evaluates one expression; object.go, preview.go and
-// outputs.go replace references by its values; secret.go hides the values of
-// Secrets; generate.go draws random values; errors.go has the error types.
+// outputs.go replace references by its values; generate.go draws random values; errors.go has the error types.
 package resolve

@@ -68,11 +68,12 @@ func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, err
 			continue
 		}
 		if graph.IsSecret(object) {
+			var keys []graph.SecretKey
 			if at.secrets {
-				readsSecret = true
-			} else {
-				object = withoutValues(object, "values of the Secret of node "+id+" "+at.refusal)
+				keys = graph.SecretKeys(late, id)
 			}
+			readsSecret = readsSecret || len(keys) > 0
+			object = graph.SecretView(object, keys, "values of the Secret of node "+id+" "+at.refusal)
 		}
 		data[id] = withoutVolatile(object)
 	}
@@ -83,6 +84,10 @@ func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, err
 	value, err := program.Eval(data)
 	var missing *reference.Missing
 	switch {
+	case err == nil && readsSecret && !isText(value):
+		// A value that is left out, or a map with computed keys, would show by its
+		// existence or its keys what the Secret has.
+		return nil, evalError(late, at, "reads a Secret, so its value must be a string")
 	case err == nil:
 		return value, nil
 	case errors.As(err, &missing):
@@ -99,6 +104,12 @@ func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, err
 		return nil, evalError(late, at, "can't be evaluated; the cause isn't shown because it may quote a Secret")
 	}
 	return nil, evalError(late, at, err.Error())
+}
+
+// isText reports whether a value is a string.
+func isText(value any) bool {
+	_, ok := value.(string)
+	return ok
 }
 
 // withoutVolatile returns a copy of an object without the metadata that changes

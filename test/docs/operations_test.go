@@ -73,7 +73,7 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 
 var (
 	eventRow  = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (Warning|Normal) \\|")
-	eventCall = regexp.MustCompile(`\.(emitWarning|emitNormal)\("(\w+)"`)
+	eventCall = regexp.MustCompile(`\.(emitWarning|emitNormal)\((?:"|reason)(\w+)`)
 	driftCall = regexp.MustCompile(`\.(?:emitDrift|emitHandOver)\("(\w+)"`)
 )
 
