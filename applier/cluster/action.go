@@ -16,8 +16,11 @@ import (
 // don't concern single objects: inventories are the business of their store, and
 // package cause explains why an object isn't ready.
 //
-// If the cluster doesn't serve the kind, every verb except Apply and Discover
-// succeeds without an object. These fail, because the kind may be served later.
+// If the cluster doesn't serve the kind, Read, Compare and Delete of the object of a
+// node succeed without an object: it doesn't exist. Apply and Discover fail, because
+// the kind may be served later. An object that left the graph is looked up in the
+// other versions of its kind. If there are none, the action fails, because it can't be
+// known whether the object exists.
 func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.Outcome {
 	switch a.Verb {
 	case engine.Survey:
@@ -25,16 +28,29 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 	case engine.Discover:
 		return c.discover(ctx, schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind})
 	}
-	at, err := c.resolve(ctx, a.Key, a.Version)
+	left := a.Node == ""
+	resolve := c.resolve
+	if left {
+		resolve = c.resolveServed
+	}
+	at, err := resolve(ctx, a.Key, a.Version)
 	var noKind *NoKindError
-	if errors.As(err, &noKind) && a.Verb != engine.Apply {
+	if errors.As(err, &noKind) && a.Verb != engine.Apply && !left {
 		return engine.Outcome{}
 	}
 	if err != nil {
 		return engine.Outcome{Err: Classify(err)}
 	}
 	o := c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner}, a)
-	if errors.As(o.Err, &noKind) && a.Verb != engine.Apply {
+	if left && (errors.As(o.Err, &noKind) || isPathNotServed(o.Err)) {
+		// The version was served when the kind was discovered.
+		c.kinds.Invalidate(at.gvk.GroupVersion())
+		if at, err = resolve(ctx, a.Key, a.Version); err != nil {
+			return engine.Outcome{Err: Classify(err)}
+		}
+		o = c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner}, a)
+	}
+	if errors.As(o.Err, &noKind) && a.Verb != engine.Apply && !left {
 		return engine.Outcome{}
 	}
 	if o.Err != nil {

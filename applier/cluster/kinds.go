@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,6 +90,54 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 		return kind, nil
 	}
 	return Kind{}, &NoKindError{gvk}
+}
+
+// FindServed is [Kinds.Find] for a kind whose version may not be served any more: it
+// then returns the kind in another version, beginning with the one that the cluster
+// prefers, together with that version.
+func (k *Kinds) FindServed(ctx context.Context, gvk schema.GroupVersionKind) (Kind, schema.GroupVersionKind, error) {
+	kind, err := k.Find(ctx, gvk)
+	var noKind *NoKindError
+	if !errors.As(err, &noKind) || gvk.Group == "" { // the core group has one version
+		return kind, gvk, err
+	}
+	versions, err := k.servedVersions(ctx, gvk.Group)
+	if err != nil {
+		return Kind{}, gvk, err
+	}
+	for _, version := range versions {
+		other := gvk.GroupKind().WithVersion(version)
+		kind, err := k.Find(ctx, other)
+		if err == nil || !errors.As(err, &noKind) {
+			return kind, other, err
+		}
+	}
+	return Kind{}, gvk, &NoKindError{gvk}
+}
+
+// servedVersions returns the versions of an API group, the preferred one first. A
+// group that the cluster doesn't serve has none.
+func (k *Kinds) servedVersions(ctx context.Context, group string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	raw, err := ResponseBody(k.rest.Get().AbsPath("/apis/" + group).Do(ctx))
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the versions of %s: %w", group, err)
+	}
+	var found metav1.APIGroup
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return nil, fmt.Errorf("reading the versions of %s: %w", group, err)
+	}
+	versions := []string{found.PreferredVersion.Version}
+	for _, v := range found.Versions {
+		if v.Version != versions[0] {
+			versions = append(versions, v.Version)
+		}
+	}
+	return versions, nil
 }
 
 // Cached returns a kind if it is in the cache. It sends no request.

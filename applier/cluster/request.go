@@ -29,6 +29,22 @@ type address struct {
 // resolve returns the address of an object. It discovers the kind if necessary;
 // the error is a [*NoKindError] if the cluster doesn't serve it.
 func (c *Client) resolve(ctx context.Context, key inventory.Key, version string) (address, error) {
+	return c.resolveWith(ctx, key, version, func(ctx context.Context, gvk schema.GroupVersionKind) (Kind, schema.GroupVersionKind, error) {
+		kind, err := c.kinds.Find(ctx, gvk)
+		return kind, gvk, err
+	})
+}
+
+// resolveServed is resolve for an object that left its graph: if its version isn't
+// served any more, the address is that of another version.
+func (c *Client) resolveServed(ctx context.Context, key inventory.Key, version string) (address, error) {
+	return c.resolveWith(ctx, key, version, c.kinds.FindServed)
+}
+
+// resolveWith is resolve with a function that finds the kind and its version.
+func (c *Client) resolveWith(ctx context.Context, key inventory.Key, version string,
+	find func(context.Context, schema.GroupVersionKind) (Kind, schema.GroupVersionKind, error),
+) (address, error) {
 	for _, name := range []string{key.Namespace, key.Name} {
 		// A name with a slash or dots would address another object. The names
 		// in a graph are validated, but an inventory may have been edited.
@@ -36,8 +52,7 @@ func (c *Client) resolve(ctx context.Context, key inventory.Key, version string)
 			return address{}, &engine.Failure{Reason: engine.ReasonInvalid, Terminal: true, Message: fmt.Sprintf("%q is not a name: %s", name, wrong[0])}
 		}
 	}
-	gvk := schema.GroupVersionKind{Group: key.Group, Version: version, Kind: key.Kind}
-	kind, err := c.kinds.Find(ctx, gvk)
+	kind, gvk, err := find(ctx, schema.GroupVersionKind{Group: key.Group, Version: version, Kind: key.Kind})
 	if err != nil {
 		return address{}, err
 	}

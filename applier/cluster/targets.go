@@ -70,7 +70,16 @@ func (c *Client) readCollection(ctx context.Context, col collection, selector st
 	kind, err := c.kinds.Find(ctx, col.gvk)
 	var noKind *NoKindError
 	if errors.As(err, &noKind) {
-		return nil, nil, nil // its CustomResourceDefinition may be a node of this graph
+		// The CustomResourceDefinition of a node's object may be a node of this graph.
+		// Objects that left the graph may be served in another version, and are read
+		// one by one later.
+		unreadable := map[inventory.Key]error{}
+		for _, t := range wanted {
+			if t.Left {
+				unreadable[t.Key] = Classify(noKind)
+			}
+		}
+		return nil, unreadable, nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -65,8 +65,10 @@ spec:
 	if got := owned(b.ready("less")); got != "ConfigMap less-a" {
 		t.Errorf("inventory without the kind: %s", got)
 	}
+	b.event("less", "Orphaned", "Thing.controllertest.example.com "+b.Namespace+"/less: the cluster serves no version of its kind")
 	b.remove("going")
 	b.gone("going")
+	b.event("going", "Orphaned", "/going: the cluster serves no version of its kind")
 	b.wantExists(false, "v1", "ConfigMap", "going-a")
 
 	b.Apply(t, crd)

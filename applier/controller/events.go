@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,7 +53,10 @@ func (r *reporter) emit(kind, reason, action string, node *engine.Status, text s
 	var related runtime.Object
 	if node != nil {
 		related = relatedObject(node)
-		text = fmt.Sprintf("node %s: %s%s", node.ID, node.Key, text)
+		text = node.Key.String() + text
+		if node.ID != "" { // the object didn't leave the graph
+			text = "node " + node.ID + ": " + text
+		}
 	}
 	r.events.Eventf(r.graph, related, kind, reason, action, "%s", source.OneLine(text, maxNote))
 }

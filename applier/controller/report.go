@@ -55,6 +55,9 @@ func (r *reporter) changes(changes []engine.Status, revision func() string, now 
 			if s.Phase == v1alpha1.NodeGone {
 				r.prunes++
 			}
+			if s.Phase == v1alpha1.NodeGone && s.Reason == engine.ReasonUnknownKind {
+				r.emitWarning("Orphaned", "Delete", s, ": "+s.Message)
+			}
 			continue
 		}
 		if took, ok := r.took[s.ID]; ok && s.Op != "" && s.Phase != v1alpha1.NodeApplying {

@@ -143,3 +143,47 @@ func TestClusterScopedObjectMoves(t *testing.T) {
 		t.Errorf("the box was orphaned: %v", left.GetLabels())
 	}
 }
+
+// crates is a kind with two versions. SERVED stands for whether the first is served.
+const crates = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boxes.GROUP}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Box, plural: boxes, singular: box, listKind: BoxList}
+  versions:
+  - {name: v1alpha1, served: SERVED, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+
+// Objects that left a graph are pruned and deleted in another version of their kind
+// when the cluster doesn't serve theirs any more.
+func TestVersionIsNotServedAnyMore(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	const group = "versiontest.example.com"
+	b.define(group, strings.ReplaceAll(crates, "SERVED", "true"))
+	crate := func(name string) string {
+		return `{id: ` + name + `, resource: {apiVersion: ` + group + `/v1alpha1, kind: Box, metadata: {name: ` + name + `}, spec: {size: 1}}}`
+	}
+	b.apply(b.rendered("less", nodes(crate("one"), crate("held"), configMap("cm", "cm-less", "1"))))
+	b.apply(b.rendered("going", nodes(crate("two"), configMap("cm", "cm-going", "1"))))
+	b.ready("less")
+	b.ready("going")
+	b.patch(group+"/v1", "Box", "held", "somebody", `{"metadata":{"finalizers":["example.com/held"]}}`)
+
+	b.Apply(t, strings.ReplaceAll(strings.ReplaceAll(crates, "SERVED", "false"), "GROUP", group))
+	b.until("less", condition("Ready", "False", "UnknownKind", "the cluster knows no Box"))
+	b.apply(b.rendered("less", nodes(configMap("cm", "cm-less", "1"))))
+	b.until("less", condition("Ready", "Unknown", "Progressing", "held by finalizer example.com/held"))
+	b.patch(group+"/v1", "Box", "held", "somebody", `{"metadata":{"finalizers":null}}`)
+	if got := owned(b.ready("less")); got != "ConfigMap cm-less" {
+		t.Errorf("inventory: %s", got)
+	}
+	b.wantExists(false, group+"/v1", "Box", "one", "held")
+	b.remove("going")
+	b.gone("going")
+	b.wantExists(false, group+"/v1", "Box", "two")
+}

@@ -85,6 +85,9 @@ type Target struct {
 	// Labeled is set if the object is expected to have the graph's labels, so that
 	// a label selector finds it.
 	Labeled bool
+	// Left is set if the object left the graph. If the cluster doesn't serve its
+	// kind in this version, it is unknown whether the object exists.
+	Left bool
 }
 
 // ApplyRequest has the desired state of an object and the conditions under which

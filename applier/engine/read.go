@@ -94,6 +94,7 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 		return
 	}
 	state.succeed()
+	e.noteVersion(a.Key, o.Object)
 	if o.Object != nil && e.cache.objects[a.Key] == nil {
 		// Observe would ignore it if a list is newer.
 		if !e.outdated(a, o.Object) {
@@ -111,6 +112,21 @@ func (e *Engine) outdated(a Action, obj *unstructured.Unstructured) bool {
 	listed := e.cache.listed[locationOf(a.Key)]
 	return e.cache.tombstones.deleted(a.Key, obj) ||
 		listed != a.listed && e.owner.Owns(obj.GetLabels()) && resourceversion.Older(obj.GetResourceVersion(), listed)
+}
+
+// noteVersion records the API version in which an object that left the graph was
+// found, if the recorded version isn't served any more. Its watch needs that version.
+func (e *Engine) noteVersion(key inventory.Key, obj *unstructured.Unstructured) {
+	r := e.removals.byKey[key]
+	if r == nil || obj == nil || obj.GroupVersionKind().Version == r.entry.Version {
+		return
+	}
+	r.entry.Version = obj.GroupVersionKind().Version
+	r.status.Version = r.entry.Version
+	if entry, ok := e.ledger.entries[key]; ok {
+		entry.Version = r.entry.Version
+		e.ledger.entries[key] = entry
+	}
 }
 
 // observeOutcome receives the object of an outcome, nil if it doesn't exist.

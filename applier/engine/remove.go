@@ -103,6 +103,9 @@ func (e *Engine) remove(r *removal, behind bool) {
 
 // requestRemoval requests a Delete or Release of an observed object.
 func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
+	if e.finishUnserved(r, r.write.failure) {
+		return
+	}
 	if r.write.failedForGood() || e.backingOff(&r.write) {
 		r.fail(&r.write, r.write.failure.Message)
 		return
@@ -143,6 +146,9 @@ func (e *Engine) readRemoval(r *removal) {
 	if r.read.inFlight {
 		return
 	}
+	if e.finishUnserved(r, r.read.failure) {
+		return
+	}
 	if f := r.read.failure; f != nil && f.Reason == ReasonForbidden && r.entry.UID == "" {
 		// The object was never applied. An account that may not read it can't have
 		// created it, and waiting for permission would block the graph forever.
@@ -155,6 +161,24 @@ func (e *Engine) readRemoval(r *removal) {
 	}
 	r.read.inFlight = true
 	e.request(Action{Verb: Read, Key: r.entry.Key, Version: r.entry.Version})
+}
+
+// finishUnserved ends a removal if the last action failed because the cluster serves
+// no version of the object's kind, and reports whether it did. If the kind was removed
+// with its CustomResourceDefinition, so were its objects. Otherwise the object is
+// orphaned: nothing can reach it. The status says so, unless the object was never
+// applied or its deletion was requested.
+func (e *Engine) finishUnserved(r *removal, f *Failure) bool {
+	if f == nil || f.Reason != ReasonUnknownKind {
+		return false
+	}
+	if r.entry.UID == "" || r.status.Op == Deleted {
+		e.finishGone(r, Deleted, "")
+		return true
+	}
+	e.finishGone(r, Released, "the cluster serves no version of its kind: unless the object was deleted with the kind, it is orphaned")
+	r.status.Reason = ReasonUnknownKind
+	return true
 }
 
 // finishGone ends a removal: the object is gone or belongs to another owner.
