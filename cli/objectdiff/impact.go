@@ -51,7 +51,9 @@ type Group struct {
 // An Impact must not be used by several goroutines at once.
 type Impact struct {
 	// Plan is the sum of the plans of all instances.
-	Plan     Plan
+	Plan Plan
+	// Changed is the number of instances that change.
+	Changed  int
 	families []*family            // in the order of their first instances
 	index    map[[32]byte]*family // by the hash of the kind and the changed fields
 }
@@ -73,6 +75,7 @@ func (m *Impact) Add(in Instance, d Diff) {
 		return
 	}
 	p := d.Plan()
+	m.Changed++
 	m.Plan.Add, m.Plan.Change, m.Plan.Remove = m.Plan.Add+p.Add, m.Plan.Change+p.Change, m.Plan.Remove+p.Remove
 	// Instances belong to one family if the same fields of the same objects change, and
 	// within it to one group if the values are equal too.
@@ -159,15 +162,4 @@ func (m *Impact) Groups() []Group {
 	}
 	slices.SortStableFunc(all, func(a, b Group) int { return len(b.Instances) - len(a.Instances) })
 	return all
-}
-
-// Changed returns the number of instances that change.
-func (m *Impact) Changed() int {
-	n := 0
-	for _, f := range m.families {
-		for _, g := range f.groups {
-			n += len(g.Instances)
-		}
-	}
-	return n
 }

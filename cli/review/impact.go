@@ -126,7 +126,7 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 			return command.ExitError{Code: command.ExitUnknown}
 		}
 	}
-	if m.Changed()+len(m.fixed)+m.broken.instances+m.invalid.instances > 0 {
+	if m.Changed+len(m.fixed)+m.broken.instances+m.invalid.instances > 0 {
 		return command.ExitError{Code: command.ExitNo}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 //
 //	3 of 40 instances would change, 1 no longer valid
 func (m *impact) summary() string {
-	parts := []string{fmt.Sprintf("%d of %s", m.Changed(), source.Count(m.instances-m.skipped, "instance"))}
+	parts := []string{fmt.Sprintf("%d of %s", m.Changed, source.Count(m.instances-m.skipped, "instance"))}
 	parts[0] += " would change"
 	if n := m.broken.instances; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d no longer valid", n))
@@ -54,7 +54,7 @@ type section struct {
 }
 
 // sections returns the sections that are not empty, the broken instances first.
-func (m *impact) sections() ([]section, error) {
+func (m *impact) sections() []section {
 	var all []section
 	for _, s := range []struct {
 		title string
@@ -64,15 +64,13 @@ func (m *impact) sections() ([]section, error) {
 			continue
 		}
 		var b strings.Builder
-		if err := report.Write(&b, "text", s.Problems, nil, report.Options{}); err != nil {
-			return nil, err
-		}
+		_ = report.Write(&b, "text", s.Problems, nil, report.Options{}) // writes to memory don't fail
 		all = append(all, section{s.title, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")})
 	}
 	if len(m.fixed) > 0 {
 		all = append(all, section{"Newly valid", m.fixed})
 	}
-	return all, nil
+	return all
 }
 
 // writeText prints the groups of changes, the sections and the summary. The
@@ -81,16 +79,12 @@ func (m *impact) writeText(w io.Writer, color bool) error {
 	if err := m.WriteText(w, color); err != nil {
 		return err
 	}
-	sections, err := m.sections()
-	if err != nil {
-		return err
-	}
-	for _, s := range sections {
+	for _, s := range m.sections() {
 		if _, err := fmt.Fprintf(w, "%s:\n  %s\n\n", s.title, strings.Join(s.lines, "\n  ")); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(w, "%s\n%s\n", m.summary(), m.Plan)
+	_, err := fmt.Fprintf(w, "%s\n%s\n", m.summary(), m.Plan)
 	return err
 }
 
@@ -105,11 +99,7 @@ const maxProblems = 20
 func (m *impact) markdown(cut objectdiff.Cut) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n%s\n", m.summary(), m.Plan)
-	sections, err := m.sections()
-	if err != nil { // unreachable: writes to memory don't fail
-		return err.Error()
-	}
-	for _, s := range sections {
+	for _, s := range m.sections() {
 		lines := s.lines
 		if limit := min(maxProblems, cut.Objects); cut.Cuts() && len(lines) > limit {
 			lines = append(lines[:limit:limit], fmt.Sprintf("… %d more", len(lines)-limit))
@@ -143,7 +133,7 @@ type impactReport struct {
 // writeJSON prints the impact as one indented JSON object; see impactReport.
 func (m *impact) writeJSON(w io.Writer) error {
 	return jsonvalue.Write(w, impactReport{
-		Instances: m.instances, Changed: m.Changed(), Unchanged: m.unchanged, Passed: m.skipped, Plan: m.Plan,
+		Instances: m.instances, Changed: m.Changed, Unchanged: m.unchanged, Passed: m.skipped, Plan: m.Plan,
 		Groups: m.Report(), Broken: report.JSON(m.broken.Problems), Invalid: report.JSON(m.invalid.Problems), Fixed: append([]string{}, m.fixed...),
 	})
 }
