@@ -134,7 +134,7 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 	}
 	e.ledger.applied(n, o.Object, live)
 	p.op = applyOperation(a, o, p.recreating)
-	p.recreating = false
+	p.recreating, p.restored = false, false
 	p.waitingSince, p.cause = time.Time{}, ""
 	n.status.Taken, n.touched = o.Taken, true
 	if o.Created || o.Changed {

@@ -166,7 +166,7 @@ var replicas = fields.Path{"f:spec", "f:replicas"}
 func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructured) *observation {
 	o := &observation{
 		uid: obj.GetUID(), version: obj.GetResourceVersion(), finalizers: obj.GetFinalizers(),
-		deleting: obj.GetDeletionTimestamp() != nil, at: e.step.now,
+		deleting: obj.GetDeletionTimestamp() != nil, dependent: len(obj.GetOwnerReferences()) > 0, at: e.step.now,
 	}
 	objectLabels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(objectLabels)

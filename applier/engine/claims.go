@@ -37,4 +37,9 @@ func (e *Engine) finishLoadClaims(o Outcome) {
 	for _, r := range e.removals.byKey {
 		r.refused = nil // the graphs may have changed
 	}
+	if e.ledger.empty {
+		for _, n := range e.nodes.all {
+			n.schedule.stale = true // it may wait for the claims, see [Engine.restored]
+		}
+	}
 }

@@ -24,8 +24,9 @@ type decision struct {
 	apply   *ApplyRequest
 }
 
-// decide compares the desired object of a node with its observation. It is a pure
-// function of what was observed and recorded.
+// decide compares the desired object of a node with its observation. It is a
+// function of what was observed and recorded; it only adds to the record that an
+// object was restored, see [Engine.restored].
 func (e *Engine) decide(n *node, seen *observation) decision {
 	want := &ApplyRequest{
 		Object: n.desired.object, Generates: n.Generates, Unknown: n.desired.unknown,
@@ -43,6 +44,11 @@ func (e *Engine) decide(n *node, seen *observation) decision {
 		return decision{unchanged: true} // no matter which graph it belongs to
 	}
 	want.UID, want.Version = seen.uid, seen.version
+	if !e.owns(n.key, seen) {
+		if d, decided := e.restored(n, seen); decided && (d.wait != "" || d.failure != nil) {
+			return d
+		}
+	}
 	entry := e.ledger.entries[n.key]
 	recorded := entry.UID == seen.uid
 	asApplied := recorded && entry.Desired == n.desired.digest
@@ -56,7 +62,7 @@ func (e *Engine) decide(n *node, seen *observation) decision {
 		if e.opts.Mode == ModeStatus && !asApplied && seen.mine && e.ledger.otherRunActive() && entry.Live != seen.live {
 			return decision{unchanged: true, unrecorded: true}
 		}
-		want.Drift = asApplied
+		want.Drift, want.Adopt = asApplied, n.progress.restored
 		if want.Drift && e.opts.Drift != CorrectDrift {
 			return decision{unchanged: true, drift: want}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/inventory"
@@ -47,6 +48,10 @@ func TestDecide(t *testing.T) {
 	unowned := inventory.Owner{}
 	copied := configMap(t, self, "a", "u-a", 5, "1")
 	unstructured.RemoveNestedField(copied.Object, "metadata", "managedFields")
+	recopied := copied.DeepCopy()
+	recopied.SetUID("u-copy")
+	dependent := copied.DeepCopy()
+	dependent.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: "a", UID: "u-s"}})
 	stripped := configMap(t, self, "a", "u-a", 5, "1")
 	stripped.SetLabels(nil)
 	deleting := live(t, self, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u-a, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [x/y, x/z]}}`)
@@ -85,7 +90,9 @@ func TestDecide(t *testing.T) {
 		{"in mode Create, another graph's", "mode: Create", "", Options{}, true, theirs, "unchanged"},
 		{"unowned", "", "", Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
 		{"unowned, replacing the graph's", "", "", Options{}, false, configMap(t, unowned, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
-		{"a copy with the labels", "", "", Options{}, true, copied, "AdoptionRequired (terminal true)"},
+		{"a copy with the labels", "", "", Options{}, false, recopied, "AdoptionRequired (terminal true)"},
+		{"restored with the labels", "", "", Options{}, true, copied, "apply, adopt"},
+		{"a dependent with the labels", "", "", Options{}, true, dependent, "AdoptionRequired (terminal true)"},
 		{"unowned, to be adopted", "mode: Adopt", "", Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "apply, adopt"},
 		{"unowned, listed", "", adopt, Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "apply, adopt"},
 		{"unowned, another listed", "", strings.Replace(adopt, "name: a", "name: b", 1), Options{}, true, configMap(t, unowned, "a", "u-x", 5, "1"), "AdoptionRequired (terminal true)"},
@@ -113,6 +120,7 @@ func TestDecide(t *testing.T) {
 			seen = b.newObservation(n.key, test.seen)
 		}
 		b.resolveDesired(n)
+		b.removals.claims = claims{value: &inventory.Claims{}, loadedAt: b.Engine.step.now}
 		if got := b.decide(n, seen).String(); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}

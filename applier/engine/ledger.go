@@ -35,7 +35,10 @@ type ledger struct {
 	complete bool
 	// lost is set until the first Survey if there was no stored inventory. Objects
 	// with the graph's labels then become entries.
-	lost   bool
+	lost bool
+	// empty is set if the stored inventory had no object when the run began: the graph
+	// is new or was restored, or all runs so far were killed before they recorded one.
+	empty  bool
 	record retryState // of Record
 }
 
@@ -49,6 +52,7 @@ func newLedger(owner inventory.Owner, revision string, stored *inventory.Invento
 		entries: make(map[inventory.Key]inventory.Entry, len(desired)), desired: desired, provisional: provisional,
 		saved: stored, lost: stored.Revision == "", unmarked: true,
 	}
+	l.empty = !stored.Complete && !slices.ContainsFunc(stored.Entries, func(entry inventory.Entry) bool { return entry.UID != "" })
 	recorded, rescoped := keys.rescope(stored.Entries)
 	for _, entry := range inventory.Union(recorded, desired) {
 		l.entries[entry.Key] = entry

@@ -92,7 +92,10 @@ type progress struct {
 	uid    types.UID
 	// recreating is set from the deletion of an immutable object until the Apply
 	// that creates it again.
-	recreating  bool
+	recreating bool
+	// restored is set if the object was restored with its labels and wasn't applied
+	// since.
+	restored    bool
 	corrections corrections
 	// explained is the time of the last Explain, polled of the last poll.
 	explained, polled time.Time

@@ -27,6 +27,8 @@ type observation struct {
 	// labeledByApplier is set if an applier set the labels. Otherwise they were
 	// probably copied from another object.
 	labeledByApplier bool
+	// dependent is set if another object owns the object, by an owner reference.
+	dependent bool
 	// selected is set if the graph's adoption selector matches.
 	selected bool
 

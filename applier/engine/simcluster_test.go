@@ -211,6 +211,9 @@ func (o *object) unstructured() *unstructured.Unstructured {
 		"name": o.key.Name, "uid": string(o.uid), "resourceVersion": strconv.Itoa(o.version),
 		"labels": labels, "managedFields": o.managedFields(),
 	}
+	if labels["example.com/copy"] != nil { // made by the controller of another object
+		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "v1", "kind": "Thing", "name": "owner", "uid": "owner"}}
+	}
 	if o.key.Namespace != "" {
 		metadata["namespace"] = o.key.Namespace
 	}
