@@ -223,16 +223,18 @@ func (d *driver) observe(o share.Observation) {
 	}
 }
 
-// pollInterval is how often objects that can't be watched are read during a run.
+// pollInterval is how often objects that can't be watched are read at the begin of a
+// run. It grows to Options.Resync if the graph doesn't become ready.
 // Without a run, Options.Resync applies.
 const pollInterval = 5 * time.Second
 
 // poll reads objects that can't be watched when their time has come. It returns
 // when to call it again, zero for not at all.
 func (d *driver) poll(now time.Time) time.Time {
-	interval := pollInterval
-	if d.run == nil {
-		interval = d.Resync
+	interval := d.Resync
+	if d.run != nil {
+		// The longer the run lasts, the less likely is a change.
+		interval = max(pollInterval, min(now.Sub(d.run.began)/4, d.Resync))
 	}
 	due, next := d.objects.due(now, interval)
 	account := d.serviceAccount()

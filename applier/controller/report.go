@@ -27,7 +27,7 @@ type reporter struct {
 	took     map[string]time.Duration // by node: its apply, until it is reported
 	applies  int
 	prunes   int
-	failures map[string]string // by node: the last one that was reported
+	failures map[string]string // by node, "" for the graph: the last one that was reported
 	drift    map[string]string // by node: the drift that was reported
 }
 
@@ -103,10 +103,18 @@ func (r *reporter) failure(s *engine.Status) {
 	if s.Reason != engine.ReasonReadinessTimeout {
 		r.metrics.NodeApplyFailed(ns, name, s.ID, s.Reason) // counts every attempt
 	}
-	if text := s.Reason + s.Message; r.failures[s.ID] == text {
+	by := s.ID
+	if s.Shared {
+		by = "" // one Event for the graph
+	}
+	if text := s.Reason + s.Message; r.failures[by] == text {
 		return
 	} else {
-		r.failures[s.ID] = text
+		r.failures[by] = text
+	}
+	if s.Shared {
+		r.emitWarning("ApplyFailed", "Apply", nil, s.Message)
+		return
 	}
 	switch s.Reason {
 	case engine.ReasonReadinessTimeout:

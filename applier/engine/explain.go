@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -22,11 +23,26 @@ func (e *Engine) scheduleExplanation(n *node, seen *observation) {
 	if n.progress.explained.IsZero() {
 		n.progress.explained = e.step.now.Add(-e.opts.ExplainInterval / 2)
 	}
-	if next := n.progress.explained.Add(e.opts.ExplainInterval); e.step.now.Before(next) {
+	if next := n.progress.explained.Add(e.explainInterval(n)); e.step.now.Before(next) {
 		e.wakeAt(next)
 		return
 	}
 	e.step.unexplained = append(e.step.unexplained, n)
+}
+
+// maxExplainInterval is the longest time between two explanations of a node.
+const maxExplainInterval = 5 * time.Minute
+
+// explainInterval returns the time between two explanations of a node. It grows with
+// the time for which the node isn't ready: a cause that was the same for an hour
+// rarely changes within seconds, and a thousand broken graphs must not load the API
+// server for ever.
+func (e *Engine) explainInterval(n *node) time.Duration {
+	waiting := e.step.now.Sub(n.progress.waitingSince)
+	if n.progress.waitingSince.IsZero() {
+		waiting = 0
+	}
+	return max(e.opts.ExplainInterval, min(waiting/4, maxExplainInterval))
 }
 
 // requestExplanations requests the causes of the queued nodes, beginning with the

@@ -10,7 +10,7 @@ import (
 // previous phase.
 func (n *node) setPhase(phase v1alpha1.NodePhase, message string) {
 	n.status.Phase, n.status.Message, n.touched = phase, message, true
-	n.status.Reason, n.status.BlockedBy, n.status.NextAttempt = "", "", time.Time{}
+	n.status.Reason, n.status.Shared, n.status.BlockedBy, n.status.NextAttempt = "", false, "", time.Time{}
 	n.status.Attempts = n.progress.write.failures
 	n.status.Op = n.progress.op
 }
@@ -32,7 +32,7 @@ func (n *node) fail(f *Failure) {
 // own write, such as a Survey. The prefix of the message names that action.
 func (n *node) failBecause(s *retryState, prefix string) {
 	n.fail(s.failure)
-	n.status.Message, n.status.Attempts = prefix+s.failure.Message, s.failures
+	n.status.Message, n.status.Attempts, n.status.Shared = prefix+s.failure.Message, s.failures, prefix != ""
 	if !s.failure.Terminal {
 		n.status.NextAttempt = s.retryAt
 	}

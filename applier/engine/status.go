@@ -38,6 +38,9 @@ type Status struct {
 	Reason string
 	// Message describes what the node waits for, or why it failed.
 	Message string
+	// Shared is set if the failure is not the node's own, but of a request that all
+	// nodes depend on, such as a Record.
+	Shared bool
 	// BlockedBy is the id of the node that blocks this one.
 	BlockedBy string
 	// Op is the effect on the object so far, "" if there is none.

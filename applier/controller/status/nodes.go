@@ -33,8 +33,17 @@ func nodeStates(statuses []engine.Status, stored map[string]v1alpha1.NodeState) 
 		nodes = nodes[:v1alpha1.MaxNodeStates]
 	}
 	messages := make([]string, len(nodes))
+	said := map[string]string{} // shared failures, by message: the first node with it
 	for i := range nodes {
 		messages[i] = cmp.Or(nodes[i].Message, DriftMessage(&nodes[i]))
+		if !nodes[i].Shared {
+			continue
+		}
+		if first, ok := said[messages[i]]; ok {
+			messages[i] = "as node " + first
+		} else {
+			said[messages[i]] = nodes[i].ID
+		}
 	}
 	limit := messageLimit(messages)
 	states := make(map[string]v1alpha1.NodeState, len(nodes))
