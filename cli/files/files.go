@@ -73,6 +73,32 @@ func IsYAML(name string) bool {
 	return false
 }
 
+// CheckEntry returns an error unless a file in a directory that the user named is a
+// regular file, or a link to one in the same directory tree. A repository that others
+// wrote could otherwise make messages show lines of any file, or stop the command
+// with a pipe that nobody writes to. Files that the user names directly are not
+// checked: they may be pipes, such as /dev/stdin.
+func CheckEntry(dir, file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return command.FileError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", filepath.ToSlash(file))
+	}
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return command.FileError(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return command.FileError(err)
+	}
+	if rel, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(rel) {
+		return fmt.Errorf("%s: is a link that leads out of the directory", filepath.ToSlash(file))
+	}
+	return nil
+}
+
 // FindYAML returns the YAML and JSON files of a directory in lexical order. With
 // recursive, it includes those of its subdirectories. Callers that read instances
 // leave out configuration files of tools; see [IsToolConfig].
@@ -88,6 +114,7 @@ func FindYAML(dir string, recursive bool) ([]string, error) {
 			return fs.SkipDir
 		case !e.IsDir() && IsYAML(p):
 			paths = append(paths, p)
+			return CheckEntry(dir, p)
 		}
 		return nil
 	})

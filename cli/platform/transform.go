@@ -76,6 +76,9 @@ func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 		if e.IsDir() || !files.IsYAML(e.Name()) {
 			continue
 		}
+		if err := files.CheckEntry(arg, filepath.Join(arg, e.Name())); err != nil {
+			return nil, err
+		}
 		ts, err := readTransforms(opener, filepath.Join(arg, e.Name()))
 		if err != nil {
 			return nil, err
