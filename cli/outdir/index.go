@@ -103,7 +103,7 @@ func (r *run) writeIndex(paths set) error {
 		return err
 	}
 	next := r.staging + "/index"
-	if err := r.change("writing", r.index, func() error { return r.writeFile(next, content, true) }); err != nil {
+	if err := r.change("writing", r.index, func() error { return r.writeFile(next, content, 0o644, true) }); err != nil {
 		return err
 	}
 	if err := r.change("replacing", r.index, func() error { return r.root.Rename(next, r.index) }); err != nil {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -41,8 +42,8 @@ func (r *run) plan(files map[string]File, prune bool) (plan, error) {
 		switch {
 		case err != nil:
 			return plan{}, err
-		case same: // not touched
-		case info != nil && !r.owned[file]: // another file of the user
+		case same && !(files[file].Private && exposed(info)): // not touched
+		case info != nil && !same && !r.owned[file]: // another file of the user
 			foreign = append(foreign, file)
 		default:
 			p.write = append(p.write, files[file])
@@ -68,6 +69,12 @@ func (r *run) plan(files map[string]File, prune bool) (plan, error) {
 		}
 	}
 	return p, r.probe(p)
+}
+
+// exposed reports whether others than the owner may read a file. Windows has no such
+// permissions: every file there looks like it, and would be written again each time.
+func exposed(info fs.FileInfo) bool {
+	return runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 
 // hasContent reports whether the file that info describes has the content. Without a

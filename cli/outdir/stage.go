@@ -3,6 +3,7 @@ package outdir
 import (
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func (r *run) stage(files []File) error {
 		if err := r.makeStaging(); err != nil {
 			return err
 		}
-		err := r.change("staging", f.Path, func() error { return r.writeFile(r.staged(i), f.Data, false) })
+		err := r.change("staging", f.Path, func() error { return r.writeFile(r.staged(i), f.Data, f.mode(), false) })
 		if err != nil {
 			return err
 		}
@@ -44,8 +45,8 @@ func (r *run) makeStaging() error {
 
 // writeFile writes a file in the directory. With sync, the file is on disk when
 // writeFile returns.
-func (r *run) writeFile(name string, content []byte, sync bool) error {
-	f, err := r.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+func (r *run) writeFile(name string, content []byte, mode fs.FileMode, sync bool) error {
+	f, err := r.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}

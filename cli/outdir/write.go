@@ -41,6 +41,16 @@ type File struct {
 	// Source names the object and its origin in errors.
 	Source string
 	Data   []byte
+	// Private files can be read by their owner only.
+	Private bool
+}
+
+// mode returns the permissions with which a file is created.
+func (f File) mode() fs.FileMode {
+	if f.Private {
+		return 0o600
+	}
+	return 0o644
 }
 
 // Options limits the files that are removed. The zero value removes nothing.

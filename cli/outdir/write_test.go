@@ -93,7 +93,7 @@ func write(dir string, content files, o Options, step func(string) error) (err e
 	}()
 	var all []File
 	for _, path := range slices.Sorted(maps.Keys(content)) {
-		all = append(all, File{path, "test " + path, []byte(content[path])})
+		all = append(all, File{path, "test " + path, []byte(content[path]), false})
 	}
 	return r.write(all, o)
 }
@@ -224,7 +224,7 @@ func TestOwnersPruneOwnFiles(t *testing.T) {
 	dir := output(t)
 	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
 	for _, path := range []string{"b/x.yaml", "b/y.yaml"} {
-		if err := Write(dir, "crd", []File{{path, "CRD", []byte("1")}}, Options{Prune: true}); err != nil {
+		if err := Write(dir, "crd", []File{{path, "CRD", []byte("1"), false}}, Options{Prune: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -256,9 +256,9 @@ func TestFailsWhileStaging(t *testing.T) {
 
 func TestSamePathTwice(t *testing.T) {
 	dir := output(t)
-	err := Write(dir, "", []File{{"a/x.yaml", "Service a/x (app.yaml:1:1)", nil}, {"a/x.yaml", "Service a/x (more.yaml:7:1)", nil}}, Options{})
+	err := Write(dir, "", []File{{"a/x.yaml", "Service a/x (app.yaml:1:1)", nil, false}, {"a/x.yaml", "Service a/x (more.yaml:7:1)", nil, false}}, Options{})
 	wantError(t, err, "Service a/x (app.yaml:1:1) and Service a/x (more.yaml:7:1): both are written to a/x.yaml")
-	wantError(t, Write(dir, "", []File{{"../x.yaml", "Service", nil}}, Options{}), "not a path for an object")
+	wantError(t, Write(dir, "", []File{{"../x.yaml", "Service", nil, false}}, Options{}), "not a path for an object")
 	wantTree(t, dir, nil)
 }
 
@@ -310,5 +310,27 @@ func TestLockWithoutHome(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		err := write(dir, files{"a/x.yaml": "2"}, Options{}, nil)
 		wantError(t, err, "out: locking: ")
+	}
+}
+
+// A file with values of Secrets can be read by its owner only, also if an earlier run
+// wrote it for everyone.
+func TestPrivateFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	dir := t.TempDir()
+	for _, private := range []bool{false, true} {
+		f := File{Path: "a/x.yaml", Source: "x", Data: []byte("x"), Private: private}
+		if err := Write(dir, "", []File{f}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(filepath.Join(dir, "a", "x.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm()&0o077 == 0; got != private {
+			t.Errorf("private %t: mode %v", private, info.Mode())
+		}
 	}
 }

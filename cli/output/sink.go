@@ -11,6 +11,9 @@ type Object struct {
 	Data []byte
 	// Path is the file of the object below --output-dir; see [outdir.Path].
 	Path string
+	// Private is set if the object has values of Secrets. Its file can be read by its
+	// owner only.
+	Private bool
 	// Key names the object in messages and for -o name. Two objects with the
 	// same key are duplicates.
 	Key string
@@ -32,7 +35,7 @@ func (f *ObjectFlags) NewSink(owner string) *Sink { return &Sink{flags: f, owner
 // Add adds an object. source names the origin of the object in the error that two
 // objects have the same path.
 func (k *Sink) Add(obj Object, source string) {
-	k.files = append(k.files, outdir.File{Path: obj.Path, Source: source, Data: obj.Data})
+	k.files = append(k.files, outdir.File{Path: obj.Path, Source: source, Data: obj.Data, Private: obj.Private})
 }
 
 // Commit writes all objects, and prunes the directory if the flags say so.

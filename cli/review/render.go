@@ -2,11 +2,15 @@ package review
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/outdir"
@@ -145,6 +149,7 @@ func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List)
 		if err != nil {
 			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
 		}
+		obj.Private = hasSecretData(g)
 		return []output.Object{obj}, nil
 	}
 	plain, refused := manifests.Plain(r.Graph, manifests.Tool(o.annotate))
@@ -157,9 +162,22 @@ func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List)
 		if err != nil {
 			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
 		}
+		obj.Private = len(graph.LiteralSecretKeys(m.Object)) > 0
 		objs = append(objs, obj)
 	}
 	return objs, nil
+}
+
+// hasSecretData reports whether a graph contains a Secret with literal data, which
+// --allow-secrets permits.
+func hasSecretData(g *v1alpha1.ResourceGraph) bool {
+	return slices.ContainsFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool {
+		var object map[string]any
+		if n.Resource == nil || json.Unmarshal(n.Resource.Raw, &object) != nil {
+			return false
+		}
+		return len(graph.LiteralSecretKeys(object)) > 0
+	})
 }
 
 // object encodes one object and names it: KIND.GROUP/NAME for -o name, with the
