@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -42,6 +43,27 @@ func TestOverlays(t *testing.T) {
 			t.Errorf("%q isn't what single-tenant adds", line)
 		}
 	}
+}
+
+// TestComponents checks what the components change.
+func TestComponents(t *testing.T) {
+	count := func(text []byte) int { return bytes.Count(text, []byte("\nkind: ")) }
+	base := build(t, "applier")
+	narrow := buildIn(t, "applier", "components: [../applier/components/per-namespace]\n")
+	var role rbacv1.ClusterRole
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object(t, narrow, "ClusterRole", "pequod-applier").Object, &role); err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range role.Rules {
+		if slices.Contains(rule.Verbs, "impersonate") {
+			t.Errorf("the applier may still impersonate: %v", rule)
+		}
+	}
+	object(t, narrow, "ClusterRole", "pequod-applier-impersonate")
+	if got := count(narrow) - count(base); got != 1 {
+		t.Errorf("per-namespace adds %d objects, want 1", got)
+	}
+	object(t, buildIn(t, "applier", "components: [../applier/components/network-policy]\n"), "NetworkPolicy", "pequod-applier")
 }
 
 // TestNamespace holds that a kustomization around it moves all of it.

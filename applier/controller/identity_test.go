@@ -185,6 +185,34 @@ func TestRightsToWatchComeLater(t *testing.T) {
 	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "a") == "1" })
 }
 
+// The right to impersonate may come from a role in the namespace of the graphs, as in
+// config/applier/components/per-namespace.
+func TestImpersonationPerNamespace(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.account("applier", rbacv1.PolicyRule{
+		APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{"pequod"}, Verbs: []string{"get", "impersonate"},
+	})
+	roles := b.Client.RbacV1().ClusterRoles()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: b.Unique("narrower")}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+	}}
+	if _, err := roles.Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = roles.Delete(b.background(), role.Name, metav1.DeleteOptions{}) })
+	b.bindCluster("applier", role.Name)
+	b.account("other", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	b.start(b.ServiceAccount(t, b.Namespace, "applier"))
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.ready("web")
+	b.apply(b.rendered("denied", nodes(configMap("b", "b", "1")), as("other")))
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "2"))))
+	b.ready("web")
+	b.wantExists(false, "v1", "ConfigMap", "b")
+}
+
 // narrow returns an env with an account for the applier that may read and write
 // graphs and impersonate, and no more.
 func narrow(t *testing.T) *env {
