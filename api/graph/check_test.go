@@ -247,6 +247,21 @@ nodes:
 			"node x: dependencies[0]: cycle: x → v → x",
 			"node v: dependencies[1]: cycle: v → z → v",
 		}},
+		{"metadata of the API server and of Pequod", `
+nodes:
+- {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: x, resourceVersion: "1", generation: 1, selfLink: x, managedFields: [], deletionTimestamp: x, creationTimestamp: x}}}
+- {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b, uid: null, labels: {pequod.io/inventory: "true", pequod.io/paused: "true", pequod.io/graph: g, pequod.io/graph-namespace: ns, pequod.io/managed: "true"}}}}`, []string{
+			"node a: resource.metadata.deletionTimestamp: is set by the API server (leave it out)",
+			"node a: resource.metadata.generation: is set by the API server (leave it out)",
+			"node a: resource.metadata.managedFields: is set by the API server (leave it out)",
+			"node a: resource.metadata.resourceVersion: is set by the API server (leave it out)",
+			"node a: resource.metadata.selfLink: is set by the API server (leave it out)",
+			"node a: resource.metadata.uid: is set by the API server (leave it out)",
+			`node b: resource.metadata.labels["pequod.io/graph"]: is set by Pequod or in the cluster (leave it out)`,
+			`node b: resource.metadata.labels["pequod.io/graph-namespace"]: is set by Pequod or in the cluster (leave it out)`,
+			`node b: resource.metadata.labels["pequod.io/inventory"]: is set by Pequod or in the cluster (leave it out)`,
+			`node b: resource.metadata.labels["pequod.io/paused"]: is set by Pequod or in the cluster (leave it out)`,
+		}},
 		{"cycle through implied edges", `
 nodes:
 - {id: ns, resource: {apiVersion: v1, kind: Namespace, metadata: {name: own}}, dependencies: [cr]}
@@ -300,6 +315,7 @@ func TestCheckPolicies(t *testing.T) {
 			`spec.adopt.mode: unknown mode "explicit" (one of Explicit, LabelSelector)`,
 			`spec.adopt.strategy: unknown strategy "Take" (one of TakeOwnership, Mirror)`,
 		}},
+		{"account", "{serviceAccountName: ../x}", []string{`spec.serviceAccountName: "../x" is not the name of a service account`}},
 		{"objects", "{adopt: {resources: [{}, {apiVersion: a/b/c, kind: K, name: n}]}}", []string{
 			"spec.adopt.resources[0].apiVersion: is missing", "spec.adopt.resources[0].kind: is missing", "spec.adopt.resources[0].name: is missing",
 			`spec.adopt.resources[1].apiVersion: "a/b/c" is not an apiVersion (such as v1 or apps/v1)`,

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -15,6 +16,9 @@ func (g *Graph) checkPolicies(add addFunc) {
 	spec := &g.source.Spec
 	checkOneOf(add, "", "spec.deletionPolicy", "policy", spec.DeletionPolicy, v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan)
 	checkOneOf(add, "", "spec.driftPolicy", "policy", spec.DriftPolicy, v1alpha1.DriftCorrect, v1alpha1.DriftReport)
+	if name := spec.ServiceAccountName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		add("", "spec.serviceAccountName", fmt.Sprintf("%q is not the name of a service account", name), "")
+	}
 	if spec.Adopt != nil {
 		checkAdopt(spec.Adopt, add)
 	}

@@ -104,6 +104,25 @@ func (n *Node) readHeader(h header) {
 	}
 	n.checkStringMap(metadata, "labels")
 	n.checkStringMap(metadata, "annotations")
+	n.checkManagedMetadata(metadata)
+}
+
+// checkManagedMetadata rejects metadata that only the API server sets, and labels
+// that only Pequod or users in the cluster set. With a resourceVersion or a UID, an
+// object could never be created; a label of inventories would make a ConfigMap an
+// inventory. A null, as kubectl create --dry-run prints, counts as absent.
+func (n *Node) checkManagedMetadata(metadata map[string]any) {
+	for _, field := range []string{"deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+		if metadata[field] != nil {
+			n.problem("resource.metadata."+field, "is set by the API server", "leave it out")
+		}
+	}
+	labels, _ := metadata["labels"].(map[string]any)
+	for _, label := range []string{v1alpha1.LabelGraph, v1alpha1.LabelGraphNamespace, v1alpha1.LabelInventory, v1alpha1.LabelPaused} {
+		if labels[label] != nil {
+			n.problem(reference.Path{"resource", "metadata", "labels", label}.String(), "is set by Pequod or in the cluster", "leave it out")
+		}
+	}
 }
 
 // requiredString returns v as a string, and reports a problem if it is missing or

@@ -52,6 +52,13 @@ func (r *run) start(a *engine.Action) {
 	case engine.Survey:
 		r.survey(a)
 	default:
+		if r.forbidden(a) {
+			r.requests.add()
+			r.requests.answer(func() {
+				r.engine.Done(*a, engine.Outcome{Err: &engine.Failure{Reason: reasonCrossNamespace, Message: outside(a.Key), Terminal: true}})
+			})
+			return
+		}
 		r.requests.start(func(ctx context.Context) func() {
 			began := time.Now()
 			o := r.do(ctx, a)
@@ -59,6 +66,13 @@ func (r *run) start(a *engine.Action) {
 			return func() { r.done(a, o, took) }
 		})
 	}
+}
+
+// forbidden reports whether an action reads or writes the object of a node outside
+// the graph's namespace, and Options.NoCrossNamespace forbids that. buildEngine
+// refuses such graphs as a whole, unless the scope of a kind becomes known later.
+func (r *run) forbidden(a *engine.Action) bool {
+	return r.NoCrossNamespace && a.Node != "" && (a.Verb == engine.Read || a.Verb == engine.Apply) && a.Key.Namespace != r.host.Owner().Namespace
 }
 
 // done hands the outcome of an action over to the engine.

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/test/harness"
 )
@@ -223,8 +227,11 @@ func TestNoCrossNamespaceAtAll(t *testing.T) {
 		text string
 		edit func(*v1alpha1.ResourceGraphSpec)
 	}{
-		"reads":  {text: nodes(`{id: theirs, externalRef: {apiVersion: v1, kind: ConfigMap, name: kube-root-ca.crt, namespace: default}}`)},
-		"writes": {text: nodes(`{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}}`)},
+		"reads":                 {text: nodes(`{id: theirs, externalRef: {apiVersion: v1, kind: ConfigMap, name: kube-root-ca.crt, namespace: default}}`)},
+		"cluster-scoped-reads":  {text: nodes(`{id: theirs, externalRef: {apiVersion: v1, kind: Namespace, name: default}}`)},
+		"cluster-scoped-writes": {text: nodes(`{id: a, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: TEST-NS}}}`)},
+		"unknown-kind":          {text: nodes(`{id: a, resource: {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.TEST-NS.example.com}, spec: {group: x, version: v1, groupPriorityMinimum: 1, versionPriority: 1}}}`)},
+		"writes":                {text: nodes(`{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}}`)},
 		"adopts": {text: nodes(`{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: kube-root-ca.crt, namespace: default}}}`), edit: func(s *v1alpha1.ResourceGraphSpec) {
 			s.Adopt = &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit, Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt", Namespace: "default"}}}
 		}},
@@ -236,4 +243,29 @@ func TestNoCrossNamespaceAtAll(t *testing.T) {
 		b.apply(b.rendered(name, test.text, edits...))
 		b.until(name, condition("Stalled", "True", "CrossNamespace", "--no-cross-namespace"))
 	}
+}
+
+// The API server refuses graphs that the applier couldn't address or label.
+func TestRefusedByTheDefinition(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	for name, test := range map[string]struct{ account, want string }{
+		strings.Repeat("x", 64): {"", "the name must have at most 63 characters"},
+		"path":                  {"../default", "spec.serviceAccountName: Invalid value"},
+		"escaped":               {"a%2fb", "spec.serviceAccountName: Invalid value"},
+	} {
+		rg := b.rendered(name, nodes(configMap("a", "a", "1")), as(test.account))
+		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(rg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(object, "status")
+		_, err = b.graphs().Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v; want %s", name, err, test.want)
+		}
+	}
+	b.start(b.Config)
+	b.apply(b.rendered(strings.Repeat("x", 63), nodes(configMap("a", "a", "1")), as("pequod")))
+	b.ready(strings.Repeat("x", 63))
 }

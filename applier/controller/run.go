@@ -258,11 +258,19 @@ func (r *run) crossNamespace(e *engine.Engine) string {
 		return ""
 	}
 	for _, s := range e.Statuses() {
-		if s.ID != "" && s.Key.Namespace != "" && s.Key.Namespace != r.host.Owner().Namespace {
-			return "node " + s.ID + ": " + s.Key.String() + " is in another namespace than its graph, which the applier doesn't allow (--no-cross-namespace)"
+		if s.ID != "" && s.Key.Namespace != r.host.Owner().Namespace {
+			return "node " + s.ID + ": " + outside(s.Key)
 		}
 	}
 	return ""
+}
+
+// outside returns the error message about an object outside its graph's namespace.
+func outside(key inventory.Key) string {
+	if key.Namespace == "" {
+		return key.String() + " is cluster-scoped, which the applier doesn't allow (--no-cross-namespace)"
+	}
+	return key.String() + " is in another namespace than its graph, which the applier doesn't allow (--no-cross-namespace)"
 }
 
 // subscribe makes the engine observe its objects. It is called before they are

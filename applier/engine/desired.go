@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/resolve"
 )
@@ -95,6 +96,7 @@ func (e *Engine) complete(n *node, object map[string]any) {
 		labels = map[string]any{}
 		metadata["labels"] = labels
 	}
+	delete(labels, v1alpha1.LabelInventory) // from a late reference to all labels
 	for name, value := range e.owner.Labels() {
 		labels[name] = value
 	}

@@ -204,9 +204,12 @@ func nameProblems(doc yamlfile.Document, g *v1alpha1.ResourceGraph) problem.List
 			ps = append(ps, problem.Problem{Position: doc.At(path), Path: path, Rule: problem.RuleGraph, Message: message})
 		}
 	}
-	if g.Name == "" {
+	switch {
+	case g.Name == "":
 		refuse("metadata.name", []string{"missing"})
-	} else {
+	case len(g.Name) > validation.LabelValueMaxLength:
+		refuse("metadata.name", []string{fmt.Sprintf("must have at most %d characters, because it is a label of the objects", validation.LabelValueMaxLength)})
+	default:
 		refuse("metadata.name", validation.IsDNS1123Subdomain(g.Name))
 	}
 	refuse("metadata.namespace", validation.IsDNS1123Label(g.Namespace))
