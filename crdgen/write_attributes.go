@@ -88,14 +88,9 @@ func (w writer) column(a *shape.Attributes, out props, f shape.Field, p location
 	for _, name := range p.fields {
 		path += "." + strings.ReplaceAll(name, ".", `\.`)
 	}
+	// A column shows the first line of the description.
+	summary, _, _ := strings.Cut(out.Description, "\n")
 	*w.columns = append(*w.columns, apiextensionsv1.CustomResourceColumnDefinition{
-		Name: a.Column, Type: kind, JSONPath: path, Priority: a.Priority, Description: firstLine(out.Description),
+		Name: a.Column, Type: kind, JSONPath: path, Priority: a.Priority, Description: summary,
 	})
-}
-
-// firstLine returns the first line of a description, which a column
-// shows.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

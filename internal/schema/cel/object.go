@@ -71,22 +71,16 @@ func holdsMap(o *shape.Object, declared *shape.Object, v string) []Predicate {
 	all := sizeDemands(v, o.Min, o.Max, declared.Min, declared.Max)
 	x := Variable(v)
 	value := Holds(o.Values, declared.Values, v+"["+x+"]")
-	p := AllOf(append(keyDemands(o, declared, v, x), value)...)
+	demands := []Predicate{value}
+	// No schema expresses patterns. They are written once, for the map or here.
+	if !slices.EqualFunc(o.Patterns, declared.Patterns, shape.KeyPattern.Equal) || o.KeysClosed != declared.KeysClosed {
+		demands = append(HoldsKeys(o, v, x), value)
+	}
+	p := AllOf(demands...)
 	if p.Text != "" {
 		p.Text = v + ".all(" + x + ", " + p.Text + ")"
 	}
 	return append(all, p)
-}
-
-// keyDemands returns the predicates about the key x of the map v. It returns none
-// if the declared patterns are those of o.
-func keyDemands(o *shape.Object, declared *shape.Object, v, x string) []Predicate {
-	if slices.EqualFunc(o.Patterns, declared.Patterns, shape.KeyPattern.Equal) && o.KeysClosed == declared.KeysClosed {
-		// No schema expresses patterns. They are written once, for the map or
-		// here.
-		return nil
-	}
-	return HoldsKeys(o, v, x)
 }
 
 // HoldsKeys returns the predicates that o's patterns demand of the key x of the

@@ -292,9 +292,12 @@ func Variable(v string) string {
 
 // containsName reports whether the identifier name occurs in v.
 func containsName(v, name string) bool {
-	return slices.Contains(strings.FieldsFunc(v, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}), name)
+	return slices.Contains(strings.FieldsFunc(v, isNoName), name)
+}
+
+// isNoName reports whether r can't be part of an identifier.
+func isNoName(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
 // FieldPath writes a path in the notation of x-kubernetes-validations' fieldPath.
@@ -303,9 +306,7 @@ func containsName(v, name string) bool {
 func FieldPath(path []string) string {
 	out := ""
 	for _, name := range path {
-		if name == "" || strings.ContainsFunc(name, func(r rune) bool {
-			return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-		}) {
+		if name == "" || strings.ContainsFunc(name, isNoName) {
 			return ""
 		}
 		out += "." + name

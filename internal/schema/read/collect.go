@@ -11,13 +11,6 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
 
-// sourcesOf describes the source of v, through &, | and references.
-func (r *reader) sourcesOf(in context, v cue.Value, c *syntax.Guarded) *sources {
-	s := &sources{guarded: c}
-	s.ways, _ = r.collect(in, v, v, s, false, 0)
-	return s
-}
-
 // collect adds the source of v, a part of whole, to s. It returns the number of
 // ways in which the disjunctions between structs can be resolved, and how many of
 // them don't contradict whole. For ({a: 1} | {b: 2}) & ({c: 3} | {d: 4}) there

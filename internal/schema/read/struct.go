@@ -17,7 +17,8 @@ import (
 // a disjunction. The steps: find the source of v, determine the members, read
 // each as an object, mark the default, and apply the validators.
 func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
-	s := r.sourcesOf(in, v, c)
+	s := &sources{guarded: c}
+	s.ways, _ = r.collect(in, v, v, s, false, 0)
 	in, ok := r.enter(in, syntax.KeyOf(s.literals))
 	if !ok {
 		return shape.Any()

@@ -31,11 +31,6 @@ func JSONKinds() []Kind {
 	return []Kind{BoolKind, NumberKind, StringKind, ListKind, StructKind}
 }
 
-// termKinds returns the kinds except numbers, in the order of a shape's terms.
-func termKinds() []Kind {
-	return []Kind{BoolKind, StringKind, ListKind, StructKind, NullKind}
-}
-
 // IsMixed reports whether kinds are of more than one JSON type. Integers and
 // numbers count as one.
 func IsMixed(kinds Kind) bool {

@@ -177,7 +177,7 @@ func OfKinds(kinds Kind) Shape {
 		// An API server represents bytes as strings.
 		kinds |= StringKind
 	}
-	for _, k := range termKinds() {
+	for _, k := range []Kind{BoolKind, StringKind, ListKind, StructKind, NullKind} {
 		if kinds&k == 0 {
 			continue
 		}

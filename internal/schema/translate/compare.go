@@ -1,6 +1,8 @@
 package translate
 
 import (
+	"slices"
+
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/schema/cel"
@@ -32,25 +34,17 @@ func isSmall(s shape.Shape) bool {
 	return len(s) > 0
 }
 
-// operator returns the sign of a comparison, which is the same in CUE and CEL.
-func operator(op token.Token) (string, bool) {
-	switch op {
-	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
-		return " " + op.String() + " ", true
-	}
-	return "", false
-}
-
 // compareValues returns the predicate a op b. It is [cel.Unknown] if both
 // operands may overflow.
 func compareValues(a operand, op token.Token, b operand) cel.Predicate {
-	sign, ok := operator(op)
-	if !ok || !areComparable(a.shape, b.shape) || a.isLimited() && b.isLimited() {
+	if !slices.Contains([]token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}, op) || !areComparable(a.shape, b.shape) || a.isLimited() && b.isLimited() {
 		return cel.Unknown()
 	}
 	if a.isLimited() || b.isLimited() {
 		return compareBeyond(a, op, b)
 	}
+	// The sign of a comparison is the same in CUE and CEL.
+	sign := " " + op.String() + " "
 	if shape.KindsOf(a.shape) != shape.KindsOf(b.shape) && (op == token.EQL || op == token.NEQ) {
 		return cel.Predicate{Text: "double(" + a.text + ")" + sign + "double(" + b.text + ")", Exact: true}
 	}
