@@ -231,17 +231,22 @@ const pollInterval = 5 * time.Second
 // poll reads objects that can't be watched when their time has come. It returns
 // when to call it again, zero for not at all.
 func (d *driver) poll(now time.Time) time.Time {
-	interval := d.Resync
-	if d.run != nil {
-		// The longer the run lasts, the less likely is a change.
-		interval = max(pollInterval, min(now.Sub(d.run.began)/4, d.Resync))
-	}
-	due, next := d.objects.due(now, interval)
+	due, next := d.objects.due(now, d.pollEvery(now))
 	account := d.serviceAccount()
 	for _, s := range due {
 		d.share.Continue(d, func(ctx context.Context) { d.list(ctx, account, s) })
 	}
 	return next
+}
+
+// pollEvery returns the time between two polls. The longer a run lasts, the less
+// likely is a change, and a thousand broken graphs must not load the API server for
+// ever.
+func (d *driver) pollEvery(now time.Time) time.Duration {
+	if d.run == nil {
+		return d.Resync
+	}
+	return max(pollInterval, min(now.Sub(d.run.began)/4, d.Resync))
 }
 
 // list lists the objects of a selection as the graph's account. Errors are

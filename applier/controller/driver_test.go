@@ -101,3 +101,25 @@ func TestLateAnswerOfASettledRun(t *testing.T) {
 		t.Errorf("run %v, retried at %v, settled %+v", d.run, d.retries.notBefore, d.settled)
 	}
 }
+
+// A graph that doesn't become ready is polled less and less often.
+func TestPollingSlowsDown(t *testing.T) {
+	c := offline(t)
+	c.Resync = 5 * time.Minute
+	d := newDriver(&c.services, types.NamespacedName{Namespace: "a", Name: "b"}, func() {})
+	now := time.Now()
+	for _, test := range []struct{ running, want time.Duration }{
+		{0, pollInterval},
+		{time.Minute, 15 * time.Second},
+		{time.Hour, 5 * time.Minute},
+	} {
+		d.run = &run{began: now.Add(-test.running)}
+		if got := d.pollEvery(now); got != test.want {
+			t.Errorf("after %v: every %v; want %v", test.running, got, test.want)
+		}
+	}
+	d.run = nil
+	if got := d.pollEvery(now); got != c.Resync {
+		t.Errorf("without a run: every %v; want %v", got, c.Resync)
+	}
+}
