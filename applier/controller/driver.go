@@ -75,6 +75,9 @@ func (d *driver) Notify(o share.Observation) { d.inbox.post(func() { d.observe(o
 func (d *driver) step(now time.Time) stepResult {
 	m := d.inbox.take()
 	d.takeGraph(m)
+	if d.objects.engine != nil {
+		d.objects.engine.At(now)
+	}
 	for _, post := range m.posts {
 		post()
 	}

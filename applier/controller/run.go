@@ -221,7 +221,8 @@ const explainInterval = 10 * time.Second
 func (r *run) buildEngine() bool {
 	options := engine.Options{
 		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff, NeverApplied: r.neverApplied,
-		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan, PruneGrace: r.PruneGrace,
+		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
+		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace,
 	}
 	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.share.Leaves(r.host, key, owner) }
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {

@@ -28,6 +28,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Resync <= 0 {
 		o.Resync = 5 * time.Minute
 	}
+	if o.ReadTrust <= 0 {
+		o.ReadTrust = time.Minute
+	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}

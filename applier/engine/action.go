@@ -76,6 +76,8 @@ type Action struct {
 	before *observation
 	// listed is the version of the newest list of the location at that time.
 	listed string
+	// unverified is progress.unverified of the node at that time.
+	unverified string
 }
 
 // Target is an object that the driver is to read or to watch.

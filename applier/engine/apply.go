@@ -121,12 +121,13 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 			p.write.retryAt = e.step.now // the object decides what to do, and only has to be read
 		}
 		if o.Object != nil {
-			e.Observe(o.Object)
+			e.observe(o.Object)
 		}
 		return
 	}
 	p.write.succeed()
-	e.Observe(o.Object)
+	e.vouch(n.key)
+	e.observe(o.Object)
 	live, err := fields.OwnedDigest(o.Object, n.policy.manager, n.policy.ignore)
 	if err != nil {
 		p.write.fail(&Failure{Reason: ReasonInvalid, Message: err.Error(), Terminal: true}, e.step.now, e.opts.Backoff)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,6 +71,7 @@ func newEngine(owner inventory.Owner, revision string, opts Options) *Engine {
 		nodes: nodeIndex{byKey: map[inventory.Key]*node{}, byID: map[string]*node{}, managers: map[string]bool{}},
 		cache: cache{
 			objects: map[inventory.Key]*observation{}, listed: map[location]string{}, tombstones: tombstones{},
+			vouched: map[location]time.Time{},
 		},
 	}
 }

@@ -15,10 +15,20 @@ import (
 // actions, and events of watches. They arrive in any order, late and repeatedly.
 // The cache keeps the one with the newest resourceVersion.
 
-// Observe reports the state of an object, for example from a watch. Objects that
-// don't belong to the graph, and observations that are older than the known one,
-// are ignored.
+// Observe reports the state of an object from a watch or a list. Objects that don't
+// belong to the graph, and observations that are older than the known one, are
+// ignored. With Options.ReadTrust, an object that expressions read may be read as the
+// graph's account instead.
 func (e *Engine) Observe(obj *unstructured.Unstructured) {
+	if n := e.nodes.byKey[e.keyOfObject(obj)]; n != nil && !e.mayLearn(n) {
+		e.distrust(n, obj.GetResourceVersion())
+		return
+	}
+	e.observe(obj)
+}
+
+// observe is Observe for the answers to requests as the graph's account.
+func (e *Engine) observe(obj *unstructured.Unstructured) {
 	key := e.keyOfObject(obj)
 	if !e.tracks(key) {
 		return

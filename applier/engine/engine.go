@@ -65,6 +65,8 @@ type cache struct {
 	// that an older event reports may have been deleted before the list.
 	listed     map[location]string
 	tombstones tombstones
+	// vouched is when the graph's account last got an object, see Options.ReadTrust.
+	vouched map[location]time.Time
 }
 
 // survey is the state of the one Survey that a run begins with.
@@ -120,6 +122,9 @@ func (e *Engine) backingOff(s *retryState) bool {
 // request adds an action on an object.
 func (e *Engine) request(a Action) {
 	a.before, a.listed = e.cache.objects[a.Key], e.cache.listed[locationOf(a.Key)]
+	if n := e.nodes.byKey[a.Key]; n != nil {
+		a.unverified = n.progress.unverified
+	}
 	e.step.actions = append(e.step.actions, a)
 }
 

@@ -107,6 +107,9 @@ type progress struct {
 	// waitingSince is the time since which the node waits to become ready, zero if
 	// it doesn't.
 	waitingSince time.Time
+	// unverified is the newest version of the object that a watch reported and that
+	// isn't learned before it is read as the graph's account, "" if there is none.
+	unverified string
 }
 
 // corrections counts how often drift was corrected in a short time.

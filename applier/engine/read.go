@@ -88,13 +88,17 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 	state.inFlight = false
 	if o.Err != nil {
 		state.fail(o.Err, e.step.now, e.opts.Backoff)
-		if n != nil && state.failure.Terminal && e.cache.objects[a.Key] == nil {
-			e.put(a.Key, &observation{err: state.failure, at: e.step.now})
-		}
+		e.finishFailedRead(a, n, state.failure)
 		return
 	}
 	state.succeed()
 	e.noteVersion(a.Key, o.Object)
+	if n != nil && n.progress.unverified == a.unverified {
+		n.progress.unverified = ""
+	}
+	if o.Object != nil {
+		e.vouch(a.Key)
+	}
 	if o.Object != nil && e.cache.objects[a.Key] == nil {
 		// Observe would ignore it if a list is newer.
 		if !e.outdated(a, o.Object) {
@@ -103,6 +107,20 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 		return
 	}
 	e.observeOutcome(a, o.Object)
+}
+
+// finishFailedRead receives the failure of a Read. N is nil for an object that left
+// the graph. If the read was to verify what a watch reported, the known state
+// doesn't count any more.
+func (e *Engine) finishFailedRead(a Action, n *node, failure *Failure) {
+	switch {
+	case n == nil || e.cache.objects[a.Key] != nil && a.unverified == "":
+	case failure.Terminal:
+		n.progress.unverified = ""
+		e.put(a.Key, &observation{err: failure, at: e.step.now})
+	case a.unverified != "":
+		e.Forget(a.Key)
+	}
 }
 
 // outdated reports whether the answer to a Read of an object about which nothing is
@@ -135,5 +153,5 @@ func (e *Engine) observeOutcome(a Action, obj *unstructured.Unstructured) {
 		e.observeAbsent(a.Key, a.before)
 		return
 	}
-	e.Observe(obj)
+	e.observe(obj)
 }

@@ -38,6 +38,7 @@ func (e *Engine) reconcileIfDue(n *node) {
 // reconcile sets the status of a node and requests its next action.
 func (e *Engine) reconcile(n *node) {
 	seen := e.cache.objects[n.key]
+	e.verify(n, seen)
 	blocker := e.blocker(n)
 	switch {
 	case n.unscoped != nil:

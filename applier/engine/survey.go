@@ -87,7 +87,8 @@ func (e *Engine) finishSurvey(a Action, o Outcome) {
 		if key := e.keyOfObject(obj); !e.tracks(key) && e.ledger.lost {
 			e.recoverEntry(key, obj)
 		}
-		e.Observe(obj)
+		e.observe(obj)
+		e.vouch(e.keyOfObject(obj))
 	}
 	e.ledger.lost = false
 }
