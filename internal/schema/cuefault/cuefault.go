@@ -70,3 +70,14 @@ const ForbiddenEmbedding = true
 //
 // Values are therefore unified only where nothing else answers a question.
 const Overflow = true
+
+// Panics: evaluating some schemas panics in CUE, such as
+//
+//	a?: {x!: [] | int, x, if x {}}
+//	d: {x: a} | {}
+//	if a == _|_ {a: "b"}
+//	if d {}
+//
+// Reading a schema therefore recovers from a panic of CUE and reports it as an
+// error in the schema.
+const Panics = true

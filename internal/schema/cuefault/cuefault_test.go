@@ -126,3 +126,14 @@ func TestOverflow(t *testing.T) {
 	}
 	judge(t, "Overflow", Overflow, overflowed)
 }
+
+// TestPanics evaluates the reproduction and recovers from the panic.
+func TestPanics(t *testing.T) {
+	panics := func() (panicked bool) {
+		defer func() { panicked = recover() != nil }()
+		v := cuecontext.New().CompileString(`#Input: {a?: {x!: {[] | int}, x, if x {}}, d: {x: a} | {}, if a == _|_ {a: "b"}, if d {}}`)
+		_ = v.LookupPath(cue.ParsePath("#Input")).Validate()
+		return false
+	}
+	judge(t, "Panics", Panics, panics())
+}

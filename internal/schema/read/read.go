@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue/errors"
 
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/cuefault"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/schema/syntax"
 )
@@ -28,9 +29,8 @@ type Result struct {
 // the order in which the reader met their causes.
 func Value(v cue.Value, name, path string) (out *Result, err error) {
 	defer func() {
-		// No panic of CUE is known, but a module can provoke one, and it must not
-		// end the program. A panic of the reader itself is a bug and is passed on.
-		if r := recover(); r != nil && FromCUE() {
+		// A panic of the reader itself is a bug and is passed on.
+		if r := recover(); r != nil && cuefault.Panics && FromCUE() {
 			out, err = nil, errors.Newf(v.Pos(), "%s: CUE can't evaluate it: %v", name, r)
 		} else if r != nil {
 			panic(r)
