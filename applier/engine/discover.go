@@ -65,7 +65,12 @@ func (e *Engine) finishDiscover(a Action, o Outcome) {
 	}
 	if o.Err != nil {
 		k.fail(o.Err, e.step.now, e.opts.Backoff)
-		return
+		if e.opts.Mode != ModePlan || k.failure.Reason != ReasonUnknownKind {
+			return
+		}
+		// A plan records nothing. It shows the object with its provisional key, and the
+		// prediction of the Apply fails.
+		o.Namespaced = true
 	}
 	e.nodes.unscoped = slices.Delete(e.nodes.unscoped, i, i+1)
 	if !o.Namespaced {
