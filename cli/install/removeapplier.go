@@ -139,10 +139,12 @@ func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unst
 			continue // they only describe other objects
 		}
 		kind, err := r.applier.Client.Kinds().Find(ctx, gvk)
-		if err != nil {
+		switch {
+		case err != nil && ignoreAbsent(err) == nil:
+			continue // its CRD was deleted meanwhile, probably above
+		case err != nil:
 			return nil, err
-		}
-		if !kind.Namespaced {
+		case !kind.Namespaced:
 			continue
 		}
 		items, err := r.list(ctx, gvk, installNamespace)
