@@ -34,8 +34,12 @@ var readinessEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 // Pequod evaluates the expressions itself, so they do not depend on the version of
 // the cluster.
 func extend(opts ...cel.EnvOption) (*cel.Env, error) {
-	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
-	env, err := base.StoredExpressionsEnv().Extend(opts...)
+	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
+	guards, err := guardFunctions(base)
+	if err != nil {
+		return nil, err
+	}
+	env, err := base.Extend(append(opts, guards...)...)
 	if err != nil {
 		return nil, fmt.Errorf("CEL environment: %w", err)
 	}

@@ -22,7 +22,7 @@ type Program struct {
 // machine passes on all.
 func (e *Expression) Plan() (*Program, error) {
 	// The environment's own options hold the cost limit.
-	program, err := e.env.Program(e.checked)
+	program, err := e.env.Program(e.checked, guardPlan())
 	if err != nil {
 		return nil, err
 	}

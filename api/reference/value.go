@@ -19,15 +19,43 @@ import (
 // no fields, so that results can be compared with it.
 type Omitted struct{}
 
+// MaxResult is the maximum size of the value of an expression in bytes: the length
+// of its strings, and resultOverhead for each element of a list or map.
+const MaxResult = 256 << 10
+
+// resultOverhead is what an element of a list or map takes besides its strings.
+const resultOverhead = 16
+
 // plain converts a CEL value to the types of decoded JSON. The result is a copy.
 // An error value inside of a list or map is returned as an error, so a refused
-// value that an expression only passes along is refused, too.
+// value that an expression only passes along is refused, too. A value may be much
+// larger than the memory that it takes in CEL, because parts of it are shared; it
+// is an error if the copy exceeds [MaxResult].
 func plain(v ref.Val) (any, error) {
+	c := converter{left: MaxResult}
+	return c.plain(v)
+}
+
+// converter converts one value.
+type converter struct {
+	left int // bytes that the rest of the value may have
+}
+
+// take counts bytes of the result.
+func (c *converter) take(bytes int) error {
+	if c.left -= bytes; c.left < 0 {
+		return fmt.Errorf("yields more than %d bytes", MaxResult)
+	}
+	return nil
+}
+
+// plain is the function of the same name for a part of the value.
+func (c *converter) plain(v ref.Val) (any, error) {
 	switch v := v.(type) {
 	case types.Null:
 		return nil, nil
 	case types.String:
-		return string(v), nil
+		return string(v), c.take(len(v))
 	case types.Bool:
 		return bool(v), nil
 	case types.Int:
@@ -46,11 +74,15 @@ func plain(v ref.Val) (any, error) {
 		if !v.HasValue() {
 			return Omitted{}, nil
 		}
-		return plain(v.GetValue())
+		return c.plain(v.GetValue())
 	case traits.Mapper:
-		return plainMap(v)
+		return c.plainMap(v)
 	case traits.Lister:
-		return plainList(v)
+		return c.plainList(v)
+	case types.Bytes:
+		if err := c.take(len(v) * 4 / 3); err != nil {
+			return nil, err
+		}
 	case *types.Err:
 		return nil, refusalOr(v)
 	}
@@ -85,8 +117,11 @@ func text(v ref.Val) (any, error) {
 }
 
 // plainMap converts a map; its keys must be strings.
-func plainMap(m traits.Mapper) (any, error) {
+func (c *converter) plainMap(m traits.Mapper) (any, error) {
 	size, _ := m.Size().(types.Int)
+	if err := c.take(resultOverhead * int(min(size, MaxResult))); err != nil {
+		return nil, err
+	}
 	out := make(map[string]any, int(size))
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
@@ -94,7 +129,10 @@ func plainMap(m traits.Mapper) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("yields a map with %s as key; objects have strings", article(k.Type().TypeName()))
 		}
-		value, err := plain(m.Get(k))
+		if err := c.take(len(key)); err != nil {
+			return nil, err
+		}
+		value, err := c.plain(m.Get(k))
 		if err != nil {
 			return nil, err
 		}
@@ -106,14 +144,17 @@ func plainMap(m traits.Mapper) (any, error) {
 }
 
 // plainList converts a list.
-func plainList(l traits.Lister) (any, error) {
+func (c *converter) plainList(l traits.Lister) (any, error) {
 	size, ok := l.Size().(types.Int)
 	if !ok {
 		return nil, errors.New("yields a list without size")
 	}
+	if err := c.take(resultOverhead * int(min(size, MaxResult))); err != nil {
+		return nil, err
+	}
 	out := make([]any, 0, int(size))
 	for i := range size {
-		value, err := plain(l.Get(i))
+		value, err := c.plain(l.Get(i))
 		if err != nil {
 			return nil, err
 		}

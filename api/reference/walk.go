@@ -274,7 +274,7 @@ func (w *walker) isType(name string) bool {
 func (w *walker) run(e ast.Expr) (any, error) {
 	whole := w.program.expression.checked.NativeRep()
 	part := ast.NewCheckedAST(ast.NewAST(e, whole.SourceInfo()), whole.TypeMap(), whole.ReferenceMap())
-	program, err := w.program.expression.env.PlanProgram(part)
+	program, err := w.program.expression.env.PlanProgram(part, guardPlan())
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -38,7 +37,7 @@ func Classify(err error) *engine.Failure {
 		// Not terminal: the CustomResourceDefinition may be created any time.
 		return &engine.Failure{Reason: engine.ReasonUnknownKind, Message: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: fmt.Sprintf("the API server didn't answer in %v", requestTimeout)}
+		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "the API server didn't answer in time"}
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -59,7 +59,13 @@ func (r *run) start(a *engine.Action) {
 			})
 			return
 		}
+		hurried := r.host.hurried()
 		r.requests.start(func(ctx context.Context) func() {
+			if hurried {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, shortTimeout)
+				defer cancel()
+			}
 			began := time.Now()
 			o := r.do(ctx, a)
 			took := time.Since(began)
@@ -77,6 +83,9 @@ func (r *run) forbidden(a *engine.Action) bool {
 
 // done hands the outcome of an action over to the engine.
 func (r *run) done(a *engine.Action, o engine.Outcome, took time.Duration) {
+	if o.Err != nil && took >= shortTimeout {
+		r.host.timedOut()
+	}
 	if o.Err == nil {
 		switch a.Verb {
 		case engine.Apply:

@@ -54,13 +54,31 @@ func (c *controller) runShared(ctx context.Context) error {
 	return nil
 }
 
-// Reconcile steps the driver of one graph. Its context isn't used: requests
+// Reconcile hands a step of a graph's driver over to the shared pool of steps,
+// which serves namespaces in turn: the workers of controller-runtime would be
+// occupied by the namespace with the most graphs. Its context isn't used: requests
 // outlive the step, and get a context from [share.Share.Run].
 func (c *controller) Reconcile(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
-	d := c.find(request.NamespacedName)
-	if d == nil {
-		return reconcile.Result{}, nil
+	if d := c.find(request.NamespacedName); d != nil && d.turn.ask() {
+		c.queueStep(d)
 	}
+	return reconcile.Result{}, nil
+}
+
+// queueStep queues a step of a driver.
+func (c *controller) queueStep(d *driver) {
+	c.share.Step(d, func() {
+		d.turn.begin()
+		c.step(d)
+		if d.turn.end() {
+			c.queueStep(d)
+		}
+		c.Metrics.Waiting(c.share.Waiting())
+	})
+}
+
+// step steps a driver, and schedules its next step.
+func (c *controller) step(d *driver) {
 	began := c.now()
 	s := d.step(began)
 	now := c.now()
@@ -73,11 +91,9 @@ func (c *controller) Reconcile(_ context.Context, request reconcile.Request) (re
 	case s.ended:
 		c.Metrics.Forget(d.key.Namespace, d.key.Name)
 		c.forget(d)
-		return reconcile.Result{}, nil
-	case s.wake.IsZero():
-		return reconcile.Result{}, nil
+	case !s.wake.IsZero():
+		c.queue.AddAfter(reconcile.Request{NamespacedName: d.key}, max(s.wake.Sub(now), time.Millisecond))
 	}
-	return reconcile.Result{RequeueAfter: max(s.wake.Sub(now), time.Millisecond)}, nil
 }
 
 // find returns the driver of a graph, or nil.

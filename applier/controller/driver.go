@@ -18,13 +18,14 @@ import (
 // driver executes one graph, in runs. It outlives its runs, and remembers
 // between them as little as possible.
 //
-// Other goroutines use only the inbox. All other fields belong to the worker
-// that steps the driver; the controller's queue makes sure that there is only
-// one at a time.
+// Other goroutines use only the inbox and the turn. All other fields belong to the
+// worker that steps the driver; the turn makes sure that there is only one at a
+// time.
 type driver struct {
 	*services
 	key   types.NamespacedName
 	inbox inbox
+	turn  turn
 
 	run     *run // nil if nothing has to be done
 	graph   knownGraph
@@ -310,6 +311,12 @@ func (d *driver) graphWritten(version string) {
 		d.graph.version = version
 	}
 }
+
+// timedOut implements host.
+func (d *driver) timedOut() { d.retries.timedOut(d.now()) }
+
+// hurried implements host.
+func (d *driver) hurried() bool { return d.now().Before(d.retries.hurriedUntil) }
 
 // progressed implements host.
 func (d *driver) progressed() { d.retries.progressed() }

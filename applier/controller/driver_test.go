@@ -20,7 +20,7 @@ func offline(t *testing.T) *controller {
 	t.Cleanup(queue.ShutDown)
 	return &controller{drivers: map[types.NamespacedName]*driver{}, queue: queue, services: services{
 		Options: Options{Metrics: noMetrics{}, Resync: time.Hour}, log: logr.Discard(), now: time.Now,
-		share: share.New(share.Options{Requests: 100, Log: logr.Discard()}),
+		share: share.New(share.Options{Requests: 100, Steps: 4, Log: logr.Discard()}),
 	}}
 }
 

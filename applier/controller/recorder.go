@@ -34,6 +34,8 @@ type Recorder interface {
 	// Reconciled records a step: "success", or "error" if the graph can't be
 	// executed at the moment.
 	Reconciled(ns, graph, result string, took time.Duration)
+	// Waiting records how many graphs wait for a step.
+	Waiting(graphs int)
 	// ReconcileFailed records why a graph as a whole can't be executed.
 	ReconcileFailed(ns, graph, reason string)
 	// Forget drops everything about a graph that doesn't exist any more.
@@ -53,5 +55,6 @@ func (noMetrics) Executed(_, _, _ string, _ time.Duration, _, _ int)            
 func (noMetrics) AdoptionDone(_, _, _ string, _ error)                            {}
 func (noMetrics) Drift(_, _, _ string)                                            {}
 func (noMetrics) Reconciled(_, _, _ string, _ time.Duration)                      {}
+func (noMetrics) Waiting(int)                                                     {}
 func (noMetrics) ReconcileFailed(_, _, _ string)                                  {}
 func (noMetrics) Forget(_, _ string)                                              {}

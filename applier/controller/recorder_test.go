@@ -51,6 +51,8 @@ func (n *notes) AdoptionDone(_, g, mode string, err error) {
 	n.note("%s: adoption %s %t", g, mode, err == nil)
 }
 func (n *notes) Drift(_, g, node string) { n.note("%s: %s drifted", g, node) }
+func (n *notes) Waiting(int)             {}
+
 func (n *notes) Reconciled(_, _, _ string, _ time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -20,6 +20,26 @@ type retries struct {
 	// something may have changed that isn't watched, such as a role. Zero means
 	// that it isn't scheduled.
 	resyncAt time.Time
+	// hurriedUntil is when requests get their full time again, after one of them
+	// timed out.
+	hurriedUntil time.Time
+}
+
+const (
+	// shortTimeout is the timeout of the requests of a graph after one of them
+	// timed out: a webhook that hangs for 30 seconds would otherwise occupy the
+	// slots of its namespace most of the time.
+	shortTimeout = 10 * time.Second
+	// hurriedFor is how long the short timeout applies. A request that needs more
+	// time is then tried with its full time again.
+	hurriedFor = 5 * time.Minute
+)
+
+// timedOut records that a request took as long as shortTimeout and failed.
+func (r *retries) timedOut(now time.Time) {
+	if !now.Before(r.hurriedUntil) {
+		r.hurriedUntil = now.Add(hurriedFor)
+	}
 }
 
 // begin records the begin of a run. It returns false, and when to try again, if

@@ -93,6 +93,10 @@ type host interface {
 
 	// progressed reports a success, which resets the backoff.
 	progressed()
+	// timedOut reports that a request timed out, and hurried reports whether one
+	// did so recently.
+	timedOut()
+	hurried() bool
 	// retryDelay records an error that may be transient, and returns how long to wait.
 	retryDelay(error) time.Duration
 	// waitForResync returns when a graph that failed for good is tried again, and

@@ -16,8 +16,9 @@ import (
 )
 
 // requestsPerWorker is the number of requests that may be in flight for each
-// graph that is stepped at once: steps are short, requests are not.
-const requestsPerWorker = 8
+// graph that is stepped at once: steps are short, requests are not. A namespace
+// gets three quarters of them.
+const requestsPerWorker = 11
 
 // Setup adds the controller to a manager, whose scheme must know ResourceGraphs.
 // The controller doesn't use the manager's cache.
@@ -50,11 +51,11 @@ func Setup(mgr manager.Manager, o Options) error {
 		events: mgr.GetEventRecorder("pequod-applier"), now: time.Now,
 	}}
 	c.share = share.New(share.Options{
-		Client: own, Requests: requestsPerWorker * o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Log: c.log,
-		Pending: func() int { return c.queue.Len() }, Listings: c.listings,
+		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Log: c.log,
+		Listings: c.listings,
 	})
 	built, err := ctrl.New("resourcegraph", mgr, ctrl.Options{
-		MaxConcurrentReconciles: o.Concurrent, Reconciler: c, SkipNameValidation: new(true),
+		MaxConcurrentReconciles: 1, Reconciler: c, SkipNameValidation: new(true),
 	})
 	if err != nil {
 		return err

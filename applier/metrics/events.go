@@ -115,6 +115,9 @@ func (m *Metrics) Drift(ns, graph, _ string) {
 	m.drift.WithLabelValues(g.label()).Inc()
 }
 
+// Waiting records the number of graphs that wait for a step.
+func (m *Metrics) Waiting(graphs int) { m.waiting.Set(float64(graphs)) }
+
 // Reconciled records a reconciliation. Result is "success", "error", or another
 // value of the label result.
 func (m *Metrics) Reconciled(_, _, result string, took time.Duration) {

@@ -37,6 +37,7 @@ func TestNames(t *testing.T) {
 		"pequod_adoption_total":                      {"result"},
 		"pequod_adoption_duration_seconds":           nil,
 		"pequod_drift_total":                         {"resourcegraph"},
+		"pequod_graphs_waiting":                      nil,
 	}
 	if diff := cmp.Diff(want, ownMetrics(t)); diff != "" {
 		t.Errorf("metrics and labels (-want +got):\n%s", diff)
@@ -47,7 +48,7 @@ func TestNames(t *testing.T) {
 		switch {
 		case strings.HasSuffix(name, "_seconds"):
 			typ = "histogram"
-		case name == "pequod_dag_nodes_total", name == "pequod_resources_managed":
+		case name == "pequod_dag_nodes_total", name == "pequod_resources_managed", name == "pequod_graphs_waiting":
 			typ = "gauge"
 		}
 		if types[name] != typ {

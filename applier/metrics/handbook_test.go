@@ -69,6 +69,7 @@ func typesOf(t *testing.T) map[string]string {
 	m := New(reg)
 	reportAll(m, graphOf(t, web))
 	m.Reconciled("shop", "web", "success", 0)
+	m.Waiting(0)
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

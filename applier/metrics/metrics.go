@@ -19,7 +19,7 @@ const (
 )
 
 // Metrics holds the metrics of the applier. It is safe for concurrent use. The
-// fields up to drift are the registered metrics, which synchronize themselves;
+// fields up to waiting are the registered metrics, which synchronize themselves;
 // New has their names and help.
 type Metrics struct {
 	reconciles        *prometheus.CounterVec
@@ -34,6 +34,7 @@ type Metrics struct {
 	adoptions         *prometheus.CounterVec
 	adoptionDuration  prometheus.Histogram
 	drift             *prometheus.CounterVec
+	waiting           prometheus.Gauge
 
 	// now is time.Now, except in tests.
 	now func() time.Time
@@ -94,9 +95,12 @@ func New(reg prometheus.Registerer) *Metrics {
 		}),
 		drift: counters("drift_total",
 			"Observed changes of a graph's objects by others.", "resourcegraph"),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: prefix + "graphs_waiting", Help: "Graphs that wait for a reconciliation step.",
+		}),
 	}
 	reg.MustRegister(m.reconciles, m.reconcileDuration, m.reconcileErrors, m.dagNodes, m.dagDuration, m.nodeDuration,
-		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift)
+		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift, m.waiting)
 	// Counters without user-chosen labels start at 0: a rate over a counter that
 	// appears with its first error would miss that error.
 	for _, result := range []string{resultSuccess, resultError} {

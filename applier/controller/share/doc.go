@@ -1,7 +1,8 @@
 // Package share holds what all graphs of one controller share, so that a
 // thousand graphs cost little more than one:
 //
-//   - a pool of requests, bounded as a whole and per graph (pool.go, turns.go);
+//   - a pool of requests and one of computations, each bounded as a whole, per
+//     namespace and per graph (pool.go, turns.go);
 //   - one watch per kind for the objects of all graphs (hub.go, watcher.go);
 //   - one connection to the API server for all service accounts (identity.go);
 //   - one list per kind for all graphs that are read at the same time, as after

@@ -10,13 +10,16 @@ import (
 //
 // Jobs that continue work take precedence over jobs that begin work: if a
 // thousand graphs arrive at once, only a few are in memory together, and the
-// first are ready soon. Within either class, owners take turns. No owner gets
-// the whole pool, so that the others proceed while the requests of one hang,
-// for example in a webhook that doesn't answer. A goroutine exists only while
-// it has a job to run.
+// first are ready soon. Within either class, namespaces take turns, and so do the
+// owners within a namespace.
+//
+// No namespace gets the whole pool, so that the others proceed while its requests
+// hang, for example in a webhook that doesn't answer: it may use three quarters of
+// the slots that other namespaces leave free. Of 40 slots, the first namespace gets
+// 30, a second one 7, and the next ones find room too. Within a namespace, the same
+// rule holds for owners. A goroutine exists only while it has a job to run.
 type pool struct {
-	limit    int // jobs in flight
-	perOwner int // jobs in flight of one owner
+	limit int // jobs in flight
 
 	// started hands jobs that were admitted to run, which starts them. It has
 	// room for limit jobs, so that sending never blocks.
@@ -27,9 +30,11 @@ type pool struct {
 	fresh    turns // jobs that begin work
 	dequeued int   // jobs taken from either queue
 	inFlight int
-	byOwner  map[any]int // jobs in flight; no entry means none
-	closed   bool
-	drained  chan struct{} // closed when the pool is closed and nothing is in flight
+	// byOwner and byNamespace count jobs in flight; no entry means none.
+	byOwner     map[any]int
+	byNamespace map[string]int
+	closed      bool
+	drained     chan struct{} // closed when the pool is closed and nothing is in flight
 }
 
 // freshEvery reserves one of so many dequeued jobs for jobs that begin work, so
@@ -38,8 +43,8 @@ const freshEvery = 8
 
 func newPool(limit int) *pool {
 	return &pool{
-		limit: limit, perOwner: max(limit*3/4, 1), started: make(chan task, limit),
-		byOwner: map[any]int{}, drained: make(chan struct{}),
+		limit: limit, started: make(chan task, limit),
+		byOwner: map[any]int{}, byNamespace: map[string]int{}, drained: make(chan struct{}),
 	}
 }
 
@@ -87,13 +92,19 @@ func (p *pool) put(queue *turns, t task) {
 // hasRoom reports whether a job of an owner may start now. The caller holds p.mu,
 // here and in the next two methods.
 func (p *pool) hasRoom(owner any) bool {
-	return p.inFlight < p.limit && p.byOwner[owner] < p.perOwner
+	ofNamespace, ofOwner := p.byNamespace[namespace(owner)], p.byOwner[owner]
+	forNamespace := portion(p.limit - p.inFlight + ofNamespace)
+	return p.inFlight < p.limit && ofNamespace < forNamespace && ofOwner < portion(forNamespace-ofNamespace+ofOwner)
 }
+
+// portion returns how many of the slots that others leave free one may use.
+func portion(free int) int { return max(free*3/4, 1) }
 
 // admit counts a job as in flight.
 func (p *pool) admit(owner any) {
 	p.inFlight++
 	p.byOwner[owner]++
+	p.byNamespace[namespace(owner)]++
 }
 
 // end undoes admit.
@@ -101,6 +112,10 @@ func (p *pool) end(owner any) {
 	p.inFlight--
 	if p.byOwner[owner]--; p.byOwner[owner] == 0 {
 		delete(p.byOwner, owner)
+	}
+	name := namespace(owner)
+	if p.byNamespace[name]--; p.byNamespace[name] == 0 {
+		delete(p.byNamespace, name)
 	}
 	if p.closed && p.inFlight == 0 {
 		close(p.drained)
@@ -112,6 +127,13 @@ func (p *pool) crowded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.inFlight == p.limit && p.ongoing.owners()+p.fresh.owners() > 0
+}
+
+// waiting returns the number of owners whose jobs wait.
+func (p *pool) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ongoing.owners() + p.fresh.owners()
 }
 
 // work runs a job, and then others as long as some wait.

@@ -56,14 +56,75 @@ func TestPoolLeavesRoom(t *testing.T) {
 		p.continueWork(other, job(func() { close(done) }))
 		<-done // or the test hangs
 	}
-	if p.mu.Lock(); p.byOwner[hung] != 3 {
-		t.Errorf("%d requests of one graph are in flight; want 3 of 4", p.byOwner[hung])
+	if p.mu.Lock(); p.byOwner[hung] != 2 {
+		t.Errorf("%d requests of one graph are in flight; want 2 of the 3 of its namespace", p.byOwner[hung])
 	}
 	p.mu.Unlock()
 	close(release)
 	shutDown()
-	if p.inFlight != 0 || len(p.byOwner) != 0 || p.ongoing.owners() != 0 {
+	if p.inFlight != 0 || len(p.byOwner) != 0 || len(p.byNamespace) != 0 || p.ongoing.owners() != 0 {
 		t.Errorf("after shutdown: %d in flight, of %d owners; %d owners wait", p.inFlight, len(p.byOwner), p.ongoing.owners())
+	}
+}
+
+// graphIn returns a graph of a namespace.
+func graphIn(namespace string) *fakeGraph {
+	return &fakeGraph{owner: inventory.Owner{Namespace: namespace}}
+}
+
+// Namespaces whose requests all hang leave room for the next one, however many
+// graphs they have.
+func TestPoolLeavesRoomForNamespaces(t *testing.T) {
+	p, _ := startedPool(t, 40)
+	release := make(chan struct{})
+	defer close(release)
+	for _, namespace := range []string{"a", "b", "c"} {
+		for range 60 {
+			p.continueWork(graphIn(namespace), job(func() { <-release }))
+		}
+	}
+	for range 10 {
+		done := make(chan struct{})
+		p.continueWork(graphIn("d"), job(func() { close(done) }))
+		<-done // or the test hangs
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for namespace, want := range map[string]int{"a": 30, "b": 7, "c": 2} {
+		if got := p.byNamespace[namespace]; got != want {
+			t.Errorf("%d requests of namespace %s are in flight; want %d", got, namespace, want)
+		}
+	}
+}
+
+// A namespace with many graphs gets as many turns as one with a single graph.
+func TestPoolNamespacesTakeTurns(t *testing.T) {
+	p, _ := startedPool(t, 1)
+	var (
+		mu    sync.Mutex
+		order []string
+		all   sync.WaitGroup
+	)
+	begin := make(chan struct{})
+	p.continueWork(graphIn("x"), job(func() { <-begin }))
+	put := func(namespace string) {
+		all.Add(1)
+		p.continueWork(graphIn(namespace), job(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, namespace)
+			all.Done()
+		}))
+	}
+	for range 20 {
+		put("many")
+	}
+	put("few")
+	put("few")
+	close(begin)
+	all.Wait()
+	if got := strings.Join(order[:4], " "); got != "many few many few" {
+		t.Errorf("ran in order %s", got)
 	}
 }
 

@@ -18,14 +18,14 @@ type Options struct {
 	Client *cluster.Client
 	// Requests is the number of requests that are in flight at once.
 	Requests int
+	// Steps is the number of graphs that are stepped at once.
+	Steps int
 	// RetryRefused is the longest time until a watch that the API server refused
 	// is tried again.
 	RetryRefused time.Duration
 	// Relist is the longest time until the objects of graphs are listed again, in
 	// case that an event was lost; 0 means never.
 	Relist time.Duration
-	// Pending returns how many graphs wait for a worker.
-	Pending func() int
 	// Listings reads what the graphs of a namespace list, as the account of client.
 	Listings func(ctx context.Context, namespace string, client *cluster.Client) (*inventory.Listings, error)
 	Log      logr.Logger
@@ -35,7 +35,8 @@ type Options struct {
 // use.
 type Share struct {
 	log        logr.Logger
-	pool       *pool
+	pool       *pool // of requests
+	steps      *pool // of computations
 	identities *identities
 	hub        *hub
 	surveys    *surveys
@@ -45,10 +46,10 @@ type Share struct {
 
 // New returns a Share. Jobs and watches wait until [Share.Run] is called.
 func New(o Options) *Share {
-	p, h := newPool(o.Requests), newHub(o.Client, o.RetryRefused, o.Relist)
+	p, steps, h := newPool(o.Requests), newPool(o.Steps), newHub(o.Client, o.RetryRefused, o.Relist)
 	return &Share{
-		log: o.Log, pool: p, identities: newIdentities(o.Client), hub: h,
-		surveys: newSurveys(p, o.Client, o.Pending, h.watchesAll), listings: newListings(p, o.Listings, o.Log),
+		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client), hub: h,
+		surveys: newSurveys(p, o.Client, steps.waiting, h.watchesAll), listings: newListings(p, o.Listings, o.Log),
 		departures: newDepartures(),
 	}
 }
@@ -60,6 +61,7 @@ func New(o Options) *Share {
 func (s *Share) Run(ctx context.Context, shutdownTimeout time.Duration) {
 	var watches sync.WaitGroup
 	watches.Go(func() { s.hub.run(ctx) })
+	watches.Go(func() { s.steps.run(ctx, shutdownTimeout) })
 	s.pool.run(ctx, shutdownTimeout)
 	watches.Wait()
 }
@@ -70,6 +72,15 @@ func (s *Share) Continue(g Graph, job Job) { s.pool.continueWork(g, job) }
 // Begin queues a job that begins work for a graph. Jobs that continue work take
 // precedence over it.
 func (s *Share) Begin(g Graph, job Job) { s.pool.beginWork(g, job) }
+
+// Step queues a step of a graph, which computes and makes no requests. The caller
+// makes sure that a graph has only one step at a time.
+func (s *Share) Step(g Graph, step func()) {
+	s.steps.continueWork(g, func(context.Context) { step() })
+}
+
+// Waiting returns the number of graphs whose steps wait.
+func (s *Share) Waiting() int { return s.steps.waiting() }
 
 // Crowded reports whether jobs wait because too many are in flight. Requests
 // that are not urgent should be left for later then.
