@@ -1,7 +1,11 @@
 package reference
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/google/cel-go/cel"
 
@@ -9,15 +13,26 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// Expression is a compiled CEL expression. It is immutable, so any number of
-// goroutines may use it.
+// Expression is a valid CEL expression. It is immutable, so any number of
+// goroutines may use it. It does not hold the syntax tree, which may take a
+// thousand times the memory of the text; see [Expression.Plan].
 type Expression struct {
-	// source is the expression as written, for messages.
+	// source is the expression as written.
 	source string
+	// scope has the nodes of a late reference; it is nil for a readiness expression.
+	scope *NodeSet
 	// nodes are the ids that [Expression.Nodes] returns.
 	nodes []string
-	// checked is the type-checked syntax tree; Plan needs no second compilation.
-	checked *cel.Ast
+	// selects are the paths that [Expression.Selects] returns.
+	selects []Path
+	// operations is the size of the expression; see [MaxOperations].
+	operations uint64
+}
+
+// tree is a type-checked expression. It is immutable.
+type tree struct {
+	expression *Expression
+	checked    *cel.Ast
 	// env is the shared environment in which checked was compiled.
 	env *cel.Env
 	// variable is the only variable of the environment: nodes or object.
@@ -31,10 +46,50 @@ func (e *Expression) String() string { return e.source }
 // and in the order of their first use. It is empty for a readiness expression.
 func (e *Expression) Nodes() []string { return e.nodes }
 
-// Checked returns the type-checked syntax tree. Its only variable is nodes, a map of
-// live objects by node id, for a late reference, and object for a readiness
-// expression.
-func (e *Expression) Checked() *cel.Ast { return e.checked }
+// CompileCost returns the cost of compiling the expression, in the units of the
+// cost of its evaluation. The time of the type checker grows with the square of
+// the number of operations.
+func (e *Expression) CompileCost() uint64 { return 3 * e.operations * e.operations }
+
+// Plan returns the program of the expression, compiling the expression if its
+// program was dropped since. Callers evaluate the program and do not keep it.
+func (e *Expression) Plan() (*Program, error) {
+	p, _, issues := plan(e.scope, e.source)
+	if len(issues) > 0 {
+		return nil, errors.New(issues[0].Message)
+	}
+	return p, nil
+}
+
+// programs are the programs of the process.
+var programs = sync.OnceValue(newCache)
+
+// plan returns the program of an expression, from the cache or by compilation, and
+// whether it was compiled. Scope is nil for a readiness expression.
+func plan(scope *NodeSet, expr string) (p *Program, compiled bool, issues problem.List) {
+	key := expr
+	if scope != nil {
+		key = scope.digest + expr
+	}
+	if p := programs().get(key); p != nil {
+		return p, false, nil
+	}
+	var t *tree
+	if scope != nil {
+		t, issues = scope.check(expr)
+	} else {
+		t, issues = checkReady(expr)
+	}
+	if len(issues) > 0 {
+		return nil, true, issues
+	}
+	p, err := t.plan()
+	if err != nil {
+		return nil, true, problem.List{{Message: err.Error()}}
+	}
+	programs().put(key, p)
+	return p, true, nil
+}
 
 // NodeSet is the set of nodes that late references of one graph can read. It is
 // immutable.
@@ -46,17 +101,22 @@ type NodeSet struct {
 	// quoted are the ids that cannot be used as identifiers, for hints. An id "nodes"
 	// is left out, because in an expression it usually means the map of all nodes.
 	quoted []string
+	// digest identifies the ids in the order of the graph.
+	digest string
 }
 
 // NewNodeSet returns the scope of a graph with the given node ids.
 func NewNodeSet(ids []string) *NodeSet {
 	s := &NodeSet{ids: ids, known: make(map[string]bool, len(ids))}
+	hash := sha256.New()
 	for _, id := range ids {
+		fmt.Fprintf(hash, "%q ", id)
 		s.known[id] = true
 		if !Bare(id) && id != "" && id != nodesVariable {
 			s.quoted = append(s.quoted, id)
 		}
 	}
+	s.digest = string(hash.Sum(nil))
 	return s
 }
 
@@ -65,6 +125,15 @@ func NewNodeSet(ids []string) *NodeSet {
 // all problems; after a syntax error it cannot find others. The problems have only a
 // message and a hint, because the caller knows the path and the position.
 func (s *NodeSet) Compile(expr string) (*Expression, problem.List) {
+	p, _, issues := plan(s, expr)
+	if len(issues) > 0 {
+		return nil, issues
+	}
+	return p.expression, nil
+}
+
+// check is Compile without the cache.
+func (s *NodeSet) check(expr string) (*tree, problem.List) {
 	env, err := referenceEnvironment()
 	if err != nil {
 		return nil, problem.List{{Message: err.Error()}}
@@ -93,13 +162,30 @@ func (s *NodeSet) Compile(expr string) (*Expression, problem.List) {
 	if len(found) > 0 {
 		return nil, unique(found)
 	}
-	return &Expression{source: expr, nodes: r.nodes, checked: checked, env: env, variable: nodesVariable}, nil
+	e := &Expression{source: expr, scope: s, nodes: r.nodes}
+	return newTree(e, checked, env, nodesVariable), nil
 }
 
 // CompileReady parses and checks a readiness expression over the live object. Its
 // result must be a boolean. Like [NodeSet.Compile] it returns either an expression or
 // problems.
 func CompileReady(expr string) (*Expression, problem.List) {
+	p, _, issues := plan(nil, expr)
+	if len(issues) > 0 {
+		return nil, issues
+	}
+	return p.expression, nil
+}
+
+// newTree returns the tree of an expression, and completes the expression.
+func newTree(e *Expression, checked *cel.Ast, env *cel.Env, variable string) *tree {
+	t := &tree{expression: e, checked: checked, env: env, variable: variable}
+	e.selects, e.operations = t.selects(), uint64(operations(checked.NativeRep()))
+	return t
+}
+
+// checkReady is CompileReady without the cache.
+func checkReady(expr string) (*tree, problem.List) {
 	env, err := readinessEnvironment()
 	if err != nil {
 		return nil, problem.List{{Message: err.Error()}}
@@ -124,7 +210,7 @@ func CompileReady(expr string) (*Expression, problem.List) {
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, problem.List{{Message: "yields " + article(cel.FormatCELType(t)) + ", not true or false"}}
 	}
-	return &Expression{source: expr, checked: checked, env: env, variable: objectVariable}, nil
+	return newTree(&Expression{source: expr}, checked, env, objectVariable), nil
 }
 
 // unknownNode returns the problem of an id that no node has.

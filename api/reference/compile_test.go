@@ -54,8 +54,9 @@ func TestCompile(t *testing.T) {
 			if diff := cmp.Diff(test.want, got.Nodes()); diff != "" {
 				t.Errorf("nodes (-want +got):\n%s", diff)
 			}
-			if got.String() != test.expr || !got.Checked().IsChecked() {
-				t.Errorf("String() = %q, checked %t", got, got.Checked().IsChecked())
+			program, err := got.Plan()
+			if err != nil || got.String() != test.expr || !program.checked.IsChecked() {
+				t.Errorf("String() = %q, program %v, error %v", got, program, err)
 			}
 		})
 	}

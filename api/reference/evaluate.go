@@ -5,28 +5,38 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 // Program is an executable expression. Any number of goroutines may use it.
 type Program struct {
-	// expression has the syntax tree, in which explain searches for the failed
-	// access.
-	expression *Expression
+	// The tree is where explain searches for the failed access.
+	*tree
 	// program is the plan of the whole expression.
 	program cel.Program
 }
 
-// Plan returns the program of the expression. The cost of an evaluation is limited
-// as in validation rules of custom resources, to about a tenth of a second. The limit
-// counts operations and sizes rather than time, so an expression that passes on one
-// machine passes on all.
-func (e *Expression) Plan() (*Program, error) {
-	// The environment's own options hold the cost limit.
-	program, err := e.env.Program(e.checked, guardPlan())
+// The limits of the cost of one evaluation. They count operations and sizes rather
+// than time, so an expression that passes on one machine passes on all. That of a
+// late reference is the one of validation rules of custom resources, about a tenth
+// of a second. A readiness expression is evaluated for every change of its object,
+// so its limit is lower.
+const (
+	maxCost      = celconfig.PerCallLimit
+	maxReadyCost = maxCost / 50
+)
+
+// plan returns the program of the expression.
+func (t *tree) plan() (*Program, error) {
+	most := uint64(maxCost)
+	if t.variable == objectVariable {
+		most = maxReadyCost
+	}
+	program, err := t.env.Program(t.checked, guardPlan(), cel.CostLimit(most))
 	if err != nil {
 		return nil, err
 	}
-	return &Program{expression: e, program: program}, nil
+	return &Program{tree: t, program: program}, nil
 }
 
 // Missing is the error of an expression that reads a value that does not exist yet:
@@ -65,22 +75,42 @@ func Refuse(why string) any { return types.WrapErr(&Refusal{Why: why}) }
 // expression reads a refused value. Other errors are permanent until the objects or
 // the expression change. They may quote values of the objects.
 func (p *Program) Eval(data map[string]any) (any, error) {
-	// The second result has details of the evaluation such as its cost. Only the
-	// limit matters, and CEL enforces it.
-	result, _, err := p.program.Eval(map[string]any{p.expression.variable: data})
+	value, _, err := p.Measure(data)
+	return value, err
+}
+
+// Measure is Eval, and also returns the cost of the evaluation in CEL's units, of
+// which a late reference may use a million. It includes the search for the cause
+// of an error.
+func (p *Program) Measure(data map[string]any) (value any, cost uint64, err error) {
+	result, details, err := p.program.Eval(map[string]any{p.variable: data})
+	cost = costOf(details, err)
 	if err != nil {
-		return nil, p.explain(err, data)
+		return nil, cost, p.explain(err, data, &cost)
 	}
-	value, err := plain(result)
-	if err != nil {
-		return nil, err
+	if value, err = plain(result); err != nil {
+		return nil, cost, err
 	}
 	if value == nil {
 		// A field that a controller has not set yet is often null rather than absent.
-		if what := p.null(data); what != "" {
-			return nil, &Missing{What: what}
+		if what := p.null(data, &cost); what != "" {
+			return nil, cost, &Missing{What: what}
 		}
-		return nil, errors.New("yields null; optional.none() leaves a field out")
+		return nil, cost, errors.New("yields null; optional.none() leaves a field out")
 	}
-	return value, nil
+	return value, cost, nil
+}
+
+// costOf returns the cost of an evaluation. One that was stopped because of its
+// cost has no details.
+func costOf(details *cel.EvalDetails, err error) uint64 {
+	if details != nil {
+		if cost := details.ActualCost(); cost != nil {
+			return *cost
+		}
+	}
+	if err != nil {
+		return maxCost
+	}
+	return 0
 }

@@ -45,6 +45,14 @@ func checkSource(expr string) problem.List {
 // checkOperations returns the problem of a parsed expression that must not be
 // type-checked, or nil.
 func checkOperations(tree *ast.AST) problem.List {
+	if n := operations(tree); n > MaxOperations {
+		return problem.List{{Rule: problem.RuleSize, Message: fmt.Sprintf("the expression has %d operations; the limit is %d", n, MaxOperations)}}
+	}
+	return nil
+}
+
+// operations counts what [MaxOperations] limits.
+func operations(tree *ast.AST) int {
 	n := 0
 	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
@@ -52,8 +60,5 @@ func checkOperations(tree *ast.AST) problem.List {
 			n++
 		}
 	}))
-	if n > MaxOperations {
-		return problem.List{{Rule: problem.RuleSize, Message: fmt.Sprintf("the expression has %d operations; the limit is %d", n, MaxOperations)}}
-	}
-	return nil
+	return n
 }

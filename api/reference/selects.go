@@ -8,7 +8,10 @@ import "github.com/google/cel-go/common/ast"
 // not read, but its parent is. Callers use the paths to find reads of Secrets
 // before the graph is applied. The list is a lower bound: computed keys and
 // variables of comprehensions are not followed.
-func (e *Expression) Selects() []Path {
+func (e *Expression) Selects() []Path { return e.selects }
+
+// selects computes [Expression.Selects].
+func (e *tree) selects() []Path {
 	var found []Path
 	var visit func(ast.NavigableExpr)
 	visit = func(n ast.NavigableExpr) {
@@ -31,7 +34,7 @@ func (e *Expression) Selects() []Path {
 
 // selected returns the path of an expression that consists of the variable and
 // literal selections, and false for other expressions.
-func (e *Expression) selected(x ast.Expr) (Path, bool) {
+func (e *tree) selected(x ast.Expr) (Path, bool) {
 	operand, key, ok := selection(x)
 	if !ok {
 		return Path{}, x.Kind() == ast.IdentKind && x.AsIdent() == e.variable

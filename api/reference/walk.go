@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,17 @@ type walker struct {
 	data    map[string]any
 	// loops maps the variables of enclosing comprehensions to their ranges.
 	loops map[string]ast.Expr
+	// cost is the cost of the evaluation so far.
+	cost *uint64
 }
+
+const (
+	// maxExplainCost is the cost from which on parts of an expression are not
+	// evaluated again, so that an error costs at most as much as a value.
+	maxExplainCost = 2 * maxCost
+	// partCost is the cost of compiling a part of an expression.
+	partCost = maxCost / 50
+)
 
 // end is the result of following a chain of selections.
 type end struct {
@@ -46,8 +57,8 @@ const (
 )
 
 // walker returns a walker for one failed evaluation of p over data.
-func (p *Program) walker(data map[string]any) *walker {
-	return &walker{program: p, data: data, loops: map[string]ast.Expr{}}
+func (p *Program) walker(data map[string]any, cost *uint64) *walker {
+	return &walker{program: p, data: data, loops: map[string]ast.Expr{}, cost: cost}
 }
 
 // find returns the expression with the given id, or nil, and records the
@@ -74,7 +85,7 @@ func (w *walker) find(id int64) ast.Expr {
 			visit(child)
 		}
 	}
-	visit(ast.NavigateAST(w.program.expression.checked.NativeRep()))
+	visit(ast.NavigateAST(w.program.checked.NativeRep()))
 	return found
 }
 
@@ -141,7 +152,7 @@ func (w *walker) key(key any) (any, bool) {
 func (w *walker) start(e ast.Expr) []end {
 	if e.Kind() == ast.IdentKind {
 		switch name := e.AsIdent(); name {
-		case w.program.expression.variable:
+		case w.program.variable:
 			path := name
 			if name == nodesVariable {
 				path = ""
@@ -243,7 +254,7 @@ func (at end) join(name string) string {
 // an enclosing comprehension.
 func (w *walker) closed(e ast.Expr) bool {
 	free := true
-	bound := map[string]bool{w.program.expression.variable: true}
+	bound := map[string]bool{w.program.variable: true}
 	visitor := ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.ComprehensionKind {
 			c := e.AsComprehension()
@@ -265,20 +276,24 @@ func (w *walker) closed(e ast.Expr) bool {
 
 // isType reports whether name is a type of CEL.
 func (w *walker) isType(name string) bool {
-	_, found := w.program.expression.env.CELTypeProvider().FindIdent(name)
+	_, found := w.program.env.CELTypeProvider().FindIdent(name)
 	return found
 }
 
 // run evaluates a subexpression. Its errors are not shown: callers only want to
 // know whether and how it fails.
 func (w *walker) run(e ast.Expr) (any, error) {
-	whole := w.program.expression.checked.NativeRep()
+	if *w.cost += partCost; *w.cost > maxExplainCost {
+		return nil, errors.New("explaining the error takes too long")
+	}
+	whole := w.program.checked.NativeRep()
 	part := ast.NewCheckedAST(ast.NewAST(e, whole.SourceInfo()), whole.TypeMap(), whole.ReferenceMap())
-	program, err := w.program.expression.env.PlanProgram(part, guardPlan())
+	program, err := w.program.env.PlanProgram(part, guardPlan())
 	if err != nil {
 		return nil, err
 	}
-	result, _, err := program.Eval(map[string]any{w.program.expression.variable: w.data})
+	result, details, err := program.Eval(map[string]any{w.program.variable: w.data})
+	*w.cost += costOf(details, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -36,10 +36,17 @@ type driver struct {
 	settled       goal // of the last run that came to its end
 	restarts      int  // part of the current goal
 	retries       retries
+	damping       damping
 	objects       objects
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time
+}
+
+// damping is the damper of a request of a user.
+type damping struct {
+	request goal
+	of      *engine.Damper
 }
 
 // knownGraph is the state of a graph as its driver knows it.
@@ -310,6 +317,17 @@ func (d *driver) graphWritten(version string) {
 	if resourceversion.Older(d.graph.version, version) {
 		d.graph.version = version
 	}
+}
+
+// damper implements host. A user who changes the graph, or asks for a
+// reconciliation, gets a new one.
+func (d *driver) damper() *engine.Damper {
+	request := d.run.goal
+	request.restarts = 0
+	if d.damping.of == nil || d.damping.request != request {
+		d.damping = damping{request, engine.NewDamper()}
+	}
+	return d.damping.of
 }
 
 // timedOut implements host.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,7 +36,17 @@ func (r *reporter) emitDrift(reason string, node *engine.Status, text string) {
 // emitHandOver emits a Normal Event of a graph about an object that passed from one
 // graph to another.
 func (r *reporter) emitHandOver(reason string, graph *v1alpha1.ResourceGraph, object *engine.Status, text string) {
-	r.events.Eventf(graph, relatedObject(object), corev1.EventTypeNormal, reason, "HandOver", "%s", source.OneLine(text, maxNote))
+	r.events.Eventf(regarding(graph), relatedObject(object), corev1.EventTypeNormal, reason, "HandOver", "%s", source.OneLine(text, maxNote))
+}
+
+// regarding returns a graph as Events name it: without its resource version, which
+// is another one after every write of the status. Otherwise Events with the same
+// reason would not be counted as one.
+func regarding(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
+	return &v1alpha1.ResourceGraph{
+		TypeMeta:   rg.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{Namespace: rg.Namespace, Name: rg.Name, UID: rg.UID},
+	}
 }
 
 // relatedObject returns a reference to the object of a node.
@@ -58,5 +69,5 @@ func (r *reporter) emit(kind, reason, action string, node *engine.Status, text s
 			text = "node " + node.ID + ": " + text
 		}
 	}
-	r.events.Eventf(r.graph, related, kind, reason, action, "%s", source.OneLine(text, maxNote))
+	r.events.Eventf(regarding(r.graph), related, kind, reason, action, "%s", source.OneLine(text, maxNote))
 }

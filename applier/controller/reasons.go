@@ -17,7 +17,7 @@ const (
 	reasonCrossNamespace = "CrossNamespace"
 	// reasonOverBudget: the graph exceeds a limit of package graph or of its
 	// expressions.
-	reasonOverBudget = "OverBudget"
+	reasonOverBudget = engine.ReasonOverBudget
 	// reasonTooLarge: the graph leaves no room for its status.
 	reasonTooLarge = "TooLarge"
 )

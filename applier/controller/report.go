@@ -117,6 +117,12 @@ func (r *reporter) failure(s *engine.Status) {
 		return
 	}
 	switch s.Reason {
+	case engine.ReasonOverBudget:
+		// It is the graph that exceeds a limit: one Event is enough for its nodes.
+		if r.failures[""] == "" {
+			r.failures[""] = s.Message
+			r.overBudget(s.Message)
+		}
 	case engine.ReasonReadinessTimeout:
 		r.metrics.ReadinessTimeout(ns, name, s.ID)
 		r.emitWarning("ReadinessTimeout", "Wait", s, ": "+s.Message)

@@ -91,6 +91,8 @@ type host interface {
 	graphRead(version string)
 	graphWritten(version string)
 
+	// damper returns what limits writes while the graph stays the same.
+	damper() *engine.Damper
 	// progressed reports a success, which resets the backoff.
 	progressed()
 	// timedOut reports that a request timed out, and hurried reports whether one
@@ -226,7 +228,7 @@ func (r *run) buildEngine() bool {
 	options := engine.Options{
 		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff, NeverApplied: r.neverApplied,
 		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
-		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace,
+		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Damper: r.host.damper(),
 	}
 	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.share.Leaves(r.host, key, owner) }
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {

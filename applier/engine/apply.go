@@ -36,6 +36,9 @@ func (e *Engine) apply(n *node, a *ApplyRequest) {
 			p.corrections.count, p.corrections.next.Format(time.TimeOnly)))
 		return
 	}
+	if e.damped(n) {
+		return
+	}
 	n.setPhase(v1alpha1.NodePending, "")
 	if !e.requestWrite(Action{Verb: Apply, Key: n.key, Version: n.version, Node: n.ID, Apply: a}) {
 		if e.ledger.record.failure != nil {
@@ -139,6 +142,7 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 	p.waitingSince, p.cause = time.Time{}, ""
 	n.status.Taken, n.touched = o.Taken, true
 	if o.Created || o.Changed {
+		e.opts.Damper.wrote(n.key, e.step.now)
 		n.status.AppliedAt = e.step.now
 	}
 }

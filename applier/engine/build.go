@@ -30,6 +30,9 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	if err != nil {
 		return nil, err
 	}
+	if opts.Mode == ModePlan {
+		resolver.Unversioned()
+	}
 	// spec.renderHash isn't used: it doesn't change when a user edits the graph in
 	// the cluster.
 	revision, err := graph.RenderHash(rg.Spec.Graph)

@@ -130,10 +130,14 @@ func (e *Engine) Doubt(key inventory.Key) bool {
 // put replaces the observation of an object; nil removes it. The node of the
 // object is reconciled by the next step, and so are the nodes that may read it.
 func (e *Engine) put(key inventory.Key, o *observation) {
+	if old := e.cache.objects[key]; old != nil {
+		e.cache.bytes -= old.size
+	}
 	if o == nil {
 		delete(e.cache.objects, key)
 	} else {
 		e.cache.objects[key] = o
+		e.cache.bytes += o.size
 	}
 	n := e.nodes.byKey[key]
 	if n == nil {
@@ -188,7 +192,7 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 	}
 	o.verdict = n.checker.Evaluate(obj)
 	if n.referenced || o.verdict.State != readiness.Ready {
-		o.object = obj.Object
+		e.keep(n, o, obj)
 	}
 	if e.adoption.selector != nil {
 		o.selected = e.adoption.selector.Matches(labels.Set(objectLabels))
@@ -196,7 +200,10 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 	if n.policy.external {
 		return o
 	}
-	o.live, o.err = fields.OwnedDigest(obj, n.policy.manager, n.policy.ignore)
+	var err error
+	if o.live, err = fields.OwnedDigest(obj, n.policy.manager, n.policy.ignore); err != nil {
+		o.err = err
+	}
 	for _, entry := range fields.Entries(obj) {
 		if entry.AppliedBy(n.policy.manager) && entry.Owns(replicas) {
 			o.ownsReplicas = true

@@ -25,6 +25,7 @@ func (e *Engine) resolveDesired(n *node) {
 	object, err := e.resolveReferences(n)
 	if err != nil {
 		n.desired.err = err
+		n.desired.resolved = !errors.Is(err, resolve.ErrLater)
 		return
 	}
 	e.complete(n, object.Object)
@@ -33,6 +34,9 @@ func (e *Engine) resolveDesired(n *node) {
 }
 
 func (e *Engine) resolveReferences(n *node) (*unstructured.Unstructured, error) {
+	if e.opts.Mode != ModeApply {
+		e.resolver.BeginStep() // a plan or a status shares no process with other graphs
+	}
 	if e.opts.Mode != ModePlan {
 		return e.resolver.Object(n.index, e.live)
 	}

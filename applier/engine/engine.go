@@ -29,6 +29,9 @@ type Engine struct {
 
 	survey       survey
 	explanations explanations
+	// evaluateAt is when expressions may be evaluated again after expensive ones;
+	// zero means now.
+	evaluateAt time.Time
 	// inFlight counts the actions that weren't answered yet.
 	inFlight int
 	// fatal is the error that stopped the engine, nil while it runs.
@@ -67,6 +70,8 @@ type cache struct {
 	tombstones tombstones
 	// vouched is when the graph's account last got an object, see Options.ReadTrust.
 	vouched map[location]time.Time
+	// bytes is the size of the objects that observations keep.
+	bytes int
 }
 
 // survey is the state of the one Survey that a run begins with.

@@ -34,6 +34,7 @@ const (
 	ReasonAdoptionRequired     = "AdoptionRequired"
 	ReasonOwnedElsewhere       = "OwnedElsewhere"
 	ReasonReference            = "ReferenceFailed"
+	ReasonOverBudget           = "OverBudget"
 	ReasonReadinessTimeout     = "ReadinessTimeout"
 	ReasonNotReady             = "ReadinessFailed"
 	ReasonUnknownKind          = "UnknownKind"

@@ -42,6 +42,8 @@ type observation struct {
 	// object is set only if expressions read the object, or if it isn't ready and
 	// its cause may be looked up.
 	object map[string]any
+	// size is the size of object in bytes.
+	size int
 	// err is set if the object couldn't be read or evaluated.
 	err error
 	// at is the time of the step before the observation.

@@ -83,6 +83,8 @@ type Options struct {
 	ReadTrust time.Duration
 	// Backoff is the time between attempts.
 	Backoff Backoff
+	// Damper limits writes while the graph stays the same. Nil means no limit.
+	Damper *Damper
 	// NeverApplied declares that the graph was never applied. Its objects are
 	// assumed to be absent without a Survey, except those that may be adopted. If
 	// an object exists nevertheless, its creation is refused and it is read then.

@@ -81,8 +81,11 @@ func (e *Engine) reconcileOwned(n *node, seen *observation, blocker *node) {
 		n.wait(unresolved.Message)
 		e.checkTimeout(n)
 		return
+	case errors.Is(err, resolve.ErrLater):
+		e.evaluateLater(n)
+		return
 	case err != nil:
-		n.fail(&Failure{Reason: ReasonReference, Message: referenceMessage(err), Terminal: true})
+		n.fail(referenceFailure(err))
 		return
 	}
 	d := e.decide(n, seen)

@@ -46,7 +46,7 @@ func (e *Engine) Snapshot() *Snapshot {
 			observation: *seen, manager: n.policy.manager, ignore: n.policy.ignore, checker: n.checker, external: n.policy.external,
 			everyChange: n.referenced || n.checker.HasExpressions() || seen.err != nil,
 		}
-		kept.object, kept.finalizers = nil, nil
+		kept.object, kept.size, kept.finalizers = nil, 0, nil
 		if n.checker.HasExpressions() {
 			kept.checker = nil
 		}

@@ -27,6 +27,7 @@ type Step struct {
 // not be before the time of the previous step.
 func (e *Engine) Step(now time.Time) Step {
 	e.step = stepState{now: now}
+	e.beginEvaluations()
 	phase, afterRecord := Executing, Executing
 	if e.fatal == nil && e.surveyed() {
 		phase, afterRecord = e.advance()
@@ -39,6 +40,7 @@ func (e *Engine) Step(now time.Time) Step {
 		Changes: e.changes(),
 	}
 	e.inFlight += len(e.step.actions)
+	e.endEvaluations()
 	return step
 }
 

@@ -151,15 +151,16 @@ func expression(_ v1alpha1.ReadyCheck, expr *reference.Expression) (check, error
 	if expr == nil {
 		return nil, errors.New("expr: doesn't compile")
 	}
-	program, err := expr.Plan()
-	if err != nil {
-		return nil, fmt.Errorf("expr: %w", err)
-	}
 	text := strings.Join(strings.Fields(expr.String()), " ")
 	return func(object *unstructured.Unstructured) Verdict {
 		seen := object.Object
 		if graph.IsSecret(seen) {
 			seen = graph.SecretView(seen, nil, "values of Secrets can't be read in readyWhen")
+		}
+		// The program isn't kept: it takes much more memory than the text.
+		program, err := expr.Plan()
+		if err != nil {
+			return failed("%v (in %s)", err, text)
 		}
 		value, err := program.Eval(seen)
 		var missing *reference.Missing

@@ -21,5 +21,6 @@
 // passes the live objects.
 //
 // The files: resolver.go evaluates one expression; object.go, preview.go and
-// outputs.go replace references by its values; generate.go draws random values; errors.go has the error types.
+// outputs.go replace references by its values; budget.go limits the effort and the
+// size of values; generate.go draws random values; errors.go has the error types.
 package resolve

@@ -15,8 +15,9 @@ import (
 // The caller owns the object. If an expression yields optional.none(), the field or
 // list element is left out. Generated values are still {$generate}; see [Generate].
 //
-// The error is an *[EvalError] if any reference can't be resolved, and otherwise a
-// *[WaitError] if any has to wait.
+// The error is an *[EvalError] if any reference can't be resolved, a *[BudgetError]
+// if the graph exceeds a limit, and [ErrLater] if this step has used up its time.
+// Otherwise it is a *[WaitError] if any has to wait.
 func (r *Resolver) Object(i int, live Lookup) (*unstructured.Unstructured, error) {
 	n := &r.graph.Nodes[i]
 	object, err := decode(n)
@@ -41,10 +42,13 @@ func (r *Resolver) Object(i int, live Lookup) (*unstructured.Unstructured, error
 	if wait != nil {
 		return nil, wait
 	}
+	if err := r.reserve(i, values); err != nil {
+		return nil, err
+	}
 	// Backward, so that leaving out a list element doesn't move the positions of
 	// references that are still to be replaced.
 	for k, late := range slices.Backward(n.References) {
-		replace(object.Object, late.Path, values[k])
+		replace(object.Object, late.Path, ownCopy(values[k]))
 	}
 	return object, nil
 }

@@ -20,14 +20,18 @@ func (r *Resolver) Outputs(live Lookup) (values map[string]any, errs map[string]
 	}
 	for _, late := range slices.Backward(r.graph.Outputs) {
 		name, _ := late.Path[0].(string)
+		// Outputs are evaluated at the end of an execution, when nothing remains to be
+		// evaluated later. Their cost is limited by that of the graph.
+		spent := r.BeginStep()
 		value, err := r.evaluate(late, position{
 			path: append(reference.Path{"outputs"}, late.Path...), refusal: "never go into outputs",
 		}, live)
+		r.budget.slice += spent
 		if err != nil {
 			errs[name] = moreSerious(err, errs[name])
 			continue
 		}
-		replace(values, late.Path, value)
+		replace(values, late.Path, ownCopy(value))
 	}
 	for name := range errs {
 		delete(values, name)

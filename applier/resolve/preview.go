@@ -61,7 +61,7 @@ func (r *Resolver) Preview(i int, live Lookup) (Preview, error) {
 	}
 	for k, late := range slices.Backward(n.References) {
 		if known[k] && !p.covers(late.Path) {
-			replace(object.Object, late.Path, values[k])
+			replace(object.Object, late.Path, ownCopy(values[k]))
 		}
 	}
 	slices.SortStableFunc(p.Unknown, func(a, b Unknown) int { return strings.Compare(a.Path.String(), b.Path.String()) })

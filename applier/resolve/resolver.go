@@ -13,12 +13,17 @@ import (
 // doesn't exist. The resolver doesn't change the object.
 type Lookup func(id string) map[string]any
 
-// Resolver resolves the references of one graph. It caches compiled expressions. It
-// is not safe for concurrent use.
+// Resolver resolves the references of one graph. It remembers the values of
+// expressions as long as the objects that they read don't change. It is not safe
+// for concurrent use.
 type Resolver struct {
-	graph    *graph.Graph
-	outputs  map[string]any
-	programs map[string]*reference.Program // by expression
+	graph   *graph.Graph
+	outputs map[string]any
+	budget  budget
+	// known are the values of expressions.
+	known map[knownKey]known
+	// unversioned is set by Unversioned.
+	unversioned bool
 }
 
 // New returns the resolver of a valid graph. Expressions are compiled when they are
@@ -28,7 +33,7 @@ func New(g *graph.Graph) (*Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Resolver{graph: g, outputs: outputs, programs: map[string]*reference.Program{}}, nil
+	return &Resolver{graph: g, outputs: outputs, known: map[knownKey]known{}, budget: budget{sizes: map[int]int{}}}, nil
 }
 
 // Reads returns the ids of the nodes that references read, including references in
@@ -57,16 +62,19 @@ type position struct {
 	refusal string         // the message if they aren't
 }
 
-// evaluate returns the value of a reference. The error is a *[WaitError] or an
-// *[EvalError].
+// evaluate returns the value of a reference. The caller must not change it. The
+// error is a *[WaitError], an *[EvalError], or one of the errors about budgets.
 func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, error) {
 	data := make(map[string]any, len(late.Nodes()))
-	readsSecret := false
+	readsSecret, versions, unversioned := false, "", false
 	for _, id := range late.Nodes() {
 		object := live(id)
 		if object == nil {
+			versions += "absent "
 			continue
 		}
+		is := version(object)
+		versions, unversioned = versions+is+" ", unversioned || is == ""
 		if graph.IsSecret(object) {
 			var keys []graph.SecretKey
 			if at.secrets {
@@ -77,11 +85,12 @@ func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, err
 		}
 		data[id] = withoutVolatile(object)
 	}
-	program, err := r.program(late.Expression)
-	if err != nil {
-		return nil, evalError(late, at, err.Error())
+	if unversioned {
+		versions = ""
+	} else {
+		versions = "of " + versions // isn't empty if nothing is read
 	}
-	value, err := program.Eval(data)
+	value, err := r.value(late.Expression, at, data, versions)
 	var missing *reference.Missing
 	switch {
 	case err == nil && readsSecret && !isText(value):
@@ -90,6 +99,8 @@ func (r *Resolver) evaluate(late graph.Late, at position, live Lookup) (any, err
 		return nil, evalError(late, at, "reads a Secret, so its value must be a string")
 	case err == nil:
 		return value, nil
+	case errors.Is(err, ErrLater), errors.As(err, new(*BudgetError)):
+		return nil, err
 	case errors.As(err, &missing):
 		message := missing.Error()
 		if readsSecret {
@@ -126,19 +137,6 @@ func withoutVolatile(object map[string]any) map[string]any {
 	}
 	object["metadata"] = metadata
 	return object
-}
-
-// program returns the compiled form of an expression from the cache.
-func (r *Resolver) program(e *reference.Expression) (*reference.Program, error) {
-	if p, ok := r.programs[e.String()]; ok {
-		return p, nil
-	}
-	p, err := e.Plan()
-	if err != nil {
-		return nil, err
-	}
-	r.programs[e.String()] = p
-	return p, nil
 }
 
 // evalError returns the error of a reference that can't be resolved.

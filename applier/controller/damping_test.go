@@ -1,0 +1,88 @@
+package controller_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
+)
+
+const dampedText = "was written 10 times although the graph didn't change"
+
+// damped checks that the status of a graph says that its node is written less often.
+func damped(node string) func(*v1alpha1.ResourceGraph) error {
+	return func(rg *v1alpha1.ResourceGraph) error {
+		if got := rg.Status.NodeStates[node].Message; !strings.Contains(got, dampedText) {
+			return fmt.Errorf("node %s: %q", node, got)
+		}
+		return nil
+	}
+}
+
+// An object that others delete again and again is created ten times, and its
+// Events are counted as one.
+func TestDeletedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.ready("web")
+	b.eventually("damped", func(ctx ctx) bool {
+		err := b.resource("v1", "ConfigMap").Delete(ctx, "a", metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		rg, err := b.get(ctx, "web")
+		return err == nil && strings.Contains(rg.Status.NodeStates["a"].Message, dampedText)
+	})
+	writes := proxy.Count(func(r faults.Request) bool { return r.Verb == "apply" && r.Resource == "configmaps" && r.Name == "a" })
+	if writes > 10 {
+		t.Errorf("written %d times", writes)
+	}
+	b.event("web", "DriftCorrected", "was deleted by others and has been recreated")
+	events, err := b.Client.EventsV1().Events(b.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, e := range events.Items {
+		if e.Reason == "DriftCorrected" {
+			seen++
+		}
+	}
+	if seen > 2 {
+		t.Errorf("%d Events", seen)
+	}
+	// A change of the graph is executed at once.
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "2"))))
+	b.ready("web")
+	b.eventually("applied", func(ctx ctx) bool { return b.data(ctx, "a") == "2" })
+}
+
+// Two graphs that read each other's object write ten times each, and then seldom.
+func TestGraphsThatReadEachOther(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	graph := func(own, other string) *v1alpha1.ResourceGraph {
+		return b.rendered(own, nodes(
+			`{id: other, externalRef: {apiVersion: v1, kind: ConfigMap, name: count-`+other+`}}`,
+			`{id: own, applyPolicy: {mode: Adopt}, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: count-`+own+`}, data: {count: {$from: "string(int(other.?data.?count.orValue('0')) + 1)"}}}}`))
+	}
+	// Each waits for the other's object, so one of them exists before.
+	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: count-b}}`)
+	b.apply(graph("a", "b"))
+	b.apply(graph("b", "a"))
+	// When one of them rests, the other has nothing to react to.
+	b.eventually("one of them is damped", func(ctx ctx) bool {
+		x, errX := b.get(ctx, "a")
+		y, errY := b.get(ctx, "b")
+		return errX == nil && errY == nil && (damped("own")(x) == nil || damped("own")(y) == nil)
+	})
+}
