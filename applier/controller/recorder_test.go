@@ -84,12 +84,14 @@ func TestRecorder(t *testing.T) {
 	n := &notes{}
 	var _ controller.Recorder = n
 	b.options.Metrics = n
-	b.start(b.Config)
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
 	b.account("weak", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}})
 	b.Apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}, data: {a: old}}")
 
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1", "a"))))
 	b.ready("web")
+	b.quiet(proxy) // the correction belongs to the next execution, not to this one
 	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
 	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "a") == "1" })
 	b.ready("web")
