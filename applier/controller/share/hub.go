@@ -47,15 +47,30 @@ func (h *hub) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-h.wake:
-			h.startWatchers(ctx)
+			for h.startWatchers(ctx) {
+				select {
+				case <-ctx.Done():
+				case <-time.After(startPause):
+				}
+			}
 		}
 	}
 }
 
-func (h *hub) startWatchers(ctx context.Context) {
+// Watches are opened at a pace of at most startBatch per startPause: a graph may
+// read many objects that others own, each of which has a watch.
+const (
+	startBatch = 20
+	startPause = 100 * time.Millisecond
+)
+
+// startWatchers starts up to startBatch of the watchers in added. It reports
+// whether others are left.
+func (h *hub) startWatchers(ctx context.Context) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, w := range h.added {
+	batch := h.added[:min(startBatch, len(h.added))]
+	for _, w := range batch {
 		if h.watchers[w.selection] != w {
 			continue // its last subscriber left meanwhile
 		}
@@ -63,7 +78,10 @@ func (h *hub) startWatchers(ctx context.Context) {
 		w.cancel = cancel
 		go w.run(watching)
 	}
-	h.added = nil
+	if h.added = h.added[len(batch):]; len(h.added) == 0 {
+		h.added = nil
+	}
+	return h.added != nil && ctx.Err() == nil
 }
 
 // subscribe implements [Share.Subscribe]. The graph's own objects are watched in
