@@ -13,11 +13,11 @@
 //   - [Find] lists the late references in a decoded value (find.go, generate.go).
 //   - [NodeSet.Compile] checks one expression against the nodes of a graph and returns
 //     the nodes that it reads; [CompileReady] does the same for a readiness expression
-//     over one object (compile.go, resolve.go, environment.go). issue.go rewrites
+//     over one object (compile.go, plan.go, cache.go, limits.go, resolve.go, environment.go). issue.go rewrites
 //     CEL's error messages to one line, and bare.go has the hints for node ids that
 //     are not CEL identifiers.
 //   - [Expression.Plan] turns the expression into a program, and [Program.Eval] runs
-//     it over decoded objects (evaluate.go, value.go). Its errors distinguish values
+//     it over decoded objects (evaluate.go, value.go, guard.go). Its errors distinguish values
 //     that do not exist yet ([Missing]) from permanent errors (explain.go, walk.go).
 //
 // An expression refers to a node by its id, as in service.spec.clusterIP. An id that

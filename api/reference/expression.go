@@ -1,0 +1,41 @@
+package reference
+
+import "github.com/google/cel-go/cel"
+
+// Expression is a valid CEL expression. It is immutable, so any number of
+// goroutines may use it. It does not hold the syntax tree, which may take a
+// thousand times the memory of the text; see [Expression.Plan].
+type Expression struct {
+	// source is the expression as written.
+	source string
+	// scope has the nodes of a late reference; it is nil for a readiness expression.
+	scope *NodeSet
+	// nodes are the ids that [Expression.Nodes] returns.
+	nodes []string
+	// selects are the paths that [Expression.Selects] returns.
+	selects []Path
+	// operations is the size of the expression; see [MaxOperations].
+	operations uint64
+}
+
+// tree is a type-checked expression. It is immutable.
+type tree struct {
+	expression *Expression
+	checked    *cel.Ast
+	// env is the shared environment in which checked was compiled.
+	env *cel.Env
+	// variable is the only variable of the environment: nodes or object.
+	variable string
+}
+
+// String returns the expression as its author wrote it.
+func (e *Expression) String() string { return e.source }
+
+// Nodes returns the ids of the nodes that the expression reads, without duplicates
+// and in the order of their first use. It is empty for a readiness expression.
+func (e *Expression) Nodes() []string { return e.nodes }
+
+// CompileCost returns the cost of compiling the expression, in the units of the
+// cost of its evaluation. The time of the type checker grows with the square of
+// the number of operations.
+func (e *Expression) CompileCost() uint64 { return 3 * e.operations * e.operations }
