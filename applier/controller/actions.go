@@ -121,7 +121,15 @@ func (r *run) survey(a *engine.Action) {
 				}
 			})
 		},
-		Done: func(o engine.Outcome) { r.requests.answer(func() { r.engine.Done(*a, o) }) },
+		Done: func(o engine.Outcome) {
+			r.requests.answer(func() {
+				before := len(r.engine.Inventory().Entries)
+				r.engine.Done(*a, o)
+				if found := len(r.engine.Inventory().Entries) - before; a.Search && o.Err == nil {
+					r.report.searched(found)
+				}
+			})
+		},
 	})
 }
 

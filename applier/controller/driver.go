@@ -38,6 +38,9 @@ type driver struct {
 	retries       retries
 	damping       damping
 	objects       objects
+	// unrecorded is the graph that this process began to execute first, until its
+	// inventory is recorded. A graph without one has lost it otherwise.
+	unrecorded types.UID
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time
@@ -335,6 +338,12 @@ func (d *driver) timedOut() { d.retries.timedOut(d.now()) }
 
 // hurried implements host.
 func (d *driver) hurried() bool { return d.now().Before(d.retries.hurriedUntil) }
+
+// setUnrecorded implements host.
+func (d *driver) setUnrecorded(uid types.UID) { d.unrecorded = uid }
+
+// unrecordedGraph implements host.
+func (d *driver) unrecordedGraph(uid types.UID) bool { return d.unrecorded == uid }
 
 // progressed implements host.
 func (d *driver) progressed() { d.retries.progressed() }

@@ -14,6 +14,15 @@ import (
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
+// past is what is known about earlier executions of a graph.
+type past int
+
+const (
+	executedBefore past = iota // the graph has an inventory, or its execution began in this process
+	neverApplied               // no applier has executed the graph before
+	inventoryLost              // one has, or began to, but there is no inventory
+)
+
 // prerequisites are the inputs of a run.
 type prerequisites struct {
 	graph   *v1alpha1.ResourceGraph
@@ -26,9 +35,9 @@ type prerequisites struct {
 	// stalled for reason until it is changed or its account is created.
 	reason, message string
 
-	inventories  *stored.Store
-	inventory    *inventory.Inventory
-	neverApplied bool // no applier has executed the graph before
+	inventories *stored.Store
+	inventory   *inventory.Inventory
+	past        past
 }
 
 // readPrerequisites reads what a run needs, and adds the finalizer to a graph
@@ -72,7 +81,13 @@ func (s *services) readPrerequisites(
 	if p.inventory, err = p.inventories.LoadOf(ctx, p.graph); err != nil {
 		return nil, err
 	}
-	p.neverApplied = !known && p.inventory.Revision == ""
+	switch {
+	case p.inventory.Revision != "":
+	case known:
+		p.past = inventoryLost
+	default:
+		p.past = neverApplied
+	}
 	return p, nil
 }
 

@@ -144,6 +144,13 @@ func (r *reporter) overBudget(message string) {
 	r.emitWarning(reasonOverBudget, "Check", nil, message)
 }
 
+// searched reports that the inventory of the graph was lost, and how many objects
+// were found by their labels that the graph doesn't list any more.
+func (r *reporter) searched(found int) {
+	r.emitWarning("InventoryLost", "Survey", nil,
+		"the inventory was lost; objects of the graph were searched by their labels: found "+source.Count(found, "object")+" that the graph doesn't list any more")
+}
+
 // adoptMode returns how the graph selects objects to adopt.
 func (r *reporter) adoptMode() string {
 	if a := r.graph.Spec.Adopt; a != nil && a.Mode != "" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/share"
@@ -29,12 +31,12 @@ type run struct {
 	requests  requests
 
 	// The prerequisites; nil until phase executing or publishing.
-	graph        *v1alpha1.ResourceGraph
-	inventories  *stored.Store // as the graph's account
-	inventory    *inventory.Inventory
-	neverApplied bool
-	executor     *execute.Executor
-	engine       *engine.Engine // nil until phase executing
+	graph       *v1alpha1.ResourceGraph
+	inventories *stored.Store // as the graph's account
+	inventory   *inventory.Inventory
+	past        past
+	executor    *execute.Executor
+	engine      *engine.Engine // nil until phase executing
 
 	status   statusWriter
 	report   *reporter
@@ -93,6 +95,12 @@ type host interface {
 
 	// damper returns what limits writes while the graph stays the same.
 	damper() *engine.Damper
+	// setUnrecorded notes that a graph is executed for the first time, so that it has
+	// no inventory, and unrecordedGraph reports whether that was noted. An empty UID
+	// notes that the inventory was recorded.
+	setUnrecorded(types.UID)
+	unrecordedGraph(types.UID) bool
+
 	// progressed reports a success, which resets the backoff.
 	progressed()
 	// timedOut reports that a request timed out, and hurried reports whether one
@@ -152,7 +160,13 @@ func (r *run) prepared(p *prerequisites, err error) {
 	r.host.graphRead(p.version)
 	r.host.setAccount(p.account)
 	r.graph, r.status.stored = p.graph, p.graph.Status
-	r.inventories, r.inventory, r.neverApplied = p.inventories, p.inventory, p.neverApplied
+	r.inventories, r.inventory, r.past = p.inventories, p.inventory, p.past
+	if r.past == neverApplied {
+		r.host.setUnrecorded(p.graph.UID)
+	}
+	if r.past == inventoryLost && r.host.unrecordedGraph(p.graph.UID) {
+		r.past = executedBefore
+	}
 	r.executor = newExecutor(r.services, p.client, &handOvers{
 		services: r.services, owner: r.host.Owner(), known: map[inventory.Owner]claimant{},
 		report: func(a engine.Action, to *v1alpha1.ResourceGraph) { r.host.post(func() { r.report.handedOver(a, to) }) },
@@ -226,7 +240,8 @@ const explainInterval = 10 * time.Second
 // false if the graph can't be executed, which is then being published.
 func (r *run) buildEngine() bool {
 	options := engine.Options{
-		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff, NeverApplied: r.neverApplied,
+		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff,
+		NeverApplied: r.past == neverApplied, Applied: r.past == inventoryLost,
 		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
 		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Damper: r.host.damper(),
 	}

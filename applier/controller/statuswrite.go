@@ -139,6 +139,9 @@ func (r *run) writeRecord() {
 }
 
 func (r *run) recorded(a *engine.Action, err error) {
+	if err == nil {
+		r.host.setUnrecorded("")
+	}
 	r.engine.Done(*a, engine.Outcome{Saved: a.Inventory, Err: err})
 	// The engine retries after any other error.
 	if reason, _ := unwritable(err); reason != "" || errors.Is(err, graphs.ErrSuperseded) || apierrors.IsNotFound(err) {

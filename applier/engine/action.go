@@ -54,6 +54,9 @@ type Action struct {
 
 	// Targets are the objects of a Survey.
 	Targets []Target
+	// Search is set if a Survey also has to find the objects of all kinds that have
+	// the labels of the graph.
+	Search bool
 	// Inventory is to be recorded. If it is complete and has no entries, its
 	// record is to be removed.
 	Inventory *inventory.Inventory

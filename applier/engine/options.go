@@ -89,6 +89,9 @@ type Options struct {
 	// assumed to be absent without a Survey, except those that may be adopted. If
 	// an object exists nevertheless, its creation is refused and it is read then.
 	NeverApplied bool
+	// Applied declares that the graph was applied before. If no inventory is stored, it
+	// was lost, and the Survey searches all kinds for objects with the graph's labels.
+	Applied bool
 	// Namespaced reports the scope of kinds that neither Kubernetes nor the graph
 	// defines, and whether the scope is known. It must not guess. The engine requests
 	// a [Discover] for kinds whose scope isn't known. Nil knows no kind.

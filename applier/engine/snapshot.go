@@ -57,9 +57,10 @@ func (e *Engine) Snapshot() *Snapshot {
 
 // Resume initializes an engine from a snapshot, instead of with a Survey. Objects
 // that changed since, and those that expressions read, are read again. It does
-// nothing and returns false if the snapshot is of another revision.
+// nothing and returns false if the snapshot is of another revision, or if the
+// inventory was lost and has to be searched for.
 func (e *Engine) Resume(s *Snapshot) bool {
-	if s.revision != e.revision || s.owner != e.owner {
+	if s.revision != e.revision || s.owner != e.owner || e.opts.Applied && e.ledger.lost {
 		return false
 	}
 	e.survey.done, e.ledger.lost = true, false

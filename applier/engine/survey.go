@@ -11,7 +11,8 @@ import (
 // surveyed reports whether the objects of the graph and of its inventory were
 // read, and requests the Survey if they weren't.
 func (e *Engine) surveyed() bool {
-	if e.survey.done || len(e.ledger.entries) == 0 && len(e.nodes.all) == 0 {
+	search := e.opts.Applied && e.ledger.lost
+	if e.survey.done || !search && len(e.ledger.entries) == 0 && len(e.nodes.all) == 0 {
 		return true
 	}
 	if !e.discovered() {
@@ -25,7 +26,7 @@ func (e *Engine) surveyed() bool {
 		return false
 	}
 	e.survey.inFlight = true
-	e.step.actions = append(e.step.actions, Action{Verb: Survey, Targets: e.surveyTargets()})
+	e.step.actions = append(e.step.actions, Action{Verb: Survey, Targets: e.surveyTargets(), Search: search})
 	return false
 }
 

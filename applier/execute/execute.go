@@ -88,7 +88,16 @@ func (x *Executor) Do(ctx context.Context, a engine.Action) engine.Outcome {
 // Send sends an action on objects (Survey, Discover, Read, Compare, Apply, Delete
 // or Release) to the cluster.
 func (x *Executor) Send(ctx context.Context, a engine.Action) engine.Outcome {
-	return x.Client.Do(ctx, x.Owner.Selector(), a)
+	o := x.Client.Do(ctx, x.Owner.Selector(), a)
+	if !a.Search || o.Err != nil {
+		return o
+	}
+	found, err := x.Client.FindByLabels(ctx, x.Owner.Selector(), x.Owner.Namespace)
+	if err != nil {
+		return engine.Outcome{Err: cluster.Classify(err)}
+	}
+	o.Objects = append(o.Objects, found...)
+	return o
 }
 
 func (x *Executor) explain(ctx context.Context, object *unstructured.Unstructured) (string, error) {

@@ -1,0 +1,40 @@
+package controller_test
+
+import (
+	"testing"
+
+	"github.com/pequod-io/pequod/test/harness"
+)
+
+const (
+	lostSecret  = `{id: secret, resource: {apiVersion: v1, kind: Secret, metadata: {name: left}, type: Opaque}}`
+	lostAccount = `{id: account, resource: {apiVersion: v1, kind: ServiceAccount, metadata: {name: left}}}`
+)
+
+// A graph whose status was removed still knows its objects, also those of kinds that
+// it doesn't list any more.
+func TestLostInventory(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.start(b.Config)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), lostSecret)))
+	b.apply(b.rendered("going", nodes(configMap("a", "going-a", "1"), lostAccount)))
+	b.ready("web")
+	b.ready("going")
+	b.stop()
+	for _, name := range []string{"web", "going"} {
+		b.mergeStatus(name, map[string]any{"inventory": nil, "history": nil, "nodeStates": nil, "conditions": nil})
+	}
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.remove("going")
+	b.start(b.Config)
+	b.gone("going")
+	b.wantExists(false, "v1", "ConfigMap", "going-a")
+	b.wantExists(false, "v1", "ServiceAccount", "left")
+	b.event("going", "InventoryLost", "found 2 objects")
+	b.eventually("the Secret is pruned", func(ctx ctx) bool { return !b.exists(ctx, "v1", "Secret", "left") })
+	if got := owned(b.ready("web")); got != "ConfigMap a" {
+		t.Errorf("inventory: %s", got)
+	}
+	b.event("web", "InventoryLost", "found 1 object")
+}
