@@ -10,11 +10,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/inventory/stored"
 	"github.com/pequod-io/pequod/test/harness"
 )
@@ -73,6 +75,8 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	b := idle(t, harness.Start(t))
 	var log journal
 	b.logger = log.logger()
+	registry := prometheus.NewRegistry()
+	b.options.Metrics = metrics.New(registry)
 	b.start(b.Config)
 	encoded := base64.StdEncoding.EncodeToString([]byte(canaryValue))
 	for _, name := range []string{"victim", "taken"} {
@@ -118,6 +122,11 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown["ConfigMaps"] = jsonOf(t, configMaps)
+	gathered, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown["metrics"] = fmt.Sprint(gathered)
 	log.mu.Lock()
 	shown["log"] = log.text.String()
 	log.mu.Unlock()
