@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// examineEnv tells the test program that it is an examiner's child.
+// examineEnv makes the test program an examiner's child.
 const examineEnv = "PEQUOD_TEST_EXAMINE"
 
-// maxStack is what the child may recurse into, in bytes. It is far more than any
+// maxStack is the stack size of the child in bytes. It is far more than any
 // schema of the grammar needs.
 const maxStack = 64 << 20
 
-// TestExaminer is the child: it examines what it reads, until there is no more.
+// TestExaminer is the child: it examines specimens from stdin until its end.
 func TestExaminer(t *testing.T) {
 	if os.Getenv(examineEnv) == "" {
 		t.Skip("is the child process of FuzzParity")
@@ -46,23 +46,23 @@ func TestExaminer(t *testing.T) {
 	}
 }
 
-// report is what the child says: which stage it enters, and in the end what it
-// found.
+// report is a message of the child: the stage that it enters, and finally its
+// finding.
 type report struct {
 	Stage   stage
 	Finding *finding
 }
 
-// examiner examines in a child process, which it starts when there is none: CUE
-// v0.17.1 overflows the stack over some schemas, and that ends a process.
+// examiner examines schemas in a child process, which it restarts after it ended:
+// CUE v0.17.1 overflows the stack with some schemas, and that ends the process.
 type examiner struct {
 	child    *exec.Cmd
 	requests io.WriteCloser
 	in       *json.Encoder
 	out      *json.Decoder
-	// dying is what the child says when it ends.
+	// dying is the last output of the child.
 	dying *bytes.Buffer
-	// gaveUp counts what CUE couldn't evaluate.
+	// gaveUp counts the schemas that CUE couldn't evaluate.
 	gaveUp int
 }
 
@@ -83,15 +83,15 @@ func (x *examiner) start() error {
 	return x.child.Start()
 }
 
-// examine gives an error where the child ended, unless CUE alone was the cause: a
-// schema that CUE evaluates is one that the generator has to survive.
+// examine returns an error if the child ended, unless CUE alone was the cause:
+// the generator has to survive every schema that CUE evaluates.
 func (x *examiner) examine(it specimen) (found finding, err error) {
 	if x.child == nil {
 		if err := x.start(); err != nil {
 			return found, err
 		}
 	}
-	// Its stack then shows where it hangs.
+	// The stack then shows where the child hangs.
 	hung := time.AfterFunc(time.Minute, func() { _ = x.child.Process.Signal(syscall.SIGQUIT) })
 	defer hung.Stop()
 	var last report
@@ -112,7 +112,7 @@ func (x *examiner) examine(it specimen) (found finding, err error) {
 	return finding{}, nil
 }
 
-// judge is examine for a test, which fails where something was found.
+// judge examines a specimen for a test, and fails the test if there is a finding.
 func (x *examiner) judge(t *testing.T, it specimen) finding {
 	t.Helper()
 	found, err := x.examine(it)
@@ -142,8 +142,8 @@ func cueOverflowed(dump string) bool {
 	return ok && strings.Contains(inner, "cuelang.org/go/internal/") && !strings.Contains(inner, "github.com/pequod-io/pequod/")
 }
 
-// TestExaminerSurvives gives the examiner schemas that CUE can't evaluate, and
-// asks it for another one after each.
+// TestExaminerSurvives examines schemas that CUE can't evaluate, each followed by
+// another one.
 func TestExaminerSurvives(t *testing.T) {
 	if os.Getenv(examineEnv) != "" {
 		t.Skip("is for the parent process")
@@ -165,7 +165,8 @@ func TestExaminerSurvives(t *testing.T) {
 	}
 }
 
-// TestCUEOverflowed tells overflows by what a process prints of its stack.
+// TestCUEOverflowed checks that overflows are recognized by the stack that a
+// process prints.
 func TestCUEOverflowed(t *testing.T) {
 	const dump = "runtime: goroutine stack exceeds 67108864-byte limit\nfatal error: stack overflow\n\ngoroutine 7 [running]:\n"
 	const inCUE = "cuelang.org/go/internal/core/adt.(*Vertex).unify(0xc)\n"

@@ -18,10 +18,10 @@ import (
 	"github.com/pequod-io/pequod/internal/schema/read"
 )
 
-// FuzzParity makes a schema and documents of a small grammar and holds CUE's
-// verdicts against those of the generated CRD. What it finds is kept in
-// testdata/parity. A child process examines each first: what CUE can't evaluate
-// may end it.
+// FuzzParity generates a schema and documents from a small grammar and compares
+// CUE's verdicts with those of the generated CRD. What it finds is kept in
+// testdata/parity. A child process examines each input first, because a schema
+// that CUE can't evaluate may end the process.
 func FuzzParity(f *testing.F) {
 	for seed := range 40 {
 		f.Add(randomBytes(seed))
@@ -37,15 +37,16 @@ func FuzzParity(f *testing.F) {
 		if !x.judge(t, it).Generates {
 			return
 		}
-		// Once more where the fuzzer sees what the generator runs through.
+		// Generate again in this process, so that the fuzzer sees the coverage of
+		// the generator.
 		if _, input, ok := compiled(it.Schema); ok {
 			_, _ = generate(input, names)
 		}
 	})
 }
 
-// FuzzCompatible changes a byte or a few of what a schema is made of, and holds
-// what compat says of the two CRDs against what an API server makes of documents.
+// FuzzCompatible changes a few bytes of a schema's input, and compares compat's
+// changes between the two CRDs with the verdicts of an API server on documents.
 func FuzzCompatible(f *testing.F) {
 	for seed := range 40 {
 		f.Add(randomBytes(seed), byte(7*seed), byte(11*seed+1), byte(seed%3))
@@ -77,8 +78,8 @@ func randomBytes(seed int) []byte {
 	return data
 }
 
-// specimen is a schema and documents for it. With a changed schema the two are
-// held against each other, and without against CUE.
+// specimen is a schema and documents for it. With a changed schema, the CRDs of
+// the two schemas are compared; without, the CRD is compared with CUE.
 type specimen struct {
 	Schema, Changed string
 	Documents       []string
@@ -93,16 +94,16 @@ func specimenOf(data []byte) specimen {
 	return it
 }
 
-// finding is what came of a schema and its documents.
+// finding is the result of comparing CUE and the CRD for a schema and its documents.
 type finding struct {
-	// Problem says where CUE and the CRD disagree.
+	// Problem describes a disagreement between CUE and the CRD.
 	Problem string
 	// Generates means that CUE could evaluate the schema, so that there may be a
 	// CRD.
 	Generates bool
 }
 
-// stage is what is being done with a schema.
+// stage is a step in the examination of a schema.
 type stage int
 
 const (
@@ -111,7 +112,7 @@ const (
 	comparing               // the documents
 )
 
-// examine holds CUE against the CRD. It says when it enters a stage.
+// examine compares CUE with the CRD. It calls enter at the start of each stage.
 func examine(names v1alpha1.Names, it specimen, enter func(stage)) (found finding) {
 	defer func() {
 		if r := recover(); r != nil && !read.FromCUE() {
@@ -149,8 +150,8 @@ func examine(names v1alpha1.Names, it specimen, enter func(stage)) (found findin
 	return found
 }
 
-// incompatibility says which document the changed schema's CRD rejects that the
-// other accepts, though nothing between them is called breaking.
+// incompatibility describes a document that the old CRD accepts and the CRD of
+// the changed schema rejects, although no change between them is called breaking.
 func incompatibility(names v1alpha1.Names, it specimen, old *crdType, before server) string {
 	_, input, ok := compiled(it.Changed)
 	if !ok {
@@ -179,8 +180,8 @@ func incompatibility(names v1alpha1.Names, it specimen, old *crdType, before ser
 	return ""
 }
 
-// disagreement describes a difference between CUE's verdict on a document and
-// that of the CRD that no note explains. It returns "" if there is none.
+// disagreement describes a difference between the verdicts of CUE and of the CRD
+// on a document that no note explains. It returns "" if there is none.
 func disagreement(module cue.Value, s server, notes problem.List, source string, doc []byte) string {
 	c := compare(module, s, doc)
 	switch {
@@ -232,9 +233,8 @@ func admitsWithout(module cue.Value, s server, notes problem.List, doc []byte, e
 	return ok
 }
 
-// withoutDisallowed is a document without the fields that CUE doesn't allow. Where a
-// condition reads a field that is wrong, that is the error that CUE reports, and not
-// what is wrong.
+// withoutDisallowed returns a document without the fields that CUE doesn't allow.
+// If an if reads such a field, CUE reports only that field and no other error.
 func withoutDisallowed(content map[string]any, err error) ([]byte, bool) {
 	rest := maps.Clone(content)
 	for _, e := range errors.Errors(err) {

@@ -37,14 +37,14 @@ type comparison struct {
 func (c comparison) falselyRejected() bool { return c.cue == nil && c.crd != nil }
 func (c comparison) letThrough() bool      { return c.cue != nil && c.crd == nil }
 
-// compare holds a document against CUE and against the CRD. Nobody labels the
-// documents but CUE.
+// compare validates a document with CUE and with the CRD. CUE's verdict is the
+// expected one.
 func compare(module cue.Value, s server, doc []byte) comparison {
 	before, mended, err := judge(module, doc)
 	stored, crdErr := s.create(doc)
 	c := comparison{cue: err, crd: crdErr}
 	if mended != nil && crdErr != nil {
-		c.cue = mended // nobody mends what isn't stored
+		c.cue = mended // only what is stored is mended
 	}
 	if c.cue != nil || c.crd != nil {
 		return c
@@ -58,9 +58,10 @@ func compare(module cue.Value, s server, doc []byte) comparison {
 	return c
 }
 
-// judge is CUE's verdict on a document, and what it makes of it. Like rendering,
-// it mends what an API server mends: it drops a null where the schema takes
-// none, and lets an integer stand for a float. What it says without is mended.
+// judge validates a document with CUE and returns what it renders. Like
+// rendering, it mends what an API server mends: it drops a null where the schema
+// takes none, and lets an integer stand for a float. mended is CUE's error about
+// the document before that.
 func judge(module cue.Value, doc []byte) (out any, mended, err error) {
 	syntax, err := syntaxOf(doc)
 	if err != nil {
@@ -92,7 +93,7 @@ func judge(module cue.Value, doc []byte) (out any, mended, err error) {
 	}
 }
 
-// mendAt mends the value at path, if it is one to be mended.
+// mendAt mends the value at path, and reports whether it had to be mended.
 func mendAt(e ast.Expr, path []string) bool {
 	if len(path) == 0 {
 		return false
@@ -155,7 +156,8 @@ func mendAt(e ast.Expr, path []string) bool {
 	return false
 }
 
-// moduleWith loads a module with packages of its own, and gives it and its #Input.
+// moduleWith loads a module with packages of its own, and returns it and its
+// #Input.
 func moduleWith(t *testing.T, files fstest.MapFS) (module, input cue.Value) {
 	t.Helper()
 	insts := load.Instances([]string{"."}, &load.Config{FS: files, Dir: "/", Env: []string{}})
@@ -178,7 +180,7 @@ func splitDocs(docs []byte) [][]byte {
 
 func oneLine(doc []byte) string { return strings.Join(strings.Fields(string(doc)), " ") }
 
-// tally counts what became of the documents of one form.
+// tally counts the results for the documents of one form.
 type tally struct {
 	good, falselyRejected, bad, letThrough, noted, changed int
 }
@@ -197,14 +199,15 @@ func (t tally) row(form string) string {
 	return fmt.Sprintf("%-28s %5d %9d %5d %8d %6d   %s\n", form, t.good, t.falselyRejected, t.bad, t.letThrough, t.noted, same)
 }
 
-// TestParity holds every document of the corpus in testdata/parity against CUE
-// and against the API server's own code with the generated CRD. What CUE
-// accepts, the CRD accepts, and it renders the same after it was stored; what
-// CUE rejects and the CRD doesn't, a note admits. The golden counts them by form.
+// TestParity compares CUE with the API server's own code and the generated CRD,
+// for every document of the corpus in testdata/parity. A document that CUE
+// accepts must be accepted by the CRD, and must render the same after it was
+// stored. A document that only CUE rejects must be explained by a note. The
+// golden counts the documents by form.
 //
-// The generator of the operator that Pequod succeeds had, on its own corpus of
-// 44 forms, no CRD for 14, rejected 63 of 100 good documents and let 59 of 118
-// bad ones through.
+// The generator of the operator that Pequod succeeds had, on its own corpus of 44
+// forms, no CRD for 14. It rejected 63 of 100 good documents and accepted 59 of
+// 118 bad ones.
 func TestParity(t *testing.T) {
 	files, err := filepath.Glob("testdata/parity/*.txtar")
 	if err != nil || len(files) == 0 {

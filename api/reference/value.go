@@ -23,7 +23,7 @@ type Omitted struct{}
 // of its strings, and resultOverhead for each element of a list or map.
 const MaxResult = 256 << 10
 
-// resultOverhead is what an element of a list or map takes besides its strings.
+// resultOverhead is the size that is counted for each element of a list or map, in bytes.
 const resultOverhead = 16
 
 // plain converts a CEL value to the types of decoded JSON. The result is a copy.

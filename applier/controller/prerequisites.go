@@ -14,7 +14,7 @@ import (
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
-// past is what is known about earlier executions of a graph.
+// past describes earlier executions of a graph.
 type past int
 
 const (

@@ -76,7 +76,7 @@ func IsYAML(name string) bool {
 // CheckEntry returns an error unless a file in a directory that the user named is a
 // regular file, or a link to one in the same directory tree. A repository that others
 // wrote could otherwise make messages show lines of any file, or stop the command
-// with a pipe that nobody writes to. Files that the user names directly are not
+// with a pipe that has no writer. Files that the user names directly are not
 // checked: they may be pipes, such as /dev/stdin.
 func CheckEntry(dir, file string) error {
 	info, err := os.Stat(file)

@@ -9,8 +9,8 @@
 //
 // The two files are trusted differently. The file of the user, below
 // $XDG_CONFIG_HOME, may set every flag. The file of a repository may come from
-// somebody else, such as the author of a pull request. It may set only flags that
-// say what to read and how to print it (see repositoryFlags), and its paths must
+// another person, such as the author of a pull request. It may set only the flags for
+// input and printing (see repositoryFlags), and its paths must
 // stay in the repository (see repository).
 //
 // An example of pequod.yaml:

@@ -21,7 +21,7 @@ import (
 // one, so that a thousand graphs that are deleted together cost a few reads.
 type definition struct {
 	mu      sync.Mutex
-	next    *definitionRead // the read that has not begun; nil if nobody waits for one
+	next    *definitionRead // the read that has not begun; nil if no caller waits for one
 	reading sync.Mutex      // held during a read
 }
 

@@ -5,10 +5,10 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// Walk visits n and what is inside it, in the order of the source. S is what the
-// visitor knows about the place of a node, such as the path that leads to it. visit
-// gets the S of the node and returns that of the nodes inside it; they are skipped if
-// it returns false.
+// Walk visits n and what is inside it, in the order of the source. S is the
+// visitor's knowledge about the location of a node, such as the path that leads to
+// it. visit gets the S of the node and returns the S of the nodes inside it. If it
+// returns false, they are skipped.
 //
 // A visitor that needs different values of S inside of one node calls Walk itself for
 // the parts, and returns false.
