@@ -87,7 +87,7 @@ func TestFaultProxyWithWatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy.Inject(faults.Rule{Rate: 0.2, Faults: []faults.Fault{
+	proxy.Inject(faults.Rule{Rate: 0.3, Faults: []faults.Fault{
 		faults.Status{Code: 409}, faults.Status{Code: 429, RetryAfter: time.Second}, faults.Status{Code: 500},
 		faults.Timeout{After: 10 * time.Millisecond}, faults.Cut{After: 200}, faults.Drop{},
 		faults.Delay{For: 10 * time.Millisecond},
