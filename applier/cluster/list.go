@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"sync"
 
@@ -157,6 +158,9 @@ func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	return list, json.Unmarshal(raw, list)
 }
 
+// searchAttempts is how often [Client.FindByLabels] tries to list a kind.
+const searchAttempts = 4
+
 // FindByLabels returns all objects that a label selector selects, of every kind
 // that can be listed and deleted and in every namespace. It sends at least one
 // request for each kind that the cluster serves.
@@ -172,14 +176,23 @@ func (c *Client) FindByLabels(ctx context.Context, selector, namespace string) (
 		mu    sync.Mutex
 		found []*unstructured.Unstructured
 		seen  = map[types.UID]bool{} // an object may be served by two groups
-		g     errgroup.Group
 	)
 	// One error ends the search: a list that lacks objects would be taken for
 	// complete, and the missing objects would stay in the cluster for good.
+	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
 	for _, gvk := range all {
 		g.Go(func() error {
-			objects, err := c.findKindByLabels(ctx, gvk, selector, namespace)
+			var objects []*unstructured.Unstructured
+			var err error
+			// A search has many requests, and would hardly ever end on a bad network if
+			// each broken connection ended it.
+			for range searchAttempts {
+				objects, err = c.findKindByLabels(ctx, gvk, selector, namespace)
+				if err == nil || ctx.Err() != nil {
+					break
+				}
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			for _, obj := range objects {
@@ -191,12 +204,17 @@ func (c *Client) FindByLabels(ctx context.Context, selector, namespace string) (
 			return err
 		})
 	}
-	return found, g.Wait()
+	err = g.Wait()
+	return found, err
 }
 
 // findKindByLabels is [Client.FindByLabels] for one kind.
 func (c *Client) findKindByLabels(ctx context.Context, gvk schema.GroupVersionKind, selector, namespace string) ([]*unstructured.Unstructured, error) {
 	kind, err := c.kinds.Find(ctx, gvk)
+	var notServed *NoKindError
+	if errors.As(err, &notServed) {
+		return nil, nil // its CRD was deleted meanwhile, and its objects with it
+	}
 	if err != nil {
 		return nil, err
 	}

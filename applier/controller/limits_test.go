@@ -82,7 +82,7 @@ func TestLargestStatus(t *testing.T) {
 func TestOutputsLeftOut(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
-	large := strings.Repeat("x", 300<<10)
+	large := strings.Repeat("x", 200<<10)
 	b.apply(b.rendered("web", nodes(configMap("a", "a", large), configMap("b", "b", "small"))+
 		"\noutputs: {one: {$from: a.data.a}, two: {$from: 'a.data.a + a.data.a'}, none: {$from: b.data.nothing}, small: {$from: b.data.a}}"))
 	rg := b.ready("web")
@@ -90,8 +90,8 @@ func TestOutputsLeftOut(t *testing.T) {
 		t.Errorf("%d outputs; small: %s", len(rg.Status.Outputs), got)
 	}
 	want := "True Completed: 2 objects are ready; outputs.none: waits for b.data.nothing; " +
-		"outputs.one: omitted, its 301 KiB exceed the 128 KiB that all outputs share; " +
-		"outputs.two: omitted, its 601 KiB exceed the 128 KiB that all outputs share"
+		"outputs.two: yields more than 262144 bytes (in a.data.a + a.data.a); " +
+		"outputs.one: omitted, its 201 KiB exceed the 128 KiB that all outputs share"
 	if got := conditionText(rg, "Ready"); got != want {
 		t.Errorf("condition %s; want %s", got, want)
 	}

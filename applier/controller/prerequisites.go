@@ -41,7 +41,9 @@ type prerequisites struct {
 }
 
 // readPrerequisites reads what a run needs, and adds the finalizer to a graph
-// that is to be executed. Graph is nil if it has to be read.
+// that is to be executed. Graph is nil if it has to be read. With an error, the
+// result may be non-nil and has at least the graph and its past: the finalizer may
+// have been added although the answer was lost.
 func (s *services) readPrerequisites(
 	ctx context.Context, owner inventory.Owner, v verb, graph *v1alpha1.ResourceGraph,
 ) (*prerequisites, error) {
@@ -73,16 +75,20 @@ func (s *services) readPrerequisites(
 	}
 	known := graphs.HasFinalizer(graph)
 	if v == verbExecute && !known {
-		if p.graph, p.version, err = s.graphs.AddFinalizer(ctx, graph); err != nil {
-			return nil, err
+		p.past = neverApplied
+		updated, version, err := s.graphs.AddFinalizer(ctx, graph)
+		if err != nil {
+			return p, err
 		}
+		p.graph, p.version = updated, version
 	}
 	p.inventories = stored.New(p.client.REST())
 	if p.inventory, err = p.inventories.LoadOf(ctx, p.graph); err != nil {
-		return nil, err
+		return p, err
 	}
 	switch {
 	case p.inventory.Revision != "":
+		p.past = executedBefore
 	case known:
 		p.past = inventoryLost
 	default:

@@ -146,6 +146,9 @@ func (r *run) prepared(p *prerequisites, err error) {
 	if r.ended() {
 		return
 	}
+	if p != nil && p.past == neverApplied {
+		r.host.setUnrecorded(p.graph.UID)
+	}
 	if err != nil {
 		r.fail(err)
 		return
@@ -161,9 +164,6 @@ func (r *run) prepared(p *prerequisites, err error) {
 	r.host.setAccount(p.account)
 	r.graph, r.status.stored = p.graph, p.graph.Status
 	r.inventories, r.inventory, r.past = p.inventories, p.inventory, p.past
-	if r.past == neverApplied {
-		r.host.setUnrecorded(p.graph.UID)
-	}
 	if r.past == inventoryLost && r.host.unrecordedGraph(p.graph.UID) {
 		r.past = executedBefore
 	}
