@@ -8,7 +8,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// Whoever may write graphs, or ConfigMaps, could list an object of another graph to
+// A tenant who may write graphs, or ConfigMaps, could list an object of another graph to
 // keep it from being deleted. Only a graph that is executed and whose account may
 // write the object takes it.
 func TestListingAnObjectDoesNotKeepIt(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 const dampedText = "was written 10 times although the graph didn't change"
 
-// damped checks that the status of a graph says that its node is written less often.
+// damped returns a check that a graph reports in its status that a node is damped.
 func damped(node string) func(*v1alpha1.ResourceGraph) error {
 	return func(rg *v1alpha1.ResourceGraph) error {
 		if got := rg.Status.NodeStates[node].Message; !strings.Contains(got, dampedText) {

@@ -33,8 +33,8 @@ func (e *Engine) mayLearn(n *node) bool {
 	return vouched && e.step.now.Sub(at) < e.opts.ReadTrust
 }
 
-// distrust makes the next step read the object of a node, of which a watch reported
-// a version that isn't learned.
+// distrust makes the next step read the object of a node. A watch reported a version
+// of it that isn't learned.
 func (e *Engine) distrust(n *node, version string) {
 	p := &n.progress
 	if p.unverified == "" || resourceversion.Older(p.unverified, version) {

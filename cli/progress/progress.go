@@ -41,7 +41,7 @@ type Graph struct {
 	Nodes  []Node
 }
 
-// GraphsOf returns graphs of which only the owners are known.
+// GraphsOf returns one graph per owner, without a source and nodes.
 func GraphsOf(owners []inventory.Owner) []Graph {
 	graphs := make([]Graph, len(owners))
 	for i, owner := range owners {

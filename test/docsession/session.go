@@ -11,7 +11,7 @@
 //   - any other language: a file that is written when the block is reached. Its
 //     name is the last `code` in the line before the block.
 //
-// A console block with two commands, of which the first fails:
+// A console block with a command that fails, and its exit code:
 //
 //	$ grep apache app.yaml
 //	$ echo $?

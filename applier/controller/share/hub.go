@@ -58,7 +58,7 @@ func (h *hub) run(ctx context.Context) {
 }
 
 // Watches are opened at a pace of at most startBatch per startPause: a graph may
-// read many objects that others own, each of which has a watch.
+// read many objects that others own, and each of these objects has a watch.
 const (
 	startBatch = 20
 	startPause = 100 * time.Millisecond
