@@ -14,7 +14,8 @@ import (
 // listings returns which objects each graph of a namespace lists in its spec, with
 // the UIDs in its inventory. Graphs that aren't executed, because they are being
 // deleted or are suspended, claim nothing. Neither do inventories in ConfigMaps of
-// graphs that aren't in the cluster: every tenant who may write ConfigMaps could write one.
+// graphs that aren't in the cluster: every tenant who may write ConfigMaps could
+// write one.
 //
 // A claim only makes the other graph a candidate; [handOvers.handOver] checks whether it
 // can take the object.
