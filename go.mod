@@ -6,7 +6,6 @@ require (
 	cuelang.org/go v0.17.1
 	github.com/VictoriaMetrics/metricsql v0.84.8
 	github.com/agext/levenshtein v1.2.3
-	github.com/fluxcd/cli-utils v1.3.0
 	github.com/go-logr/logr v1.4.4
 	github.com/google/cel-go v0.29.2
 	github.com/google/go-cmp v0.7.0

@@ -65,6 +65,32 @@ nodes:
 	b.wantOwned("waits", "ConfigMap afterwards, ConfigMap first")
 }
 
+// A suspended Job is as its author wants it: it blocks nothing, unless the node waits
+// for its completion.
+func TestSuspendedJob(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	const graph = `
+nodes:
+- id: job
+  resource:
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: job}
+    spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: "c"}]}}}
+  applyPolicy: {timeout: 10s}
+- {id: after, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: after}}, dependencies: [job]}
+`
+	b.complete(b.graph("g", graph))
+	b.wantExists("v1", "ConfigMap", true, "after")
+	b.wantOps(b.complete(b.graph("g", strings.Replace(graph, "suspend: true", "suspend: false", 1))), "job configured, after unchanged")
+
+	waits := b.graph("waits", strings.NewReplacer("name: job", "name: other", "name: after", "name: never",
+		"timeout: 10s}", "timeout: 2s}\n  readyWhen: [{type: JobComplete}]").Replace(graph))
+	b.stuck(waits, "job", engine.ReasonReadinessTimeout, "is suspended")
+	b.wantExists("v1", "ConfigMap", false, "never")
+}
+
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)

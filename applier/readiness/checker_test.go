@@ -48,6 +48,7 @@ func live(t testing.TB, text string) *unstructured.Unstructured {
 const (
 	deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 2}, spec: {replicas: 3, progressDeadlineSeconds: 600}, status: "
 	job        = "{apiVersion: batch/v1, kind: Job, metadata: {name: a, generation: 1}, spec: {completions: 3, parallelism: 2}, status: "
+	suspended  = "{apiVersion: batch/v1, kind: Job, metadata: {name: a, generation: 1}, spec: {suspend: true}, status: "
 	service    = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}, status: "
 	custom     = "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, generation: 2}, status: "
 	crd        = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a, generation: 1}, status: "
@@ -128,6 +129,10 @@ func TestEvaluateKstatus(t *testing.T) {
 			Verdict{Progressing, "pods can't be created"}},
 		{"new job", "[]", job + "{}}", Verdict{Progressing, "hasn't started yet"}},
 		{"running job", "[]", job + "{startTime: '2026-01-01T00:00:00Z', active: 2}}", Verdict{}},
+		{"suspended job", "[]", suspended + "{conditions: [{type: Suspended, status: 'True', reason: JobSuspended}]}}", Verdict{}},
+		{"job that is about to be suspended", "[]", suspended + "{}}", Verdict{Progressing, "hasn't started yet"}},
+		{"job that is about to be resumed", "[]", job + "{conditions: [{type: Suspended, status: 'True', reason: JobSuspended}]}}",
+			Verdict{Progressing, "hasn't started yet"}},
 		{"failed job", "[]", job + "{conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit}]}}",
 			Verdict{Failed, "the Job failed: BackoffLimitExceeded: Job has reached the specified backoff limit"}},
 		{"claim", "[]", "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, status: {phase: Pending}}",

@@ -77,6 +77,11 @@ var importRules = []rule{{
 	never:    ours("cli/author", "cli/review", "cli/run", "cli/install"),
 	why:      "the base packages of the command line don't know its commands",
 }, {
+	packages: []string{"..."},
+	never:    []string{"github.com/fluxcd/cli-utils/..."},
+	direct:   true,
+	why:      "kstatus is sigs.k8s.io/cli-utils: the fork takes a suspended Job for one that hasn't started",
+}, {
 	packages: []string{"cmd/..."},
 	never:    []string{"testing", "testing/...", module + "/test/..."},
 	why:      "no test code is shipped",
