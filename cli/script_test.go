@@ -44,8 +44,9 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"tree":  tree,
+			"exits":      exits,
+			"interrupts": interrupts,
+			"tree":       tree,
 		},
 	})
 }

@@ -126,7 +126,7 @@ func volatileRead(late Late) string {
 }
 
 // outputVolatile reports outputs that read volatile metadata: each write of the
-// status would be news for whoever reads the graph.
+// status would be a change for graphs that read this one.
 func (g *Graph) outputVolatile() []Problem {
 	var problems []Problem
 	for _, late := range g.Outputs {

@@ -53,8 +53,8 @@ type Roles struct {
 	// Notes are lines about rights that can't be computed from the graphs.
 	Notes []string
 	// Escalations are lines about rights that reach beyond the namespace of a graph,
-	// or with which its account can gain other rights. Whoever may write the graph
-	// gains them, so they need consent. They are in the order of the graphs.
+	// or with which its account can gain other rights. Every user who may write the
+	// graph gains them, so they need consent. They are in the order of the graphs.
 	Escalations []string
 	// Summary has a line about each account in each namespace, and one about the
 	// applier.

@@ -85,7 +85,7 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 	if len(o.Platforms) == 0 {
 		return errors.New("no module in the working directory; specify module directories, such as ./shop, or platforms with -p")
 	}
-	schemas, err := o.SchemaFlags.LoadSchemas()
+	schemas, err := o.SchemaFlags.LoadSchemas(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@
 package files
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -28,19 +29,48 @@ func IsToolConfig(file string) bool {
 	return slices.Contains([]string{settings.FileName, "kustomization.yaml", "kustomization.yml"}, filepath.Base(file))
 }
 
-// ReadFile reads a whole file. It fails if the file is larger than 256 MiB.
-func ReadFile(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, command.FileError(err)
-	}
-	defer file.Close() // nothing was written
-	return ReadBounded(name, file)
+// ReadFile reads a whole file. It fails if the file is larger than 256 MiB. When
+// ctx is done, it returns the error of ctx at once, also while it waits for the
+// writer of a pipe, and what was read until then is dropped.
+func ReadFile(ctx context.Context, name string) ([]byte, error) {
+	return abandon(ctx, func() ([]byte, error) {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, command.FileError(err)
+		}
+		defer file.Close() // nothing was written
+		return readBounded(name, file)
+	})
 }
 
-// ReadBounded reads r to its end, like [ReadFile]. name is the name of the input
-// in errors.
-func ReadBounded(name string, r io.Reader) ([]byte, error) {
+// ReadStdin reads stdin to its end, like [ReadFile].
+func ReadStdin(ctx context.Context, stdin io.Reader) ([]byte, error) {
+	return abandon(ctx, func() ([]byte, error) { return readBounded("stdin", stdin) })
+}
+
+// abandon returns the result of read, or the error of ctx as soon as ctx is done.
+// Opening and reading a pipe can't be canceled, so the goroutine then stays until the
+// process ends.
+func abandon(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := read()
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// readBounded reads r to its end. name is the name of the input in errors.
+func readBounded(name string, r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	switch {
 	case err != nil:
@@ -54,12 +84,12 @@ func ReadBounded(name string, r io.Reader) ([]byte, error) {
 // ReadInput reads a file that was named by -f, where "-" is stdin. shown is its
 // name in messages, with slashes on every system. Stdin can be read only once; a
 // caller that needs it twice must keep the data.
-func ReadInput(file string, stdin io.Reader) (shown string, data []byte, err error) {
+func ReadInput(ctx context.Context, file string, stdin io.Reader) (shown string, data []byte, err error) {
 	if file == "-" {
-		data, err = ReadBounded("stdin", stdin)
+		data, err = ReadStdin(ctx, stdin)
 		return "stdin", data, err
 	}
-	data, err = ReadFile(file)
+	data, err = ReadFile(ctx, file)
 	return filepath.ToSlash(file), data, err
 }
 

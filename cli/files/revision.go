@@ -44,7 +44,7 @@ func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 		return nil, command.FileError(err)
 	}
 	if !info.IsDir() {
-		data, err := ReadFile(arg)
+		data, err := ReadFile(ctx, arg)
 		return []TreeFile{{Name: filepath.ToSlash(arg), Data: data}}, err
 	}
 	paths, err := FindYAML(arg, true)
@@ -53,7 +53,7 @@ func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 	}
 	var files []TreeFile
 	for _, p := range slices.DeleteFunc(paths, IsToolConfig) {
-		data, err := ReadFile(p)
+		data, err := ReadFile(ctx, p)
 		if err != nil {
 			return nil, err
 		}

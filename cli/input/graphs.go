@@ -40,7 +40,7 @@ func (f *RenderFlags) ReadGraphs(ctx context.Context, env command.Env) ([]Graph,
 	}
 	r := &graphReader{namespace: f.Namespace}
 	for _, file := range paths {
-		shown, data, err := files.ReadInput(file, env.In)
+		shown, data, err := files.ReadInput(ctx, file, env.In)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"context"
 	"io"
 	"iter"
 
@@ -20,12 +21,12 @@ type candidate struct {
 }
 
 // instances returns the documents of the files in order. It reads a file when the
-// sequence gets there, so that only one file at a time is in memory. An I/O error
-// ends the sequence and is stored in failed.
-func instances(paths []string, stdin io.Reader, failed *error) iter.Seq[candidate] {
+// sequence gets there, so that only one file at a time is in memory. An I/O error,
+// or the end of ctx, ends the sequence and is stored in failed.
+func instances(ctx context.Context, paths []string, stdin io.Reader, failed *error) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		for _, file := range paths {
-			shown, data, err := files.ReadInput(file, stdin)
+			shown, data, err := files.ReadInput(ctx, file, stdin)
 			if err != nil {
 				*failed = err
 				return

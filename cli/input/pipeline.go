@@ -78,7 +78,7 @@ func RenderAll[T any](ctx context.Context, env command.Env, f *RenderFlags,
 		return Checks{}, err
 	}
 	var unread error
-	sum, err := renderEach(ctx, f, instances(files, env.In, &unread), value, visit)
+	sum, err := renderEach(ctx, f, instances(ctx, files, env.In, &unread), value, visit)
 	if err == nil {
 		err = unread
 	}

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,9 +35,9 @@ func (f *SchemaFlags) AddFlags(cmd *cobra.Command) {
 
 // LoadSchemas returns the schemas of Kubernetes' own kinds and of those defined
 // by --crd. Its errors have the position of the definition.
-func (f *SchemaFlags) LoadSchemas() (*kinds.Catalog, error) {
+func (f *SchemaFlags) LoadSchemas(ctx context.Context) (*kinds.Catalog, error) {
 	c := &kinds.Catalog{}
-	err := f.EachCRD(func(content []byte) error {
+	err := f.EachCRD(ctx, func(content []byte) error {
 		custom, err := kinds.ParseDefinition(content)
 		if err == nil {
 			err = c.Add(custom)
@@ -50,7 +51,7 @@ func (f *SchemaFlags) LoadSchemas() (*kinds.Catalog, error) {
 // value that is given twice is visited once. EachCRD adds the position of the
 // definition to an error of visit, and stops at the first error. A file or
 // directory without any definition is an error: it is probably the wrong path.
-func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
+func (f *SchemaFlags) EachCRD(ctx context.Context, visit func(content []byte) error) error {
 	for i, name := range f.Crds {
 		if slices.Contains(f.Crds[:i], name) {
 			continue
@@ -68,7 +69,7 @@ func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 		// The count is per value of --crd: each one must contribute something.
 		found := 0
 		for _, file := range paths {
-			n, err := visitDefinitions(file, visit)
+			n, err := visitDefinitions(ctx, file, visit)
 			if err != nil {
 				return err
 			}
@@ -83,8 +84,8 @@ func (f *SchemaFlags) EachCRD(visit func(content []byte) error) error {
 
 // visitDefinitions calls visit with each definition of a file and returns their
 // number. It skips other documents.
-func visitDefinitions(file string, visit func(content []byte) error) (int, error) {
-	data, err := files.ReadFile(file)
+func visitDefinitions(ctx context.Context, file string, visit func(content []byte) error) (int, error) {
+	data, err := files.ReadFile(ctx, file)
 	if err != nil {
 		return 0, err
 	}

@@ -31,8 +31,8 @@ type installed struct {
 }
 
 // findInstalled reads the objects of the installation and the graphs. It looks
-// for the objects that this version installs, whoever created them. It writes
-// nothing. An object that only another version installs is not found, and stays.
+// for the objects that this version installs, also if another tool created them. It
+// writes nothing. An object that only another version installs is not found, and stays.
 func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 	manifests, err := applierManifests("", false)
 	if err != nil {

@@ -68,8 +68,8 @@ An object granted by name can be pruned only if the earlier revision of its grap
 also given; the input may contain a graph in several revisions. Drift is not detected
 for kinds that the applier may not watch.
 
-The graphs decide about the rights, so whoever can write a graph gains what its account
-is granted. The command refuses rights that reach beyond the namespace of a graph
+The graphs decide about the rights, so every user who can write a graph gains what its
+account is granted. The command refuses rights that reach beyond the namespace of a graph
 (cluster-scoped objects, other namespaces) or that can be used to gain others (bind,
 escalate, impersonate, wildcards); --allow-escalation grants them. A summary of all
 rights is printed to stderr: review it before you apply the roles.
@@ -113,7 +113,7 @@ in --crd. It is never guessed.`,
 // steps are: read the known resources, read the graphs, generate the roles, refuse
 // escalations, print the notes and the summary on stderr and the roles on stdout.
 func (o *rbacOptions) run(ctx context.Context, env command.Env) error {
-	if err := o.readResources(); err != nil {
+	if err := o.readResources(ctx); err != nil {
 		return err
 	}
 	given, err := o.ReadGraphs(ctx, env)
@@ -152,9 +152,9 @@ func refuseEscalations(escalations []string) error {
 // readResources fills in the known resources from --crd and --resource. A value
 // of --resource looks like "Database.example.com=databases", and for a
 // cluster-scoped kind like "Zone.example.com=zones,cluster".
-func (o *rbacOptions) readResources() error {
+func (o *rbacOptions) readResources(ctx context.Context) error {
 	o.Resources = rbac.Resources{}
-	err := o.EachCRD(func(definition []byte) error {
+	err := o.EachCRD(ctx, func(definition []byte) error {
 		if !o.Resources.Define(definition) {
 			return errors.New("needs a valid spec.group, spec.names.kind and spec.names.plural")
 		}

@@ -43,7 +43,7 @@ func formatIndex(paths set) []byte {
 }
 
 // parseIndex returns the paths of an index. It rejects paths that Path cannot return:
-// an index is part of a git checkout, so anyone who can change the repository
+// an index is part of a git checkout, so a user who can change the repository
 // could otherwise make pequod remove other files.
 func parseIndex(content []byte) (set, error) {
 	paths := set{}

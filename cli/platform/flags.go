@@ -122,7 +122,7 @@ func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
 		if slices.Contains(f.Platforms[:i], arg) {
 			continue // during completion, cobra parses the flags twice
 		}
-		ts, err := transforms(f.Modules, arg)
+		ts, err := transforms(ctx, f.Modules, arg)
 		if err != nil {
 			return nil, err
 		}

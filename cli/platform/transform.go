@@ -45,7 +45,7 @@ func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
 // transforms reads the Transforms for one value of -p: all documents of a file or
 // of the files of a directory, or a single Transform for a module. A directory
 // with a .cue file at its top is a module. Subdirectories are not read.
-func transforms(opener *modules.Opener, arg string) ([]transform, error) {
+func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]transform, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 		return nil, command.FileError(err)
 	}
 	if !info.IsDir() {
-		return readTransforms(opener, arg)
+		return readTransforms(ctx, opener, arg)
 	}
 	entries, err := os.ReadDir(arg)
 	if err != nil {
@@ -79,7 +79,7 @@ func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 		if err := files.CheckEntry(arg, filepath.Join(arg, e.Name())); err != nil {
 			return nil, err
 		}
-		ts, err := readTransforms(opener, filepath.Join(arg, e.Name()))
+		ts, err := readTransforms(ctx, opener, filepath.Join(arg, e.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -101,8 +101,8 @@ func transforms(opener *modules.Opener, arg string) ([]transform, error) {
 //	  name: shop
 //	spec:
 //	  cueRef: {type: path, ref: ../modules/shop}
-func readTransforms(opener *modules.Opener, file string) ([]transform, error) {
-	data, err := files.ReadFile(file)
+func readTransforms(ctx context.Context, opener *modules.Opener, file string) ([]transform, error) {
+	data, err := files.ReadFile(ctx, file)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
 	var stdin []byte
 	if slices.Contains(o.Filenames, "-") {
 		var err error
-		if stdin, err = files.ReadBounded("stdin", env.In); err != nil {
+		if stdin, err = files.ReadStdin(ctx, env.In); err != nil {
 			return err
 		}
 	}

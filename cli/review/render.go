@@ -80,7 +80,7 @@ func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	if o.validates {
-		catalog, err := o.SchemaFlags.LoadSchemas()
+		catalog, err := o.SchemaFlags.LoadSchemas(ctx)
 		if err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
 	}
-	owners, err := o.owners(env, names)
+	owners, err := o.owners(ctx, env, names)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 // owners returns the graphs to delete, each once: those of names, or of the
 // documents of -f. An instance and its ResourceGraph name the same graph and may
 // both be in the input. No graph at all is an error.
-func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Owner, error) {
+func (o *deleteOptions) owners(ctx context.Context, env command.Env, names []string) ([]inventory.Owner, error) {
 	switch {
 	case len(names) > 0 && len(o.Filenames) > 0:
 		return nil, errors.New("delete takes names or -f, not both")
@@ -147,7 +147,7 @@ func (o *deleteOptions) owners(env command.Env, names []string) ([]inventory.Own
 	// name fails the command as a whole.
 	var problems problem.List
 	for _, file := range paths {
-		shown, data, err := files.ReadInput(file, env.In)
+		shown, data, err := files.ReadInput(ctx, file, env.In)
 		if err != nil {
 			return nil, err
 		}
