@@ -82,8 +82,8 @@ test: ## Run all tests, and the race detector if there is a C compiler
 # are created and deleted each time.
 SOAK ?= 200
 
-soak: ## Kill pequod apply and the applier repeatedly under load and faults, and check the results
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier
+soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and check the results
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier
 	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth)$$' ./applier/controller
 
 # Packages whose tests have golden files, and rewrite them with -update.

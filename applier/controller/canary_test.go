@@ -41,9 +41,9 @@ const (
 	canaryKey   = "zaunkoenig-key"
 )
 
-// hostile are graphs that try to show what the Secret victim has. Each writes other
+// attempts are graphs that try to show what the Secret victim has. Each writes other
 // objects.
-var hostile = map[string]string{
+var attempts = map[string]string{
 	"computed-key": `nodes: [VICTIM, {id: copy, resource: {apiVersion: v1, kind: Secret, metadata: {name: c1},
 		data: {$from: "{victim.data.password.replace('=','.'): 'eA=='}"}}}]
 outputs: {leak: {$from: "copy.data.map(k, k)"}}`,
@@ -83,10 +83,10 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 		b.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {name: `+name+`, annotations: {kubectl.kubernetes.io/last-applied-configuration: "`+
 			encoded+canaryKey+`"}}, data: {password: `+encoded+`, `+canaryKey+`: `+encoded+`}}`)
 	}
-	for name, text := range hostile {
+	for name, text := range attempts {
 		b.apply(b.rendered(name, strings.ReplaceAll(text, "VICTIM", "{id: victim, externalRef: {apiVersion: v1, kind: Secret, name: victim}}")))
 	}
-	for name := range hostile {
+	for name := range attempts {
 		b.until(name, func(rg *v1alpha1.ResourceGraph) error {
 			stalled, ready := condition("Stalled", "True", "", "")(rg), isReady(rg)
 			if stalled != nil && ready != nil && rg.Status.NodeStates["copy"].Phase != v1alpha1.NodeWaiting {
@@ -102,7 +102,7 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &applier.Applier{Client: client, Inventories: stored.New(client.REST())}
-	for name := range hostile {
+	for name := range attempts {
 		rg, err := b.get(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)

@@ -83,6 +83,14 @@ type process struct {
 // start runs the applier with the arguments of config/applier, on ports of its own.
 func start(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *process {
 	t.Helper()
+	p := prepare(t, c, as, args...)
+	p.run(t)
+	return p
+}
+
+// prepare is start without running the command.
+func prepare(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *process {
+	t.Helper()
 	dir, err := built()
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +101,12 @@ func start(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *p
 		"--metrics-bind-address=" + p.metrics, "--health-probe-bind-address=" + p.probes,
 	}, args...)...)
 	p.cmd.Stderr = p.log
+	return p
+}
+
+// run starts the command, and kills it when the test ends.
+func (p *process) run(t *testing.T) {
+	t.Helper()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +118,6 @@ func start(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *p
 			t.Logf("log of the applier:\n%s", p.log)
 		}
 	})
-	return p
 }
 
 // stop asks the applier to end, and gives its exit code.

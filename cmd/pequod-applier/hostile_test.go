@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/hostile"
+)
+
+// TestHostileTenant runs the applier with the memory of its Deployment, and twenty
+// graphs of a tenant who wants to stop it. The graphs of another namespace must be
+// ready as soon as without these neighbors, and the applier must not end.
+//
+// With PEQUOD_SOAK, 99 of 100 graphs with one object must be ready within two
+// seconds. The API server and the tenant use the same processors, so on a machine
+// with little else to offer it must be at most four times as long as without the
+// tenant.
+func TestHostileTenant(t *testing.T) {
+	tries := 5
+	if os.Getenv("PEQUOD_SOAK") != "" {
+		tries = 100
+	}
+	c, account := install(t)
+	quiet := *c
+	quiet.Namespace = c.Unique("quiet")
+	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+quiet.Namespace+"}}")
+	c.Apply(t, watchRole)
+	hostile.Account(t, &quiet)
+	hostile.Prepare(t, c)
+
+	environment, limit := deployed(t)
+	p := prepare(t, c, account)
+	p.cmd.Env = append(os.Environ(), environment...)
+	group, err := limitMemory(t, p.cmd, limit)
+	if err != nil {
+		t.Logf("the memory of the applier is measured and not limited, because this process may create no cgroup: %v", err)
+	}
+	p.run(t)
+	p.ready(t)
+	alone := measure(t, &quiet, "alone", tries)
+	for _, rg := range hostile.Graphs(c.Namespace) {
+		hostile.Apply(t, c, rg)
+	}
+	hostile.Disturb(t, c)
+	beside := measure(t, &quiet, "beside", tries)
+
+	peak := peakMemory(t, p.cmd.Process.Pid)
+	t.Logf("%d graphs, each of one object, are ready after %v (half of them) and %v (99 %%); beside a hostile tenant after %v and %v; peak memory %d MiB",
+		tries, percentile(alone, 50), percentile(alone, 99), percentile(beside, 50), percentile(beside, 99), peak>>20)
+	select {
+	case <-p.done:
+		t.Fatal("the applier has ended")
+	default:
+	}
+	if group != nil {
+		if n := group.killed(t); n > 0 {
+			t.Errorf("the applier was killed %d times for lack of memory", n)
+		}
+	} else if peak > limit {
+		t.Errorf("the applier used %d bytes of memory; its Deployment has %d", peak, limit)
+	}
+	if most := max(2*time.Second, 4*percentile(alone, 99)); os.Getenv("PEQUOD_SOAK") != "" && percentile(beside, 99) > most {
+		t.Errorf("99 %% of the graphs are ready after %v; want %v", percentile(beside, 99), most)
+	}
+}
+
+// deployed returns the environment and the memory limit in bytes that the Deployment
+// in config/applier gives the applier.
+func deployed(t *testing.T) (environment []string, memory int64) {
+	t.Helper()
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(config.Applier), 4096)
+	for {
+		var d appsv1.Deployment
+		err := decoder.Decode(&d)
+		if errors.Is(err, io.EOF) {
+			t.Fatal("no Deployment is installed")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind != "Deployment" {
+			continue
+		}
+		container := d.Spec.Template.Spec.Containers[0]
+		for _, e := range container.Env {
+			environment = append(environment, e.Name+"="+e.Value)
+		}
+		return environment, container.Resources.Limits.Memory().Value()
+	}
+}
+
+// measure creates graphs with one object each, one after the other, and returns how
+// long each took until it was ready, in ascending order.
+func measure(t *testing.T, c *harness.Cluster, prefix string, tries int) []time.Duration {
+	t.Helper()
+	graphs := c.Dynamic.Resource(v1alpha1.GroupVersion.WithResource("resourcegraphs")).Namespace(c.Namespace)
+	var took []time.Duration
+	for i := range tries {
+		rg := hostile.Small(c.Namespace, fmt.Sprintf("%s-%d", prefix, i))
+		began := time.Now()
+		hostile.Apply(t, c, rg)
+		harness.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+			obj, err := graphs.Get(ctx, rg.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			return isReady(obj)
+		})
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took
+}
+
+const watchRole = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: hostile-watch, labels: {pequod.io/aggregate-to-applier: "true"}}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+`
+
+func percentile(sorted []time.Duration, percent int) time.Duration {
+	return sorted[(len(sorted)-1)*percent/100].Round(time.Millisecond)
+}
