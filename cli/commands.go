@@ -43,8 +43,9 @@ The file of a repository is looked for in the working directory and above it, up
 to the git root or the home directory, and ignored if it belongs to another user.
 It cannot set flags that choose the cluster, the identity, the image to install
 or consent, such as --kubeconfig and --yes, and its paths cannot leave the
-repository. Your own file, ~/.config/pequod/pequod.yaml or pequod/pequod.yaml in
+repository. Your own file, ~/.config/pequod/config.yaml or pequod/config.yaml in
 $XDG_CONFIG_HOME, can set all flags; the file of a repository wins over it.
+'pequod config view' prints the settings and their origins.
 
 Exit codes: 0 yes; 1 the answer is no (broken input, a violation, a difference,
 not ready in time); 2 there is no answer (usage, a missing file, I/O, a cluster
@@ -69,6 +70,6 @@ that can't be reached, a module that had to be ended).`,
 	cmd.AddCommand(review.Commands(env)...)
 	cmd.AddCommand(run.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
-	cmd.AddCommand(newVersionCommand(env))
+	cmd.AddCommand(newConfigCommand(env), newVersionCommand(env))
 	return cmd
 }

@@ -1,5 +1,5 @@
 // Package cli is the roof of the pequod command. It has the command tree, the
-// command version, and the printing of errors. [Main] is its entry point.
+// commands version and config, and the printing of errors. [Main] is its entry point.
 //
 // The commands live in rooms, one for each task of a user:
 //
@@ -11,7 +11,7 @@
 // The rooms share smaller packages below them and never import each other. These
 // read the input:
 //
-//   - settings: defaults of flags from the environment and pequod.yaml
+//   - settings: defaults of flags from the environment and configuration files
 //   - files: bounded reading of files and of git revisions
 //   - platform: the flags that choose platforms, and their loading
 //   - input: instances and graphs from files, the rendering of them

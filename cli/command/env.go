@@ -18,7 +18,8 @@ type Env struct {
 	// progress, warnings, summaries and prompts.
 	Out, Err io.Writer
 	// Getenv looks up an environment variable and reports whether it is set.
-	// It serves the PEQUOD_* defaults of flags; client-go and the terminal
-	// detection read their own variables from the process.
+	// It serves the search for configuration files; viper (the PEQUOD_* defaults of
+	// flags), client-go and the terminal detection read their variables from the
+	// process.
 	Getenv func(string) (string, bool)
 }

@@ -10,11 +10,15 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// FileName is the name of a configuration file.
+// FileName is the name of the configuration file of a repository.
 const FileName = "pequod.yaml"
 
-// userConfig is the usual path of the user's own file, for messages.
-const userConfig = "~/.config/pequod/" + FileName
+// userFileName is the name of the user's own file, in the directory pequod below
+// $XDG_CONFIG_HOME. userConfig is its usual path, for messages.
+const (
+	userFileName = "config.yaml"
+	userConfig   = "~/.config/pequod/" + userFileName
+)
 
 // configFile is a configuration file that exists.
 type configFile struct {
@@ -38,8 +42,13 @@ func configFiles(env command.Env) ([]configFile, error) {
 		return nil, err
 	}
 	var files []configFile
-	if repository.path != "" && repository.path != user {
+	if repository.path != "" {
 		files = append(files, repository)
+	}
+	// Earlier versions read a file of another name. To ignore it silently could mean to
+	// use another cluster than the user expects.
+	if old := filepath.Join(filepath.Dir(user), FileName); user != "" && isFile(old) && !isFile(user) {
+		return nil, fmt.Errorf("%s: is not read anymore; rename it to %s", shownPath(old), userFileName)
 	}
 	if isFile(user) {
 		files = append(files, configFile{path: user})
@@ -68,7 +77,7 @@ func userFile(env command.Env, home string) string {
 		}
 		dir = filepath.Join(home, ".config")
 	}
-	return filepath.Join(dir, "pequod", FileName)
+	return filepath.Join(dir, "pequod", userFileName)
 }
 
 // isFile reports whether path is a regular file or a link to one. Errors of Stat

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,15 +19,15 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// setting is the value of one flag in pequod.yaml.
+// setting is the value of one flag in a file, or its built-in default.
 type setting struct {
 	// values has one item for a flag that is not a list.
 	values []string
-	// at is the position of the value: file:line:column.
+	// at is the position of the value: file:line:column. It is empty for defaults.
 	at string
 }
 
-// readConfig reads pequod.yaml. Its keys are names of flags, for all commands, or
+// readConfig reads a configuration file. Its keys are names of flags, for all commands, or
 // names of commands with a mapping of flags for that command. The keys of the
 // result are COMMAND, a zero byte and FLAG; COMMAND is empty for the top level.
 func readConfig(file configFile, root *cobra.Command) (map[string]setting, error) {
@@ -103,6 +104,9 @@ func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*p
 		}
 		values, err := c.values(v, f)
 		if err != nil {
+			return err
+		}
+		if err := checkType(f, values, c.at(v)); err != nil {
 			return err
 		}
 		c.settings[key] = setting{values, c.at(v)}
@@ -187,15 +191,17 @@ func commandKey(cmd *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
 }
 
-// commandsOf returns all commands below root by their keys, such as "apply" and
-// "crd generate". Groups such as "crd" are included.
+// commandsOf returns the commands below root that take settings by their keys, such
+// as "apply" and "crd generate". Groups such as "crd" are included.
 func commandsOf(root *cobra.Command) map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
-			all[commandKey(sub)] = sub
-			visit(sub)
+			if TakesSettings(sub) {
+				all[commandKey(sub)] = sub
+				visit(sub)
+			}
 		}
 	}
 	visit(root)
@@ -203,11 +209,12 @@ func commandsOf(root *cobra.Command) map[string]*cobra.Command {
 }
 
 // flagsOf returns the flags of all commands below root by name. Of flags that
-// several commands have, it returns one; they agree in whether they are lists.
+// several commands have, it returns that of the first command; they agree in type.
 func flagsOf(root *cobra.Command) map[string]*pflag.Flag {
 	all := map[string]*pflag.Flag{}
-	for _, c := range commandsOf(root) {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
+	commands := commandsOf(root)
+	for _, key := range slices.Sorted(maps.Keys(commands)) {
+		commands[key].Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Name != "help" {
 				all[f.Name] = f
 			}

@@ -1,11 +1,12 @@
 // Package settings fills in the flags that were not set on the command line, from
-// the environment and from two files pequod.yaml. [Apply] is its entry point.
+// the environment and from two files. [Apply] is its entry point; [Load] and
+// [Layers.Resolve] also return where each value came from.
 //
 // The order is: command line, environment (PEQUOD_ and the flag's name in upper
-// case), the pequod.yaml of the repository, that of the user, built-in default.
-// Within a file, the section of the command wins over the top level. The values
-// live in the pflag.FlagSet of the command, so commands don't know where a value
-// came from.
+// case), the pequod.yaml of the repository, the user's config.yaml, built-in
+// default. Within a file, the section of the command wins over the top level. The
+// values live in the pflag.FlagSet of the command, so commands don't know where a
+// value came from.
 //
 // The two files are trusted differently. The file of the user, below
 // $XDG_CONFIG_HOME, may set every flag. The file of a repository may come from
@@ -23,8 +24,11 @@
 // With it, PEQUOD_EVAL_TIMEOUT=1m makes the limit one minute, and --eval-timeout
 // 5s wins over both.
 //
-// The package reads YAML nodes instead of using viper: it reports unknown keys
-// with a hint, and every error has a line and a column.
+// Three parties share the work. readConfig reads a file strictly: unknown keys and
+// wrong types are errors with a line and a column. viper decides which layer wins
+// (see Layers.viper). pflag parses the winning value. viper reads no file and
+// converts no value here, because it has no positions, folds the case of keys, and
+// takes what it cannot convert for zero.
 package settings
 
 import (
@@ -38,7 +42,7 @@ import (
 )
 
 // Apply sets every flag of cmd that is not set on the command line and has a
-// value in the environment or in a pequod.yaml. It must run after the flags are
+// value in the environment or in a file. It must run after the flags are
 // parsed, and before the command looks at them.
 //
 // Flags that it sets count as unchanged for pflag's Changed, so a command can
@@ -46,50 +50,24 @@ import (
 // unset. Files are checked as a whole, also the sections of other commands. The
 // first error ends Apply, and some flags may be set by then.
 func Apply(cmd *cobra.Command, env command.Env) error {
-	if !takesConfig(cmd) {
+	if !TakesSettings(cmd) {
 		return nil
 	}
-	files, err := configFiles(env)
+	layers, err := Load(cmd.Root(), env)
 	if err != nil {
 		return err
 	}
-	var settings []map[string]setting
-	for _, file := range files {
-		values, err := readConfig(file, cmd.Root())
-		if err != nil {
-			return err
-		}
-		settings = append(settings, values)
-	}
-	var failed error
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "help" || failed != nil {
-			return
-		}
-		variable := variableOf(f)
-		if v, ok := env.Getenv(variable); ok && v != "" {
-			failed = setFlag(f, splitList(f, v), variable)
-			return
-		}
-		for _, file := range settings {
-			// The section of the command wins over the top level, which has key "".
-			for _, in := range []string{commandKey(cmd), ""} {
-				if set, ok := file[in+"\x00"+f.Name]; ok {
-					failed = setFlag(f, set.values, set.at)
-					return
-				}
-			}
-		}
-	})
-	return failed
+	_, err = layers.Resolve(cmd)
+	return err
 }
 
-// takesConfig reports whether settings apply to cmd. They don't apply to cobra's
-// own commands, which must work even if pequod.yaml is broken.
-func takesConfig(cmd *cobra.Command) bool {
+// TakesSettings reports whether settings apply to cmd. They don't apply to cobra's
+// own commands, which must work even if a file is broken, nor to the command
+// "config", which must show the settings of other commands whatever they are.
+func TakesSettings(cmd *cobra.Command) bool {
 	for c := cmd; c.HasParent(); c = c.Parent() {
 		switch c.Name() {
-		case "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		case "help", "completion", "config", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 			return false
 		}
 	}
@@ -112,6 +90,14 @@ func isList(f *pflag.Flag) bool {
 	return ok
 }
 
+// valuesOf returns the values of f as text: one, or any number if f is a list.
+func valuesOf(f *pflag.Flag) []string {
+	if l, ok := f.Value.(pflag.SliceValue); ok {
+		return l.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
 // setFlag sets f without marking it as changed. A list replaces the default
 // instead of being appended to it. source begins the error message: a variable or
 // a position in the file.
@@ -119,11 +105,17 @@ func setFlag(f *pflag.Flag, values []string, source string) error {
 	if l, ok := f.Value.(pflag.SliceValue); ok {
 		return l.Replace(values)
 	}
-	if len(values) != 1 {
-		return fmt.Errorf("%s: takes one value", source)
-	}
 	if err := f.Value.Set(values[0]); err != nil {
 		return fmt.Errorf("%s: %s: %q is not a %s", source, f.Name, values[0], f.Value.Type())
 	}
 	return nil
+}
+
+// checkType returns the error of setFlag, and leaves f as it is.
+func checkType(f *pflag.Flag, values []string, source string) error {
+	before := valuesOf(f)
+	if err := setFlag(f, values, source); err != nil {
+		return err
+	}
+	return setFlag(f, before, source)
 }

@@ -31,27 +31,61 @@ var userFlags = []string{
 // needs a decision.
 func TestEveryFlagIsClassified(t *testing.T) {
 	exist := map[string]bool{}
-	var visit func(cmd *cobra.Command)
-	visit = func(cmd *cobra.Command) {
-		cmd.InitDefaultHelpFlag()
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			exist[f.Name] = true
-			if repository, user := slices.Contains(settings.RepositoryFlags, f.Name), slices.Contains(userFlags, f.Name); repository == user {
-				t.Errorf("%s --%s: repository %t, user %t; want one of them", cmd.CommandPath(), f.Name, repository, user)
-			}
-		})
-		for _, sub := range cmd.Commands() {
-			visit(sub)
-		}
-	}
 	root := cli.Command()
 	root.InitDefaultCompletionCmd()
-	visit(root)
+	visitFlags(root, func(cmd *cobra.Command, f *pflag.Flag) {
+		exist[f.Name] = true
+		if repository, user := slices.Contains(settings.RepositoryFlags, f.Name), slices.Contains(userFlags, f.Name); repository == user {
+			t.Errorf("%s --%s: repository %t, user %t; want one of them", cmd.CommandPath(), f.Name, repository, user)
+		}
+	})
 	for _, name := range slices.Concat(settings.RepositoryFlags, userFlags) {
 		if !exist[name] {
 			t.Errorf("no command has the flag --%s", name)
 		}
 	}
+}
+
+// visitFlags calls visit for every flag of cmd and of the commands below it.
+func visitFlags(cmd *cobra.Command, visit func(*cobra.Command, *pflag.Flag)) {
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { visit(cmd, f) })
+	for _, sub := range cmd.Commands() {
+		visitFlags(sub, visit)
+	}
+}
+
+// TestFlagsAgreeInType checks that flags of one name have one type, so that a key at
+// the top level of a file suits all commands.
+func TestFlagsAgreeInType(t *testing.T) {
+	types := map[string]string{}
+	visitFlags(cli.Command(), func(cmd *cobra.Command, f *pflag.Flag) {
+		if before, seen := types[f.Name]; seen && before != f.Value.Type() {
+			t.Errorf("%s --%s: a %s, and a %s elsewhere", cmd.CommandPath(), f.Name, f.Value.Type(), before)
+		}
+		types[f.Name] = f.Value.Type()
+	})
+}
+
+// TestCheckKeepsValues checks that the check of a file's types leaves every flag as
+// it is, also one that has been set on the command line.
+func TestCheckKeepsValues(t *testing.T) {
+	visitFlags(cli.Command(), func(cmd *cobra.Command, f *pflag.Flag) {
+		other := map[string]string{"bool": "true", "int": "7", "duration": "7s"}[f.Value.Type()]
+		if other == "" {
+			other = "a,b"
+		}
+		for _, given := range []string{"", other} {
+			if given != "" {
+				check(t, cmd.Flags().Set(f.Name, given))
+			}
+			before := f.Value.String()
+			check(t, settings.CheckType(f, []string{other}, ""))
+			if after := f.Value.String(); after != before {
+				t.Errorf("%s --%s: %q, then %q", cmd.CommandPath(), f.Name, before, after)
+			}
+		}
+	})
 }
 
 // TestFindConfig checks where the search for the file of a repository ends. The

@@ -62,13 +62,13 @@ var importRules = []rule{{
 }, {
 	packages: []string{"..."},
 	except:   []string{"cli/...", "cmd/..."},
-	never:    []string{"github.com/spf13/cobra/...", "github.com/spf13/viper/...", "github.com/charmbracelet/lipgloss/..."},
+	never:    []string{"github.com/spf13/cobra/...", "github.com/spf13/viper/...", "charm.land/lipgloss/..."},
 	direct:   true,
 	why:      "flags, defaults and colour belong to the command line",
 }, {
 	packages: []string{"cmd/pequod-applier", "cmd/pequod-manager"},
 	never: []string{module + "/cli/...", "github.com/spf13/cobra/...", "github.com/spf13/viper/...",
-		"github.com/charmbracelet/lipgloss/..."},
+		"charm.land/lipgloss/..."},
 	direct: true,
 	why:    "the in-cluster programs parse their flags with pflag",
 }, {
