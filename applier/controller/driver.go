@@ -37,6 +37,7 @@ type driver struct {
 	restarts      int  // part of the current goal
 	retries       retries
 	damping       damping
+	leaving       *engine.Departures
 	objects       objects
 	// unrecorded is the graph that this process began to execute first, until its
 	// inventory is recorded. A graph without one has lost it otherwise.
@@ -68,7 +69,7 @@ type stepResult struct {
 
 // newDriver returns the driver of a graph. Wake makes the controller step it.
 func newDriver(s *services, key types.NamespacedName, wake func()) *driver {
-	return &driver{services: s, key: key, inbox: inbox{wake: wake}}
+	return &driver{services: s, key: key, inbox: inbox{wake: wake}, leaving: engine.NewDepartures()}
 }
 
 // wake makes the controller step the driver.
@@ -332,6 +333,9 @@ func (d *driver) damper() *engine.Damper {
 	}
 	return d.damping.of
 }
+
+// departures implements host.
+func (d *driver) departures() *engine.Departures { return d.leaving }
 
 // timedOut implements host.
 func (d *driver) timedOut() { d.retries.timedOut(d.now()) }

@@ -30,6 +30,9 @@ type Options struct {
 	// Namespace restricts the controller to the graphs of one namespace. Empty
 	// means all namespaces.
 	Namespace string
+	// Wall is the wall clock whose times are recorded in inventories; nil means
+	// time.Now. Everything else is measured by the monotonic clock.
+	Wall func() time.Time
 	// Metrics receives what is to be counted; nil means that nothing is.
 	Metrics Recorder
 }

@@ -95,6 +95,8 @@ type host interface {
 
 	// damper returns what limits writes while the graph stays the same.
 	damper() *engine.Damper
+	// departures returns when objects left the graph, as far as this process knows.
+	departures() *engine.Departures
 	// setUnrecorded notes that a graph is executed for the first time, so that it has
 	// no inventory, and unrecordedGraph reports whether that was noted. An empty UID
 	// notes that the inventory was recorded.
@@ -243,7 +245,7 @@ func (r *run) buildEngine() bool {
 		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff,
 		NeverApplied: r.past == neverApplied, Applied: r.past == inventoryLost,
 		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
-		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Damper: r.host.damper(),
+		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Departures: r.host.departures(), Wall: r.Wall, Damper: r.host.damper(),
 	}
 	options.HandsOver = func(key inventory.Key, owner inventory.Owner) bool { return r.share.Leaves(r.host, key, owner) }
 	if r.graph.Spec.DriftPolicy == v1alpha1.DriftReport {

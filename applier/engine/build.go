@@ -69,6 +69,9 @@ func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
 }
 
 func newEngine(owner inventory.Owner, revision string, opts Options) *Engine {
+	if opts.Departures == nil {
+		opts.Departures = NewDepartures()
+	}
 	return &Engine{
 		owner: owner, opts: opts, revision: revision,
 		nodes: nodeIndex{byKey: map[inventory.Key]*node{}, byID: map[string]*node{}, managers: map[string]bool{}},

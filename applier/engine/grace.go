@@ -22,11 +22,7 @@ func (e *Engine) graceEnd(entry inventory.Entry) (end time.Time, lasts bool) {
 	case !e.hasGrace():
 		return time.Time{}, false
 	}
-	since := entry.LeavingSince
-	if since.After(e.step.now) {
-		since = e.step.now // another clock recorded it
-	}
-	end = since.Add(e.opts.PruneGrace)
+	end = e.opts.Departures.since(entry, e.step.now, e.wall()).Add(e.opts.PruneGrace)
 	return end, e.step.now.Before(end)
 }
 

@@ -76,12 +76,13 @@ func newLedger(owner inventory.Owner, revision string, stored *inventory.Invento
 }
 
 // markLeaving records that objects left the graph now, unless it is known when they
-// left. It reports whether it recorded anything.
-func (l *ledger) markLeaving(now time.Time) bool {
+// left. A time in the future was recorded by a wrong clock. Wall is now on the wall
+// clock. It reports whether it recorded anything.
+func (l *ledger) markLeaving(wall time.Time) bool {
 	marked := false
 	for key, entry := range l.entries {
-		if entry.Node == "" && entry.LeavingSince.IsZero() {
-			entry.LeavingSince = inventory.Seconds(now)
+		if entry.Node == "" && (entry.LeavingSince.IsZero() || entry.LeavingSince.After(wall)) {
+			entry.LeavingSince = inventory.Seconds(wall)
 			l.entries[key], marked = entry, true
 		}
 	}

@@ -16,7 +16,8 @@ var (
 )
 
 // TestModel simulates two graphs while users edit them, move objects between them and
-// change objects by hand, processes crash, requests fail and watches are late. When
+// change objects by hand, processes crash, requests fail, watches are late and the wall
+// clock jumps. When
 // the disturbances end, the cluster must contain exactly the desired objects. At no
 // time may an object be written or deleted that must not be. The flags
 // -engine.seed N -engine.seeds 1 repeat one simulation.
@@ -51,6 +52,7 @@ func simulate(seed uint64) (report string) {
 		r.options = engine.Options{Prune: true, AllowEmpty: true, ForceConflicts: s.chance(0.3)}
 		if s.chance(0.5) {
 			r.options.PruneGrace = 30 * time.Second
+			r.options.Wall = s.wall
 		}
 		if s.chance(0.5) {
 			r.options.ExplainInterval = 10 * time.Second

@@ -54,6 +54,12 @@ type Options struct {
 	// graph can list it meanwhile. It doesn't apply to [ModeDelete]. In [ModeStatus],
 	// every object whose departure is recorded stays.
 	PruneGrace time.Duration
+	// Departures remembers when grace periods began. Nil means that this engine is the
+	// first of its process.
+	Departures *Departures
+	// Wall is the wall clock, for times in the inventory. Nil means the wall clock of
+	// the steps.
+	Wall func() time.Time
 	// AllowEmpty permits a graph without nodes, which prunes every object.
 	AllowEmpty bool
 	// ForceConflicts takes fields from other managers, regardless of the

@@ -15,9 +15,11 @@ import (
 // sim is a simulation of one cluster and two graphs with a driver each. Time advances
 // when no work is left at an instant. A seed determines everything.
 type sim struct {
-	seed    uint64
-	random  *rand.Rand
-	now     time.Time
+	seed   uint64
+	random *rand.Rand
+	now    time.Time
+	// skew is what the wall clock differs from now. It changes when the clock jumps.
+	skew    time.Duration
 	timers  timers
 	count   int
 	cluster *cluster
@@ -40,6 +42,9 @@ func newSim(seed uint64) *sim {
 	s.cluster = newCluster(s)
 	return s
 }
+
+// wall returns the time of the wall clock.
+func (s *sim) wall() time.Time { return s.now.Add(s.skew) }
 
 func (s *sim) chance(p float64) bool { return s.random.Float64() < p }
 

@@ -134,14 +134,26 @@ func (r *run) restart() {
 // disturb causes one random disturbance.
 func (s *sim) disturb() {
 	r := s.runs[s.pick(2)]
-	switch k := s.pick(10); {
+	switch k := s.pick(11); {
+	case k == 10:
+		jump := s.upTo(10*time.Hour) - 5*time.Hour
+		s.logf("the clock jumps by %v", jump)
+		s.skew += jump
+		for _, r := range s.runs {
+			r.jumped = r.jumped || jump > 0
+		}
 	case k <= 3:
 		if s.chance(0.3) {
 			before := r.graph
 			r.before = &before
 		}
 		s.edit(r)
-		r.restart()
+		if s.chance(0.5) && r.engine != nil {
+			r.crash()
+			r.reload() // the same process executes the new graph
+		} else {
+			r.restart()
+		}
 	case k == 4:
 		r.crash()
 		if s.chance(0.15) {

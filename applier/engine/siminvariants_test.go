@@ -126,7 +126,8 @@ func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 		}
 		return
 	}
-	if left := r.s.now.Sub(r.ran[a.Key]); !r.removed && left < r.options.PruneGrace-time.Second {
+	left := r.s.now.Sub(r.ran[a.Key])
+	if !r.removed && left < r.options.PruneGrace-time.Second && r.ran[a.Key].After(r.excused) {
 		r.s.fail("%s: prunes %s, which left the graph %v ago", r.id(), a.Key, left)
 	}
 	for _, other := range r.s.runs {

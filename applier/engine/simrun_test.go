@@ -47,6 +47,13 @@ type run struct {
 	last   map[inventory.Key]lastPlanned
 	ran    map[inventory.Key]time.Time // until when an engine had it in its graph
 
+	// departures is the memory of the process.
+	departures *engine.Departures
+	jumped     bool // the wall clock jumped forwards in the life of the process
+	// excused is when a process started after such a jump: earlier departures look older
+	// to it than they are.
+	excused time.Time
+
 	everAdopted map[inventory.Key]bool
 
 	writes, records int
@@ -54,8 +61,18 @@ type run struct {
 
 func (r *run) id() string { return "graph " + r.owner.Name }
 
-// start creates a new engine, like a process that has just started.
+// start starts a process: it creates a new engine without memory.
 func (r *run) start() {
+	r.departures = engine.NewDepartures()
+	if r.jumped {
+		r.excused, r.jumped = r.s.now, false
+	}
+	r.reload()
+}
+
+// reload creates a new engine in the process.
+func (r *run) reload() {
+	r.options.Departures = r.departures
 	r.epoch++
 	r.sent = nil
 	r.flying, r.phase, r.err, r.scopes = 0, engine.Executing, nil, map[string]bool{}

@@ -24,7 +24,8 @@ type Step struct {
 }
 
 // Step evaluates everything that is known and returns what to do next. Now must
-// not be before the time of the previous step.
+// not be before the time of the previous step: it has to come from a clock that
+// doesn't jump, such as time.Now with its monotonic reading.
 func (e *Engine) Step(now time.Time) Step {
 	e.step = stepState{now: now}
 	e.beginEvaluations()
@@ -49,8 +50,11 @@ func (e *Engine) Step(now time.Time) Step {
 func (e *Engine) advance() (phase, afterRecord Phase) {
 	ready := true
 	e.ledger.complete = false
-	if e.ledger.unmarked && e.hasGrace() && e.ledger.markLeaving(e.step.now) {
-		e.step.writeDeferred = true // records the time at once, also if no node is ready
+	if e.ledger.unmarked && e.hasGrace() {
+		if e.ledger.markLeaving(e.wall()) {
+			e.step.writeDeferred = true // records the time at once, also if no node is ready
+		}
+		e.opts.Departures.learn(e.ledger.entries, e.step.now, e.wall())
 	}
 	for _, n := range e.nodes.ordered {
 		e.reconcileIfDue(n)
