@@ -35,6 +35,10 @@ type Files struct {
 	Ref string
 	// Version is the module's version, or "" for sources without versions.
 	Version string
+	// Digest is the digest of the reference, or "". Open does not compare it, because
+	// only the loader knows which files are part of the module: see
+	// [github.com/pequod-io/pequod/render.Source].
+	Digest string
 
 	// display is the user's name for the root of FS; "" and "." mean that names
 	// in FS are shown as they are.
@@ -56,8 +60,8 @@ func (f *Files) Show(file string) string {
 //
 // The options that only remote sources need are declared here because Open is
 // the door for them as well. No remote source is implemented yet, so Open
-// returns an error if one of them is set: a digest that nothing verifies must
-// not look as if it had been verified.
+// returns an error if one of them is set: credentials that nothing uses must not
+// look as if they had been used.
 type Options struct {
 	// BaseDir is the directory that relative path references start from: the
 	// directory of the file that contains the reference. "" is the working
@@ -69,9 +73,6 @@ type Options struct {
 	// Credentials is a file with registry credentials, in Docker's config.json
 	// format. Not implemented.
 	Credentials string
-	// Digest is the digest that the content must have, as "sha256:HEX". Not
-	// implemented.
-	Digest string
 	// PullSecret is the name of a Secret with registry credentials. Not
 	// implemented.
 	PullSecret string
@@ -82,7 +83,6 @@ func (o Options) unsupported() error {
 	for _, option := range []struct{ name, value string }{
 		{"CacheDir", o.CacheDir},
 		{"Credentials", o.Credentials},
-		{"Digest", o.Digest},
 		{"PullSecret", o.PullSecret},
 	} {
 		if option.value != "" {
@@ -144,11 +144,33 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 	default:
 		return nil, fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
 	}
-	if err := o.unsupported(); err != nil {
+	if err := errors.Join(o.unsupported(), unsupportedFields(ref)); err != nil {
 		return nil, err
 	}
+	var files *Files
+	var err error
 	if ref.Type == v1alpha1.CueRefEmbedded {
-		return openEmbedded(ref.Ref)
+		files, err = openEmbedded(ref.Ref)
+	} else {
+		files, err = openPath(ref, o.BaseDir)
 	}
-	return openPath(ref, o.BaseDir)
+	if err != nil {
+		return nil, err
+	}
+	files.Digest = ref.Digest
+	return files, nil
+}
+
+// unsupportedFields returns an error if a field of a reference is set that its type
+// of source does not implement.
+func unsupportedFields(ref v1alpha1.CueRef) error {
+	switch {
+	case ref.Verify != nil:
+		return errors.New("verification of modules is not supported")
+	case ref.PullSecretRef != nil:
+		return errors.New("pull secrets of modules are not supported")
+	case ref.Type == v1alpha1.CueRefEmbedded && ref.Path != "":
+		return fmt.Errorf("embedded module %q has no path", ref.Ref)
+	}
+	return nil
 }

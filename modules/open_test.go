@@ -22,7 +22,7 @@ func TestOpenErrors(t *testing.T) {
 		want    string
 	}{
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci://x"}, modules.Options{}, `module source "oci" is not supported; path and embedded are`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Options{Digest: "sha256:0"}, `module source "git" is not supported; path and embedded are`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Options{PullSecret: "x"}, `module source "git" is not supported; path and embedded are`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "x"}, modules.Options{}, `module source "configmap" is not supported; path and embedded are`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: "x"}, modules.Options{}, `module source "inline" is not supported; path and embedded are`},
 		{v1alpha1.CueRef{Type: "ftp"}, modules.Options{}, `unknown module source "ftp"; known: embedded, oci, git, configmap, inline, path`},
@@ -31,8 +31,10 @@ func TestOpenErrors(t *testing.T) {
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "modules.go"}, modules.Options{}, `modules.go: not a directory`},
 		{embedded, modules.Options{CacheDir: "x"}, `module option CacheDir is not supported`},
 		{embedded, modules.Options{Credentials: "x"}, `module option Credentials is not supported`},
-		{embedded, modules.Options{Digest: "x"}, `module option Digest is not supported`},
 		{embedded, modules.Options{PullSecret: "x"}, `module option PullSecret is not supported`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", Verify: &v1alpha1.Verify{}}, modules.Options{}, `verification of modules is not supported`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", PullSecretRef: new(string)}, modules.Options{}, `pull secrets of modules are not supported`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", Path: "x"}, modules.Options{}, `embedded module "webservice" has no path`},
 	} {
 		_, err := modules.Open(t.Context(), test.ref, test.options)
 		if err == nil || err.Error() != test.want {
@@ -71,6 +73,15 @@ func TestOpener(t *testing.T) {
 	}
 	if other, err := open("shop", filepath.Join(dir, "other")); err != nil || other == first {
 		t.Errorf("Open below other: %p, %v", other, err)
+	}
+	// An open module doesn't hide what a second reference to it demands.
+	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "shop", Digest: "sha256:0"}
+	if pinned, err := opener.Open(t.Context(), ref, modules.Options{BaseDir: dir}); err != nil || pinned.Digest != ref.Digest {
+		t.Errorf("Open with a digest: %+v, %v", pinned, err)
+	}
+	ref.Digest, ref.Verify = "", &v1alpha1.Verify{}
+	if _, err := opener.Open(t.Context(), ref, modules.Options{BaseDir: dir}); err == nil {
+		t.Error("Open ignored verify")
 	}
 }
 

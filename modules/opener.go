@@ -22,8 +22,8 @@ type moduleKey struct {
 	sourceType v1alpha1.CueRefType
 	// base is Options.BaseDir for path references, and "" for all others.
 	base string
-	// ref and path are the fields of the CueRef.
-	ref, path string
+	// ref, path and digest are the fields of the CueRef.
+	ref, path, digest string
 }
 
 // Open returns the module that ref refers to, as the function [Open] does. It
@@ -33,9 +33,12 @@ type moduleKey struct {
 // Calls open modules one at a time. That is enough for sources on the local
 // machine.
 func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, options Options) (*Files, error) {
+	if err := unsupportedFields(ref); err != nil { // they are not part of the key
+		return nil, err
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path}
+	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
 	if ref.Type == v1alpha1.CueRefPath {
 		key.base = filepath.Clean(options.BaseDir)
 	}

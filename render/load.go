@@ -33,16 +33,28 @@ type Source struct {
 	Ref string
 	// Version is the module's version, or "".
 	Version string
+	// Digest is the digest that the module must have; see [Module.Digest]. If it is
+	// "", every digest is accepted.
+	Digest string
+}
+
+// DigestError reports a module that does not have the digest of its [Source]. It
+// was parsed, but not evaluated.
+type DigestError struct{ Ref, Want, Got string }
+
+func (e *DigestError) Error() string {
+	return fmt.Sprintf("module %s has the digest %s, not %s", e.Ref, e.Got, e.Want)
 }
 
 // Load parses a module, resolves its imports from the file system alone, and
-// evaluates it once. Its errors are a [problem.List]. The steps:
+// evaluates it once. Its errors are a [DigestError] or a [problem.List]. The steps:
 //
 // 1. Parse the package; exactly one must be in the directory.
 //
 // 2. Refuse imports that fail, and packages that are not hermetic.
 //
-// 3. Compute the digest over the bytes that were parsed.
+// 3. Compute the digest over the bytes that were parsed, and compare it with that
+// of the source.
 //
 // 4. Evaluate the module, and validate its top and its definitions.
 func Load(src Source) (*Module, error) {
@@ -72,6 +84,9 @@ func Load(src Source) (*Module, error) {
 		return nil, err
 	}
 	m := &Module{Name: inst.PkgName, Digest: digestOf(files), Version: src.Version, Ref: src.Ref, inst: inst}
+	if src.Digest != "" && src.Digest != m.Digest {
+		return nil, &DigestError{Ref: src.Ref, Want: src.Digest, Got: m.Digest}
+	}
 	if mod, _, _ := strings.Cut(inst.Module, "@"); mod != "" {
 		m.Name = path.Join(mod, src.Dir)
 	}

@@ -87,7 +87,7 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	if err != nil {
 		return nil, err
 	}
-	p := &Platform{Module: m, ServiceAccountName: t.ServiceAccountName, DeletionPolicy: t.DeletionPolicy}
+	p := &Platform{Module: m, ServiceAccountName: t.ServiceAccountName, DeletionPolicy: t.GraphDeletionPolicy}
 	n := &p.Names
 	n.Group = cmp.Or(t.Group, def.Group, v1alpha1.DefaultGroup)
 	n.Version = cmp.Or(t.Version, def.Version, v1alpha1.DefaultVersion)
@@ -184,6 +184,9 @@ func checkNames(m *Module, n *v1alpha1.Names) error {
 	check("singular", n.Singular, validation.IsDNS1035Label)
 	for _, s := range n.ShortNames {
 		check("shortNames", s, validation.IsDNS1035Label)
+	}
+	for _, s := range n.Categories {
+		check("categories", s, validation.IsDNS1035Label)
 	}
 	if n.Scope != v1alpha1.ScopeNamespaced && n.Scope != v1alpha1.ScopeCluster {
 		ps = append(ps, problem.Problem{Position: problem.Position{File: m.Ref}, Path: "scope", Rule: problem.RulePlatform,

@@ -10,39 +10,74 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=pequod
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="CRD",type=string,JSONPath=`.status.generatedCRD`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Transform struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   TransformSpec   `json:"spec"`
+	// spec selects the module and names the kind.
+	Spec TransformSpec `json:"spec"`
+	// status is the observed state, written by the manager of the operator mode.
+	// Until a manager has seen the Transform, phase is Pending, observedGeneration is
+	// -1, and the condition Ready is Unknown with the reason WaitingForManager.
+	//
+	// +kubebuilder:default:={"phase":"Pending","observedGeneration":-1,"conditions":{{"type":"Ready","status":"Unknown","reason":"WaitingForManager","message":"no manager has seen the Transform; pequod-applier executes graphs only","lastTransitionTime":"1970-01-01T00:00:00Z"}}}
 	Status TransformStatus `json:"status,omitzero"`
 }
 
 // TransformSpec selects a CUE module and names the kind that is generated from it.
+// The rules refuse fields that nothing implements: a security setting without an
+// effect must not look as if it had one.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.managedResources)",fieldPath=".managedResources",reason=FieldValueForbidden,message="is not supported yet"
+// +kubebuilder:validation:XValidation:rule="!has(self.rbacScope)",fieldPath=".rbacScope",reason=FieldValueForbidden,message="is not supported yet"
+// +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy)",fieldPath=".deletionPolicy",reason=FieldValueForbidden,message="was renamed to graphDeletionPolicy"
 type TransformSpec struct {
 	// cueRef is the module.
 	CueRef CueRef `json:"cueRef"`
 
 	// group is the API group of the generated kind. Defaults to the group in the
 	// module's #Platform, then to pequod.io.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Group string `json:"group,omitempty"`
 	// version is the storage version of the generated kind. Defaults to the
 	// version in the module's #Platform, then to v1alpha1. If the module defines
 	// #Versions, version must be the version that it stores.
+	//
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Version string `json:"version,omitempty"`
 	// kind is the name of the generated kind, in CamelCase. Defaults to the kind
 	// in the module's #Platform, then to the Transform's name in CamelCase.
+	//
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`
 	Kind string `json:"kind,omitempty"`
 	// plural is the plural name of the generated kind, in lower case. Defaults to
 	// the plural in the module's #Platform, then to the English plural of kind.
+	//
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Plural string `json:"plural,omitempty"`
 	// shortNames are abbreviations of the kind for kubectl. Defaults to the
 	// shortNames in the module's #Platform.
+	//
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	ShortNames []string `json:"shortNames,omitempty"`
 	// categories are the groups of resources that the kind belongs to, such as
 	// all. Defaults to the categories in the module's #Platform.
+	//
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Categories []string `json:"categories,omitempty"`
 	// scope of the generated kind: Namespaced or Cluster. Defaults to the scope in
 	// the module's #Platform, then to Namespaced.
@@ -50,37 +85,64 @@ type TransformSpec struct {
 
 	// policies are modules that check every instance of the kind and every
 	// rendered node.
+	//
+	// +kubebuilder:validation:MaxItems=32
 	Policies []CueRef `json:"policies,omitempty"`
 
-	// managedResources are the resources that graphs of the platform write.
+	// managedResources are the resources that graphs of the platform write. Not
+	// supported yet.
+	//
+	// +kubebuilder:validation:MaxItems=256
 	ManagedResources []ManagedResource `json:"managedResources,omitempty"`
-	// rbacScope is the scope of the generated roles: Namespaced or Cluster.
+	// rbacScope is the scope of the generated roles: Namespaced or Cluster. Not
+	// supported yet.
 	RBACScope string `json:"rbacScope,omitempty"`
 	// serviceAccountName is the service account of the rendered graphs.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// deletionPolicy is the deletion policy of the rendered graphs.
-	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// graphDeletionPolicy is the deletion policy of the rendered graphs. It does not
+	// apply to the generated CRD.
+	GraphDeletionPolicy DeletionPolicy `json:"graphDeletionPolicy,omitempty"`
+	// deletionPolicy is the former name of graphDeletionPolicy and is refused.
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// CueRef refers to a CUE module. Only the types embedded and path are supported.
+// CueRef refers to a CUE module. Only the types embedded and path are supported,
+// and path only in files.
+//
+// +kubebuilder:validation:XValidation:rule="self.type != 'path'",fieldPath=".type",reason=FieldValueForbidden,message="path is only for Transforms in files: a cluster has no directories"
+// +kubebuilder:validation:XValidation:rule="self.type != 'embedded' || !has(self.path)",fieldPath=".path",reason=FieldValueForbidden,message="an embedded module has no path"
+// +kubebuilder:validation:XValidation:rule="!has(self.pullSecretRef)",fieldPath=".pullSecretRef",reason=FieldValueForbidden,message="is not supported yet"
+// +kubebuilder:validation:XValidation:rule="!has(self.verify)",fieldPath=".verify",reason=FieldValueForbidden,message="is not supported yet"
 type CueRef struct {
 	// type is the kind of source: embedded, oci, git, configmap, inline or path.
 	Type CueRefType `json:"type"`
 	// ref locates the module. Its meaning depends on type: the name of an embedded
 	// module, a directory relative to the file with the Transform, an OCI or git
 	// address, the name of a ConfigMap, or the CUE source itself.
-	Ref string `json:"ref,omitempty"`
+	//
+	// +kubebuilder:validation:MinLength=1
+	Ref string `json:"ref"`
 	// path is a directory inside the source that ref locates.
 	Path string `json:"path,omitempty"`
-	// digest is the digest that the fetched module must have, as sha256:HEX.
+	// digest is the digest that the module must have, as sha256:HEX: that of the
+	// files that its package and the package's imports consist of. Graphs record it
+	// in spec.platformRef.digest.
+	//
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	Digest string `json:"digest,omitempty"`
-	// pullSecretRef is the name of a Secret with registry credentials.
+	// pullSecretRef is the name of a Secret with registry credentials. Not supported
+	// yet.
 	PullSecretRef *string `json:"pullSecretRef,omitempty"`
-	// verify requires a signature on the module.
+	// verify requires a signature on the module. Not supported yet.
 	Verify *Verify `json:"verify,omitempty"`
 }
 
 // CueRefType is a kind of module source.
+//
+// +kubebuilder:validation:Enum=embedded;oci;git;configmap;inline;path
 type CueRefType string
 
 // The module sources. CueRefPath is only for Transforms in files; a path has no
@@ -113,6 +175,8 @@ type ManagedResource struct {
 }
 
 // Scope is the scope of a kind: its objects are namespaced or cluster-scoped.
+//
+// +kubebuilder:validation:Enum=Namespaced;Cluster
 type Scope string
 
 // The scopes.
@@ -125,7 +189,8 @@ const (
 type TransformStatus struct {
 	// phase is Pending, Fetching, Generating, Ready or Failed.
 	Phase string `json:"phase,omitempty"`
-	// observedGeneration is the generation that the status describes.
+	// observedGeneration is the generation that the status describes. It is -1 until
+	// a manager has seen the Transform.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// generatedCRD is the name of the generated CustomResourceDefinition.
 	GeneratedCRD string `json:"generatedCRD,omitempty"`
@@ -134,6 +199,10 @@ type TransformStatus struct {
 	// resolvedCueRef is the module content that cueRef was resolved to.
 	ResolvedCueRef *ResolvedCueRef `json:"resolvedCueRef,omitempty"`
 	// conditions are the current conditions of the Transform.
+	//
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 

@@ -2,6 +2,7 @@
 //
 //   - flags.go: -p and the limits of evaluation, and LoadPlatforms
 //   - transform.go: Transform files, directories of them, and modules without one
+//   - transformcheck.go: fields that the API server would refuse, and their positions
 //   - module.go: loading of CUE modules
 //   - catalog.go: the lookup of the platform of an instance
 //

@@ -30,6 +30,9 @@ type transform struct {
 	base string
 	// modules opens the module and its policies.
 	modules *modules.Opener
+	// doc is the document of the Transform, for positions. It is nil for a module
+	// that was given without a Transform.
+	doc *yamlfile.Document
 }
 
 // moduleTransform returns a Transform for a module that was given without one.
@@ -123,7 +126,10 @@ func readTransforms(ctx context.Context, opener *modules.Opener, file string) ([
 		if t.Name == "" {
 			return nil, doc.Problem(fmt.Errorf("metadata.name: missing"))
 		}
-		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, base: filepath.Dir(file), modules: opener})
+		if err := checkTransform(doc, t.Spec).Err(); err != nil {
+			return nil, err
+		}
+		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, base: filepath.Dir(file), modules: opener, doc: &doc})
 	}
 	return all, nil
 }
@@ -133,20 +139,20 @@ func readTransforms(ctx context.Context, opener *modules.Opener, file string) ([
 func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.base)
 	if err != nil {
-		return nil, err
+		return nil, t.placeDigest(err, "spec.cueRef")
 	}
 	if t.name != "" {
 		name = t.name
 	}
 	p, err := render.NewPlatform(name, t.spec, m)
 	if err != nil {
-		return nil, err
+		return nil, t.placeNames(err, m.Ref)
 	}
 	p.From = t.from
-	for _, ref := range t.spec.Policies {
+	for i, ref := range t.spec.Policies {
 		policy, err := loadPolicy(ctx, t.modules, ref, t.base)
 		if err != nil {
-			return nil, err
+			return nil, t.placeDigest(err, policyPath(i))
 		}
 		p.Policies = append(p.Policies, policy)
 	}

@@ -169,6 +169,8 @@ var descriptions = map[string]string{
 	problem.RuleConstraint: "A value is out of bounds or doesn't match what the schema wants.",
 	problem.RulePolicy:     "A policy was violated.",
 	problem.RuleModule:     "The platform's module is broken.",
+	problem.RuleTransform:  "A field of a Transform is wrong or not supported.",
+	problem.RuleDigest:     "A module doesn't have the pinned digest.",
 	problem.RuleGraph:      "The rendered graph is broken.",
 	problem.RuleSecret:     "A secret value is in clear text.",
 	problem.RuleSize:       "The rendered graph is too large.",

@@ -93,6 +93,8 @@ const (
 	RuleConstraint = "constraint"  // a value outside bounds, a pattern or a similar constraint
 	RulePolicy     = "policy"      // a policy violation
 	RuleModule     = "module"      // the module itself
+	RuleTransform  = "transform"   // a field of a Transform
+	RuleDigest     = "digest"      // a module with another digest than the pinned one
 	RuleGraph      = "graph"       // the graph that the module produced
 	RuleSecret     = "secret"      // secret values in plain text
 	RuleSize       = "size"        // a graph that is too large

@@ -74,6 +74,22 @@ func (d Document) PosOf(path []string) problem.Position {
 // At is like [Document.PosOf] for a path as [problem.Problem] has it.
 func (d Document) At(path string) problem.Position { return d.PosOf(fieldpath.Split(path)) }
 
+// KeyAt returns the position of the last key of a path. If the document does not
+// have the whole path, it is like [Document.At]. A mapping below its key begins on
+// another line than the key.
+func (d Document) KeyAt(path string) problem.Position {
+	elements := fieldpath.Split(path)
+	if n := len(elements); n > 0 {
+		parent := find(d.node, elements[:n-1])
+		for i := 0; parent.Kind == yaml.MappingNode && i+1 < len(parent.Content); i += 2 {
+			if parent.Content[i].Value == elements[n-1] {
+				return cuesyntax.Position(d.file.nodePos(parent.Content[i]))
+			}
+		}
+	}
+	return d.PosOf(elements)
+}
+
 // Text returns the scalar at a top-level key as it is written, or "".
 func (d Document) Text(key string) string {
 	if n := find(d.node, []string{key}); n != d.node && n.Kind == yaml.ScalarNode {

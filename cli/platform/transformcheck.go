@@ -1,0 +1,167 @@
+package platform
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
+	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
+)
+
+// unsupported is the message for fields that nothing implements. To ignore them
+// would be unsafe: most of them restrict what a module may do.
+const unsupported = "is not supported yet"
+
+// digestPattern is the form of a digest.
+var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// transformChecker collects the problems of one Transform.
+type transformChecker struct {
+	doc      yamlfile.Document
+	problems problem.List
+}
+
+// checkTransform returns the problems of a Transform that the API server would
+// refuse by the rules of its CRD, except that files may have references of type
+// path. It also refuses the types of references that [modules.Open] does not
+// support. Names are left out: render.NewPlatform checks them together with those
+// of #Platform; see placeNames.
+func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.List {
+	c := &transformChecker{doc: doc}
+	// Only the generic form tells an empty field from one that is not given. Unlike
+	// the nodes of the document, it has the fields of anchors and merge keys.
+	var raw map[string]any
+	if err := doc.Decode(&raw); err != nil {
+		return problem.List{{Position: doc.Start(), Rule: problem.RuleTransform, Message: err.Error()}}
+	}
+	given, _ := raw["spec"].(map[string]any)
+	c.refuse("spec", given, "managedResources", unsupported, "generate the roles with pequod rbac generate")
+	c.refuse("spec", given, "rbacScope", unsupported, "")
+	c.refuse("spec", given, "deletionPolicy", "was renamed to graphDeletionPolicy", "")
+	for _, name := range []string{"group", "version", "kind", "plural", "scope", "serviceAccountName", "graphDeletionPolicy"} {
+		if given[name] == "" {
+			c.wrong(fieldpath.Join("spec", name), "is empty", "leave it out for the default")
+		}
+	}
+	if name := spec.ServiceAccountName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		c.wrong("spec.serviceAccountName", fmt.Sprintf("%q is not the name of a service account", name), "")
+	}
+	switch spec.GraphDeletionPolicy {
+	case "", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan:
+	default:
+		c.wrong("spec.graphDeletionPolicy", fmt.Sprintf("%q is neither Delete nor Orphan", spec.GraphDeletionPolicy), "")
+	}
+	ref, _ := given["cueRef"].(map[string]any)
+	c.checkRef("spec.cueRef", spec.CueRef, ref)
+	policies, _ := given["policies"].([]any)
+	for i, policy := range spec.Policies {
+		ref, _ := policies[i].(map[string]any)
+		c.checkRef(policyPath(i), policy, ref)
+	}
+	return c.problems.Sorted()
+}
+
+// policyPath returns the path of a reference to a policy.
+func policyPath(i int) string { return "spec.policies" + fieldpath.Index(i) }
+
+// checkRef checks a reference to a module. given has the fields of the reference as
+// they are in the file, empty ones included.
+func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[string]any) {
+	if given == nil {
+		c.wrong(path, "required field is missing", "")
+		return
+	}
+	typePath, refPath, digestPath := fieldpath.Join(path, "type"), fieldpath.Join(path, "ref"), fieldpath.Join(path, "digest")
+	switch ref.Type {
+	case v1alpha1.CueRefPath:
+	case v1alpha1.CueRefEmbedded:
+		if names := modules.Embedded(); ref.Ref != "" && !slices.Contains(names, ref.Ref) {
+			c.wrong(refPath, fmt.Sprintf("no embedded module %q", ref.Ref), "there are: "+strings.Join(names, ", "))
+		}
+		c.refuse(path, given, "path", "an embedded module has no path", "")
+	case v1alpha1.CueRefOCI, v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
+		c.wrong(typePath, string(ref.Type)+" "+unsupported, "use embedded or path")
+	case "":
+		c.wrong(typePath, "required field is missing", "")
+	default:
+		known := []string{"embedded", "oci", "git", "configmap", "inline", "path"}
+		c.wrong(typePath, fmt.Sprintf("%q is not a type of module source", ref.Type), hintOf(string(ref.Type), known))
+	}
+	if ref.Ref == "" {
+		c.wrong(refPath, "required field is missing", "")
+	}
+	if _, pinned := given["digest"]; pinned && !digestPattern.MatchString(ref.Digest) {
+		c.wrong(digestPath, fmt.Sprintf("%q is not sha256: and 64 hex digits", ref.Digest), "")
+	}
+	c.refuse(path, given, "pullSecretRef", unsupported, "")
+	c.refuse(path, given, "verify", unsupported, "pin the module with digest")
+}
+
+// hintOf returns the most similar of the known names as a hint, or all of them.
+func hintOf(name string, known []string) string {
+	if hint := source.Hint(name, known); hint != "" {
+		return hint
+	}
+	return "known: " + strings.Join(known, ", ")
+}
+
+// refuse reports a field that a Transform must not have, at its key.
+func (c *transformChecker) refuse(parent string, given map[string]any, name, message, hint string) {
+	if _, ok := given[name]; !ok {
+		return
+	}
+	path := fieldpath.Join(parent, name)
+	c.problems = append(c.problems, problem.Problem{
+		Position: c.doc.KeyAt(path), Path: path, Rule: problem.RuleTransform, Message: message, Hint: hint,
+	})
+}
+
+// wrong reports the value of a field, or a field that is missing.
+func (c *transformChecker) wrong(path, message, hint string) {
+	c.problems = append(c.problems, problem.Problem{
+		Position: c.doc.At(path), Path: path, Rule: problem.RuleTransform, Message: message, Hint: hint,
+	})
+}
+
+// placeDigest returns the error of loading a module. If the module has another
+// digest than its reference, the error is a problem at that digest, with the digest
+// that the module has. ref is the path of the reference in the Transform.
+func (t transform) placeDigest(err error, ref string) error {
+	var digest *render.DigestError
+	if t.doc == nil || !errors.As(err, &digest) {
+		return err
+	}
+	path := fieldpath.Join(ref, "digest")
+	return problem.List{{Position: t.doc.At(path), Path: path, Rule: problem.RuleDigest, Message: digest.Error()}}
+}
+
+// placeNames returns the error of [render.NewPlatform], with the problems of names
+// that the Transform gives at their positions in it. Others are about #Platform.
+func (t transform) placeNames(err error, module string) error {
+	var problems problem.List
+	if t.doc == nil || !errors.As(err, &problems) {
+		return err
+	}
+	set := map[string]bool{
+		"group": t.spec.Group != "", "version": t.spec.Version != "", "kind": t.spec.Kind != "", "plural": t.spec.Plural != "",
+		"scope": t.spec.Scope != "", "shortNames": t.spec.ShortNames != nil, "categories": t.spec.Categories != nil,
+	}
+	placed := slices.Clone(problems)
+	for i, p := range placed {
+		if set[p.Path] && p.Position == (problem.Position{File: module}) {
+			placed[i].Path = fieldpath.Join("spec", p.Path)
+			placed[i].Position = t.doc.At(placed[i].Path)
+		}
+	}
+	return placed
+}
