@@ -71,5 +71,6 @@ that can't be reached, a module that had to be ended).`,
 	cmd.AddCommand(run.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
 	cmd.AddCommand(newConfigCommand(env), newVersionCommand(env))
+	command.ShowGroups(cmd)
 	return cmd
 }

@@ -14,10 +14,32 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
+
+// reader returns the configuration of an account that may read all objects of the
+// script's namespace, and nothing else.
+func reader(t *testing.T, c *harness.Cluster) *rest.Config {
+	config := c.ServiceAccount(t, c.Namespace, "reader")
+	c.Apply(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules:
+- {apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects:
+- {kind: ServiceAccount, name: reader, namespace: `+c.Namespace+`}
+`)
+	return config
+}
 
 // read returns an object of the script's namespace, nil if it doesn't exist.
 func read(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []string) *unstructured.Unstructured {

@@ -1,8 +1,10 @@
 // Package clusterscripts_test runs the specification of the commands that talk to a
 // cluster. testdata has one script per behavior, with input, commands and expected
-// output. Each script has its own namespace, $NAMESPACE, and three kubeconfigs:
-// $KUBECONFIG of the cluster, $PROXY of a connection that the script can break, and
-// $STRANGER with an invalid token.
+// output. Each script has its own namespace, $NAMESPACE, and four kubeconfigs:
+// $KUBECONFIG of the cluster, $PROXY of a connection that the script can break,
+// $STRANGER with an invalid token, and $READER of an account that may read everything
+// in the namespace and write nothing. $READER_TOKEN is the token of that account; the
+// cluster is $SERVER with the certificate in ca.crt.
 package clusterscripts_test
 
 import (
@@ -56,6 +58,13 @@ func TestScripts(t *testing.T) {
 					stranger.BearerToken = "nobody's"
 					env.Setenv("STRANGER", c.WriteKubeconfig(t, stranger))
 					env.Setenv("PROXY", c.WriteKubeconfig(t, proxy.Config(c.Config)))
+					reader := reader(t, c)
+					env.Setenv("READER", c.WriteKubeconfig(t, reader))
+					env.Setenv("READER_TOKEN", reader.BearerToken)
+					env.Setenv("SERVER", c.Config.Host)
+					if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.crt"), c.Config.CAData, 0o600); err != nil {
+						return err
+					}
 					return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){

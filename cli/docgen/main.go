@@ -9,13 +9,17 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
 	"github.com/pequod-io/pequod/cli"
+	"github.com/pequod-io/pequod/cli/command"
 )
 
 // header is the first line of every page.
@@ -50,7 +54,30 @@ func write(dir string) error {
 	root := cli.Command()
 	root.DisableAutoGenTag = true // it has the date
 	root.InitDefaultCompletionCmd()
-	return doc.GenMarkdownTreeCustom(root, dir,
-		func(string) string { return header },
-		func(page string) string { return page })
+	return writePages(root, dir)
+}
+
+// writePages writes the pages of cmd and of all commands below it.
+func writePages(cmd *cobra.Command, dir string) error {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			if err := writePages(sub, dir); err != nil {
+				return err
+			}
+		}
+	}
+	var page bytes.Buffer
+	err := command.WithoutGroup(cmd, func() error {
+		return doc.GenMarkdownCustom(cmd, &page, func(link string) string { return link })
+	})
+	if err != nil {
+		return err
+	}
+	text := header + page.String()
+	if title, flags := command.Grouped(cmd); title != "" {
+		const next = "### SEE ALSO"
+		text = strings.Replace(text, next, "### "+title+"\n\n```\n"+flags.FlagUsages()+"```\n\n"+next, 1)
+	}
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
+	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
 }

@@ -1,6 +1,8 @@
 // Package kube connects the command line to a cluster.
 //
 //   - connection.go: the connection flags of kubectl, and the connection
+//   - usage.go: the help of these flags
+//   - timeout.go: --request-timeout
 //   - errors.go: connection errors as one line
 //   - warnings.go: warnings of the API server, each once
 //   - completion.go: completion of graph names
@@ -16,14 +18,17 @@
 package kube
 
 import (
-	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -36,77 +41,111 @@ import (
 )
 
 // ConnectionFlags are the flags that select a cluster and the user that talks to
-// it. They have the names and meanings of kubectl's flags.
+// it: all connection flags of kubectl, with their names and meanings. The namespace
+// is not one of them, because commands without a cluster have it, too.
 type ConnectionFlags struct {
-	// kubeconfig is the path of the kubeconfig. "" is $KUBECONFIG, which may list
-	// several files, or else ~/.kube/config, or else the service account of the Pod.
-	// context, cluster and user are names in the kubeconfig. "" is the current
-	// context, and its cluster and user.
-	kubeconfig, context, cluster, user string
-	// as and asGroups are the user and the groups to impersonate. asGroups requires
-	// as, because the API server rejects groups without a user.
-	as       string
-	asGroups []string
+	// flags are the values, and the reader of the kubeconfig. AddFlags creates them.
+	flags *genericclioptions.ConfigFlags
 }
 
-// AddFlags registers the flags with cmd. The contexts of the kubeconfig complete
-// --context; clusters and users are rarely typed and have no completion.
+// AddFlags registers the flags with cmd, in a group of their own. The contexts of the
+// kubeconfig complete --context; clusters and users are rarely typed and have no
+// completion.
 func (f *ConnectionFlags) AddFlags(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "path to the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config)")
-	fl.StringVar(&f.context, "context", "", "name of the kubeconfig context to use")
-	fl.StringVar(&f.cluster, "cluster", "", "name of the kubeconfig cluster to use")
-	fl.StringVar(&f.user, "user", "", "name of the kubeconfig user to use")
-	fl.StringVar(&f.as, "as", "", "username to impersonate")
-	fl.StringArrayVar(&f.asGroups, "as-group", nil, "group to impersonate; requires --as; can be repeated")
+	// The kubeconfig is read once for each command line.
+	f.flags = genericclioptions.NewConfigFlags(true)
+	f.flags.Namespace = nil
+	// The default depends on the home directory, which help must not.
+	*f.flags.CacheDir = ""
+	group := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.flags.AddFlags(group)
+	group.VisitAll(func(flag *pflag.Flag) {
+		if usage, ok := connectionUsage[flag.Name]; ok {
+			flag.Usage = usage
+		}
+		cmd.Flags().AddFlag(flag)
+	})
+	command.Group(cmd, "Connection flags", group)
 	command.Must(cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		raw, err := f.loader().RawConfig()
+		raw, err := f.flags.ToRawKubeConfigLoader().RawConfig()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		return slices.Sorted(maps.Keys(raw.Contexts)), cobra.ShellCompDirectiveNoFileComp
 	}))
-	for _, name := range []string{"cluster", "user", "as", "as-group"} {
-		command.Must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
-	}
-}
-
-// loader returns the reader of the kubeconfig with the flags applied. A missing
-// kubeconfig is not an error yet: the completion of flags must work without one.
-func (f *ConnectionFlags) loader() clientcmd.ClientConfig {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	rules.WarnIfAllMissing = false
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{
-		CurrentContext: f.context,
-		Context:        clientcmdapi.Context{Cluster: f.cluster, AuthInfo: f.user},
-		AuthInfo:       clientcmdapi.AuthInfo{Impersonate: f.as, ImpersonateGroups: f.asGroups},
+	group.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != "context" && !slices.Contains(fileFlags, flag.Name) {
+			command.Must(cmd.RegisterFlagCompletionFunc(flag.Name, cobra.NoFileCompletions))
+		}
 	})
 }
 
-// config reads the kubeconfig. It sends no request. warn is called with each
-// different warning of the API server once.
-func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
-	if len(f.asGroups) > 0 && f.as == "" {
-		return nil, errors.New("--as-group requires --as")
+// check returns an error for values that client-go would ignore or name without
+// their flag.
+func (f *ConnectionFlags) check() error {
+	c := f.flags
+	if *c.Impersonate == "" {
+		// The API server refuses groups and the like without a user.
+		for name, given := range map[string]bool{
+			"as-group": len(*c.ImpersonateGroup) > 0, "as-uid": *c.ImpersonateUID != "", "as-user-extra": len(*c.ImpersonateUserExtra) > 0,
+		} {
+			if given {
+				return fmt.Errorf("--%s requires --as", name)
+			}
+		}
 	}
-	loader := f.loader()
-	raw, err := loader.RawConfig()
+	for _, extra := range *c.ImpersonateUserExtra {
+		if key, _, ok := strings.Cut(extra, "="); !ok || key == "" {
+			return fmt.Errorf("--as-user-extra %q: want KEY=VALUE", extra)
+		}
+	}
+	if d, err := clientcmd.ParseTimeout(*c.Timeout); err != nil || d < 0 {
+		return fmt.Errorf("--request-timeout %q: want a duration such as 5s", *c.Timeout)
+	}
+	return nil
+}
+
+// config returns the configuration of the connection. It sends no request. warn is
+// called with each different warning of the API server once.
+func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	raw, err := f.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return nil, kubeconfigError(err)
 	}
 	// client-go's own error doesn't list the contexts that exist.
-	if _, ok := raw.Contexts[f.context]; f.context != "" && !ok {
+	if _, ok := raw.Contexts[*f.flags.Context]; *f.flags.Context != "" && !ok {
 		return nil, fmt.Errorf("context %q does not exist in the kubeconfig; available contexts: %s",
-			f.context, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
+			*f.flags.Context, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
-	config, err := loader.ClientConfig()
+	config, err := f.flags.ToRESTConfig()
 	if err != nil {
 		return nil, kubeconfigError(err)
 	}
+	if f.isFallback(config, &raw) {
+		return nil, noKubeconfig(&raw)
+	}
+	config = rest.CopyConfig(config)
 	config.UserAgent = "pequod/" + version.Program()
 	config.WarningHandler = &warnings{warn: warn, said: map[string]bool{}}
+	limitRequests(config)
 	return config, nil
+}
+
+// isFallback reports whether config is the server on localhost:8080 that kubectl
+// tries if nothing names a cluster. An error about that server would hide the cause.
+func (f *ConnectionFlags) isFallback(config *rest.Config, raw *clientcmdapi.Config) bool {
+	if config.Host != clientcmd.ClusterDefaults.Server || *f.flags.APIServer != "" || os.Getenv("KUBERNETES_MASTER") != "" {
+		return false
+	}
+	for _, cluster := range raw.Clusters {
+		if cluster.Server == config.Host {
+			return false
+		}
+	}
+	return true
 }
 
 // CheckNames returns an error if a namespace or the name of a graph is not valid.

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/cli/command"
@@ -17,9 +18,18 @@ import (
 // has been provided", doesn't name the flag to set.
 func kubeconfigError(err error) error {
 	if clientcmd.IsEmptyConfig(err) {
-		return errors.New("no kubeconfig found; set --kubeconfig or $KUBECONFIG")
+		return noKubeconfig(&clientcmdapi.Config{})
 	}
 	return fmt.Errorf("kubeconfig: %s", strings.TrimPrefix(command.FileError(err).Error(), "invalid configuration: "))
+}
+
+// noKubeconfig returns the error that nothing names a cluster. raw is the kubeconfig
+// as it was read: it is empty, or its current context has no cluster.
+func noKubeconfig(raw *clientcmdapi.Config) error {
+	if !clientcmdapi.IsConfigEmpty(raw) {
+		return errors.New("the kubeconfig has no current context with a cluster; set --context or --server")
+	}
+	return errors.New("no kubeconfig found; set --kubeconfig or $KUBECONFIG")
 }
 
 // Error returns an error of the connection to the cluster, such as a refused

@@ -24,7 +24,10 @@ var repositoryFlags = []string{
 // relative to the directory of that file, not to the working directory. Values
 // from the environment are relative to the working directory, as on the command
 // line.
-var pathFlags = []string{"against", "crd", "dir", "filename", "kubeconfig", "output-dir", "platform", "policy"}
+var pathFlags = []string{
+	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "kubeconfig",
+	"output-dir", "platform", "policy",
+}
 
 // variableOf returns the name of the environment variable that sets f.
 func variableOf(f *pflag.Flag) string {

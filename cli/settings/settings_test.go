@@ -17,7 +17,9 @@ import (
 // environment or in the user's own pequod.yaml.
 var userFlags = []string{
 	// The cluster, and the identity to use there. A kubeconfig can run commands.
-	"as", "as-group", "cluster", "context", "kubeconfig", "user",
+	"as", "as-group", "as-uid", "as-user-extra", "cache-dir", "certificate-authority", "client-certificate", "client-key",
+	"cluster", "context", "disable-compression", "insecure-skip-tls-verify", "kubeconfig", "proxy-url", "request-timeout",
+	"server", "tls-server-name", "token", "user",
 	// Consent to what is otherwise refused or asked.
 	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "yes",
 	// The program that is installed in a cluster, and rights that are granted.
