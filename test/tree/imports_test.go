@@ -72,6 +72,12 @@ var importRules = []rule{{
 	direct: true,
 	why:    "the in-cluster programs parse their flags with pflag",
 }, {
+	packages: []string{"applier/...", "cmd/pequod-applier"},
+	never: []string{"google.golang.org/grpc/...", "go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/exporters/...",
+		"go.opentelemetry.io/contrib/...", "k8s.io/apiserver/pkg/server/...", "k8s.io/apiserver/pkg/authentication/authenticatorfactory/...",
+		"k8s.io/apiserver/pkg/authorization/authorizerfactory/...", "k8s.io/apiserver/plugin/...", "sigs.k8s.io/controller-runtime/pkg/metrics/filters/..."},
+	why: "the API server's own server, with gRPC and OpenTelemetry, is 15 MB that the applier doesn't need",
+}, {
 	packages: []string{"cli/..."},
 	except:   []string{"cli", "cli/docgen", "cli/author", "cli/review", "cli/run", "cli/install"},
 	never:    ours("cli/author", "cli/review", "cli/run", "cli/install"),
