@@ -1,10 +1,14 @@
 package reference
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
@@ -14,6 +18,8 @@ type Program struct {
 	*tree
 	// program is the plan of the whole expression.
 	program cel.Program
+	// limit is the maximum cost of an evaluation.
+	limit uint64
 }
 
 // The limits of the cost of one evaluation. They count operations and sizes rather
@@ -26,17 +32,34 @@ const (
 	maxReadyCost = maxCost / 50
 )
 
+// MaxTime is how long one evaluation may take, with the search for the cause of an
+// error. The limit of the cost ends an evaluation in a tenth of this time, unless
+// the machine is overloaded or CEL underestimates a function.
+const MaxTime = 2 * time.Second
+
+// checkEvery is the number of iterations of comprehensions between two checks of
+// the time.
+const checkEvery = 100
+
+// evaluation is one evaluation of a program: it carries the deadline and the cost.
+type evaluation struct {
+	variable string
+	data     map[string]any
+	deadline time.Time
+	cost     uint64
+}
+
 // plan returns the program of the expression.
 func (t *tree) plan() (*Program, error) {
 	most := uint64(maxCost)
 	if t.variable == objectVariable {
 		most = maxReadyCost
 	}
-	program, err := t.env.Program(t.checked, guardPlan(), cel.CostLimit(most))
+	program, err := t.env.Program(t.checked, limits(most)...)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{tree: t, program: program}, nil
+	return &Program{tree: t, program: program, limit: most}, nil
 }
 
 // Missing is the error of an expression that reads a value that does not exist yet:
@@ -83,22 +106,50 @@ func (p *Program) Eval(data map[string]any) (any, error) {
 // which a late reference may use a million. It includes the search for the cause
 // of an error.
 func (p *Program) Measure(data map[string]any) (value any, cost uint64, err error) {
-	result, details, err := p.program.Eval(map[string]any{p.variable: data})
-	cost = costOf(details, err)
-	if err != nil {
-		return nil, cost, p.explain(err, data, &cost)
+	return p.measure(data, MaxTime)
+}
+
+// measure is Measure with another maximum time.
+func (p *Program) measure(data map[string]any, most time.Duration) (any, uint64, error) {
+	e := &evaluation{variable: p.variable, data: data, deadline: time.Now().Add(most)}
+	value, err := p.evaluate(e)
+	if err != nil && !time.Now().Before(e.deadline) {
+		err = fmt.Errorf("takes too long: it was stopped after %s", most)
 	}
-	if value, err = plain(result); err != nil {
-		return nil, cost, err
+	return value, e.cost, err
+}
+
+func (p *Program) evaluate(e *evaluation) (any, error) {
+	result, err := e.run(p.program)
+	if err != nil {
+		return nil, p.explain(err, e)
+	}
+	value, err := plain(result)
+	if err != nil {
+		return nil, err
 	}
 	if value == nil {
 		// A field that a controller has not set yet is often null rather than absent.
-		if what := p.null(data, &cost); what != "" {
-			return nil, cost, &Missing{What: what}
+		if what := p.null(e); what != "" {
+			return nil, &Missing{What: what}
 		}
-		return nil, cost, errors.New("yields null; optional.none() leaves a field out")
+		return nil, errors.New("yields null; optional.none() leaves a field out")
 	}
-	return value, cost, nil
+	return value, nil
+}
+
+// run evaluates a program until the deadline, and adds its cost.
+func (e *evaluation) run(program cel.Program) (ref.Val, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), e.deadline)
+	defer cancel()
+	result, details, err := program.ContextEval(ctx, map[string]any{e.variable: e.data})
+	e.cost += costOf(details, err)
+	return result, err
+}
+
+// limits returns the options of a program with a maximum cost.
+func limits(cost uint64) []cel.ProgramOption {
+	return []cel.ProgramOption{guardPlan(), cel.CostLimit(cost), cel.InterruptCheckFrequency(checkEvery)}
 }
 
 // costOf returns the cost of an evaluation. One that was stopped because of its

@@ -19,25 +19,25 @@ const maxMessage = 300
 // explain converts an error of CEL to a *[Missing], a *[Refusal], or a permanent
 // error in one line. CEL has the same message for a missing field of a map and for a
 // field of a string, so explain looks up the failed access in the data.
-func (p *Program) explain(err error, data map[string]any, cost *uint64) error {
+func (p *Program) explain(err error, of *evaluation) error {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
 		return refusal
 	}
 	message := err.Error()
 	if key, ok := missingKey(message); ok {
-		return p.explainMissing(err, key, data, cost)
+		return p.explainMissing(err, key, of)
 	}
 	switch {
 	case message == "optional.none() dereference":
-		return p.explainMissing(err, "", data, cost)
+		return p.explainMissing(err, "", of)
 	case strings.HasSuffix(message, " called on empty list"):
 		return &Missing{What: "an element: " + message}
 	case strings.HasPrefix(message, "no such overload"):
-		if what := p.null(data, cost); what != "" {
+		if what := p.null(of); what != "" {
 			return &Missing{What: what}
 		}
-		return errors.New(p.overload(data, cost))
+		return errors.New(p.overload(of))
 	case strings.Contains(message, "actual cost limit exceeded"):
 		return errors.New("takes too long: it exceeds the cost limit of an expression")
 	}
@@ -66,7 +66,7 @@ func missingKey(message string) (string, bool) {
 // the access, it returns a *[Missing]: waiting for a value that never appears ends
 // with a timeout that names it, but a permanent error for a value that would have
 // appeared fails the node for good.
-func (p *Program) explainMissing(err error, key string, data map[string]any, cost *uint64) error {
+func (p *Program) explainMissing(err error, key string, of *evaluation) error {
 	what := "an optional value"
 	if key != "" {
 		what = "a field or element " + quote(source.OneLine(key, maxMessage))
@@ -75,7 +75,7 @@ func (p *Program) explainMissing(err error, key string, data map[string]any, cos
 	if !errors.As(err, &failed) {
 		return &Missing{What: what}
 	}
-	w := p.walker(data, cost)
+	w := p.walker(of)
 	e := w.find(failed.NodeID())
 	if e == nil {
 		return &Missing{What: what}
@@ -103,8 +103,8 @@ func (p *Program) explainMissing(err error, key string, data map[string]any, cos
 // comprehension are skipped, because it has no single value. A null explains both
 // a null result and an operator without an overload: a controller often writes
 // null before it writes the value.
-func (p *Program) null(data map[string]any, cost *uint64) string {
-	w := p.walker(data, cost)
+func (p *Program) null(of *evaluation) string {
+	w := p.walker(of)
 	found := ""
 	ast.PostOrderVisit(p.checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if _, _, ok := selection(e); !ok || found != "" || !w.closed(e) {
@@ -124,8 +124,8 @@ func (p *Program) null(data map[string]any, cost *uint64) string {
 // overload for the types of its arguments. It evaluates the calls again, the
 // innermost first, until one fails by itself. For service.spec.replicas + "x"
 // with 3 replicas the message is "+ doesn't take a number and a string".
-func (p *Program) overload(data map[string]any, cost *uint64) string {
-	w := p.walker(data, cost)
+func (p *Program) overload(of *evaluation) string {
+	w := p.walker(of)
 	message := ""
 	ast.PostOrderVisit(p.checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if message != "" || e.Kind() != ast.CallKind || !w.closed(e) {

@@ -3,6 +3,7 @@ package reference
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // Expressions whose results would exceed any memory at a cost within CEL's limit.
@@ -38,5 +39,51 @@ func TestGuards(t *testing.T) {
 		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 			t.Errorf("%.60s: %.200v; want %s", test.expr, err, test.want)
 		}
+	}
+}
+
+// planned returns the program of an expression over a node cm.
+func planned(t *testing.T, expr string) *Program {
+	t.Helper()
+	e, issues := NewNodeSet([]string{"cm"}).Compile(expr)
+	if len(issues) > 0 {
+		t.Fatalf("%s: %v", expr, issues)
+	}
+	p, err := e.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// An evaluation ends at its deadline, though its cost is within the limit.
+func TestDeadline(t *testing.T) {
+	p := planned(t, "cm.data.a.split(',').all(a, cm.data.a.split(',').all(b, a + b != 'x')) ? 1 : 2")
+	data := map[string]any{"cm": map[string]any{"data": map[string]any{"a": strings.Repeat("1,", 100)}}}
+	if value, err := p.Eval(data); err != nil || value != int64(1) {
+		t.Fatalf("%v, %v", value, err)
+	}
+	_, cost, err := p.measure(data, time.Nanosecond)
+	if err == nil || err.Error() != "takes too long: it was stopped after 1ns" {
+		t.Errorf("error %v", err)
+	}
+	if _, whole, _ := p.Measure(data); cost > whole/10 {
+		t.Errorf("stopped after a cost of %d; the whole costs %d", cost, whole)
+	}
+}
+
+// To explain an error, parts of the expression are evaluated that the evaluation
+// itself leaves out. They have the limits of an evaluation, too.
+func TestExplanationHasLimits(t *testing.T) {
+	loops := strings.Repeat("[0,1,2,3,4,5,6,7,8,9].all(X,", 9) + "true" + strings.Repeat(")", 9)
+	for i := range 9 {
+		loops = strings.Replace(loops, "X", string(rune('a'+i)), 1)
+	}
+	p := planned(t, "false && ("+loops+") == true ? 'y' : cm.data.a + dyn(1)") // a billion iterations
+	data := map[string]any{"cm": map[string]any{"data": map[string]any{"a": "x"}}}
+	began := time.Now()
+	_, cost, err := p.Measure(data)
+	if err == nil || cost > 3*maxCost || time.Since(began) > 5*MaxTime {
+		t.Errorf("cost %d in %v: %v", cost, time.Since(began), err)
 	}
 }

@@ -21,20 +21,13 @@ import (
 // path is the message.
 type walker struct {
 	program *Program
-	data    map[string]any
+	of      *evaluation // that failed
 	// loops maps the variables of enclosing comprehensions to their ranges.
 	loops map[string]ast.Expr
-	// cost is the cost of the evaluation so far.
-	cost *uint64
 }
 
-const (
-	// maxExplainCost is the cost from which on parts of an expression are not
-	// evaluated again, so that an error costs at most as much as a value.
-	maxExplainCost = 2 * maxCost
-	// partCost is the cost of compiling a part of an expression.
-	partCost = maxCost / 50
-)
+// partCost is the cost of compiling a part of an expression.
+const partCost = maxCost / 1000
 
 // end is the result of following a chain of selections.
 type end struct {
@@ -57,8 +50,8 @@ const (
 )
 
 // walker returns a walker for one failed evaluation of p over data.
-func (p *Program) walker(data map[string]any, cost *uint64) *walker {
-	return &walker{program: p, data: data, loops: map[string]ast.Expr{}, cost: cost}
+func (p *Program) walker(of *evaluation) *walker {
+	return &walker{program: p, of: of, loops: map[string]ast.Expr{}}
 }
 
 // find returns the expression with the given id, or nil, and records the
@@ -157,7 +150,7 @@ func (w *walker) start(e ast.Expr) []end {
 			if name == nodesVariable {
 				path = ""
 			}
-			return []end{{state: present, path: path, value: w.data}}
+			return []end{{state: present, path: path, value: w.of.data}}
 		default:
 			if over, ok := w.loops[name]; ok {
 				return w.elements(over)
@@ -281,19 +274,21 @@ func (w *walker) isType(name string) bool {
 }
 
 // run evaluates a subexpression. Its errors are not shown: callers only want to
-// know whether and how it fails.
+// know whether and how it fails. The parts of an expression may cost more than the
+// whole, which leaves parts out. Together with the whole they may cost twice as much
+// as an evaluation.
 func (w *walker) run(e ast.Expr) (any, error) {
-	if *w.cost += partCost; *w.cost > maxExplainCost {
+	w.of.cost += partCost
+	if w.of.cost >= 2*w.program.limit {
 		return nil, errors.New("explaining the error takes too long")
 	}
 	whole := w.program.checked.NativeRep()
 	part := ast.NewCheckedAST(ast.NewAST(e, whole.SourceInfo()), whole.TypeMap(), whole.ReferenceMap())
-	program, err := w.program.env.PlanProgram(part, guardPlan())
+	program, err := w.program.env.PlanProgram(part, limits(2*w.program.limit-w.of.cost)...)
 	if err != nil {
 		return nil, err
 	}
-	result, details, err := program.Eval(map[string]any{w.program.variable: w.data})
-	*w.cost += costOf(details, nil)
+	result, err := w.of.run(program)
 	if err != nil {
 		return nil, err
 	}
