@@ -136,8 +136,15 @@ func TestHandOver(t *testing.T) {
 		b.complete(b.graph("from", old))
 		uid := b.Get(t, "v1", "ConfigMap", "c").GetUID()
 		b.stuck(b.graph("to", takes), "c", engine.ReasonOwnedElsewhere, "")
+		if got, want := b.Get(t, "v1", "ConfigMap", "c").GetAnnotations()[v1alpha1.AnnotationClaimedBy], b.Namespace+"/to"; got != want {
+			t.Errorf("claimed by %q; want %q", got, want)
+		}
+		b.wantOps(b.complete(b.graph("from", old)), "c unchanged, stays unchanged") // a claim is no drift
 		b.wantOps(b.complete(b.graph("from", without)), "stays unchanged, c released")
 		b.wantOps(b.complete(b.graph("to", takes)), "c configured")
+		if got := b.Get(t, "v1", "ConfigMap", "c").GetAnnotations(); len(got) > 0 {
+			t.Errorf("annotations %v", got)
+		}
 		b.wantValue("v1", "ConfigMap", "c", "data.a", "new")
 		if b.Get(t, "v1", "ConfigMap", "c").GetUID() != uid {
 			t.Error("the object was recreated")

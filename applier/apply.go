@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -26,5 +27,9 @@ func (a *Applier) Apply(ctx context.Context, rg *v1alpha1.ResourceGraph, o Optio
 	if err != nil {
 		return nil, err
 	}
-	return a.run(ctx, e, o)
+	result, err := a.run(ctx, e, o)
+	if !errors.Is(err, ErrSuperseded) {
+		a.claimForeign(ctx, e.Owner(), result.Statuses, o.Report)
+	}
+	return result, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
 )
 
 const webGraph = `
@@ -174,5 +175,27 @@ nodes:
 		if _, err := b.applier.Apply(t.Context(), graph, applier.Options{}); !errors.As(err, &invalid) {
 			t.Errorf("Apply with %s: %v; want an InvalidError", expr, err)
 		}
+	}
+}
+
+// A late reference to all labels or annotations of an object doesn't copy those of
+// Pequod, which a resource may not spell out.
+func TestCopiedMetadata(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: source, labels: {pequod.io/inventory: "true", pequod.io/paused: "true", pequod.io/instance: i, mine: l},
+		annotations: {pequod.io/claimed-by: x/y, mine: a}}}`)
+	b.complete(b.graph("g", `
+nodes:
+- {id: source, externalRef: {apiVersion: v1, kind: ConfigMap, name: source}}
+- {id: copy, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy, labels: {$from: source.metadata.labels}, annotations: {$from: source.metadata.annotations}}}}`))
+	copied := b.Get(t, "v1", "ConfigMap", "copy")
+	want := inventory.Owner{Namespace: b.Namespace, Name: "g"}.Labels()
+	want["mine"], want["pequod.io/instance"] = "l", "i"
+	if diff := cmp.Diff(want, copied.GetLabels()); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"mine": "a"}, copied.GetAnnotations()); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 }

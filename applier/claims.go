@@ -22,7 +22,8 @@ var resourceGraphs = v1alpha1.GroupVersion.WithKind("ResourceGraph")
 
 // claims returns the objects that other graphs of the namespace list: in their
 // inventories, in the specs of ResourceGraphs in the cluster, which may not be
-// applied yet, and in siblings.
+// applied yet, and in siblings. A claim only makes a graph a candidate: before an
+// object is handed over, [Applier.checkClaim] looks for a proof.
 //
 // A broken inventory is skipped: objects that its graph has applied carry the labels
 // of that graph, so they aren't taken for this graph's. Suspended graphs in the
@@ -38,9 +39,7 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 	}
 	// A graph that isn't applied yet claims objects by its spec. A sibling may be
 	// newer than the stored graph of the same name; then both count.
-	stored = slices.DeleteFunc(stored, func(rg *v1alpha1.ResourceGraph) bool {
-		return rg.Spec.Suspend || rg.Labels[v1alpha1.LabelPaused] == "true"
-	})
+	stored = slices.DeleteFunc(stored, func(rg *v1alpha1.ResourceGraph) bool { return !claimsBySpec(rg) })
 	for _, rg := range append(stored, siblings...) {
 		inventories = append(inventories, &inventory.Inventory{
 			Owner:   inventory.Owner{Namespace: rg.Namespace, Name: rg.Name},

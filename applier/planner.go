@@ -112,7 +112,16 @@ func (p *planner) predict(ctx context.Context, a engine.Action) engine.Outcome {
 // the object is gone.
 func (p *planner) predictRemoval(ctx context.Context, a engine.Action) engine.Outcome {
 	var f *engine.Failure
-	if !p.noDryRun {
+	if a.NewOwner != nil {
+		o := retryTransient(ctx, func() engine.Outcome {
+			return engine.Outcome{Err: p.checkClaim(ctx, a, p.engine.Owner(), p.siblings)}
+		})
+		if isRefused(o.Err) {
+			return o
+		}
+		errors.As(o.Err, &f)
+	}
+	if f == nil && !p.noDryRun {
 		o := retryTransient(ctx, func() engine.Outcome { return engine.Outcome{Err: p.Client.PreviewRemoval(ctx, a)} })
 		errors.As(o.Err, &f)
 	}

@@ -187,10 +187,16 @@ func (r *run) start(ctx context.Context, a engine.Action) {
 }
 
 // write sends an action that changes the cluster, unless another run has
-// superseded this one.
+// superseded this one, or the action hands an object over to a graph that proves no
+// claim.
 func (r *run) write(ctx context.Context, a engine.Action) engine.Outcome {
 	if err := r.guard.check(ctx, r.Applier, r.engine.Owner()); err != nil {
 		return engine.Outcome{Err: err}
+	}
+	if a.NewOwner != nil {
+		if err := r.checkClaim(ctx, a, r.engine.Owner(), r.options.Siblings); err != nil {
+			return engine.Outcome{Err: err}
+		}
 	}
 	return r.execute.Send(ctx, a)
 }

@@ -250,7 +250,12 @@ nodes:
 		{"metadata of the API server and of Pequod", `
 nodes:
 - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: x, resourceVersion: "1", generation: 1, selfLink: x, managedFields: [], deletionTimestamp: x, creationTimestamp: x}}}
-- {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b, uid: null, labels: {pequod.io/inventory: "true", pequod.io/paused: "true", pequod.io/graph: g, pequod.io/graph-namespace: ns, pequod.io/managed: "true"}}}}`, []string{
+- {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b, uid: null, labels: {pequod.io/inventory: "true", pequod.io/paused: "true", pequod.io/graph: g, pequod.io/graph-namespace: ns, pequod.io/managed: "true"}}}}
+- {id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, finalizers: [example.com/x, pequod.io/applier], labels: {pequod.io/transform: x, pequod.io/instance: x, pequod.io/cue-module: x, apps.pequod.io/x: v, pequod.io/aggregate-to-applier: "true"},
+    annotations: {pequod.io/claimed-by: ns/x, pequod.io/inventory-write: x, pequod.io/reconcile-requested-at: x, pequod.io/transform: x, pequod.io/new: x, example.com/x: v}}}}
+- {id: role, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, labels: {pequod.io/aggregate-to-applier: "true", pequod.io/managed: "true"}}}}
+- {id: crd, resource: {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com, labels: {pequod.io/managed: "true", pequod.io/transform: a}}}}
+- {id: crd2, resource: {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: b.example.com, labels: {pequod.io/managed: "false"}}}}`, []string{
 			"node a: resource.metadata.deletionTimestamp: is set by the API server (leave it out)",
 			"node a: resource.metadata.generation: is set by the API server (leave it out)",
 			"node a: resource.metadata.managedFields: is set by the API server (leave it out)",
@@ -260,7 +265,17 @@ nodes:
 			`node b: resource.metadata.labels["pequod.io/graph"]: is set by Pequod or in the cluster (leave it out)`,
 			`node b: resource.metadata.labels["pequod.io/graph-namespace"]: is set by Pequod or in the cluster (leave it out)`,
 			`node b: resource.metadata.labels["pequod.io/inventory"]: is set by Pequod or in the cluster (leave it out)`,
+			`node b: resource.metadata.labels["pequod.io/managed"]: is set by Pequod or in the cluster (leave it out)`,
 			`node b: resource.metadata.labels["pequod.io/paused"]: is set by Pequod or in the cluster (leave it out)`,
+			`node c: resource.metadata.annotations["pequod.io/claimed-by"]: is set by Pequod or in the cluster (leave it out)`,
+			`node c: resource.metadata.annotations["pequod.io/inventory-write"]: is set by Pequod or in the cluster (leave it out)`,
+			`node c: resource.metadata.annotations["pequod.io/new"]: is set by Pequod or in the cluster (leave it out)`,
+			`node c: resource.metadata.annotations["pequod.io/reconcile-requested-at"]: is set by Pequod or in the cluster (leave it out)`,
+			`node c: resource.metadata.annotations["pequod.io/transform"]: is set by Pequod or in the cluster (leave it out)`,
+			`node c: resource.metadata.finalizers["pequod.io/applier"]: is set by Pequod or in the cluster (leave it out)`,
+			`node c: resource.metadata.labels["pequod.io/aggregate-to-applier"]: is set by Pequod or in the cluster (leave it out)`,
+			`node role: resource.metadata.labels["pequod.io/managed"]: is set by Pequod or in the cluster (leave it out)`,
+			`node crd2: resource.metadata.labels["pequod.io/managed"]: is set by Pequod or in the cluster (leave it out)`,
 		}},
 		{"cycle through implied edges", `
 nodes:

@@ -2,7 +2,9 @@ package graph
 
 import (
 	"bytes"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -107,22 +109,57 @@ func (n *Node) readHeader(h header) {
 	n.checkManagedMetadata(metadata)
 }
 
-// checkManagedMetadata rejects metadata that only the API server sets, and labels
-// that only Pequod or users in the cluster set. With a resourceVersion or a UID, an
-// object could never be created; a label of inventories would make a ConfigMap an
-// inventory. A null, as kubectl create --dry-run prints, counts as absent.
+// serverMetadata are the fields of metadata that only the API server sets.
+var serverMetadata = []string{"deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+
+// checkManagedMetadata rejects metadata that only the API server sets, and labels,
+// annotations and finalizers of Pequod. With a resourceVersion or a UID, an object
+// could never be created. A label of inventories would make a ConfigMap an inventory,
+// an annotation could forge a claim, and nothing removes a finalizer of Pequod from an
+// object that is no graph. A null, as kubectl create --dry-run prints, counts as absent.
 func (n *Node) checkManagedMetadata(metadata map[string]any) {
-	for _, field := range []string{"deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+	for _, field := range serverMetadata {
 		if metadata[field] != nil {
 			n.problem("resource.metadata."+field, "is set by the API server", "leave it out")
 		}
 	}
-	labels, _ := metadata["labels"].(map[string]any)
-	for _, label := range []string{v1alpha1.LabelGraph, v1alpha1.LabelGraphNamespace, v1alpha1.LabelInventory, v1alpha1.LabelPaused} {
-		if labels[label] != nil {
-			n.problem(reference.Path{"resource", "metadata", "labels", label}.String(), "is set by Pequod or in the cluster", "leave it out")
+	for _, field := range []string{"annotations", "finalizers", "labels"} {
+		var names []string
+		switch of := metadata[field].(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(of)) {
+				if of[name] != nil && (field != "labels" || !MayLabel(n.GroupKind(), name, of[name])) {
+					names = append(names, name)
+				}
+			}
+		case []any:
+			for _, name := range of {
+				if name, ok := name.(string); ok {
+					names = append(names, name)
+				}
+			}
+		}
+		for _, name := range names {
+			if strings.HasPrefix(name, v1alpha1.Prefix) {
+				n.problem(reference.Path{"resource", "metadata", field, name}.String(), "is set by Pequod or in the cluster", "leave it out")
+			}
 		}
 	}
+}
+
+// MayLabel reports whether a resource of a kind may have a label: one that isn't
+// Pequod's, one that names the origin of the resource, the label of ClusterRoles whose
+// rights the applier gets, and, on a CRD, the label that pequod crd generate writes.
+func MayLabel(gk schema.GroupKind, name string, value any) bool {
+	switch name {
+	case v1alpha1.LabelTransform, v1alpha1.LabelInstance, v1alpha1.LabelCueModule:
+		return true
+	case v1alpha1.LabelAggregate:
+		return gk == schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}
+	case v1alpha1.LabelManaged:
+		return value == "true" && isCRD(gk)
+	}
+	return !strings.HasPrefix(name, v1alpha1.Prefix)
 }
 
 // requiredString returns v as a string, and reports a problem if it is missing or

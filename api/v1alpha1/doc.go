@@ -35,8 +35,11 @@ const (
 	DefaultVersion = "v1alpha1"
 )
 
-// Labels and annotations that Pequod writes and reads.
+// Labels and annotations that Pequod writes and reads. All of them begin with Prefix.
+// Resources in graphs may only have LabelTransform, LabelInstance, LabelCueModule, on
+// ClusterRoles LabelAggregate, and on CRDs LabelManaged; see package graph.
 const (
+	Prefix = "pequod.io/"
 	// LabelManaged is "true" on objects that a graph owns, and on generated CRDs.
 	LabelManaged = "pequod.io/managed"
 	// LabelTransform is the name of the Transform that a graph or a generated CRD
@@ -54,12 +57,19 @@ const (
 	LabelInventory = "pequod.io/inventory"
 	// LabelCueModule is reserved for the name of the CUE module of an object.
 	LabelCueModule = "pequod.io/cue-module"
+	// LabelAggregate marks ClusterRoles whose rules become rights of the applier, with
+	// the value "true". The ClusterRole pequod-applier-watch aggregates them.
+	LabelAggregate = "pequod.io/aggregate-to-applier"
 	// LabelPaused stops reconciliation of a Transform, an instance or a graph if
 	// its value is "true".
 	LabelPaused = "pequod.io/paused"
 	// AnnotationReconcileRequestedAt requests a reconciliation each time its value
 	// changes. The value is usually a timestamp, but it may be any string.
 	AnnotationReconcileRequestedAt = "pequod.io/reconcile-requested-at"
+	// AnnotationClaimedBy is the namespace and name of the graph that waits for the
+	// object of another graph, for example shop/web. The graph that owns the object
+	// hands it over when it doesn't list the object any more.
+	AnnotationClaimedBy = "pequod.io/claimed-by"
 	// Finalizer keeps a deleted graph in the cluster until the applier has deleted
 	// or orphaned its objects.
 	Finalizer = "pequod.io/applier"

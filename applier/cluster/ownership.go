@@ -45,7 +45,8 @@ var errOwnerChanged = &engine.Failure{Reason: engine.ReasonApplyFailed, Message:
 
 // release gives up the ownership of an object without deleting it. If to is set,
 // the object gets the labels of that graph. Otherwise the graph's fields are given
-// up too, so that no later apply by the graph's manager removes them.
+// up too, so that no later apply by the graph's manager removes them. A claim on the
+// object has then been met, or has no object any more.
 func (c *Client) release(ctx context.Context, a address, observed observed, to *inventory.Owner) error {
 	live, err := c.get(ctx, a)
 	if err != nil {
@@ -55,6 +56,10 @@ func (c *Client) release(ctx context.Context, a address, observed observed, to *
 		return err
 	}
 	patch := []jsonPatchOperation{{"replace", "/metadata/labels", releasedLabels(live, to)}}
+	if annotations := live.GetAnnotations(); annotations[v1alpha1.AnnotationClaimedBy] != "" {
+		delete(annotations, v1alpha1.AnnotationClaimedBy)
+		patch = append(patch, jsonPatchOperation{"replace", "/metadata/annotations", annotations})
+	}
 	if to == nil {
 		patch = append(patch, jsonPatchOperation{"replace", "/metadata/managedFields", releasedFields(live)})
 	}

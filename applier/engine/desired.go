@@ -3,10 +3,12 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/resolve"
@@ -79,6 +81,15 @@ func (e *Engine) sources(n *node) string {
 	return b.String()
 }
 
+// removeForged removes labels and annotations of Pequod that a late reference to all
+// labels or annotations of another object copied. Resources that spell them out are
+// refused.
+func removeForged(n *node, metadata, labels map[string]any) {
+	annotations, _ := metadata["annotations"].(map[string]any)
+	maps.DeleteFunc(labels, func(name string, value any) bool { return !graph.MayLabel(n.GroupKind(), name, value) })
+	maps.DeleteFunc(annotations, func(name string, _ any) bool { return strings.HasPrefix(name, v1alpha1.Prefix) })
+}
+
 // complete adds the graph's labels and the namespace to an object, and removes
 // fields that only the API server may set.
 func (e *Engine) complete(n *node, object map[string]any) {
@@ -100,7 +111,7 @@ func (e *Engine) complete(n *node, object map[string]any) {
 		labels = map[string]any{}
 		metadata["labels"] = labels
 	}
-	delete(labels, v1alpha1.LabelInventory) // from a late reference to all labels
+	removeForged(n, metadata, labels)
 	for name, value := range e.owner.Labels() {
 		labels[name] = value
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// LabelAggregate labels the roles that the applier's own role aggregates.
-const LabelAggregate = "pequod.io/aggregate-to-applier"
-
 // DefaultServiceAccount is the account of graphs that don't name one.
 const DefaultServiceAccount = "pequod"
 

@@ -8,6 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // roleName returns the name of all roles and bindings of an account. Names of
@@ -69,7 +71,7 @@ func (r *Roles) add(a account, namespace string, rules []rbacv1.PolicyRule) {
 func watchRole(a account, watched map[schema.GroupResource]bool) rbacv1.ClusterRole {
 	role := rbacv1.ClusterRole{
 		TypeMeta:   typeMeta("ClusterRole"),
-		ObjectMeta: metav1.ObjectMeta{Name: a.watchRoleName(), Labels: map[string]string{LabelAggregate: "true"}},
+		ObjectMeta: metav1.ObjectMeta{Name: a.watchRoleName(), Labels: map[string]string{v1alpha1.LabelAggregate: "true"}},
 	}
 	resources := slices.SortedFunc(maps.Keys(watched), func(a, b schema.GroupResource) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))

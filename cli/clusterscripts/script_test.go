@@ -76,8 +76,11 @@ func TestScripts(t *testing.T) {
 					"field":   func(ts *testscript.TestScript, neg bool, args []string) { field(t, c, ts, neg, args) },
 					"server":  func(ts *testscript.TestScript, _ bool, args []string) { server(t, proxy, ts, args) },
 					"graph":   graph,
-					// create FILE: create the objects of a file as another client.
-					"create": func(ts *testscript.TestScript, _ bool, args []string) { c.Apply(t, ts.ReadFile(args[0])) },
+					// create FILE: create the objects of a file as another client. NAMESPACE
+					// stands for the namespace of the script.
+					"create": func(ts *testscript.TestScript, _ bool, args []string) {
+						c.Apply(t, strings.ReplaceAll(ts.ReadFile(args[0]), "NAMESPACE", c.Namespace))
+					},
 					// patch MANAGER APIVERSION KIND NAME PATCH: patch an object as
 					// another field manager.
 					"patch": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -74,7 +74,7 @@ account is granted. The command refuses rights that reach beyond the namespace o
 escalate, impersonate, wildcards); --allow-escalation grants them. A summary of all
 rights is printed to stderr: review it before you apply the roles.
 
-A ClusterRole for each account, labeled ` + rbac.LabelAggregate + `,
+A ClusterRole for each account, labeled ` + v1alpha1.LabelAggregate + `,
 lets the applier itself watch these kinds. Secrets are excluded unless
 --watch-secrets is set: the applier polls them as the account.
 
