@@ -31,6 +31,9 @@ const (
 	// The backoff between watches that end early or are refused begins at
 	// minPause and doubles up to maxPause.
 	minPause, maxPause = 200 * time.Millisecond, 30 * time.Second
+	// reopenTimeout is how soon a watch has to be open to continue where the one
+	// before it has ended.
+	reopenTimeout = 5 * time.Second
 )
 
 // Watch sends the events of a selection until ctx is done. It lists the objects
@@ -75,8 +78,8 @@ func (c *Client) ListAndWatch(ctx context.Context, s Selection, handle func(Even
 	// Bookmarks advance the version in quiet times, so that the next watch doesn't
 	// start from a version that etcd has compacted.
 	options.AllowWatchBookmarks = true
-	for {
-		version, err := c.watchOnce(ctx, kind, s, options, handle)
+	for within := requestTimeout; ; within = reopenTimeout {
+		version, err := c.watchOnce(ctx, kind, s, options, within, handle)
 		if err != nil || version == "" {
 			return err
 		}
@@ -87,8 +90,10 @@ func (c *Client) ListAndWatch(ctx context.Context, s Selection, handle func(Even
 // watchOnce opens one watch and calls handle for its events. It returns the last
 // resource version if the server ended the watch at its timeout, so that the next
 // watch can continue there. It returns "" if the watch ended for another reason
-// and the objects have to be listed again.
-func (c *Client) watchOnce(ctx context.Context, kind Kind, s Selection, options metav1.ListOptions, handle func(Event) bool) (string, error) {
+// and the objects have to be listed again. That is also so if the watch wasn't open
+// within the given time: the API server may have been away, and etcd restored. It
+// accepts versions that don't exist yet, and would be silent until they do.
+func (c *Client) watchOnce(ctx context.Context, kind Kind, s Selection, options metav1.ListOptions, within time.Duration, handle func(Event) bool) (string, error) {
 	began := time.Now()
 	// A server that doesn't end the watch in time is unreachable or has lost it.
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout+time.Minute)
@@ -98,6 +103,9 @@ func (c *Client) watchOnce(ctx context.Context, kind Kind, s Selection, options 
 		return "", c.kindError(s.GVK, err)
 	}
 	defer w.Stop()
+	if time.Since(began) > within {
+		return "", nil
+	}
 	version := options.ResourceVersion
 	for event := range w.ResultChan() {
 		obj, ok := event.Object.(*unstructured.Unstructured)

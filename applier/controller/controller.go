@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -101,6 +102,13 @@ func (c *controller) find(key types.NamespacedName) *driver {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.drivers[key]
+}
+
+// all returns the drivers of all graphs.
+func (c *controller) all() map[types.NamespacedName]*driver {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.drivers)
 }
 
 // driver returns the driver of a graph, which it creates if there is none.

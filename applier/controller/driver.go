@@ -26,6 +26,7 @@ type driver struct {
 	key   types.NamespacedName
 	inbox inbox
 	turn  turn
+	epoch int64 // the part of the cluster's history that the driver knows
 
 	run     *run // nil if nothing has to be done
 	graph   knownGraph
@@ -69,7 +70,7 @@ type stepResult struct {
 
 // newDriver returns the driver of a graph. Wake makes the controller step it.
 func newDriver(s *services, key types.NamespacedName, wake func()) *driver {
-	return &driver{services: s, key: key, inbox: inbox{wake: wake}, leaving: engine.NewDepartures()}
+	return &driver{services: s, key: key, inbox: inbox{wake: wake}, epoch: s.share.Epoch(), leaving: engine.NewDepartures()}
 }
 
 // wake makes the controller step the driver.
@@ -85,6 +86,10 @@ func (d *driver) Notify(o share.Observation) { d.inbox.post(func() { d.observe(o
 
 // step takes what is in the inbox, and then does what can be done now.
 func (d *driver) step(now time.Time) stepResult {
+	if epoch := d.share.Epoch(); d.epoch != epoch {
+		d.epoch = epoch
+		d.forgetHistory()
+	}
 	m := d.inbox.take()
 	d.takeGraph(m)
 	if d.objects.engine != nil {
@@ -96,12 +101,12 @@ func (d *driver) step(now time.Time) stepResult {
 	if m.deleted {
 		return d.end()
 	}
-	g := goalOf(m.seen, d.restarts)
+	g := d.goal(m.seen)
 	if d.graph.noFinalizer && d.run == nil && g.verb == verbExecute && d.settled == g {
 		// The finalizer was removed by others. Without it, the graph could be deleted
 		// without its objects: a run adds it again.
 		d.restart()
-		g = goalOf(m.seen, d.restarts)
+		g = d.goal(m.seen)
 	}
 	if r := d.run; r != nil && (r.goal != g || r.ended()) {
 		r.end()
@@ -126,6 +131,13 @@ func (d *driver) step(now time.Time) stepResult {
 		wake = earliest(wake, d.poll(now))
 	}
 	return stepResult{wake: wake, failed: failed}
+}
+
+// goal returns the goal for a state of the graph.
+func (d *driver) goal(seen seenGraph) goal {
+	g := goalOf(seen, d.restarts)
+	g.epoch = d.epoch
+	return g
 }
 
 // takeGraph takes the newest state of the graph, unless the driver knows by its
@@ -223,6 +235,8 @@ func (d *driver) observe(o share.Observation) {
 		if d.objects.engine != nil {
 			d.restart()
 		}
+	case o.Type == share.HistoryRewritten, d.objects.contradicts(o):
+		d.forgetHistory()
 	case o.Type == share.Claimed:
 		if d.objects.engine != nil {
 			d.objects.engine.ForgetClaims()
@@ -357,6 +371,13 @@ func (d *driver) progressed() { d.retries.progressed() }
 func (d *driver) restart() {
 	d.restarts++
 	d.graph.graph, d.objects.snapshot = nil, nil
+}
+
+// forgetHistory makes another run begin that reads everything again: the history of
+// the cluster was rewritten.
+func (d *driver) forgetHistory() {
+	d.restart()
+	d.graph, d.unrecorded, d.leaving = knownGraph{}, "", engine.NewDepartures()
 }
 
 // settle drops the run: its goal is reached, as far as it can be.

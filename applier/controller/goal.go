@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"encoding/json"
+	"hash/maphash"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -16,6 +19,9 @@ type seenGraph struct {
 	finalizer  bool   // the applier's finalizer is on the graph
 	suspended  bool   // by its spec, or paused by a label
 	requested  string // the annotation that asks for a reconciliation
+	// spec is the digest of the spec. It changes with the generation, unless the
+	// history of the cluster was rewritten.
+	spec uint64
 }
 
 func seenGraphOf(rg *v1alpha1.ResourceGraph) seenGraph {
@@ -26,14 +32,27 @@ func seenGraphOf(rg *v1alpha1.ResourceGraph) seenGraph {
 	}
 }
 
+var digestSeed = maphash.MakeSeed()
+
+// digestOf returns a digest of a spec that is valid in this process.
+func digestOf(spec *v1alpha1.ResourceGraphSpec) uint64 {
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return 0 // can't happen: the spec was decoded from JSON
+	}
+	return maphash.Bytes(digestSeed, raw)
+}
+
 // goal describes the work to do for one state of a graph. When it changes, the
 // current run ends and another one begins.
 type goal struct {
 	verb       verb
 	uid        types.UID
 	generation int64
+	spec       uint64 // digest of the spec
 	requested  string
-	restarts   int // distinguishes runs that begin again without a new request
+	restarts   int   // distinguishes runs that begin again without a new request
+	epoch      int64 // of the cluster's history, see [share.Share.Epoch]
 }
 
 // verb is the kind of work.
@@ -50,7 +69,7 @@ const (
 // goalOf derives the goal from the state of a graph. Restarts is the number of
 // runs that had to begin again so far.
 func goalOf(s seenGraph, restarts int) goal {
-	g := goal{uid: s.uid, generation: s.generation, requested: s.requested, restarts: restarts}
+	g := goal{uid: s.uid, generation: s.generation, spec: s.spec, requested: s.requested, restarts: restarts}
 	switch {
 	case s.deleting && !s.finalizer:
 		g.verb = verbNone
@@ -64,7 +83,7 @@ func goalOf(s seenGraph, restarts int) goal {
 		g.verb = verbExecute
 	}
 	if g.verb == verbDelete || g.verb == verbOrphan {
-		g.generation, g.requested = 0, "" // the spec doesn't matter any more
+		g.generation, g.spec, g.requested = 0, 0, "" // the spec doesn't matter any more
 	}
 	return g
 }

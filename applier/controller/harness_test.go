@@ -49,6 +49,7 @@ type env struct {
 	options controller.Options
 	stop    func()
 	logger  logr.Logger // of the applier; the zero value drops everything
+	manager func(*manager.Options)
 	// patience is how long a test waits for what is to come.
 	patience time.Duration
 }
@@ -133,7 +134,11 @@ func (b *env) start(config *rest.Config) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		b.t.Fatal(err)
 	}
-	mgr, err := manager.New(config, manager.Options{Scheme: scheme, Logger: b.logger, Metrics: server.Options{BindAddress: "0"}})
+	options := manager.Options{Scheme: scheme, Logger: b.logger, Metrics: server.Options{BindAddress: "0"}}
+	if b.manager != nil {
+		b.manager(&options)
+	}
+	mgr, err := manager.New(config, options)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
 // inbox holds what other goroutines leave for a driver, until the driver's
@@ -13,6 +14,8 @@ type inbox struct {
 
 	mu      sync.Mutex
 	seen    seenGraph               // the graph as it was last seen
+	version string                  // the resource version of seen
+	stale   bool                    // seen is void
 	latest  *v1alpha1.ResourceGraph // changed since mail was last taken, or nil
 	deleted bool                    // the graph doesn't exist
 	posts   []func()
@@ -28,9 +31,10 @@ type mail struct {
 }
 
 // graphChanged delivers the newest state of the graph. It wakes the driver only
-// if something changed that the driver acts on: its own writes don't count. It
-// returns false if the inbox is closed.
-func (i *inbox) graphChanged(rg *v1alpha1.ResourceGraph) bool {
+// if something changed that the driver acts on: its own writes don't count. Listed is
+// set if the state is from a list: events may have been missed before it. It returns
+// false if the inbox is closed.
+func (i *inbox) graphChanged(rg *v1alpha1.ResourceGraph, listed bool) bool {
 	rg.ManagedFields = nil // are large, and not used
 	i.mu.Lock()
 	if i.closed {
@@ -38,8 +42,13 @@ func (i *inbox) graphChanged(rg *v1alpha1.ResourceGraph) bool {
 		return false
 	}
 	seen := seenGraphOf(rg)
-	changed := i.deleted || i.seen != seen
-	i.seen, i.deleted = seen, false
+	if !listed && seen.uid == i.seen.uid && seen.generation == i.seen.generation {
+		seen.spec = i.seen.spec
+	} else {
+		seen.spec = digestOf(&rg.Spec)
+	}
+	changed := i.deleted || i.stale || i.seen != seen
+	i.seen, i.version, i.deleted, i.stale = seen, rg.ResourceVersion, false, false
 	if changed {
 		i.latest = rg
 	}
@@ -56,6 +65,22 @@ func (i *inbox) graphDeleted() {
 	i.deleted, i.latest = true, nil
 	i.mu.Unlock()
 	i.wake()
+}
+
+// hasSeenLater reports whether the graph was seen in a later version than the given
+// one.
+func (i *inbox) hasSeenLater(version string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return resourceversion.Older(version, i.version)
+}
+
+// outdate records that what was seen is void. The graph counts as changed when it is
+// seen again.
+func (i *inbox) outdate() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.latest, i.stale = nil, true
 }
 
 // post makes the worker call f in the driver's next step.

@@ -23,7 +23,7 @@ func TestForget(t *testing.T) {
 		}},
 		{"created after", func(d *driver, forget, create func()) {
 			forget()
-			if d.inbox.graphChanged(newGraph()) {
+			if d.inbox.graphChanged(newGraph(), false) {
 				t.Error("a forgotten driver takes the graph")
 			}
 			create()
@@ -40,13 +40,13 @@ func TestForget(t *testing.T) {
 			c := offline(t)
 			old := newGraph()
 			old.UID = "old"
-			c.graphChanged(old)
+			c.graphChanged(old, false)
 			d := c.find(graphs.Key(old))
 			d.inbox.graphDeleted()
 			if s := d.step(time.Now()); !s.ended {
 				t.Fatal("the driver of a deleted graph hasn't ended")
 			}
-			test.when(d, func() { c.forget(d) }, func() { c.graphChanged(newGraph()) })
+			test.when(d, func() { c.forget(d) }, func() { c.graphChanged(newGraph(), false) })
 			now := c.find(graphs.Key(old))
 			if now == nil {
 				t.Fatal("the graph has no driver")
@@ -62,4 +62,23 @@ func newGraph() *v1alpha1.ResourceGraph {
 	rg := &v1alpha1.ResourceGraph{}
 	rg.Namespace, rg.Name, rg.UID, rg.ResourceVersion = "default", "web", "new", "2"
 	return rg
+}
+
+// A list may have another spec with a generation that was seen before, if etcd was
+// restored. Its execution is another goal.
+func TestAnotherSpecOfAGeneration(t *testing.T) {
+	i := inbox{wake: func() {}}
+	i.graphChanged(newGraph(), false)
+	before := goalOf(i.take().seen, 0)
+	other := newGraph()
+	other.Spec.ServiceAccountName = "other"
+	i.graphChanged(other, true)
+	if m := i.take(); m.latest == nil || goalOf(m.seen, 0) == before {
+		t.Errorf("a list with another spec isn't noticed: %+v", m)
+	}
+	before = goalOf(i.take().seen, 0)
+	i.graphChanged(other, true)
+	if m := i.take(); m.latest != nil || goalOf(m.seen, 0) != before {
+		t.Errorf("a list with the same spec counts as a change: %+v", m)
+	}
 }

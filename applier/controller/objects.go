@@ -44,6 +44,20 @@ func (o *objects) observe(seen share.Observation, preparing bool) {
 	}
 }
 
+// contradicts reports whether a list proves that what is known about the objects is
+// void.
+func (o *objects) contradicts(seen share.Observation) bool {
+	switch {
+	case seen.Type != share.Listed:
+		return false
+	case o.engine != nil:
+		return o.engine.Contradicts(seen.Version, seen.Objects)
+	case o.snapshot != nil:
+		return o.snapshot.Contradicts(seen.Version, seen.Objects)
+	}
+	return false
+}
+
 // judged reports whether observations are handed to an engine or a snapshot.
 func (o *objects) judged() bool { return o.engine != nil || o.snapshot != nil }
 

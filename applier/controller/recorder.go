@@ -36,6 +36,8 @@ type Recorder interface {
 	Reconciled(ns, graph, result string, took time.Duration)
 	// Waiting records how many graphs wait for a step.
 	Waiting(graphs int)
+	// HistoryRewritten records that the history of the cluster was rewritten.
+	HistoryRewritten()
 	// ReconcileFailed records why a graph as a whole can't be executed.
 	ReconcileFailed(ns, graph, reason string)
 	// Forget drops everything about a graph that doesn't exist any more.
@@ -56,5 +58,6 @@ func (noMetrics) AdoptionDone(_, _, _ string, _ error)                          
 func (noMetrics) Drift(_, _, _ string)                                            {}
 func (noMetrics) Reconciled(_, _, _ string, _ time.Duration)                      {}
 func (noMetrics) Waiting(int)                                                     {}
+func (noMetrics) HistoryRewritten()                                               {}
 func (noMetrics) ReconcileFailed(_, _, _ string)                                  {}
 func (noMetrics) Forget(_, _ string)                                              {}

@@ -52,6 +52,7 @@ func (n *notes) AdoptionDone(_, g, mode string, err error) {
 }
 func (n *notes) Drift(_, g, node string) { n.note("%s: %s drifted", g, node) }
 func (n *notes) Waiting(int)             {}
+func (n *notes) HistoryRewritten()       { n.note("history rewritten") }
 
 func (n *notes) Reconciled(_, _, _ string, _ time.Duration) {
 	n.mu.Lock()

@@ -12,6 +12,7 @@ import (
 type requests struct {
 	share    *share.Share
 	graph    share.Graph
+	epoch    int64 // in which the run began; in another one, nothing is requested
 	post     func(func())
 	panicked func(error) // called by the worker if a job panicked
 
@@ -29,7 +30,13 @@ func (q *requests) begin(do job) { q.share.Begin(q.graph, q.counted(do)) }
 
 func (q *requests) counted(do job) share.Job {
 	q.add()
-	return func(ctx context.Context) { q.answer(q.guarded(ctx, do)) }
+	return func(ctx context.Context) {
+		if q.share.Epoch() != q.epoch {
+			q.answer(func() {}) // the driver ends the run in its next step
+			return
+		}
+		q.answer(q.guarded(ctx, do))
+	}
 }
 
 // add counts a request that is made in another way than by start or begin.

@@ -130,7 +130,7 @@ type host interface {
 
 func newRun(s *services, h host, o *objects, g goal, requested string, now time.Time) *run {
 	r := &run{services: s, host: h, objects: o, goal: g, requested: requested, began: now}
-	r.requests = requests{share: s.share, graph: h, post: h.post, panicked: r.fail}
+	r.requests = requests{share: s.share, graph: h, epoch: g.epoch, post: h.post, panicked: r.fail}
 	r.report = &reporter{events: s.events, metrics: s.Metrics, owner: h.Owner(), took: map[string]time.Duration{}}
 	return r
 }

@@ -10,12 +10,15 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
 // watchGraphs lists and watches the graphs until ctx is done. Every graph is
-// handed over to its driver at once, and not kept here.
+// handed over to its driver at once, and not kept here. While the graphs aren't
+// watched, no request of a graph starts.
 func (c *controller) watchGraphs(ctx context.Context) {
-	r := cache.NewReflectorWithOptions(c.graphs.ListWatch(c.Namespace), &v1alpha1.ResourceGraph{}, graphStore{c}, cache.ReflectorOptions{
+	source := c.graphs.ListWatch(c.Namespace, func(watched bool) { c.share.Hold(!watched) })
+	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, &graphStore{c: c}, cache.ReflectorOptions{
 		Name: "resourcegraphs",
 		// The default waits up to a minute after the API server was unavailable.
 		Backoff: &wait.Backoff{Duration: share.MinPause, Cap: share.MaxPause, Factor: 2, Steps: 10, Jitter: 0.5},
@@ -24,58 +27,105 @@ func (c *controller) watchGraphs(ctx context.Context) {
 }
 
 // graphStore is the store of the reflector. It stores nothing and hands graphs
-// over to their drivers.
-type graphStore struct{ c *controller }
+// over to their drivers. Only the reflector uses it.
+type graphStore struct {
+	c *controller
+	// newest is the newest version of a list or event.
+	newest string
+}
 
 // Add implements [cache.ReflectorStore].
-func (s graphStore) Add(obj any) error { return s.Update(obj) }
+func (s *graphStore) Add(obj any) error { return s.Update(obj) }
 
 // Update implements [cache.ReflectorStore].
-func (s graphStore) Update(obj any) error {
-	s.c.graphChanged(obj.(*v1alpha1.ResourceGraph))
+func (s *graphStore) Update(obj any) error {
+	rg := obj.(*v1alpha1.ResourceGraph)
+	s.saw(rg.ResourceVersion)
+	s.c.graphChanged(rg, false)
 	return nil
 }
 
 // Delete implements [cache.ReflectorStore].
-func (s graphStore) Delete(obj any) error {
-	if d := s.c.find(graphs.Key(obj.(*v1alpha1.ResourceGraph))); d != nil {
+func (s *graphStore) Delete(obj any) error {
+	rg := obj.(*v1alpha1.ResourceGraph)
+	s.saw(rg.ResourceVersion)
+	if d := s.c.find(graphs.Key(rg)); d != nil {
 		d.inbox.graphDeleted()
 	}
 	return nil
+}
+
+// saw notes the version of an event.
+func (s *graphStore) saw(version string) {
+	if s.newest == "" || resourceversion.Older(s.newest, version) {
+		s.newest = version
+	}
 }
 
 // Replace implements [cache.ReflectorStore]. Graphs that have a driver and aren't
 // in the list were deleted while no watch was open.
-func (s graphStore) Replace(list []any, _ string) error {
+func (s *graphStore) Replace(list []any, version string) error {
+	if s.rewritten(list, version) {
+		s.c.historyRewritten(s.newest, version)
+	}
+	s.newest = version
 	exists := make(map[types.NamespacedName]bool, len(list))
 	for i, obj := range list {
 		rg := obj.(*v1alpha1.ResourceGraph)
 		exists[graphs.Key(rg)] = true
-		s.c.graphChanged(rg)
+		s.c.graphChanged(rg, true)
 		list[i] = nil // so that graphs that aren't needed can be collected
 	}
-	s.c.mu.Lock()
-	var deleted []*driver
-	for key, d := range s.c.drivers {
+	for key, d := range s.c.all() {
 		if !exists[key] {
-			deleted = append(deleted, d)
+			d.inbox.graphDeleted()
 		}
 	}
-	s.c.mu.Unlock()
-	for _, d := range deleted {
-		d.inbox.graphDeleted()
-	}
 	s.c.listed.Store(true)
+	s.c.share.Hold(false)
 	return nil
 }
 
+// rewritten reports whether a list proves that the history of the cluster was
+// rewritten: the list is older than what was seen before it, or has a graph that is.
+// The latter is so if the versions of a restored etcd were increased.
+func (s *graphStore) rewritten(list []any, version string) bool {
+	if resourceversion.Older(version, s.newest) {
+		return true
+	}
+	for _, obj := range list {
+		rg := obj.(*v1alpha1.ResourceGraph)
+		if d := s.c.find(graphs.Key(rg)); d != nil && d.inbox.hasSeenLater(rg.ResourceVersion) {
+			return true
+		}
+	}
+	return false
+}
+
 // Resync implements [cache.ReflectorStore].
-func (s graphStore) Resync() error { return nil }
+func (s *graphStore) Resync() error { return nil }
 
 // graphChanged hands the newest state of a graph over to its driver. If the
 // driver is forgotten at this moment, because an older graph of that name was
-// deleted, another driver takes its place.
-func (c *controller) graphChanged(rg *v1alpha1.ResourceGraph) {
-	for !c.driver(graphs.Key(rg)).inbox.graphChanged(rg) {
+// deleted, another driver takes its place. Listed is set if the state is from a list.
+func (c *controller) graphChanged(rg *v1alpha1.ResourceGraph, listed bool) {
+	for !c.driver(graphs.Key(rg)).inbox.graphChanged(rg, listed) {
+	}
+}
+
+// historyRewritten voids everything that is known about the cluster. Newest is the
+// newest version that was seen in its former history, and listed that of the list of
+// graphs that the caller hands over next.
+func (c *controller) historyRewritten(newest, listed string) {
+	c.log.Info("the history of the cluster was rewritten, as by restoring etcd: all graphs and objects are read again",
+		"known", newest, "listed", listed)
+	c.Metrics.HistoryRewritten()
+	drivers := c.all()
+	for _, d := range drivers {
+		d.inbox.outdate()
+	}
+	c.share.Rewritten(listed)
+	for _, d := range drivers {
+		d.wake()
 	}
 }

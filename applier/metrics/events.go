@@ -116,7 +116,10 @@ func (m *Metrics) Drift(ns, graph, _ string) {
 }
 
 // Waiting records the number of graphs that wait for a step.
-func (m *Metrics) Waiting(graphs int) { m.waiting.Set(float64(graphs)) }
+func (m *Metrics) Waiting(graphs int) { m.process.waiting.Set(float64(graphs)) }
+
+// HistoryRewritten records that the history of the cluster was rewritten.
+func (m *Metrics) HistoryRewritten() { m.process.rewrites.Inc() }
 
 // Reconciled records a reconciliation. Result is "success", "error", or another
 // value of the label result.

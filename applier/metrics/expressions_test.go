@@ -38,6 +38,7 @@ func TestNames(t *testing.T) {
 		"pequod_adoption_duration_seconds":           nil,
 		"pequod_drift_total":                         {"resourcegraph"},
 		"pequod_graphs_waiting":                      nil,
+		"pequod_history_rewrites_total":              nil,
 	}
 	if diff := cmp.Diff(want, ownMetrics(t)); diff != "" {
 		t.Errorf("metrics and labels (-want +got):\n%s", diff)

@@ -19,7 +19,7 @@ const (
 )
 
 // Metrics holds the metrics of the applier. It is safe for concurrent use. The
-// fields up to waiting are the registered metrics, which synchronize themselves;
+// fields up to process are the registered metrics, which synchronize themselves;
 // New has their names and help.
 type Metrics struct {
 	reconciles        *prometheus.CounterVec
@@ -34,7 +34,7 @@ type Metrics struct {
 	adoptions         *prometheus.CounterVec
 	adoptionDuration  prometheus.Histogram
 	drift             *prometheus.CounterVec
-	waiting           prometheus.Gauge
+	process           processMetrics
 
 	// now is time.Now, except in tests.
 	now func() time.Time
@@ -49,6 +49,12 @@ type Metrics struct {
 	// states has one copy of each nodeState, which nodes share.
 	states  map[nodeState]*nodeState
 	objects map[managedSeries]int // number of objects of all graphs
+}
+
+// processMetrics are metrics of the applier as a whole.
+type processMetrics struct {
+	waiting  prometheus.Gauge
+	rewrites prometheus.Counter
 }
 
 // Buckets in seconds: of one request, of one reconciliation, and of executions
@@ -95,12 +101,17 @@ func New(reg prometheus.Registerer) *Metrics {
 		}),
 		drift: counters("drift_total",
 			"Observed changes of a graph's objects by others.", "resourcegraph"),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: prefix + "graphs_waiting", Help: "Graphs that wait for a reconciliation step.",
-		}),
+		process: processMetrics{
+			waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+				Name: prefix + "graphs_waiting", Help: "Graphs that wait for a reconciliation step.",
+			}),
+			rewrites: prometheus.NewCounter(prometheus.CounterOpts{
+				Name: prefix + "history_rewrites_total", Help: "Rewrites of the cluster's history, as by restoring etcd.",
+			}),
+		},
 	}
 	reg.MustRegister(m.reconciles, m.reconcileDuration, m.reconcileErrors, m.dagNodes, m.dagDuration, m.nodeDuration,
-		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift, m.waiting)
+		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift, m.process.waiting, m.process.rewrites)
 	// Counters without user-chosen labels start at 0: a rate over a counter that
 	// appears with its first error would miss that error.
 	for _, result := range []string{resultSuccess, resultError} {

@@ -49,6 +49,7 @@ pequod_adoption_total{result=failure} 0
 pequod_adoption_total{result=success} 0
 pequod_reconcile_total{controller=resourcegraph,result=error} 0
 pequod_graphs_waiting{} 0
+pequod_history_rewrites_total{} 0
 pequod_reconcile_total{controller=resourcegraph,result=success} 0
 `
 

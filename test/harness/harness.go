@@ -127,6 +127,37 @@ func (c *Cluster) Restart(t testing.TB) {
 	}
 }
 
+// Backup stops a cluster from StartOwn, copies its data directory, and starts it
+// again. The copy is deleted when the test ends.
+func (c *Cluster) Backup(t testing.TB) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	c.Stop(t)
+	if err := os.CopyFS(dir, os.DirFS(c.server.DataDir())); err != nil {
+		t.Fatal(err)
+	}
+	c.Restart(t)
+	return dir
+}
+
+// Restore replaces the data of a cluster from StartOwn by a copy that Backup made, as
+// when etcd is restored. The address and the certificates stay the same. While the
+// cluster is stopped, Restore calls meanwhile, which may be nil.
+func (c *Cluster) Restore(t testing.TB, dir string, meanwhile func()) {
+	t.Helper()
+	c.Stop(t)
+	if err := os.RemoveAll(c.server.DataDir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(c.server.DataDir(), os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if meanwhile != nil {
+		meanwhile()
+	}
+	c.Restart(t)
+}
+
 // Proxy returns a fault proxy in front of the API server. It injects no faults
 // until the test adds rules.
 func (c *Cluster) Proxy(t testing.TB, seed uint64) *faults.Proxy {

@@ -99,6 +99,10 @@ func (s *Server) Restart(ctx context.Context) error {
 // address of the API server.
 func (s *Server) Kubeconfig() string { return s.current().kubeconfig }
 
+// DataDir returns the directory with the state of the cluster, "" if the server
+// deletes it at its end.
+func (s *Server) DataDir() string { return s.opts.DataDir }
+
 // Log returns the path of the control plane's log file. Without a data directory
 // the file is deleted when the server ends.
 func (s *Server) Log() string { return filepath.Join(filepath.Dir(s.Kubeconfig()), "server.log") }

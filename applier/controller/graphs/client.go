@@ -8,12 +8,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/cluster"
@@ -99,12 +97,6 @@ func (c *Client) List(ctx context.Context, namespace string, each func(*v1alpha1
 			return nil
 		}
 	}
-}
-
-// ListWatch returns the source of a reflector of the graphs of a namespace, or
-// of all namespaces if it is empty.
-func (c *Client) ListWatch(namespace string) cache.ListerWatcher {
-	return cache.NewListWatchFromClient(c.typed, resource, namespace, fields.Everything())
 }
 
 // patch merges a patch into a graph or, with subresource "status", into its

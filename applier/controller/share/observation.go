@@ -27,6 +27,9 @@ const (
 	KindServed
 	// Claimed means that another graph lists an object that leaves this graph.
 	Claimed
+	// HistoryRewritten means that a list is older than what was seen before it: what
+	// is known about the objects is void.
+	HistoryRewritten
 )
 
 // Observation is something that a graph learns from a watch or from a poll.

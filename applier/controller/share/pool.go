@@ -33,6 +33,7 @@ type pool struct {
 	// byOwner and byNamespace count jobs in flight; no entry means none.
 	byOwner     map[any]int
 	byNamespace map[string]int
+	held        bool // no job starts
 	closed      bool
 	drained     chan struct{} // closed when the pool is closed and nothing is in flight
 }
@@ -94,7 +95,7 @@ func (p *pool) put(queue *turns, t task) {
 func (p *pool) hasRoom(owner any) bool {
 	ofNamespace, ofOwner := p.byNamespace[namespace(owner)], p.byOwner[owner]
 	forNamespace := portion(p.limit - p.inFlight + ofNamespace)
-	return p.inFlight < p.limit && ofNamespace < forNamespace && ofOwner < portion(forNamespace-ofNamespace+ofOwner)
+	return !p.held && p.inFlight < p.limit && ofNamespace < forNamespace && ofOwner < portion(forNamespace-ofNamespace+ofOwner)
 }
 
 // portion returns how many of the slots that others leave free one may use.
@@ -150,6 +151,12 @@ func (p *pool) next(ended any) task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end(ended)
+	return p.take()
+}
+
+// take admits the next job. Its job is nil if none can be started. The caller holds
+// p.mu.
+func (p *pool) take() task {
 	p.dequeued++
 	first, second := &p.ongoing, &p.fresh
 	if p.dequeued%freshEvery == 0 {
@@ -162,6 +169,19 @@ func (p *pool) next(ended any) task {
 		}
 	}
 	return task{}
+}
+
+// hold keeps jobs from being started until it is called with false.
+func (p *pool) hold(held bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = held
+	if held || p.closed {
+		return
+	}
+	for t := p.take(); t.job != nil; t = p.take() {
+		p.started <- t
+	}
 }
 
 // close discards the jobs that aren't running, and refuses others from now on.

@@ -3,6 +3,7 @@ package share
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -42,6 +43,7 @@ type Share struct {
 	surveys    *surveys
 	listings   *listings
 	departures *departures
+	epoch      atomic.Int64
 }
 
 // New returns a Share. Jobs and watches wait until [Share.Run] is called.

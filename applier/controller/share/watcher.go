@@ -26,6 +26,10 @@ type watcher struct {
 	// listed is set when the subscribers were notified of the first list. A graph
 	// that follows an object from then on has missed the events before.
 	listed bool
+	// newest is the newest version of a list or event, and again makes the watch begin
+	// again with a list. Again is nil while no watch is open.
+	newest string
+	again  context.CancelFunc
 	// followers are the graphs that follow an object.
 	followers map[objectName][]Graph
 }
@@ -72,7 +76,9 @@ func (w *watcher) run(ctx context.Context) {
 		var noKind *cluster.NoKindError
 		request := w.selection.Request(managedSelector)
 		watching, cancel := w.relist(ctx)
+		w.setAgain(cancel)
 		err := w.client.ListAndWatch(watching, request, w.observe)
+		w.setAgain(nil)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -98,6 +104,13 @@ func (w *watcher) run(ctx context.Context) {
 		case <-time.After(wait/2 + rand.N(wait)):
 		}
 	}
+}
+
+// setAgain sets the function that ends the watch that is open.
+func (w *watcher) setAgain(again context.CancelFunc) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.again = again
 }
 
 // setRefused records that the API server refuses the watch. Subscribers look for
@@ -160,6 +173,7 @@ func (w *watcher) observe(ev cluster.Event) bool {
 	}
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	w.sawVersion(ev.Object.GetResourceVersion())
 	for _, g := range w.followers[nameOf(ev.Object)] {
 		g.Notify(o)
 	}
@@ -172,6 +186,9 @@ func (w *watcher) observeList(all *cluster.Listing) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	w.listed = true
+	if w.wentBack(all.ResourceVersion) {
+		w.notifyAll(HistoryRewritten)
+	}
 	parts := map[Graph][]unstructured.Unstructured{}
 	for i := range all.Objects {
 		for _, g := range w.followers[nameOf(&all.Objects[i])] {

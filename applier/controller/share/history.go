@@ -1,0 +1,62 @@
+package share
+
+import "github.com/pequod-io/pequod/internal/resourceversion"
+
+// When etcd is restored from a backup, the history of the cluster is rewritten:
+// objects return to earlier versions, and the numbers of later versions and
+// generations are given out again, for other contents. Everything that was known is
+// void, and so is everything that was about to be done because of it.
+//
+// The controller notices it by the list of graphs, which follows every loss of
+// their watch, see [Share.Rewritten]. In addition, each watch of objects compares
+// its lists (watcher.go), because not all kinds need to have the same etcd.
+
+// Epoch returns the number of times that the history was rewritten. What was
+// learned or decided in an earlier epoch is void.
+func (s *Share) Epoch() int64 { return s.epoch.Load() }
+
+// Rewritten begins another epoch. Version is that of the list of graphs that showed
+// it. Watches that know later versions begin again.
+func (s *Share) Rewritten(version string) {
+	s.epoch.Add(1)
+	s.hub.rewind(version)
+}
+
+// Hold keeps requests of graphs from being started, until it is called with false.
+// It is called when the watch of graphs is lost: until they are listed again, a
+// graph may have been deleted, or restored, and with it the history of the cluster.
+// Requests in flight aren't affected.
+func (s *Share) Hold(held bool) { s.pool.hold(held) }
+
+// rewind makes the watches that know later versions than the given one begin again
+// with a list.
+func (h *hub) rewind(version string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.watchers {
+		if resourceversion.Older(version, w.newest) {
+			w.newest = ""
+			if w.again != nil {
+				w.again()
+			}
+		}
+	}
+}
+
+// wentBack notes the version of a list, and reports whether it is older than what was
+// seen before it. The caller holds the hub's lock.
+func (w *watcher) wentBack(version string) bool {
+	if version == "" {
+		return false // of a kind that isn't served
+	}
+	back := resourceversion.Older(version, w.newest)
+	w.newest = version
+	return back
+}
+
+// sawVersion notes the version of an event. The caller holds the hub's lock.
+func (w *watcher) sawVersion(version string) {
+	if resourceversion.Older(w.newest, version) || w.newest == "" {
+		w.newest = version
+	}
+}
