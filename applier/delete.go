@@ -3,6 +3,7 @@ package applier
 import (
 	"context"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -18,17 +19,37 @@ import (
 // If the inventory was lost, it is recovered from the labels of the graph's
 // objects. A graph without objects is a result without statuses.
 func (a *Applier) Delete(ctx context.Context, owner inventory.Owner, o Options) (*Result, error) {
-	stored, err := a.load(ctx, owner)
+	stored, err := a.loadOrRecover(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
-	if stored.Revision == "" {
-		if err := a.recoverInventory(ctx, stored); err != nil {
-			return nil, err
-		}
-	}
 	o.NoWait = !o.Wait
 	return a.run(ctx, engine.NewDelete(stored, o.Options), o)
+}
+
+// PlanDelete predicts the result of Delete and stores nothing. Deletions are sent as
+// dry runs. The plan has removals only.
+func (a *Applier) PlanDelete(ctx context.Context, owner inventory.Owner, o PlanOptions) (*Plan, error) {
+	stored, err := a.loadOrRecover(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	o.Mode, o.Namespaced = engine.ModePlan, a.namespaced(ctx)
+	p := newPlanner(a, engine.NewDelete(stored, o.Options), &v1alpha1.ResourceGraph{}, o)
+	if _, err := a.inspect(ctx, p.engine, a.now(), p.executor()); err != nil {
+		return nil, err
+	}
+	return p.result(), nil
+}
+
+// loadOrRecover returns the inventory of a graph, from the labels of its objects if
+// it was lost.
+func (a *Applier) loadOrRecover(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
+	stored, err := a.load(ctx, owner)
+	if err == nil && stored.Revision == "" {
+		err = a.recoverInventory(ctx, stored)
+	}
+	return stored, err
 }
 
 // recoverInventory adds the objects that have the labels of the graph. Their order

@@ -79,6 +79,9 @@ type PlannedRemoval struct {
 	Op engine.Operation
 	// NewOwner is the graph that the object would be handed over to, nil if none.
 	NewOwner *inventory.Owner
+	// Kept is the annotation because of which the object is released instead of
+	// deleted, "" if there is another reason.
+	Kept string
 	// Live is the object as it is.
 	Live *unstructured.Unstructured
 	// Message describes what an object waits for that is being deleted already.

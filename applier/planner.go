@@ -140,7 +140,7 @@ func (p *planner) predictRemoval(ctx context.Context, a engine.Action) engine.Ou
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.removals[a.Key] = &PlannedRemoval{Key: a.Key, Version: a.Version, Op: op, NewOwner: a.NewOwner, Live: p.live[a.Key], Failure: f}
+	p.removals[a.Key] = &PlannedRemoval{Key: a.Key, Version: a.Version, Op: op, NewOwner: a.NewOwner, Kept: a.Kept, Live: p.live[a.Key], Failure: f}
 	return engine.Outcome{}
 }
 
@@ -170,7 +170,11 @@ func (p *planner) result() *Plan {
 		case v1alpha1.NodeReady:
 			n.Op = s.Op
 		case v1alpha1.NodeFailed:
-			if n.Failure == nil {
+			switch {
+			case n.Failure != nil && n.Failure.Immutable:
+				n.Failure = terminal(n.Failure)
+				n.Failure.Message = s.Message // also why it isn't recreated
+			case n.Failure == nil:
 				n.Failure = &engine.Failure{Reason: s.Reason, Message: s.Message, Terminal: s.NextAttempt.IsZero()}
 			}
 		default:

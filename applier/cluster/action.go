@@ -41,14 +41,14 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 	if err != nil {
 		return engine.Outcome{Err: Classify(err)}
 	}
-	o := c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner}, a)
+	o := c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner, a.Kept}, a)
 	if left && (errors.As(o.Err, &noKind) || isPathNotServed(o.Err)) {
 		// The version was served when the kind was discovered.
 		c.kinds.Invalidate(at.gvk.GroupVersion())
 		if at, err = resolve(ctx, a.Key, a.Version); err != nil {
 			return engine.Outcome{Err: Classify(err)}
 		}
-		o = c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner}, a)
+		o = c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner, a.Kept}, a)
 	}
 	if errors.As(o.Err, &noKind) && a.Verb != engine.Apply && !left {
 		return engine.Outcome{}

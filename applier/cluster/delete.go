@@ -20,7 +20,8 @@ const maxDeleteAttempts = 4
 // if it remains, with its finalizers, and nil if it is gone or was gone before.
 //
 // If the object changed since it was observed, delete reads it again and tries
-// again, as long as the object still belongs to the graph.
+// again, as long as the object still belongs to the graph and no annotation forbids
+// its deletion.
 func (c *Client) delete(ctx context.Context, a address, observed observed) (*unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
 		left, err := c.deleteOnce(ctx, a, observed)
@@ -36,6 +37,9 @@ func (c *Client) delete(ctx context.Context, a address, observed observed) (*uns
 		}
 		if err := observed.stillOwned(live); err != nil {
 			return nil, err
+		}
+		if graph.KeepAnnotation(live.Object) != "" {
+			return nil, errKeepChanged
 		}
 		observed.version = live.GetResourceVersion()
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/fields"
@@ -21,6 +22,7 @@ type observed struct {
 	uid     types.UID
 	version string // resourceVersion; "" accepts any
 	owner   string // label selector of the graph that owned the object
+	kept    string // the annotation because of which the object is released
 }
 
 // stillOwned returns an error if the live object is another one than the observed
@@ -43,6 +45,10 @@ func (o observed) stillOwned(live *unstructured.Unstructured) error {
 // observed it.
 var errOwnerChanged = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was changed since, and isn't the graph's any more"}
 
+// errKeepChanged is returned when an object that is to be deleted got an annotation
+// that forbids it, or an object that is released because of one lost it.
+var errKeepChanged = &engine.Failure{Reason: engine.ReasonKeepChanged, Message: "was annotated since in another way"}
+
 // release gives up the ownership of an object without deleting it. If to is set,
 // the object gets the labels of that graph. Otherwise the graph's fields are given
 // up too, so that no later apply by the graph's manager removes them. A claim on the
@@ -54,6 +60,9 @@ func (c *Client) release(ctx context.Context, a address, observed observed, to *
 	}
 	if err := observed.stillOwned(live); err != nil {
 		return err
+	}
+	if observed.kept != "" && graph.KeepAnnotation(live.Object) == "" {
+		return errKeepChanged
 	}
 	patch := []jsonPatchOperation{{"replace", "/metadata/labels", releasedLabels(live, to)}}
 	if annotations := live.GetAnnotations(); annotations[v1alpha1.AnnotationClaimedBy] != "" {

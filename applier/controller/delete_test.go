@@ -176,3 +176,34 @@ func TestDeletedWhileItIsExecuted(t *testing.T) {
 	})
 	b.wantExists(false, "v1", "ConfigMap", "b")
 }
+
+// TestKeptObjects checks that objects which are annotated to be kept are released when
+// they leave their graph and when the graph is deleted, and that status and Events name
+// object and annotation.
+func TestKeptObjects(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1"), configMap("c", "c", "1"))))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "b", "helm", `{"metadata":{"annotations":{"helm.sh/resource-policy":"keep"}}}`)
+	b.patch("v1", "ConfigMap", "c", "flux", `{"metadata":{"annotations":{"kustomize.toolkit.fluxcd.io/prune":"disabled"}}}`)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "2"), configMap("c", "c", "1"))))
+	rg := b.ready("web")
+	said := "ConfigMap " + b.Namespace + "/b was released instead of deleted: annotated helm.sh/resource-policy: keep"
+	if got, want := conditionText(rg, "Ready"), "True Completed: 2 objects are ready; "+said; got != want {
+		t.Errorf("condition: %s; want %s", got, want)
+	}
+	b.event("web", "Kept", said)
+	if got, want := owned(rg), "ConfigMap a, ConfigMap c"; got != want {
+		t.Errorf("inventory: %s; want %s", got, want)
+	}
+	b.remove("web")
+	b.gone("web")
+	b.event("web", "Kept", "ConfigMap "+b.Namespace+"/c was released instead of deleted: annotated kustomize.toolkit.fluxcd.io/prune: disabled")
+	b.wantExists(false, "v1", "ConfigMap", "a")
+	for _, name := range []string{"b", "c"} {
+		if labels := b.Get(t, "v1", "ConfigMap", name).GetLabels(); len(labels) > 0 {
+			t.Errorf("%s: labels: %v; want none", name, labels)
+		}
+	}
+}

@@ -55,8 +55,12 @@ func (r *reporter) changes(changes []engine.Status, revision func() string, now 
 			if s.Phase == v1alpha1.NodeGone {
 				r.prunes++
 			}
-			if s.Phase == v1alpha1.NodeGone && s.Reason == engine.ReasonUnknownKind {
+			switch {
+			case s.Phase != v1alpha1.NodeGone:
+			case s.Reason == engine.ReasonUnknownKind:
 				r.emitWarning("Orphaned", "Delete", s, ": "+s.Message)
+			case s.Reason == engine.ReasonKept:
+				r.emitNormal("Kept", "Delete", s, " was released instead of deleted: "+s.Message)
 			}
 			continue
 		}

@@ -72,6 +72,9 @@ type Action struct {
 	ResourceVersion string
 	// NewOwner is the graph that a released object is handed over to, nil if none.
 	NewOwner *inventory.Owner
+	// Kept is, of a Release, the annotation because of which the object isn't deleted.
+	// It is "" if the object is released for another reason.
+	Kept string
 	// Object is the live object to Explain.
 	Object *unstructured.Unstructured
 

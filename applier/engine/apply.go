@@ -76,9 +76,15 @@ func (e *Engine) reportDifference(n *node, a *ApplyRequest) {
 }
 
 // recreate deletes an object that can't be changed in place, if its creation would
-// be allowed. When it is gone, it is created as desired.
+// be allowed and no annotation forbids its deletion. When it is gone, it is created as desired.
 func (e *Engine) recreate(n *node, a *ApplyRequest) {
 	seen := e.cache.objects[n.key]
+	if seen.kept != "" {
+		kept := *n.progress.write.failure
+		kept.Message = "isn't deleted to recreate it, because it is annotated " + seen.kept + ": " + kept.Message
+		n.fail(&kept)
+		return
+	}
 	n.setPhase(v1alpha1.NodeApplying, "deleting it to recreate it: "+n.progress.write.failure.Message)
 	if e.requestWrite(Action{
 		Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid, ResourceVersion: seen.version, Apply: a,

@@ -60,9 +60,12 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 const unknownRevision = "unknown"
 
 // NewDelete returns an engine that removes every object in an inventory. It sets
-// opts.Mode.
+// opts.Mode to [ModeDelete] unless that is [ModePlan].
 func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
-	opts.Mode, opts.Prune, opts.AllowEmpty = ModeDelete, true, true
+	opts.Prune, opts.AllowEmpty = true, true
+	if opts.Mode != ModePlan {
+		opts.Mode = ModeDelete
+	}
 	e := newEngine(stored.Owner, cmp.Or(stored.Revision, unknownRevision), opts)
 	e.ledger = newLedger(e.owner, e.revision, stored, keyResolver{namespaced: opts.Namespaced}, nil, nil)
 	return e

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/internal/resourceversion"
@@ -182,6 +183,7 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 		uid: obj.GetUID(), version: obj.GetResourceVersion(), finalizers: obj.GetFinalizers(),
 		deleting: obj.GetDeletionTimestamp() != nil, dependent: len(obj.GetOwnerReferences()) > 0, at: e.step.now,
 	}
+	o.kept = graph.KeepAnnotation(obj.Object)
 	objectLabels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(objectLabels)
 	o.mine = o.owned && e.owner.Owns(objectLabels)

@@ -51,6 +51,12 @@ const (
 	// lists it, because that graph isn't executed or may not write the object. The
 	// claim of that graph then doesn't count.
 	ReasonClaimRefused = "ClaimRefused"
+	// ReasonKept is the reason why an object that left the graph was released: an
+	// annotation forbids its deletion. It is no failure.
+	ReasonKept = "KeptByAnnotation"
+	// ReasonKeepChanged means that an object wasn't deleted, or not released for
+	// ReasonKept, because it got or lost that annotation since it was observed.
+	ReasonKeepChanged = "KeepChanged"
 	// ReasonApplyFailed is every failure without a reason of its own. It is
 	// transient: an overloaded or unreachable API server, for example.
 	ReasonApplyFailed  = "ApplyFailed"

@@ -32,6 +32,9 @@ type observation struct {
 	// selected is set if the graph's adoption selector matches.
 	selected bool
 
+	// kept is the annotation that forbids to delete the object, "" if there is none.
+	kept string
+
 	// live is the digest of the fields that the node's field manager owns.
 	live string
 	// ownsReplicas is set if that manager owns spec.replicas.

@@ -254,3 +254,35 @@ func TestEmpty(t *testing.T) {
 		}
 	}
 }
+
+// An object that is annotated to be kept, or isn't any more, between its observation
+// and its removal is read again, and then decided about.
+func TestKeepChanged(t *testing.T) {
+	b := pruning(t, Options{}, "a", "b")
+	b.expect("LoadClaims")
+	b.answer(LoadClaims, Outcome{})
+	b.expect("Record")
+	b.answer(Record, Outcome{})
+	b.expect("Delete b")
+	changed := Outcome{Err: &Failure{Reason: ReasonKeepChanged, Message: "was annotated since in another way"}}
+	b.answer(Delete, changed)
+	b.expect("Read b")
+	kept := configMap(t, self, "b", "u-b", 90, "1")
+	kept.SetAnnotations(map[string]string{"helm.sh/resource-policy": "keep"})
+	b.answer(Read, Outcome{Object: kept})
+	b.expect("Release b")
+	if a := b.answer(Release, changed); a.Kept != "helm.sh/resource-policy: keep" || a.ResourceVersion != "90" {
+		t.Errorf("%+v", a)
+	}
+	b.expect("Read b")
+	b.answer(Read, Outcome{Object: configMap(t, self, "b", "u-b", 91, "1")})
+	b.expect("Delete b")
+	b.answer(Delete, changed)
+	b.expect("Read b")
+	kept.SetResourceVersion("92")
+	b.answer(Read, Outcome{Object: kept})
+	b.expect("Release b")
+	b.answer(Release, Outcome{Object: configMap(t, inventory.Owner{}, "b", "u-b", 93, "1")})
+	b.expect("Record")
+	b.wantShow("a Ready", "b Gone KeptByAnnotation: annotated helm.sh/resource-policy: keep")
+}

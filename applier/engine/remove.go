@@ -23,6 +23,7 @@ const (
 	removeWait                             // it is being deleted
 	removeDelete
 	removeRelease
+	removeKeep     // release it, because of an annotation
 	removeHandOver // to another graph that lists it
 )
 
@@ -54,6 +55,9 @@ func (e *Engine) decideRemoval(r *removal, seen *observation) (removalDecision, 
 	// An object that the graph still reads or mirrors must not be deleted.
 	if r.entry.Orphan || e.opts.Orphan || e.nodes.byKey[r.entry.Key] != nil {
 		return removeRelease, nil
+	}
+	if seen.kept != "" {
+		return removeKeep, nil
 	}
 	return removeDelete, nil
 }
@@ -88,7 +92,7 @@ func (e *Engine) remove(r *removal, behind bool) {
 		e.finishGone(r, Released, "is still part of the graph")
 	case removeWait:
 		e.waitForDeletion(r, seen)
-	case removeDelete, removeRelease:
+	case removeDelete, removeRelease, removeKeep:
 		if e.hold(r, behind) {
 			return
 		}
@@ -96,6 +100,8 @@ func (e *Engine) remove(r *removal, behind bool) {
 	switch decision {
 	case removeDelete:
 		e.requestRemoval(r, Action{Verb: Delete}, seen)
+	case removeKeep:
+		e.requestRemoval(r, Action{Verb: Release, Kept: seen.kept}, seen)
 	case removeRelease, removeHandOver:
 		e.requestRemoval(r, Action{Verb: Release, NewOwner: newOwner}, seen)
 	}
@@ -207,6 +213,13 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 	}
 	state.inFlight = false
 	switch {
+	case isKeepChanged(o.Err):
+		state.succeed()
+		if n != nil {
+			n.progress.recreating = false
+		}
+		e.Forget(a.Key)
+		return // the next step decides by the annotations that the object has now
 	case r != nil && a.NewOwner != nil && isClaimRefused(o.Err):
 		state.succeed()
 		r.refused = append(r.refused, *a.NewOwner)
@@ -223,6 +236,9 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 	case a.Verb == Delete:
 		r.write.succeed()
 		r.status.Op = Deleted
+	case a.Verb == Release && a.Kept != "":
+		e.finishGone(r, Released, "annotated "+a.Kept)
+		r.status.Reason = ReasonKept
 	case a.Verb == Release:
 		e.finishGone(r, Released, "")
 	}
@@ -234,4 +250,11 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 func isClaimRefused(err error) bool {
 	var f *Failure
 	return errors.As(err, &f) && f.Reason == ReasonClaimRefused
+}
+
+// isKeepChanged reports whether an object wasn't removed because it got or lost an
+// annotation that forbids its deletion.
+func isKeepChanged(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Reason == ReasonKeepChanged
 }

@@ -26,6 +26,7 @@ type object struct {
 	managers   map[string]fieldSet
 	finalizer  bool
 	deleting   bool
+	kept       bool // annotated so that it must not be deleted
 	// Set by its controller.
 	seenGeneration int
 	ready, failed  bool
@@ -216,6 +217,9 @@ func (o *object) unstructured() *unstructured.Unstructured {
 	}
 	if o.key.Namespace != "" {
 		metadata["namespace"] = o.key.Namespace
+	}
+	if o.kept {
+		metadata["annotations"] = map[string]any{"helm.sh/resource-policy": "keep"}
 	}
 	if o.finalizer {
 		metadata["finalizers"] = []any{"example.com/hold"}

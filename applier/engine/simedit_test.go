@@ -191,6 +191,10 @@ func (s *sim) meddle(k int) {
 	case k <= 5:
 		s.logf("people: delete %s", name)
 		s.cluster.remove(o)
+	case k == 6:
+		o.kept = !o.kept
+		s.logf("people: annotate %s to be kept: %t", name, o.kept)
+		s.cluster.changed(o, false)
 	case k <= 7:
 		f := "spec:" + string(rune('a'+s.pick(3)))
 		s.logf("people: change %s of %s", f, name)
@@ -241,6 +245,11 @@ func (s *sim) repair() {
 				s.logf("people: delete %s", n.name)
 				s.cluster.remove(o)
 				continue
+			}
+			if o.kept && n.recreate {
+				s.logf("people: annotate %s to be kept: false", n.name)
+				o.kept = false
+				s.cluster.changed(o, false)
 			}
 			n.recreate = n.recreate || o.fields["spec:fixed"] != ""
 			n.force = n.force || len(o.managers["kubectl"]) > 0

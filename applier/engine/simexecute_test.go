@@ -12,6 +12,7 @@ import (
 )
 
 var errReplaced = &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "was replaced by another object of its name"}
+var errKeepChanged = &engine.Failure{Reason: engine.ReasonKeepChanged, Message: "was annotated since in another way"}
 
 // do executes an action on the simulated cluster, like package cluster on a real one.
 func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
@@ -36,6 +37,9 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 		if o != nil && o.labels()[v1alpha1.LabelGraph] != r.owner.Name && a.Node == "" {
 			return engine.Outcome{Err: errReplaced} // it changed since and isn't the graph's
 		}
+		if o != nil && o.kept {
+			return engine.Outcome{Err: errKeepChanged}
+		}
 		if o != nil {
 			r.checkRemoval(a, o, alive)
 			c.remove(o)
@@ -44,6 +48,9 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 	case engine.Release:
 		if o == nil || o.uid != a.UID {
 			return engine.Outcome{Err: errReplaced}
+		}
+		if a.Kept != "" && !o.kept {
+			return engine.Outcome{Err: errKeepChanged}
 		}
 		c.release(r, o, a.NewOwner)
 		return seen(o)

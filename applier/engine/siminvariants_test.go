@@ -20,6 +20,20 @@ func (r *run) check(a engine.Action) {
 		if a.UID == "" {
 			r.s.fail("%s: %s of %s without its UID", r.id(), a.Verb, a.Key)
 		}
+		r.checkKept(a)
+	}
+}
+
+// checkKept checks that an object that was annotated to be kept in the version that was
+// judged isn't deleted, and that the annotation is named if it is released for it.
+func (r *run) checkKept(a engine.Action) {
+	judged := r.s.cluster.history[a.ResourceVersion]
+	if judged == nil {
+		r.s.fail("%s: %s of %s, which was never at version %q", r.id(), a.Verb, a.Key, a.ResourceVersion)
+	}
+	kept := len(judged.GetAnnotations()) > 0
+	if kept && a.Verb == engine.Delete || a.Kept != "" && !kept {
+		r.s.fail("%s: %s of %s, which is annotated: %v", r.id(), a.Verb, a.Key, judged.GetAnnotations())
 	}
 }
 

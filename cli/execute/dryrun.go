@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/inventory"
 )
 
 // DryRunModes are the values of --dry-run, the same as in kubectl. "none" is the
@@ -43,7 +44,7 @@ func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []i
 	}
 	var b strings.Builder
 	for _, plan := range plans {
-		writePlan(&b, plan, mode)
+		writePlan(&b, plan, "pruned", mode)
 	}
 	if _, err := io.WriteString(env.Out, b.String()); err != nil {
 		return command.OutputError(err)
@@ -51,9 +52,31 @@ func DryRun(ctx context.Context, env command.Env, a *applier.Applier, graphs []i
 	return command.ExitWith(PrintObstacles(env.Err, plans, func(applier.PlannedNode) bool { return true }))
 }
 
-// writePlan writes one line per planned change, by wave, and then the removals.
-// The namespace is shown only if it differs from the namespace of the graph.
-func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
+// DryRunDelete is [DryRun] for the deletion of graphs. A graph that owns nothing is
+// named on stderr.
+func DryRunDelete(ctx context.Context, env command.Env, a *applier.Applier, graphs []inventory.Owner, mode string, o applier.PlanOptions) error {
+	o.NoDryRun = mode == "client"
+	var b strings.Builder
+	plans := make([]*applier.Plan, len(graphs))
+	for i, owner := range graphs {
+		var err error
+		if plans[i], err = a.PlanDelete(ctx, owner, o); err != nil {
+			return kube.Error(err)
+		}
+		if writePlan(&b, plans[i], "deleted", mode); len(plans[i].Removals) == 0 {
+			fmt.Fprintf(env.Err, "%s: nothing to delete\n", owner)
+		}
+	}
+	if _, err := io.WriteString(env.Out, b.String()); err != nil {
+		return command.OutputError(err)
+	}
+	return command.ExitWith(PrintObstacles(env.Err, plans, func(applier.PlannedNode) bool { return true }))
+}
+
+// writePlan writes one line per planned change, by wave, and then the removals; the
+// word removed says that an object is deleted. The namespace is shown only if it
+// differs from the namespace of the graph.
+func writePlan(b *strings.Builder, plan *applier.Plan, removed, mode string) {
 	line := func(group, kind, namespace, name, what string) {
 		if namespace != "" && namespace != plan.Owner.Namespace {
 			name += " -n " + namespace
@@ -71,12 +94,14 @@ func writePlan(b *strings.Builder, plan *applier.Plan, mode string) {
 		}
 	}
 	for _, l := range plan.Removals {
-		what := "pruned"
+		what := removed
 		switch {
 		case l.Failure != nil:
-			what = "not pruned: " + source.Escape(l.Failure.Message, "")
+			what = "not " + removed + ": " + source.Escape(l.Failure.Message, "")
 		case l.NewOwner != nil:
 			what = "handed over to graph " + l.NewOwner.String()
+		case l.Kept != "":
+			what = "released: annotated " + source.Escape(l.Kept, "")
 		case l.Op == engine.Released:
 			what = "released"
 		}

@@ -14,6 +14,10 @@ import (
 // not be nil. The rules follow the garbage collection and the controllers of
 // Kubernetes. Kinds from CRDs get no warning, since their effects are unknown.
 func warnRemoved(o *ObjectDiff) {
+	if kept := o.old.policy.kept; kept != "" {
+		o.warn(RuleOrphan, "", "is not deleted (annotated %s): it stays in the cluster without an owner", kept)
+		return
+	}
 	if o.old.policy.orphaned {
 		o.warn(RuleOrphan, "", "is not deleted: it stays in the cluster without an owner")
 		return

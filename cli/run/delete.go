@@ -24,7 +24,7 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// deleteOptions are the flags of delete. There is no --dry-run.
+// deleteOptions are the flags of delete.
 type deleteOptions struct {
 	// FileFlags select the graphs by files, and the namespace of named graphs.
 	// There is no -p: instances are not rendered, only their names are read.
@@ -40,10 +40,17 @@ type deleteOptions struct {
 	// orphan releases all objects instead of deleting them, regardless of
 	// deletionPolicy. cascade then has no effect.
 	orphan bool
+	// dryRun is one of execute.DryRunModes.
+	dryRun string
 }
 
 // cascades are the values of --cascade, the same as in kubectl.
 var cascades = []string{"foreground", "background", "orphan"}
+
+// propagations are the policies that the values of --cascade stand for.
+var propagations = map[string]cluster.Propagation{
+	"foreground": cluster.Foreground, "background": cluster.Background, "orphan": cluster.Orphan,
+}
 
 // newDeleteCommand returns the command "delete". Completion of names lists the
 // inventories of the namespace, so it needs the cluster.
@@ -60,7 +67,12 @@ here. If the inventory is lost, the objects are found by their labels.
 A graph is named by NAME and --namespace, by its own document, or by its instance.
 Objects with deletionPolicy Orphan, by default PersistentVolumeClaims, Namespaces and
 CustomResourceDefinitions, stay in the cluster and are released: they lose the labels
-and the field ownership of the graph. With --orphan all objects are released.
+and the field ownership of the graph. The same holds for objects that are annotated to
+be kept, for example with helm.sh/resource-policy: keep. With --orphan all objects are
+released.
+
+With --dry-run nothing is written. Stdout lists the effect on each object, and the
+exit code is 0, or 1 if the API server would reject something.
 
 By default objects are deleted in the foreground: a Deployment is gone only when its
 Pods are, so that objects that the Pods need outlive them.
@@ -78,6 +90,7 @@ in time or cannot be deleted; 2 if the cluster could not be reached.`,
 	o.AlsoGraphs(cmd)
 	command.Choice(cmd, &o.cascade, "cascade", "", "foreground", cascades, "deletion of dependents such as Pods: foreground, background or orphan")
 	fl.BoolVar(&o.orphan, "orphan", false, "release all objects instead of deleting them")
+	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every deletion) or client (only look up which objects exist)")
 	cmd.ValidArgsFunction = kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.Namespace)
 	return cmd
 }
@@ -90,9 +103,15 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 	if err := o.RunFlags.Validate(); err != nil {
 		return err
 	}
+	if o.dryRun != "none" && o.Output != "text" {
+		return errors.New("--dry-run only supports -o text")
+	}
 	owners, err := o.owners(ctx, env, names)
 	if err != nil {
 		return err
+	}
+	if o.dryRun != "none" {
+		return o.runDry(ctx, env, owners)
 	}
 	var sink progress.Sink
 	a, err := o.Connect(func(text string) { sink.Warn(text) })
@@ -100,9 +119,7 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 		return err
 	}
 	sink = o.OpenSink(env, progress.GraphsOf(owners)) // before the first request, which may cause a warning
-	a.Client.Propagation = map[string]cluster.Propagation{
-		"foreground": cluster.Foreground, "background": cluster.Background, "orphan": cluster.Orphan,
-	}[o.cascade]
+	a.Client.Propagation = propagations[o.cascade]
 	ends := execute.RunEach(ctx, sink, progress.Delete, owners,
 		func(ctx context.Context, i int, report func(applier.Event)) (*applier.Result, error) {
 			opts := o.ApplierOptions()
@@ -112,6 +129,18 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 			return a.Delete(ctx, owners[i], opts)
 		})
 	return o.Finish(env, sink, ends)
+}
+
+// runDry prints the effects of a deletion with the same flags.
+func (o *deleteOptions) runDry(ctx context.Context, env command.Env, owners []inventory.Owner) error {
+	a, err := o.Connect(kube.PrintWarnings(env.Err))
+	if err != nil {
+		return err
+	}
+	a.Client.Propagation = propagations[o.cascade]
+	var opts applier.PlanOptions
+	opts.Orphan = o.orphan
+	return execute.DryRunDelete(ctx, env, a, owners, o.dryRun, opts)
 }
 
 // owners returns the graphs to delete, each once: those of names, or of the

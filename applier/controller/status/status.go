@@ -193,12 +193,17 @@ func objectsReady(statuses []engine.Status) string {
 	return "1 object is ready"
 }
 
-// leaving describes the objects that left a completed graph and aren't removed yet.
+// leaving describes the objects that left a completed graph and aren't removed yet,
+// or were released because of an annotation.
 func leaving(statuses []engine.Status) string {
 	var texts []string
 	for _, s := range statuses {
-		if s.ID == "" && s.Phase == v1alpha1.NodeWaiting {
+		switch {
+		case s.ID != "":
+		case s.Phase == v1alpha1.NodeWaiting:
 			texts = append(texts, s.Key.String()+" "+s.Message)
+		case s.Phase == v1alpha1.NodeGone && s.Reason == engine.ReasonKept:
+			texts = append(texts, s.Key.String()+" was released instead of deleted: "+s.Message)
 		}
 	}
 	return joinFirst(texts)
