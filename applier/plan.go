@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/resolve"
 	"github.com/pequod-io/pequod/inventory"
@@ -17,6 +18,9 @@ type PlanOptions struct {
 	// NoDryRun only reads objects and sends no dry runs. The plan then doesn't know
 	// what would change in an existing object.
 	NoDryRun bool
+	// Fallback replaces the dry runs that the account may not send. Without it, they
+	// are failures of the plan, as they would be failures of the apply.
+	Fallback *cluster.Fallback
 	// Siblings are graphs that would be applied at the same time, as in [Options].
 	Siblings []*v1alpha1.ResourceGraph
 }
@@ -95,6 +99,12 @@ type PlannedRemoval struct {
 // predicted state. A failure of one node is part of the plan; the error means
 // that there is no plan.
 func (a *Applier) Plan(ctx context.Context, rg *v1alpha1.ResourceGraph, o PlanOptions) (*Plan, error) {
+	if o.Fallback != nil {
+		client, planning := *a.Client, *a
+		client.Fallback = o.Fallback
+		planning.Client = &client
+		a = &planning
+	}
 	plan, err := a.plan(ctx, rg, o)
 	if err != nil {
 		return nil, err

@@ -86,10 +86,14 @@ func (c *Client) doObject(ctx context.Context, at address, observed observed, a 
 		o.Taken, o.Err = c.compare(ctx, at, a.Apply)
 	case engine.Delete:
 		if o.Err = c.checkRecreation(ctx, at, a.Apply); o.Err == nil {
-			o.Object, o.Err = c.delete(ctx, at, observed)
+			o.Err = c.removeOrAssume(at, func() (err error) {
+				o.Object, err = c.delete(ctx, at, observed)
+				return err
+			})
 		}
 	case engine.Release:
-		if o.Err = c.release(ctx, at, observed, a.NewOwner); o.Err == nil {
+		o.Err = c.removeOrAssume(at, func() error { return c.release(ctx, at, observed, a.NewOwner) })
+		if o.Err == nil {
 			o.Object, o.Err = c.get(ctx, at)
 		}
 	}

@@ -156,7 +156,7 @@ func (c *Client) handOverReplicas(ctx context.Context, a address, live *unstruct
 // object, whether it was created, and the fields that were taken from others.
 func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) (*unstructured.Unstructured, bool, []engine.Conflict, error) {
 	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}
-	live, created, err := c.patch(ctx, a, types.ApplyPatchType, object, options)
+	live, created, err := c.patchOrMerge(ctx, a, object, options)
 	var taken []engine.Conflict
 	// The second attempt may conflict again if a manager writes in between.
 	for range 2 {
@@ -183,7 +183,7 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRe
 		}
 		taken = others
 		options.Force = new(true)
-		live, created, err = c.patch(ctx, a, types.ApplyPatchType, object, options)
+		live, created, err = c.patchOrMerge(ctx, a, object, options)
 	}
 	return live, created, taken, err
 }

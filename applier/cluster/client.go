@@ -3,6 +3,7 @@ package cluster
 import (
 	"net/http"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
@@ -24,6 +25,12 @@ type Client struct {
 	// the foreground, so that they disappear only after their dependents, and
 	// all other objects, which have no dependents, in the background.
 	Propagation Propagation
+	// Fallback replaces dry runs that the account may not send. Nil means that they
+	// fail. It has no effect unless DryRun is set.
+	Fallback *Fallback
+
+	// before is the live object of a preview, nil if it isn't known.
+	before *unstructured.Unstructured
 }
 
 // Propagation is a deletion propagation policy.

@@ -35,7 +35,7 @@ func (c *Client) preview(ctx context.Context, key inventory.Key, version string,
 		return engine.Outcome{Err: Classify(err)}
 	}
 	dry := *c
-	dry.DryRun = true
+	dry.DryRun, dry.before = true, live
 	object := runtime.DeepCopyJSON(want.Object)
 	if err := completeObject(object, want); err != nil {
 		return engine.Outcome{Err: Classify(err)}
@@ -105,6 +105,9 @@ const defaultTries = 5
 // withDefaults returns object with the defaults of the API server, from a dry run
 // of an update. If the dry run fails, it returns object itself.
 func (c *Client) withDefaults(ctx context.Context, a address, object *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+	if c.Fallback.lacks(a, applying) {
+		return object
+	}
 	options := metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: manager}
 	resource := c.resource(a.kind, a.namespace)
 	for range defaultTries {

@@ -3,6 +3,8 @@
 //   - connection.go: the connection flags of kubectl, and the connection
 //   - usage.go: the help of these flags
 //   - timeout.go: --request-timeout
+//   - foreign.go: the reader of the inventories of other tools
+//   - fallback.go: comparison without the right to send dry runs
 //   - errors.go: connection errors as one line
 //   - warnings.go: warnings of the API server, each once
 //   - completion.go: completion of graph names
@@ -120,23 +122,26 @@ func (f *ConnectionFlags) config(warn func(string)) (*rest.Config, error) {
 		return nil, fmt.Errorf("context %q does not exist in the kubeconfig; available contexts: %s",
 			*f.flags.Context, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
+	// All clients that are made from the flags share this.
+	handler := &warnings{warn: warn, said: map[string]bool{}}
+	f.flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
+		config.UserAgent, config.WarningHandler = "pequod/"+version.Program(), handler
+		limitRequests(config)
+		return config
+	}
 	config, err := f.flags.ToRESTConfig()
 	if err != nil {
 		return nil, kubeconfigError(err)
 	}
-	if f.isFallback(config, &raw) {
+	if f.isGuess(config, &raw) {
 		return nil, noKubeconfig(&raw)
 	}
-	config = rest.CopyConfig(config)
-	config.UserAgent = "pequod/" + version.Program()
-	config.WarningHandler = &warnings{warn: warn, said: map[string]bool{}}
-	limitRequests(config)
 	return config, nil
 }
 
-// isFallback reports whether config is the server on localhost:8080 that kubectl
+// isGuess reports whether config is the server on localhost:8080 that kubectl
 // tries if nothing names a cluster. An error about that server would hide the cause.
-func (f *ConnectionFlags) isFallback(config *rest.Config, raw *clientcmdapi.Config) bool {
+func (f *ConnectionFlags) isGuess(config *rest.Config, raw *clientcmdapi.Config) bool {
 	if config.Host != clientcmd.ClusterDefaults.Server || *f.flags.APIServer != "" || os.Getenv("KUBERNETES_MASTER") != "" {
 		return false
 	}

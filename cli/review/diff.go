@@ -71,6 +71,10 @@ changes come from the graph. Values that are only known after the apply are not
 compared, nor are objects whose definition or namespace is part of the graph. If the
 apply of an object would fail, the object has a warning and counts as refused.
 
+An account that may read objects but not patch them gets the same comparison without
+the API server: a new field then lacks the defaults that the API server would add to
+it, and nothing is validated. A line on stderr says so.
+
 OLD and NEW are files, directories, or REV:PATH for either in a git revision. They
 contain manifests, ResourceGraphs, or both. A ResourceGraph stands for the objects of
 its nodes and for its own settings; fields without an effect in the cluster, such as

@@ -14,8 +14,9 @@ import (
 
 // runLive compares graphs with a cluster: it plans their apply, with the same
 // flags, and prints the changes of the plans. The API server validates each
-// change as a dry run. The exit code is 1 if there are changes, and higher if an
-// apply would fail without a certain answer.
+// change as a dry run; without the right to send dry runs, the changes are computed
+// here. The exit code is 1 if there are changes, and higher if an apply would fail
+// without a certain answer.
 func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {
@@ -27,6 +28,7 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 	}
 	var opts applier.PlanOptions
 	opts.Prune, opts.AllowEmpty, opts.ForceConflicts = o.prune, o.allowEmpty, o.force
+	opts.Fallback = o.Fallback()
 	plans, err := execute.PlanEach(ctx, a, graphs, opts)
 	if err != nil {
 		return err
@@ -38,6 +40,7 @@ func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
 	if err := o.write(env.Out, d); err != nil {
 		return command.OutputError(err)
 	}
+	kube.PrintFallback(env.Err, opts.Fallback)
 	code := command.ExitOK
 	if len(d.Objects) > 0 {
 		code = command.ExitNo
