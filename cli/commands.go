@@ -47,6 +47,9 @@ repository. Your own file, ~/.config/pequod/config.yaml or pequod/config.yaml in
 $XDG_CONFIG_HOME, can set all flags; the file of a repository wins over it.
 'pequod config view' prints the settings and their origins.
 
+Output is colored on terminals. NO_COLOR and CLICOLOR=0 turn colors off, and
+CLICOLOR_FORCE=1 turns them on for files and pipes.
+
 Exit codes: 0 yes; 1 the answer is no (broken input, a violation, a difference,
 not ready in time); 2 there is no answer (usage, a missing file, I/O, a cluster
 that can't be reached, a module that had to be ended).`,

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,6 +12,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/settings"
+	"github.com/pequod-io/pequod/cli/style"
+	"github.com/pequod-io/pequod/internal/source"
 )
 
 // configEntry is an entry in the output of `pequod config view -o json`. Its fields
@@ -188,8 +190,7 @@ func entryOf(command string, v settings.Value) configEntry {
 // writeSettings prints a table. The key of a setting of one command has the name of
 // the command in front, as the section in pequod.yaml would.
 func writeSettings(env command.Env, entries []configEntry) error {
-	w := tabwriter.NewWriter(env.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "KEY\tVALUE\tORIGIN")
+	var rows [][]string
 	for _, e := range entries {
 		key, origin := e.Key, e.At
 		if e.Command != "" {
@@ -198,9 +199,10 @@ func writeSettings(env command.Env, entries []configEntry) error {
 		if origin == "" {
 			origin = string(e.Source)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", key, showValue(e.Value), origin)
+		rows = append(rows, []string{key, source.Escape(showValue(e.Value), ""), source.Escape(origin, "")})
 	}
-	return w.Flush()
+	_, err := io.WriteString(env.Out, style.Table([]string{"KEY", "VALUE", "ORIGIN"}, rows, style.TerminalWidth(env.Out)))
+	return err
 }
 
 // showValue returns the value of an entry in one line: the items of a list with

@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/cli/style"
 )
 
 // Finish closes the sink and prints the summaries, outputs and errors of runs
@@ -30,7 +31,7 @@ func (f *RunFlags) Finish(env command.Env, sink progress.Sink, ends []progress.O
 		}
 	} else {
 		for _, e := range ends {
-			progress.Summary(env.Err, e, command.Colored(env.Err))
+			progress.Summary(env.Err, e, style.Colored(env.Err))
 		}
 		if err := printOutputs(env.Out, ends); err != nil {
 			return command.OutputError(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -65,7 +66,7 @@ func (f *RunFlags) OpenSink(env command.Env, graphs []progress.Graph) progress.S
 // the size is unknown.
 func Terminal(w io.Writer) (t progress.Terminal, ok bool) {
 	file, ok := w.(*os.File)
-	if !ok || !command.Colored(w) || !term.IsTerminal(int(file.Fd())) {
+	if !ok || !term.IsTerminal(int(file.Fd())) || !style.Colored(w) || os.Getenv("TERM") == "dumb" {
 		return progress.Terminal{}, false
 	}
 	return progress.Terminal{

@@ -11,7 +11,7 @@ import (
 
 // writeTree writes one level of branches below each wave. The dependencies of a
 // node end its line, because a node may depend on several others.
-func writeTree(b *strings.Builder, views []view) {
+func writeTree(b *strings.Builder, views []view, width int) {
 	for i, v := range views {
 		if i > 0 {
 			b.WriteString("\n")
@@ -31,7 +31,7 @@ func writeTree(b *strings.Builder, views []view) {
 				}
 				rows = append(rows, strings.Join(row, "  "))
 			}
-			style.WriteBranches(b, fmt.Sprintf("wave %d", i+1), rows)
+			style.WriteBranches(b, fmt.Sprintf("wave %d", i+1), rows, width)
 		}
 	}
 }

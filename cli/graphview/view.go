@@ -14,8 +14,9 @@ import (
 var Formats = []string{"tree", "mermaid", "dot", "json"}
 
 // Write prints graphs in one of the [Formats]. It writes everything at once, and
-// nothing if a graph has a cycle of dependencies.
-func Write(w io.Writer, format string, graphs ...*v1alpha1.ResourceGraph) error {
+// nothing if a graph has a cycle of dependencies. Lines of a tree are wrapped to
+// width; 0 means no limit.
+func Write(w io.Writer, format string, width int, graphs ...*v1alpha1.ResourceGraph) error {
 	views := make([]view, len(graphs))
 	for i, rg := range graphs {
 		v, err := newView(rg)
@@ -34,7 +35,7 @@ func Write(w io.Writer, format string, graphs ...*v1alpha1.ResourceGraph) error 
 	case "dot":
 		writeDOT(&b, views)
 	default:
-		writeTree(&b, views)
+		writeTree(&b, views, width)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -82,7 +82,7 @@ func TestWrite(t *testing.T) {
 					}
 				}
 				var b strings.Builder
-				if err := Write(&b, format, graphs...); err != nil {
+				if err := Write(&b, format, 0, graphs...); err != nil {
 					t.Fatal(err)
 				}
 				golden := filepath.Join("testdata", name+"."+format)
@@ -106,7 +106,7 @@ func TestWrite(t *testing.T) {
 func TestWriteJSONIsAnArray(t *testing.T) {
 	for _, graphs := range [][]*v1alpha1.ResourceGraph{nil, {parse(t, web)}, {parse(t, web), parse(t, platform)}} {
 		var b strings.Builder
-		if err := Write(&b, "json", graphs...); err != nil {
+		if err := Write(&b, "json", 0, graphs...); err != nil {
 			t.Fatal(err)
 		}
 		var got []map[string]any
@@ -127,7 +127,7 @@ func TestWriteIsWellFormed(t *testing.T) {
 			`| *g\d+n\d+ \[label="([^"\\]|\\.)*"(, style=dashed)?\];| *g\d+n\d+ -> g\d+n\d+( \[(label="\$from"|style=dashed)\])?;)$`,
 	} {
 		var b strings.Builder
-		if err := Write(&b, format, rg); err != nil {
+		if err := Write(&b, format, 0, rg); err != nil {
 			t.Fatal(err)
 		}
 		form := regexp.MustCompile(forms)
@@ -158,7 +158,7 @@ func TestWriteErrors(t *testing.T) {
 		{"tree", []*v1alpha1.ResourceGraph{parse(t, web)}, "disk full"},
 	} {
 		w := &full{}
-		err := Write(w, test.format, test.graphs...)
+		err := Write(w, test.format, 0, test.graphs...)
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/render"
@@ -42,7 +43,7 @@ func (c *Checks) add(file string, in *render.Instance, ps problem.List) {
 
 // Report writes the problems to stdout in a format of [report.Formats].
 func (c Checks) Report(env command.Env, format string) error {
-	o := report.Options{Color: command.Colored(env.Out), Version: version.Program()}
+	o := report.Options{Color: style.Colored(env.Out), Version: version.Program()}
 	return command.OutputError(report.Write(env.Out, format, c.Problems, c.Subjects, o))
 }
 
@@ -52,5 +53,5 @@ func PrintProblems(w io.Writer, sum Checks) error {
 	if len(sum.Problems) == 0 {
 		return nil
 	}
-	return report.Write(w, "text", sum.Problems, sum.Subjects, report.Options{Color: command.Colored(w)})
+	return report.Write(w, "text", sum.Problems, sum.Subjects, report.Options{Color: style.Colored(w)})
 }

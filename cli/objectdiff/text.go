@@ -113,7 +113,7 @@ func (l line) paint(color bool, base style.Style) string {
 		text = text[:1]
 	}
 	signStyle := map[byte]style.Style{'+': style.Green, '-': style.Red, '~': style.Yellow, '!': style.Yellow}[l.sign]
-	return style.Painter{Color: color}.Paint(base+signStyle, text)
+	return style.Painter{Color: color}.Paint(base.Inherit(signStyle), text)
 }
 
 // lines returns the body of an object's paragraph: an added object as YAML, and

@@ -126,9 +126,9 @@ func (l *Live) draw(whole bool) {
 	p := style.Painter{Color: l.term.Color}
 	var b strings.Builder
 	var drawn []int
-	for _, line := range l.tree.frame(l.term.Now(), width-1, height) {
-		b.WriteString(line.Render(p) + clearLine + "\n")
-		drawn = append(drawn, line.Width())
+	for _, line := range l.tree.frame(p, l.term.Now(), width-1, height) {
+		b.WriteString(line + clearLine + "\n")
+		drawn = append(drawn, style.Width(line))
 	}
 	if b.String() == l.shown {
 		return

@@ -104,12 +104,12 @@ func TestLive(t *testing.T) {
 	close(l.done) // the test draws
 	check := func(what string, above int) {
 		t.Helper()
-		lines := l.tree.frame(now, s.width-1, 0)
+		lines := l.tree.frame(style.Painter{}, now, s.width-1, 0)
 		if len(s.rows) != above+len(lines) || s.row != above+len(lines) || s.col != 0 {
 			t.Fatalf("%s: %d rows, want %d; cursor in row %d:\n%s", what, len(s.rows), above+len(lines), s.row, strings.Join(s.rows, "\n"))
 		}
 		for i, line := range lines {
-			if want := len([]rune(line.Render(style.Painter{}))); len(strings.TrimRight(s.rows[above+i], " ")) != want {
+			if want := len([]rune(line)); len(strings.TrimRight(s.rows[above+i], " ")) != want {
 				t.Errorf("%s: row %d has %d columns, want %d", what, i, len(s.rows[above+i]), want)
 			}
 		}
@@ -163,8 +163,8 @@ func TestManyNodes(t *testing.T) {
 		tr.change(shop, at(1, engine.Status{ID: n.ID, Key: n.Key, Wave: n.Wave, Phase: phase, Message: "waits"}))
 	}
 	var b strings.Builder
-	for _, l := range tr.frame(start.Add(3*time.Second), 80, 10) {
-		b.WriteString(l.Render(style.Painter{}) + "\n")
+	for _, l := range tr.frame(style.Painter{}, start.Add(3*time.Second), 80, 10) {
+		b.WriteString(l + "\n")
 	}
 	golden(t, "tree_many.txt", b.String())
 }

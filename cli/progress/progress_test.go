@@ -217,16 +217,16 @@ func TestTree(t *testing.T) {
 			tr := newTree(web(), start)
 			shown := ""
 			frame := func(now time.Time) {
-				lines := tr.frame(now, test.width, test.height)
+				lines := tr.frame(style.Painter{Color: test.color}, now, test.width, test.height)
 				if test.height > 0 && len(lines) > test.height {
 					t.Errorf("%d lines", len(lines))
 				}
 				text := ""
 				for _, l := range lines {
-					if n := l.Width(); n > test.width {
-						t.Errorf("%d columns: %s", n, l.Render(style.Painter{}))
+					if n := style.Width(l); n > test.width {
+						t.Errorf("%d columns: %s", n, l)
 					}
-					text += strings.ReplaceAll(l.Render(style.Painter{Color: test.color}), "\x1b", "^") + "\n"
+					text += strings.ReplaceAll(l, "\x1b", "^") + "\n"
 				}
 				if text != shown {
 					b.WriteString("-- " + now.Sub(start).String() + " --\n" + text)

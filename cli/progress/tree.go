@@ -109,7 +109,7 @@ func (r *row) change(e applier.Event) {
 // frame returns the lines of the tree for a window. If the whole tree is too high,
 // frame leaves out nodes that are idle, and then cuts the rest. Without a height
 // (0) nothing is left out.
-func (t *tree) frame(now time.Time, width, height int) []style.Line {
+func (t *tree) frame(p style.Painter, now time.Time, width, height int) []string {
 	lines := t.lines(now, width, false)
 	if height > 0 && len(lines) > height {
 		lines = t.lines(now, width, true)
@@ -118,10 +118,11 @@ func (t *tree) frame(now time.Time, width, height int) []style.Line {
 		more := len(lines) - (height - 1)
 		lines = append(lines[:height-1], style.Line{{Style: style.Dim, Text: fmt.Sprintf("… %d more lines", more)}})
 	}
-	for i := range lines {
-		lines[i] = lines[i].Cut(width)
+	texts := make([]string, len(lines))
+	for i, line := range lines {
+		texts[i] = line.Render(p, width)
 	}
-	return lines
+	return texts
 }
 
 // lines returns the lines of all graphs. With short, graphs that are ready get

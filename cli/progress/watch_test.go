@@ -94,8 +94,8 @@ func TestStatesTree(t *testing.T) {
 	var b strings.Builder
 	frame := func(height int) {
 		b.WriteString("-- " + now.Sub(start).String() + " --\n")
-		for _, line := range l.tree.frame(now, 100, height) {
-			b.WriteString(line.Render(style.Painter{}) + "\n")
+		for _, line := range l.tree.frame(style.Painter{}, now, 100, height) {
+			b.WriteString(line + "\n")
 		}
 	}
 	frame(0)

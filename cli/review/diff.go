@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/cli/style"
 )
 
 // diffFormats are the values of -o of diff, in all three modes. "markdown" is for
@@ -178,5 +179,5 @@ func (o *diffOptions) write(w io.Writer, d objectdiff.Diff) error {
 	case "markdown":
 		return objectdiff.WriteMarkdown(w, d, o.maxSize)
 	}
-	return objectdiff.WriteText(w, d, command.Colored(w))
+	return objectdiff.WriteText(w, d, style.Colored(w))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/graphview"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/style"
 )
 
 // graphOptions are the flags of graph.
@@ -50,7 +51,7 @@ func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 		graphs[i] = g.ResourceGraph
 	}
 	var b bytes.Buffer
-	if err := graphview.Write(&b, o.output, graphs...); err != nil {
+	if err := graphview.Write(&b, o.output, style.TerminalWidth(env.Out), graphs...); err != nil {
 		return err
 	}
 	_, err = env.Out.Write(b.Bytes())

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/report"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/source"
 )
@@ -21,7 +21,7 @@ func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 		_, err := io.WriteString(w, objectdiff.Fit(o.maxSize, m.markdown))
 		return err
 	}
-	return m.writeText(w, command.Colored(w))
+	return m.writeText(w, style.Colored(w))
 }
 
 // summary returns the counts of all instances in one line. Counts of zero are

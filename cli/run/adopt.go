@@ -19,6 +19,7 @@ import (
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
@@ -121,7 +122,7 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := objectdiff.WriteChanges(env.Err, d, command.Colored(env.Err)); err != nil {
+	if err := objectdiff.WriteChanges(env.Err, d, style.Colored(env.Err)); err != nil {
 		return command.OutputError(err)
 	}
 	if _, err := env.Out.Write(out.Bytes()); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/statusview"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -175,5 +176,5 @@ func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 	case "dot":
 		return statusview.WriteDOT(w, r)
 	}
-	return statusview.WriteTree(w, r, statusview.Tree{Color: command.Colored(w), Wide: o.output == "wide"})
+	return statusview.WriteTree(w, r, statusview.Tree{Color: style.Colored(w), Wide: o.output == "wide", Width: style.TerminalWidth(w)})
 }

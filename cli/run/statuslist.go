@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
+	"strconv"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/kube"
 	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -87,28 +89,28 @@ func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
 		fmt.Fprintf(env.Err, "pequod: no graphs in %s\n", where)
 		return nil
 	}
-	w := tabwriter.NewWriter(env.Out, 0, 8, 3, ' ', 0)
-	head := "NAME\tOBJECTS\tLAST RUN"
+	header := []string{"NAME", "OBJECTS", "LAST RUN"}
 	if o.allNamespaces {
-		head = "NAMESPACE\t" + head
+		header = append([]string{"NAMESPACE"}, header...)
 	}
 	if o.output == "wide" {
-		head += "\tREVISION"
+		header = append(header, "REVISION")
 	}
-	fmt.Fprintln(w, head)
+	var rows [][]string
 	for _, g := range listed {
 		state := "complete"
 		if !g.Complete {
 			state = "incomplete"
 		}
+		row := []string{g.Name, strconv.Itoa(g.Objects), state}
 		if o.allNamespaces {
-			fmt.Fprintf(w, "%s\t", g.Namespace)
+			row = append([]string{g.Namespace}, row...)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s", g.Name, g.Objects, state)
 		if o.output == "wide" {
-			fmt.Fprintf(w, "\t%s", source.Escape(g.Revision, ""))
+			row = append(row, source.Escape(g.Revision, ""))
 		}
-		fmt.Fprintln(w)
+		rows = append(rows, row)
 	}
-	return w.Flush()
+	_, err := io.WriteString(env.Out, style.Table(header, rows, style.TerminalWidth(env.Out)))
+	return err
 }

@@ -105,8 +105,8 @@ func TestWriteTreeColor(t *testing.T) {
 	if err := statusview.WriteTree(&b, statusview.NewReport(states()[1:]), statusview.Tree{Color: true}); err != nil {
 		t.Fatal(err)
 	}
-	want := "\x1b[1mshop/db\x1b[0m: \x1b[32mready\x1b[0m, 1 of 1 ready (from the inventory of the last run)\n" +
-		"\x1b[2mwave 1\x1b[0m\n└── claim  PersistentVolumeClaim/db  \x1b[32mready\x1b[0m\n"
+	want := "\x1b[1mshop/db\x1b[m: \x1b[32mready\x1b[m, 1 of 1 ready (from the inventory of the last run)\n" +
+		"\x1b[2mwave 1\x1b[m\n└── claim  PersistentVolumeClaim/db  \x1b[32mready\x1b[m\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

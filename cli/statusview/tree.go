@@ -21,13 +21,15 @@ type Tree struct {
 	Color bool
 	// Wide adds API versions, namespaces, dependencies and outputs.
 	Wide bool
+	// Width is where lines are wrapped; 0 means not at all.
+	Width int
 }
 
 // WriteTree prints a report as a tree of waves and nodes. The branches show waves
 // only: a node may depend on several others, so dependencies are a column of the
 // wide form.
 func WriteTree(w io.Writer, r Report, t Tree) error {
-	p := printer{Painter: style.Painter{Color: t.Color}, wide: t.Wide}
+	p := printer{Painter: style.Painter{Color: t.Color}, wide: t.Wide, width: t.Width}
 	for i, g := range r.Graphs {
 		if i > 0 {
 			p.b.WriteByte('\n')
@@ -41,8 +43,9 @@ func WriteTree(w io.Writer, r Report, t Tree) error {
 // printer collects the text of a tree.
 type printer struct {
 	style.Painter
-	b    strings.Builder
-	wide bool
+	b     strings.Builder
+	wide  bool
+	width int
 }
 
 // graph prints the title of a graph, its waves, and with wide its outputs. The
@@ -53,19 +56,19 @@ func (p *printer) graph(g Graph) {
 	// Sort a copy: the report belongs to the caller.
 	nodes := slices.Clone(g.Nodes)
 	slices.SortStableFunc(nodes, func(x, y Node) int { return cmp.Compare(x.heading(), y.heading()) })
-	cells := make([][]string, len(nodes))
+	cells := make([][]style.Span, len(nodes))
 	for i, n := range nodes {
 		cells[i] = p.cells(g, n)
 	}
-	widths := columnWidths(cells)
+	lines := style.Columns(p.Painter, cells, max(0, p.width-style.BranchWidth))
 	// Each round prints the nodes of one heading.
 	for i := 0; i < len(nodes); {
 		title := nodes[i].title()
 		var rows []string
 		for heading := nodes[i].heading(); i < len(nodes) && nodes[i].heading() == heading; i++ {
-			rows = append(rows, p.row(nodes[i], cells[i], widths))
+			rows = append(rows, lines[i])
 		}
-		style.WriteBranches(&p.b, p.Paint(style.Dim, title), rows)
+		style.WriteBranches(&p.b, p.Paint(style.Dim, title), rows, p.width)
 	}
 	if p.wide {
 		p.outputs(g)
@@ -122,13 +125,9 @@ func (n Node) title() string {
 	return fmt.Sprintf("wave %d", n.Wave)
 }
 
-// phaseColumn is the index of the phase among the cells of a node. Only this
-// column is colored.
-const phaseColumn = 2
-
-// cells returns the columns of a node: id, object, phase, and with wide the nodes
-// that it depends on. The message follows them without a column of its own.
-func (p *printer) cells(g Graph, n Node) []string {
+// cells returns the columns of a node: id, object, phase, with wide the nodes that
+// it depends on, and the message.
+func (p *printer) cells(g Graph, n Node) []style.Span {
 	object := n.Kind + "/" + n.Name
 	if p.wide {
 		object = n.APIVersion + " " + n.Kind + " "
@@ -139,50 +138,23 @@ func (p *printer) cells(g Graph, n Node) []string {
 	} else if n.Namespace != "" && n.Namespace != g.Namespace {
 		object += " in " + n.Namespace
 	}
-	cells := []string{source.Escape(n.ID, ""), source.Escape(object, ""), strings.ToLower(string(n.Phase))}
+	color := style.Phase(n.Phase).Color
+	if n.Phase == v1alpha1.NodePending { // work is missing, not yet to begin
+		color = style.Yellow
+	}
+	cells := []style.Span{{Text: source.Escape(n.ID, "")}, {Text: source.Escape(object, "")}, {Style: color, Text: strings.ToLower(string(n.Phase))}}
 	if p.wide {
 		needs := ""
 		if len(n.Needs) > 0 {
 			needs = "← " + source.Escape(strings.Join(n.Needs, ", "), "")
 		}
-		cells = append(cells, needs)
+		cells = append(cells, style.Span{Text: needs})
 	}
-	return cells
-}
-
-// row returns the line of a node. Columns that are empty in every row are left out.
-func (p *printer) row(n Node, cells []string, widths []int) string {
-	var line style.Line
-	for i, cell := range cells {
-		if widths[i] == 0 {
-			continue
-		}
-		color := style.Plain
-		if i == phaseColumn {
-			color = style.Phase(n.Phase).Color
-			if n.Phase == v1alpha1.NodePending { // work is missing, not yet to begin
-				color = style.Yellow
-			}
-		}
-		line = append(line, style.Span{Style: color, Text: style.Pad(cell, widths[i])}, style.Span{Text: "  "})
-	}
-	line = append(line, style.Span{Text: source.Escape(n.Message, "")})
+	message := source.Escape(n.Message, "")
 	if n.Drifted {
-		line = append(line, style.Span{Text: "was changed by others since it was applied; drift is only reported"})
+		message += "was changed by others since it was applied; drift is only reported"
 	}
-	return line.Render(p.Painter)
-}
-
-// columnWidths returns the width of each column in characters of the terminal, 0
-// if it is empty in every row. There are at most four columns; see cells.
-func columnWidths(rows [][]string) []int {
-	widths := make([]int, 4)
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], style.Width(cell))
-		}
-	}
-	return widths
+	return append(cells, style.Span{Text: message})
 }
 
 // outputs prints the outputs of a graph, sorted by name. An output without a value
@@ -202,7 +174,7 @@ func (p *printer) outputs(g Graph) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		rows = append(rows, source.Escape(name, "")+": "+values[name])
 	}
-	style.WriteBranches(&p.b, p.Paint(style.Dim, "outputs"), rows)
+	style.WriteBranches(&p.b, p.Paint(style.Dim, "outputs"), rows, p.width)
 }
 
 // outputText returns a string as it is, and any other value as JSON. So a host

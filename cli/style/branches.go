@@ -3,22 +3,39 @@ package style
 import (
 	"strings"
 
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/tree"
+
 	"github.com/pequod-io/pequod/internal/source"
 )
+
+// BranchWidth is the width of what stands before a row of a tree.
+const BranchWidth = 4
 
 // WriteBranches writes a title and the rows below it as branches of a tree:
 //
 //	wave 1
 //	├── config
 //	└── service
-func WriteBranches(b *strings.Builder, title string, rows []string) {
-	b.WriteString(title + "\n")
-	for i, row := range rows {
-		branch := "├── "
-		if i == len(rows)-1 {
-			branch = "└── "
+//
+// Rows may have several lines. Lines that are wider than width are wrapped; 0 means
+// no limit.
+func WriteBranches(b *strings.Builder, title string, rows []string, width int) {
+	t := tree.Root(title)
+	for _, row := range rows {
+		if width > 0 {
+			row = lipgloss.Wrap(row, width-BranchWidth, "")
 		}
-		b.WriteString(branch + row + "\n")
+		t.Child(row)
+	}
+	writeTrimmed(b, t.String())
+}
+
+// writeTrimmed writes lines without their trailing spaces. lipgloss pads blocks of
+// text to rectangles.
+func writeTrimmed(b *strings.Builder, text string) {
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 }
 

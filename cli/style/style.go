@@ -1,38 +1,49 @@
-// Package style has the colors of the commands and the parts from which they
-// draw trees and tables: [Painter] colors text, [Line] is a line of colored spans
-// that can be cut to the width of a terminal, and [WriteBranches] draws one level
-// of a tree.
+// Package style has the look of the commands' output, drawn with lipgloss:
+// [Painter] colors text, [Line] is a line of colored spans that can be cut to the
+// width of a terminal, [WriteBranches] draws one level of a tree, [Columns] aligns
+// the rows of a tree, and [Table] draws a table. [Colored] and [TerminalWidth]
+// decide for an output whether it is colored and where its lines are wrapped.
 //
-// The package decides neither whether output is colored nor what a color means.
-// It expects text that is safe to print; internal/source has the function that
-// makes it so.
+// All widths are columns of a terminal, in which wide characters and emoji take two
+// and combining marks none. Without color and width, output is plain text that
+// depends on nothing but the arguments.
+//
+// Non-goals: the package doesn't escape. It expects text that is safe to print;
+// internal/source has the function that makes it so.
 package style
 
-// Style is an ANSI escape sequence that sets a color or weight. Styles can be
-// concatenated: Bold+Red. The zero value, Plain, changes nothing.
-type Style string
+import "charm.land/lipgloss/v2"
+
+// Style is a color or weight of text. Styles can be combined with Inherit:
+// Bold.Inherit(Red). The zero value, Plain, changes nothing.
+type Style = lipgloss.Style
 
 // The styles. All terminals have these colors, and users choose their shades.
-const (
-	Plain  Style = ""
-	Bold   Style = "\x1b[1m"
-	Dim    Style = "\x1b[2m"
-	Red    Style = "\x1b[31m"
-	Green  Style = "\x1b[32m"
-	Yellow Style = "\x1b[33m"
-	Blue   Style = "\x1b[34m"
-
-	reset = "\x1b[0m"
+var (
+	Plain  = Style{}
+	Bold   = lipgloss.NewStyle().Bold(true)
+	Dim    = lipgloss.NewStyle().Faint(true)
+	Red    = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	Green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	Yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	Blue   = lipgloss.NewStyle().Foreground(lipgloss.Blue)
 )
 
 // Painter colors text. The zero value returns text as it is.
 type Painter struct{ Color bool }
 
-// Paint returns text in a style, followed by a reset. Empty text and the style
-// Plain yield the text alone.
+// Paint returns one line of text in a style. Empty text yields empty text.
 func (p Painter) Paint(s Style, text string) string {
-	if !p.Color || s == Plain || text == "" {
+	if !p.Color || text == "" {
 		return text
 	}
-	return string(s) + text + reset
+	return s.Inline(true).TabWidth(lipgloss.NoTabConversion).Render(text)
+}
+
+// Width returns the number of terminal columns that text takes.
+func Width(text string) int { return lipgloss.Width(text) }
+
+// Pad appends spaces to text until it takes the given number of columns.
+func Pad(text string, columns int) string {
+	return lipgloss.PlaceHorizontal(columns, lipgloss.Left, text)
 }
