@@ -24,7 +24,9 @@
 // requests for graphs and Events as the applier.
 //
 // A graph's inventory is kept in its status. It is written before the first
-// object is (the intent) and again with the result. A completed graph costs a
+// object is (the intent) and again with the result. In the first run of a graph, the
+// finalizer replaces the intent, unless the run takes long: objects of a graph with the
+// finalizer and without an inventory are searched for. A completed graph costs a
 // few hundred bytes per object ([engine.Snapshot]) and no requests until one of
 // its objects changes. No state that matters is kept in the process only, so it
 // may be killed at any time.

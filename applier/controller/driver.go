@@ -40,12 +40,17 @@ type driver struct {
 	damping       damping
 	leaving       *engine.Departures
 	objects       objects
-	// unrecorded is the graph that this process began to execute first, until its
-	// inventory is recorded. A graph without one has lost it otherwise.
-	unrecorded types.UID
+	unrecorded    unrecorded
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time
+}
+
+// unrecorded is the graph that this process began to execute first, until its
+// inventory is recorded. A graph without one has lost it otherwise.
+type unrecorded struct {
+	uid   types.UID         // empty if the inventory is recorded
+	owned []inventory.Entry // objects that a run may have created
 }
 
 // damping is the damper of a request of a user.
@@ -209,6 +214,9 @@ func (d *driver) end() stepResult {
 // dropRun drops the run. No request of it may be in flight, unless its phase is
 // ending.
 func (d *driver) dropRun() {
+	if e := d.run.engine; e != nil && d.unrecorded.uid != "" {
+		d.unrecorded.owned = e.Inventory().Entries
+	}
 	d.run = nil
 	d.objects.detach()
 }
@@ -358,10 +366,16 @@ func (d *driver) timedOut() { d.retries.timedOut(d.now()) }
 func (d *driver) hurried() bool { return d.now().Before(d.retries.hurriedUntil) }
 
 // setUnrecorded implements host.
-func (d *driver) setUnrecorded(uid types.UID) { d.unrecorded = uid }
+func (d *driver) setUnrecorded(uid types.UID) {
+	if uid != d.unrecorded.uid {
+		d.unrecorded = unrecorded{uid: uid}
+	}
+}
 
 // unrecordedGraph implements host.
-func (d *driver) unrecordedGraph(uid types.UID) bool { return d.unrecorded == uid }
+func (d *driver) unrecordedGraph(uid types.UID) ([]inventory.Entry, bool) {
+	return d.unrecorded.owned, d.unrecorded.uid == uid
+}
 
 // progressed implements host.
 func (d *driver) progressed() { d.retries.progressed() }

@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
@@ -41,7 +42,8 @@ type prerequisites struct {
 }
 
 // readPrerequisites reads what a run needs, and adds the finalizer to a graph
-// that is to be executed. Graph is nil if it has to be read. With an error, the
+// that is to be executed. Graph is nil if it has to be read. The inventory of a new
+// graph is nil: lookUp reads it. With an error, the
 // result may be non-nil and has at least the graph and its past: the finalizer may
 // have been added although the answer was lost.
 func (s *services) readPrerequisites(
@@ -83,8 +85,17 @@ func (s *services) readPrerequisites(
 		p.graph, p.version = updated, version
 	}
 	p.inventories = stored.New(p.client.REST())
+	if p.past == neverApplied && p.graph.Status.Inventory == nil {
+		// It has an inventory only if pequod apply has stored one. See lookUp.
+		return p, nil
+	}
+	return p, p.load(ctx, known)
+}
+
+// load reads the inventory. Known is set if an applier has executed the graph before.
+func (p *prerequisites) load(ctx context.Context, known bool) (err error) {
 	if p.inventory, err = p.inventories.LoadOf(ctx, p.graph); err != nil {
-		return p, err
+		return err
 	}
 	switch {
 	case p.inventory.Revision != "":
@@ -94,7 +105,31 @@ func (s *services) readPrerequisites(
 	default:
 		p.past = neverApplied
 	}
-	return p, nil
+	return nil
+}
+
+// lookUp reads the inventory of a new graph, if it has one. Many graphs that are
+// created together share one read that finds out which of them have one.
+func (r *run) lookUp(p *prerequisites) {
+	r.requests.add()
+	account := share.Account{Namespace: p.graph.Namespace, Name: p.account}
+	r.share.Index(account, p.client, func(index configmap.Index, err error) {
+		r.requests.answer(func() {
+			switch {
+			case r.ended():
+			case err != nil:
+				r.fail(err)
+			case index.MayHave(r.host.Owner()):
+				r.requests.start(func(ctx context.Context) func() {
+					err := p.load(ctx, false)
+					return func() { r.prepared(p, err) }
+				})
+			default:
+				p.inventory = stored.None(p.graph)
+				r.prepared(p, nil)
+			}
+		})
+	})
 }
 
 // findAccount finds the client that acts as the graph's account. If there is

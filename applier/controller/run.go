@@ -98,10 +98,11 @@ type host interface {
 	// departures returns when objects left the graph, as far as this process knows.
 	departures() *engine.Departures
 	// setUnrecorded notes that a graph is executed for the first time, so that it has
-	// no inventory, and unrecordedGraph reports whether that was noted. An empty UID
-	// notes that the inventory was recorded.
+	// no inventory, and unrecordedGraph reports whether that was noted. It also returns
+	// the objects that earlier runs may have created. An empty UID notes that the
+	// inventory was recorded.
 	setUnrecorded(types.UID)
-	unrecordedGraph(types.UID) bool
+	unrecordedGraph(types.UID) ([]inventory.Entry, bool)
 
 	// progressed reports a success, which resets the backoff.
 	progressed()
@@ -139,8 +140,23 @@ func newRun(s *services, h host, o *objects, g goal, requested string, now time.
 func (r *run) prepare(graph *v1alpha1.ResourceGraph) {
 	r.requests.begin(func(ctx context.Context) func() {
 		p, err := r.readPrerequisites(ctx, r.host.Owner(), r.goal.verb, graph)
-		return func() { r.prepared(p, err) }
+		return func() {
+			if err == nil && p.client != nil && p.inventory == nil && !r.ended() {
+				r.noteUnrecorded(p)
+				r.lookUp(p)
+				return
+			}
+			r.prepared(p, err)
+		}
 	})
+}
+
+// noteUnrecorded notes that the run has begun to execute a graph that was never
+// applied, even if it can't read the other prerequisites.
+func (r *run) noteUnrecorded(p *prerequisites) {
+	if p != nil && p.past == neverApplied {
+		r.host.setUnrecorded(p.graph.UID)
+	}
 }
 
 // prepared takes the prerequisites of the run.
@@ -148,9 +164,7 @@ func (r *run) prepared(p *prerequisites, err error) {
 	if r.ended() {
 		return
 	}
-	if p != nil && p.past == neverApplied {
-		r.host.setUnrecorded(p.graph.UID)
-	}
+	r.noteUnrecorded(p)
 	if err != nil {
 		r.fail(err)
 		return
@@ -166,8 +180,8 @@ func (r *run) prepared(p *prerequisites, err error) {
 	r.host.setAccount(p.account)
 	r.graph, r.status.stored = p.graph, p.graph.Status
 	r.inventories, r.inventory, r.past = p.inventories, p.inventory, p.past
-	if r.past == inventoryLost && r.host.unrecordedGraph(p.graph.UID) {
-		r.past = executedBefore
+	if owned, ok := r.host.unrecordedGraph(p.graph.UID); ok && r.past == inventoryLost {
+		r.past, r.inventory.Entries = executedBefore, owned
 	}
 	r.executor = newExecutor(r.services, p.client, &handOvers{
 		services: r.services, owner: r.host.Owner(), known: map[inventory.Owner]claimant{},
@@ -243,7 +257,8 @@ const explainInterval = 10 * time.Second
 func (r *run) buildEngine() bool {
 	options := engine.Options{
 		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff,
-		NeverApplied: r.past == neverApplied, Applied: r.past == inventoryLost,
+		// The finalizer shows that the graph was executed.
+		NeverApplied: r.past == neverApplied, IntentImplied: true, Applied: r.past == inventoryLost,
 		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
 		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Departures: r.host.departures(), Wall: r.Wall, Damper: r.host.damper(),
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/inventory/configmap"
+	"github.com/pequod-io/pequod/inventory/stored"
 )
 
 // requestsPerWorker is the number of requests that may be in flight for each
@@ -53,6 +56,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	c.share = share.New(share.Options{
 		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Log: c.log,
 		Listings: c.listings,
+		Index: func(ctx context.Context, namespace string, client *cluster.Client) (configmap.Index, error) {
+			return stored.New(client.REST()).Index(ctx, namespace)
+		},
 	})
 	built, err := ctrl.New("resourcegraph", mgr, ctrl.Options{
 		MaxConcurrentReconciles: 1, Reconciler: c, SkipNameValidation: new(true),

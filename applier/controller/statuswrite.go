@@ -89,6 +89,9 @@ func (r *run) publish(now time.Time) time.Time {
 	if now.Before(due.Add(yieldFor)) && r.share.Crowded() {
 		return now.Add(firstWriteAfter)
 	}
+	if r.engine.RecordIntent() {
+		return now // the next step writes the status and the inventory
+	}
 	r.status.state = upToDate
 	// The engine decides when the inventory is recorded, so it is left as it is.
 	next := r.compose(engine.Executing, nil, now)

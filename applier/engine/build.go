@@ -49,6 +49,9 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 		return nil, err
 	}
 	e.ledger = newLedger(e.owner, e.revision, stored, keys, e.desiredEntries(), e.nodes.provisionalKeys())
+	if opts.NeverApplied && opts.IntentImplied && e.ledger.lost {
+		e.ledger.implied, e.ledger.intentSaved = true, true
+	}
 	if len(e.nodes.all) == 0 && len(e.ledger.entries) > 0 && opts.Prune && !opts.AllowEmpty {
 		return nil, ErrEmpty
 	}

@@ -22,7 +22,8 @@
 //   - A node is applied when all nodes that it depends on are ready. A node never
 //     waits for a node that it doesn't depend on, and a failed node blocks only
 //     its dependents.
-//   - The intent is recorded in the inventory before the first write.
+//   - The intent is recorded in the inventory before the first write, unless the
+//     driver makes sure that the objects are found without it.
 //   - The scope of a kind is never guessed. As long as the cluster doesn't serve a
 //     kind, its nodes wait and aren't recorded.
 //   - An object is written or removed only if it belongs to the graph: the graph

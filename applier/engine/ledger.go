@@ -15,7 +15,8 @@ import (
 //
 // A write needs a recorded intent: the stored inventory must list the object
 // first. Otherwise an object would be orphaned if the process is killed between
-// the write and the record.
+// the write and the record. The intent of a graph that was never applied may be
+// implied instead, see [Options.IntentImplied].
 type ledger struct {
 	// entries are the objects that the graph owns or is about to create.
 	entries map[inventory.Key]inventory.Entry
@@ -27,8 +28,12 @@ type ledger struct {
 	provisional []inventory.Key
 	// saved is the inventory as it is stored.
 	saved *inventory.Inventory
-	// intentSaved is set if saved lists every entry that may be written.
+	// intentSaved is set if saved lists every entry that may be written, or if the
+	// intent is implied.
 	intentSaved bool
+	// implied is set until the first Record if the intent is implied, and due is set
+	// if that Record is requested without a write that needs it.
+	implied, due bool
 	// unmarked is set if entries of objects that left the graph may lack the time.
 	unmarked bool
 	// complete is set if every node is ready and everything else is pruned.
@@ -81,7 +86,7 @@ func newLedger(owner inventory.Owner, revision string, stored *inventory.Invento
 func (l *ledger) markLeaving(wall time.Time) bool {
 	marked := false
 	for key, entry := range l.entries {
-		if entry.Node == "" && (entry.LeavingSince.IsZero() || entry.LeavingSince.After(wall)) {
+		if entry.Node == "" && (entry.LeavingSince.IsZero() || entry.LeavingSince.After(wall)) && !l.reserved(key) {
 			entry.LeavingSince = inventory.Seconds(wall)
 			l.entries[key], marked = entry, true
 		}
@@ -116,6 +121,9 @@ func (l *ledger) desire(entry inventory.Entry) {
 		return
 	}
 	l.entries[entry.Key] = inventory.Union([]inventory.Entry{old}, []inventory.Entry{entry})[0]
+	if old.Node == "" { // it may be recorded as an object that left the graph
+		l.intentSaved = false
+	}
 }
 
 // intends reports whether an inventory lists every desired object. Objects whose

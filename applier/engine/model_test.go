@@ -49,7 +49,7 @@ func simulate(seed uint64) (report string) {
 			good: map[inventory.Key]time.Time{}, listed: map[inventory.Key]time.Time{}, ran: map[inventory.Key]time.Time{},
 			last: map[inventory.Key]lastPlanned{}, everAdopted: map[inventory.Key]bool{},
 		}
-		r.options = engine.Options{Prune: true, AllowEmpty: true, ForceConflicts: s.chance(0.3)}
+		r.options = engine.Options{Prune: true, AllowEmpty: true, ForceConflicts: s.chance(0.3), IntentImplied: s.chance(0.5)}
 		if s.chance(0.5) {
 			r.options.PruneGrace = 30 * time.Second
 			r.options.Wall = s.wall

@@ -95,6 +95,11 @@ type Options struct {
 	// assumed to be absent without a Survey, except those that may be adopted. If
 	// an object exists nevertheless, its creation is refused and it is read then.
 	NeverApplied bool
+	// IntentImplied declares that the cluster shows that the graph may have been
+	// applied, even if the process is killed before anything is recorded: the next
+	// engine then has the option Applied. So the first write needs no Record. It has an
+	// effect only together with NeverApplied.
+	IntentImplied bool
 	// Applied declares that the graph was applied before. If no inventory is stored, it
 	// was lost, and the Survey searches all kinds for objects with the graph's labels.
 	Applied bool

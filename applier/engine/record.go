@@ -41,13 +41,22 @@ func (e *Engine) Rebase(stored *inventory.Inventory) {
 	}
 }
 
+// RecordIntent makes the next step request the Record of an implied intent. It
+// reports whether it does so, for the first time.
+func (e *Engine) RecordIntent() bool {
+	l := &e.ledger
+	first := l.implied && !l.due
+	l.due = l.implied
+	return first
+}
+
 // recordNext requests a Record if one is due: of the intent, before the first
 // write, and of the results, when nothing is left to do. It reports whether
 // everything that has to be recorded by now is recorded.
 func (e *Engine) recordNext(phase Phase) bool {
 	l := &e.ledger
 	final := phase == Completed || phase == Stuck && e.inFlight == 0 && len(e.step.actions) == 0
-	if !e.step.writeDeferred && !final || e.opts.Mode == ModeStatus {
+	if !e.step.writeDeferred && !final && !l.due || e.opts.Mode == ModeStatus {
 		return true
 	}
 	inv := e.Inventory()
@@ -81,6 +90,6 @@ func (e *Engine) finishRecord(o Outcome) {
 		return
 	}
 	l.record.succeed()
-	l.saved = o.Saved
+	l.saved, l.implied, l.due = o.Saved, false, false
 	l.intentSaved = l.intends(o.Saved)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
@@ -25,7 +27,7 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 		}
 		return engine.Outcome{Namespaced: a.Key.Kind != "World"}
 	case engine.Survey:
-		return c.survey(r, a.Targets)
+		return c.survey(r, a)
 	case engine.Read:
 		return seen(o)
 	case engine.Apply:
@@ -57,8 +59,12 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 	case engine.LoadClaims:
 		var all []*inventory.Inventory
 		for _, other := range r.s.runs {
-			if other.stored != nil {
+			switch {
+			case other.stored != nil:
 				all = append(all, other.stored)
+			case other != r && other.rg != nil && !other.removed:
+				namespaced := func(gvk schema.GroupVersionKind) (bool, bool) { return gvk.Kind != "World", true }
+				all = append(all, &inventory.Inventory{Owner: other.owner, Entries: engine.DesiredEntries(other.rg, namespaced)})
 			}
 		}
 		return engine.Outcome{Claims: inventory.ClaimsOn(r.owner, all)}
@@ -84,10 +90,10 @@ func seen(o *object) engine.Outcome {
 	return engine.Outcome{Object: o.unstructured()}
 }
 
-func (c *cluster) survey(r *run, targets []engine.Target) engine.Outcome {
+func (c *cluster) survey(r *run, a engine.Action) engine.Outcome {
 	out := engine.Outcome{Unreadable: map[inventory.Key]error{}}
 	kinds, wanted := map[string]bool{}, map[inventory.Key]inventory.Key{}
-	for _, t := range targets {
+	for _, t := range a.Targets {
 		kinds[t.Kind], wanted[inCluster(t.Key)] = true, t.Key
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(c.objects), inventory.Key.Compare) {
@@ -95,7 +101,7 @@ func (c *cluster) survey(r *run, targets []engine.Target) engine.Outcome {
 		target, isWanted := wanted[key]
 		if isWanted && r.s.chaos && r.s.chance(0.05) {
 			out.Unreadable[target] = errors.New("couldn't be read")
-		} else if isWanted || kinds[key.Kind] && r.owner.Owns(o.labels()) {
+		} else if isWanted || (a.Search || kinds[key.Kind]) && r.owner.Owns(o.labels()) {
 			out.Objects = append(out.Objects, o.unstructured())
 		}
 	}

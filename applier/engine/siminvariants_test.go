@@ -41,6 +41,9 @@ func (r *run) checkKept(a engine.Action) {
 // revision of the graph.
 func (r *run) checkIntent(a engine.Action) {
 	if r.stored == nil {
+		if r.options.NeverApplied && r.options.IntentImplied {
+			return // the next engine searches for the graph's objects
+		}
 		r.s.fail("%s: %s of %s, and no inventory is recorded", r.id(), a.Verb, a.Key)
 	}
 	if !r.removed && r.stored.Revision != r.rg.Spec.RenderHash {

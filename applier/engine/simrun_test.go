@@ -30,6 +30,7 @@ type run struct {
 	stored  *inventory.Inventory
 	version int  // of the stored inventory
 	lost    bool // the inventory was lost at least once
+	began   bool // the graph has the finalizer
 
 	engine *engine.Engine
 	epoch  int // counts engines
@@ -81,6 +82,9 @@ func (r *run) reload() {
 	}
 	r.running = r.graph.clone()
 	stored := r.load()
+	// The finalizer tells later engines that this one began.
+	r.options.NeverApplied, r.options.Applied = !r.began, r.began
+	r.began = true
 	// A new process knows no kinds until it looks them up.
 	scopesKnown := r.s.chance(0.5)
 	r.scoped = map[string]bool{"ConfigMap": true, "Thing": scopesKnown, "World": scopesKnown}

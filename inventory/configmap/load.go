@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -41,6 +43,37 @@ func (s *Store) Load(ctx context.Context, owner inventory.Owner) (*inventory.Inv
 	}
 	return &inventory.Inventory{Owner: owner}, nil
 }
+
+// Index tells which graphs of a namespace have an inventory in ConfigMaps.
+type Index struct {
+	heads map[string]bool // by name
+	more  bool            // there are others, too
+}
+
+// maxIndex is the largest number of ConfigMaps in an [Index]. Every user of the
+// namespace may create them.
+const maxIndex = 500
+
+// Index reads the names of the inventories of a namespace with one request. It is
+// for callers that are about to load the inventories of many graphs, most of which
+// have none.
+func (s *Store) Index(ctx context.Context, namespace string) (Index, error) {
+	var list metav1.PartialObjectMetadataList
+	request := s.client.Get().AbsPath(path(namespace)).
+		Param("labelSelector", v1alpha1.LabelInventory+"="+isHead).Param("limit", strconv.Itoa(maxIndex))
+	if err := s.doFor(ctx, metadataOnly, request, nil, &list); err != nil {
+		return Index{}, fmt.Errorf("inventories of namespace %s: reading their ConfigMaps: %w", namespace, err)
+	}
+	index := Index{heads: make(map[string]bool, len(list.Items)), more: list.Continue != ""}
+	for _, item := range list.Items {
+		index.heads[item.Name] = true
+	}
+	return index, nil
+}
+
+// MayHave reports whether the graph may have an inventory in the namespace that the
+// index is of. It is certain if the answer is false.
+func (i Index) MayHave(owner inventory.Owner) bool { return i.more || i.heads[headName(owner)] }
 
 // List reads all inventories of a namespace, or of all namespaces if namespace is
 // empty, with one request. They are sorted by owner. Unreadable inventories are

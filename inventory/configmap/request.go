@@ -12,9 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The requests are JSON by hand: a generated client's tables of types cost more
-// at the start of a command than all that it does here.
-
 // The requests below are plain JSON over HTTP. The type registry of a generated
 // client would cost more at the start of a command than everything that this
 // package does.
@@ -60,12 +57,23 @@ func (s *Store) remove(ctx context.Context, namespace, name string, options meta
 	return s.do(ctx, request, options, nil)
 }
 
+// The media types of answers. The second has no data.
+const (
+	wholeObjects = "application/json"
+	metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+
 // do sends a request with body, unless body is nil, and decodes the response into
 // answer, unless answer is nil. Every request has the store's timeout.
 func (s *Store) do(ctx context.Context, request *rest.Request, body, answer any) error {
+	return s.doFor(ctx, wholeObjects, request, body, answer)
+}
+
+// doFor is do for an answer of a media type.
+func (s *Store) doFor(ctx context.Context, accept string, request *rest.Request, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	request.SetHeader("Accept", "application/json")
+	request.SetHeader("Accept", accept)
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {

@@ -276,6 +276,19 @@ func TestList(t *testing.T) {
 		same(t, want[i], got[i])
 	}
 
+	index, err := s.Index(t.Context(), c.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, inv := range want {
+		if !index.MayHave(inv.Owner) {
+			t.Errorf("the index lacks %s", inv.Owner)
+		}
+	}
+	if index.MayHave(inventory.Owner{Namespace: c.Namespace, Name: "d"}) {
+		t.Error("the index has a graph without an inventory")
+	}
+
 	// One that can't be read doesn't hide the others.
 	edit(t, c, "pequod-inventory-a", `{"data": {"inventory": "{}"}}`)
 	got, err = s.List(t.Context(), c.Namespace)

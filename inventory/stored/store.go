@@ -120,6 +120,23 @@ func (s *Store) LoadOf(ctx context.Context, rg *v1alpha1.ResourceGraph) (*invent
 	return inv, err
 }
 
+// Index tells which graphs of a namespace have an inventory in ConfigMaps. The
+// result for an identity that may not read ConfigMaps is that none has.
+func (s *Store) Index(ctx context.Context, namespace string) (configmap.Index, error) {
+	index, err := s.maps.Index(ctx, namespace)
+	if apierrors.IsForbidden(err) {
+		err = nil
+	}
+	return index, err
+}
+
+// None returns the inventory of a graph that has none, neither in its status nor in
+// ConfigMaps. The caller has read the graph.
+func None(rg *v1alpha1.ResourceGraph) *inventory.Inventory {
+	owner := inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}
+	return &inventory.Inventory{Owner: owner, Stored: held{uid: rg.UID, version: rg.ResourceVersion}}
+}
+
 // load returns the inventory of a graph whose status is known, and reads its
 // ConfigMaps if necessary.
 func (s *Store) load(ctx context.Context, owner inventory.Owner, h held) (*inventory.Inventory, error) {

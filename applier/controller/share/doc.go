@@ -8,7 +8,7 @@
 //   - one list per kind for all graphs that are read at the same time, as after
 //     a start (survey.go);
 //   - one read of a namespace's graphs for all graphs that ask which objects the
-//     others list (listings.go).
+//     others list, or which of them have inventories in ConfigMaps (reads.go).
 //
 // [New] returns a [Share], and [Share.Run] makes it work. The rest of the
 // controller uses nothing but the methods of Share, and is known here only as

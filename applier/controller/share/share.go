@@ -11,6 +11,7 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
 // Options configure a Share.
@@ -27,9 +28,12 @@ type Options struct {
 	// Relist is the longest time until the objects of graphs are listed again, in
 	// case that an event was lost; 0 means never.
 	Relist time.Duration
-	// Listings reads what the graphs of a namespace list, as the account of client.
-	Listings func(ctx context.Context, namespace string, client *cluster.Client) (*inventory.Listings, error)
-	Log      logr.Logger
+	// Listings reads what the graphs of a namespace list: objects that another graph
+	// lists are handed over to it instead of being deleted.
+	Listings ReadNamespace[*inventory.Listings]
+	// Index reads which graphs of a namespace have inventories in ConfigMaps.
+	Index ReadNamespace[configmap.Index]
+	Log   logr.Logger
 }
 
 // Share bundles the services that all graphs share. It is safe for concurrent
@@ -41,7 +45,8 @@ type Share struct {
 	identities *identities
 	hub        *hub
 	surveys    *surveys
-	listings   *listings
+	listings   *reads[*inventory.Listings]
+	indices    *reads[configmap.Index]
 	departures *departures
 	epoch      atomic.Int64
 }
@@ -51,8 +56,8 @@ func New(o Options) *Share {
 	p, steps, h := newPool(o.Requests), newPool(o.Steps), newHub(o.Client, o.RetryRefused, o.Relist)
 	return &Share{
 		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client), hub: h,
-		surveys: newSurveys(p, o.Client, steps.waiting, h.watchesAll), listings: newListings(p, o.Listings, o.Log),
-		departures: newDepartures(),
+		surveys: newSurveys(p, o.Client, steps.waiting, h.watchesAll), departures: newDepartures(),
+		listings: newReads(p, o.Listings, o.Log), indices: newReads(p, o.Index, o.Log),
 	}
 }
 
@@ -128,6 +133,12 @@ func (s *Share) Survey(v Survey) { s.surveys.add(&v) }
 // answer is given by a goroutine of the pool.
 func (s *Share) Listings(a Account, client *cluster.Client, answer func(*inventory.Listings, error)) {
 	s.listings.ask(a, client, answer)
+}
+
+// Index asks which graphs of an account's namespace have inventories in ConfigMaps.
+// The answer is given by a goroutine of the pool.
+func (s *Share) Index(a Account, client *cluster.Client, answer func(configmap.Index, error)) {
+	s.indices.ask(a, client, answer)
 }
 
 // SetLeaving records which objects leave g and stay for a grace period. It replaces
