@@ -101,8 +101,8 @@ func (m *measurement) controllerCommand(ctx context.Context, c *controller, kube
 
 // isLeader reports whether the applier is the leader and ready. It returns an
 // error with the log if the process has ended, and false while its endpoints do
-// not answer yet. No other applier has run on this control plane, so any holder
-// of the Lease is this one.
+// not answer yet. An applier that ended before has released the Lease, so any holder
+// is this one.
 func (m *measurement) isLeader(ctx context.Context, c *controller) (bool, error) {
 	select {
 	case <-c.Done():
@@ -110,7 +110,7 @@ func (m *measurement) isLeader(ctx context.Context, c *controller) (bool, error)
 	default:
 	}
 	lease, err := m.client.CoordinationV1().Leases(system).Get(ctx, account, metav1.GetOptions{})
-	if err != nil || lease.Spec.HolderIdentity == nil {
+	if err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return false, nil // not the leader yet
 	}
 	response, err := get(ctx, "http://"+c.probes+"/readyz")

@@ -2,11 +2,12 @@
 // one concurrent server-side-apply request per object, waits by watch, and does
 // nothing else. `make bench-cluster` runs it.
 //
-// It has three parts:
+// It has four parts:
 //
 //	cli     one graph, created from outside the cluster as `pequod apply` does
 //	graphs  many graphs created at once for pequod-applier
 //	idle    what pequod-applier uses while it has nothing to do
+//	restart how long pequod-applier takes to find that nothing has changed
 //
 // Floor and applier run in turn on one control plane that the benchmark starts,
 // each time in a new process and a new namespace. Only the ratios within a round
@@ -31,7 +32,8 @@
 //
 // Files:
 //
-//   - main.go has the flags and runs the parts: cli.go, graphs.go and idle.go.
+//   - main.go has the flags and runs the parts: cli.go, graphs.go, idle.go and
+//     restart.go.
 //   - measurement.go runs processes and takes samples.
 //   - job.go is one measured process, with floor.go and applier.go as the two
 //     contestants, and workload.go and objects.go as what they create.
@@ -61,9 +63,9 @@ import (
 // main parses the flags and either carries out the whole plan or, as a child
 // process, does one job of it.
 func main() {
-	p := plan{parts: []string{"cli", "graphs", "idle"}, graphs: []int{100, 500, 1000}}
+	p := plan{parts: []string{"cli", "graphs", "idle", "restart"}, graphs: []int{100, 500, 1000}}
 	var child string
-	flag.Func("part", "comma-separated `list` of the parts to measure: cli, graphs, idle (default all)", func(list string) error {
+	flag.Func("part", "comma-separated `list` of the parts to measure: cli, graphs, idle, restart (default all)", func(list string) error {
 		known := p.parts
 		p.parts = strings.Split(list, ",")
 		if slices.ContainsFunc(p.parts, func(part string) bool { return !slices.Contains(known, part) }) {
@@ -71,7 +73,7 @@ func main() {
 		}
 		return nil
 	})
-	flag.Func("graphs", "comma-separated `list` of graph counts; the part idle uses the last (default 100,500,1000)", func(list string) (err error) {
+	flag.Func("graphs", "comma-separated `list` of graph counts; the parts idle and restart use the last (default 100,500,1000)", func(list string) (err error) {
 		p.graphs, err = parseCounts(list)
 		return err
 	})
@@ -147,7 +149,7 @@ func measure(ctx context.Context, p plan) (err error) {
 		}
 	}
 	// The programs are built only for the parts that run them.
-	if !slices.Contains(p.parts, "graphs") && !slices.Contains(p.parts, "idle") {
+	if !slices.ContainsFunc(p.parts, func(part string) bool { return part != "cli" }) {
 		return nil
 	}
 	if err := m.buildPrograms(ctx); err != nil {
@@ -159,7 +161,12 @@ func measure(ctx context.Context, p plan) (err error) {
 		}
 	}
 	if slices.Contains(p.parts, "idle") {
-		return m.measureIdle(ctx)
+		if err := m.measureIdle(ctx); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(p.parts, "restart") {
+		return m.measureRestart(ctx)
 	}
 	return nil
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// restartAim is the number of unchanged graphs per second after a restart.
+const restartAim = 1000
+
+// measureRestart measures how long a restarted applier takes to find that nothing
+// has to be done for its graphs. The number of graphs is the last of -graphs, and
+// the time begins when the applier is the leader.
+func (m *measurement) measureRestart(ctx context.Context) error {
+	n := m.graphs[len(m.graphs)-1]
+	if err := m.prepareForGraphs(ctx); err != nil {
+		return err
+	}
+	if _, err := m.createGraphs(ctx, applierContestant, n, nil); err != nil {
+		return err
+	}
+	for range m.graphRounds {
+		err := m.withController(ctx, nil, func(c *controller) error {
+			began, cpuBefore := time.Now(), processCPU(c.Pid())
+			err := poll(ctx, func() (bool, error) {
+				managed, err := c.managed(ctx)
+				return managed >= objectsPerGraph*n, err
+			})
+			m.reportRestart(n, time.Since(began), processCPU(c.Pid())-cpuBefore)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportRestart adds the figures of one restart.
+func (m *measurement) reportRestart(n int, took, cpu time.Duration) {
+	name := fmt.Sprintf("%d graphs: unchanged after a restart", n)
+	text := fmt.Sprintf("%.0f/s, %.2f s, CPU %.2f s", float64(n)/took.Seconds(), took.Seconds(), cpu.Seconds())
+	m.report.addFigure(figure{name, text, fmt.Sprintf("≥ %d/s", restartAim)})
+}
+
+// managed returns the number of objects of the graphs that the controller has
+// executed since its start.
+func (c *controller) managed(ctx context.Context) (int, error) {
+	const name = "pequod_resources_managed"
+	response, err := get(ctx, "http://"+c.metrics+"/metrics?"+url.Values{"name[]": {name}}.Encode())
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	sum := 0
+	for _, series := range families[name].GetMetric() {
+		sum += int(series.GetGauge().GetValue())
+	}
+	return sum, err
+}
