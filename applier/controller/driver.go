@@ -391,7 +391,7 @@ func (d *driver) restart() {
 // the cluster was rewritten.
 func (d *driver) forgetHistory() {
 	d.restart()
-	d.graph, d.unrecorded, d.leaving = knownGraph{}, "", engine.NewDepartures()
+	d.graph, d.unrecorded, d.leaving = knownGraph{}, unrecorded{}, engine.NewDepartures()
 }
 
 // settle drops the run: its goal is reached, as far as it can be.

@@ -30,6 +30,9 @@ func (e *Engine) Step(now time.Time) Step {
 	e.step = stepState{now: now}
 	e.beginEvaluations()
 	phase, afterRecord := Executing, Executing
+	if e.hasGrace() && !e.survey.done {
+		e.opts.Departures.learn(e.ledger.entries, now, e.wall()) // before the clock may jump
+	}
 	if e.fatal == nil && e.surveyed() {
 		phase, afterRecord = e.advance()
 	}
