@@ -23,25 +23,28 @@ import (
 // instance.
 //
 // 4. Seal the graph.
-func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.ResourceGraph, problem.List) {
+//
+// The second result are the objects of the graph; see [graph.Graph.Owned].
+func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.ResourceGraph, []string, problem.List) {
 	out := v.LookupPath(cue.MakePath(cue.Str("output")))
 	d := &decoder{}
 	g := d.graph(out)
 	if d.problems.Failed() {
-		return nil, d.problems
+		return nil, nil, d.problems
 	}
 	rg := newGraph(in, p)
 	rg.Spec.Graph = *g
-	// graph.Check is shared with everything that executes graphs, so an accepted
-	// graph is not refused later for its form.
-	for _, q := range graph.Check(rg) {
+	// The check is shared with everything that executes graphs, so an accepted graph is
+	// not refused later for its form.
+	read := graph.Read(rg)
+	for _, q := range read.Problems() {
 		d.problems = append(d.problems, q.At(d.positionOf(q.Node, q.Field)))
 	}
 	if !r.AllowSecrets {
 		d.refuseSecrets()
 	}
 	if d.problems.Failed() {
-		return nil, d.problems
+		return nil, nil, d.problems
 	}
 	r.checkNodes(rg, d)
 	// The module's own violations come first, then those of the platform's
@@ -58,10 +61,10 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 		rg.Spec.Graph.Violations = append(rg.Spec.Graph.Violations, f.Violation)
 	}
 	if d.problems.Failed() {
-		return nil, d.problems
+		return nil, nil, d.problems
 	}
 	d.problems = append(d.problems, seal(rg)...)
-	return rg, d.problems
+	return rg, read.Owned(), d.problems
 }
 
 // checkNodes calls [Options.Check] for every node. The decoded nodes have the

@@ -17,10 +17,10 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	v, problems := b.evaluate(in.data(p), p, in.Version())
 	res.Problems = append(res.Problems, withoutName(in, problems)...)
 	if !res.Problems.Failed() && in.Name != "" {
-		g, problems := r.graph(v, in, p)
+		g, owned, problems := r.graph(v, in, p)
 		res.Problems = append(res.Problems, problems...)
 		if !res.Problems.Failed() {
-			res.Graph = g
+			res.Graph, res.Owned = g, owned
 		}
 	}
 	// A problem without a position is shown at the instance. One in a file of the

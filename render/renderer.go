@@ -1,6 +1,9 @@
 package render
 
 import (
+	"fmt"
+
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 )
@@ -23,8 +26,23 @@ type Result struct {
 	Instance *Instance
 	Platform *Platform
 	// Graph is nil if Problems has an error.
-	Graph    *v1alpha1.ResourceGraph
+	Graph *v1alpha1.ResourceGraph
+	// Owned are the objects of the graph; see [graph.Graph.Owned].
+	Owned    []string
 	Problems problem.List
+}
+
+// Clashes adds the objects of a rendered instance, [Result.Owned], to claims, and
+// returns a problem for each object that an instance before it renders, too.
+func Clashes(in *Instance, owned []string, claims *graph.Claims) problem.List {
+	var ps problem.List
+	for _, c := range claims.Add(in.Pos(), owned) {
+		ps = append(ps, problem.Problem{
+			Position: in.Pos(), Rule: problem.RuleDuplicate, Instance: in.String(),
+			Message: fmt.Sprintf("%s is rendered by %s already", c.Object, c.First),
+		})
+	}
+	return ps
 }
 
 // Renderer renders instances one after the other. It keeps evaluated modules,

@@ -23,6 +23,8 @@ type Graph struct {
 	*v1alpha1.ResourceGraph
 	// Pos is the position of the document, for problems of the graph as a whole.
 	Pos problem.Position
+	// owned are the objects of the graph; see [graph.Graph.Owned].
+	owned []string
 }
 
 // ReadGraphs returns the graphs of the input in its order: documents that are
@@ -92,7 +94,7 @@ func (r *graphReader) read(file string, data []byte) {
 			g, ps := readGraph(doc, r.namespace)
 			r.sum.Problems = append(r.sum.Problems, ps...)
 			if !ps.Failed() {
-				r.found = append(r.found, Graph{g, doc.PosOf(nil)})
+				r.found = append(r.found, g)
 			}
 		default:
 			in, ps := render.InstanceOf(doc)
@@ -126,7 +128,8 @@ func (r *graphReader) render(ctx context.Context, f *RenderFlags) error {
 	sum, err := renderEach(ctx, f, slices.Values(r.instances),
 		func(res render.Result) (*v1alpha1.ResourceGraph, problem.List) { return res.Graph, nil },
 		func(res Rendered[*v1alpha1.ResourceGraph]) error {
-			r.found[r.gaps[res.Instance]].ResourceGraph = res.Value
+			g := &r.found[r.gaps[res.Instance]]
+			g.ResourceGraph, g.owned = res.Value, res.owned
 			return nil
 		})
 	r.sum.Subjects = append(r.sum.Subjects, sum.Subjects...)
@@ -134,10 +137,12 @@ func (r *graphReader) render(ctx context.Context, f *RenderFlags) error {
 	return err
 }
 
-// refuseDuplicates reports graphs that are in the input twice. Two graphs of one
-// name would undo each other's changes in the cluster.
+// refuseDuplicates reports graphs that are in the input twice, and objects that are
+// in two graphs. Two graphs of one name would undo each other's changes in the
+// cluster, and an object belongs to one graph.
 func (r *graphReader) refuseDuplicates() {
 	first := map[string]problem.Position{}
+	var claims graph.Claims
 	for _, g := range r.found {
 		if g.ResourceGraph == nil {
 			continue // its instance has errors
@@ -150,26 +155,33 @@ func (r *graphReader) refuseDuplicates() {
 			continue
 		}
 		first[key] = g.Pos
+		for _, c := range claims.Add(g.Pos, g.owned) {
+			r.sum.Problems = append(r.sum.Problems, problem.Problem{
+				Position: g.Pos, Rule: problem.RuleDuplicate,
+				Message: fmt.Sprintf("%s is in the graph at %s already", c.Object, c.First),
+				Hint:    "to hand it over, list it in spec.adopt.resources of the graph that takes it",
+			})
+		}
 	}
 }
 
 // readGraph decodes a ResourceGraph and checks it against all rules that need no
-// cluster. namespace is the namespace of a graph without one. The graph is nil if
+// cluster. namespace is the namespace of a graph without one. The graph is empty if
 // it can't be decoded. Violations that a policy recorded at rendering are
 // problems here, so that a rendered graph is refused like its instance.
-func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph, problem.List) {
+func readGraph(doc yamlfile.Document, namespace string) (Graph, problem.List) {
 	if ps := doc.Check(); len(ps) > 0 {
-		return nil, ps
+		return Graph{}, ps
 	}
 	if v := doc.Text("apiVersion"); v != v1alpha1.GroupVersion.String() {
-		return nil, problem.List{{
+		return Graph{}, problem.List{{
 			Position: doc.At("apiVersion"), Path: "apiVersion", Rule: problem.RuleGraph,
 			Message: fmt.Sprintf("version %s of ResourceGraph is not known", v), Hint: "known: " + v1alpha1.GroupVersion.String(),
 		}}
 	}
 	g := &v1alpha1.ResourceGraph{}
 	if err := doc.Decode(g); err != nil {
-		return nil, ProblemsOf(err)
+		return Graph{}, ProblemsOf(err)
 	}
 	if g.Namespace == "" {
 		g.Namespace = namespace
@@ -177,7 +189,8 @@ func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph
 	// From here on the graph is returned along with its problems; the caller drops
 	// it if one of them is an error.
 	ps := nameProblems(doc, g)
-	for _, p := range graph.Read(g).Problems() {
+	read := graph.Read(g)
+	for _, p := range read.Problems() {
 		ps = append(ps, placed(doc, g, p))
 	}
 	for _, v := range g.Spec.Graph.Violations {
@@ -189,10 +202,10 @@ func readGraph(doc yamlfile.Document, namespace string) (*v1alpha1.ResourceGraph
 	// have been edited by hand since it was rendered.
 	hash, err := graph.RenderHash(g.Spec.Graph)
 	if err != nil {
-		return nil, append(ps, ProblemsOf(doc.Problem(err))...)
+		return Graph{}, append(ps, ProblemsOf(doc.Problem(err))...)
 	}
 	g.Spec.RenderHash = hash
-	return g, ps
+	return Graph{g, doc.PosOf(nil), read.Owned()}, ps
 }
 
 // nameProblems checks the name and namespace of a graph, which the API server

@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"github.com/spf13/cobra"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
@@ -60,6 +61,8 @@ type Rendered[T any] struct {
 	Instance *render.Instance
 	// problems are those of reading, rendering and of value.
 	problems problem.List
+	// owned are the objects of the graph; see [render.Result].
+	owned []string
 	// Value is the result of value, which is called only if there are no errors.
 	Value T
 }
@@ -112,12 +115,17 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 	// Results arrive in the order of the jobs, on this goroutine, so that problems
 	// and duplicates are the same in every run.
 	first := map[string]problem.Position{}
+	var claims graph.Claims
 	for r, err := range render.Each(ctx, opts, f.Limits(), iter.Seq[render.Job[Rendered[T]]](jobs)) {
 		if err != nil {
 			return sum, err
 		}
 		if r.Instance != nil && r.Instance.Name != "" {
-			r.problems = append(r.problems, duplicate(r.Instance, first)...)
+			again := duplicate(r.Instance, first)
+			if len(again) == 0 { // otherwise all of its objects are rendered twice
+				again = render.Clashes(r.Instance, r.owned, &claims)
+			}
+			r.problems = append(r.problems, again...)
 		}
 		sum.add(r.File, r.Instance, r.problems)
 		if r.problems.Failed() || r.Instance == nil {
@@ -161,6 +169,7 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 		}
 		out.problems = append(out.problems, in.instance.SetNamespaces(p, namespace)...)
 		res := r.Render(in.instance, p)
+		out.owned = res.Owned
 		out.problems = append(out.problems, withoutKnown(out.problems, res.Problems)...)
 		if !out.problems.Failed() {
 			v, problems := value(res)

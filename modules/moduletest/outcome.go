@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pequod-io/pequod/internal/problem"
-
 	"sigs.k8s.io/yaml"
 
+	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -24,10 +24,12 @@ type outcome struct {
 func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 	var out outcome
 	failed := false
+	var claims graph.Claims
 	for in, problems := range render.Instances(instanceFile, c.instance) {
 		res := render.Result{Problems: problems}
 		if in != nil {
 			res = c.renderOne(r, p, in)
+			res.Problems = append(res.Problems, render.Clashes(in, res.Owned, &claims)...)
 		}
 		out.problems = append(out.problems, res.Problems...)
 		if res.Problems.Failed() || res.Graph == nil {
