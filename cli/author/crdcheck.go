@@ -67,11 +67,11 @@ The exit code is 1 if a change is breaking.`,
 func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
 	before, err := readCRDs(ctx, oldArg)
 	if err != nil {
-		return err
+		return input.Checks{}.Fail(env, o.output, err)
 	}
 	after, err := readCRDs(ctx, newArg)
 	if err != nil {
-		return err
+		return input.Checks{}.Fail(env, o.output, err)
 	}
 	changes := input.Checks{Problems: compare(before, after, newArg)}
 	if err := changes.Report(env, o.output); err != nil {

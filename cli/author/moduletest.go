@@ -2,13 +2,16 @@ package author
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/moduletest"
 	"github.com/pequod-io/pequod/render"
 )
@@ -74,8 +77,9 @@ func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []str
 	}
 	r, err := o.report(ctx, dirs)
 	if err != nil {
-		return err
+		return o.fail(env, err)
 	}
+	r.Path = files.RepositoryPaths()
 	if err := r.Write(env.Out, o.output); err != nil {
 		return command.OutputError(err)
 	}
@@ -84,6 +88,25 @@ func (o *moduleTestOptions) run(ctx context.Context, env command.Env, dirs []str
 		return command.ExitError{Code: command.ExitNo}
 	}
 	return nil
+}
+
+// fail ends a run without results. As input.Checks.Fail does, it writes a complete
+// report unless the format is text.
+func (o *moduleTestOptions) fail(env command.Env, err error) error {
+	if o.output == "text" || errors.Is(err, context.Canceled) {
+		return err
+	}
+	r := &moduletest.Report{Path: files.RepositoryPaths()}
+	exit := command.ExitError{}
+	if !errors.As(err, &r.Problems) {
+		r.Problems = problem.List{{Rule: problem.RuleUnchecked, Message: err.Error()}}
+		exit.Causes = []error{err}
+	}
+	if err := r.Write(env.Out, o.output); err != nil {
+		return command.OutputError(err)
+	}
+	exit.Code = command.ProblemsExitCode(r.Problems)
+	return exit
 }
 
 // report runs the test cases, after all modules are loaded: a broken module stops
@@ -117,11 +140,11 @@ func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*modulet
 	}
 	if o.update {
 		for i := range r.Results {
-			files, err := r.Results[i].Update()
+			written, err := r.Results[i].Update()
 			if err != nil {
 				return nil, err
 			}
-			r.Updated = append(r.Updated, files...)
+			r.Updated = append(r.Updated, written...)
 		}
 	}
 	if o.coverage {

@@ -87,11 +87,11 @@ func (o *moduleVetOptions) run(ctx context.Context, env command.Env, dirs []stri
 	}
 	schemas, err := o.SchemaFlags.LoadSchemas(ctx)
 	if err != nil {
-		return err
+		return input.Checks{}.Fail(env, o.output, err)
 	}
 	sum, err := o.checks(ctx, env, schemas)
 	if err != nil {
-		return err
+		return sum.Fail(env, o.output, err)
 	}
 	sum.Problems = input.UniqueNotes(sum.Problems)
 	if err := sum.Report(env, o.output); err != nil {

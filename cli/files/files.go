@@ -2,7 +2,7 @@
 // their size, from disk, stdin or a git revision.
 //
 // files.go reads single files and knows which ones count as input; revision.go
-// reads whole trees, on disk or in git. The package doesn't parse anything. Its
+// reads whole trees, on disk or in git; repository.go names files for reports. The package doesn't parse anything. Its
 // errors name the file first, as in "app.yaml: no such file or directory".
 package files
 

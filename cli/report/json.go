@@ -10,8 +10,9 @@ import (
 // JSONProblem is the JSON form of a problem. Fields may be added; none is renamed
 // or removed.
 type JSONProblem struct {
-	// File is the user's file as the user named it, with slashes. Line and
-	// Column count from 1; without Line the position in the file is unknown.
+	// File is the user's file, with slashes. Reports have its path in the git
+	// repository; see [Options.Path]. Line and Column count from 1; without Line the
+	// position in the file is unknown.
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`

@@ -24,6 +24,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -44,6 +45,9 @@ type Options struct {
 	Color bool
 	// Version is the version of pequod that the sarif format names.
 	Version string
+	// Path converts names of files for all formats but text, which shows them as the
+	// user wrote them. It may be nil.
+	Path func(file string) string
 }
 
 // Formats lists the formats of Write. The first is the default. The command line
@@ -54,6 +58,9 @@ func Formats() []string { return []string{"text", "json", "github", "sarif", "ju
 // Write returns an error if the format is unknown or w fails. Neither problems
 // nor checked is changed.
 func Write(w io.Writer, format string, problems problem.List, checked []Subject, o Options) error {
+	if o.Path != nil && format != "text" {
+		problems, checked = converted(problems, checked, o.Path)
+	}
 	entries := sorted(merged(problems))
 	out := bufio.NewWriter(w)
 	var err error
@@ -75,6 +82,21 @@ func Write(w io.Writer, format string, problems problem.List, checked []Subject,
 		return err
 	}
 	return out.Flush()
+}
+
+// converted returns copies of problems and checked with converted names of files.
+func converted(problems problem.List, checked []Subject, path func(string) string) (problem.List, []Subject) {
+	problems, checked = slices.Clone(problems), slices.Clone(checked)
+	for i := range problems {
+		p := &problems[i]
+		p.Position.File = path(p.Position.File)
+		p.Related.File = path(p.Related.File)
+		p.InstanceAt.File = path(p.InstanceAt.File)
+	}
+	for i := range checked {
+		checked[i].File = path(checked[i].File)
+	}
+	return problems, checked
 }
 
 // Summary returns one line, without a newline, that counts the checked instances

@@ -143,7 +143,7 @@ func location(e entry) sarifLocation {
 }
 
 // artifact returns the URI of a file. A relative name is relative to the root of
-// the sources (%SRCROOT%): CI systems run pequod in that directory. An absolute
+// the sources (%SRCROOT%), which is that of the git repository. An absolute
 // name, with or without a Windows drive, becomes a file URI.
 func artifact(file string) sarifArtifact {
 	drive := len(file) > 2 && file[1] == ':' && file[2] == '/'
@@ -177,6 +177,7 @@ var descriptions = map[string]string{
 	problem.RuleDuplicate:  "Two instances stand for one object.",
 	problem.RuleReserved:   "An instance uses what belongs to modules.",
 	problem.RuleNull:       "A null isn't what the server would keep.",
+	problem.RuleStale:      "A file isn't what is rendered.",
 	problem.RuleUnchecked:  "The instance couldn't be checked.",
 	unnamedRule:            "The instance is invalid.",
 }

@@ -32,7 +32,10 @@ func newValidateCommand(env command.Env) *cobra.Command {
 		Short: "Report all problems of all instances",
 		Long: `Report all problems of all instances: violations of the platform's schema, errors in
 the rendered objects, and violations of policies. Each problem is one line, with its
-position in the instance.`,
+position in the instance.
+
+The other formats are for programs and are complete in any case, even if a module
+cannot be loaded. Their files are relative to the root of the git repository.`,
 		Example: `  pequod validate -f apps/
   pequod validate -f apps/ -p platforms/ -o sarif > pequod.sarif`,
 		Args: cobra.NoArgs,
@@ -52,7 +55,7 @@ func (o *validateOptions) run(ctx context.Context, env command.Env) error {
 		func(render.Result) (struct{}, problem.List) { return struct{}{}, nil },
 		func(input.Rendered[struct{}]) error { return nil })
 	if err != nil {
-		return err
+		return sum.Fail(env, o.output, err)
 	}
 	if err := sum.Report(env, o.output); err != nil {
 		return err

@@ -20,7 +20,7 @@ type Report struct {
 }
 
 // counts has the numbers of cases. Some readers require Errors, which is always 0:
-// a program that cannot finish its checks writes no report.
+// a check that cannot be finished is a failure.
 type counts struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`

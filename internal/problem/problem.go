@@ -102,6 +102,7 @@ const (
 	RuleReserved   = "reserved"    // $from or $generate in an instance
 	RuleNull       = "null"        // a null that the API server would drop
 	RuleSchema     = "schema"      // an object that does not match the schema of its kind
+	RuleStale      = "stale"       // an output file that rendering again would change
 	RuleUnchecked  = "not-checked" // an evaluation that was stopped before it had a result
 )
 

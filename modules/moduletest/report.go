@@ -3,10 +3,12 @@ package moduletest
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/junit"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -27,6 +29,20 @@ type Report struct {
 	// order, or is empty.
 	Modules  []*Module
 	Coverage []Coverage
+	// Problems are the reason if a run has no results, such as those of a module that
+	// can't be loaded. The text form does not have them.
+	Problems problem.List
+	// Path converts names of files and directories for all formats but text, which
+	// shows them as the user wrote them. It may be nil.
+	Path func(file string) string
+}
+
+// path converts the name of a file or directory.
+func (r *Report) path(file string) string {
+	if r.Path == nil {
+		return file
+	}
+	return r.Path(file)
 }
 
 // Failed returns the number of failed cases.
@@ -123,6 +139,15 @@ type (
 		Cases    []jsonCase     `json:"cases"`
 		Updated  []string       `json:"updated,omitempty"`
 		Coverage []jsonCoverage `json:"coverage,omitempty"`
+		Problems []jsonProblem  `json:"problems,omitempty"`
+	}
+	jsonProblem struct {
+		File    string `json:"file,omitempty"`
+		Line    int    `json:"line,omitempty"`
+		Column  int    `json:"column,omitempty"`
+		Path    string `json:"path,omitempty"`
+		Message string `json:"message"`
+		Rule    string `json:"rule,omitempty"`
 	}
 	jsonCase struct {
 		Module  string `json:"module"`
@@ -141,20 +166,35 @@ type (
 
 // json prints the report as JSON.
 func (r *Report) json(w io.Writer) error {
-	out := jsonReport{Cases: []jsonCase{}, Updated: r.Updated}
+	out := jsonReport{Cases: []jsonCase{}}
+	for _, file := range r.Updated {
+		out.Updated = append(out.Updated, r.path(file))
+	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		out.Cases = append(out.Cases, jsonCase{res.Module.Dir, res.Case.Name, res.Message == "", res.Message, res.Detail})
+		out.Cases = append(out.Cases, jsonCase{r.path(res.Module.Dir), res.Case.Name, res.Message == "", res.Message, res.Detail})
 	}
 	for i, c := range r.Coverage {
-		out.Coverage = append(out.Coverage, jsonCoverage{r.Modules[i].Dir, c.Points, c.Percent(), c.Missed})
+		missed := []*Point{}
+		for _, p := range c.Missed {
+			moved := *p
+			moved.File = r.path(p.File)
+			missed = append(missed, &moved)
+		}
+		out.Coverage = append(out.Coverage, jsonCoverage{r.path(r.Modules[i].Dir), c.Points, c.Percent(), missed})
+	}
+	for _, p := range r.Problems {
+		out.Problems = append(out.Problems, jsonProblem{
+			File: r.path(p.Position.File), Line: p.Position.Line, Column: p.Position.Column, Path: p.Path, Message: p.Message, Rule: p.Rule,
+		})
 	}
 	return jsonvalue.Write(w, out)
 }
 
 // junit prints the report as JUnit XML with one suite per module. The coverage of
 // a module is the output of its suite. Updated goldens are not part of it: a run
-// that writes them is not a check.
+// that writes them is not a check. The problems of a run without results are a suite
+// with one case, which failed.
 func (r *Report) junit(w io.Writer) error {
 	all := junit.Report{Name: "pequod module test"}
 	suites := map[*Module]int{} // index in all.Suites
@@ -164,7 +204,7 @@ func (r *Report) junit(w io.Writer) error {
 		if !ok {
 			at = len(all.Suites)
 			suites[res.Module] = at
-			all.Suites = append(all.Suites, junit.Suite{Name: res.Module.Dir})
+			all.Suites = append(all.Suites, junit.Suite{Name: r.path(res.Module.Dir)})
 		}
 		c := junit.Case{Name: res.Case.Name}
 		if res.Message != "" {
@@ -176,6 +216,14 @@ func (r *Report) junit(w io.Writer) error {
 		if at, ok := suites[r.Modules[i]]; ok {
 			all.Suites[at].Output = c.text("")
 		}
+	}
+	if len(r.Problems) > 0 {
+		placed := slices.Clone(r.Problems)
+		for i := range placed {
+			placed[i].Position.File = r.path(placed[i].Position.File)
+		}
+		failure := &junit.Failure{Message: placed[0].Message, Body: source.Escape(placed.Error(), "\n")}
+		all.Suites = append(all.Suites, junit.Suite{Name: "modules", Cases: []junit.Case{{Name: "load", Failure: failure}}})
 	}
 	return junit.Write(w, all)
 }

@@ -1,0 +1,76 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// RepositoryPaths returns a function that converts the name of a file as the user
+// knows it to the path of the file in the git repository of the working directory,
+// with slashes. CI systems find files by that path, in whatever directory of the
+// repository the command runs.
+//
+// The function returns all other names unchanged: files outside of the repository,
+// and names that are no files on disk, such as stdin, REV:PATH and the files of
+// embedded modules. Without a repository, it returns every name unchanged.
+func RepositoryPaths() func(name string) string {
+	same := func(name string) string { return name }
+	wd, err := os.Getwd()
+	if err != nil {
+		return same
+	}
+	real, err := filepath.EvalSymlinks(wd)
+	if err != nil {
+		return same
+	}
+	top := repositoryOf(real)
+	if top == "" {
+		return same
+	}
+	known := map[string]string{} // many problems are in one file
+	return func(name string) string {
+		path, ok := known[name]
+		if !ok {
+			path = pathIn(top, real, name)
+			known[name] = path
+		}
+		return path
+	}
+}
+
+// repositoryOf returns the nearest directory at or above dir that contains .git, or
+// "". In a linked worktree and in a submodule, .git is a file.
+func repositoryOf(dir string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// pathIn returns the path of a file relative to top, or name if there is no such
+// path. wd is the working directory. Neither top nor wd has links, so those in name
+// are resolved, too, except that the file itself may be one: git tracks links.
+func pathIn(top, wd, name string) string {
+	file := filepath.FromSlash(name)
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(wd, file)
+	}
+	if _, err := os.Lstat(file); name == "" || err != nil {
+		return name
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return name
+	}
+	path, err := filepath.Rel(top, filepath.Join(dir, filepath.Base(file)))
+	if err != nil || !filepath.IsLocal(path) {
+		return name
+	}
+	return filepath.ToSlash(path)
+}
