@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
@@ -39,9 +41,14 @@ func newCRDGenerateCommand(env command.Env) *cobra.Command {
 API server's own validation.
 
 Constraints of a platform's schema that a CRD cannot express are listed on stderr; they
-are enforced when instances are rendered.`,
+are enforced when instances are rendered. -o github, sarif and junit report these notes
+and errors on stdout instead of the CRDs, and can be combined with --output-dir.
+
+With --check nothing is written: files of --output-dir that are out of date are listed,
+and the exit code is 1.`,
 		Example: `  pequod crd generate -p embedded:webservice
-  pequod crd generate -p platforms/ --output-dir crds --prune`,
+  pequod crd generate -p platforms/ --output-dir crds --prune
+  pequod crd generate -p platforms/ --output-dir crds --prune --check -o github`,
 		RunE: func(cmd *cobra.Command, kinds []string) error { return o.run(cmd.Context(), env, kinds) },
 	}
 	cmd.ValidArgsFunction = o.completeKinds
@@ -51,9 +58,8 @@ are enforced when instances are rendered.`,
 }
 
 // run generates all CRDs before it prints any of them, so that a broken platform
-// never leaves half of the output. With --output-dir, the files are staged and
-// appear at Commit; Abort discards them after an error. Notes go to stderr and
-// don't change the exit code.
+// never leaves half of the output. With --output-dir, the files appear at Commit.
+// Notes don't change the exit code.
 func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []string) error {
 	if err := o.ObjectFlags.Validate(); err != nil {
 		return err
@@ -61,27 +67,53 @@ func (o *crdGenerateOptions) run(ctx context.Context, env command.Env, kinds []s
 	if len(o.Platforms) == 0 {
 		return errors.New("no platforms given; specify Transforms or modules with -p, such as -p embedded:webservice")
 	}
+	sum, err := o.commit(ctx, env, kinds)
+	if err != nil {
+		return sum.Fail(env, o.ReportFormat(), err)
+	}
+	if o.ReportFormat() != "text" {
+		if err := sum.Report(env, o.ReportFormat()); err != nil {
+			return err
+		}
+	}
+	return command.ExitWith(command.ProblemsExitCode(sum.Problems))
+}
+
+// commit generates and writes the CRDs, and returns the notes and, with --check, the
+// files that are out of date. Unless a report format is set, it prints both.
+func (o *crdGenerateOptions) commit(ctx context.Context, env command.Env, kinds []string) (input.Checks, error) {
+	var sum input.Checks
 	catalog, err := o.Flags.LoadPlatforms(ctx)
 	if err != nil {
-		return err
+		return sum, err
 	}
 	platforms, err := ofKinds(catalog.Given, kinds)
 	if err != nil {
-		return err
+		return sum, err
 	}
 	crds, err := o.generate(ctx, platforms)
 	if err != nil {
-		return err
+		return sum, err
 	}
-	w := o.ObjectFlags.NewSink("crd")
+	w := o.ObjectFlags.NewSink("crd generate")
 	// crds has the order of platforms, so crds[i] belongs to platforms[i].
 	for i, made := range crds {
+		from := platforms[i].From
+		sum.Subjects = append(sum.Subjects, report.Subject{File: from, Instance: platforms[i].Kind})
+		sum.Problems = append(sum.Problems, made.notes...)
+		w.Add(made.Object, problem.Position{File: from})
 		for _, n := range made.notes {
-			fmt.Fprintf(env.Err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
+			if o.ReportFormat() == "text" {
+				fmt.Fprintf(env.Err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
+			}
 		}
-		w.Add(made.Object, platforms[i].From)
 	}
-	return w.Commit(env)
+	stale, err := w.Commit(env)
+	if err == nil && o.ReportFormat() == "text" {
+		err = input.PrintStale(env, stale)
+	}
+	sum.Problems = append(sum.Problems, stale...)
+	return sum, err
 }
 
 // generatedCRD is an encoded CRD, with notes about the constraints of the schema that
@@ -113,10 +145,10 @@ func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, erro
 	g.notes = r.Notes
 	g.Key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
 	g.Path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)
-	if o.Output == "yaml" {
+	if encoding := o.Encoding(); encoding == "yaml" {
 		g.Data, err = crdgen.Marshal(r.CRD)
 	} else {
-		g.Data, err = output.Encode(o.Output, r.CRD, g.Key)
+		g.Data, err = output.Encode(encoding, r.CRD, g.Key)
 	}
 	return g, err
 }

@@ -4,44 +4,63 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
-func TestHostileIndex(t *testing.T) {
-	for name, test := range map[string]struct{ index, want string }{
-		"absolute":        {index("/etc/passwd.yaml"), `line 2: not a path that pequod writes: "/etc/passwd.yaml"`},
-		"above":           {index("a/x.yaml", "../victim/x.yaml"), `line 3: not a path that pequod writes: "../victim/x.yaml"`},
-		"above inside":    {index("a/../../victim.yaml"), "not a path that pequod writes"},
-		"backslashes":     {index(`a\..\..\victim.yaml`), "not a path that pequod writes"},
-		"drive":           {index("c:/victim.yaml"), "not a path that pequod writes"},
-		"another file":    {index("a/x.txt"), "not a path that pequod writes"},
-		"git":             {index(".git/config.yaml"), "not a path that pequod writes"},
-		"blank":           {index("a/x.yaml", "", "a/y.yaml"), "line 3: not a path that pequod writes"},
-		"merge conflict":  {index("<<<<<<< HEAD", "a/x.yaml", "======="), `line 2: not a path that pequod writes: "<<<<<<< HEAD"`},
-		"control":         {index("a/x\x1b[31m.yaml"), `not a path that pequod writes: "a/x\x1b[31m.yaml"`},
-		"newer":           {"# pequod index v2: whatever\na/x.yaml\n", "line 1: written by another version of pequod"},
-		"something else":  {"a/x.yaml\n", "line 1: not an index of pequod's"},
-		"empty":           {"", "empty: not an index of pequod's"},
-		"a directory":     {index("a/dir.yaml"), "dir.yaml: replacing: not a regular file"},
-		"a link":          {index("a/link.yaml"), "link.yaml: replacing: not a regular file"},
-		"below a link":    {index("linked/x.yaml"), "linked: writing below it: not a directory"},
-		"below a file":    {index("file/x.yaml"), "file: writing below it: not a directory"},
-		"below a way out": {index("out/x.yaml"), "out: writing below it: not a directory"},
+// A run removes only files whose header names their own path and its owner, and
+// follows no link to them.
+func TestHostileHeaders(t *testing.T) {
+	dir := output(t)
+	header := func(path string) string { return headerOf("render", path) + "x" }
+	put(t, dir, files{
+		"a/victim.yaml":        "mine",
+		"a/other.yaml":         header("a/victim.yaml"),
+		"a/above.yaml":         header("../above.yaml"),
+		"a/x.txt":              header("a/x.txt"),
+		"top.yaml":             header("top.yaml"),
+		".git/config.yaml":     header(".git/config.yaml"),
+		"a/deep/x.yaml":        header("a/deep/x.yaml"),
+		"UPPER/x.yaml":         header("UPPER/x.yaml"),
+		"a/crd.yaml":           headerOf("crd generate", "a/crd.yaml"),
+		"a/inside.yaml":        "kind: ConfigMap\ndata:\n  x: |\n    " + header("a/inside.yaml"),
+		"a/later.yaml":         "kind: ConfigMap\n" + header("a/later.yaml"),
+		"a/unended.yaml":       "# " + header("a/unended.yaml"),
+		"a/dir.yaml/x.yaml":    header("a/dir.yaml"),
+		"../victim/x.yaml":     header("out/x.yaml"),
+		"../victim/named.yaml": header("linked/named.yaml"),
+	})
+	symlink(t, "victim.yaml", filepath.Join(dir, "a", "link.yaml"))
+	symlink(t, "../victim", filepath.Join(dir, "linked"))
+	symlink(t, "nowhere", filepath.Join(dir, "a", "dangling.yaml"))
+	before := read(t, filepath.Dir(dir))
+	mustWrite(t, dir, files{"n/new.yaml": "new"}, Options{Prune: true})
+	mustWrite(t, dir, nil, Options{Prune: true, AllowEmpty: true})
+	wantTree(t, filepath.Dir(dir), before)
+}
+
+// A file keeps its owner if git converts its line ends, or if another tool puts a
+// comment above the header. An empty file is what a power failure leaves.
+func TestHeaderIsRecognized(t *testing.T) {
+	dir := output(t)
+	header := headerOf("render", "a/x.yaml")
+	for name, content := range map[string]string{
+		"CRLF":       strings.ReplaceAll(header+"1\n", "\n", "\r\n"),
+		"a comment":  "# Copyright\n#\n\n" + header + "1\n",
+		"no newline": strings.TrimSuffix(header, "\n"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := output(t)
-			victim := filepath.Join(filepath.Dir(dir), "victim")
-			put(t, victim, files{"x.yaml": "victim"})
-			put(t, dir, files{"a/x.yaml": "1", "a/x.txt": "mine", "a/dir.yaml/x": "mine", "file": "mine", "b/x.yaml": "mine", ".pequod-index": test.index})
-			symlink(t, "../b", filepath.Join(dir, "a", "link.yaml"))
-			symlink(t, "b", filepath.Join(dir, "linked"))
-			symlink(t, victim, filepath.Join(dir, "out"))
-			before := read(t, filepath.Dir(dir))
-			err := write(dir, files{"n/new.yaml": "new"}, Options{Prune: true}, nil)
-			wantError(t, err, test.want)
-			wantTree(t, filepath.Dir(dir), before)
-		})
+		put(t, dir, files{"a/x.yaml": content})
+		mustWrite(t, dir, files{"b/x.yaml": "1"}, Options{Prune: true})
+		wantTree(t, dir, written(files{"b/x.yaml": "1"}))
+		put(t, dir, files{"a/x.yaml": content})
+		mustWrite(t, dir, files{"a/x.yaml": "2"}, Options{})
+		if got := read(t, dir)["a/x.yaml"]; got != header+"2" {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
+	put(t, dir, files{"a/x.yaml": ""})
+	mustWrite(t, dir, files{"a/x.yaml": "2"}, Options{Prune: true})
+	wantTree(t, dir, written(files{"a/x.yaml": "2"}))
 }
 
 func symlink(t *testing.T, target, name string) {
@@ -49,24 +68,6 @@ func symlink(t *testing.T, target, name string) {
 	if err := os.Symlink(target, name); err != nil {
 		t.Skip(err)
 	}
-}
-
-// Git may convert the line ends of the index.
-func TestIndexWithCRLF(t *testing.T) {
-	dir := output(t)
-	put(t, dir, files{"a/x.yaml": "1", ".pequod-index": indexHeader + "\r\na/x.yaml\r\n"})
-	mustWrite(t, dir, files{"a/y.yaml": "1"}, Options{Prune: true})
-	wantTree(t, dir, files{"a/y.yaml": "1", ".pequod-index": index("a/y.yaml")})
-}
-
-func TestIndexIsALink(t *testing.T) {
-	dir := output(t)
-	put(t, dir, files{"mine": index("a/x.yaml"), "a/x.yaml": "mine"})
-	symlink(t, "mine", filepath.Join(dir, ".pequod-index"))
-	before := read(t, dir)
-	err := write(dir, files{"a/y.yaml": "1"}, Options{Prune: true}, nil)
-	wantError(t, err, ".pequod-index: reading: not a regular file")
-	wantTree(t, dir, before)
 }
 
 // A file or directory in the way is an error that names it, and nothing is written.
@@ -89,6 +90,10 @@ func TestInTheWay(t *testing.T) {
 			put(t, filepath.Join(filepath.Dir(dir), "victim"), files{"x.yaml": "victim"})
 			put(t, dir, files{"mine": "mine"})
 			symlink(t, "../victim", filepath.Join(dir, "b"))
+		}, "b: writing below it: not a directory"},
+		"link to a directory": {func(t *testing.T, dir string) {
+			put(t, dir, files{"c/x.yaml": headerOf("render", "b/x.yaml")})
+			symlink(t, "c", filepath.Join(dir, "b"))
 		}, "b: writing below it: not a directory"},
 		"file for output": {func(t *testing.T, dir string) { put(t, filepath.Dir(dir), files{"out": "mine"}) }, "out: opening: not a directory"},
 		"file above output": {func(t *testing.T, dir string) {
@@ -120,7 +125,7 @@ func TestUnwritable(t *testing.T) {
 	for name, locked := range map[string]string{"output": ".", "below": "b"} {
 		t.Run(name, func(t *testing.T) {
 			dir := output(t)
-			before := files{"a/x.yaml": "1", "b/x.yaml": "1", ".pequod-index": index("a/x.yaml", "b/x.yaml")}
+			before := written(files{"a/x.yaml": "1", "b/x.yaml": "1"})
 			put(t, dir, before)
 			if err := os.Chmod(filepath.Join(dir, locked), 0o555); err != nil {
 				t.Fatal(err)

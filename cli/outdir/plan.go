@@ -20,74 +20,97 @@ const probeName = ".pequod-probe"
 // errNotRegular is the error for directories, links and devices at the path of a file.
 var errNotRegular = errors.New("not a regular file")
 
-// plan lists the changes that a run makes.
+// set is a set of paths, with slashes and relative to the directory.
+type set map[string]bool
+
+// sorted returns the paths in order.
+func (s set) sorted() []string { return slices.Sorted(maps.Keys(s)) }
+
+// plan lists the changes that a run makes, in the order of the paths.
 type plan struct {
-	write  []File   // new and changed files
-	remove []string // files to prune, which may be missing
-	owned  set      // the files that the index lists at the end
+	write  []change // new and changed files
+	remove []string // files to prune
 }
 
-// plan compares files with the directory. It changes nothing but for probes. It
-// returns an error if a file of the user is in the way, or if a directory is not
-// writable.
+// change is a file to write.
+type change struct {
+	File
+	// line is the first line that differs from the file on disk, or 0 if there is no
+	// file.
+	line int
+	// modeOnly is true if only the permissions of the file change.
+	modeOnly bool
+}
+
+// missing returns the plan for a directory that does not exist.
+func missing(files map[string]File) plan {
+	var p plan
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		p.write = append(p.write, change{File: files[file]})
+	}
+	return p
+}
+
+// plan compares files with the directory. It changes nothing. It returns an error if
+// a file of the user is in the way.
 func (r *run) plan(files map[string]File, prune bool) (plan, error) {
-	p := plan{owned: set{}}
+	var p plan
 	var foreign []string
 	for _, file := range slices.Sorted(maps.Keys(files)) {
+		f := files[file]
 		info, err := r.stat(file)
 		if err != nil {
 			return plan{}, err
 		}
-		same, err := r.hasContent(file, info, files[file].Data)
-		switch {
-		case err != nil:
-			return plan{}, err
-		case same && !(files[file].Private && exposed(info)): // not touched
-		case info != nil && !same && !r.owned[file]: // another file of the user
-			foreign = append(foreign, file)
-		default:
-			p.write = append(p.write, files[file])
+		if info == nil {
+			p.write = append(p.write, change{File: f})
+			continue
 		}
-		p.owned[file] = true
+		content, err := r.root.ReadFile(file)
+		if err != nil {
+			return plan{}, r.fail(file, "reading", err)
+		}
+		// Git may have converted the line ends.
+		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+		header := headerOf(r.owner, file)
+		body, marked := bytes.CutPrefix(content, []byte(header))
+		same := bytes.Equal(content, f.Data) || marked && f.Keep != nil && f.Keep(body)
+		switch {
+		case same && f.Private && exposed(info):
+			p.write = append(p.write, change{File: f, modeOnly: true})
+		case same: // not touched
+		// After a power failure, a file that a run wrote may be empty.
+		case hasHeader(content, header), bytes.Equal(content, f.Data[len(header):]), len(content) == 0:
+			p.write = append(p.write, change{File: f, line: firstDifference(content, f.Data)})
+		default: // another file of the user
+			foreign = append(foreign, file)
+		}
 	}
 	if len(foreign) > 0 {
 		return plan{}, r.refuse(foreign)
 	}
-	// The files of the index that are not written.
-	for _, file := range r.owned.sorted() {
-		if p.owned[file] {
-			continue
-		}
-		info, err := r.stat(file)
-		switch {
-		case err != nil:
-			return plan{}, err
-		case prune:
-			p.remove = append(p.remove, file)
-		case info != nil: // stays, and may be pruned by a later run
-			p.owned[file] = true
-		}
+	if !prune {
+		return p, nil
 	}
-	return p, r.probe(p)
+	var err error
+	p.remove, err = r.leftovers(files)
+	return p, err
+}
+
+// firstDifference returns the number of the first line in which two contents
+// differ, counted from 1.
+func firstDifference(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return 1 + bytes.Count(a[:n], []byte("\n"))
 }
 
 // exposed reports whether others than the owner may read a file. Windows has no such
 // permissions: every file there looks like it, and would be written again each time.
 func exposed(info fs.FileInfo) bool {
 	return runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
-}
-
-// hasContent reports whether the file that info describes has the content. Without a
-// file, info is nil.
-func (r *run) hasContent(file string, info fs.FileInfo, content []byte) (bool, error) {
-	if info == nil || info.Size() != int64(len(content)) {
-		return false, nil
-	}
-	old, err := r.root.ReadFile(file)
-	if err != nil {
-		return false, r.fail(file, "reading", err)
-	}
-	return bytes.Equal(old, content), nil
 }
 
 // stat describes the regular file at a path. It returns nil if nothing exists there,

@@ -19,12 +19,12 @@ func (r *run) staged(i int) string { return r.staging + "/" + strconv.Itoa(i) }
 // stage writes files to the staging directory. They need not be on disk before the
 // run continues: after a power failure, objects may have lost their content, which
 // the next run notices.
-func (r *run) stage(files []File) error {
+func (r *run) stage(files []change) error {
 	for i, f := range files {
 		if err := r.makeStaging(); err != nil {
 			return err
 		}
-		err := r.change("staging", f.Path, func() error { return r.writeFile(r.staged(i), f.Data, f.mode(), false) })
+		err := r.change("staging", f.Path, func() error { return r.writeFile(r.staged(i), f.Data, f.mode()) })
 		if err != nil {
 			return err
 		}
@@ -43,16 +43,12 @@ func (r *run) makeStaging() error {
 	return r.change("making a directory in it", "", func() error { return r.root.Mkdir(r.staging, 0o755) })
 }
 
-// writeFile writes a file in the directory. With sync, the file is on disk when
-// writeFile returns.
-func (r *run) writeFile(name string, content []byte, mode fs.FileMode, sync bool) error {
+// writeFile writes a file in the directory.
+func (r *run) writeFile(name string, content []byte, mode fs.FileMode) error {
 	f, err := r.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	if err == nil && sync {
-		err = f.Sync()
-	}
 	return errors.Join(err, f.Close())
 }

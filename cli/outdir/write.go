@@ -1,31 +1,29 @@
 // Package outdir writes rendered objects into a directory, one file per object. It
 // writes all of them or none.
 //
-// [Write] is the entry point. [Path] returns the file of an object.
+// [Write] is the entry point. [Path] returns the file of an object, and [Check]
+// finds out what Write would change.
 //
-// The directory also has an index of the files that pequod wrote. A file that is not
-// in the index belongs to the user: pequod never removes it, and fails rather than
-// overwrite it with other content. A run may be killed at any moment. So that the
-// next run recognizes every file that pequod wrote, the index names a file before
-// it appears and until it is removed:
+// Each file begins with a comment that marks it as pequod's (header.go). A file
+// without it belongs to the user: pequod never removes it, and fails rather than
+// overwrite it with other content. A run may be killed at any moment. Files are
+// renamed into place with their mark, so the next run recognizes every file that
+// pequod wrote:
 //
 //  1. compare the directory with the files, and check everything that can be
 //     checked before the first change (plan.go)
 //  2. stage the files that change (stage.go)
-//  3. write the index with old and new files (index.go)
-//  4. rename the staged files into place
-//  5. prune files that are no longer rendered
-//  6. write the index with the files that exist
+//  3. rename the staged files into place
+//  4. prune files that are no longer rendered
 //
-// The package never follows symbolic links, and never leaves the directory, even if
-// a manipulated index names other paths. It knows neither YAML nor Kubernetes.
+// The package never follows symbolic links, and never leaves the directory. It
+// knows nothing of YAML but its comments, and nothing of Kubernetes.
 package outdir
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,6 +41,9 @@ type File struct {
 	Data   []byte
 	// Private files can be read by their owner only.
 	Private bool
+	// Keep reports whether the file may keep a content that differs from Data. It may
+	// be nil. The content has no header and the line ends of Data.
+	Keep func(content []byte) bool
 }
 
 // mode returns the permissions with which a file is created.
@@ -55,7 +56,7 @@ func (f File) mode() fs.FileMode {
 
 // Options limits the files that are removed. The zero value removes nothing.
 type Options struct {
-	// Prune removes files that the index lists and that are not written.
+	// Prune removes files that an earlier run wrote and this run does not.
 	Prune bool
 	// AllowEmpty allows pruning everything without writing a file.
 	AllowEmpty bool
@@ -66,8 +67,8 @@ type Options struct {
 // Files that have the right content are not touched. If Write fails after the first
 // change, each file is either old or new, and the next run completes the change.
 //
-// Each owner has an index of its own, so that runs for different purposes, such as
-// CRDs and graphs, can share a directory: a run prunes only the files of its owner.
+// owner is the command that writes. Commands for different purposes, such as CRDs
+// and graphs, can share a directory: a run prunes only the files of its owner.
 func Write(dir, owner string, files []File, o Options) error {
 	return newRun(dir, owner).write(files, o)
 }
@@ -75,39 +76,43 @@ func Write(dir, owner string, files []File, o Options) error {
 // run is one run that writes into a directory.
 type run struct {
 	dir     string
-	index   string   // the name of the index
+	owner   string
 	root    *os.Root // nil if the directory does not exist
 	staging string   // the directory for staged files; empty before the first one
-	owned   set      // the files that the index lists
-	onDisk  []byte   // the content of the index; nil if there is none
 
 	// step is called before every change of the disk. Tests make it fail.
 	step func(what string) error
 }
 
-// newRun returns the run of an owner, which may be "".
+// newRun returns the run of an owner.
 func newRun(dir, owner string) *run {
-	r := &run{dir: dir, index: indexName, step: func(string) error { return nil }}
-	if owner != "" {
-		r.index += "-" + owner
+	return &run{dir: dir, owner: owner, step: func(string) error { return nil }}
+}
+
+// prepare returns the files by path, with their headers.
+func (r *run) prepare(files []File, o Options) (map[string]File, error) {
+	byPath := map[string]File{}
+	for _, f := range files {
+		if !valid(f.Path) {
+			return nil, fmt.Errorf("%s: not a path for an object: %q", f.Source, f.Path)
+		}
+		if other, twice := byPath[f.Path]; twice {
+			return nil, fmt.Errorf("%s and %s: both are written to %s", other.Source, f.Source, f.Path)
+		}
+		f.Data = append([]byte(headerOf(r.owner, f.Path)), f.Data...)
+		byPath[f.Path] = f
 	}
-	return r
+	if o.Prune && len(files) == 0 && !o.AllowEmpty {
+		return nil, fmt.Errorf("%s: %w", r.dir, ErrEmpty)
+	}
+	return byPath, nil
 }
 
 // write performs the run; see Write.
 func (r *run) write(files []File, o Options) error {
-	byPath := map[string]File{}
-	for _, f := range files {
-		if !valid(f.Path) {
-			return fmt.Errorf("%s: not a path for an object: %q", f.Source, f.Path)
-		}
-		if other, twice := byPath[f.Path]; twice {
-			return fmt.Errorf("%s and %s: both are written to %s", other.Source, f.Source, f.Path)
-		}
-		byPath[f.Path] = f
-	}
-	if o.Prune && len(files) == 0 && !o.AllowEmpty {
-		return fmt.Errorf("%s: %w", r.dir, ErrEmpty)
+	byPath, err := r.prepare(files, o)
+	if err != nil {
+		return err
 	}
 	if err := r.open(len(files) > 0); err != nil || r.root == nil {
 		return err
@@ -118,15 +123,15 @@ func (r *run) write(files []File, o Options) error {
 		return fmt.Errorf("%s: %w", r.dir, err)
 	}
 	defer unlock()
-	if err := r.readIndex(); err != nil {
-		return err
-	}
 	// Temporary files that a killed run left. The lock guarantees that no other run of
 	// this user needs them.
 	if err := r.sweep(); err != nil {
 		return err
 	}
 	p, err := r.plan(byPath, o.Prune)
+	if err == nil {
+		err = r.probe(p)
+	}
 	if err == nil {
 		err = r.execute(p)
 	}
@@ -171,18 +176,10 @@ func (r *run) sweep() error {
 	return nil
 }
 
-// execute makes the changes of a plan. Before the first one, the index gets the files
-// of both states; see the package comment.
+// execute makes the changes of a plan.
 func (r *run) execute(p plan) error {
 	if err := r.stage(p.write); err != nil {
 		return err
-	}
-	if len(p.write)+len(p.remove) > 0 { // otherwise one index is enough
-		union := maps.Clone(r.owned)
-		maps.Copy(union, p.owned)
-		if err := r.writeIndex(union); err != nil {
-			return err
-		}
 	}
 	for i, f := range p.write {
 		if err := r.moveIntoPlace(r.staged(i), f.Path); err != nil {
@@ -205,10 +202,7 @@ func (r *run) execute(p plan) error {
 		// another owner stays.
 		_ = r.root.Remove(dir)
 	}
-	if r.onDisk == nil && len(p.owned) == 0 { // no index, and nothing to list
-		return nil
-	}
-	return r.writeIndex(p.owned)
+	return nil
 }
 
 // moveIntoPlace renames a staged file to its path, and creates its directory.

@@ -75,14 +75,26 @@ func read(t *testing.T, dir string) files {
 	return found
 }
 
-func index(paths ...string) string {
-	return indexHeader + "\n" + strings.Join(append(paths, ""), "\n")
+// written returns what a run writes: files with their headers.
+func written(content files) files {
+	all := files{}
+	for name, text := range content {
+		all[name] = headerOf("render", name) + text
+	}
+	return all
+}
+
+// join returns the files of both.
+func join(a, b files) files {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
 }
 
 // write performs a whole run. A step that panics with errKilled kills it: nothing is
 // cleaned up but the lock, which the operating system would release.
 func write(dir string, content files, o Options, step func(string) error) (err error) {
-	r := newRun(dir, "")
+	r := newRun(dir, "render")
 	if step != nil {
 		r.step = step
 	}
@@ -93,7 +105,7 @@ func write(dir string, content files, o Options, step func(string) error) (err e
 	}()
 	var all []File
 	for _, path := range slices.Sorted(maps.Keys(content)) {
-		all = append(all, File{path, "test " + path, []byte(content[path]), false})
+		all = append(all, File{Path: path, Source: "test " + path, Data: []byte(content[path])})
 	}
 	return r.write(all, o)
 }
@@ -126,39 +138,92 @@ func wantError(t *testing.T, err error, want string) {
 func TestRuns(t *testing.T) {
 	dir := output(t)
 	mustWrite(t, dir, files{"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1"}, Options{})
-	wantTree(t, dir, files{
-		"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1",
-		".pequod-index": index("a/x.yaml", "a/y.yaml", "b/x.yaml"),
-	})
+	wantTree(t, dir, written(files{"a/x.yaml": "1", "a/y.yaml": "1", "b/x.yaml": "1"}))
 
-	put(t, dir, files{"b/mine.yaml": "mine", "mine.txt": "mine", "c/mine/deep.yaml": "mine"})
 	mine := files{"b/mine.yaml": "mine", "mine.txt": "mine", "c/mine/deep.yaml": "mine"}
-	with := func(more files) files {
-		for name, text := range mine {
-			more[name] = text
-		}
-		return more
-	}
+	put(t, dir, mine)
 
-	// Without Prune, all files stay, and stay in the index.
+	// Without Prune, all files stay, and may be pruned later.
 	mustWrite(t, dir, files{"a/x.yaml": "2", "c/z.yaml": "2"}, Options{})
-	wantTree(t, dir, with(files{
-		"a/x.yaml": "2", "a/y.yaml": "1", "b/x.yaml": "1", "c/z.yaml": "2",
-		".pequod-index": index("a/x.yaml", "a/y.yaml", "b/x.yaml", "c/z.yaml"),
-	}))
+	wantTree(t, dir, join(mine, written(files{"a/x.yaml": "2", "a/y.yaml": "1", "b/x.yaml": "1", "c/z.yaml": "2"})))
 
 	// With Prune, files that are not rendered are removed, with directories that are
 	// empty then.
 	mustWrite(t, dir, files{"c/z.yaml": "2"}, Options{Prune: true})
-	wantTree(t, dir, with(files{"c/z.yaml": "2", ".pequod-index": index("c/z.yaml")}))
+	wantTree(t, dir, join(mine, written(files{"c/z.yaml": "2"})))
 
 	if err := write(dir, nil, Options{Prune: true}, nil); !errors.Is(err, ErrEmpty) {
 		t.Errorf("pruning everything: %v", err)
 	}
 	mustWrite(t, dir, nil, Options{})
-	wantTree(t, dir, with(files{"c/z.yaml": "2", ".pequod-index": index("c/z.yaml")}))
+	wantTree(t, dir, join(mine, written(files{"c/z.yaml": "2"})))
 	mustWrite(t, dir, nil, Options{Prune: true, AllowEmpty: true})
-	wantTree(t, dir, with(files{".pequod-index": index()}))
+	wantTree(t, dir, mine)
+}
+
+// TestCheck compares Check with what Write changes, and checks that it changes
+// nothing itself.
+func TestCheck(t *testing.T) {
+	dir := output(t)
+	check := func(content files, o Options) []Stale {
+		t.Helper()
+		var all []File
+		for _, path := range slices.Sorted(maps.Keys(content)) {
+			all = append(all, File{Path: path, Source: "test " + path, Data: []byte(content[path])})
+		}
+		before := read(t, filepath.Dir(dir))
+		stale, err := Check(dir, "render", all, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantTree(t, filepath.Dir(dir), before)
+		return stale
+	}
+	first := files{"a/x.yaml": "1\n2\n3\n", "b/y.yaml": "1"}
+	want := []Stale{{Path: "a/x.yaml", Source: "test a/x.yaml"}, {Path: "b/y.yaml", Source: "test b/y.yaml"}}
+	if diff := cmp.Diff(want, check(first, Options{})); diff != "" {
+		t.Errorf("no directory (-want +got):\n%s", diff)
+	}
+	mustWrite(t, dir, first, Options{})
+	if stale := check(first, Options{Prune: true}); len(stale) > 0 {
+		t.Errorf("up to date: %v", stale)
+	}
+	second := files{"a/x.yaml": "1\n2\n4\n", "c/z.yaml": "1"}
+	want = []Stale{{Path: "a/x.yaml", Source: "test a/x.yaml", Line: 4}, {Path: "c/z.yaml", Source: "test c/z.yaml"}, {Path: "b/y.yaml"}}
+	if diff := cmp.Diff(want, check(second, Options{Prune: true})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[:2], check(second, Options{})); diff != "" {
+		t.Errorf("without Prune (-want +got):\n%s", diff)
+	}
+	if _, err := Check(dir, "render", nil, Options{Prune: true}); !errors.Is(err, ErrEmpty) {
+		t.Errorf("pruning everything: %v", err)
+	}
+	put(t, dir, files{"d/mine.yaml": "mine"})
+	_, err := Check(dir, "render", []File{{Path: "d/mine.yaml", Data: []byte("1")}}, Options{})
+	wantError(t, err, "not written by pequod")
+}
+
+// TestKeep checks that a file keeps a content that the caller accepts, and that the
+// caller sees it without the header and with its own line ends.
+func TestKeep(t *testing.T) {
+	dir := output(t)
+	mustWrite(t, dir, files{"a/x.yaml": "1\nold\n"}, Options{})
+	f := File{Path: "a/x.yaml", Source: "x", Data: []byte("1\nnew\n"), Keep: func(content []byte) bool { return string(content) == "1\nold\n" }}
+	if err := Write(dir, "render", []File{f}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	wantTree(t, dir, written(files{"a/x.yaml": "1\nold\n"}))
+	crlf := files{"a/x.yaml": strings.ReplaceAll(written(files{"a/x.yaml": "1\nold\n"})["a/x.yaml"], "\n", "\r\n")}
+	put(t, dir, crlf)
+	if stale, err := Check(dir, "render", []File{f}, Options{}); err != nil || len(stale) > 0 {
+		t.Errorf("with other line ends: %v, %v", stale, err)
+	}
+	f.Keep = func([]byte) bool { return false }
+	if err := Write(dir, "render", []File{f}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	wantTree(t, dir, written(files{"a/x.yaml": "1\nnew\n"}))
 }
 
 func TestUnchangedFilesAreNotTouched(t *testing.T) {
@@ -180,7 +245,7 @@ func TestUnchangedFilesAreNotTouched(t *testing.T) {
 	}
 	content["a/y.yaml"] = "2"
 	mustWrite(t, dir, content, Options{Prune: true})
-	for name, touched := range map[string]bool{"a/x.yaml": false, "a/y.yaml": true, ".pequod-index": false} {
+	for name, touched := range map[string]bool{"a/x.yaml": false, "a/y.yaml": true} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -200,38 +265,32 @@ func TestFilesOfOthers(t *testing.T) {
 	wantError(t, err, "3.yaml and 1 more: not written by pequod and not what it would write")
 	wantTree(t, dir, before)
 
-	// A file with the right content is added to the index.
+	// A file with the right content gets the header.
 	mustWrite(t, dir, files{"b/same.yaml": "same"}, Options{Prune: true})
-	before[".pequod-index"] = index("b/same.yaml")
-	wantTree(t, dir, before)
+	wantTree(t, dir, join(before, written(files{"b/same.yaml": "same"})))
 }
 
-// A file that pequod wrote and the user deleted leaves the index, so that a file that
-// the user writes at its path survives the next prune.
-func TestDeletedFilesLeaveTheIndex(t *testing.T) {
+// TestFilesBecomeMine checks that a file that pequod wrote is the user's once it is
+// replaced, copied or renamed, so that it survives the next prune.
+func TestFilesBecomeMine(t *testing.T) {
 	dir := output(t)
 	mustWrite(t, dir, files{"a/x.yaml": "1", "a/y.yaml": "1"}, Options{})
-	if err := os.Remove(filepath.Join(dir, "a", "x.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	mustWrite(t, dir, files{"a/y.yaml": "1"}, Options{})
-	put(t, dir, files{"a/x.yaml": "mine"})
+	was := read(t, dir)["a/x.yaml"]
+	mine := files{"a/x.yaml": "mine", "a/copy.yaml": was, "b/x.yaml": was}
+	put(t, dir, mine)
 	mustWrite(t, dir, files{"a/y.yaml": "1"}, Options{Prune: true})
-	wantTree(t, dir, files{"a/x.yaml": "mine", "a/y.yaml": "1", ".pequod-index": index("a/y.yaml")})
+	wantTree(t, dir, join(mine, written(files{"a/y.yaml": "1"})))
 }
 
 func TestOwnersPruneOwnFiles(t *testing.T) {
 	dir := output(t)
 	mustWrite(t, dir, files{"a/x.yaml": "1"}, Options{})
 	for _, path := range []string{"b/x.yaml", "b/y.yaml"} {
-		if err := Write(dir, "crd", []File{{path, "CRD", []byte("1"), false}}, Options{Prune: true}); err != nil {
+		if err := Write(dir, "crd generate", []File{{Path: path, Source: "CRD", Data: []byte("1")}}, Options{Prune: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantTree(t, dir, files{
-		"a/x.yaml": "1", ".pequod-index": index("a/x.yaml"),
-		"b/y.yaml": "1", ".pequod-index-crd": index("b/y.yaml"),
-	})
+	wantTree(t, dir, join(written(files{"a/x.yaml": "1"}), files{"b/y.yaml": headerOf("crd generate", "b/y.yaml") + "1"}))
 	err := write(dir, files{"b/y.yaml": "2"}, Options{}, nil)
 	wantError(t, err, "not written by pequod")
 }
@@ -239,7 +298,7 @@ func TestOwnersPruneOwnFiles(t *testing.T) {
 // A run that fails before the first rename leaves the directory as it was.
 func TestFailsWhileStaging(t *testing.T) {
 	dir := output(t)
-	before := files{"a/x.yaml": "1", "mine.yaml": "mine", ".pequod-index": index("a/x.yaml")}
+	before := join(files{"mine.yaml": "mine"}, written(files{"a/x.yaml": "1"}))
 	put(t, dir, before)
 	full := errors.New("no space left on device")
 	err := write(dir, files{"a/x.yaml": "2", "b/y.yaml": "2"}, Options{Prune: true}, func(what string) error {
@@ -256,9 +315,9 @@ func TestFailsWhileStaging(t *testing.T) {
 
 func TestSamePathTwice(t *testing.T) {
 	dir := output(t)
-	err := Write(dir, "", []File{{"a/x.yaml", "Service a/x (app.yaml:1:1)", nil, false}, {"a/x.yaml", "Service a/x (more.yaml:7:1)", nil, false}}, Options{})
+	err := Write(dir, "", []File{{Path: "a/x.yaml", Source: "Service a/x (app.yaml:1:1)"}, {Path: "a/x.yaml", Source: "Service a/x (more.yaml:7:1)"}}, Options{})
 	wantError(t, err, "Service a/x (app.yaml:1:1) and Service a/x (more.yaml:7:1): both are written to a/x.yaml")
-	wantError(t, Write(dir, "", []File{{"../x.yaml", "Service", nil, false}}, Options{}), "not a path for an object")
+	wantError(t, Write(dir, "", []File{{Path: "../x.yaml", Source: "Service"}}, Options{}), "not a path for an object")
 	wantTree(t, dir, nil)
 }
 
@@ -297,7 +356,7 @@ func TestRunsAreExclusive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantTree(t, dir, files{"a/y.yaml": "2", ".pequod-index": index("a/y.yaml")})
+	wantTree(t, dir, written(files{"a/y.yaml": "2"}))
 }
 
 func TestLockWithoutHome(t *testing.T) {

@@ -1,9 +1,11 @@
 package review
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,9 +54,18 @@ apply order.
 
 The platform of an instance is found by its group and kind: first among those given
 with -p, then among the embedded modules. Nothing is written unless all instances can
-be rendered.`,
+be rendered.
+
+With --output-dir, each file begins with a comment that marks it as written by this
+command. Only such files are overwritten or, with --prune, removed. If a change of the
+module changes nothing but the digest of the module in a graph, its file stays as it is.
+With --check nothing is written: files that are out of date are listed, and the exit
+code is 1.`,
 		Example: `  # Render one instance with an embedded module
   pequod render -f app.yaml
+
+  # Check in CI that the committed graphs are those of the instances
+  pequod render -f apps/ --output-dir graphs --prune --check
 
   # Render a directory of instances to a directory of manifests for Argo CD
   pequod render -f apps/ -p platforms/ --format resources --annotate argocd --output-dir out --prune`,
@@ -71,59 +82,66 @@ be rendered.`,
 }
 
 // run renders all instances and commits the output at the end, if there were no
-// errors. Objects of two instances that have the same key are an error: in a
-// cluster, one would overwrite the other. The encoding happens in the rendering
-// goroutines, and the output on the caller's goroutine. No instances at all are
-// only a message, because --prune may have files to remove.
+// errors. The encoding happens in the rendering goroutines, and the output on the
+// caller's goroutine. No instances at all are only a message, because --prune may
+// have files to remove.
 func (o *renderOptions) run(ctx context.Context, env command.Env) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
+	sum, err := o.render(ctx, env)
+	if err != nil {
+		return sum.Fail(env, o.ReportFormat(), err)
+	}
+	if o.ReportFormat() != "text" {
+		if err := sum.Report(env, o.ReportFormat()); err != nil {
+			return err
+		}
+	}
+	return command.ExitWith(command.ProblemsExitCode(sum.Problems))
+}
+
+// render is run without the report of a report format. Otherwise it prints problems
+// on stderr, and files that are out of date on stdout.
+func (o *renderOptions) render(ctx context.Context, env command.Env) (input.Checks, error) {
 	if o.validates {
 		catalog, err := o.SchemaFlags.LoadSchemas(ctx)
 		if err != nil {
-			return err
+			return input.Checks{}, err
 		}
 		o.NodeCheck = catalog.CheckNode
 	}
 	w := o.NewSink("render")
-	// from has the instance that rendered each key first. The callback runs on one
-	// goroutine, in the order of the input, so neither variable needs a lock.
-	from := map[string]problem.Position{}
-	var clashes problem.List
+	// The callback runs on one goroutine, in the order of the input.
 	sum, err := input.RenderAll(ctx, env, &o.RenderFlags, o.objects, func(r input.Rendered[[]output.Object]) error {
 		for _, obj := range r.Value {
-			if at, ok := from[obj.Key]; ok {
-				clashes = append(clashes, problem.Problem{
-					Position: r.Instance.Pos(), Rule: problem.RuleDuplicate, Instance: r.Instance.String(),
-					Message: fmt.Sprintf("%s is rendered by %s already", obj.Key, at),
-				})
-				continue
-			}
-			from[obj.Key] = r.Instance.Pos()
-			w.Add(obj, r.Instance.Pos().String())
+			w.Add(obj, r.Instance.Pos())
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return sum, err
 	}
-	sum.Problems = input.UniqueNotes(append(sum.Problems, clashes...))
-	if err := input.PrintProblems(env.Err, sum); err != nil {
-		return err
-	}
-	if sum.Problems.Failed() {
-		return command.ExitError{Code: command.ProblemsExitCode(sum.Problems)}
+	sum.Problems = input.UniqueNotes(sum.Problems)
+	if o.ReportFormat() == "text" {
+		if err := input.PrintProblems(env.Err, sum); err != nil {
+			return sum, err
+		}
 	}
 	// After an interrupt, objects may be missing, and --prune would remove their
 	// files.
-	if err := ctx.Err(); err != nil {
-		return err
+	if err := ctx.Err(); err != nil || sum.Problems.Failed() {
+		return sum, err
 	}
 	if len(sum.Subjects) == 0 {
 		fmt.Fprintf(env.Err, "pequod: no instances in %s\n", strings.Join(o.Filenames, ", "))
 	}
-	return w.Commit(env)
+	stale, err := w.Commit(env)
+	if err == nil && o.ReportFormat() == "text" {
+		err = input.PrintStale(env, stale)
+	}
+	sum.Problems = append(sum.Problems, stale...)
+	return sum, err
 }
 
 // validate checks the flags that belong together. It runs before any file is
@@ -150,6 +168,7 @@ func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List)
 			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
 		}
 		obj.Private = hasSecretData(g)
+		obj.Keep = func(content []byte) bool { return differsInDigest(content, obj.Data) }
 		return []output.Object{obj}, nil
 	}
 	plain, refused := manifests.Plain(r.Graph, manifests.Tool(o.annotate))
@@ -180,6 +199,23 @@ func hasSecretData(g *v1alpha1.ResourceGraph) bool {
 	})
 }
 
+// digestField is the digest of the module in an encoded graph. No other place of a
+// graph has these lines with this indentation.
+var digestField = regexp.MustCompile(`\n  platformRef:\n    digest: (sha256:[0-9a-f]{64})\n`)
+
+// differsInDigest reports whether two encoded graphs are equal but for the digest of
+// the module. Their renderHash is then the same: the module changed, for example in
+// a comment, and renders the same graph. The file of the graph keeps the digest of
+// the module that rendered it first, so that such a change of a module changes no
+// file.
+func differsInDigest(committed, rendered []byte) bool {
+	was, is := digestField.FindSubmatchIndex(committed), digestField.FindSubmatchIndex(rendered)
+	if was == nil || is == nil || was[2] != is[2] {
+		return false
+	}
+	return bytes.Equal(committed[:was[2]], rendered[:is[2]]) && bytes.Equal(committed[was[3]:], rendered[is[3]:])
+}
+
 // object encodes one object and names it: KIND.GROUP/NAME for -o name, with the
 // namespace for messages. Its path is for --output-dir. For example, the key of a
 // Deployment is "deployment.apps shop/web", and -o name prints
@@ -190,7 +226,7 @@ func (o *renderOptions) object(group, kind, namespace, name string, object any) 
 		short += "." + group
 	}
 	out := output.Object{Key: short + "/" + name, Path: outdir.Path(group, kind, namespace, name)}
-	data, err := output.Encode(o.Output, object, out.Key)
+	data, err := output.Encode(o.Encoding(), object, out.Key)
 	out.Data = data
 	// Two namespaces may have objects of one name, so Key gets the namespace after
 	// -o name has used the short form.

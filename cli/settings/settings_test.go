@@ -24,6 +24,8 @@ var userFlags = []string{
 	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "yes",
 	// The program that is installed in a cluster, and rights that are granted.
 	"for-cli", "image", "watch-secrets",
+	// A check in place of the work: an output that is never written looks up to date.
+	"check",
 	// Not of pequod.yaml at all.
 	"help", "no-descriptions",
 }
