@@ -3,7 +3,10 @@
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# IMAGE_DIGEST is the digest of the released image, to make the programs of a release.
+IMAGE_DIGEST ?=
 LDFLAGS := -s -w -X github.com/pequod-io/pequod/internal/version.linked=$(VERSION)
+LDFLAGS += $(if $(IMAGE_DIGEST),-X github.com/pequod-io/pequod/internal/version.imageDigest=$(IMAGE_DIGEST))
 
 # Packages that are tested with the race detector: those that are concurrent or
 # share files between processes. It makes CUE five to ten times slower.
@@ -27,7 +30,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster demo-cluster testcluster parity
+.PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster demo-cluster testcluster parity release-check
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +118,14 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 		{ echo "the files above differ from what 'make generate' writes: commit them"; exit 1; }
 	@new=$$(git ls-files --others --exclude-standard -- $(GENERATED)); test -z "$$new" || \
 		{ echo "'make generate' wrote files that aren't committed:"; echo "$$new"; exit 1; }
+
+# The version that .github/workflows/release.yaml uses. It is no dependency of the
+# module, because it needs hundreds of others.
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
+
+release-check: ## Check .goreleaser.yaml, and build the archives of a release in dist/
+	$(GO) run $(GORELEASER) check
+	IMAGE_DIGEST=sha256:$$(printf '0%.0s' $$(seq 64)) $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
 
 parity: ## Compare generated CRDs with CUE, form by form
 	cd crdgen && $(GO) test -count=1 -run '^TestParity$$' -table

@@ -10,7 +10,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -63,7 +69,43 @@ func TestComponents(t *testing.T) {
 	if got := count(narrow) - count(base); got != 1 {
 		t.Errorf("per-namespace adds %d objects, want 1", got)
 	}
-	object(t, buildIn(t, "applier", "components: [../applier/components/network-policy]\n"), "NetworkPolicy", "pequod-applier")
+}
+
+// TestNetworkPolicy checks that the installed policy selects the applier, admits
+// the ports that the Deployment names, and lets it reach an API server at any TCP port.
+func TestNetworkPolicy(t *testing.T) {
+	var policy networkingv1.NetworkPolicy
+	convert(t, object(t, config.Applier, "NetworkPolicy", "pequod-applier"), &policy)
+	var deployment appsv1.Deployment
+	convert(t, object(t, config.Applier, "Deployment", "pequod-applier"), &deployment)
+	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+	if err != nil || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || policy.Namespace != deployment.Namespace {
+		t.Errorf("the policy of %s selects %v (%v)", policy.Namespace, policy.Spec.PodSelector, err)
+	}
+	var served, admitted []string
+	for _, port := range deployment.Spec.Template.Spec.Containers[0].Ports {
+		served = append(served, port.Name)
+	}
+	for _, port := range policy.Spec.Ingress[0].Ports {
+		admitted = append(admitted, port.Port.String())
+	}
+	if diff := cmp.Diff(served, admitted); diff != "" {
+		t.Errorf("admitted ports (-served +admitted):\n%s", diff)
+	}
+	if egress := policy.Spec.Egress[0]; len(egress.To) > 0 || *egress.Ports[0].Protocol != corev1.ProtocolTCP || egress.Ports[0].Port != nil {
+		t.Errorf("egress: %+v", egress)
+	}
+	if !slices.Contains(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
+		t.Error("egress isn't limited")
+	}
+}
+
+// convert decodes an object.
+func convert(t *testing.T, obj *unstructured.Unstructured, into any) {
+	t.Helper()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestNamespace holds that a kustomization around it moves all of it.

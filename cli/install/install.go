@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/command"
@@ -29,6 +30,9 @@ type installOptions struct {
 	// crdsOnly installs the CRDs only, for an applier that runs elsewhere. It also
 	// turns off pruning, so that an installed applier is not removed.
 	crdsOnly bool
+	// networkPolicy installs the NetworkPolicy of the applier. If it is unset, an
+	// installed one is removed.
+	networkPolicy bool
 	// export prints the manifests instead of applying them. It needs no cluster
 	// and excludes dryRun.
 	export bool
@@ -48,7 +52,7 @@ func newInstallCommand(env command.Env) *cobra.Command {
 		Use:   "install",
 		Short: "Install or upgrade pequod-applier in a cluster",
 		Long: `Install or upgrade the applier: the CustomResourceDefinitions, the namespace
-` + installNamespace + `, the Deployment, and the roles that it needs. This requires cluster-admin
+` + installNamespace + `, the Deployment with its NetworkPolicy, and the roles that it needs. This requires cluster-admin
 rights. The result is the same as that of 'kubectl apply -k config/applier', and
 objects that kubectl created are taken over. Objects that an earlier version of this
 command installed, and this version does not, are removed.
@@ -71,13 +75,25 @@ time; 2 if the cluster could not be reached.`,
 	o.ConnectionFlags.AddFlags(cmd)
 	o.RunFlags.AddFlags(cmd, "wait until the applier is ready; otherwise exit when everything is applied")
 	fl := cmd.Flags()
-	fl.StringVar(&o.image, "image", "", "image of the applier (default: the image of this version)")
+	fl.StringVar(&o.image, "image", "", "image of the applier (default: the image of this version, by digest in releases)")
 	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for an applier that runs elsewhere")
+	fl.BoolVar(&o.networkPolicy, "network-policy", true, "install a NetworkPolicy that admits only connections to the metrics and probes of the applier")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
 	command.Must(cmd.RegisterFlagCompletionFunc("image", cobra.NoFileCompletions))
 	return cmd
+}
+
+// installs reports whether an object of config/applier is installed.
+func (o *installOptions) installs(obj *unstructured.Unstructured) bool {
+	switch obj.GetKind() {
+	case kindCRD:
+		return true
+	case "NetworkPolicy":
+		return o.networkPolicy && !o.crdsOnly
+	}
+	return !o.crdsOnly
 }
 
 // run checks the flags, prints the manifests with --export, and applies them
@@ -92,7 +108,7 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	case o.dryRun != "none" && o.Output != "text":
 		return errors.New("--dry-run only supports -o text")
 	}
-	m, err := applierManifests(o.image, o.crdsOnly)
+	m, err := applierManifests(o.image, o.installs)
 	if err != nil {
 		return err
 	}
@@ -117,7 +133,7 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 	if err != nil {
 		return err
 	}
-	a.Inventories = unrecorded{}
+	a.Inventories = unrecorded{m.excluded}
 	if o.dryRun != "none" {
 		var opts applier.PlanOptions
 		opts.ForceConflicts, opts.Prune = o.force, !o.crdsOnly

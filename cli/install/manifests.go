@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -40,26 +42,38 @@ type installation struct {
 	// objects are the decoded documents of text, in the same order: the CRDs and
 	// the namespace come before the objects that need them.
 	objects []*unstructured.Unstructured
+	// excluded are the objects that are not installed.
+	excluded []inventory.Entry
 }
 
 // imageLine matches the line with the image of the applier in the manifests.
-var imageLine = regexp.MustCompile(`(?m)^(\s+image: )ghcr\.io/pequod-io/pequod-applier:\S+$`)
+var imageLine = regexp.MustCompile(`(?m)^(\s+image: )(ghcr\.io/pequod-io/pequod-applier:\S+)$`)
+
+// imageOf returns the replacement of imageLine: the image that the user chose, or the
+// released image by its digest, so that a tag that was moved has no effect. It is the
+// line as it is in a build that isn't a release.
+func imageOf(chosen, digest string) string {
+	switch {
+	case chosen != "":
+		return "${1}" + chosen
+	case digest != "":
+		return "${1}${2}@" + digest
+	}
+	return "${0}"
+}
 
 // imageName matches an image reference that is a plain string in YAML. It keeps a
 // value of --image from changing the structure of the manifests.
 var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
-// applierManifests returns the objects of config/applier, or only its CRDs. image
+// applierManifests returns the objects of config/applier that keep accepts. image
 // replaces the image of the applier unless it is empty. The replacement is done
 // in the text, so that --export shows it with all comments.
-func applierManifests(image string, crdsOnly bool) (*installation, error) {
-	text := config.Applier
-	if image != "" {
-		if !imageName.MatchString(image) {
-			return nil, fmt.Errorf("--image: %q is not a valid image reference", image)
-		}
-		text = imageLine.ReplaceAll(text, []byte("${1}"+image))
+func applierManifests(image string, keep func(*unstructured.Unstructured) bool) (*installation, error) {
+	if image != "" && !imageName.MatchString(image) {
+		return nil, fmt.Errorf("--image: %q is not a valid image reference", image)
 	}
+	text := imageLine.ReplaceAll(config.Applier, []byte(imageOf(image, version.ImageDigest())))
 	all := &installation{}
 	// The text is split rather than decoded as a stream, because export keeps the
 	// comments of each document.
@@ -68,7 +82,8 @@ func applierManifests(image string, crdsOnly bool) (*installation, error) {
 		if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(doc), len(doc)).Decode(obj); err != nil && err != io.EOF {
 			return nil, err
 		}
-		if crdsOnly && obj.GetKind() != kindCRD {
+		if !keep(obj) {
+			all.excluded = append(all.excluded, inventory.Entry{Key: engine.KeyOf(obj), Version: obj.GroupVersionKind().Version})
 			continue
 		}
 		if len(all.objects) > 0 {
@@ -113,12 +128,16 @@ func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 
 // unrecorded is a store without inventories. The inventory of the installation
 // would be in the namespace that is part of the installation. The applier finds
-// the objects of a graph without an inventory by their labels.
-type unrecorded struct{}
+// the objects of a graph without an inventory by their labels, but only of the kinds
+// in the graph.
+type unrecorded struct {
+	// left are objects of other kinds that may have been installed.
+	left []inventory.Entry
+}
 
-// Load returns an empty inventory.
-func (unrecorded) Load(_ context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
-	return &inventory.Inventory{Owner: owner}, nil
+// Load returns an inventory with the objects that may be left.
+func (u unrecorded) Load(_ context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
+	return &inventory.Inventory{Owner: owner, Entries: u.left}, nil
 }
 
 // Save does nothing: the labels of the objects take the place of the inventory.

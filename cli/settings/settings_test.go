@@ -22,8 +22,9 @@ var userFlags = []string{
 	"server", "tls-server-name", "token", "user",
 	// Consent to what is otherwise refused or asked.
 	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "yes",
-	// The program that is installed in a cluster, and rights that are granted.
-	"for-cli", "image", "watch-secrets",
+	// The program that is installed in a cluster, its protection, and rights that are
+	// granted.
+	"for-cli", "image", "network-policy", "watch-secrets",
 	// A check in place of the work: an output that is never written looks up to date.
 	"check",
 	// Not of pequod.yaml at all.

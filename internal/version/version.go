@@ -10,6 +10,14 @@ import "runtime/debug"
 //	go build -ldflags "-X github.com/pequod-io/pequod/internal/version.linked=v1.2.3"
 var linked string
 
+// imageDigest is set by the linker in releases. It is the digest of the image of the
+// applier, such as sha256:0123….
+var imageDigest string
+
+// ImageDigest returns the digest of the released image of the applier, or "" in other
+// builds.
+func ImageDigest() string { return imageDigest }
+
 // Program returns the version that the linker set. A program that was built by
 // `go install` has the version of its module instead; any other build is "dev".
 func Program() string {

@@ -91,6 +91,11 @@ func (c *Cluster) Resource(apiVersion, kind, namespace string) (dynamic.Resource
 		return nil, err
 	}
 	mapping, err := c.mapper.RESTMapping(version.WithKind(kind).GroupKind(), version.Version)
+	if meta.IsNoMatchError(err) {
+		// Another client may have defined the kind since.
+		c.mapper.Reset()
+		mapping, err = c.mapper.RESTMapping(version.WithKind(kind).GroupKind(), version.Version)
+	}
 	if err != nil {
 		return nil, err
 	}

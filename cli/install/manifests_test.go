@@ -1,0 +1,31 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pequod-io/pequod/config"
+)
+
+// A release installs its own image by digest. The user's image takes precedence.
+func TestImageOf(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	const released = "ghcr.io/pequod-io/pequod-applier:v"
+	for _, test := range []struct{ name, chosen, digest, prefix, suffix string }{
+		{"another build", "", "", released, ""},
+		{"a release", "", digest, released, "@" + digest},
+		{"a chosen image", "registry.example.com/a:v1", digest, "registry.example.com/a:v1", ""},
+	} {
+		var images []string
+		for line := range strings.Lines(imageLine.ReplaceAllString(string(config.Applier), imageOf(test.chosen, test.digest))) {
+			if image, ok := strings.CutPrefix(strings.TrimSpace(line), "image: "); ok {
+				images = append(images, image)
+			}
+		}
+		if len(images) != 1 || !strings.HasPrefix(images[0], test.prefix) || !strings.HasSuffix(images[0], test.suffix) {
+			t.Errorf("%s: images %q", test.name, images)
+		} else if test.suffix != "" && !imageName.MatchString(images[0]) {
+			t.Errorf("%s: %q isn't accepted by --image", test.name, images[0])
+		}
+	}
+}

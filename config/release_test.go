@@ -1,0 +1,83 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// read returns the text of a file of the repository.
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{".."}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestReleaseIsPinned checks that a release is made by actions, tools and a base image
+// that can't change without a commit, and with no more permissions than it needs.
+func TestReleaseIsPinned(t *testing.T) {
+	text := read(t, ".github", "workflows", "release.yaml")
+	var workflow struct {
+		Permissions map[string]string
+		Jobs        map[string]struct {
+			Permissions map[string]string
+			Steps       []struct {
+				Uses string
+				With map[string]any
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if len(workflow.Permissions) > 0 || len(workflow.Jobs) != 1 {
+		t.Errorf("permissions %v of %d jobs", workflow.Permissions, len(workflow.Jobs))
+	}
+	commit := regexp.MustCompile(`@[0-9a-f]{40}$`)
+	uses := map[string]map[string]any{}
+	for _, step := range workflow.Jobs["release"].Steps {
+		if step.Uses == "" {
+			continue
+		}
+		if !commit.MatchString(step.Uses) {
+			t.Errorf("%s isn't pinned by commit", step.Uses)
+		}
+		action, _, _ := strings.Cut(step.Uses, "@")
+		uses[action] = step.With
+	}
+	if version, _ := uses["goreleaser/goreleaser-action"]["version"].(string); !strings.Contains(read(t, "Makefile"), "goreleaser/v2@"+version+"\n") {
+		t.Errorf("make release-check has another version of goreleaser than %q", version)
+	}
+	base := regexp.MustCompile(`(?m)^defaultBaseImage: \S+@sha256:[0-9a-f]{64}$`)
+	if !base.MatchString(read(t, ".ko.yaml")) {
+		t.Error("the base image isn't pinned by digest")
+	}
+}
+
+// TestReleaseCanBeVerified checks that SECURITY.md names the identity and the files
+// that the workflow signs.
+func TestReleaseCanBeVerified(t *testing.T) {
+	workflow, goreleaser := read(t, ".github", "workflows", "release.yaml"), read(t, ".goreleaser.yaml")
+	_, verify, _ := strings.Cut(read(t, "SECURITY.md"), "## Verify a release\n")
+	verify, _, _ = strings.Cut(verify, "\n## ")
+	for _, test := range []struct{ made, in, verified string }{
+		{`tags: ["v*"]`, workflow, "/.github/workflows/release.yaml@refs/tags/$VERSION"},
+		{`signature: "${artifact}.sigstore.json"`, goreleaser, "--bundle checksums.txt.sigstore.json"},
+		{"artifacts: checksum\n", goreleaser, "cosign verify-blob checksums.txt "},
+		{`cosign sign --yes --recursive "$IMAGE@$DIGEST"`, workflow, "cosign verify ghcr.io/pequod-io/pequod-applier:$VERSION "},
+		{"subject-checksums: dist/checksums.txt\n", workflow, "gh attestation verify pequod_"},
+		{"push-to-registry: true", workflow, "gh attestation verify oci://ghcr.io/pequod-io/pequod-applier:$VERSION "},
+		{"version.imageDigest={{ .Env.IMAGE_DIGEST }}", goreleaser, "IMAGE_DIGEST="},
+	} {
+		if !strings.Contains(test.in, test.made) || !strings.Contains(verify, test.verified) {
+			t.Errorf("%q is made: %t; %q is documented: %t", test.made, strings.Contains(test.in, test.made), test.verified, strings.Contains(verify, test.verified))
+		}
+	}
+}
