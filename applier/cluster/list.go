@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -61,14 +62,18 @@ type Listing struct {
 
 // List lists the objects of a selection. The error is a [*NoKindError] if the
 // cluster doesn't serve the kind.
-func (c *Client) List(ctx context.Context, s Selection) (*Listing, error) {
+func (c *Client) List(ctx context.Context, s Selection) (*Listing, error) { return c.list(ctx, s, nil) }
+
+// list is [Client.List] for the objects that keep selects, nil means all. The others
+// are dropped after each page.
+func (c *Client) list(ctx context.Context, s Selection, keep func(*unstructured.Unstructured) bool) (*Listing, error) {
 	kind, err := c.kinds.Find(ctx, s.GVK)
 	if err != nil {
 		return nil, err
 	}
 	// client-go prints to standard error when a list is cancelled, so let it
 	// finish: the request timeout bounds it.
-	items, version, err := c.listAll(context.WithoutCancel(ctx), kind, s.namespaceFor(kind), s.listOptions())
+	items, version, err := c.listAll(context.WithoutCancel(ctx), kind, s.namespaceFor(kind), s.listOptions(), keep)
 	if err != nil {
 		return nil, c.kindError(s.GVK, err)
 	}
@@ -93,7 +98,9 @@ func (c *Client) ListPages(ctx context.Context, s Selection, handle func([]unstr
 	if err != nil {
 		return err
 	}
-	_, err = c.listPages(ctx, kind, s.namespaceFor(kind), s.listOptions(), handle)
+	options := s.listOptions()
+	options.Limit = pageSize
+	_, err = c.listPages(ctx, kind, s.namespaceFor(kind), options, handle)
 	return err
 }
 
@@ -112,18 +119,31 @@ func (c *Client) ListObjects(ctx context.Context, gvk schema.GroupVersionKind, n
 	return list.Items, nil
 }
 
-// listAll lists all pages. It returns the objects and the version of the list.
-func (c *Client) listAll(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (items []unstructured.Unstructured, version string, err error) {
-	version, err = c.listPages(ctx, kind, namespace, options, func(page []unstructured.Unstructured) { items = append(items, page...) })
+// listAll lists all pages. It returns the objects that keep selects, and the version of
+// the list.
+func (c *Client) listAll(
+	ctx context.Context, kind Kind, namespace string, options metav1.ListOptions, keep func(*unstructured.Unstructured) bool,
+) (items []unstructured.Unstructured, version string, err error) {
+	options.Limit = pageSize
+	if keep != nil {
+		options.Limit = keptPageSize
+	}
+	version, err = c.listPages(ctx, kind, namespace, options, func(page []unstructured.Unstructured) {
+		if keep != nil {
+			page = slices.DeleteFunc(page, func(obj unstructured.Unstructured) bool { return !keep(&obj) })
+		}
+		items = append(items, page...)
+	})
 	if err != nil {
 		return nil, "", err
 	}
 	return items, version, nil
 }
 
-// listPages lists all pages and returns the version of the list.
+// listPages lists all pages, of options.Limit objects each, and returns the version of
+// the list.
 func (c *Client) listPages(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions, handle func([]unstructured.Unstructured)) (string, error) {
-	for options.Limit = pageSize; ; {
+	for {
 		list, err := c.listPage(ctx, kind, namespace, options)
 		if err != nil {
 			return "", err

@@ -16,6 +16,9 @@ const (
 	requestTimeout = 30 * time.Second
 	// pageSize is the number of objects that one list request asks for.
 	pageSize = 500
+	// keptPageSize is the same for lists whose objects are mostly dropped. They may be
+	// large, and those of a page are in memory together.
+	keptPageSize = 50
 )
 
 // ResponseBody returns the body of a response. The error is the Status that the

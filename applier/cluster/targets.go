@@ -121,7 +121,7 @@ func (r *collectionReader) add(obj *unstructured.Unstructured) {
 
 // readLabelled lists the objects that carry the graph's labels.
 func (r *collectionReader) readLabelled(ctx context.Context, selector string) error {
-	items, _, err := r.client.listAll(ctx, r.kind, r.namespace, metav1.ListOptions{LabelSelector: selector})
+	items, _, err := r.client.listAll(ctx, r.kind, r.namespace, metav1.ListOptions{LabelSelector: selector}, nil)
 	for i := range items {
 		r.add(&items[i])
 	}

@@ -43,7 +43,7 @@ func (c *Client) Watch(ctx context.Context, s Selection, events chan<- Event) {
 		began := time.Now()
 		// The error needs no report: the next listing shows the receiver
 		// everything that it missed.
-		_ = c.ListAndWatch(ctx, s, func(ev Event) bool { return send(ctx, events, ev) })
+		_ = c.ListAndWatch(ctx, s, nil, func(ev Event) bool { return send(ctx, events, ev) })
 		if time.Since(began) > maxPause {
 			pause = minPause // the watch worked for a while
 		}
@@ -57,12 +57,13 @@ func (c *Client) Watch(ctx context.Context, s Selection, events chan<- Event) {
 
 // ListAndWatch lists the objects of a selection and watches them from then on. It
 // calls handle for the listing and for every change, from the same goroutine, and
-// returns when handle returns false or when the watch has to be started over.
+// returns when handle returns false or when the watch has to be started over. Keep
+// selects the objects of the listing that aren't dropped, nil means all.
 //
 // The error says why there was no list or no watch. It is a [*NoKindError] if the
 // cluster doesn't serve the kind, and nil if a watch was open and ended.
-func (c *Client) ListAndWatch(ctx context.Context, s Selection, handle func(Event) bool) error {
-	listing, err := c.List(ctx, s)
+func (c *Client) ListAndWatch(ctx context.Context, s Selection, keep func(*unstructured.Unstructured) bool, handle func(Event) bool) error {
+	listing, err := c.list(ctx, s, keep)
 	if err != nil {
 		return err
 	}

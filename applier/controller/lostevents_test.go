@@ -133,3 +133,18 @@ func TestRelist(t *testing.T) {
 		t.Errorf("%d lists; want at most %d", n, most)
 	}
 }
+
+// The same holds for an object that is watched by its name: an external reference.
+func TestRelistOfReferences(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.options.Relist = 4 * time.Second
+	deaf := &transport{silent: "fieldSelector=metadata.name%3Dgiven"}
+	b.start(deaf.over(b.Config))
+	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: given}, data: {a: "1"}}`)
+	b.apply(b.rendered("web", nodes(`{id: given, externalRef: {apiVersion: v1, kind: ConfigMap, name: given}}`,
+		`{id: copy, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {a: {$from: given.data.a}}}}`)))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "given", "somebody", `{"data":{"a":"2"}}`)
+	b.eventually("read again", func(ctx ctx) bool { return b.data(ctx, "copy") == "2" })
+}

@@ -13,6 +13,7 @@ type Options struct {
 	Resync time.Duration
 	// Relist is the longest time until the watched objects of all graphs are listed
 	// again, with one request per kind, in case that an event was lost; 0 means never.
+	// Objects that are watched by name are listed in turn, one per graph and interval.
 	Relist time.Duration
 	// PruneGrace is how long an object stays after it left a graph. A graph that lists
 	// it meanwhile takes it over. 0 means that it is pruned at once.

@@ -83,7 +83,7 @@ func newEngine(owner inventory.Owner, revision string, opts Options) *Engine {
 		nodes: nodeIndex{byKey: map[inventory.Key]*node{}, byID: map[string]*node{}, managers: map[string]bool{}},
 		cache: cache{
 			objects: map[inventory.Key]*observation{}, listed: map[location]string{}, tombstones: tombstones{},
-			vouched: map[location]time.Time{},
+			vouched: map[inventory.Key]time.Time{},
 		},
 	}
 }

@@ -21,7 +21,7 @@ import (
 // ignored. With Options.ReadTrust, an object that expressions read may be read as the
 // graph's account instead.
 func (e *Engine) Observe(obj *unstructured.Unstructured) {
-	if n := e.nodes.byKey[e.keyOfObject(obj)]; n != nil && !e.mayLearn(n) {
+	if n := e.nodes.byKey[e.keyOfObject(obj)]; n != nil && !e.mayLearn(n, obj) {
 		e.distrust(n, obj.GetResourceVersion())
 		return
 	}
@@ -57,10 +57,10 @@ func (e *Engine) ObserveGone(obj *unstructured.Unstructured) {
 		return
 	}
 	e.cache.tombstones.bury(key, tombstone{obj.GetUID(), obj.GetResourceVersion()})
-	old := e.cache.objects[key]
+	old, n := e.cache.objects[key], e.nodes.byKey[key]
 	switch {
 	case old == nil || resourceversion.Older(obj.GetResourceVersion(), old.version) || !old.absent && old.uid != obj.GetUID():
-	case !old.absent && !old.deleting && e.nodes.byKey[key] != nil:
+	case n != nil && !old.absent && (!old.deleting || !e.mayLearn(n, obj)):
 		e.Forget(key)
 	default:
 		e.put(key, absentObservation(obj.GetResourceVersion(), e.step.now))

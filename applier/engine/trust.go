@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -12,6 +14,10 @@ import (
 // what expressions read is only learned from a watch if a request as the account
 // returned an object of the same kind and namespace within Options.ReadTrust.
 // Otherwise the object is read as the account.
+//
+// Objects that don't belong to the graph are only learned, whether expressions read
+// them or not, if the account got the same object within that time: its rights may be
+// limited to names, and the graph's status shows others whether the object is ready.
 
 // At sets the time of the observations and outcomes until the next step. Without it,
 // they count as of the time of the previous step.
@@ -20,16 +26,24 @@ func (e *Engine) At(now time.Time) { e.step.now = now }
 // vouch records that a request as the graph's account returned an object.
 func (e *Engine) vouch(key inventory.Key) {
 	if e.opts.ReadTrust > 0 {
-		e.cache.vouched[locationOf(key)] = e.step.now
+		e.cache.vouched[key] = e.step.now
+		key.Name = ""
+		e.cache.vouched[key] = e.step.now
 	}
 }
 
-// mayLearn reports whether the object of a node may be learned from a watch.
-func (e *Engine) mayLearn(n *node) bool {
-	if e.opts.ReadTrust <= 0 || !n.referenced && !n.checker.HasExpressions() {
+// mayLearn reports whether the state of the object of a node may be learned from a
+// watch.
+func (e *Engine) mayLearn(n *node, obj *unstructured.Unstructured) bool {
+	owned := e.owner.Owns(obj.GetLabels())
+	if e.opts.ReadTrust <= 0 || owned && !n.referenced && !n.checker.HasExpressions() {
 		return true
 	}
-	at, vouched := e.cache.vouched[locationOf(n.key)]
+	key := n.key
+	if owned {
+		key.Name = ""
+	}
+	at, vouched := e.cache.vouched[key]
 	return vouched && e.step.now.Sub(at) < e.opts.ReadTrust
 }
 

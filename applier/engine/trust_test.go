@@ -3,6 +3,10 @@ package engine
 import (
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/inventory"
 )
 
 // What expressions read is learned from watches only for a while after an answer to
@@ -48,4 +52,32 @@ func TestReadTrust(t *testing.T) {
 		t.Error("expressions still read what the account may not")
 	}
 	b.wantShow("a Failed Forbidden: may not get", "b Blocked: waits for a, which failed")
+}
+
+// What doesn't belong to the graph is learned from watches only after an answer about
+// the same object, also if no expression reads it.
+func TestReadTrustOfForeignObjects(t *testing.T) {
+	b := newEnv(t, nodes("a", "b"), nil, Options{ReadTrust: time.Minute})
+	foreign := func(version int) *unstructured.Unstructured {
+		return configMap(t, inventory.Owner{}, "a", "u-a", version, "1")
+	}
+	version := func() string { return b.cache.objects[keyA].version }
+	b.survey(foreign(1), configMap(t, self, "b", "u-b", 1, "1"))
+	b.step()
+	b.Observe(foreign(2))
+	if version() != "2" {
+		t.Errorf("version %s; want 2: the account has just read it", version())
+	}
+	b.now = b.now.Add(time.Minute)
+	b.At(b.now)
+	b.vouch(inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "b"})
+	b.Observe(foreign(3))
+	if version() != "2" {
+		t.Errorf("version %s; want 2: the account has read another object", version())
+	}
+	b.ObserveGone(foreign(4))
+	if b.cache.objects[keyA] != nil {
+		t.Error("the deletion of an object is learned before the account has read it")
+	}
+	b.expect("Read a")
 }

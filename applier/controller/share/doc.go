@@ -3,7 +3,9 @@
 //
 //   - a pool of requests and one of computations, each bounded as a whole, per
 //     namespace and per graph (pool.go, turns.go);
-//   - one watch per kind for the objects of all graphs (hub.go, watcher.go);
+//   - one watch per kind for the objects of all graphs (hub.go, watcher.go), and one
+//     per kind and namespace for objects of others to which they refer
+//     (references.go);
 //   - one connection to the API server for all service accounts (identity.go);
 //   - one list per kind for all graphs that are read at the same time, as after
 //     a start (survey.go);

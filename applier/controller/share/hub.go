@@ -31,12 +31,13 @@ type hub struct {
 	// unserved counts the watchers of kinds that the cluster doesn't serve.
 	unserved      int
 	subscriptions map[Graph][]*watcher
+	references    references
 }
 
 func newHub(own *cluster.Client, retryRefused, relist time.Duration) *hub {
 	return &hub{
 		own: own, retryRefused: retryRefused, relist: relist, wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
-		subscriptions: map[Graph][]*watcher{},
+		subscriptions: map[Graph][]*watcher{}, references: newReferences(),
 	}
 }
 
@@ -99,10 +100,19 @@ func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []en
 		}
 		followed[w] = append(followed[w], names...)
 	}
+	for _, p := range h.references.set(g, targets) {
+		h.references.notify(g, p, Observation{Type: AccessChanged})
+	}
 	for _, t := range targets {
 		gvk := KindOf(t)
 		if !t.Labeled {
-			s := Selection{gvk, t.Namespace, t.Name, a.User()}
+			if w := h.sharedWatcher(t); w != nil {
+				follow(w, t)
+				if !w.refused {
+					continue
+				}
+			}
+			s := Selection{GVK: gvk, Namespace: t.Namespace, Name: t.Name, User: a.User()}
 			w := h.watcher(s, client)
 			if w.refused {
 				refused[s] = true
@@ -125,6 +135,16 @@ func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []en
 	}
 	h.set(g, wanted, followed)
 	return slices.Collect(maps.Keys(refused)), missed
+}
+
+// sharedWatcher returns the watcher that a target shares with others, or nil if it is
+// to be watched by name.
+func (h *hub) sharedWatcher(t engine.Target) *watcher {
+	p, ok := placeOf(t)
+	if !ok || !h.references.share(p, h.watchers[p.shared()] != nil) {
+		return nil
+	}
+	return h.watcher(p.shared(), h.own)
 }
 
 // namesOf returns the names under which watches may report a target. If the scope
@@ -179,6 +199,7 @@ func (h *hub) set(g Graph, wanted []*watcher, followed map[*watcher][]objectName
 	}
 	if len(wanted) == 0 {
 		delete(h.subscriptions, g)
+		h.references.set(g, nil)
 		return
 	}
 	h.subscriptions[g] = wanted

@@ -44,13 +44,14 @@ type Observation struct {
 }
 
 // Selection is a set of objects that one watch or list covers: the objects of
-// all graphs of one kind, seen with the applier's own rights, or one object by
-// name, seen with those of a graph's account.
+// all graphs of one kind, or all objects of a kind and namespace, seen with the
+// applier's own rights; or one object by name, seen with those of a graph's account.
 type Selection struct {
 	GVK       schema.GroupVersionKind
 	Namespace string // empty means all namespaces, or a cluster-scoped object
 	Name      string // empty means all objects of graphs
 	User      string // empty means the applier itself
+	All       bool   // all objects, not only those of graphs
 }
 
 // managedSelector selects the objects of all graphs.
@@ -60,7 +61,7 @@ const managedSelector = v1alpha1.LabelManaged + "=true"
 // selector for selections without a name.
 func (s Selection) Request(labels string) cluster.Selection {
 	request := cluster.Selection{GVK: s.GVK, Namespace: s.Namespace, Name: s.Name}
-	if s.Name == "" {
+	if s.Name == "" && !s.All {
 		request.Labels = labels
 	}
 	return request

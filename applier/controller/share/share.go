@@ -94,9 +94,9 @@ func (s *Share) Waiting() int { return s.steps.waiting() }
 func (s *Share) Crowded() bool { return s.pool.crowded() }
 
 // Subscribe makes g receive observations of the targets, and of nothing else.
-// Objects that carry the graph's labels are watched with the applier's own
-// rights, all others one by one with those of the graph's account, as which
-// client acts.
+// Objects that carry the graph's labels are watched with the applier's own rights.
+// All others are watched one by one with those of the graph's account, as which
+// client acts, or together with the applier's own if they are many.
 //
 // It returns the selections that can't be watched, which the caller has to poll,
 // and the objects whose earlier events g has missed, because it joined a watch that

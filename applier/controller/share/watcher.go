@@ -30,6 +30,9 @@ type watcher struct {
 	// again with a list. Again is nil while no watch is open.
 	newest string
 	again  context.CancelFunc
+	// listing has the objects that the list of a shared watch covers: those that
+	// graphs followed when it began.
+	listing map[objectName]bool
 	// followers are the graphs that follow an object.
 	followers map[objectName][]Graph
 }
@@ -54,16 +57,39 @@ func unservedPause(pause time.Duration, unserved int) time.Duration {
 	return min(pause, maxUnserved) * time.Duration(1+unserved/fewUnserved)
 }
 
-// relist returns a context for one watch of the objects of graphs. It ends after
-// about the hub's relist interval: the next list shows what events have not, for
-// whatever reason. The intervals differ, so that the lists of many kinds don't
-// coincide.
+// relist returns a context for one watch. It ends after about the hub's relist
+// interval: the next list shows what events have not, for whatever reason. The
+// intervals differ, so that the lists of many kinds don't coincide.
+//
+// A watch of one object by name serves few graphs, so these watches of a graph share
+// the interval: each of three begins again after three intervals.
 func (w *watcher) relist(ctx context.Context) (context.Context, context.CancelFunc) {
-	interval := w.hub.relist
-	if interval <= 0 || w.selection.Name != "" {
+	interval := w.hub.relist * time.Duration(w.named())
+	if interval <= 0 {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, interval/2+rand.N(interval/2+1))
+}
+
+// named returns how many watches by name its subscriber with the most of them has,
+// and 1 for any other watch.
+func (w *watcher) named() int {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	most := 1
+	if w.selection.Name == "" {
+		return most
+	}
+	for g := range w.graphs {
+		n := 0
+		for _, other := range w.hub.subscriptions[g] {
+			if other.selection.Name != "" {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // run watches until ctx is done. Every time the watch is opened it begins with
@@ -77,7 +103,7 @@ func (w *watcher) run(ctx context.Context) {
 		request := w.selection.Request(managedSelector)
 		watching, cancel := w.relist(ctx)
 		w.setAgain(cancel)
-		err := w.client.ListAndWatch(watching, request, w.observe)
+		err := w.client.ListAndWatch(watching, request, w.keep(), w.observe)
 		w.setAgain(nil)
 		cancel()
 		switch {
@@ -111,6 +137,39 @@ func (w *watcher) setAgain(again context.CancelFunc) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	w.again = again
+}
+
+// keep begins a list. It returns which objects to keep of it, nil for all: those of a
+// shared watch that no graph follows are dropped page by page, because they may be
+// many and large.
+func (w *watcher) keep() func(*unstructured.Unstructured) bool {
+	if !w.selection.All {
+		return nil
+	}
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	listing := make(map[objectName]bool, len(w.followers))
+	for name := range w.followers {
+		listing[name] = true
+	}
+	w.listing = listing
+	return func(obj *unstructured.Unstructured) bool { return listing[nameOf(obj)] }
+}
+
+// missesFollowed reports whether graphs follow objects that the last list of a shared
+// watch doesn't cover.
+func (w *watcher) missesFollowed() bool {
+	if !w.selection.All {
+		return false
+	}
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	for name := range w.followers {
+		if !w.listing[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // setRefused records that the API server refuses the watch. Subscribers look for
@@ -164,8 +223,10 @@ func (w *watcher) notifyAll(t ObservationType) {
 func (w *watcher) observe(ev cluster.Event) bool {
 	if ev.Listing != nil {
 		w.setOpen()
+		// What was followed since the list began may have changed before it was read.
+		missing := w.missesFollowed()
 		w.observeList(ev.Listing)
-		return true
+		return !missing
 	}
 	o := Observation{Type: ObjectChanged, Object: ev.Object}
 	if ev.Deleted {
@@ -196,6 +257,29 @@ func (w *watcher) observeList(all *cluster.Listing) {
 		}
 	}
 	for g := range w.graphs {
+		if w.selection.All {
+			w.notifyListed(g, all, parts[g])
+			continue
+		}
 		g.Notify(Observation{Type: Listed, Selection: w.selection, Version: all.ResourceVersion, Objects: parts[g]})
+	}
+}
+
+// notifyListed hands a graph its part of a list of a shared watch, in one listing per
+// object: the list covers only the objects that the graph follows.
+func (w *watcher) notifyListed(g Graph, all *cluster.Listing, objects []unstructured.Unstructured) {
+	byName := make(map[string][]unstructured.Unstructured, len(objects))
+	for _, obj := range objects {
+		byName[obj.GetName()] = append(byName[obj.GetName()], obj)
+	}
+	listed := map[string]bool{}
+	for _, followed := range w.graphs[g] {
+		if listed[followed.name] || !w.listing[followed] {
+			continue // a target has two names while the scope of its kind isn't known
+		}
+		listed[followed.name] = true
+		s := w.selection
+		s.All, s.Name = false, followed.name
+		g.Notify(Observation{Type: Listed, Selection: s, Version: all.ResourceVersion, Objects: byName[followed.name]})
 	}
 }

@@ -1,0 +1,89 @@
+package share
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/applier/engine"
+)
+
+// Objects that don't carry the labels of their graph, such as external references,
+// are watched one by one, as the graph's account. From sharedFrom of them on, all
+// those of a kind and namespace share one watch of the whole namespace, if the
+// applier may watch the kind itself. It serves the graphs of all accounts: none
+// learns from it more than that an object changed, unless its account has just read
+// the object, see [engine.Options.ReadTrust].
+//
+// Secrets never share a watch: the applier would see the values of all Secrets of
+// the namespace.
+
+// sharedFrom is the number of objects of a kind and namespace from which on they
+// share a watch. It is kept until fewer than half of them are left.
+const sharedFrom = 10
+
+// place is a kind and namespace, "" for a cluster-scoped kind.
+type place struct {
+	gvk       schema.GroupVersionKind
+	namespace string
+}
+
+// shared returns the selection of the watch that the objects share.
+func (p place) shared() Selection { return Selection{GVK: p.gvk, Namespace: p.namespace, All: true} }
+
+// placeOf returns the place of a target, and reports whether its objects may share
+// a watch.
+func placeOf(t engine.Target) (place, bool) {
+	return place{KindOf(t), t.Namespace}, !t.Labeled && (t.Group != "" || t.Kind != "Secret")
+}
+
+// references counts the objects that graphs follow by name.
+type references struct {
+	of    map[Graph]map[place]int
+	total map[place]int
+}
+
+func newReferences() references {
+	return references{of: map[Graph]map[place]int{}, total: map[place]int{}}
+}
+
+// set replaces the references of a graph. It returns the places that have reached
+// sharedFrom by it.
+func (r references) set(g Graph, targets []engine.Target) (reached []place) {
+	now := map[place]int{}
+	for _, t := range targets {
+		if p, ok := placeOf(t); ok {
+			now[p]++
+		}
+	}
+	before := r.of[g]
+	for p, n := range before {
+		if r.total[p] -= n; r.total[p] == 0 {
+			delete(r.total, p)
+		}
+	}
+	delete(r.of, g)
+	for p, n := range now {
+		r.total[p] += n
+		if r.total[p] >= sharedFrom && r.total[p]-n+before[p] < sharedFrom {
+			reached = append(reached, p)
+		}
+	}
+	if len(now) > 0 {
+		r.of[g] = now
+	}
+	return reached
+}
+
+// share reports whether the objects of a place share a watch. Open is set if there
+// is one.
+func (r references) share(p place, open bool) bool {
+	return r.total[p] >= sharedFrom || open && r.total[p] >= sharedFrom/2
+}
+
+// notify notifies the graphs besides g that follow objects of a place by name.
+func (r references) notify(g Graph, p place, o Observation) {
+	for other, places := range r.of {
+		if other != g && places[p] > 0 {
+			other.Notify(o)
+		}
+	}
+}
