@@ -8,6 +8,10 @@ IMAGE_DIGEST ?=
 LDFLAGS := -s -w -X github.com/pequod-io/pequod/internal/version.linked=$(VERSION)
 LDFLAGS += $(if $(IMAGE_DIGEST),-X github.com/pequod-io/pequod/internal/version.imageDigest=$(IMAGE_DIGEST))
 
+# kustomize, which libraries for Kubernetes import, can load Go plugins. Without this
+# tag the linker would keep every exported method, which makes programs 30 to 70 % larger.
+TAGS := kustomize_disable_go_plugin_support
+
 # Packages that are tested with the race detector: those that are concurrent or
 # share files between processes. It makes CUE five to ten times slower.
 RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/...
@@ -64,7 +68,7 @@ demo: ## Print a CRD and a ResourceGraph
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml
 
 build: ## Build bin/pequod and bin/pequod-applier
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # Packages whose tests use the test cluster. It is built while the other tests run.
 CLUSTER_PKGS := ./test/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/localapply ./applier/controller ./applier/program ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts

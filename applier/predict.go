@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/inventory"
@@ -40,9 +41,15 @@ func (p *planner) predictApply(ctx context.Context, a engine.Action) engine.Outc
 	}
 	var f *engine.Failure
 	errors.As(o.Err, &f)
-	if f != nil && f.Reason == engine.ReasonInvalid && live != nil && len(want.Unknown) > 0 {
+	switch {
+	case f == nil || live == nil:
+	case errors.Is(f, cluster.ErrOutdatedManagers):
+		details.Unchecked = f.Message
+	case f.Reason == engine.ReasonInvalid && len(want.Unknown) > 0:
 		// The object may be invalid only because its unknown parts are missing.
 		details.Unchecked = unknownReason(want)
+	}
+	if f != nil && details.Unchecked != "" {
 		f, o = nil, engine.Outcome{Object: withLabels(live, desired), Changed: true}
 	}
 	// A created object is shown as desired, and a changed one as the dry run returned

@@ -150,6 +150,9 @@ func (c *Client) handOverReplicas(ctx context.Context, a address, live *unstruct
 // resolved: the first request is never forced, so that a conflict names the other
 // managers.
 //
+// If other managers wrote the object in an API version in which it can't be expressed
+// any more, their managedFields are migrated, once per call.
+//
 // Replicas of an autoscaler are removed from object. Fields of replicasManager, and
 // of earlier appliers if the object is taken over, are forced. Other conflicts are
 // forced if want.Force is set, and an error otherwise. The result has the live
@@ -157,6 +160,11 @@ func (c *Client) handOverReplicas(ctx context.Context, a address, live *unstruct
 func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRequest, object map[string]any) (*unstructured.Unstructured, bool, []engine.Conflict, error) {
 	options := metav1.PatchOptions{FieldManager: want.Manager, FieldValidation: metav1.FieldValidationStrict}
 	live, created, err := c.patchOrMerge(ctx, a, object, options)
+	if want.UID != "" && isOutdatedManagers(err) {
+		if err = c.migrateManagers(ctx, a, want.UID); err == nil {
+			live, created, err = c.patchOrMerge(ctx, a, object, options)
+		}
+	}
 	var taken []engine.Conflict
 	// The second attempt may conflict again if a manager writes in between.
 	for range 2 {
