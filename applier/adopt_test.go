@@ -38,6 +38,14 @@ func TestAdoption(t *testing.T) {
 		{"helm", "Update"},
 		{"helm", "Apply"},
 		{"pequod-operator", "Apply"},
+		{"before-first-apply", "Update"},
+		{"kustomize-controller", "Apply"},
+		{"helm-controller", "Update"},
+		{"argocd-controller", "Apply"},
+		{"kapp", "Update"},
+		{"timoni", "Apply"},
+		{"Terraform", "Apply"},
+		{"pulumi-kubernetes-1a2b", "Apply"},
 	} {
 		t.Run(test.manager+"-"+test.operation, func(t *testing.T) {
 			t.Parallel()

@@ -180,7 +180,7 @@ func (c *Client) applyPatch(ctx context.Context, a address, want *engine.ApplyRe
 			switch {
 			case isAutoscaled(conflict):
 				fields.RemoveValue(object, replicasPath)
-			case conflict.Manager == replicasManager, want.Adopt && isPredecessor(conflict.Manager):
+			case conflict.Manager == replicasManager, want.Adopt && predecessorsOf(a.gvk.Group)(conflict.Manager):
 			default:
 				others = append(others, conflict)
 			}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -121,23 +122,38 @@ func releasedFields(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry
 	return kept
 }
 
-// isPredecessor reports whether a field manager applies whole objects and may have
-// managed an object before the graph: kubectl apply, create and replace, Helm, or
-// the original operator. Managers of single changes, such as kubectl edit and
-// kubectl scale, are no predecessors.
-func isPredecessor(manager string) bool {
-	switch manager {
-	case "kubectl", "kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "before-first-apply",
-		"helm", "Helm", "pequod-operator":
-		return true
+// predecessors are field managers that apply whole objects and may have managed an
+// object before the graph: kubectl apply, create and replace, Helm, the original
+// operator, and other deployment tools. Managers of single changes, such as kubectl
+// edit and kubectl scale, are none.
+//
+// Some are also controllers of kinds of their own, in the API groups with the suffix
+// that is their value. Of such objects they own the finalizers and the state, which a
+// graph must not take.
+var predecessors = map[string]string{
+	"kubectl": "", "kubectl-client-side-apply": "", "kubectl-create": "", "kubectl-replace": "", "before-first-apply": "",
+	"helm": "", "Helm": "", "pequod-operator": "", "kapp": "", "kapp-server-side-apply": "", "timoni": "", "Terraform": "",
+	"pulumi-resource-kubernetes": "",
+	"kustomize-controller":       "fluxcd.io", "helm-controller": "fluxcd.io",
+	"argocd-controller": "argoproj.io", "argocd-application-controller": "argoproj.io",
+}
+
+// predecessorsOf returns a function that reports whether a field manager is a
+// predecessor for objects of an API group.
+func predecessorsOf(group string) func(manager string) bool {
+	return func(manager string) bool {
+		if strings.HasPrefix(manager, "pulumi-kubernetes") { // with a random suffix
+			return true
+		}
+		own, ok := predecessors[manager]
+		return ok && (own == "" || !strings.HasSuffix(group, own))
 	}
-	return false
 }
 
 // takeOver moves the fields of predecessors to a manager and returns the object.
 // The apply that follows then removes the fields that aren't wanted.
 func (c *Client) takeOver(ctx context.Context, a address, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
-	entries, moved := fields.MoveOwnership(live, manager, isPredecessor)
+	entries, moved := fields.MoveOwnership(live, manager, predecessorsOf(a.gvk.Group))
 	if !moved {
 		return live, nil
 	}

@@ -83,7 +83,7 @@ func (c *Client) simulatePreparation(ctx context.Context, a address, live, objec
 	if !want.Adopt {
 		return object
 	}
-	moved := func(e fields.Entry) bool { return isPredecessor(e.Manager) && e.Subresource == "" }
+	moved := func(e fields.Entry) bool { return predecessorsOf(a.gvk.Group)(e.Manager) && e.Subresource == "" }
 	owned := fields.OwnedSet(live, moved)
 	if len(owned) == 0 {
 		return object
