@@ -8,6 +8,7 @@
 package clusterscripts_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -80,6 +81,12 @@ func TestScripts(t *testing.T) {
 					// stands for the namespace of the script.
 					"create": func(ts *testscript.TestScript, _ bool, args []string) {
 						c.Apply(t, strings.ReplaceAll(ts.ReadFile(args[0]), "NAMESPACE", c.Namespace))
+					},
+					// status APIVERSION KIND NAME JSON: write the status of an object.
+					"status": func(ts *testscript.TestScript, _ bool, args []string) {
+						var status map[string]any
+						ts.Check(json.Unmarshal([]byte(args[3]), &status))
+						c.SetStatus(t, args[0], args[1], args[2], status)
 					},
 					// patch MANAGER APIVERSION KIND NAME PATCH: patch an object as
 					// another field manager.

@@ -3,7 +3,9 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -32,32 +34,58 @@ type adoptOptions struct {
 	// strategy is written to spec.adopt: TakeOwnership, the default, or Mirror.
 	// It doesn't change which objects are found.
 	strategy string
+	// from are inventories of other tools, as in "flux:apps/web". Only their objects
+	// are listed.
+	from []string
+	// write puts the lists into the files of the graphs instead of printing them.
+	write bool
 }
 
-// newAdoptCommand returns the command "adopt". It only prints: a takeover must be
-// part of the graph's own spec, where it is reviewed, and not an effect of a
-// command.
+// newAdoptCommand returns the command "adopt". It writes nothing to the cluster: a
+// takeover must be part of the graph's own spec, where it is reviewed, and not an
+// effect of a command.
 func newAdoptCommand(env command.Env) *cobra.Command {
 	o := &adoptOptions{}
 	strategies := []string{string(v1alpha1.AdoptTakeOwnership), string(v1alpha1.AdoptMirror)}
 	cmd := &cobra.Command{
-		Use:   "adopt -f FILENAME",
+		Use:   "adopt -f FILENAME [--from TOOL:NAMESPACE/NAME]",
 		Short: "List the objects that a graph would have to adopt",
 		Long: `List the objects of graphs that exist in the cluster and do not belong to the graphs:
-as spec.adopt of a ResourceGraph, to paste or to merge. Nothing is written to the
+as spec.adopt of a ResourceGraph, to paste or to merge. With --write, the list is added
+to the file of the graph, which otherwise stays as it is. Nothing is written to the
 cluster.
 
 For each object, stderr shows the field managers and what a takeover would change. An
 object that belongs to another graph is listed too, with a warning.
 
-The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
-		Example: `  pequod adopt -f graph.yaml > adopt.yaml`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
+With --from, only objects are listed that another tool owns according to its inventory:
+
+  flux:NAMESPACE/KUSTOMIZATION
+  helm:NAMESPACE/RELEASE
+  argocd:NAMESPACE/APPLICATION
+  kapp:NAMESPACE/APP
+  kpt:NAMESPACE/RESOURCEGROUP
+  cli-utils:NAMESPACE/CONFIGMAP
+
+Without NAMESPACE it is that of -n, and argocd for Argo CD. stderr then shows the fate of
+every object of the inventory: those that no graph renders would be pruned by the tool
+or left behind. It also shows objects of the graphs that the tool doesn't own.
+
+The exit code is 0 if there is something to adopt, and with --from nothing of the
+inventory is left behind; and 1 otherwise.`,
+		Example: `  pequod adopt -f graph.yaml > adopt.yaml
+
+  # Move a Helm release to a graph
+  pequod adopt -f graph.yaml --from helm:shop/web --write`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
 	o.ConnectionFlags.AddFlags(cmd)
 	o.AlsoGraphs(cmd)
+	cmd.Flags().StringArrayVar(&o.from, "from", nil, "inventory of another tool, as TOOL:NAMESPACE/NAME: only its objects are listed; can be repeated")
+	command.Must(cmd.RegisterFlagCompletionFunc("from", cobra.NoFileCompletions))
+	cmd.Flags().BoolVar(&o.write, "write", false, "add the objects to spec.adopt in the files of the graphs")
 	command.Choice(cmd, &o.strategy, "strategy", "", strategies[0], strategies, "adoption strategy: TakeOwnership (the graph manages the objects) or Mirror (the graph only observes them)")
 	return cmd
 }
@@ -78,6 +106,13 @@ The exit code is 0 if there is something to adopt, and 1 if there is nothing.`,
 // Finding nothing is ExitNo. A node that couldn't be checked is ExitUnknown,
 // because it may be an object to adopt.
 func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
+	sources, err := parseSources(o.from, o.Namespace)
+	if err != nil {
+		return err
+	}
+	if o.write && slices.Contains(o.Filenames, "-") {
+		return errors.New("--write requires files; stdin can't be written")
+	}
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {
 		return err
@@ -90,30 +125,26 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	for i, g := range graphs {
 		asked[i] = input.Graph{ResourceGraph: adopting(g.ResourceGraph), Pos: g.Pos}
 	}
-	plans, err := execute.PlanEach(ctx, a, asked, applier.PlanOptions{})
+	fallback := o.Fallback()
+	plans, err := execute.PlanEach(ctx, a, asked, applier.PlanOptions{Fallback: fallback})
+	if err != nil {
+		return err
+	}
+	moves, err := o.compareWith(ctx, sources, plans)
 	if err != nil {
 		return err
 	}
 	// Everything is collected before anything is printed, so that an error doesn't
 	// leave half of a list on stdout.
-	var out bytes.Buffer
+	var lists []adoptList
 	var objects []objectdiff.Live
+	total := 0
 	for _, plan := range plans {
-		found := slices.DeleteFunc(slices.Clone(plan.Nodes), func(n applier.PlannedNode) bool { return !n.Adopts })
-		if len(found) == 0 {
-			continue
-		}
-		// Each graph has its own spec.adopt, so each list is a YAML document. A
-		// comment names the graph if there are several.
-		if out.Len() > 0 {
-			out.WriteString("---\n")
-		}
-		if len(plans) > 1 {
-			fmt.Fprintf(&out, "# graph %s\n", plan.Owner)
-		}
-		if err := o.writeList(&out, plan, found); err != nil {
-			return err
-		}
+		found := slices.DeleteFunc(slices.Clone(plan.Nodes), func(n applier.PlannedNode) bool {
+			return !n.Adopts || len(moves) > 0 && !owns(moves, n.Key)
+		})
+		lists = append(lists, o.listOf(plan, found))
+		total += len(found)
 		for _, n := range found {
 			objects = append(objects, adopted(plan, n))
 		}
@@ -125,8 +156,21 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	if err := objectdiff.WriteChanges(env.Err, d, style.Colored(env.Err)); err != nil {
 		return command.OutputError(err)
 	}
-	if _, err := env.Out.Write(out.Bytes()); err != nil {
-		return command.OutputError(err)
+	kube.PrintFallback(env.Err, fallback)
+	complete := true
+	for _, m := range moves {
+		complete = complete && m.complete
+		if err := m.print(env.Err); err != nil {
+			return command.OutputError(err)
+		}
+	}
+	if o.write {
+		err = o.writeFiles(env, graphs, plans, lists)
+	} else {
+		err = printLists(env.Out, plans, lists)
+	}
+	if err != nil {
+		return err
 	}
 	// A node that couldn't be checked may be an object to adopt. Other failures
 	// don't matter here.
@@ -134,8 +178,10 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	switch {
 	case code == command.ExitUnknown:
 		return command.ExitError{Code: code}
-	case out.Len() == 0:
+	case total == 0:
 		fmt.Fprintln(env.Err, "pequod: nothing to adopt")
+		return command.ExitError{Code: command.ExitNo}
+	case !complete:
 		return command.ExitError{Code: command.ExitNo}
 	}
 	return nil
@@ -177,9 +223,9 @@ type adoptRef struct {
 	Name      string `yaml:"name"`
 }
 
-// writeList writes spec.adopt for the objects found. It leaves out the namespace of
-// the graph itself.
-func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []applier.PlannedNode) error {
+// listOf returns spec.adopt for the objects found. It leaves out the namespace of the
+// graph itself.
+func (o *adoptOptions) listOf(plan *applier.Plan, found []applier.PlannedNode) adoptList {
 	var list adoptList
 	list.Adopt.Mode, list.Adopt.Strategy = v1alpha1.AdoptExplicit, o.strategy
 	for _, n := range found {
@@ -192,13 +238,49 @@ func (o *adoptOptions) writeList(b *bytes.Buffer, plan *applier.Plan, found []ap
 		}
 		list.Adopt.Resources = append(list.Adopt.Resources, ref)
 	}
-	enc := yaml.NewEncoder(b)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
-	if err := enc.Encode(list); err != nil {
-		return err
+	return list
+}
+
+// printLists writes the lists of the graphs that have objects to adopt. Each graph has
+// its own spec.adopt, so each list is a YAML document. A comment names the graph if
+// there are several.
+func printLists(w io.Writer, plans []*applier.Plan, lists []adoptList) error {
+	var out bytes.Buffer
+	for i, list := range lists {
+		if len(list.Adopt.Resources) == 0 {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("---\n")
+		}
+		if len(plans) > 1 {
+			fmt.Fprintf(&out, "# graph %s\n", plans[i].Owner)
+		}
+		enc := yaml.NewEncoder(&out)
+		enc.SetIndent(2)
+		enc.CompactSeqIndent()
+		if err := errors.Join(enc.Encode(list), enc.Close()); err != nil {
+			return err
+		}
 	}
-	return enc.Close()
+	_, err := w.Write(out.Bytes())
+	return command.OutputError(err)
+}
+
+// writeFiles adds the lists to the files of their graphs.
+func (o *adoptOptions) writeFiles(env command.Env, graphs []input.Graph, plans []*applier.Plan, lists []adoptList) error {
+	for i, list := range lists {
+		if len(list.Adopt.Resources) == 0 {
+			continue
+		}
+		file := graphs[i].Pos.File
+		added, err := addToFile(file, plans[i].Owner, o.Namespace, list)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		fmt.Fprintf(env.Err, "pequod: %s: added %d to spec.adopt of graph %s\n", file, added, plans[i].Owner)
+	}
+	return nil
 }
 
 // adopted returns the changes of a takeover, with notes about the managers and

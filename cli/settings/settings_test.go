@@ -21,7 +21,9 @@ var userFlags = []string{
 	"cluster", "context", "disable-compression", "insecure-skip-tls-verify", "kubeconfig", "proxy-url", "request-timeout",
 	"server", "tls-server-name", "token", "user",
 	// Consent to what is otherwise refused or asked.
-	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "yes",
+	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "write", "yes",
+	// Inventories whose objects are taken over.
+	"from",
 	// The program that is installed in a cluster, its protection, and rights that are
 	// granted.
 	"for-cli", "image", "network-policy", "watch-secrets",
