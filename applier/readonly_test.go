@@ -1,16 +1,20 @@
 package applier_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/localapply"
 	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 	"github.com/pequod-io/pequod/test/faults"
@@ -125,6 +129,61 @@ nodes:
 		t.Errorf("the requests of a plan without dry runs, and of states: %v", log.seen)
 	}
 	applied(t, a, rg) // nothing changed, so the plan can be applied
+}
+
+// TestReadOnlyAccount checks that one refused dry run for a kind and namespace is
+// enough: all other objects are merged here, and the plan is that of a dry run.
+func TestReadOnlyAccount(t *testing.T) {
+	t.Parallel()
+	c := harness.Start(t)
+	a := newApplier(t, c)
+	graph := func(value string, count int) *v1alpha1.ResourceGraph {
+		text := "nodes:\n"
+		for i := range count {
+			text += fmt.Sprintf("- {id: n%d, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: n%d}, data: {a: %s}}}\n", i, i, value)
+		}
+		return parse(t, c, "many", text)
+	}
+	applied(t, a, graph("b", 12))
+
+	config := c.ServiceAccount(t, c.Namespace, "reader")
+	c.Apply(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects: [{kind: ServiceAccount, name: reader, namespace: `+c.Namespace+`}]
+`)
+	log := &writes{seen: map[string]int{}}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		log.next = next
+		return log
+	})
+	client, err := cluster.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
+	fallback := cluster.NewFallback(localapply.New(func() (openapi.ClientWithContext, error) {
+		return openapi.NewClientWithContext(client.REST()), nil
+	}))
+	changed := graph("c", 8) // and four objects left
+	_, want := planOf(t, a, changed, applier.PlanOptions{})
+	_, got := planOf(t, reader, changed, applier.PlanOptions{Fallback: fallback})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the plan (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"dry PATCH": 1}, log.seen); diff != "" {
+		t.Errorf("the requests of the plan (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"configmaps"}, fallback.Denied()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestPlanRetries plans while the API server fails transiently.

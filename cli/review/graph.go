@@ -3,7 +3,9 @@ package review
 import (
 	"bytes"
 	"context"
-	"strings"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/graphview"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/style"
 )
 
@@ -18,7 +22,7 @@ import (
 type graphOptions struct {
 	// RenderFlags select the graphs: -f and the flags for rendering instances.
 	input.RenderFlags
-	// output is the value of -o, one of graphview.Formats.
+	// output is the value of -o: one of graphview.Formats, yaml, name or a template.
 	output string
 }
 
@@ -30,12 +34,15 @@ func newGraphCommand(env command.Env) *cobra.Command {
 		Use:   "graph -f FILENAME",
 		Short: "Show the waves, nodes, edges and readiness checks of graphs",
 		Example: `  pequod graph -f app.yaml
-  pequod graph -f app.yaml -o dot | dot -Tsvg > app.svg`,
+  pequod graph -f app.yaml -o dot | dot -Tsvg > app.svg
+
+  # The kinds of all nodes; a template sees the list of -o json as items
+  pequod graph -f app.yaml -o jsonpath='{.items[*].nodes[*].kind}'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.RenderFlags.AddFlags(cmd)
-	command.Choice(cmd, &o.output, "output", "o", "tree", graphview.Formats, "output format: "+strings.Join(graphview.Formats, ", "))
+	output.Choice(cmd, &o.output, "tree", slices.Concat(graphview.Formats, []string{"yaml", "name"}))
 	return cmd
 }
 
@@ -51,6 +58,23 @@ func (o *graphOptions) run(ctx context.Context, env command.Env) error {
 		graphs[i] = g.ResourceGraph
 	}
 	var b bytes.Buffer
+	if o.output == "name" {
+		for _, rg := range graphs {
+			fmt.Fprintln(&b, kube.ResourceName(v1alpha1.GroupVersion.Group, "ResourceGraph", rg.Name))
+		}
+		_, err := env.Out.Write(b.Bytes())
+		return command.OutputError(err)
+	}
+	if o.output == "yaml" || output.IsTemplate(o.output) {
+		// Both print the object of the json format.
+		if err := graphview.Write(&b, "json", 0, graphs...); err != nil {
+			return err
+		}
+		if o.output == "yaml" {
+			return command.OutputError(output.Write(env.Out, o.output, json.RawMessage(b.Bytes())))
+		}
+		return output.WriteTemplate(env.Out, o.output, json.RawMessage(b.Bytes()))
+	}
 	if err := graphview.Write(&b, o.output, style.TerminalWidth(env.Out), graphs...); err != nil {
 		return err
 	}

@@ -3,13 +3,14 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
@@ -23,7 +24,7 @@ import (
 
 // statusFormats are the values of -o of status. "wide" is the text form with more
 // columns, and "dot" the input of Graphviz.
-var statusFormats = []string{"text", "wide", "json", "yaml", "dot"}
+var statusFormats = []string{"text", "wide", "json", "yaml", "dot", "name"}
 
 // statusOptions are the flags of status. They select one of three modes: the list
 // without names and -f, the current state of graphs, or the live state with watch
@@ -72,12 +73,18 @@ per state of a graph. With --wait, the command exits when everything is ready, o
 after --timeout. A node that a run in progress has applied counts as applied; the
 graph is ready when that run says so.
 
+Templates of -o apply to the object that -o json prints. custom-columns prints a row for
+each graph.
+
 The exit code is 0 if everything is ready; 1 if not; 2 if the cluster could not be
 reached or has no such graph.`,
 		Example: `  pequod status -f app.yaml -p platforms/
   pequod status web-1b2c3d4e -n shop
   pequod status -n shop
   pequod status -A
+
+  # The graphs that are not ready
+  pequod status web-1b2c3d4e -n shop -o jsonpath='{.graphs[?(@.ready==false)].name}'
 
   # Follow the applier until everything is ready
   pequod status web-1b2c3d4e -n shop --wait`,
@@ -96,7 +103,7 @@ reached or has no such graph.`,
 	fl := cmd.Flags()
 	fl.Lookup("filename").Usage = "ResourceGraphs and instances: a YAML or JSON file, a directory, or - for stdin; can be repeated"
 	fl.Lookup("namespace").Usage = "namespace of the named graphs, and of graphs and instances without metadata.namespace"
-	command.Choice(cmd, &o.output, "output", "o", "text", statusFormats, "output format: "+strings.Join(statusFormats, ", "))
+	output.Choice(cmd, &o.output, "text", statusFormats)
 	fl.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	fl.BoolVarP(&o.watch, "watch", "w", false, "show changes until an interrupt")
 	fl.BoolVar(&o.wait, "wait", false, "show changes until everything is ready")
@@ -168,6 +175,11 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 	return states, g.Wait()
 }
 
+// graphName returns a graph as kubectl names it.
+func graphName(name string) string {
+	return kube.ResourceName(v1alpha1.GroupVersion.Group, "ResourceGraph", name)
+}
+
 // write prints a report in the format of -o. Text and wide are trees.
 func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 	switch o.output {
@@ -175,6 +187,16 @@ func (o *statusOptions) write(w io.Writer, r statusview.Report) error {
 		return output.Write(w, o.output, r)
 	case "dot":
 		return statusview.WriteDOT(w, r)
+	case "name":
+		for _, g := range r.Graphs {
+			if _, err := fmt.Fprintln(w, graphName(g.Name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if output.IsTemplate(o.output) {
+		return output.WriteTemplate(w, o.output, r)
 	}
 	return statusview.WriteTree(w, r, statusview.Tree{Color: style.Colored(w), Wide: o.output == "wide", Width: style.TerminalWidth(w)})
 }

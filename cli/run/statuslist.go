@@ -78,8 +78,11 @@ func (o *statusOptions) list(ctx context.Context, env command.Env) error {
 //	NAME           OBJECTS   LAST RUN
 //	web-1b2c3d4e   4         complete
 func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
-	if o.output == "json" || o.output == "yaml" {
-		return output.Write(env.Out, o.output, map[string]any{"graphs": listed})
+	switch root := map[string]any{"graphs": listed}; {
+	case o.output == "json" || o.output == "yaml":
+		return output.Write(env.Out, o.output, root)
+	case output.IsTemplate(o.output):
+		return output.WriteTemplate(env.Out, o.output, root)
 	}
 	if len(listed) == 0 {
 		where := "namespace " + o.Namespace
@@ -87,6 +90,12 @@ func (o *statusOptions) writeList(env command.Env, listed []listedGraph) error {
 			where = "any namespace"
 		}
 		fmt.Fprintf(env.Err, "pequod: no graphs in %s\n", where)
+		return nil
+	}
+	if o.output == "name" {
+		for _, g := range listed {
+			fmt.Fprintln(env.Out, graphName(g.Name))
+		}
 		return nil
 	}
 	header := []string{"NAME", "OBJECTS", "LAST RUN"}
