@@ -173,6 +173,36 @@ func failed(node string) func(*v1alpha1.ResourceGraph) error {
 	}
 }
 
+// A graph doesn't make the applier watch a namespace that its account may not read.
+func TestUnreadableReferencesShareNoWatch(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	p := newProvider(b, 12)
+	p.revoke()
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.applierConfig()))
+	p.graph("web", p.names)
+	b.until("web", failed("r0"))
+	own := func(r faults.Request) bool { return r.Namespace == p.namespace && r.As == "" }
+	b.eventually("tried by name", func(ctx) bool {
+		return proxy.Count(func(r faults.Request) bool { return r.Verb == "list" && r.Namespace == p.namespace && r.As != "" }) >= 12
+	})
+	// The shared watch has ended: it doesn't begin again when it is lost.
+	if err := proxy.Down(); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Reset()
+	if err := proxy.Up(); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("tried again", func(ctx) bool {
+		return proxy.Count(func(r faults.Request) bool { return r.Namespace == p.namespace && r.As != "" }) >= 24
+	})
+	if n := proxy.Count(own); n > 0 {
+		t.Errorf("%d requests of the applier itself", n)
+	}
+}
+
 // If the applier may not watch a kind, references are watched by name, as the account.
 func TestReferencesAreWatchedByName(t *testing.T) {
 	t.Parallel()

@@ -96,6 +96,9 @@ type Target struct {
 	// Left is set if the object left the graph. If the cluster doesn't serve its
 	// kind in this version, it is unknown whether the object exists.
 	Left bool
+	// Unreadable is set if the last attempt to read the object failed, for example
+	// because the graph's account may not read it.
+	Unreadable bool
 }
 
 // ApplyRequest has the desired state of an object and the conditions under which

@@ -39,11 +39,11 @@ func (e *Engine) surveyTargets() []Target {
 			continue
 		}
 		applied := e.ledger.entries[n.key].UID != ""
-		targets = append(targets, Target{n.key, n.version, !n.policy.external && applied, false})
+		targets = append(targets, Target{n.key, n.version, !n.policy.external && applied, false, false})
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(e.ledger.entries), inventory.Key.Compare) {
 		if e.nodes.byKey[key] == nil {
-			targets = append(targets, Target{key, e.ledger.entries[key].Version, true, true})
+			targets = append(targets, Target{key, e.ledger.entries[key].Version, true, true, false})
 		}
 	}
 	return targets

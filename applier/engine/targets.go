@@ -18,7 +18,7 @@ func (e *Engine) Awaited() iter.Seq[Target] {
 		}
 		for _, level := range e.removals.levels {
 			for _, r := range level {
-				if r.status.Phase == v1alpha1.NodeDeleting && !yield(Target{r.entry.Key, r.entry.Version, true, true}) {
+				if r.status.Phase == v1alpha1.NodeDeleting && !yield(Target{r.entry.Key, r.entry.Version, true, true, false}) {
 					return
 				}
 			}
@@ -35,12 +35,12 @@ func (e *Engine) Tracked() []Target {
 		seen := e.cache.objects[n.key]
 		readOnly := n.policy.external || e.adoption.mirror && n.policy.listed
 		labeled := !readOnly && (seen == nil || seen.absent || seen.mine)
-		tracked = append(tracked, Target{n.key, n.version, labeled, false})
+		tracked = append(tracked, Target{n.key, n.version, labeled, false, seen != nil && seen.err != nil})
 	}
 	nodes := len(tracked)
 	for key, entry := range e.ledger.entries {
 		if e.nodes.byKey[key] == nil {
-			tracked = append(tracked, Target{key, entry.Version, true, true})
+			tracked = append(tracked, Target{key, entry.Version, true, true, false})
 		}
 	}
 	// In the same order every time, so that callers recognize that nothing changed.
@@ -66,5 +66,5 @@ func (e *Engine) awaited(n *node) (Target, bool) {
 	if seen == nil || n.progress.write.inFlight {
 		return Target{}, false
 	}
-	return Target{n.key, n.version, !n.policy.external && (seen.absent || seen.mine), false}, true
+	return Target{n.key, n.version, !n.policy.external && (seen.absent || seen.mine), false, false}, true
 }

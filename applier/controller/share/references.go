@@ -14,7 +14,8 @@ import (
 // the object, see [engine.Options.ReadTrust].
 //
 // Secrets never share a watch: the applier would see the values of all Secrets of
-// the namespace.
+// the namespace. Nor do objects that the account could not read: graphs could make the
+// applier watch any namespace otherwise.
 
 // sharedFrom is the number of objects of a kind and namespace from which on they
 // share a watch. It is kept until fewer than half of them are left.
@@ -32,7 +33,7 @@ func (p place) shared() Selection { return Selection{GVK: p.gvk, Namespace: p.na
 // placeOf returns the place of a target, and reports whether its objects may share
 // a watch.
 func placeOf(t engine.Target) (place, bool) {
-	return place{KindOf(t), t.Namespace}, !t.Labeled && (t.Group != "" || t.Kind != "Secret")
+	return place{KindOf(t), t.Namespace}, !t.Labeled && !t.Unreadable && (t.Group != "" || t.Kind != "Secret")
 }
 
 // references counts the objects that graphs follow by name.

@@ -69,6 +69,13 @@ func TestReferencesShareWatches(t *testing.T) {
 	// Secrets are watched by name, however many they are.
 	h.subscribe(one, a, nil, referenced("Secret", "s", 50))
 	want(50, 0)
+	// The same is so for what the account could not read.
+	unreadable := referenced("ConfigMap", "a", 50)
+	for i := range unreadable {
+		unreadable[i].Unreadable = true
+	}
+	h.subscribe(one, a, nil, unreadable)
+	want(50, 0)
 	h.unsubscribe(one)
 	want(0, 0)
 	if len(h.references.of)+len(h.references.total) > 0 {
