@@ -12,14 +12,15 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
 	"github.com/pequod-io/pequod/inventory/configmap"
 )
 
-// prepareApplier returns a function that applies the objects as one graph with
-// the library and the options that `pequod apply` uses. Events are discarded, as
+// prepareApplier returns a function that applies or deletes the objects as one graph
+// with the library and the options that `pequod apply` and `pequod delete` use. Events are discarded, as
 // printing them is not measured. The client is created in the timed part, because
 // the command creates one too.
-func prepareApplier(levels [][]object, namespace string, config *rest.Config) (func(context.Context) error, error) {
+func prepareApplier(levels [][]object, namespace string, remove bool, config *rest.Config) (func(context.Context) error, error) {
 	rg, err := newGraph(namespace, "bench", slices.Concat(levels...))
 	if err != nil {
 		return nil, err
@@ -35,7 +36,12 @@ func prepareApplier(levels [][]object, namespace string, config *rest.Config) (f
 			return err
 		}
 		a := &applier.Applier{Client: client, Inventories: configmap.NewStore(client.REST())}
-		result, err := a.Apply(ctx, rg, options)
+		var result *applier.Result
+		if remove {
+			result, err = a.Delete(ctx, inventory.Owner{Namespace: namespace, Name: rg.Name}, options)
+		} else {
+			result, err = a.Apply(ctx, rg, options)
+		}
 		if err != nil {
 			return err
 		}

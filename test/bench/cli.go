@@ -47,8 +47,12 @@ func (m *measurement) createWorkload(ctx context.Context, contestant, load, kube
 	return m.run(ctx, job{Contestant: contestant, Workload: load, Namespace: namespace, Kubeconfig: kubeconfig})
 }
 
-// countCLI counts the requests of the applier for a workload. Seed 1 of the proxy
-// has no effect, as no faults are injected.
+// deleteAim is the aim of the design for the requests of a deletion.
+const deleteAim = "≤ 1.1 per object"
+
+// countCLI counts the requests of the applier that creates a workload, and reports
+// those of the one that deletes it. Seed 1 of the proxy has no effect, as no faults
+// are injected.
 func (m *measurement) countCLI(ctx context.Context, load string) (map[string]int, error) {
 	proxy, err := faults.Start(m.config, 1)
 	if err != nil {
@@ -59,6 +63,24 @@ func (m *measurement) countCLI(ctx context.Context, load string) (map[string]int
 	if err := server.WriteKubeconfig(kubeconfig, proxy.Config(m.config), ""); err != nil {
 		return nil, err
 	}
-	_, err = m.createWorkload(ctx, applierContestant, load, kubeconfig)
-	return countRequests(proxy), err
+	namespace, err := m.createNamespace(ctx, applierContestant)
+	if err != nil {
+		return nil, err
+	}
+	j := job{Contestant: applierContestant, Workload: load, Namespace: namespace, Kubeconfig: kubeconfig}
+	if _, err = m.run(ctx, j); err != nil {
+		return nil, err
+	}
+	created := countRequests(proxy)
+	proxy.Reset()
+	j.Delete = true
+	s, err := m.run(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	n := total(countRequests(proxy))
+	m.report.addFigure(figure{
+		load + ": deleted", fmt.Sprintf("%.2f s, %d requests, %.2f per object", s.work.Seconds(), n, float64(n)/float64(findWorkload(load).count)), deleteAim,
+	})
+	return created, nil
 }

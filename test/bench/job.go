@@ -22,6 +22,7 @@ type job struct {
 	// Workload is the name of a workload of the part cli. It is empty for many
 	// graphs; Graphs is then their number.
 	Workload              string
+	Delete                bool // the workload instead of creating it
 	Graphs                int
 	Namespace, Kubeconfig string
 	// Metrics and Probes are the addresses at which a profiled controller serves,
@@ -62,7 +63,7 @@ func (j job) prepare(config *rest.Config) (func(context.Context) error, error) {
 		return nil, err
 	}
 	if j.Workload != "" && j.Contestant == applierContestant {
-		return prepareApplier(levels, j.Namespace, config)
+		return prepareApplier(levels, j.Namespace, j.Delete, config)
 	}
 	f, err := newFloor(config, levels, j.Namespace)
 	if err != nil {
