@@ -4,6 +4,9 @@ package engine
 // call it exactly once per action, in any order.
 func (e *Engine) Done(a Action, o Outcome) {
 	e.inFlight--
+	if a.Verb == Apply {
+		e.applying--
+	}
 	var n *node // nil for an object that left the graph
 	if a.Node != "" {
 		n = e.nodes.byID[a.Node]

@@ -34,6 +34,7 @@ type Engine struct {
 	evaluateAt time.Time
 	// inFlight counts the actions that weren't answered yet.
 	inFlight int
+	applying int // the part of inFlight that are Apply actions
 	// fatal is the error that stopped the engine, nil while it runs.
 	fatal error
 }
@@ -130,6 +131,9 @@ func (e *Engine) request(a Action) {
 	a.before, a.listed = e.cache.objects[a.Key], e.cache.listed[locationOf(a.Key)]
 	if n := e.nodes.byKey[a.Key]; n != nil {
 		a.unverified = n.progress.unverified
+	}
+	if a.Verb == Apply {
+		e.applying++
 	}
 	e.step.actions = append(e.step.actions, a)
 }

@@ -47,7 +47,8 @@ func (e *Engine) explainInterval(n *node) time.Duration {
 
 // requestExplanations requests the causes of the queued nodes, beginning with the
 // ones that were explained the longest time ago. Nodes beyond the limit are
-// reconciled again in the next interval.
+// reconciled again in the next interval, and so are all of them while objects are
+// being applied: on a slow API server, lookups would delay the applies further.
 func (e *Engine) requestExplanations() {
 	waiting := e.step.unexplained
 	if len(waiting) == 0 {
@@ -63,7 +64,7 @@ func (e *Engine) requestExplanations() {
 		if n.schedule.due.IsZero() || next.Before(n.schedule.due) {
 			n.schedule.due = next
 		}
-		if interval.count == maxExplanations {
+		if interval.count == maxExplanations || e.applying > 0 {
 			continue
 		}
 		interval.count++
