@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 )
 
@@ -149,17 +152,56 @@ func (c *Client) listPages(ctx context.Context, kind Kind, namespace string, opt
 			return "", err
 		}
 		handle(list.Items)
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return list.GetResourceVersion(), nil
+		if options.Continue = list.Metadata.Continue; options.Continue == "" {
+			return list.Metadata.ResourceVersion, nil
 		}
 	}
 }
 
-// listPage sends one list request, with a timeout of its own.
-func (c *Client) listPage(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+// page is one page of a list.
+type page struct {
+	APIVersion string                      `json:"apiVersion"`
+	Kind       string                      `json:"kind"`
+	Metadata   metav1.ListMeta             `json:"metadata"`
+	Items      []unstructured.Unstructured `json:"-"`
+	Objects    []map[string]any            `json:"items"`
+}
+
+// listPage sends one list request, with a timeout of its own. It decodes the answer
+// at once: the decoder of client-go decodes each object twice.
+func (c *Client) listPage(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (*page, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return c.resource(kind, namespace).List(ctx, options)
+	a := address{gvk: kind.Resource.GroupVersion().WithKind(""), kind: kind, namespace: namespace}
+	request := c.rest.Get().AbsPath(a.collectionPath()...).SetHeader("Accept", "application/json")
+	for name, value := range map[string]string{
+		"labelSelector": options.LabelSelector, "fieldSelector": options.FieldSelector,
+		"limit": strconv.FormatInt(options.Limit, 10), "continue": options.Continue,
+	} {
+		if value != "" {
+			request.Param(name, value)
+		}
+	}
+	raw, err := ResponseBody(request.Do(ctx))
+	if err != nil {
+		return nil, err
+	}
+	list := &page{}
+	if err := utiljson.Unmarshal(raw, list); err != nil {
+		return nil, fmt.Errorf("the API server's list of %s: %w", kind.Resource.GroupResource(), err)
+	}
+	list.Items = make([]unstructured.Unstructured, len(list.Objects))
+	for i, object := range list.Objects {
+		if object == nil {
+			return nil, fmt.Errorf("the API server's list of %s: item %d is null", kind.Resource.GroupResource(), i)
+		}
+		// The API server leaves out the kinds of items that it defines itself.
+		if object["kind"] == nil {
+			object["apiVersion"], object["kind"] = list.APIVersion, strings.TrimSuffix(list.Kind, "List")
+		}
+		list.Items[i].Object = object
+	}
+	return list, nil
 }
 
 // listMetadata lists one page of only the metadata of objects, which takes the

@@ -11,7 +11,6 @@ import (
 	"github.com/pequod-io/pequod/applier/controller/graphs"
 	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/inventory"
-	"github.com/pequod-io/pequod/inventory/configmap"
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
@@ -106,30 +105,6 @@ func (p *prerequisites) load(ctx context.Context, known bool) (err error) {
 		p.past = neverApplied
 	}
 	return nil
-}
-
-// lookUp reads the inventory of a new graph, if it has one. Many graphs that are
-// created together share one read that finds out which of them have one.
-func (r *run) lookUp(p *prerequisites) {
-	r.requests.add()
-	account := share.Account{Namespace: p.graph.Namespace, Name: p.account}
-	r.share.Index(account, p.client, func(index configmap.Index, err error) {
-		r.requests.answer(func() {
-			switch {
-			case r.ended():
-			case err != nil:
-				r.fail(err)
-			case index.MayHave(r.host.Owner()):
-				r.requests.start(func(ctx context.Context) func() {
-					err := p.load(ctx, false)
-					return func() { r.prepared(p, err) }
-				})
-			default:
-				p.inventory = stored.None(p.graph)
-				r.prepared(p, nil)
-			}
-		})
-	})
 }
 
 // findAccount finds the client that acts as the graph's account. If there is

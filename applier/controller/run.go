@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/applier/execute"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/inventory/configmap"
 	"github.com/pequod-io/pequod/inventory/stored"
 )
 
@@ -157,6 +158,30 @@ func (r *run) noteUnrecorded(p *prerequisites) {
 	if p != nil && p.past == neverApplied {
 		r.host.setUnrecorded(p.graph.UID)
 	}
+}
+
+// lookUp reads the inventory of a new graph, if it has one. Many graphs that are
+// created together share one read that finds out which of them have one.
+func (r *run) lookUp(p *prerequisites) {
+	r.requests.add()
+	account := share.Account{Namespace: p.graph.Namespace, Name: p.account}
+	r.share.Index(account, p.client, func(index configmap.Index, err error) {
+		r.requests.answer(func() {
+			switch {
+			case r.ended():
+			case err != nil:
+				r.fail(err)
+			case index.MayHave(r.host.Owner()):
+				r.requests.start(func(ctx context.Context) func() {
+					err := p.load(ctx, false)
+					return func() { r.prepared(p, err) }
+				})
+			default:
+				p.inventory = stored.None(p.graph)
+				r.prepared(p, nil)
+			}
+		})
+	})
 }
 
 // prepared takes the prerequisites of the run.
