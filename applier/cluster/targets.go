@@ -144,18 +144,35 @@ func (r *collectionReader) readRest(ctx context.Context, wanted []engine.Target)
 		}
 	}
 	unreadable := map[inventory.Key]error{}
+	forbidden := 0
 	for _, t := range rest {
+		if forbidden == maxForbidden {
+			unreadable[t.Key] = errNotTried
+			continue
+		}
 		obj, err := r.client.get(ctx, address{gvk: r.gvk, kind: r.kind, namespace: r.namespace, name: t.Name})
 		var noKind *NoKindError
 		switch {
 		case errors.As(err, &noKind):
 		case err != nil:
 			unreadable[t.Key] = Classify(err)
+			if apierrors.IsForbidden(err) {
+				forbidden++
+			}
 		case obj != nil:
 			r.add(obj)
 		}
 	}
 	return unreadable
+}
+
+// maxForbidden is the number of targets of a collection that the identity may not
+// read after which the others aren't tried. The engine reads them when it needs them.
+const maxForbidden = 2
+
+// errNotTried is the error of targets that weren't tried.
+var errNotTried = &engine.Failure{
+	Reason: engine.ReasonForbidden, Terminal: true, Message: "other objects of the kind can't be read",
 }
 
 // existingNames returns the names of all objects of the collection, and false if

@@ -93,7 +93,7 @@ func (c *controller) step(d *driver) {
 		c.Metrics.Forget(d.key.Namespace, d.key.Name)
 		c.forget(d)
 	case !s.wake.IsZero():
-		c.queue.AddAfter(reconcile.Request{NamespacedName: d.key}, max(s.wake.Sub(now), time.Millisecond))
+		c.queue.AddAfter(reconcile.Request{NamespacedName: d.key}, max(c.Clock.Until(s.wake), time.Millisecond))
 	}
 }
 

@@ -19,7 +19,7 @@ func offline(t *testing.T) *controller {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
 	return &controller{drivers: map[types.NamespacedName]*driver{}, queue: queue, services: services{
-		Options: Options{Metrics: noMetrics{}, Resync: time.Hour}, log: logr.Discard(), now: time.Now,
+		Options: Options{Metrics: noMetrics{}, Resync: time.Hour, Clock: systemClock{}}, log: logr.Discard(), now: time.Now,
 		share: share.New(share.Options{Requests: 100, Steps: 4, Log: logr.Discard()}),
 	}}
 }

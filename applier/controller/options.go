@@ -34,6 +34,22 @@ type Options struct {
 	// Wall is the wall clock whose times are recorded in inventories; nil means
 	// time.Now. Everything else is measured by the monotonic clock.
 	Wall func() time.Time
+	// Clock tells the time; nil means the clock of the system. Tests let hours pass.
+	Clock Clock
 	// Metrics receives what is to be counted; nil means that nothing is.
 	Metrics Recorder
 }
+
+// Clock tells the time by which graphs are retried, damped and looked at again. It
+// is safe for concurrent use.
+type Clock interface {
+	Now() time.Time
+	// Until returns how long to wait until a time.
+	Until(time.Time) time.Duration
+}
+
+// systemClock is the clock of the system.
+type systemClock struct{}
+
+func (systemClock) Now() time.Time                  { return time.Now() }
+func (systemClock) Until(t time.Time) time.Duration { return time.Until(t) }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/client-go/tools/events"
@@ -29,17 +30,26 @@ type reporter struct {
 	prunes   int
 	failures map[string]string // by node, "" for the graph: the last one that was reported
 	drift    map[string]string // by node: the drift that was reported
+	// common counts the nodes that failed for the same reason.
+	common map[string]int
 }
+
+// maxFailureEvents is the number of nodes for which one run emits Events about
+// failures with the same reason.
+const maxFailureEvents = 10
 
 // begin sets the graph of the run. Inventory is nil if the graph isn't executed.
 func (r *reporter) begin(rg *v1alpha1.ResourceGraph, inv *inventory.Inventory) {
-	r.graph, r.failures, r.drift = rg, map[string]string{}, map[string]string{}
+	r.graph, r.failures, r.drift, r.common = rg, map[string]string{}, map[string]string{}, map[string]int{}
 	if inv != nil && inv.Complete {
 		r.completed = inv.Revision
 	}
-	// The status has the drift that earlier runs reported.
+	// The status has the drift and the failures that earlier runs reported.
 	for id, s := range rg.Status.NodeStates {
 		r.drift[id] = s.Message
+		if s.Phase == v1alpha1.NodeFailed && rg.Status.ObservedGeneration == rg.Generation {
+			r.failures[id] = s.Message
+		}
 	}
 }
 
@@ -111,11 +121,10 @@ func (r *reporter) failure(s *engine.Status) {
 	if s.Shared {
 		by = "" // one Event for the graph
 	}
-	if text := s.Reason + s.Message; r.failures[by] == text {
+	if r.failures[by] == s.Message {
 		return
-	} else {
-		r.failures[by] = text
 	}
+	r.failures[by] = s.Message
 	if s.Shared {
 		r.emitWarning("ApplyFailed", "Apply", nil, s.Message)
 		return
@@ -129,12 +138,24 @@ func (r *reporter) failure(s *engine.Status) {
 		}
 	case engine.ReasonReadinessTimeout:
 		r.metrics.ReadinessTimeout(ns, name, s.ID)
-		r.emitWarning("ReadinessTimeout", "Wait", s, ": "+s.Message)
+		r.emitFailure("ReadinessTimeout", "Wait", s)
 	case engine.ReasonAdoptionRequired, engine.ReasonOwnedElsewhere:
 		r.metrics.AdoptionDone(ns, name, r.adoptMode(), errors.New(s.Message))
-		r.emitWarning("AdoptionFailed", "Adopt", s, ": "+s.Message)
+		r.emitFailure("AdoptionFailed", "Adopt", s)
 	default:
-		r.emitWarning("ApplyFailed", "Apply", s, ": "+s.Message)
+		r.emitFailure("ApplyFailed", "Apply", s)
+	}
+}
+
+// emitFailure emits an Event about the failure of a node. If many nodes fail for the
+// same reason, an Event of the graph stands for the rest.
+func (r *reporter) emitFailure(reason, action string, s *engine.Status) {
+	r.common[s.Reason]++
+	switch n := r.common[s.Reason]; {
+	case n <= maxFailureEvents:
+		r.emitWarning(reason, action, s, ": "+s.Message)
+	case n == maxFailureEvents+1:
+		r.emitWarning(reason, action, nil, fmt.Sprintf("more than %d nodes failed with %s; the status shows them", maxFailureEvents, s.Reason))
 	}
 }
 

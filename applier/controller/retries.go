@@ -20,6 +20,8 @@ type retries struct {
 	// something may have changed that isn't watched, such as a role. Zero means
 	// that it isn't scheduled.
 	resyncAt time.Time
+	// resyncs counts the tries of a graph that failed for good.
+	resyncs int
 	// hurriedUntil is when requests get their full time again, after one of them
 	// timed out.
 	hurriedUntil time.Time
@@ -46,7 +48,7 @@ func (r *retries) timedOut(now time.Time) {
 // the run has to wait. A run doesn't wait if a user asks for something new.
 func (r *retries) begin(g goal, now time.Time) (time.Time, bool) {
 	if !r.goal.sameRequest(g) {
-		r.failures, r.notBefore = 0, time.Time{}
+		r.failures, r.resyncs, r.notBefore = 0, 0, time.Time{}
 	}
 	if now.Before(r.notBefore) {
 		return r.notBefore, false
@@ -59,7 +61,9 @@ func (r *retries) begin(g goal, now time.Time) (time.Time, bool) {
 func (r *retries) progressed() { r.failures = 0 }
 
 // succeeded records that a run completed.
-func (r *retries) succeeded() { r.failures, r.notBefore, r.resyncAt = 0, time.Time{}, time.Time{} }
+func (r *retries) succeeded() {
+	r.failures, r.resyncs, r.notBefore, r.resyncAt = 0, 0, time.Time{}, time.Time{}
+}
 
 // failed records a failure that may be transient, and returns how long to wait.
 // The API server may ask for more time than the backoff.
@@ -69,11 +73,15 @@ func (r *retries) failed(least time.Duration) time.Duration {
 }
 
 // scheduleResync schedules another try of a graph that failed for good after
-// interval. If backOff is set, the first tries come sooner.
+// interval. If backOff is set, the first tries come sooner. After some tries, the
+// interval grows to four times its length.
 func (r *retries) scheduleResync(now time.Time, interval time.Duration, backOff bool) {
 	if backOff {
 		r.failures++
 		interval = min(backoff.After(r.failures), interval)
+	} else {
+		interval <<= min(r.resyncs/3, 2)
+		r.resyncs++
 	}
 	r.resyncAt = now.Add(interval)
 }

@@ -35,6 +35,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.ReadTrust <= 0 {
 		o.ReadTrust = time.Minute
 	}
+	if o.Clock == nil {
+		o.Clock = systemClock{}
+	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}
@@ -51,10 +54,10 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	c := &controller{drivers: map[types.NamespacedName]*driver{}, services: services{
 		Options: o, own: own, graphs: graphs, log: mgr.GetLogger().WithName("resourcegraph"),
-		events: mgr.GetEventRecorder("pequod-applier"), now: time.Now,
+		events: mgr.GetEventRecorder("pequod-applier"), now: o.Clock.Now,
 	}}
 	c.share = share.New(share.Options{
-		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Log: c.log,
+		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Now: c.now, Log: c.log,
 		Listings: c.listings,
 		Index: func(ctx context.Context, namespace string, client *cluster.Client) (configmap.Index, error) {
 			return stored.New(client.REST()).Index(ctx, namespace)

@@ -145,11 +145,20 @@ func (r *run) recorded(a *engine.Action, err error) {
 	if err == nil {
 		r.host.setUnrecorded("")
 	}
-	r.engine.Done(*a, engine.Outcome{Saved: a.Inventory, Err: err})
+	r.engine.Done(*a, engine.Outcome{Saved: a.Inventory, Err: recordFailure(err)})
 	// The engine retries after any other error.
 	if reason, _ := unwritable(err); reason != "" || errors.Is(err, graphs.ErrSuperseded) || apierrors.IsNotFound(err) {
 		r.failWrite(err)
 	}
+}
+
+// recordFailure returns the failure to write an inventory. Without the rights to do
+// so, it is retried seldom: unlike other failures, it isn't expected to pass soon.
+func recordFailure(err error) error {
+	if apierrors.IsForbidden(err) {
+		return &engine.Failure{Reason: engine.ReasonForbidden, Message: err.Error()}
+	}
+	return err
 }
 
 // write writes the status and calls then with the result. If owned isn't nil, it

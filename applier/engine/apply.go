@@ -36,7 +36,7 @@ func (e *Engine) apply(n *node, a *ApplyRequest) {
 			p.corrections.count, p.corrections.next.Format(time.TimeOnly)))
 		return
 	}
-	if e.damped(n) {
+	if e.damped(n) || e.ledger.intentSaved && e.refused(n) {
 		return
 	}
 	n.setPhase(v1alpha1.NodePending, "")
@@ -122,6 +122,7 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 	p.write.inFlight = false
 	if o.Err != nil {
 		p.write.fail(o.Err, e.step.now, e.opts.Backoff)
+		e.opts.Damper.failed(n.key, p.write.failure)
 		var f *Failure
 		if !errors.As(o.Err, &f) || !f.Terminal {
 			e.Forget(n.key) // the request may have been executed nevertheless
@@ -135,6 +136,9 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 		return
 	}
 	p.write.succeed()
+	if e.opts.Damper.recovered(n.key) {
+		e.retryRefused()
+	}
 	e.vouch(n.key)
 	e.observe(o.Object)
 	live, err := fields.OwnedDigest(o.Object, n.policy.manager, n.policy.ignore)

@@ -13,7 +13,16 @@ import (
 // once per writeInterval, so that two writers that react to each other cost a few
 // requests per hour. A Damper outlives engines: its owner replaces it when the
 // graph changes. It is not safe for concurrent use. A nil Damper limits nothing.
-type Damper struct{ nodes map[inventory.Key]bucket }
+//
+// It also remembers reads and writes that failed for good. Of these nodes, the engines together
+// try only a few again, at the same rate: a graph with thousands of nodes without
+// rights would otherwise send thousands of requests whenever it is tried again. If
+// one of them succeeds, the others are tried, too.
+type Damper struct {
+	nodes    map[inventory.Key]bucket
+	failures map[inventory.Key]*Failure
+	retries  bucket // of the nodes in failures
+}
 
 // bucket is a token bucket.
 type bucket struct {
@@ -23,11 +32,18 @@ type bucket struct {
 
 const (
 	maxWrites     = 10
-	writeInterval = 6 * time.Minute
+	writeInterval = 10 * time.Minute
 )
 
 // NewDamper returns the damper of a graph that was not executed yet.
-func NewDamper() *Damper { return &Damper{nodes: map[inventory.Key]bucket{}} }
+func NewDamper() *Damper {
+	return &Damper{nodes: map[inventory.Key]bucket{}, failures: map[inventory.Key]*Failure{}, retries: bucket{tokens: maxWrites}}
+}
+
+// left returns the number of tokens that are left.
+func (b bucket) left(now time.Time) float64 {
+	return min(b.tokens+float64(now.Sub(b.at))/float64(writeInterval), maxWrites)
+}
 
 // tokens returns the number of writes that a node has left.
 func (d *Damper) tokens(key inventory.Key, now time.Time) float64 {
@@ -35,7 +51,7 @@ func (d *Damper) tokens(key inventory.Key, now time.Time) float64 {
 	if !ok {
 		return maxWrites
 	}
-	return min(b.tokens+float64(now.Sub(b.at))/float64(writeInterval), maxWrites)
+	return b.left(now)
 }
 
 // next returns when a node may be written, zero if it may be now.
@@ -55,6 +71,60 @@ func (d *Damper) next(key inventory.Key, now time.Time) time.Time {
 func (d *Damper) wrote(key inventory.Key, now time.Time) {
 	if d != nil {
 		d.nodes[key] = bucket{tokens: d.tokens(key, now) - 1, at: now}
+	}
+}
+
+// failed records that a read or a write of a node failed, if it failed for good.
+func (d *Damper) failed(key inventory.Key, f *Failure) {
+	if d != nil && f.Terminal {
+		d.failures[key] = f
+	}
+}
+
+// recovered records that a read or a write of a node succeeded, and reports whether one had
+// failed before. Then the other nodes that failed may be tried, too.
+func (d *Damper) recovered(key inventory.Key) bool {
+	if d == nil || d.failures[key] == nil {
+		return false
+	}
+	clear(d.failures)
+	return true
+}
+
+// refuse returns the last failure of a node that must not be tried again now, nil if
+// it may be.
+func (d *Damper) refuse(key inventory.Key, now time.Time) *Failure {
+	if d == nil || d.failures[key] == nil {
+		return nil
+	}
+	left := d.retries.left(now)
+	if left < 1 {
+		return d.failures[key]
+	}
+	d.retries = bucket{tokens: left - 1, at: now}
+	return nil
+}
+
+// refused fails a node whose write failed for good in an earlier engine, if too many
+// were tried again since. It reports whether it did.
+func (e *Engine) refused(n *node) bool {
+	f := e.opts.Damper.refuse(n.key, e.step.now)
+	if n.progress.refused = f != nil; n.progress.refused {
+		n.fail(f)
+	}
+	return n.progress.refused
+}
+
+// retryRefused makes the next step try the nodes that were refused.
+func (e *Engine) retryRefused() {
+	for _, n := range e.nodes.all {
+		if !n.progress.refused {
+			continue
+		}
+		n.progress.refused, n.schedule.stale = false, true
+		if seen := e.cache.objects[n.key]; seen != nil && seen.err != nil {
+			e.Forget(n.key)
+		}
 	}
 }
 

@@ -95,7 +95,10 @@ type progress struct {
 	recreating bool
 	// restored is set if the object was restored with its labels and wasn't applied
 	// since.
-	restored    bool
+	restored bool
+	// refused is set if the object isn't read or written because that failed in an
+	// earlier engine.
+	refused     bool
 	corrections corrections
 	// explained is the time of the last Explain, polled of the last poll.
 	explained, polled time.Time

@@ -20,6 +20,12 @@ func (e *Engine) read(n *node) {
 		n.failBecause(state, "")
 		return
 	}
+	if f := e.opts.Damper.refuse(n.key, e.step.now); f != nil {
+		n.progress.refused = true
+		e.put(n.key, &observation{err: f, at: e.step.now})
+		n.fail(f)
+		return
+	}
 	state.inFlight = true
 	if n.status.Phase != v1alpha1.NodeFailed {
 		n.setPhase(v1alpha1.NodePending, "")
@@ -92,6 +98,9 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 		return
 	}
 	state.succeed()
+	if n != nil && e.opts.Damper.recovered(a.Key) {
+		e.retryRefused()
+	}
 	e.noteVersion(a.Key, o.Object)
 	if n != nil && n.progress.unverified == a.unverified {
 		n.progress.unverified = ""
@@ -116,6 +125,7 @@ func (e *Engine) finishFailedRead(a Action, n *node, failure *Failure) {
 	switch {
 	case n == nil || e.cache.objects[a.Key] != nil && a.unverified == "":
 	case failure.Terminal:
+		e.opts.Damper.failed(n.key, failure)
 		n.progress.unverified = ""
 		e.put(a.Key, &observation{err: failure, at: e.step.now})
 	case a.unverified != "":

@@ -28,13 +28,13 @@ func (e *Engine) Awaited() iter.Seq[Target] {
 
 // Tracked returns every object that the engine is interested in: those of its
 // nodes, and those that left the graph and aren't gone. Labeled is also set for
-// objects that don't exist yet and will have the graph's labels.
+// objects that don't exist yet, or can't be read, and will have the graph's labels.
 func (e *Engine) Tracked() []Target {
 	var tracked []Target
 	for _, n := range e.nodes.all {
 		seen := e.cache.objects[n.key]
 		readOnly := n.policy.external || e.adoption.mirror && n.policy.listed
-		labeled := !readOnly && (seen == nil || seen.absent || seen.mine)
+		labeled := !readOnly && (seen == nil || seen.uid == "" || seen.mine)
 		tracked = append(tracked, Target{n.key, n.version, labeled, false, seen != nil && seen.err != nil})
 	}
 	nodes := len(tracked)

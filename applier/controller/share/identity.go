@@ -19,6 +19,7 @@ func (a Account) User() string { return "system:serviceaccount:" + a.Namespace +
 // one connection to the API server.
 type identities struct {
 	own *cluster.Client
+	now func() time.Time
 
 	mu    sync.Mutex
 	known map[Account]*identity
@@ -35,8 +36,11 @@ type identity struct {
 // verifiedFor is how long an account is assumed to exist after it was seen.
 const verifiedFor = time.Minute
 
-func newIdentities(own *cluster.Client) *identities {
-	return &identities{own: own, known: map[Account]*identity{}, users: map[Account]int{}}
+func newIdentities(own *cluster.Client, now func() time.Time) *identities {
+	if now == nil {
+		now = time.Now
+	}
+	return &identities{own: own, now: now, known: map[Account]*identity{}, users: map[Account]int{}}
 }
 
 // of returns the entry of an account, which it creates if there is none.
@@ -64,7 +68,7 @@ func (i *identities) client(ctx context.Context, a Account, verify bool) (*clust
 		}
 		known.client = client
 	}
-	if !verify && time.Since(known.verified) < verifiedFor {
+	if !verify && i.now().Sub(known.verified) < verifiedFor {
 		return known.client, nil
 	}
 	obj, err := i.own.Get(ctx, inventory.Key{Kind: "ServiceAccount", Namespace: a.Namespace, Name: a.Name}, "v1")
@@ -74,7 +78,7 @@ func (i *identities) client(ctx context.Context, a Account, verify bool) (*clust
 		i.mu.Unlock()
 		return nil, err
 	}
-	known.verified = time.Now()
+	known.verified = i.now()
 	return known.client, nil
 }
 

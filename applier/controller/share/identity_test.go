@@ -4,7 +4,7 @@ import "testing"
 
 // The client of an account is kept as long as a graph is executed as it.
 func TestIdentitiesAreDropped(t *testing.T) {
-	i := newIdentities(nil)
+	i := newIdentities(nil, nil)
 	account, other := Account{"shop", "pequod"}, Account{"shop", "other"}
 	for range 2 { // graphs
 		i.of(account)

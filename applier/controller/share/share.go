@@ -33,7 +33,9 @@ type Options struct {
 	Listings ReadNamespace[*inventory.Listings]
 	// Index reads which graphs of a namespace have inventories in ConfigMaps.
 	Index ReadNamespace[configmap.Index]
-	Log   logr.Logger
+	// Now tells the time for what accounts may; nil means time.Now.
+	Now func() time.Time
+	Log logr.Logger
 }
 
 // Share bundles the services that all graphs share. It is safe for concurrent
@@ -55,7 +57,7 @@ type Share struct {
 func New(o Options) *Share {
 	p, steps, h := newPool(o.Requests), newPool(o.Steps), newHub(o.Client, o.RetryRefused, o.Relist)
 	return &Share{
-		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client), hub: h,
+		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client, o.Now), hub: h,
 		surveys: newSurveys(p, o.Client, steps.waiting, h.watchesAll), departures: newDepartures(),
 		listings: newReads(p, o.Listings, o.Log), indices: newReads(p, o.Index, o.Log),
 	}

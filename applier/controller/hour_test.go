@@ -1,0 +1,188 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/hostile"
+)
+
+// fast is a clock of an applier by which an hour passes in 15 seconds. All that the
+// applier does at a time or after a time comes sooner by this factor: retries,
+// damping, polling, and looking at objects again. The API server answers as fast as
+// ever, so what waits for nothing but answers is not sooner: a loop without damping
+// makes thousands of requests in these 15 seconds, as in any others.
+type fast struct{ began time.Time }
+
+const factor = 240
+
+func (f fast) Now() time.Time                  { return f.began.Add(factor * time.Since(f.began)) }
+func (f fast) Until(t time.Time) time.Duration { return t.Sub(f.Now()) / factor }
+
+// hours waits until a number of hours has passed by the fast clock.
+func hours(n int) { time.Sleep(time.Duration(n) * time.Hour / factor) }
+
+// mostPerHour is how many requests a graph may cost in an hour at which it is tried
+// in vain.
+const mostPerHour = 60
+
+// Graphs that react to themselves, to each other or to others, and graphs that fail,
+// cost few requests after a while, and their status says why.
+func TestRequestsPerHour(t *testing.T) {
+	t.Parallel()
+	var secrets []string
+	for i := range 2000 {
+		secrets = append(secrets, fmt.Sprintf("{id: n%d, resource: {apiVersion: v1, kind: Secret, metadata: {name: n%d}}}", i, i))
+	}
+	for name, test := range map[string]struct {
+		sort    hostile.Sort // of a number of graphs
+		graphs  int
+		yaml    string // of the nodes of another graph
+		account string // of that graph
+		prepare func(b *env)
+		warm    int // hours until the graph is damped
+		says    string
+	}{
+		"read each other": {
+			sort: hostile.Mutual, graphs: 2, warm: 1, says: dampedText,
+			prepare: func(b *env) { b.Apply(b.t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: mutual-0}}`) },
+		},
+		"deleted by others": {
+			sort: hostile.Deleted, graphs: 1, warm: 1, says: dampedText,
+			prepare: func(b *env) { hostile.Disturb(b.t, b.Cluster) },
+		},
+		"deleted by the garbage collector": {
+			yaml: `{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, ownerReferences:
+				[{apiVersion: v1, kind: ConfigMap, name: kube-root-ca.crt, uid: 11111111-1111-1111-1111-111111111111}]}}}`,
+			warm: 1, says: dampedText,
+		},
+		"failing": {
+			sort: hostile.Failing, graphs: 1, warm: 3, says: "cannot create resource",
+			prepare: func(b *env) { b.account(hostile.Weak) },
+		},
+		"failing node by node": {
+			yaml: strings.Join(secrets, ", "), account: hostile.Weak, warm: 3, says: "is forbidden",
+			prepare: func(b *env) {
+				b.account(hostile.Weak, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}})
+			},
+		},
+		"never ready": {
+			yaml: `{id: a, resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {app: a}},
+				template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: "app:missing"}]}}}}},
+				{id: b, resource: {apiVersion: v1, kind: Secret, metadata: {name: b}}},
+				{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}, readyWhen: [{type: Expression, expr: object.data.x == "x"}]}`,
+			warm: 3, says: "image app:missing can't be pulled",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := idle(t, harness.Start(t))
+			b.options.Clock, b.options.Relist = fast{time.Now()}, 0
+			b.account("applier", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+			b.bindCluster("applier", b.watchNoSecrets())
+			proxy := b.Proxy(t, 1)
+			b.start(proxy.Config(b.ServiceAccount(t, b.Namespace, "applier")))
+			if test.prepare != nil {
+				test.prepare(b)
+			}
+			var names []string
+			for i := range test.graphs {
+				names = append(names, b.apply(hostile.Graph(b.Namespace, test.sort, i)).Name)
+			}
+			if test.yaml != "" {
+				names = append(names, b.apply(b.rendered("web", nodes(test.yaml), as(test.account))).Name)
+			}
+			hours(test.warm)
+			t.Logf("while it is being damped:\n%s", summary(counted(proxy)))
+			proxy.Reset()
+			hours(1)
+			requests := counted(proxy)
+			t.Logf("%d graphs made %d requests in an hour:\n%s", len(names), len(requests), summary(requests))
+			if len(requests) > mostPerHour*len(names) {
+				t.Errorf("%d graphs made %d requests in an hour", len(names), len(requests))
+			}
+			harness.Eventually(t, b.patience, func(ctx context.Context) error {
+				var texts []string
+				for _, name := range names {
+					rg, err := b.get(ctx, name)
+					if err != nil {
+						return err
+					}
+					texts = append(texts, messages(rg))
+				}
+				if text := strings.Join(texts, "\n"); !strings.Contains(text, test.says) {
+					return fmt.Errorf("the status says %.2000s; want %s", text, test.says)
+				}
+				return nil
+			})
+			events, err := b.Client.EventsV1().Events(b.Namespace).List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mine := slices.DeleteFunc(events.Items, func(e eventsv1.Event) bool { return e.Regarding.Kind != "ResourceGraph" })
+			if len(mine) > 20*len(names)*(test.warm+1) {
+				t.Errorf("%d Events", len(mine))
+			}
+		})
+	}
+}
+
+// watchNoSecrets returns a cluster role with the rights of an installed applier.
+func (b *env) watchNoSecrets() string {
+	name := b.Unique("hour")
+	b.Apply(b.t, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %s}
+rules:
+- {apiGroups: [platform.pequod.io], resources: ["*"], verbs: ["*"]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get]}
+- {apiGroups: [""], resources: [serviceaccounts], verbs: [get, list, watch, impersonate]}
+- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch]}
+- {apiGroups: ["", apps], resources: [configmaps, deployments], verbs: [get, list, watch]}
+`, name))
+	b.t.Cleanup(func() { _ = b.Client.RbacV1().ClusterRoles().Delete(b.background(), name, metav1.DeleteOptions{}) })
+	return name
+}
+
+// messages returns the messages in the status of a graph.
+func messages(rg *v1alpha1.ResourceGraph) string {
+	var text []string
+	for _, c := range rg.Status.Conditions {
+		text = append(text, c.Message)
+	}
+	for _, s := range rg.Status.NodeStates {
+		text = append(text, s.Message)
+	}
+	return strings.Join(text, "\n")
+}
+
+// counted returns the requests without discovery and watches, which graphs share.
+func counted(proxy *faults.Proxy) []faults.Request {
+	return slices.DeleteFunc(proxy.Requests(), func(r faults.Request) bool { return r.Discovery() || r.Verb == "watch" })
+}
+
+// summary counts requests by verb and resource.
+func summary(requests []faults.Request) string {
+	counts := map[string]int{}
+	for _, r := range requests {
+		counts[r.Verb+" "+r.Resource]++
+	}
+	var text []string
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		text = append(text, fmt.Sprintf("%d %s", counts[key], key))
+	}
+	return strings.Join(text, "\n")
+}
