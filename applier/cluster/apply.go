@@ -2,8 +2,8 @@ package cluster
 
 import (
 	"context"
-	"encoding/base64"
 
+	"github.com/fluxcd/pkg/ssa/normalize"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,33 +51,46 @@ func (c *Client) apply(ctx context.Context, a address, want *engine.ApplyRequest
 	return engine.Outcome{Object: live, Created: created, Changed: changed, Taken: taken}
 }
 
-// completeObject fills in generated values and moves a Secret's stringData to
-// data. The API server would move it too, but would record no owner for the keys.
+// completeObject fills in generated values and moves a Secret's stringData to data.
 func completeObject(object map[string]any, want *engine.ApplyRequest) error {
 	if len(want.Generates) > 0 {
 		if err := resolve.Generate(&unstructured.Unstructured{Object: object}, want.Generates); err != nil {
 			return err
 		}
 	}
-	if !graph.IsSecret(object) {
-		return nil
+	if graph.IsSecret(object) {
+		return moveStringData(object)
 	}
-	text, ok := object["stringData"].(map[string]any)
+	return nil
+}
+
+// moveStringData moves the stringData of a Secret to data. The API server would do so
+// too, but would record no owner for the keys. If data is invalid, the Secret stays as
+// it is, and the API server refuses it.
+func moveStringData(secret map[string]any) error {
+	text, ok := secret["stringData"].(map[string]any)
 	if !ok {
 		return nil
-	}
-	delete(object, "stringData")
-	data, ok := object["data"].(map[string]any)
-	if !ok {
-		data = map[string]any{}
-		object["data"] = data
 	}
 	for key, value := range text {
-		s, ok := value.(string)
-		if !ok {
+		if _, ok := value.(string); !ok {
 			return &engine.Failure{Reason: engine.ReasonInvalid, Terminal: true, Message: "stringData." + key + " is not a string"}
 		}
-		data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+	}
+	// Only these fields are normalized: of the others, unknown ones would be lost, which
+	// the API server has to refuse, and the rest would get empty fields.
+	values := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "stringData": text, "data": secret["data"],
+	}}
+	if err := normalize.Unstructured(values); err != nil {
+		return err
+	}
+	if _, unread := values.Object["stringData"]; unread {
+		return nil
+	}
+	delete(secret, "stringData")
+	if data, ok := values.Object["data"]; ok {
+		secret["data"] = data
 	}
 	return nil
 }
