@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/VictoriaMetrics/metricsql"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
 	_ "sigs.k8s.io/controller-runtime/pkg/controller" // registers metrics of its own
 	runtimemetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
@@ -136,52 +137,56 @@ var values = map[string][]string{
 
 // problems returns the mistakes in an expression.
 func problems(expr string, known map[string][]string) (found []string) {
-	parsed, err := metricsql.Parse(expr)
+	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	labels := map[string]bool{}
-	metricsql.VisitAll(parsed, func(e metricsql.Expr) {
-		m, ok := e.(*metricsql.MetricExpr)
+	labelled := map[string]bool{}
+	parser.Inspect(parsed, func(n parser.Node, _ []parser.Node) error {
+		selector, ok := n.(*parser.VectorSelector)
 		if !ok {
-			return
+			return nil
 		}
-		for _, filters := range m.LabelFilterss {
-			name := filters[0].Value
-			if filters[0].Label != "__name__" || known[name] == nil {
-				found = append(found, fmt.Sprintf("there is no metric %s", m.AppendString(nil)))
-				return
+		name := selector.Name
+		if known[name] == nil {
+			found = append(found, fmt.Sprintf("there is no metric %s", selector))
+			return nil
+		}
+		for _, l := range known[name] {
+			labelled[l] = true
+		}
+		for _, m := range selector.LabelMatchers {
+			if m.Name != labels.MetricName && !slices.Contains(known[name], m.Name) {
+				found = append(found, fmt.Sprintf("%s has no label %s", name, m.Name))
 			}
-			for _, l := range known[name] {
-				labels[l] = true
-			}
-			for _, f := range filters[1:] {
-				if !slices.Contains(known[name], f.Label) {
-					found = append(found, fmt.Sprintf("%s has no label %s", name, f.Label))
-				}
-				if closed := values[f.Label]; closed != nil && !slices.Contains(closed, f.Value) {
-					found = append(found, fmt.Sprintf("the label %s is never %q", f.Label, f.Value))
-				}
+			if closed := values[m.Name]; closed != nil && !slices.ContainsFunc(closed, m.Matches) {
+				found = append(found, fmt.Sprintf("the label %s is never %q", m.Name, m.Value))
 			}
 		}
+		return nil
 	})
-	metricsql.VisitAll(parsed, func(e metricsql.Expr) {
+	parser.Inspect(parsed, func(n parser.Node, _ []parser.Node) error {
 		var function string
-		switch x := e.(type) {
-		case *metricsql.FuncExpr:
-			function = x.Name
-		case *metricsql.AggrFuncExpr:
-			function = x.Name
-		case *metricsql.ModifierExpr:
-			for _, l := range x.Args {
-				if !labels[l] {
-					found = append(found, "no metric of it has the label "+l)
-				}
+		var grouping []string
+		switch x := n.(type) {
+		case *parser.Call:
+			function = x.Func.Name
+		case *parser.AggregateExpr:
+			function, grouping = x.Op.String(), x.Grouping
+		case *parser.BinaryExpr:
+			if x.VectorMatching != nil {
+				grouping = slices.Concat(x.VectorMatching.MatchingLabels, x.VectorMatching.Include)
+			}
+		}
+		for _, l := range grouping {
+			if !labelled[l] {
+				found = append(found, "no metric of it has the label "+l)
 			}
 		}
 		if function != "" && !slices.Contains(functions, function) {
 			found = append(found, "the function "+function+" isn't listed")
 		}
+		return nil
 	})
 	return found
 }
@@ -189,14 +194,19 @@ func problems(expr string, known map[string][]string) (found []string) {
 func TestProblems(t *testing.T) {
 	known := allMetrics(t)
 	for expr, want := range map[string]string{
-		`rate(pequod_reconcile_total{result="error"}[5m]) > 0.1`:                  "",
-		`rate(pequod_reconcile_total{result="failed"}[5m])`:                       `the label result is never "failed"`,
-		`rate(pequod_reconcile_total{graph="x"}[5m])`:                             "pequod_reconcile_total has no label graph",
-		`sum by (gvk) (rate(pequod_reconcile_total[5m]))`:                         "no metric of it has the label gvk",
-		`pequod_cue_cache_hits_total`:                                             "there is no metric pequod_cue_cache_hits_total",
-		`pequod_reconcile_duration_seconds`:                                       "there is no metric pequod_reconcile_duration_seconds",
+		`rate(pequod_reconcile_total{result="error"}[5m]) > 0.1`: "",
+		`rate(pequod_reconcile_total{result="failed"}[5m])`:      `the label result is never "failed"`,
+		`rate(pequod_reconcile_total{graph="x"}[5m])`:            "pequod_reconcile_total has no label graph",
+		`sum by (gvk) (rate(pequod_reconcile_total[5m]))`:        "no metric of it has the label gvk",
+		`pequod_cue_cache_hits_total`:                            "there is no metric pequod_cue_cache_hits_total",
+		`pequod_reconcile_duration_seconds`:                      "there is no metric pequod_reconcile_duration_seconds",
+		// What VictoriaMetrics accepts, and Prometheus does not.
+		`rate(pequod_reconcile_total[5m], 1)`:                                     "unparsed",
+		`sum(rate(pequod_reconcile_total))`:                                       "unparsed",
+		`pequod_dag_nodes_total keep_metric_names`:                                "unparsed",
 		`{job="pequod-applier"}`:                                                  `there is no metric {job="pequod-applier"}`,
-		`median_over_time(pequod_dag_nodes_total[5m])`:                            "the function median_over_time isn't listed",
+		`min_over_time(pequod_dag_nodes_total[5m])`:                               "the function min_over_time isn't listed",
+		`median_over_time(pequod_dag_nodes_total[5m])`:                            "unparsed",
 		`histogram_quantile(0.99, rate(pequod_reconcile_duration_seconds_sum[5m]`: "unparsed",
 	} {
 		got := strings.Join(problems(expr, known), "; ")
