@@ -34,7 +34,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster demo-cluster testcluster parity release-check
+.PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,9 +127,21 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 # module, because it needs hundreds of others.
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
 
-release-check: ## Check .goreleaser.yaml, and build the archives of a release in dist/
+release-check: notices ## Check .goreleaser.yaml, and build the archives of a release in dist/
 	$(GO) run $(GORELEASER) check
 	IMAGE_DIGEST=sha256:$$(printf '0%.0s' $$(seq 64)) $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
+
+# GOVULNCHECK is not a tool of go.mod, because its dependencies are not ours.
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+vuln: ## Look up known vulnerabilities of the programs and of the Go toolchain
+	$(GO) run $(GOVULNCHECK) ./cmd/...
+
+notices: ## Write the licenses of all linked modules to THIRD_PARTY_NOTICES.txt
+	$(GO) run ./test/notices > THIRD_PARTY_NOTICES.txt
+
+costs: ## Print the size and the start-up time of each linked module
+	$(GO) run ./test/costs
 
 parity: ## Compare generated CRDs with CUE, form by form
 	cd crdgen && $(GO) test -count=1 -run '^TestParity$$' -table

@@ -69,10 +69,11 @@ var sessions = []session{
 
 // noSession maps the documents that are not run to the reason.
 var noSession = map[string]string{
-	"SECURITY.md":      "it names tests instead; TestSecurityNamesTests checks them",
-	"docs/design.md":   "it follows the code, and has a picture but no commands",
-	"docs/glossary.md": "it explains terms",
-	"docs/migrate.md":  "it needs the inventories of other tools; the script adopt_from.txtar has them",
+	"SECURITY.md":          "it names tests instead; TestSecurityNamesTests checks them",
+	"docs/design.md":       "it follows the code, and has a picture but no commands",
+	"docs/glossary.md":     "it explains terms",
+	"docs/migrate.md":      "it needs the inventories of other tools; the script adopt_from.txtar has them",
+	"docs/dependencies.md": "it has tables; test/tree compares them with go.mod",
 }
 
 const testVersion = "v0.0.0-docs"
