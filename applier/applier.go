@@ -68,6 +68,9 @@ type Result struct {
 	// Outputs are the evaluated outputs. OutputErrors has the errors of the others.
 	Outputs      map[string]any
 	OutputErrors map[string]error
+	// Unproven are objects that were left alone by a Delete without an inventory: they
+	// have the labels of the graph, and another field manager applied them.
+	Unproven []inventory.Key
 	// RequestError is why the cluster couldn't be reached or read at the end of the
 	// run, nil if it could.
 	RequestError error

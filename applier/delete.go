@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -17,20 +18,37 @@ import (
 // that aren't gone at the end of the run stay in the inventory.
 //
 // If the inventory was lost, it is recovered from the labels of the graph's
-// objects. A graph without objects is a result without statuses.
+// objects. A graph without objects is a result without statuses. If objects couldn't be
+// searched in all API groups, those that were found are deleted, and the error says so.
 func (a *Applier) Delete(ctx context.Context, owner inventory.Owner, o Options) (*Result, error) {
-	stored, err := a.loadOrRecover(ctx, owner)
+	stored, found, err := a.loadOrRecover(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
 	o.NoWait = !o.Wait
-	return a.run(ctx, engine.NewDelete(stored, o.Options), o)
+	result, err := a.run(ctx, engine.NewDelete(stored, o.Options), o)
+	if result != nil {
+		result.Unproven = found.unproven
+	}
+	if err == nil && len(found.missed) > 0 {
+		err = fmt.Errorf("graph %s: its inventory is lost, and its objects can't be searched in %s, which isn't available: %s; delete the graph again later",
+			owner, found.missed[0].Group, found.missed[0].Reason)
+	}
+	return result, err
+}
+
+// search is the result of a search for the objects of a graph.
+type search struct {
+	// missed are the API groups that couldn't be searched.
+	missed []engine.Unsearched
+	// unproven are objects that others applied with the labels of the graph.
+	unproven []inventory.Key
 }
 
 // PlanDelete predicts the result of Delete and stores nothing. Deletions are sent as
 // dry runs. The plan has removals only.
 func (a *Applier) PlanDelete(ctx context.Context, owner inventory.Owner, o PlanOptions) (*Plan, error) {
-	stored, err := a.loadOrRecover(ctx, owner)
+	stored, _, err := a.loadOrRecover(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -44,30 +62,41 @@ func (a *Applier) PlanDelete(ctx context.Context, owner inventory.Owner, o PlanO
 
 // loadOrRecover returns the inventory of a graph, from the labels of its objects if
 // it was lost.
-func (a *Applier) loadOrRecover(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, error) {
+func (a *Applier) loadOrRecover(ctx context.Context, owner inventory.Owner) (*inventory.Inventory, search, error) {
 	stored, err := a.load(ctx, owner)
+	var found search
 	if err == nil && stored.Revision == "" {
-		err = a.recoverInventory(ctx, stored)
+		found, err = a.recoverInventory(ctx, stored)
 	}
-	return stored, err
+	return stored, found, err
 }
 
 // recoverInventory adds the objects that have the labels of the graph. Their order
-// is lost, so all of them are in one level.
-func (a *Applier) recoverInventory(ctx context.Context, inv *inventory.Inventory) error {
-	objects, err := a.Client.FindByLabels(ctx, inv.Owner.Selector(), inv.Owner.Namespace)
+// is lost, so all of them are in one level. Field managers of nodes are known only if the
+// ResourceGraph is in the cluster.
+func (a *Applier) recoverInventory(ctx context.Context, inv *inventory.Inventory) (search, error) {
+	objects, missed, err := a.Client.FindByLabels(ctx, inv.Owner.Selector(), inv.Owner.Namespace)
 	if err != nil {
-		return err
+		return search{}, err
+	}
+	found := search{missed: missed}
+	var managers []string
+	if rg, err := a.storedGraph(ctx, inv.Owner); err == nil && rg != nil {
+		managers = engine.Managers(rg)
 	}
 	known := make(map[inventory.Key]bool, len(inv.Entries))
 	for _, entry := range inv.Entries {
 		known[entry.Key] = true
 	}
 	for _, obj := range objects {
-		if entry, ok := engine.RecoverEntry(inv.Owner, obj); ok && !known[entry.Key] {
+		entry, ok := engine.RecoverEntry(inv.Owner, obj, managers...)
+		switch {
+		case ok && !known[entry.Key]:
 			inv.Entries = append(inv.Entries, entry)
+		case !ok && len(obj.GetOwnerReferences()) == 0:
+			found.unproven = append(found.unproven, engine.KeyOf(obj))
 		}
 	}
 	inventory.Sort(inv.Entries)
-	return nil
+	return found, nil
 }

@@ -127,7 +127,7 @@ func TestNarrow(t *testing.T) {
 		"Role leases get update", // of one name
 		"ClusterRole resourcegraphs get list patch watch",
 		"ClusterRole resourcegraphs/status patch",
-		"ClusterRole customresourcedefinitions get", // of one name
+		"ClusterRole customresourcedefinitions get list",
 		"ClusterRole events create patch",
 		"ClusterRole serviceaccounts get impersonate",
 		"ClusterRole tokenreviews create",

@@ -47,9 +47,10 @@ func Decode(text []byte) (*Inventory, error) {
 // inventory converts the document to an inventory and checks it.
 func (doc document) inventory() (*Inventory, error) {
 	inv := &Inventory{
-		Owner:    Owner{doc.Namespace, doc.Graph},
-		Revision: doc.Revision,
-		Complete: doc.Complete,
+		Owner:      Owner{doc.Namespace, doc.Graph},
+		Revision:   doc.Revision,
+		Complete:   doc.Complete,
+		Unsearched: doc.Unsearched,
 	}
 	if doc.Objects == nil {
 		return nil, errors.New(`"objects" is missing`)
@@ -62,7 +63,7 @@ func (doc document) inventory() (*Inventory, error) {
 			entry := Entry{
 				Key:     Key{g.Group, g.Kind, g.Namespace, o.Name},
 				Version: g.Version, UID: o.UID,
-				Node: o.Node, Wave: o.Wave, Orphan: o.Orphan, Create: o.Create,
+				Node: o.Node, Wave: o.Wave, Orphan: o.Orphan, Create: o.Create, Manager: o.Manager,
 				Desired: o.Desired, Live: o.Live,
 			}
 			if o.LeavingSince != nil {

@@ -82,6 +82,8 @@ type Entry struct {
 	// Desired is the digest of the manifest that was applied last. It is empty
 	// if nothing was applied.
 	Desired string
+	// Manager is the field manager that applied the object, empty for the default one.
+	Manager string
 	// Live is the digest of the fields that the graph owned in the live object
 	// right after that. A different digest later means drift.
 	Live string
@@ -96,6 +98,10 @@ type Inventory struct {
 	// Complete means that the run of that revision finished: everything desired was
 	// ready, and everything else was pruned or waits for the end of its grace period.
 	Complete bool
+	// Unsearched are the API groups in which objects that left the graph are still to be
+	// searched by their labels, sorted. The inventory was lost, and these groups weren't
+	// available when it was made again.
+	Unsearched []string
 	// Entries are sorted by wave and then by key. Keys are unique.
 	Entries []Entry
 

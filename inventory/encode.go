@@ -28,6 +28,8 @@ type header struct {
 	Graph     string `json:"graph"`
 	Revision  string `json:"revision,omitempty"`
 	Complete  bool   `json:"complete,omitempty"`
+	// Unsearched is not in older inventories.
+	Unsearched []string `json:"unsearched,omitempty"`
 }
 
 // group has the objects of one kind and API version in one namespace.
@@ -51,6 +53,7 @@ type item struct {
 	Wave    int       `json:"wave,omitempty"`
 	Orphan  bool      `json:"orphan,omitempty"`
 	Create  bool      `json:"create,omitempty"`
+	Manager string    `json:"manager,omitempty"`
 	UID     types.UID `json:"uid,omitempty"`
 	Desired string    `json:"desired,omitempty"`
 	Live    string    `json:"live,omitempty"`
@@ -66,7 +69,7 @@ func Encode(inv *Inventory) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	out.Write(open(header{Format, inv.Owner.Namespace, inv.Owner.Name, inv.Revision, inv.Complete}))
+	out.Write(open(header{Format, inv.Owner.Namespace, inv.Owner.Name, inv.Revision, inv.Complete, inv.Unsearched}))
 	out.WriteString(`,"objects":[`)
 	entries := slices.Clone(inv.Entries)
 	slices.SortFunc(entries, func(a, b Entry) int {
@@ -85,7 +88,7 @@ func Encode(inv *Inventory) ([]byte, error) {
 			out.WriteString(",")
 		}
 		out.WriteString("\n")
-		out.Write(marshal(item{e.Name, e.Node, e.Wave, e.Orphan, e.Create, e.UID, e.Desired, e.Live, e.leavingSince()}))
+		out.Write(marshal(item{e.Name, e.Node, e.Wave, e.Orphan, e.Create, e.Manager, e.UID, e.Desired, e.Live, e.leavingSince()}))
 	}
 	if len(entries) > 0 {
 		out.WriteString("]}")

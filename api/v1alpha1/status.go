@@ -121,6 +121,12 @@ type Inventory struct {
 	//
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMap string `json:"configMap,omitempty"`
+	// unsearched are the API groups in which objects that left the graph are still to
+	// be searched: the inventory was lost, and these groups weren't available.
+	//
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
+	Unsearched []string `json:"unsearched,omitempty"`
 	// entries are the objects of the inventory.
 	//
 	// +kubebuilder:validation:MaxItems=500
@@ -166,6 +172,10 @@ type InventoryEntry struct {
 	Orphan bool `json:"orphan,omitempty"`
 	// create is true if the object is created once and never updated.
 	Create bool `json:"create,omitempty"`
+	// manager is the field manager that applied the object, if it isn't pequod.
+	//
+	// +kubebuilder:validation:MaxLength=128
+	Manager string `json:"manager,omitempty"`
 	// uid is the UID of the object. An object with another UID is never deleted.
 	UID types.UID `json:"uid,omitempty"`
 	// desired is a digest of the configuration that was applied.

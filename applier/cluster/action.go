@@ -21,6 +21,9 @@ import (
 // the kind may be served later. An object that left the graph is looked up in the
 // other versions of its kind. If there are none, the action fails, because it can't be
 // known whether the object exists.
+//
+// If the scope of the kind isn't that of the key, the definition of the kind was deleted
+// and created again, with the other scope. The objects of nodes then need other keys.
 func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.Outcome {
 	switch a.Verb {
 	case engine.Survey:
@@ -35,17 +38,23 @@ func (c *Client) Do(ctx context.Context, owner string, a engine.Action) engine.O
 	}
 	at, err := resolve(ctx, a.Key, a.Version)
 	var noKind *NoKindError
-	if errors.As(err, &noKind) && a.Verb != engine.Apply && !left {
+	switch rescoped := errors.Is(err, errNoNamespace) || err == nil && at.namespace != a.Key.Namespace; {
+	case rescoped && !left:
+		return engine.Outcome{Err: errScope}
+	case errors.Is(err, errNoNamespace), errors.As(err, &noKind) && a.Verb != engine.Apply && !left:
 		return engine.Outcome{}
-	}
-	if err != nil {
+	case err != nil:
 		return engine.Outcome{Err: Classify(err)}
 	}
 	o := c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner, a.Kept}, a)
 	if left && (errors.As(o.Err, &noKind) || isPathNotServed(o.Err)) {
 		// The version was served when the kind was discovered.
 		c.kinds.Invalidate(at.gvk.GroupVersion())
-		if at, err = resolve(ctx, a.Key, a.Version); err != nil {
+		at, err = resolve(ctx, a.Key, a.Version)
+		switch {
+		case errors.Is(err, errNoNamespace):
+			return engine.Outcome{}
+		case err != nil:
 			return engine.Outcome{Err: Classify(err)}
 		}
 		o = c.doObject(ctx, at, observed{a.UID, a.ResourceVersion, owner, a.Kept}, a)

@@ -29,6 +29,7 @@ func Classify(err error) *engine.Failure {
 	var (
 		f      *engine.Failure
 		noKind *NoKindError
+		hidden *UnavailableKindError
 	)
 	switch {
 	case errors.As(err, &f):
@@ -36,6 +37,8 @@ func Classify(err error) *engine.Failure {
 	case errors.As(err, &noKind):
 		// Not terminal: the CustomResourceDefinition may be created any time.
 		return &engine.Failure{Reason: engine.ReasonUnknownKind, Message: err.Error()}
+	case errors.As(err, &hidden):
+		return &engine.Failure{Reason: engine.ReasonKindUnavailable, Message: source.OneLine(err.Error(), maxMessage)}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &engine.Failure{Reason: engine.ReasonApplyFailed, Message: "the API server didn't answer in time"}
 	}
@@ -77,7 +80,7 @@ func classifyStatus(err error, s metav1.Status) *engine.Failure {
 		// The API server reports a mistake in the object as an internal error.
 		f.Reason, f.Terminal = engine.ReasonInvalid, true
 		f.Message = untypedText.ReplaceAllString(f.Message, "")
-	case strings.Contains(s.Message, "failed calling webhook"):
+	case strings.Contains(s.Message, "failed calling webhook"), strings.Contains(s.Message, "conversion webhook for "):
 		f.Reason = engine.ReasonWebhookFailed
 	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
 		f.Reason, f.Terminal = engine.ReasonForbidden, true
@@ -200,6 +203,15 @@ func networkCause(err error) string {
 
 // retries is how often [Retry] repeats a request.
 const retries = 5
+
+// ConcernsKind reports whether a failed list, watch or discovery may be about its kind
+// alone: the API server answered with an error, or didn't answer in time, as if a
+// conversion webhook or an aggregated API server is down. It returns false for errors of
+// the network.
+func ConcernsKind(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) || errors.Is(err, context.DeadlineExceeded)
+}
 
 // Retry calls send until it succeeds, at most six times, while the API server
 // returns errors that are its own, such as 429 or 500. The backoff begins at about

@@ -1,10 +1,8 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,13 +54,32 @@ func (e *NoKindError) Error() string {
 	return fmt.Sprintf("the cluster knows no %s of %s (is its CustomResourceDefinition installed?)", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
+// UnavailableKindError is returned for a kind that the cluster may well have, although
+// it can't be requested now: its API group can't be discovered, for example because
+// its aggregated API server is down, or its CustomResourceDefinition serves no version.
+// Unlike after a [NoKindError], its objects may exist.
+type UnavailableKindError struct {
+	GVK schema.GroupVersionKind
+	// Cause is the error of the discovery, or why no version is served.
+	Cause error
+}
+
+// Error names the kind and the cause.
+func (e *UnavailableKindError) Error() string {
+	return fmt.Sprintf("%s of %s isn't available now: %v", e.GVK.Kind, e.GVK.GroupVersion(), e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *UnavailableKindError) Unwrap() error { return e.Cause }
+
 // NewKinds returns an empty cache for the cluster of a REST client.
 func NewKinds(r rest.Interface) *Kinds {
 	return &Kinds{rest: r, versions: map[schema.GroupVersion]*groupVersionKinds{}}
 }
 
 // Find returns a kind from the cache, or discovers its group version. The error
-// is a [*NoKindError] if the cluster doesn't serve the kind.
+// is a [*NoKindError] if the cluster doesn't serve the kind, and an
+// [*UnavailableKindError] if the API server can't tell.
 func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
 	k.mu.Lock()
 	served := k.versions[gvk.GroupVersion()]
@@ -79,7 +96,7 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 	}
 	kinds, err := k.discover(ctx, gvk.GroupVersion())
 	if err != nil {
-		return Kind{}, err
+		return Kind{}, unavailable(gvk, err)
 	}
 	served.kinds = kinds
 	if len(kinds) == 0 {
@@ -90,54 +107,6 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 		return kind, nil
 	}
 	return Kind{}, &NoKindError{gvk}
-}
-
-// FindServed is [Kinds.Find] for a kind whose version may not be served any more: it
-// then returns the kind in another version, beginning with the one that the cluster
-// prefers, together with that version.
-func (k *Kinds) FindServed(ctx context.Context, gvk schema.GroupVersionKind) (Kind, schema.GroupVersionKind, error) {
-	kind, err := k.Find(ctx, gvk)
-	var noKind *NoKindError
-	if !errors.As(err, &noKind) || gvk.Group == "" { // the core group has one version
-		return kind, gvk, err
-	}
-	versions, err := k.servedVersions(ctx, gvk.Group)
-	if err != nil {
-		return Kind{}, gvk, err
-	}
-	for _, version := range versions {
-		other := gvk.GroupKind().WithVersion(version)
-		kind, err := k.Find(ctx, other)
-		if err == nil || !errors.As(err, &noKind) {
-			return kind, other, err
-		}
-	}
-	return Kind{}, gvk, &NoKindError{gvk}
-}
-
-// servedVersions returns the versions of an API group, the preferred one first. A
-// group that the cluster doesn't serve has none.
-func (k *Kinds) servedVersions(ctx context.Context, group string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	raw, err := ResponseBody(k.rest.Get().AbsPath("/apis/" + group).Do(ctx))
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading the versions of %s: %w", group, err)
-	}
-	var found metav1.APIGroup
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return nil, fmt.Errorf("reading the versions of %s: %w", group, err)
-	}
-	versions := []string{found.PreferredVersion.Version}
-	for _, v := range found.Versions {
-		if v.Version != versions[0] {
-			versions = append(versions, v.Version)
-		}
-	}
-	return versions, nil
 }
 
 // Cached returns a kind if it is in the cache. It sends no request.
@@ -198,53 +167,11 @@ func readableKinds(gv schema.GroupVersion, resources []metav1.APIResource) map[s
 	return kinds
 }
 
-// ListDeletable returns every kind that can be listed and deleted, in the version
-// that the cluster prefers, sorted. It bypasses the cache. Callers use it to
-// search a cluster for the objects of a graph whose inventory is lost.
-//
-// An aggregated API that doesn't answer is left out: its objects can't be
-// reached anyway, and it must not hide those of other APIs.
-func (k *Kinds) ListDeletable(ctx context.Context) ([]schema.GroupVersionKind, error) {
-	versions, err := k.preferredVersions(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading the API groups: %w", err)
+// unavailable returns an [*UnavailableKindError] if an error of a discovery may be about
+// the kind, and the error itself otherwise.
+func unavailable(gvk schema.GroupVersionKind, err error) error {
+	if ConcernsKind(err) {
+		return &UnavailableKindError{gvk, err}
 	}
-	var all []schema.GroupVersionKind
-	for _, gv := range versions {
-		kinds, err := k.discover(ctx, gv)
-		if err != nil {
-			continue
-		}
-		for name, kind := range kinds {
-			if slices.Contains(kind.Verbs, "list") && slices.Contains(kind.Verbs, "delete") {
-				all = append(all, gv.WithKind(name))
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
-	return all, nil
-}
-
-// preferredVersions returns one version of each API group, beginning with v1 of
-// the core group.
-func (k *Kinds) preferredVersions(ctx context.Context) ([]schema.GroupVersion, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	raw, err := ResponseBody(k.rest.Get().AbsPath("/apis").Do(ctx))
-	if err != nil {
-		return nil, err
-	}
-	var groups metav1.APIGroupList
-	if err := json.Unmarshal(raw, &groups); err != nil {
-		return nil, err
-	}
-	versions := []schema.GroupVersion{{Version: "v1"}}
-	for _, g := range groups.Groups {
-		gv, err := schema.ParseGroupVersion(g.PreferredVersion.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
-		versions = append(versions, gv)
-	}
-	return versions, nil
+	return err
 }

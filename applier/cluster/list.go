@@ -3,22 +3,17 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/rest"
 )
 
 // concurrency bounds the requests that one call sends at the same time.
@@ -218,101 +213,4 @@ func (c *Client) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	return list, json.Unmarshal(raw, list)
-}
-
-// searchAttempts is how often [Client.FindByLabels] tries to list a kind.
-const searchAttempts = 4
-
-// FindByLabels returns all objects that a label selector selects, of every kind
-// that can be listed and deleted and in every namespace. It sends at least one
-// request for each kind that the cluster serves.
-//
-// If the identity may not list a namespaced kind in all namespaces, only the
-// given namespace is searched. Kinds that it may not list at all are left out.
-func (c *Client) FindByLabels(ctx context.Context, selector, namespace string) ([]*unstructured.Unstructured, error) {
-	all, err := c.kinds.ListDeletable(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var (
-		mu    sync.Mutex
-		found []*unstructured.Unstructured
-		seen  = map[types.UID]bool{} // an object may be served by two groups
-	)
-	// One error ends the search: a list that lacks objects would be taken for
-	// complete, and the missing objects would stay in the cluster for good.
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(concurrency)
-	for _, gvk := range all {
-		g.Go(func() error {
-			var objects []*unstructured.Unstructured
-			var err error
-			// A search has many requests, and would hardly ever end on a bad network if
-			// each broken connection ended it.
-			for range searchAttempts {
-				objects, err = c.findKindByLabels(ctx, gvk, selector, namespace)
-				if err == nil || ctx.Err() != nil {
-					break
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, obj := range objects {
-				if !seen[obj.GetUID()] {
-					seen[obj.GetUID()] = true
-					found = append(found, obj)
-				}
-			}
-			return err
-		})
-	}
-	err = g.Wait()
-	return found, err
-}
-
-// findKindByLabels is [Client.FindByLabels] for one kind.
-func (c *Client) findKindByLabels(ctx context.Context, gvk schema.GroupVersionKind, selector, namespace string) ([]*unstructured.Unstructured, error) {
-	kind, err := c.kinds.Find(ctx, gvk)
-	var notServed *NoKindError
-	if errors.As(err, &notServed) {
-		return nil, nil // its CRD was deleted meanwhile, and its objects with it
-	}
-	if err != nil {
-		return nil, err
-	}
-	objects, err := c.listWithoutWarnings(ctx, kind, gvk, "", selector)
-	if apierrors.IsForbidden(err) && kind.Namespaced {
-		objects, err = c.listWithoutWarnings(ctx, kind, gvk, namespace, selector)
-	}
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-		return nil, nil // no objects that this identity could delete
-	}
-	return objects, err
-}
-
-// listWithoutWarnings lists all pages and drops the warnings of the API server:
-// a search through all kinds would warn about every deprecated kind, although the
-// graph uses none of them.
-func (c *Client) listWithoutWarnings(ctx context.Context, kind Kind, gvk schema.GroupVersionKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
-	var found []*unstructured.Unstructured
-	path := address{gvk: gvk, kind: kind, namespace: namespace}.collectionPath()
-	for next := ""; ; {
-		var list unstructured.UnstructuredList
-		err := Retry(ctx, func() error {
-			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-			defer cancel()
-			return c.rest.Get().AbsPath(path...).WarningHandler(rest.NoWarnings{}).
-				Param("labelSelector", selector).Param("limit", strconv.Itoa(pageSize)).Param("continue", next).
-				Do(ctx).Into(&list)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			found = append(found, &list.Items[i])
-		}
-		if next = list.GetContinue(); next == "" {
-			return found, nil
-		}
-	}
 }

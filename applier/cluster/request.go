@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -59,9 +60,20 @@ func (c *Client) resolveWith(ctx context.Context, key inventory.Key, version str
 	a := address{gvk: gvk, kind: kind, namespace: key.Namespace, name: key.Name}
 	if !kind.Namespaced {
 		a.namespace = ""
+	} else if key.Namespace == "" {
+		return a, errNoNamespace
 	}
 	return a, nil
 }
+
+// errNoNamespace is returned for an object without a namespace whose kind is
+// namespaced. Such an object doesn't exist: its kind was cluster-scoped when the key was
+// made, and its definition was deleted since, with all objects.
+var errNoNamespace = errors.New("the kind is namespaced")
+
+// errScope is returned for the object of a node if the scope of its kind is another one
+// than that of its key.
+var errScope = &engine.Failure{Reason: engine.ReasonScopeChanged, Message: "the scope of the kind has changed: apply the graph again"}
 
 // collectionPath returns the URL path segments of the objects of a's kind in its
 // namespace.

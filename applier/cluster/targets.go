@@ -32,7 +32,8 @@ type collection struct {
 // further requests only for targets that don't have the labels.
 //
 // The outcome has the objects that exist. Targets that couldn't be read are in
-// Unreadable with the error.
+// Unreadable with the error. If some kinds can be read and others can't, the targets of
+// the latter are unreadable, too, so that they don't block the others.
 func (c *Client) readTargets(ctx context.Context, selector string, targets []engine.Target) engine.Outcome {
 	collections := map[collection][]engine.Target{}
 	for _, t := range targets {
@@ -45,6 +46,7 @@ func (c *Client) readTargets(ctx context.Context, selector string, targets []eng
 		g   errgroup.Group
 	)
 	g.SetLimit(concurrency)
+	read := 0
 	for col, wanted := range collections {
 		g.Go(func() error {
 			found, unreadable, err := c.readCollection(ctx, col, selector, wanted)
@@ -54,10 +56,25 @@ func (c *Client) readTargets(ctx context.Context, selector string, targets []eng
 			for key, why := range unreadable {
 				out.Unreadable[key] = why
 			}
-			return err
+			switch {
+			case err == nil:
+				read++
+				return nil
+			case !ConcernsKind(err):
+				return err
+			}
+			out.Unlisted = Classify(err)
+			for _, t := range wanted {
+				out.Unreadable[t.Key] = out.Unlisted
+			}
+			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
+	err := g.Wait()
+	if err == nil && read == 0 {
+		err = out.Unlisted // it is probably not about the kinds
+	}
+	if err != nil {
 		return engine.Outcome{Err: Classify(err)}
 	}
 	return out
@@ -85,8 +102,11 @@ func (c *Client) readCollection(ctx context.Context, col collection, selector st
 		return nil, nil, err
 	}
 	namespace := col.namespace
-	if !kind.Namespaced {
+	switch {
+	case !kind.Namespaced:
 		namespace = ""
+	case namespace == "":
+		return nil, nil, nil // see errNoNamespace
 	}
 	r := &collectionReader{client: c, kind: kind, gvk: col.gvk, namespace: namespace, names: map[string]bool{}}
 	if r.canList() {

@@ -95,6 +95,11 @@ func (r *run) done(a *engine.Action, o engine.Outcome, took time.Duration) {
 			r.host.progressed()
 		}
 	}
+	var f *engine.Failure
+	if errors.As(o.Err, &f) && f.Reason == engine.ReasonScopeChanged {
+		r.fail(o.Err) // the next run makes other keys
+		return
+	}
 	r.engine.Done(*a, o)
 }
 
@@ -112,7 +117,7 @@ func (r *run) do(ctx context.Context, a *engine.Action) (o engine.Outcome) {
 func (r *run) survey(a *engine.Action) {
 	r.requests.add()
 	r.share.Survey(share.Survey{
-		Graph: r.host, Targets: a.Targets, Recorded: r.inventory.Revision != "",
+		Graph: r.host, Targets: a.Targets, Recorded: r.inventory.Revision != "" && !a.Search,
 		Alone: func(ctx context.Context) engine.Outcome { return r.do(ctx, a) },
 		Found: func(objects []*unstructured.Unstructured) {
 			r.host.post(func() {
@@ -125,8 +130,9 @@ func (r *run) survey(a *engine.Action) {
 			r.requests.answer(func() {
 				before := len(r.engine.Inventory().Entries)
 				r.engine.Done(*a, o)
-				if found := len(r.engine.Inventory().Entries) - before; a.Search && o.Err == nil {
-					r.report.searched(found)
+				// A search that is repeated in a few groups finds nothing most of the time.
+				if found := len(r.engine.Inventory().Entries) - before; a.Search && o.Err == nil && (found > 0 || len(a.Groups) == 0) {
+					r.report.searched(found, r.engine.Unproven(), o.Unsearched)
 				}
 			})
 		},

@@ -245,6 +245,11 @@ func (d *driver) observe(o share.Observation) {
 		}
 	case o.Type == share.HistoryRewritten, d.objects.contradicts(o):
 		d.forgetHistory()
+	case o.Type == share.KindBroken:
+		// A new run reads the objects, or says why it can't.
+		if d.objects.judged() {
+			d.restart()
+		}
 	case o.Type == share.Claimed:
 		if d.objects.engine != nil {
 			d.objects.engine.ForgetClaims()

@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pequod-io/pequod/test/harness"
@@ -37,4 +38,25 @@ func TestLostInventory(t *testing.T) {
 		t.Errorf("inventory: %s", got)
 	}
 	b.event("web", "InventoryLost", "found 1 object")
+}
+
+// A graph that lost its inventory finds also the objects of nodes with a field manager of
+// their own, and says which objects it leaves alone.
+func TestLostInventoryOfOtherManagers(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.start(b.Config)
+	const policy = `, applyPolicy: {fieldManager: team}}`
+	own := func(id, name string) string { return strings.TrimSuffix(configMap(id, name, "1"), "}") + policy }
+	b.apply(b.rendered("going", nodes(configMap("a", "going-a", "1"), own("b", "going-b"))))
+	b.ready("going")
+	b.stop()
+	b.mergeStatus("going", map[string]any{"inventory": nil, "history": nil, "nodeStates": nil, "conditions": nil})
+	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: copy, labels: {pequod.io/managed: "true", pequod.io/graph: going, pequod.io/graph-namespace: `+b.Namespace+`}}}`)
+	b.remove("going")
+	b.start(b.Config)
+	b.gone("going")
+	b.wantExists(false, "v1", "ConfigMap", "going-a", "going-b")
+	b.wantExists(true, "v1", "ConfigMap", "copy")
+	b.event("going", "InventoryLost", "left alone 1 object with its labels that other field managers applied, such as ConfigMap "+b.Namespace+"/copy")
 }

@@ -65,12 +65,13 @@ func (r *reporter) changes(changes []engine.Status, revision func() string, now 
 			if s.Phase == v1alpha1.NodeGone {
 				r.prunes++
 			}
-			switch {
-			case s.Phase != v1alpha1.NodeGone:
-			case s.Reason == engine.ReasonUnknownKind:
+			switch unserved := s.Reason == engine.ReasonUnknownKind || s.Reason == engine.ReasonKindUnavailable; {
+			case s.Phase == v1alpha1.NodeGone && unserved:
 				r.emitWarning("Orphaned", "Delete", s, ": "+s.Message)
-			case s.Reason == engine.ReasonKept:
+			case s.Phase == v1alpha1.NodeGone && s.Reason == engine.ReasonKept:
 				r.emitNormal("Kept", "Delete", s, " was released instead of deleted: "+s.Message)
+			case s.Phase == v1alpha1.NodeFailed && s.Reason == engine.ReasonKindUnavailable:
+				r.kept(s)
 			}
 			continue
 		}
@@ -170,10 +171,29 @@ func (r *reporter) overBudget(message string) {
 }
 
 // searched reports that the inventory of the graph was lost, and how many objects
-// were found by their labels that the graph doesn't list any more.
-func (r *reporter) searched(found int) {
-	r.emitWarning("InventoryLost", "Survey", nil,
-		"the inventory was lost; objects of the graph were searched by their labels: found "+source.Count(found, "object")+" that the graph doesn't list any more")
+// were found by their labels that the graph doesn't list any more. Unproven are objects
+// with the labels that are left alone, and unsearched the API groups that weren't
+// available.
+func (r *reporter) searched(found int, unproven []inventory.Key, unsearched []engine.Unsearched) {
+	text := "the inventory was lost; objects of the graph were searched by their labels: found " + source.Count(found, "object") +
+		" that the graph doesn't list any more"
+	if len(unproven) > 0 {
+		text += fmt.Sprintf("; left alone %s with its labels that other field managers applied, such as %s",
+			source.Count(len(unproven), "object"), unproven[0])
+	}
+	if note := status.Unsearched(unsearched); note != "" {
+		text += "; " + note
+	}
+	r.emitWarning("InventoryLost", "Survey", nil, text)
+}
+
+// kept reports that an object that left the graph can't be removed, because its kind
+// isn't available.
+func (r *reporter) kept(s *engine.Status) {
+	if text := s.Reason + s.Message; r.failures[s.Key.String()] != text {
+		r.failures[s.Key.String()] = text
+		r.emitWarning(engine.ReasonKindUnavailable, "Delete", s, " left the graph and stays in its inventory: "+s.Message)
+	}
 }
 
 // adoptMode returns how the graph selects objects to adopt.

@@ -292,6 +292,7 @@ func (r *run) buildEngine() bool {
 		options.Drift = engine.ReportDriftedFields
 	}
 	if r.deleting() {
+		options.Managers = engine.Managers(r.graph)
 		r.engine = engine.NewDelete(r.inventory, options)
 	} else {
 		e, err := engine.New(r.graph, r.inventory, options)

@@ -111,6 +111,7 @@ func (r *run) publish(now time.Time) time.Time {
 func (r *run) compose(phase engine.Phase, owned *inventory.Inventory, now time.Time) *v1alpha1.ResourceGraphStatus {
 	next := status.Run{
 		Base: r.base(), Deleting: r.deleting(), Phase: phase, Nodes: r.engine.Statuses(), Outputs: r.engine.Outputs, Revision: r.revision,
+		Unsearched: r.engine.Unsearched(),
 	}
 	if owned != nil {
 		next.Inventory = stored.View(owned)

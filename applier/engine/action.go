@@ -55,8 +55,9 @@ type Action struct {
 	// Targets are the objects of a Survey.
 	Targets []Target
 	// Search is set if a Survey also has to find the objects of all kinds that have
-	// the labels of the graph.
+	// the labels of the graph. Groups are the API groups to search, all if it is empty.
 	Search bool
+	Groups []string
 	// Inventory is to be recorded. If it is complete and has no entries, its
 	// record is to be removed.
 	Inventory *inventory.Inventory
@@ -152,6 +153,11 @@ type Outcome struct {
 	// Unreadable are targets that the Survey couldn't read, with the reason, which
 	// may be nil. They are read one by one later.
 	Unreadable map[inventory.Key]error
+	// Unlisted is why a Survey couldn't list some kind, nil if it listed all. Objects
+	// of that kind may have the graph's labels and be missing in Objects.
+	Unlisted error
+	// Unsearched are the API groups whose objects a Survey with Search couldn't find.
+	Unsearched []Unsearched
 	// Claims are the objects that other graphs list.
 	Claims inventory.Claims
 	// Message is the answer to Explain, "" if no cause was found.

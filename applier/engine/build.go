@@ -78,9 +78,13 @@ func newEngine(owner inventory.Owner, revision string, opts Options) *Engine {
 	if opts.Departures == nil {
 		opts.Departures = NewDepartures()
 	}
+	managers := map[string]bool{}
+	for _, manager := range opts.Managers {
+		managers[manager] = true
+	}
 	return &Engine{
 		owner: owner, opts: opts, revision: revision,
-		nodes: nodeIndex{byKey: map[inventory.Key]*node{}, byID: map[string]*node{}, managers: map[string]bool{}},
+		nodes: nodeIndex{byKey: map[inventory.Key]*node{}, byID: map[string]*node{}, managers: managers},
 		cache: cache{
 			objects: map[inventory.Key]*observation{}, listed: map[location]string{}, tombstones: tombstones{},
 			vouched: map[inventory.Key]time.Time{},

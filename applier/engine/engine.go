@@ -79,7 +79,8 @@ type cache struct {
 // survey is the state of the one Survey that a run begins with.
 type survey struct {
 	retryState
-	done bool
+	done   bool
+	search search
 }
 
 // explanations counts the Explain actions per interval.

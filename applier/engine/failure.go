@@ -30,21 +30,27 @@ func (f *Failure) Error() string { return f.Message }
 
 // The reasons of failures.
 const (
-	ReasonConflict             = "Conflict"
-	ReasonAdoptionRequired     = "AdoptionRequired"
-	ReasonOwnedElsewhere       = "OwnedElsewhere"
-	ReasonReference            = "ReferenceFailed"
-	ReasonOverBudget           = "OverBudget"
-	ReasonReadinessTimeout     = "ReadinessTimeout"
-	ReasonNotReady             = "ReadinessFailed"
-	ReasonUnknownKind          = "UnknownKind"
-	ReasonForbidden            = "Forbidden"
+	ReasonConflict         = "Conflict"
+	ReasonAdoptionRequired = "AdoptionRequired"
+	ReasonOwnedElsewhere   = "OwnedElsewhere"
+	ReasonReference        = "ReferenceFailed"
+	ReasonOverBudget       = "OverBudget"
+	ReasonReadinessTimeout = "ReadinessTimeout"
+	ReasonNotReady         = "ReadinessFailed"
+	ReasonUnknownKind      = "UnknownKind"
+	ReasonForbidden        = "Forbidden"
+	// ReasonKindUnavailable means that objects of the kind may exist and can't be
+	// requested now: its API group can't be discovered, or no version is served.
+	ReasonKindUnavailable      = "KindUnavailable"
 	ReasonDenied               = "Denied"
 	ReasonInvalid              = "Invalid"
 	ReasonImmutable            = "Immutable"
 	ReasonQuotaExceeded        = "QuotaExceeded"
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 	ReasonWebhookFailed        = "WebhookFailed"
+	// ReasonScopeChanged means that the kind of a node's object has another scope than
+	// when the engine was made. Only another engine can continue.
+	ReasonScopeChanged = "ScopeChanged"
 	// ReasonExists means that an object to be created exists already.
 	ReasonExists = "AlreadyExists"
 	// ReasonClaimRefused means that an object can't be handed over to a graph that

@@ -59,10 +59,16 @@ func (e *Engine) hold(r *removal, behind bool) bool {
 	return true
 }
 
-// NextPrune returns when the grace period of an object ends that left the graph,
-// zero if none lasts. A driver that stops a [Completed] engine has to execute the
-// graph again at that time.
-func (e *Engine) NextPrune() time.Time { return e.removals.nextPrune }
+// NextPrune returns when the grace period of an object ends that left the graph, or
+// when such objects are to be searched again; zero for neither. A driver that stops a
+// [Completed] engine has to execute the graph again at that time.
+func (e *Engine) NextPrune() time.Time {
+	next := e.removals.nextPrune
+	if search := e.survey.search.retryAt; len(e.ledger.unsearched) > 0 && (next.IsZero() || search.Before(next)) {
+		return search
+	}
+	return next
+}
 
 // Leaving returns the objects that left the graph and stay for a grace period.
 func (e *Engine) Leaving() []inventory.Key {

@@ -43,8 +43,10 @@ type ledger struct {
 	lost bool
 	// empty is set if the stored inventory had no object when the run began: the graph
 	// is new or was restored, or all runs so far were killed before they recorded one.
-	empty  bool
-	record retryState // of Record
+	empty bool
+	// unsearched is [inventory.Inventory.Unsearched].
+	unsearched []string
+	record     retryState // of Record
 }
 
 // newLedger merges the stored inventory with the desired entries. Stored may be
@@ -55,7 +57,7 @@ func newLedger(owner inventory.Owner, revision string, stored *inventory.Invento
 	}
 	l := ledger{
 		entries: make(map[inventory.Key]inventory.Entry, len(desired)), desired: desired, provisional: provisional,
-		saved: stored, lost: stored.Revision == "", unmarked: true,
+		saved: stored, lost: stored.Revision == "", unmarked: true, unsearched: stored.Unsearched,
 	}
 	l.empty = !stored.Complete && !slices.ContainsFunc(stored.Entries, func(entry inventory.Entry) bool { return entry.UID != "" })
 	recorded, rescoped := keys.rescope(stored.Entries)

@@ -16,8 +16,8 @@ var (
 )
 
 // TestModel simulates two graphs while users edit them, move objects between them and
-// change objects by hand, processes crash, requests fail, watches are late and the wall
-// clock jumps. When
+// change objects by hand, processes crash, requests fail, watches are late, the wall
+// clock jumps, inventories are lost, and versions and kinds stop being served. When
 // the disturbances end, the cluster must contain exactly the desired objects. At no
 // time may an object be written or deleted that must not be. The flags
 // -engine.seed N -engine.seeds 1 repeat one simulation.
@@ -201,7 +201,14 @@ func (s *sim) removeAll() {
 	s.chaos = true
 	for _, r := range s.runs {
 		r.removed = true
+		if s.chance(0.3) {
+			s.logf("%s: its inventory is lost", r.id())
+			r.lose()
+		}
 		r.restart()
+		if s.chance(0.3) {
+			s.disturbKind()
+		}
 	}
 	for range s.pick(4) {
 		s.until(never, s.upTo(10*time.Second))
@@ -209,7 +216,7 @@ func (s *sim) removeAll() {
 		r.crash()
 		s.after(s.upTo(10*time.Second), r.restart)
 	}
-	s.until(never, 30*time.Second)
+	s.until(never, 40*time.Second)
 	s.quiet()
 	s.converge()
 	s.checkEnd()

@@ -203,10 +203,14 @@ func Recreatable(gk schema.GroupKind) bool { return !graph.OrphanedByDefault(gk)
 // entry returns the intent of the node: its inventory entry before the object is
 // applied.
 func (n *node) entry() inventory.Entry {
-	return inventory.Entry{
+	entry := inventory.Entry{
 		Key: n.key, Version: n.version, Node: n.ID, Wave: n.wave, Orphan: n.policy.orphan,
 		Create: n.policy.mode == v1alpha1.ApplyModeCreate,
 	}
+	if n.policy.manager != FieldManager {
+		entry.Manager = n.policy.manager
+	}
+	return entry
 }
 
 // markDependentsStale makes the next step reconcile the nodes that depend on n.

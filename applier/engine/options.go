@@ -103,6 +103,9 @@ type Options struct {
 	// Applied declares that the graph was applied before. If no inventory is stored, it
 	// was lost, and the Survey searches all kinds for objects with the graph's labels.
 	Applied bool
+	// Managers are field managers of the graph besides [FieldManager] and those of its
+	// nodes: an object whose label they set was applied by the graph.
+	Managers []string
 	// Namespaced reports the scope of kinds that neither Kubernetes nor the graph
 	// defines, and whether the scope is known. It must not guess. The engine requests
 	// a [Discover] for kinds whose scope isn't known. Nil knows no kind.

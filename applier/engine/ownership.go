@@ -19,10 +19,23 @@ func (e *Engine) recoverEntry(key inventory.Key, obj *unstructured.Unstructured)
 }
 
 // RecoverEntry returns the inventory entry of an object that proves by itself
-// that it belongs to a graph: [FieldManager] set the graph's labels, and no other
-// object owns it. Its wave and node are unknown.
-func RecoverEntry(owner inventory.Owner, obj *unstructured.Unstructured) (inventory.Entry, bool) {
-	return recoveredEntry(owner, obj, labeledBy(obj, func(manager string) bool { return manager == FieldManager }))
+// that it belongs to a graph: [FieldManager] or one of the graph's other managers set the
+// graph's labels, and no other object owns it. Its wave and node are unknown.
+func RecoverEntry(owner inventory.Owner, obj *unstructured.Unstructured, managers ...string) (inventory.Entry, bool) {
+	return recoveredEntry(owner, obj, labeledBy(obj, func(manager string) bool {
+		return manager == FieldManager || slices.Contains(managers, manager)
+	}))
+}
+
+// Managers returns the field managers that the nodes of a graph name.
+func Managers(rg *v1alpha1.ResourceGraph) []string {
+	var managers []string
+	for _, n := range rg.Spec.Graph.Nodes {
+		if p := n.ApplyPolicy; p != nil && p.FieldManager != "" && !slices.Contains(managers, p.FieldManager) {
+			managers = append(managers, p.FieldManager)
+		}
+	}
+	return managers
 }
 
 func recoveredEntry(owner inventory.Owner, obj *unstructured.Unstructured, labeledByApplier bool) (inventory.Entry, bool) {
@@ -39,10 +52,13 @@ func recoveredEntry(owner inventory.Owner, obj *unstructured.Unstructured, label
 var graphLabel = fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGraph}
 
 // labeledByApplier reports whether a field manager of this graph set the graph's
-// label. Controllers copy labels, for example from a Service to its Endpoints,
-// and so do users.
+// label: the default one, that of a node, or the one in the inventory. Controllers copy
+// labels, for example from a Service to its Endpoints, and so do users.
 func (e *Engine) labeledByApplier(obj *unstructured.Unstructured) bool {
-	return labeledBy(obj, func(manager string) bool { return manager == FieldManager || e.nodes.managers[manager] })
+	recorded := e.ledger.entries[e.keyOfObject(obj)].Manager
+	return labeledBy(obj, func(manager string) bool {
+		return manager == FieldManager || e.nodes.managers[manager] || manager != "" && manager == recorded
+	})
 }
 
 // labeledBy reports whether a field manager that by accepts owns the label that

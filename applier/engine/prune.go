@@ -92,7 +92,7 @@ func (e *Engine) findRemovals() {
 			}
 		}
 	}
-	all.levels, all.byKey = [][]*removal{}, map[inventory.Key]*removal{}
+	all.levels, all.byKey, all.level = [][]*removal{}, map[inventory.Key]*removal{}, 0
 	if len(gone) > 0 {
 		all.levels = append(all.levels, gone)
 	}

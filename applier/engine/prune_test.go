@@ -286,3 +286,43 @@ func TestKeepChanged(t *testing.T) {
 	b.expect("Record")
 	b.wantShow("a Ready", "b Gone KeptByAnnotation: annotated helm.sh/resource-policy: keep")
 }
+
+// An object whose node has a field manager of its own is pruned also if the run was
+// killed that created it, and the node is gone by now.
+func TestPruneAnotherManagersIntent(t *testing.T) {
+	stored := newEnv(t, nodes("a"), nil, Options{}).complete()
+	key := inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "b"}
+	stored.Entries = append(stored.Entries, inventory.Entry{Key: key, Version: "v1", Node: "b", Manager: "team"})
+	b := newEnv(t, nodes("a"), stored, Options{Prune: true})
+	applied := configMap(t, self, "b", "u-b", 60, "1")
+	fields := applied.GetManagedFields()
+	for i := range fields {
+		fields[i].Manager = "team"
+	}
+	applied.SetManagedFields(fields)
+	b.survey(configMap(t, self, "a", string(stored.Entries[0].UID), 50, "1"), applied)
+	b.expect("LoadClaims")
+	b.answer(LoadClaims, Outcome{})
+	b.expect("Record")
+	b.answer(Record, Outcome{})
+	b.expect("Delete b")
+}
+
+// Objects that a later search finds are deleted, also if those that were known are gone.
+func TestSearchAgainFindsMore(t *testing.T) {
+	stored := newEnv(t, nodes("a"), nil, Options{}).complete()
+	stored.Unsearched = []string{"example.com"}
+	b := &env{T: t, Engine: NewDelete(stored, Options{}), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	b.expect("Survey")
+	b.answer(Survey, Outcome{})
+	b.expect("Survey") // in the group; the known object is gone
+	if b.last.Phase == Completed {
+		t.Error("the deletion is completed before the search")
+	}
+	b.answer(Survey, Outcome{Objects: []*unstructured.Unstructured{configMap(t, self, "b", "u-b", 60, "1")}})
+	b.expect("LoadClaims")
+	b.answer(LoadClaims, Outcome{})
+	b.expect("Record")
+	b.answer(Record, Outcome{})
+	b.expect("Delete b")
+}

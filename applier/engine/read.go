@@ -87,6 +87,7 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 	if n != nil {
 		state = &n.progress.read
 	} else if r := e.removals.byKey[a.Key]; r != nil {
+		r.noteServed(o.Err, e.step.now)
 		state = &r.read
 	} else {
 		return // the object isn't tracked any more

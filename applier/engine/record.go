@@ -10,7 +10,7 @@ import (
 // Inventory returns a copy of what the graph owns, as far as the engine knows.
 func (e *Engine) Inventory() *inventory.Inventory {
 	inv := *e.ledger.saved
-	inv.Owner, inv.Revision, inv.Complete = e.owner, e.revision, e.ledger.complete
+	inv.Owner, inv.Revision, inv.Complete, inv.Unsearched = e.owner, e.revision, e.ledger.complete, e.ledger.unsearched
 	inv.Entries = slices.Collect(maps.Values(e.ledger.entries))
 	inventory.Sort(inv.Entries)
 	return &inv

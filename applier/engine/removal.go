@@ -40,9 +40,10 @@ type claims struct {
 
 // removal is an object that left the graph.
 type removal struct {
-	entry inventory.Entry
-	write retryState // of Delete and Release
-	read  retryState
+	entry    inventory.Entry
+	write    retryState // of Delete and Release
+	read     retryState
+	unserved unserved
 	// refused are graphs that list the object and can't take it.
 	refused []inventory.Owner
 	// gone is set when the object was deleted, released or handed over.
@@ -53,6 +54,13 @@ type removal struct {
 	status Status
 	// reported is the status in the last Step.Changes that had one.
 	reported Status
+}
+
+// unserved is since when the cluster serves no version of a kind, zero if it serves one.
+type unserved struct {
+	since time.Time
+	// confirmed is set when that lasted long enough to be no mistake.
+	confirmed bool
 }
 
 // newRemoval returns a removal that hasn't begun.

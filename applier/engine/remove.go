@@ -169,24 +169,6 @@ func (e *Engine) readRemoval(r *removal) {
 	e.request(Action{Verb: Read, Key: r.entry.Key, Version: r.entry.Version})
 }
 
-// finishUnserved ends a removal if the last action failed because the cluster serves
-// no version of the object's kind, and reports whether it did. If the kind was removed
-// with its CustomResourceDefinition, so were its objects. Otherwise the object is
-// orphaned: nothing can reach it. The status says so, unless the object was never
-// applied or its deletion was requested.
-func (e *Engine) finishUnserved(r *removal, f *Failure) bool {
-	if f == nil || f.Reason != ReasonUnknownKind {
-		return false
-	}
-	if r.entry.UID == "" || r.status.Op == Deleted {
-		e.finishGone(r, Deleted, "")
-		return true
-	}
-	e.finishGone(r, Released, "the cluster serves no version of its kind: unless the object was deleted with the kind, it is orphaned")
-	r.status.Reason = ReasonUnknownKind
-	return true
-}
-
 // finishGone ends a removal: the object is gone or belongs to another owner.
 func (e *Engine) finishGone(r *removal, op Operation, message string) {
 	r.gone = true
@@ -212,6 +194,9 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 		return // the object isn't tracked any more
 	}
 	state.inFlight = false
+	if r != nil {
+		r.noteServed(o.Err, e.step.now)
+	}
 	switch {
 	case isKeepChanged(o.Err):
 		state.succeed()

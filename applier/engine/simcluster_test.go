@@ -45,10 +45,11 @@ type cluster struct {
 	uids    int
 	objects map[inventory.Key]*object
 	history map[string]*unstructured.Unstructured // by resourceVersion
+	kinds   map[string]*availability              // of those with definitions
 }
 
 func newCluster(s *sim) *cluster {
-	return &cluster{s: s, objects: map[inventory.Key]*object{}, history: map[string]*unstructured.Unstructured{}}
+	return &cluster{s: s, objects: map[inventory.Key]*object{}, history: map[string]*unstructured.Unstructured{}, kinds: definedKinds()}
 }
 
 func (c *cluster) create(key inventory.Key) *object {

@@ -56,7 +56,9 @@ func (s *sim) editOnce(r, other *run) {
 		}
 	case k == 11:
 		n := any()
-		switch s.pick(4) {
+		switch s.pick(5) {
+		case 4:
+			n.version = []string{"v1", "v2"}[s.pick(2)]
 		case 0:
 			n.orphan = !n.orphan
 		case 1:
@@ -134,7 +136,9 @@ func (r *run) restart() {
 // disturb causes one random disturbance.
 func (s *sim) disturb() {
 	r := s.runs[s.pick(2)]
-	switch k := s.pick(11); {
+	switch k := s.pick(13); {
+	case k > 10:
+		s.disturbKind()
 	case k == 10:
 		jump := s.upTo(10*time.Hour) - 5*time.Hour
 		s.logf("the clock jumps by %v", jump)
@@ -158,13 +162,18 @@ func (s *sim) disturb() {
 		r.crash()
 		if s.chance(0.15) {
 			s.logf("%s: its inventory is lost", r.id())
-			r.stored, r.version, r.lost = nil, 0, true
-			r.noteListed()
+			r.lose()
 		}
 		s.after(s.upTo(10*time.Second), r.restart)
 	default:
 		s.meddle(k)
 	}
+}
+
+// lose loses the inventory of a graph.
+func (r *run) lose() {
+	r.stored, r.version, r.reordered = nil, 0, true
+	r.noteListed()
 }
 
 // meddle changes an object as others would.
@@ -226,6 +235,7 @@ func (s *sim) repair() {
 	for _, r := range s.runs {
 		r.graph = r.graph.clone()
 	}
+	s.serveKinds()
 	for _, name := range names {
 		if s.runs[0].graph.index(name) >= 0 && s.runs[1].graph.index(name) >= 0 {
 			r := s.runs[s.pick(2)]

@@ -19,6 +19,14 @@ var errKeepChanged = &engine.Failure{Reason: engine.ReasonKeepChanged, Message: 
 // do executes an action on the simulated cluster, like package cluster on a real one.
 func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 	a.Key = inCluster(a.Key)
+	if o, unserved := c.unserved(a); unserved {
+		return o
+	}
+	return c.convert(a, c.execute(r, a, alive))
+}
+
+// execute executes an action on a kind that is served.
+func (c *cluster) execute(r *run, a engine.Action, alive bool) engine.Outcome {
 	o := c.objects[a.Key]
 	switch a.Verb {
 	case engine.Discover:
@@ -27,7 +35,11 @@ func (c *cluster) do(r *run, a engine.Action, alive bool) engine.Outcome {
 		}
 		return engine.Outcome{Namespaced: a.Key.Kind != "World"}
 	case engine.Survey:
-		return c.survey(r, a)
+		o := c.survey(r, a)
+		if a.Search {
+			o = c.search(r, o)
+		}
+		return o
 	case engine.Read:
 		return seen(o)
 	case engine.Apply:
@@ -94,14 +106,21 @@ func (c *cluster) survey(r *run, a engine.Action) engine.Outcome {
 	out := engine.Outcome{Unreadable: map[inventory.Key]error{}}
 	kinds, wanted := map[string]bool{}, map[inventory.Key]inventory.Key{}
 	for _, t := range a.Targets {
-		kinds[t.Kind], wanted[inCluster(t.Key)] = true, t.Key
+		err, served := c.unreadable(t)
+		switch {
+		case served:
+			kinds[t.Kind], wanted[inCluster(t.Key)] = true, t.Key
+		case err != nil:
+			out.Unreadable[t.Key] = err
+			out.Unlisted = err
+		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(c.objects), inventory.Key.Compare) {
 		o := c.objects[key]
 		target, isWanted := wanted[key]
 		if isWanted && r.s.chaos && r.s.chance(0.05) {
 			out.Unreadable[target] = errors.New("couldn't be read")
-		} else if isWanted || (a.Search || kinds[key.Kind]) && r.owner.Owns(o.labels()) {
+		} else if isWanted || kinds[key.Kind] && r.owner.Owns(o.labels()) {
 			out.Objects = append(out.Objects, o.unstructured())
 		}
 	}

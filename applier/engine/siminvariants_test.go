@@ -50,11 +50,11 @@ func (r *run) checkIntent(a engine.Action) {
 		r.s.fail("%s: %s of %s, and the inventory is that of another revision", r.id(), a.Verb, a.Key)
 	}
 	for _, n := range r.running.nodes {
-		if !r.removed && r.scoped[keyOf(n.name).Kind] && !r.lists(keyOf(n.name)) {
+		if !r.removed && r.scoped[keyOf(n.name).Kind+"/"+n.apiVersion()] && !r.lists(keyOf(n.name)) {
 			r.s.fail("%s: %s of %s, and the inventory doesn't list %s", r.id(), a.Verb, a.Key, n.name)
 		}
 	}
-	if !r.scoped[a.Key.Kind] && !r.removed && r.running.index(a.Key.Name) >= 0 {
+	if i := r.running.index(a.Key.Name); !r.removed && i >= 0 && !r.scoped[a.Key.Kind+"/"+r.running.nodes[i].apiVersion()] {
 		r.s.fail("%s: %s of %s, whose scope isn't known", r.id(), a.Verb, a.Key)
 	}
 	if !r.lists(a.Key) {
@@ -155,7 +155,7 @@ func (r *run) checkRemoval(a engine.Action, o *object, alive bool) {
 	mine := r.last[a.Key]
 	for key, other := range r.last {
 		there := r.s.cluster.objects[key]
-		if there == nil || there.labels()["example.com/copy"] != "" || other.epoch != mine.epoch || !slices.Contains(other.allNeeds(), a.Key.Name) || r.lost {
+		if there == nil || there.labels()["example.com/copy"] != "" || other.epoch != mine.epoch || !slices.Contains(other.allNeeds(), a.Key.Name) || r.reordered {
 			continue
 		}
 		if owner, _ := inventory.OwnerOf(there.labels()); owner == r.owner && (r.removed || r.running.index(key.Name) < 0) && !other.orphan && r.lists(key) {

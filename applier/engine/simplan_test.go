@@ -28,7 +28,7 @@ type planned struct {
 	fields                map[string]string // of data or spec
 	orphan, create, force bool
 	recreate, adopt       bool
-	timeout               string
+	timeout, version      string
 }
 
 // keyOf returns the key of an object by its name: Things are namespaced, and Worlds
@@ -55,6 +55,9 @@ func (p plan) String() string {
 		}
 		if n.create {
 			text += "(create)"
+		}
+		if n.version != "" {
+			text += "(" + n.version + ")"
 		}
 		if n.fields["behave"] != "" {
 			text += "(" + n.fields["behave"] + ")"
@@ -162,7 +165,7 @@ func (n planned) resource(ids map[string]string) []byte {
 	}
 	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": n.name}, "data": body}
 	if key := keyOf(n.name); key.Group != "" {
-		object = map[string]any{"apiVersion": "example.com/v1", "kind": key.Kind, "metadata": map[string]any{"name": n.name}, "spec": body}
+		object = map[string]any{"apiVersion": "example.com/" + n.apiVersion(), "kind": key.Kind, "metadata": map[string]any{"name": n.name}, "spec": body}
 	}
 	raw, err := json.Marshal(object)
 	if err != nil {

@@ -29,8 +29,10 @@ type run struct {
 
 	stored  *inventory.Inventory
 	version int  // of the stored inventory
-	lost    bool // the inventory was lost at least once
 	began   bool // the graph has the finalizer
+	// Reordered is set once the inventory was lost: it doesn't know the order of the
+	// objects any more. Lost is set if a search couldn't see a kind.
+	reordered, lost bool
 
 	engine *engine.Engine
 	epoch  int // counts engines
@@ -41,7 +43,7 @@ type run struct {
 	sent   []func() // requests in flight
 	wakes  int
 
-	scoped map[string]bool // kinds whose scope the engine knows
+	scoped map[string]bool // kinds and versions whose scope the engine knows
 	scopes map[string]bool // watches: kinds by label, keys by name
 	good   map[inventory.Key]time.Time
 	listed map[inventory.Key]time.Time // since when the stored inventory has it
@@ -87,7 +89,10 @@ func (r *run) reload() {
 	r.began = true
 	// A new process knows no kinds until it looks them up.
 	scopesKnown := r.s.chance(0.5)
-	r.scoped = map[string]bool{"ConfigMap": true, "Thing": scopesKnown, "World": scopesKnown}
+	r.scoped = map[string]bool{"ConfigMap/v1": true}
+	for _, kind := range []string{"Thing/v1", "Thing/v2", "World/v1", "World/v2"} {
+		r.scoped[kind] = scopesKnown
+	}
 	r.options.Namespaced = func(gvk schema.GroupVersionKind) (namespaced, known bool) {
 		return scopesKnown && gvk.Kind != "World", scopesKnown
 	}
@@ -289,7 +294,7 @@ func (r *run) answer(a engine.Action, o engine.Outcome) {
 		r.engine.Rebase(stored)
 	}
 	if a.Verb == engine.Discover && o.Err == nil {
-		r.scoped[a.Key.Kind] = true
+		r.scoped[a.Key.Kind+"/"+a.Version] = true
 	}
 	r.engine.Done(a, o)
 }
@@ -318,6 +323,9 @@ func (r *run) follow() {
 // a label selector, an object that loses its labels is deleted.
 func (r *run) watch(before, now *unstructured.Unstructured, gone bool) {
 	if r.engine == nil {
+		return
+	}
+	if r.s.cluster.kinds[now.GetKind()].hidden(r.s.now) {
 		return
 	}
 	key := inventory.Key{Group: now.GroupVersionKind().Group, Kind: now.GetKind(), Namespace: now.GetNamespace(), Name: now.GetName()}

@@ -53,6 +53,7 @@ func (e *Engine) Step(now time.Time) Step {
 func (e *Engine) advance() (phase, afterRecord Phase) {
 	ready := true
 	e.ledger.complete = false
+	e.searchAgain()
 	if e.ledger.unmarked && e.hasGrace() {
 		if e.ledger.markLeaving(e.wall()) {
 			e.step.writeDeferred = true // records the time at once, also if no node is ready
@@ -70,7 +71,9 @@ func (e *Engine) advance() (phase, afterRecord Phase) {
 	phase = Executing
 	switch {
 	case ready:
-		phase = e.prune()
+		if phase = e.prune(); phase == Completed && e.searching() {
+			phase = Pruning
+		}
 		e.ledger.complete = phase == Completed && len(e.ledger.entries) == len(e.ledger.desired)+e.removals.held
 	case e.hopeless():
 		phase = Stuck

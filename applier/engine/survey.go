@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -64,7 +66,14 @@ func (e *Engine) assumeAbsent() {
 // finishSurvey receives the objects. Until the Survey succeeds, every node shows
 // its failure.
 func (e *Engine) finishSurvey(a Action, o Outcome) {
+	if len(a.Groups) > 0 {
+		e.finishSearch(o)
+		return
+	}
 	e.survey.inFlight = false
+	if o.Err == nil && e.ledger.lost && !a.Search {
+		o.Err = o.Unlisted // only the list finds objects that the inventory lacks
+	}
 	if o.Err != nil {
 		e.survey.fail(o.Err, e.step.now, e.opts.Backoff)
 		for _, n := range e.nodes.all {
@@ -85,11 +94,28 @@ func (e *Engine) finishSurvey(a Action, o Outcome) {
 		}
 	}
 	for _, obj := range o.Objects {
-		if key := e.keyOfObject(obj); !e.tracks(key) && e.ledger.lost {
-			e.recoverEntry(key, obj)
+		if e.ledger.lost {
+			e.recover(obj)
+		} else {
+			e.observe(obj)
 		}
-		e.observe(obj)
 		e.vouch(e.keyOfObject(obj))
 	}
 	e.ledger.lost = false
+	if a.Search {
+		e.searched(o.Unsearched)
+	}
+}
+
+// recover observes an object with the graph's labels, which becomes part of the
+// inventory if it isn't and the graph applied it.
+func (e *Engine) recover(obj *unstructured.Unstructured) {
+	key := e.keyOfObject(obj)
+	if !e.tracks(key) {
+		e.recoverEntry(key, obj)
+	}
+	if !e.tracks(key) && e.owner.Owns(obj.GetLabels()) && len(obj.GetOwnerReferences()) == 0 {
+		e.survey.search.unproven = append(e.survey.search.unproven, key)
+	}
+	e.observe(obj)
 }

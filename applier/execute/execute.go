@@ -92,11 +92,11 @@ func (x *Executor) Send(ctx context.Context, a engine.Action) engine.Outcome {
 	if !a.Search || o.Err != nil {
 		return o
 	}
-	found, err := x.Client.FindByLabels(ctx, x.Owner.Selector(), x.Owner.Namespace)
+	found, missed, err := x.Client.FindByLabels(ctx, x.Owner.Selector(), x.Owner.Namespace, a.Groups...)
 	if err != nil {
 		return engine.Outcome{Err: cluster.Classify(err)}
 	}
-	o.Objects = append(o.Objects, found...)
+	o.Objects, o.Unsearched = append(o.Objects, found...), missed
 	return o
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
@@ -97,9 +98,14 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 	if namespace == nil {
 		return removed, nil
 	}
-	others, err := r.foreignObjects(ctx, found)
+	others, missed, err := r.foreignObjects(ctx, found)
 	if err != nil {
 		return nil, err
+	}
+	if len(missed) > 0 {
+		fmt.Fprintf(r.env.Err, "namespace/%s is kept: it may contain objects of API group %s, which isn't available: %s\n",
+			installNamespace, missed[0].Group, missed[0].Reason)
+		return removed, nil
 	}
 	if len(others) > 0 {
 		fmt.Fprintf(r.env.Err, "namespace/%s is kept: it contains %s\n", installNamespace, summarize(others))
@@ -122,18 +128,18 @@ func (r *remover) instances(ctx context.Context, crd *unstructured.Unstructured)
 // foreignObjects returns the objects in the applier's namespace that are neither
 // part of the installation, nor created by Kubernetes in every namespace, nor
 // controlled by another object. It lists every kind that the cluster serves and
-// allows to delete, one request per kind.
-func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unstructured.Unstructured, error) {
+// allows to delete, one request per kind. API groups that can't be discovered are
+// returned, too: they may hide objects.
+func (r *remover) foreignObjects(ctx context.Context, found *installed) (foreign []*unstructured.Unstructured, missed []engine.Unsearched, err error) {
 	// Kubernetes creates these two in every namespace.
 	own := map[string]bool{"configmap/kube-root-ca.crt": true, "serviceaccount/default": true}
 	for _, obj := range found.objects {
 		own[kubectlName(obj)] = true
 	}
-	kinds, err := r.applier.Client.Kinds().ListDeletable(ctx)
+	kinds, missed, err := r.applier.Client.Kinds().ListDeletable(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var foreign []*unstructured.Unstructured
 	for _, gvk := range kinds {
 		if gvk.Kind == "Event" || gvk.Kind == "Endpoints" {
 			continue // they only describe other objects
@@ -143,14 +149,14 @@ func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unst
 		case err != nil && ignoreAbsent(err) == nil:
 			continue // its CRD was deleted meanwhile, probably above
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		case !kind.Namespaced:
 			continue
 		}
 		items, err := r.list(ctx, gvk, installNamespace)
 		if err != nil {
 			// A kind that can't be listed may hide objects, so this is an error.
-			return nil, fmt.Errorf("looking for other objects in namespace %s: %w", installNamespace, err)
+			return nil, nil, fmt.Errorf("looking for other objects in namespace %s: %w", installNamespace, err)
 		}
 		for _, obj := range items {
 			if metav1.GetControllerOf(obj) == nil && !own[kubectlName(obj)] {
@@ -158,7 +164,7 @@ func (r *remover) foreignObjects(ctx context.Context, found *installed) ([]*unst
 			}
 		}
 	}
-	return foreign, nil
+	return foreign, missed, nil
 }
 
 // summarize names the first three objects and counts the others: "a, b, c and 2

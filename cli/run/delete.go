@@ -126,7 +126,13 @@ func (o *deleteOptions) run(ctx context.Context, env command.Env, names []string
 			// Deletions are polled more often than the applies of other commands:
 			// the next level waits for each object to be gone.
 			opts.Orphan, opts.Report, opts.PollInterval = o.orphan, report, execute.DeletionPoll
-			return a.Delete(ctx, owners[i], opts)
+			result, err := a.Delete(ctx, owners[i], opts)
+			if result != nil {
+				for _, key := range result.Unproven {
+					sink.Warn(fmt.Sprintf("%s is left alone: it has the labels of graph %s, and another field manager applied it", key, owners[i]))
+				}
+			}
+			return result, err
 		})
 	return o.Finish(env, sink, ends)
 }

@@ -327,7 +327,7 @@ func whole(view *v1alpha1.Inventory) any {
 	if view == nil {
 		return nil
 	}
-	w := map[string]any{"revision": nil, "complete": nil, "count": view.Count, "configMap": nil, "entries": nil}
+	w := map[string]any{"revision": nil, "complete": nil, "count": view.Count, "configMap": nil, "unsearched": nil, "entries": nil}
 	if view.Revision != "" {
 		w["revision"] = view.Revision
 	}
@@ -336,6 +336,9 @@ func whole(view *v1alpha1.Inventory) any {
 	}
 	if view.ConfigMap != "" {
 		w["configMap"] = view.ConfigMap
+	}
+	if len(view.Unsearched) > 0 {
+		w["unsearched"] = view.Unsearched
 	}
 	if len(view.Entries) > 0 {
 		w["entries"] = view.Entries

@@ -23,8 +23,12 @@ const (
 	// AccessChanged means that a watch was refused, or is allowed again. The
 	// graph should subscribe again, which may find another way.
 	AccessChanged
-	// KindServed means that the cluster serves a kind that it didn't serve before.
+	// KindServed means that the cluster serves a kind that it didn't serve before, or that
+	// was broken.
 	KindServed
+	// KindBroken means that the API server hasn't been able to list a kind for a while:
+	// what is known of its objects may be outdated.
+	KindBroken
 	// Claimed means that another graph lists an object that leaves this graph.
 	Claimed
 	// HistoryRewritten means that a list is older than what was seen before it: what

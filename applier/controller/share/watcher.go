@@ -23,6 +23,8 @@ type watcher struct {
 	graphs   map[Graph][]objectName // the subscribers, and the objects that they follow
 	refused  bool                   // by the API server, as far as is known
 	unserved bool                   // the cluster doesn't serve the kind
+	failing  bool                   // the API server can't list or watch the kind
+	broken   bool                   // it couldn't for brokenAfter, although it can others
 	// listed is set when the subscribers were notified of the first list. A graph
 	// that follows an object from then on has missed the events before.
 	listed bool
@@ -46,13 +48,15 @@ const (
 	// serve is tried again, for up to fewUnserved such kinds.
 	maxUnserved = 3 * time.Second
 	fewUnserved = 20
+	// brokenAfter is how long a kind can't be watched before its objects count as unknown.
+	brokenAfter = 30 * time.Second
 	// steady is how long a watch has to be open to count as not having ended at once.
 	steady = 30 * time.Second
 )
 
 // unservedPause returns the pause of each of several watches of kinds that the
-// cluster doesn't serve. It grows with their number, because graphs may name any
-// number of such kinds, and must not cost more requests for it.
+// cluster doesn't serve, or can't list. It grows with their number, because graphs may
+// name any number of such kinds, and must not cost more requests for it.
 func unservedPause(pause time.Duration, unserved int) time.Duration {
 	return min(pause, maxUnserved) * time.Duration(1+unserved/fewUnserved)
 }
@@ -96,10 +100,15 @@ func (w *watcher) named() int {
 // a list, so that nothing that happens in between is missed.
 func (w *watcher) run(ctx context.Context) {
 	refusals := 0
+	var worked time.Time // the last time that there was a list
 	for pause := MinPause; ctx.Err() == nil; {
 		began := time.Now()
+		if worked.IsZero() {
+			worked = began
+		}
 		wait := pause
 		var noKind *cluster.NoKindError
+		failing := false
 		request := w.selection.Request(managedSelector)
 		watching, cancel := w.relist(ctx)
 		w.setAgain(cancel)
@@ -120,6 +129,12 @@ func (w *watcher) run(ctx context.Context) {
 			// The objects were deleted together with their kind.
 			wait = unservedPause(pause, w.setUnserved())
 			w.observeList(&cluster.Listing{Selection: request})
+		case cluster.ConcernsKind(err):
+			failing = true
+			wait = unservedPause(pause, w.setFailing(time.Since(worked) >= brokenAfter))
+		}
+		if !failing {
+			worked = time.Now()
 		}
 		if time.Since(began) > steady {
 			pause = MinPause
@@ -196,10 +211,36 @@ func (w *watcher) setUnserved() int {
 	return w.hub.unserved
 }
 
+// setFailing records that the API server can't list or watch the kind, and returns the
+// number of such watches. With long, that has lasted for brokenAfter: the subscribers then
+// learn that they don't know the state of their objects, unless all watches fail. Then it
+// is the API server that is down, and nothing would be gained by reading all objects.
+func (w *watcher) setFailing(long bool) int {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.failing = true
+	failing := 0
+	for _, other := range w.hub.watchers {
+		if other.failing {
+			failing++
+		}
+	}
+	if long && !w.broken && (failing < len(w.hub.watchers) || failing == 1) {
+		w.broken = true
+		w.notifyAll(KindBroken)
+	}
+	return failing
+}
+
 // setOpen records that the watch is open.
 func (w *watcher) setOpen() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	w.failing = false
+	if w.broken {
+		w.broken = false
+		w.notifyAll(KindServed)
+	}
 	if w.unserved {
 		w.unserved = false
 		w.hub.unserved--

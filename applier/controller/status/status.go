@@ -35,6 +35,9 @@ type Run struct {
 	// Phase is that of the engine, and Nodes the states of its nodes.
 	Phase engine.Phase
 	Nodes []engine.Status
+	// Unsearched are API groups in which objects that left the graph are still to be
+	// searched.
+	Unsearched []engine.Unsearched
 	// Outputs evaluates the outputs of a completed graph. The errors are those of
 	// outputs without a value.
 	Outputs func() (map[string]any, map[string]error)
@@ -68,6 +71,8 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 		next.History = withRevision(next.History, *r.Revision)
 	}
 	reason, message := summary(r.Nodes)
+	unsearched := Unsearched(r.Unsearched)
+	message = join(message, unsearched)
 	switch {
 	case r.Deleting && r.Phase == engine.Stuck:
 		next.Phase = v1alpha1.GraphFailed
@@ -77,14 +82,7 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 		r.setConditions(next, metav1.ConditionFalse, "Deleting", message, v1alpha1.ConditionReconciling)
 	case r.Phase == engine.Completed:
 		next.Phase = v1alpha1.GraphCompleted
-		text := objectsReady(r.Nodes)
-		if leaving := leaving(r.Nodes); leaving != "" {
-			text += "; " + leaving
-		}
-		if omitted != "" {
-			text += "; " + omitted
-		}
-		r.setConditions(next, metav1.ConditionTrue, "Completed", text, "")
+		r.setConditions(next, metav1.ConditionTrue, "Completed", join(objectsReady(r.Nodes), leaving(r.Nodes), omitted, unsearched), "")
 	case r.Phase == engine.Stuck:
 		next.Phase = v1alpha1.GraphFailed
 		r.setConditions(next, metav1.ConditionFalse, cmp.Or(reason, "Failed"), message, v1alpha1.ConditionStalled)
@@ -96,6 +94,24 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 		r.setConditions(next, metav1.ConditionUnknown, "Progressing", message, v1alpha1.ConditionReconciling)
 	}
 	return next
+}
+
+// join joins the parts of a message that aren't empty.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
+}
+
+// Unsearched describes API groups in which objects that left a graph are still to be
+// searched, "" if there are none.
+func Unsearched(groups []engine.Unsearched) string {
+	if len(groups) == 0 {
+		return ""
+	}
+	var texts []string
+	for _, u := range groups {
+		texts = append(texts, strings.TrimSuffix(u.Group+": "+u.Reason, ": "))
+	}
+	return "objects that left the graph are still to be searched in API groups that aren't available: " + joinFirst(texts)
 }
 
 // Stalled returns the status of a graph that can't be executed until its spec or
