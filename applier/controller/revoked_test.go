@@ -20,7 +20,9 @@ import (
 
 // An object in another namespace that carries the graph's labels is watched with the
 // applier's own rights. When the account loses its rights there, the graph learns
-// nothing more of the object, also while other nodes keep the graph busy.
+// nothing more of the object, also while other nodes keep the graph busy. Neither does it
+// of an object of another kind that it only reads, whose watch was opened as the account
+// and outlives its rights.
 func TestRevokedRightsEndReads(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))
@@ -37,22 +39,35 @@ func TestRevokedRightsEndReads(t *testing.T) {
 	if _, err := b.Client.RbacV1().RoleBindings(other).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ext"}, Spec: corev1.ServiceSpec{ClusterIP: "None"}}
+	if _, err := b.Client.CoreV1().Services(other).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	b.start(b.Config)
 	b.apply(b.rendered("web", `nodes:
+- {id: ext, externalRef: {apiVersion: v1, kind: Service, name: ext, namespace: `+other+`}}
+- {id: leak2, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: leak2}, data: {a: {$from: 'ext.metadata.?annotations.?value.orValue("none")'}}}}
 - {id: far, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: `+other+`}, data: {kept: x}}}
 - {id: leak, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: leak}, data: {a: {$from: 'far.data.?value.orValue("none")'}}}}
 - {id: late, externalRef: {apiVersion: v1, kind: ConfigMap, name: late}}`))
-	b.eventually("read", func(ctx ctx) bool { return b.data(ctx, "leak") == "none" })
+	reads := func(value string) func(ctx) bool {
+		return func(ctx ctx) bool { return b.data(ctx, "leak") == value && b.data(ctx, "leak2") == value }
+	}
+	b.eventually("read", reads("none"))
 	write := func(value string) {
 		t.Helper()
 		_, err := b.Client.CoreV1().ConfigMaps(other).Patch(t.Context(), "far", types.MergePatchType,
 			[]byte(`{"data":{"value":"`+value+`"}}`), metav1.PatchOptions{FieldManager: "somebody"})
+		if err == nil {
+			_, err = b.Client.CoreV1().Services(other).Patch(t.Context(), "ext", types.MergePatchType,
+				[]byte(`{"metadata":{"annotations":{"value":"`+value+`"}}}`), metav1.PatchOptions{FieldManager: "somebody"})
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	write("allowed")
-	b.eventually("read again", func(ctx ctx) bool { return b.data(ctx, "leak") == "allowed" })
+	b.eventually("read again", reads("allowed"))
 
 	if err := b.Client.RbacV1().RoleBindings(other).Delete(t.Context(), "pequod", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -72,13 +87,17 @@ func TestRevokedRightsEndReads(t *testing.T) {
 	time.Sleep(2 * b.options.ReadTrust) // the trust ends
 	write("revoked")
 	b.until("web", func(rg *v1alpha1.ResourceGraph) error {
-		if s := rg.Status.NodeStates["far"]; s.Phase != v1alpha1.NodeFailed {
-			return fmt.Errorf("node far is %s", s.Phase)
+		for _, node := range []string{"far", "ext"} {
+			if s := rg.Status.NodeStates[node]; s.Phase != v1alpha1.NodeFailed {
+				return fmt.Errorf("node %s is %s", node, s.Phase)
+			}
 		}
 		return nil
 	})
-	if got := b.data(t.Context(), "leak"); got != "allowed" {
-		t.Errorf("the graph read %q with revoked rights", got)
+	for _, leak := range []string{"leak", "leak2"} {
+		if got := b.data(t.Context(), leak); got != "allowed" {
+			t.Errorf("%s: the graph read %q with revoked rights", leak, got)
+		}
 	}
 
 	// With the rights, it goes on.
@@ -87,7 +106,7 @@ func TestRevokedRightsEndReads(t *testing.T) {
 	}
 	harness.Eventually(t, b.patience, func(ctx context.Context) error {
 		write(b.Unique("x"))
-		if got := b.data(ctx, "leak"); got == "allowed" {
+		if b.data(ctx, "leak") == "allowed" || b.data(ctx, "leak2") == "allowed" {
 			return errNotYet
 		}
 		return nil
