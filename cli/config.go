@@ -32,7 +32,8 @@ type configEntry struct {
 }
 
 // secretKeys are the flags whose values are credentials. Their values are not shown.
-var secretKeys = []string{"password", "token"}
+// The URL of a proxy may contain a password.
+var secretKeys = []string{"password", "proxy-url", "token"}
 
 // newConfigCommand returns the group of commands about settings.
 func newConfigCommand(env command.Env) *cobra.Command {
