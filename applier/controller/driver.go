@@ -395,6 +395,9 @@ func (d *driver) restart() {
 // forgetHistory makes another run begin that reads everything again: the history of
 // the cluster was rewritten.
 func (d *driver) forgetHistory() {
+	if d.run != nil {
+		d.run.end() // what it still gets to know doesn't count
+	}
 	d.restart()
 	d.graph, d.unrecorded, d.leaving = knownGraph{}, unrecorded{}, engine.NewDepartures()
 }

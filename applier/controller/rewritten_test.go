@@ -24,7 +24,7 @@ import (
 func (b *env) advance() {
 	b.t.Helper()
 	b.Apply(b.t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: advance}}`)
-	for i := range 1500 {
+	for i := range 600 {
 		b.patch("v1", "ConfigMap", "advance", "somebody", fmt.Sprintf(`{"data":{"i":"%d"}}`, i))
 	}
 }
@@ -183,7 +183,7 @@ func TestStaleWorkIsDropped(t *testing.T) {
 	b.eventually("graphs can't be listed", func(ctx) bool {
 		return proxy.Count(func(r faults.Request) bool {
 			return r.Fault != "" && r.Resource == "resourcegraphs.platform.pequod.io"
-		}) > 10
+		}) > 6
 	})
 	// Meanwhile no graph is read or written.
 	requests := proxy.Count(func(r faults.Request) bool { return r.Fault == "" && !r.Discovery() })
