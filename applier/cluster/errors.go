@@ -204,15 +204,6 @@ func networkCause(err error) string {
 // retries is how often [Retry] repeats a request.
 const retries = 5
 
-// ConcernsKind reports whether a failed list, watch or discovery may be about its kind
-// alone: the API server answered with an error, or didn't answer in time, as if a
-// conversion webhook or an aggregated API server is down. It returns false for errors of
-// the network.
-func ConcernsKind(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) || errors.Is(err, context.DeadlineExceeded)
-}
-
 // Retry calls send until it succeeds, at most six times, while the API server
 // returns errors that are its own, such as 429 or 500. The backoff begins at about
 // minPause and doubles. Other errors are returned at once, among them network

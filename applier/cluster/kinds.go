@@ -46,32 +46,6 @@ type Kind struct {
 	Verbs []string
 }
 
-// NoKindError is returned for a kind that the cluster doesn't serve.
-type NoKindError struct{ GVK schema.GroupVersionKind }
-
-// Error names the usual cause, a CustomResourceDefinition that isn't installed.
-func (e *NoKindError) Error() string {
-	return fmt.Sprintf("the cluster knows no %s of %s (is its CustomResourceDefinition installed?)", e.GVK.Kind, e.GVK.GroupVersion())
-}
-
-// UnavailableKindError is returned for a kind that the cluster may well have, although
-// it can't be requested now: its API group can't be discovered, for example because
-// its aggregated API server is down, or its CustomResourceDefinition serves no version.
-// Unlike after a [NoKindError], its objects may exist.
-type UnavailableKindError struct {
-	GVK schema.GroupVersionKind
-	// Cause is the error of the discovery, or why no version is served.
-	Cause error
-}
-
-// Error names the kind and the cause.
-func (e *UnavailableKindError) Error() string {
-	return fmt.Sprintf("%s of %s isn't available now: %v", e.GVK.Kind, e.GVK.GroupVersion(), e.Cause)
-}
-
-// Unwrap returns the cause.
-func (e *UnavailableKindError) Unwrap() error { return e.Cause }
-
 // NewKinds returns an empty cache for the cluster of a REST client.
 func NewKinds(r rest.Interface) *Kinds {
 	return &Kinds{rest: r, versions: map[schema.GroupVersion]*groupVersionKinds{}}
@@ -165,13 +139,4 @@ func readableKinds(gv schema.GroupVersion, resources []metav1.APIResource) map[s
 		kinds[r.Kind] = Kind{gv.WithResource(r.Name), r.Namespaced, r.Verbs}
 	}
 	return kinds
-}
-
-// unavailable returns an [*UnavailableKindError] if an error of a discovery may be about
-// the kind, and the error itself otherwise.
-func unavailable(gvk schema.GroupVersionKind, err error) error {
-	if ConcernsKind(err) {
-		return &UnavailableKindError{gvk, err}
-	}
-	return err
 }

@@ -165,3 +165,7 @@ type Outcome struct {
 	// Saved is the inventory as it was recorded.
 	Saved *inventory.Inventory
 }
+
+// Unsearched is an API group in which objects with the graph's labels couldn't be
+// searched.
+type Unsearched struct{ Group, Reason string }

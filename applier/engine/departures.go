@@ -51,11 +51,3 @@ func (d *Departures) learn(entries map[inventory.Key]inventory.Entry, now, wall 
 		}
 	}
 }
-
-// wall returns the time of the wall clock, which may jump.
-func (e *Engine) wall() time.Time {
-	if e.opts.Wall != nil {
-		return e.opts.Wall()
-	}
-	return e.step.now.Round(0) // drops the reading of the monotonic clock
-}

@@ -152,3 +152,14 @@ func (e *Engine) requestWrite(a Action) bool {
 	e.request(a)
 	return true
 }
+
+// search is the state of the searches that follow the Survey.
+type search struct {
+	inFlight bool
+	// retryAt is the earliest time of the next one.
+	retryAt time.Time
+	// missed are the groups that the last one couldn't read.
+	missed []Unsearched
+	// unproven are objects that others applied with the graph's labels.
+	unproven []inventory.Key
+}

@@ -88,3 +88,11 @@ func (e *Engine) ForgetClaims() {
 	c.value, c.outdated = nil, c.load.inFlight
 	e.removals.handedOver = false
 }
+
+// wall returns the time of the wall clock, which may jump.
+func (e *Engine) wall() time.Time {
+	if e.opts.Wall != nil {
+		return e.opts.Wall()
+	}
+	return e.step.now.Round(0) // drops the reading of the monotonic clock
+}

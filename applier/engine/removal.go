@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -94,5 +95,23 @@ func (r *removals) visible(yield func(*removal) bool) {
 				return
 			}
 		}
+	}
+}
+
+// confirmUnserved is how long a kind has to be missing before its objects are given
+// up: one of several API servers may not know of a kind yet that the others serve.
+const confirmUnserved = 5 * time.Second
+
+// noteServed receives the result of an action on an object that left the graph. It
+// records since when the cluster serves no version of the kind.
+func (r *removal) noteServed(err error, now time.Time) {
+	var f *Failure
+	switch {
+	case !errors.As(err, &f) || f.Reason != ReasonUnknownKind:
+		r.unserved = unserved{}
+	case r.unserved.since.IsZero():
+		r.unserved.since = now
+	case now.Sub(r.unserved.since) >= confirmUnserved:
+		r.unserved.confirmed = true
 	}
 }

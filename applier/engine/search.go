@@ -13,21 +13,6 @@ import (
 // out: its objects would be orphaned. So the inventory records which groups are still
 // to be searched, and a graph isn't deleted before all of them are.
 
-// Unsearched is an API group in which objects with the graph's labels couldn't be
-// searched.
-type Unsearched struct{ Group, Reason string }
-
-// search is the state of the searches that follow the Survey.
-type search struct {
-	inFlight bool
-	// retryAt is the earliest time of the next one.
-	retryAt time.Time
-	// missed are the groups that the last one couldn't read.
-	missed []Unsearched
-	// unproven are objects that others applied with the graph's labels.
-	unproven []inventory.Key
-}
-
 // searchInterval is the time between two searches in groups that aren't available.
 const searchInterval = 5 * time.Minute
 
