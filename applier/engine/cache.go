@@ -187,7 +187,7 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 	objectLabels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(objectLabels)
 	o.mine = o.owned && e.owner.Owns(objectLabels)
-	o.labeledByApplier = o.owned && e.labeledByApplier(obj)
+	o.labeledByApplier = o.owned && e.labeledByApplier(obj, e.ledger.entries[key].Manager)
 	n := e.nodes.byKey[key]
 	if n == nil {
 		return o // of an object that left the graph, nothing else matters

@@ -12,7 +12,7 @@ import (
 
 // recoverEntry adds an object with the graph's labels to a lost inventory.
 func (e *Engine) recoverEntry(key inventory.Key, obj *unstructured.Unstructured) {
-	if entry, ok := recoveredEntry(e.owner, obj, e.labeledByApplier(obj)); ok {
+	if entry, ok := recoveredEntry(e.owner, obj, e.labeledByApplier(obj, "")); ok {
 		e.ledger.entries[key] = entry
 		e.ledger.intentSaved, e.ledger.unmarked = false, true
 	}
@@ -54,8 +54,7 @@ var graphLabel = fields.Path{"f:metadata", "f:labels", "f:" + v1alpha1.LabelGrap
 // labeledByApplier reports whether a field manager of this graph set the graph's
 // label: the default one, that of a node, or the one in the inventory. Controllers copy
 // labels, for example from a Service to its Endpoints, and so do users.
-func (e *Engine) labeledByApplier(obj *unstructured.Unstructured) bool {
-	recorded := e.ledger.entries[e.keyOfObject(obj)].Manager
+func (e *Engine) labeledByApplier(obj *unstructured.Unstructured, recorded string) bool {
 	return labeledBy(obj, func(manager string) bool {
 		return manager == FieldManager || e.nodes.managers[manager] || manager != "" && manager == recorded
 	})
