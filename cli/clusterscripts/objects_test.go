@@ -42,9 +42,8 @@ subjects:
 }
 
 // read returns an object of the script's namespace, nil if it doesn't exist.
-func read(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []string) *unstructured.Unstructured {
-	client, err := c.Resource(args[0], args[1], "")
-	ts.Check(err)
+func read(t testing.TB, c *harness.Cluster, ts *testscript.TestScript, args []string) *unstructured.Unstructured {
+	client := c.Await(t, args[0], args[1], "")
 	obj, err := client.Get(t.Context(), args[2], metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -54,15 +53,14 @@ func read(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []st
 }
 
 // remove deletes an object: remove APIVERSION KIND NAME [NAMESPACE].
-func remove(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, args []string) {
-	client, err := c.Resource(args[0], args[1], strings.Join(args[3:], ""))
-	ts.Check(err)
+func remove(t testing.TB, c *harness.Cluster, ts *testscript.TestScript, args []string) {
+	client := c.Await(t, args[0], args[1], strings.Join(args[3:], ""))
 	ts.Check(client.Delete(t.Context(), args[2], metav1.DeleteOptions{}))
 }
 
 // appears waits until an object exists, or with ! until it is gone:
 // appears APIVERSION KIND NAME.
-func appears(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+func appears(t testing.TB, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: appears APIVERSION KIND NAME")
 	}
@@ -78,9 +76,8 @@ func appears(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bo
 
 // some fails unless objects with the labels exist, or with ! if they exist:
 // some APIVERSION KIND SELECTOR.
-func some(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
-	client, err := c.Resource(args[0], args[1], "")
-	ts.Check(err)
+func some(t testing.TB, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+	client := c.Await(t, args[0], args[1], "")
 	list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: args[2]})
 	ts.Check(err)
 	if len(list.Items) == 0 != neg {
@@ -90,7 +87,7 @@ func some(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool,
 
 // field fails unless a field of an object has the value, or with ! if it has it:
 // field APIVERSION KIND NAME PATH VALUE. Keys of the path are separated by ":".
-func field(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
+func field(t testing.TB, c *harness.Cluster, ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 5 {
 		ts.Fatalf("usage: field APIVERSION KIND NAME PATH VALUE")
 	}
@@ -111,7 +108,7 @@ func field(t *testing.T, c *harness.Cluster, ts *testscript.TestScript, neg bool
 // server controls the API server behind $PROXY: "down" and "up" break and restore the
 // connection; "hangs" leaves writes of inventories unanswered until "answers", and
 // "asked" waits until such a write has arrived: server down|up|hangs|asked|answers.
-func server(t *testing.T, proxy *faults.Proxy, ts *testscript.TestScript, args []string) {
+func server(t testing.TB, proxy *faults.Proxy, ts *testscript.TestScript, args []string) {
 	switch strings.Join(args, " ") {
 	case "down":
 		ts.Check(proxy.Down())

@@ -10,6 +10,7 @@ package clusterscripts_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,54 +47,52 @@ func TestScripts(t *testing.T) {
 			}
 			c := start(t)
 			proxy := c.Proxy(t, 1)
+			stranger := rest.CopyConfig(c.Config)
+			stranger.BearerToken = "nobody's"
+			reader := reader(t, c)
+			env := map[string]string{
+				"NO_COLOR": "1", "KUBECONFIG": c.Kubeconfig, "NAMESPACE": c.Namespace, "PEQUOD_NAMESPACE": c.Namespace,
+				"STRANGER": c.WriteKubeconfig(t, stranger), "PROXY": c.WriteKubeconfig(t, proxy.Config(c.Config)),
+				"READER": c.WriteKubeconfig(t, reader), "READER_TOKEN": reader.BearerToken, "SERVER": c.Config.Host,
+			}
 			testscript.Run(t, testscript.Params{
 				Files:               []string{file},
 				RequireExplicitExec: true,
 				RequireUniqueNames:  true,
-				Setup: func(env *testscript.Env) error {
-					env.Setenv("NO_COLOR", "1")
-					env.Setenv("KUBECONFIG", c.Kubeconfig)
-					env.Setenv("NAMESPACE", c.Namespace)
-					env.Setenv("PEQUOD_NAMESPACE", c.Namespace)
-					stranger := rest.CopyConfig(c.Config)
-					stranger.BearerToken = "nobody's"
-					env.Setenv("STRANGER", c.WriteKubeconfig(t, stranger))
-					env.Setenv("PROXY", c.WriteKubeconfig(t, proxy.Config(c.Config)))
-					reader := reader(t, c)
-					env.Setenv("READER", c.WriteKubeconfig(t, reader))
-					env.Setenv("READER_TOKEN", reader.BearerToken)
-					env.Setenv("SERVER", c.Config.Host)
-					if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.crt"), c.Config.CAData, 0o600); err != nil {
+				Setup: func(script *testscript.Env) error {
+					for name, value := range env {
+						script.Setenv(name, value)
+					}
+					if err := os.WriteFile(filepath.Join(script.WorkDir, "ca.crt"), c.Config.CAData, 0o600); err != nil {
 						return err
 					}
-					return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
+					return os.WriteFile(filepath.Join(script.WorkDir, "pequod.yaml"), nil, 0o600)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits":   exits,
 					"until":   until,
-					"some":    func(ts *testscript.TestScript, neg bool, args []string) { some(t, c, ts, neg, args) },
-					"remove":  func(ts *testscript.TestScript, _ bool, args []string) { remove(t, c, ts, args) },
-					"appears": func(ts *testscript.TestScript, neg bool, args []string) { appears(t, c, ts, neg, args) },
-					"field":   func(ts *testscript.TestScript, neg bool, args []string) { field(t, c, ts, neg, args) },
-					"server":  func(ts *testscript.TestScript, _ bool, args []string) { server(t, proxy, ts, args) },
+					"some":    func(ts *testscript.TestScript, neg bool, args []string) { some(in(t, ts), c, ts, neg, args) },
+					"remove":  func(ts *testscript.TestScript, _ bool, args []string) { remove(in(t, ts), c, ts, args) },
+					"appears": func(ts *testscript.TestScript, neg bool, args []string) { appears(in(t, ts), c, ts, neg, args) },
+					"field":   func(ts *testscript.TestScript, neg bool, args []string) { field(in(t, ts), c, ts, neg, args) },
+					"server":  func(ts *testscript.TestScript, _ bool, args []string) { server(in(t, ts), proxy, ts, args) },
 					"graph":   graph,
 					// create FILE: create the objects of a file as another client. NAMESPACE
 					// stands for the namespace of the script.
 					"create": func(ts *testscript.TestScript, _ bool, args []string) {
-						c.Apply(t, strings.ReplaceAll(ts.ReadFile(args[0]), "NAMESPACE", c.Namespace))
+						c.Apply(in(t, ts), strings.ReplaceAll(ts.ReadFile(args[0]), "NAMESPACE", c.Namespace))
 					},
 					// status APIVERSION KIND NAME JSON: write the status of an object.
 					"status": func(ts *testscript.TestScript, _ bool, args []string) {
 						var status map[string]any
 						ts.Check(json.Unmarshal([]byte(args[3]), &status))
-						c.SetStatus(t, args[0], args[1], args[2], status)
+						c.SetStatus(in(t, ts), args[0], args[1], args[2], status)
 					},
 					// patch MANAGER APIVERSION KIND NAME PATCH: patch an object as
 					// another field manager.
 					"patch": func(ts *testscript.TestScript, _ bool, args []string) {
-						client, err := c.Resource(args[1], args[2], "")
-						ts.Check(err)
-						_, err = client.Patch(t.Context(), args[3], types.MergePatchType, []byte(args[4]), metav1.PatchOptions{FieldManager: args[0]})
+						client := c.Await(in(t, ts), args[1], args[2], "")
+						_, err := client.Patch(t.Context(), args[3], types.MergePatchType, []byte(args[4]), metav1.PatchOptions{FieldManager: args[0]})
 						ts.Check(err)
 					},
 				},
@@ -101,6 +100,19 @@ func TestScripts(t *testing.T) {
 		})
 	}
 }
+
+// inScript is the test of a script, for functions that take a test. What fails it ends
+// the script: a script is a subtest, which must not call FailNow of its parent.
+type inScript struct {
+	testing.TB
+	ts *testscript.TestScript
+}
+
+func in(t *testing.T, ts *testscript.TestScript) testing.TB { return inScript{t, ts} }
+
+func (s inScript) Fatal(args ...any)                 { s.ts.Fatalf("%s", fmt.Sprint(args...)) }
+func (s inScript) Fatalf(format string, args ...any) { s.ts.Fatalf(format, args...) }
+func (s inScript) FailNow()                          { s.ts.Fatalf("failed") }
 
 // until repeats a command until its output matches, for up to a minute:
 // until PATTERN COMMAND [ARG ...].

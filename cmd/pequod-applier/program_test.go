@@ -75,10 +75,7 @@ func checkSamples(t *testing.T, c *harness.Cluster, _ *process) {
 		}
 		c.Apply(t, string(text))
 	}
-	graphs, err := c.Resource("platform.pequod.io/v1alpha1", "ResourceGraph", "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	graphs := c.Await(t, "platform.pequod.io/v1alpha1", "ResourceGraph", "default")
 	var name string
 	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
 		list, err := graphs.List(ctx, metav1.ListOptions{})

@@ -53,15 +53,13 @@ func TestBothWays(t *testing.T) {
 
 	rendered := graphFrom(t, pequod(app, "render", "-f", "-", "-n", "synced"))
 	c.Apply(t, pequod(app, "rbac", "generate", "-f", "-", "-n", "synced"))
-	graphs, err := c.Resource("platform.pequod.io/v1alpha1", "ResourceGraph", "synced")
-	if err != nil {
-		t.Fatal(err)
-	}
+	graphs := c.Await(t, "platform.pequod.io/v1alpha1", "ResourceGraph", "synced")
 	if _, err := graphs.Apply(t.Context(), rendered.GetName(), rendered, metav1.ApplyOptions{FieldManager: "kubectl"}); err != nil {
 		t.Fatal(err)
 	}
 	var live *unstructured.Unstructured
 	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
+		var err error
 		if live, err = graphs.Get(ctx, rendered.GetName(), metav1.GetOptions{}); err != nil {
 			return err
 		}

@@ -70,6 +70,38 @@ spec: {}
 	}
 }
 
+// TestAwait checks that the harness waits for a kind that another client defines.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	group := c.Unique("g") + ".example.org"
+	definitions, err := c.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "lates." + group},
+		"spec": map[string]any{
+			"group": group, "scope": "Namespaced", "names": map[string]any{"kind": "Late", "plural": "lates"},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
+			}},
+		},
+	}
+	if _, err := definitions.Create(t.Context(), &unstructured.Unstructured{Object: definition}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := definitions.Delete(context.Background(), "lates."+group, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	// The definition isn't established yet.
+	c.Apply(t, `{apiVersion: `+group+`/v1, kind: Late, metadata: {name: main}}`)
+	c.Get(t, group+"/v1", "Late", "main")
+}
+
 func TestServerSideApplyConflict(t *testing.T) {
 	t.Parallel()
 	c := start(t)

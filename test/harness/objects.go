@@ -23,6 +23,10 @@ import (
 // FieldManager is the field manager of Apply. Conflicts name it.
 const FieldManager = "harness"
 
+// patience is how long the API server may take to serve a kind after its
+// CustomResourceDefinition was created, on a busy machine.
+const patience = 30 * time.Second
+
 // Apply applies YAML documents in their order by server-side apply and returns
 // the stored objects. Objects without a namespace get the test's. After a
 // CustomResourceDefinition, Apply waits until the kind is served.
@@ -34,16 +38,13 @@ func (c *Cluster) Apply(t testing.TB, manifests string) []*unstructured.Unstruct
 	}
 	var stored []*unstructured.Unstructured
 	for _, object := range objects {
-		client, err := c.Resource(object.GetAPIVersion(), object.GetKind(), object.GetNamespace())
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := c.Await(t, object.GetAPIVersion(), object.GetKind(), object.GetNamespace())
 		result, err := client.Apply(t.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: FieldManager})
 		if err != nil {
 			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 		}
 		if object.GetKind() == "CustomResourceDefinition" {
-			Eventually(t, 30*time.Second, func(ctx context.Context) error { return c.established(ctx, object) })
+			Eventually(t, patience, func(ctx context.Context) error { return c.established(ctx, object) })
 		}
 		stored = append(stored, result)
 	}
@@ -55,10 +56,7 @@ func (c *Cluster) Apply(t testing.TB, manifests string) []*unstructured.Unstruct
 // with [Cluster.Resource].
 func (c *Cluster) Get(t testing.TB, apiVersion, kind, name string) *unstructured.Unstructured {
 	t.Helper()
-	client, err := c.Resource(apiVersion, kind, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := c.Await(t, apiVersion, kind, "")
 	object, err := client.Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatalf("%s %s: %v", kind, name, err)
@@ -70,10 +68,7 @@ func (c *Cluster) Get(t testing.TB, apiVersion, kind, name string) *unstructured
 // or of a cluster-scoped one, as the object's controller would.
 func (c *Cluster) SetStatus(t testing.TB, apiVersion, kind, name string, status map[string]any) {
 	t.Helper()
-	client, err := c.Resource(apiVersion, kind, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := c.Await(t, apiVersion, kind, "")
 	patch, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +78,22 @@ func (c *Cluster) SetStatus(t testing.TB, apiVersion, kind, name string, status 
 	}
 }
 
+// Await returns a client like [Cluster.Resource]. If the kind isn't served, it waits:
+// another client may have defined the kind a moment ago, and discovery lists it
+// later than its CustomResourceDefinition is established.
+func (c *Cluster) Await(t testing.TB, apiVersion, kind, namespace string) dynamic.ResourceInterface {
+	t.Helper()
+	var client dynamic.ResourceInterface
+	Eventually(t, patience, func(context.Context) (err error) {
+		client, err = c.Resource(apiVersion, kind, namespace)
+		return err
+	})
+	return client
+}
+
 // Resource returns a client for a kind in a namespace. An empty namespace means
-// the test's. For cluster-scoped kinds the namespace is ignored.
+// the test's. For cluster-scoped kinds the namespace is ignored. A kind that isn't
+// served is an error; [Cluster.Await] waits for it.
 func (c *Cluster) Resource(apiVersion, kind, namespace string) (dynamic.ResourceInterface, error) {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
