@@ -37,15 +37,19 @@ type ResourceGraph struct {
 // input twice yields the same bytes.
 type ResourceGraphSpec struct {
 	// sourceRef is the instance that the graph was rendered from.
-	SourceRef ObjectRef `json:"sourceRef"`
+	//
+	// +optional
+	SourceRef ObjectRef `json:"sourceRef,omitzero"`
 	// platformRef is the module that rendered the graph.
-	PlatformRef PlatformRef `json:"platformRef"`
+	//
+	// +optional
+	PlatformRef PlatformRef `json:"platformRef,omitzero"`
 	// renderHash identifies the content of graph: "sha256:" and the hex digest of
 	// its JSON. Other fields of the spec do not affect it, so a new version of the
 	// module that renders the same graph causes no new execution.
 	//
 	// +kubebuilder:validation:MaxLength=128
-	RenderHash string `json:"renderHash"`
+	RenderHash string `json:"renderHash,omitempty"`
 
 	// serviceAccountName is the service account, in the namespace of the graph, that
 	// the applier impersonates. Defaults to pequod.

@@ -41,6 +41,7 @@ type driver struct {
 	leaving       *engine.Departures
 	objects       objects
 	unrecorded    unrecorded
+	stalls        bool // the graph stalled in this step
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time
@@ -95,6 +96,15 @@ func (d *driver) step(now time.Time) stepResult {
 		d.epoch = epoch
 		d.forgetHistory()
 	}
+	result := d.advance(now)
+	result.failed = result.failed || d.stalls
+	d.stalls = false
+	return result
+}
+
+// advance is step without the result of a graph that stalls as a whole, for which it
+// sets d.stalls.
+func (d *driver) advance(now time.Time) stepResult {
 	m := d.inbox.take()
 	d.takeGraph(m)
 	if d.objects.engine != nil {
@@ -423,6 +433,7 @@ func (d *driver) suspended(g goal) { d.settle(g) }
 // account is created, and from time to time in case that the watch is refused.
 func (d *driver) stalled(g goal, accountMissing bool) {
 	d.settle(g)
+	d.stalls = true
 	d.objects.forget()
 	d.retries.resyncAt = time.Time{}
 	if accountMissing {

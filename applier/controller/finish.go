@@ -82,8 +82,8 @@ func (r *run) stall(reason, message string) {
 	r.Metrics.ReconcileFailed(r.host.Owner().Namespace, r.host.Owner().Name, reason)
 	next := status.Stalled(r.base(), reason, message)
 	// A graph that is tried again and is as it was gets no second Event.
-	if reason == reasonOverBudget && !sameStall(&r.status.stored, next) {
-		r.report.overBudget(message)
+	if !sameStall(&r.status.stored, next) {
+		r.report.stalled(reason, message)
 	}
 	r.publishLast(next, func() {
 		r.host.stalled(r.goal, reason == reasonAccountMissing)

@@ -15,6 +15,8 @@ const (
 	// reasonCrossNamespace: an object is outside the graph's namespace, which
 	// Options.NoCrossNamespace forbids.
 	reasonCrossNamespace = "CrossNamespace"
+	// reasonPolicyViolation: a policy reported an error when the graph was rendered.
+	reasonPolicyViolation = "PolicyViolation"
 	// reasonOverBudget: the graph exceeds a limit of package graph or of its
 	// expressions.
 	reasonOverBudget = engine.ReasonOverBudget

@@ -3,6 +3,8 @@ package controller
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
@@ -38,6 +40,10 @@ type Recorder interface {
 	Waiting(graphs int)
 	// HistoryRewritten records that the history of the cluster was rewritten.
 	HistoryRewritten()
+	// PolicyViolations records findings of policies in a new version of a graph.
+	PolicyViolations(severity string, count int)
+	// Conditions records the conditions in the status of a graph.
+	Conditions(ns, graph string, conditions []metav1.Condition)
 	// ReconcileFailed records why a graph as a whole can't be executed.
 	ReconcileFailed(ns, graph, reason string)
 	// Forget drops everything about a graph that doesn't exist any more.
@@ -58,6 +64,8 @@ func (noMetrics) AdoptionDone(_, _, _ string, _ error)                          
 func (noMetrics) Drift(_, _, _ string)                                            {}
 func (noMetrics) Reconciled(_, _, _ string, _ time.Duration)                      {}
 func (noMetrics) Waiting(int)                                                     {}
+func (noMetrics) PolicyViolations(string, int)                                    {}
+func (noMetrics) Conditions(_, _ string, _ []metav1.Condition)                    {}
 func (noMetrics) HistoryRewritten()                                               {}
 func (noMetrics) ReconcileFailed(_, _, _ string)                                  {}
 func (noMetrics) Forget(_, _ string)                                              {}

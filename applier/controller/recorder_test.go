@@ -9,6 +9,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller"
 	"github.com/pequod-io/pequod/applier/engine"
@@ -53,6 +55,9 @@ func (n *notes) AdoptionDone(_, g, mode string, err error) {
 func (n *notes) Drift(_, g, node string) { n.note("%s: %s drifted", g, node) }
 func (n *notes) Waiting(int)             {}
 func (n *notes) HistoryRewritten()       { n.note("history rewritten") }
+
+func (n *notes) PolicyViolations(string, int)                 {}
+func (n *notes) Conditions(_, _ string, _ []metav1.Condition) {}
 
 func (n *notes) Reconciled(_, _, _ string, _ time.Duration) {
 	n.mu.Lock()

@@ -135,7 +135,7 @@ func (r *reporter) failure(s *engine.Status) {
 		// It is the graph that exceeds a limit: one Event is enough for its nodes.
 		if r.failures[""] == "" {
 			r.failures[""] = s.Message
-			r.overBudget(s.Message)
+			r.stalled(reasonOverBudget, s.Message)
 		}
 	case engine.ReasonReadinessTimeout:
 		r.metrics.ReadinessTimeout(ns, name, s.ID)
@@ -165,9 +165,9 @@ func (r *reporter) orphaned(cause string, objects int) {
 	r.emitWarning("Orphaned", "Delete", nil, cause+": orphaned "+source.Count(objects, "object"))
 }
 
-// overBudget reports that the graph exceeds a limit and isn't executed.
-func (r *reporter) overBudget(message string) {
-	r.emitWarning(reasonOverBudget, "Check", nil, message)
+// stalled reports that the graph isn't executed.
+func (r *reporter) stalled(reason, message string) {
+	r.emitWarning(reason, "Check", nil, message)
 }
 
 // searched reports that the inventory of the graph was lost, and how many objects

@@ -212,6 +212,7 @@ func (r *run) prepared(p *prerequisites, err error) {
 		services: r.services, owner: r.host.Owner(), known: map[inventory.Owner]claimant{},
 		report: func(a engine.Action, to *v1alpha1.ResourceGraph) { r.host.post(func() { r.report.handedOver(a, to) }) },
 	})
+	r.recordConditions()
 	r.report.begin(p.graph, p.inventory)
 	switch {
 	case r.goal.verb == verbSuspend:
@@ -244,7 +245,7 @@ func (r *run) advance(now time.Time) (wake time.Time, failed bool) {
 			return time.Time{}, false
 		}
 		if !r.buildEngine() {
-			return time.Time{}, true
+			return time.Time{}, false // the driver counts a graph that stalls
 		}
 		r.phase = executing
 	case executing:
@@ -295,6 +296,10 @@ func (r *run) buildEngine() bool {
 		options.Managers = engine.Managers(r.graph)
 		r.engine = engine.NewDelete(r.inventory, options)
 	} else {
+		if message := r.report.violations(); message != "" {
+			r.stall(reasonPolicyViolation, message)
+			return false
+		}
 		e, err := engine.New(r.graph, r.inventory, options)
 		if err != nil {
 			r.stall(invalidReason(err))

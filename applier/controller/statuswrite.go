@@ -106,6 +106,11 @@ func (r *run) publish(now time.Time) time.Time {
 	return time.Time{}
 }
 
+// recordConditions counts the graph by the conditions in its stored status.
+func (r *run) recordConditions() {
+	r.Metrics.Conditions(r.host.Owner().Namespace, r.host.Owner().Name, r.status.stored.Conditions)
+}
+
 // compose returns the status of the run in a phase. Owned is nil if the
 // inventory in the status stays as it is.
 func (r *run) compose(phase engine.Phase, owned *inventory.Inventory, now time.Time) *v1alpha1.ResourceGraphStatus {
@@ -183,6 +188,7 @@ func (r *run) write(next *v1alpha1.ResourceGraphStatus, owned *inventory.Invento
 			r.status.end(r.now())
 			if err == nil {
 				r.status.stored = *next
+				r.recordConditions()
 				r.host.graphWritten(version)
 			}
 			then(err)

@@ -115,6 +115,11 @@ func (m *Metrics) Drift(ns, graph, _ string) {
 	m.drift.WithLabelValues(g.label()).Inc()
 }
 
+// PolicyViolations records findings of policies in a new version of a graph.
+func (m *Metrics) PolicyViolations(severity string, count int) {
+	m.process.violations.WithLabelValues(severity).Add(float64(count))
+}
+
 // Waiting records the number of graphs that wait for a step.
 func (m *Metrics) Waiting(graphs int) { m.process.waiting.Set(float64(graphs)) }
 

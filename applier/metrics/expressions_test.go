@@ -39,6 +39,8 @@ func TestNames(t *testing.T) {
 		"pequod_adoption_duration_seconds":           nil,
 		"pequod_drift_total":                         {"resourcegraph"},
 		"pequod_graphs_waiting":                      nil,
+		"pequod_graphs":                              {"namespace", "condition", "status"},
+		"pequod_policy_violations_total":             {"severity"},
 		"pequod_history_rewrites_total":              nil,
 	}
 	if diff := cmp.Diff(want, ownMetrics(t)); diff != "" {
@@ -50,7 +52,7 @@ func TestNames(t *testing.T) {
 		switch {
 		case strings.HasSuffix(name, "_seconds"):
 			typ = "histogram"
-		case name == "pequod_dag_nodes_total", name == "pequod_resources_managed", name == "pequod_graphs_waiting":
+		case name == "pequod_dag_nodes_total", name == "pequod_resources_managed", name == "pequod_graphs_waiting", name == "pequod_graphs":
 			typ = "gauge"
 		}
 		if types[name] != typ {

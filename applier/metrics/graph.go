@@ -30,6 +30,8 @@ type graphState struct {
 	// applied has the times at which nodes were applied that aren't ready yet; nil
 	// if there are none.
 	applied map[string]time.Time
+	// conditions are the series of conditions that the graph is counted in.
+	conditions []conditionSeries
 }
 
 // nodeState has the labels of a node. The gvk is not bounded yet.
@@ -170,6 +172,7 @@ func (m *Metrics) Forget(ns, graph string) {
 	defer m.mu.Unlock()
 	if s := m.graphs[g]; s != nil {
 		m.setManaged(s, nil)
+		m.process.conditions.replace(s.conditions, nil)
 	}
 	delete(m.graphs, g)
 	none := func(string) bool { return false }
@@ -179,6 +182,47 @@ func (m *Metrics) Forget(ns, graph string) {
 	m.drift.DeleteLabelValues(g.label())
 	for _, result := range []string{resultSuccess, resultFailure} {
 		m.dagDuration.DeleteLabelValues(g.label(), result)
+	}
+}
+
+// conditionSeries has the labels of one series of graphs.
+type conditionSeries struct{ namespace, condition, status string }
+
+// Conditions records the conditions in the status of a graph.
+func (m *Metrics) Conditions(ns, graph string, conditions []metav1.Condition) {
+	series := make([]conditionSeries, len(conditions))
+	for i, c := range conditions {
+		series[i] = conditionSeries{ns, c.Type, string(c.Status)}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state := m.graph(graphKey{ns, graph})
+	m.process.conditions.replace(state.conditions, series)
+	state.conditions = series
+}
+
+// conditionGauge counts graphs by their conditions. Metrics.mu guards it.
+type conditionGauge struct {
+	vec    *prometheus.GaugeVec
+	graphs map[conditionSeries]int
+}
+
+// replace counts one graph in other series than before. A series that comes to 0 is
+// removed.
+func (g conditionGauge) replace(before, now []conditionSeries) {
+	for _, c := range now {
+		g.graphs[c]++
+	}
+	for _, c := range before {
+		g.graphs[c]--
+	}
+	for _, c := range slices.Concat(before, now) {
+		if g.graphs[c] > 0 {
+			g.vec.WithLabelValues(c.namespace, c.condition, c.status).Set(float64(g.graphs[c]))
+		} else {
+			delete(g.graphs, c)
+			g.vec.DeleteLabelValues(c.namespace, c.condition, c.status)
+		}
 	}
 }
 

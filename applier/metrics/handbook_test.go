@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const handbook = "../../docs/operations.md"
@@ -70,6 +71,7 @@ func typesOf(t *testing.T) map[string]string {
 	reportAll(m, graphOf(t, web))
 	m.Reconciled("shop", "web", "success", 0)
 	m.Waiting(0)
+	m.Conditions("shop", "web", []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}})
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // controllerName is the value of the label controller. There is one controller.
@@ -53,8 +55,10 @@ type Metrics struct {
 
 // processMetrics are metrics of the applier as a whole.
 type processMetrics struct {
-	waiting  prometheus.Gauge
-	rewrites prometheus.Counter
+	violations *prometheus.CounterVec
+	conditions conditionGauge
+	waiting    prometheus.Gauge
+	rewrites   prometheus.Counter
 }
 
 // Buckets in seconds: of one request, of one reconciliation, and of executions
@@ -102,6 +106,10 @@ func New(reg prometheus.Registerer) *Metrics {
 		drift: counters("drift_total",
 			"Observed changes of a graph's objects by others.", "resourcegraph"),
 		process: processMetrics{
+			violations: counters("policy_violations_total",
+				"Findings of policies in graphs, by severity.", "severity"),
+			conditions: conditionGauge{graphs: map[conditionSeries]int{}, vec: gauges("graphs",
+				"Graphs by the conditions in their status.", "namespace", "condition", "status")},
 			waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 				Name: prefix + "graphs_waiting", Help: "Graphs that wait for a reconciliation step.",
 			}),
@@ -111,7 +119,8 @@ func New(reg prometheus.Registerer) *Metrics {
 		},
 	}
 	reg.MustRegister(m.reconciles, m.reconcileDuration, m.reconcileErrors, m.dagNodes, m.dagDuration, m.nodeDuration,
-		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift, m.process.waiting, m.process.rewrites)
+		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift, m.process.waiting, m.process.rewrites,
+		m.process.violations, m.process.conditions.vec)
 	// Counters without user-chosen labels start at 0: a rate over a counter that
 	// appears with its first error would miss that error.
 	for _, result := range []string{resultSuccess, resultError} {
@@ -119,6 +128,9 @@ func New(reg prometheus.Registerer) *Metrics {
 	}
 	for _, result := range []string{resultSuccess, resultFailure} {
 		m.adoptions.WithLabelValues(result)
+	}
+	for _, severity := range []v1alpha1.Severity{v1alpha1.SeverityError, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo} {
+		m.process.violations.WithLabelValues(string(severity))
 	}
 	return m
 }

@@ -50,6 +50,9 @@ pequod_adoption_total{result=success} 0
 pequod_reconcile_total{controller=resourcegraph,result=error} 0
 pequod_graphs_waiting{} 0
 pequod_history_rewrites_total{} 0
+pequod_policy_violations_total{severity=Error} 0
+pequod_policy_violations_total{severity=Info} 0
+pequod_policy_violations_total{severity=Warning} 0
 pequod_reconcile_total{controller=resourcegraph,result=success} 0
 `
 

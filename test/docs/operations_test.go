@@ -72,9 +72,10 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 }
 
 var (
-	eventRow  = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (Warning|Normal) \\|")
-	eventCall = regexp.MustCompile(`\.(emitWarning|emitNormal)\((?:"|reason)(\w+)`)
-	driftCall = regexp.MustCompile(`\.(?:emitDrift|emitHandOver)\("(\w+)"`)
+	eventRow    = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (Warning|Normal) \\|")
+	eventCall   = regexp.MustCompile(`\.(emitWarning|emitNormal|emitFailure)\((?:"|reason|engine\.Reason)(\w+)`)
+	stallReason = regexp.MustCompile(`\breason\w+ += (?:"|engine\.Reason)(\w+)`)
+	driftCall   = regexp.MustCompile(`\.(?:emitDrift|emitHandOver)\("(\w+)"`)
 )
 
 // TestEvents checks that the document lists every Event with its type.
@@ -93,11 +94,20 @@ func TestEvents(t *testing.T) {
 			continue
 		}
 		for _, m := range eventCall.FindAllStringSubmatch(string(text), -1) {
-			want[m[2]] = strings.TrimPrefix(m[1], "emit")
+			kind := strings.TrimPrefix(m[1], "emit")
+			want[m[2]] = strings.Replace(kind, "Failure", "Warning", 1)
 		}
 		for _, m := range driftCall.FindAllStringSubmatch(string(text), -1) {
 			want[m[1]] = "Normal"
 		}
+	}
+	// A graph that stalls as a whole has an Event with the reason.
+	reasons, err := os.ReadFile("applier/controller/reasons.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range stallReason.FindAllStringSubmatch(string(reasons), -1) {
+		want[m[1]] = "Warning"
 	}
 	text, err := os.ReadFile(operationsDoc)
 	if err != nil {
