@@ -18,8 +18,8 @@ type Options struct {
 	// PruneGrace is how long an object stays after it left a graph. A graph that lists
 	// it meanwhile takes it over. 0 means that it is pruned at once.
 	PruneGrace time.Duration
-	// ReadTrust is how long a graph's account is assumed to be allowed to read objects
-	// of a kind and namespace after it read one; 0 means a minute. Watches have the
+	// ReadTrust is how long a graph's account is assumed to be allowed to read an object
+	// after it read it; 0 means a minute. Watches have the
 	// rights of the applier.
 	ReadTrust time.Duration
 	// DefaultServiceAccount is the account of graphs that don't name one. If it is

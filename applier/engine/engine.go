@@ -69,8 +69,7 @@ type cache struct {
 	// that an older event reports may have been deleted before the list.
 	listed     map[location]string
 	tombstones tombstones
-	// vouched is when the graph's account last got an object or, without a name, any
-	// object of a kind and namespace, see Options.ReadTrust.
+	// vouched is when the graph's account last got an object, see Options.ReadTrust.
 	vouched map[inventory.Key]time.Time
 	// bytes is the size of the objects that observations keep.
 	bytes int

@@ -83,7 +83,7 @@ type Options struct {
 	// read, in case that its watch missed a change. 0 disables polling.
 	PollInterval time.Duration
 	// ReadTrust is how long after an answer to the graph's account what watches report
-	// of the same kind and namespace is passed on to expressions. Later, objects are
+	// of the same object is passed on to expressions. Later, objects are
 	// read as the account first. 0 trusts watches without limit, because they have the
 	// rights of the account.
 	ReadTrust time.Duration

@@ -12,12 +12,11 @@ import (
 // The watches of the controller show more than the graph's account may see: they use
 // the applier's rights, or were opened before rights of the account were revoked. So
 // what expressions read is only learned from a watch if a request as the account
-// returned an object of the same kind and namespace within Options.ReadTrust.
-// Otherwise the object is read as the account.
+// returned the same object within Options.ReadTrust: its rights may be limited to
+// names. Otherwise the object is read as the account.
 //
-// Objects that don't belong to the graph are only learned, whether expressions read
-// them or not, if the account got the same object within that time: its rights may be
-// limited to names, and the graph's status shows others whether the object is ready.
+// That also holds for objects that don't belong to the graph and that no expression
+// reads, because the graph's status shows others whether they are ready.
 
 // At sets the time of the observations and outcomes until the next step. Without it,
 // they count as of the time of the previous step.
@@ -27,23 +26,16 @@ func (e *Engine) At(now time.Time) { e.step.now = now }
 func (e *Engine) vouch(key inventory.Key) {
 	if e.opts.ReadTrust > 0 {
 		e.cache.vouched[key] = e.step.now
-		key.Name = ""
-		e.cache.vouched[key] = e.step.now
 	}
 }
 
 // mayLearn reports whether the state of the object of a node may be learned from a
 // watch.
 func (e *Engine) mayLearn(n *node, obj *unstructured.Unstructured) bool {
-	owned := e.owner.Owns(obj.GetLabels())
-	if e.opts.ReadTrust <= 0 || owned && !n.referenced && !n.checker.HasExpressions() {
+	if e.opts.ReadTrust <= 0 || e.owner.Owns(obj.GetLabels()) && !n.referenced && !n.checker.HasExpressions() {
 		return true
 	}
-	key := n.key
-	if owned {
-		key.Name = ""
-	}
-	at, vouched := e.cache.vouched[key]
+	at, vouched := e.cache.vouched[n.key]
 	return vouched && e.step.now.Sub(at) < e.opts.ReadTrust
 }
 

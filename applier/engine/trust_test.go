@@ -24,6 +24,7 @@ func TestReadTrust(t *testing.T) {
 	}
 	b.now = b.now.Add(time.Minute)
 	b.At(b.now)
+	b.vouch(inventory.Key{Kind: "ConfigMap", Namespace: "default", Name: "b"}) // says nothing about a
 	seen(4)
 	seen(3)
 	if version() != "2" {
