@@ -202,13 +202,28 @@ type Revision struct {
 	FinishedAt metav1.Time `json:"finishedAt"`
 	// nodes is the number of nodes of the graph.
 	Nodes int `json:"nodes"`
-	// applied is the number of objects that were written.
-	Applied int `json:"applied"`
-	// pruned is the number of objects that left the graph and were deleted or
-	// orphaned.
-	Pruned int `json:"pruned"`
+	// created is the number of objects that were created, or deleted and created
+	// again because of an immutable field.
+	//
+	// +optional
+	Created int `json:"created"`
+	// updated is the number of objects that existed and were changed or adopted.
+	//
+	// +optional
+	Updated int `json:"updated"`
+	// deleted is the number of objects that left the graph and were deleted. Objects
+	// that were released instead do not count.
+	//
+	// +optional
+	Deleted int `json:"deleted"`
 	// duration is the duration of the execution, such as 1m30s.
 	//
 	// +kubebuilder:validation:MaxLength=32
 	Duration string `json:"duration"`
+	// message is the message of the condition Ready at the end of the execution: for
+	// example which node failed and why.
+	//
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message"`
 }

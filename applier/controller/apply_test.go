@@ -53,7 +53,7 @@ func TestApplyToReady(t *testing.T) {
 	if got := string(rg.Status.Outputs["fixed"].Raw); got != "3" {
 		t.Errorf("output fixed: %s", got)
 	}
-	if len(rg.Status.History) != 1 || rg.Status.History[0].Nodes != 4 || rg.Status.History[0].Applied != 4 || rg.Status.History[0].Revision != 1 {
+	if len(rg.Status.History) != 1 || rg.Status.History[0].Nodes != 4 || rg.Status.History[0].Created != 4 || rg.Status.History[0].Revision != 1 {
 		t.Errorf("history: %+v", rg.Status.History)
 	}
 	for _, kind := range []string{"Reconciling", "Stalled"} {

@@ -53,7 +53,7 @@ func TestPrune(t *testing.T) {
 	if got, want := owned(rg), "ConfigMap a"; got != want {
 		t.Errorf("inventory: %s; want %s", got, want)
 	}
-	if len(rg.Status.History) != 2 || rg.Status.History[0].Pruned != 1 || rg.Status.History[0].Revision != 2 {
+	if len(rg.Status.History) != 2 || rg.Status.History[0].Deleted != 1 || rg.Status.History[0].Revision != 2 {
 		t.Errorf("history: %+v", rg.Status.History)
 	}
 }

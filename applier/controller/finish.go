@@ -69,9 +69,10 @@ func (r *run) conclude(phase engine.Phase, now time.Time) {
 		}
 	}
 	took := now.Sub(r.began)
+	created, updated, deleted := r.report.takeEffects()
 	r.revision = &v1alpha1.Revision{
 		Revision: r.graph.Generation, Hash: r.engine.Inventory().Revision, Result: result, FinishedAt: metav1.NewTime(now),
-		Nodes: nodes, Applied: r.report.applies, Pruned: r.report.prunes, Duration: took.Round(time.Millisecond).String(),
+		Nodes: nodes, Created: created, Updated: updated, Deleted: deleted, Duration: took.Round(time.Millisecond).String(),
 	}
 	r.Metrics.Executed(r.host.Owner().Namespace, r.host.Owner().Name, string(result), took, nodes, waves)
 }

@@ -25,9 +25,10 @@ type reporter struct {
 	// completed is the revision that was completed before the run, if any.
 	completed string
 
-	took     map[string]time.Duration // by node: its apply, until it is reported
-	applies  int
-	prunes   int
+	took map[string]time.Duration // by node: its apply, until it is reported
+	// effects are the first effects on objects since the last entry of the history:
+	// Created, Configured or Deleted.
+	effects  map[inventory.Key]engine.Operation
 	failures map[string]string // by node, "" for the graph: the last one that was reported
 	drift    map[string]string // by node: the drift that was reported
 	// common counts the nodes that failed for the same reason.
@@ -41,6 +42,7 @@ const maxFailureEvents = 10
 // begin sets the graph of the run. Inventory is nil if the graph isn't executed.
 func (r *reporter) begin(rg *v1alpha1.ResourceGraph, inv *inventory.Inventory) {
 	r.graph, r.failures, r.drift, r.common = rg, map[string]string{}, map[string]string{}, map[string]int{}
+	r.effects = map[inventory.Key]engine.Operation{}
 	if inv != nil && inv.Complete {
 		r.completed = inv.Revision
 	}
@@ -63,7 +65,7 @@ func (r *reporter) changes(changes []engine.Status, revision func() string, now 
 		s := &changes[i]
 		if s.ID == "" { // the object left the graph
 			if s.Phase == v1alpha1.NodeGone {
-				r.prunes++
+				r.affected(s)
 			}
 			switch unserved := s.Reason == engine.ReasonUnknownKind || s.Reason == engine.ReasonKindUnavailable; {
 			case s.Phase == v1alpha1.NodeGone && unserved:
@@ -77,7 +79,7 @@ func (r *reporter) changes(changes []engine.Status, revision func() string, now 
 		}
 		if took, ok := r.took[s.ID]; ok && s.Op != "" && s.Phase != v1alpha1.NodeApplying {
 			delete(r.took, s.ID)
-			r.applies++
+			r.affected(s)
 			r.metrics.NodeApplied(ns, name, s.ID, s.Op, took)
 			r.operation(s, revision)
 		}
@@ -90,6 +92,34 @@ func (r *reporter) changes(changes []engine.Status, revision func() string, now 
 		}
 		r.failure(s)
 	}
+}
+
+// affected notes the effect of the run on an object. The first one counts: an object
+// that was created and then corrected was created.
+func (r *reporter) affected(s *engine.Status) {
+	if _, noted := r.effects[s.Key]; noted {
+		return
+	}
+	switch s.Op {
+	case engine.Created, engine.Recreated:
+		r.effects[s.Key] = engine.Created
+	case engine.Configured, engine.Corrected, engine.Adopted:
+		r.effects[s.Key] = engine.Configured
+	case engine.Deleted:
+		r.effects[s.Key] = engine.Deleted
+	}
+}
+
+// takeEffects returns how many objects the run has created, updated and deleted since
+// the last call. A run that fails and then completes has two entries in the history,
+// and an object must not count in both.
+func (r *reporter) takeEffects() (created, updated, deleted int) {
+	n := map[engine.Operation]int{}
+	for _, op := range r.effects {
+		n[op]++
+	}
+	clear(r.effects)
+	return n[engine.Created], n[engine.Configured], n[engine.Deleted]
 }
 
 // operation reports operations that the graph doesn't imply.

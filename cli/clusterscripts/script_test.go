@@ -42,8 +42,9 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			start := harness.Start
-			if strings.HasPrefix(filepath.Base(file), "install") {
-				start = harness.StartOwn // an installation affects the whole cluster
+			// An installation, be it only of the CRDs, affects the whole cluster.
+			if base := filepath.Base(file); strings.HasPrefix(base, "install") || base == "history.txtar" {
+				start = harness.StartOwn
 			}
 			c := start(t)
 			proxy := c.Proxy(t, 1)

@@ -4,6 +4,7 @@
 //   - apply.go: apply, which creates, updates and prunes objects
 //   - delete.go: delete, which removes or releases all objects of graphs
 //   - status.go, statuslist.go, statuswatch.go: status, once, as a list, or live
+//   - history.go: history, the finished executions of a graph
 //   - adopt.go: adopt, which lists existing objects for spec.adopt
 //
 // The commands take the same two kinds of arguments: files of ResourceGraphs and
@@ -25,7 +26,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// Commands returns the commands of this package: apply, delete, status and adopt.
+// Commands returns the commands of this package: apply, delete, status, history and
+// adopt.
 func Commands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newApplyCommand(env), newDeleteCommand(env), newStatusCommand(env), newAdoptCommand(env)}
+	return []*cobra.Command{newApplyCommand(env), newDeleteCommand(env), newStatusCommand(env), newHistoryCommand(env), newAdoptCommand(env)}
 }

@@ -51,10 +51,12 @@ type Run struct {
 //
 // 1. Copy the stored status for the current generation.
 //
-// 2. Replace inventory, node states, outputs and history as far as the run knows
-// them. A deletion leaves node states and outputs as they were.
+// 2. Replace inventory, node states and outputs as far as the run knows them. A
+// deletion leaves node states and outputs as they were.
 //
 // 3. Choose phase and conditions; the first case that applies wins.
+//
+// 4. Add the end of the run to the history, with the message of the conditions.
 func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 	next := r.observed()
 	if r.Inventory != nil {
@@ -66,9 +68,6 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 		if r.Phase == engine.Completed {
 			next.Outputs, omitted = outputs(r.Outputs())
 		}
-	}
-	if r.Revision != nil {
-		next.History = withRevision(next.History, *r.Revision)
 	}
 	reason, message := summary(r.Nodes)
 	unsearched := Unsearched(r.Unsearched)
@@ -92,6 +91,11 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 	default:
 		next.Phase = v1alpha1.GraphExecuting
 		r.setConditions(next, metav1.ConditionUnknown, "Progressing", message, v1alpha1.ConditionReconciling)
+	}
+	if r.Revision != nil {
+		revision := *r.Revision
+		revision.Message = meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady).Message
+		next.History = withRevision(next.History, revision)
 	}
 	return next
 }

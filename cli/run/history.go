@@ -1,0 +1,138 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/kube"
+	"github.com/pequod-io/pequod/cli/output"
+	"github.com/pequod-io/pequod/cli/style"
+	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/inventory"
+)
+
+// historyFormats are the values of -o of history. "wide" is the table with more
+// columns.
+var historyFormats = []string{"text", "wide", "json", "yaml", "name"}
+
+// historyOptions are the flags of history.
+type historyOptions struct {
+	// ConnectionFlags select the cluster and the user.
+	kube.ConnectionFlags
+	// namespace is the namespace of the graph.
+	namespace string
+	// output is the value of -o, one of historyFormats or a template.
+	output string
+}
+
+// newHistoryCommand returns the command "history".
+func newHistoryCommand(env command.Env) *cobra.Command {
+	o := &historyOptions{}
+	cmd := &cobra.Command{
+		Use:   "history NAME",
+		Short: "Show the finished executions of a graph in a cluster",
+		Long: `Show the last 10 finished executions of a ResourceGraph, the newest last: how each
+ended, how many objects it created, updated and deleted, and the message of the graph's
+condition Ready at its end. Nothing is written.
+
+The revision is the generation of the ResourceGraph. A revision has one entry for each
+result: retries that fail again and corrections of drift add none, and an object counts
+in one entry only.
+
+The applier in the cluster records the history in the status of the ResourceGraph.
+Graphs that only 'pequod apply' executed have none.
+
+Templates of -o apply to the object that -o json prints. custom-columns prints a row for
+each execution.
+
+The exit code is 0; or 2 if the cluster could not be reached, or has no such graph or
+no ResourceGraph for it.`,
+		Example: `  pequod history web-1b2c3d4e -n shop
+
+  # The reasons of failures
+  pequod history web-1b2c3d4e -n shop -o jsonpath='{.revisions[?(@.result=="Failed")].message}'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0]) },
+	}
+	o.ConnectionFlags.AddFlags(cmd)
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the graph")
+	output.Choice(cmd, &o.output, "text", historyFormats)
+	names := kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.namespace)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names(cmd, given, prefix)
+	}
+	return cmd
+}
+
+// run reads the history of a graph and prints it.
+func (o *historyOptions) run(ctx context.Context, env command.Env, name string) error {
+	if err := kube.CheckNames(o.namespace, []string{name}); err != nil {
+		return err
+	}
+	a, err := o.Connect(kube.PrintWarnings(env.Err))
+	if err != nil {
+		return err
+	}
+	owner := inventory.Owner{Namespace: o.namespace, Name: name}
+	revisions, err := a.History(ctx, owner)
+	if err != nil {
+		return kube.Error(err)
+	}
+	return command.OutputError(o.write(env, owner, revisions))
+}
+
+// write prints a history in the format of -o. Instead of an empty table, it prints a
+// message on stderr.
+func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions []v1alpha1.Revision) error {
+	switch root := map[string]any{"revisions": revisions}; {
+	case o.output == "json" || o.output == "yaml":
+		return output.Write(env.Out, o.output, root)
+	case output.IsTemplate(o.output):
+		return output.WriteTemplate(env.Out, o.output, root)
+	case o.output == "name":
+		_, err := fmt.Fprintln(env.Out, graphName(owner.Name))
+		return err
+	case len(revisions) == 0:
+		fmt.Fprintf(env.Err, "pequod: graph %s: no execution has finished yet\n", owner)
+		return nil
+	}
+	_, err := io.WriteString(env.Out, historyTable(revisions, o.output == "wide", style.TerminalWidth(env.Out)))
+	return err
+}
+
+// historyTable returns a table with a row for each execution. Times are in UTC. If
+// wide, it has the number of nodes and the hash of the graph, too:
+//
+//	REVISION   FINISHED               RESULT      CREATED   UPDATED   DELETED   DURATION   MESSAGE
+//	1          2026-03-01T12:00:00Z   Completed   2         0         0         1.2s       2 objects are ready
+func historyTable(revisions []v1alpha1.Revision, wide bool, width int) string {
+	header := []string{"REVISION", "FINISHED", "RESULT", "CREATED", "UPDATED", "DELETED", "DURATION", "MESSAGE"}
+	if wide {
+		header = append(header, "NODES", "HASH")
+	}
+	var rows [][]string
+	for _, r := range revisions {
+		row := []string{
+			strconv.FormatInt(r.Revision, 10), r.FinishedAt.UTC().Format(time.RFC3339), string(r.Result),
+			strconv.Itoa(r.Created), strconv.Itoa(r.Updated), strconv.Itoa(r.Deleted), r.Duration, r.Message,
+		}
+		if wide {
+			row = append(row, strconv.Itoa(r.Nodes), r.Hash)
+		}
+		for i := range row {
+			row[i] = source.Escape(row[i], "")
+		}
+		rows = append(rows, row)
+	}
+	return style.Table(header, rows, width)
+}
