@@ -21,8 +21,8 @@ metadata:
   name: web
   namespace: shop
 spec:
-  image: nginx:ready-after-3s
-  port: 80
+  image: nginxinc/nginx-unprivileged:ready-after-3s
+  port: 8080
   replicas: 2
   ingress:
     host: shop.example.com

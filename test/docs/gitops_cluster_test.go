@@ -42,7 +42,7 @@ func TestBothWays(t *testing.T) {
 		}
 		return string(out)
 	}
-	const app = `{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: web}, spec: {image: nginx, port: 80, replicas: 2}}`
+	const app = `{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: web}, spec: {image: nginxinc/nginx-unprivileged, port: 8080, replicas: 2}}`
 	for _, namespace := range []string{"synced", "applied"} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {

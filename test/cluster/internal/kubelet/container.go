@@ -55,6 +55,7 @@ func containerStatus(pod *corev1.Pod, container *corev1.Container, scene scene) 
 const (
 	imagePullBackOff = "ImagePullBackOff"
 	crashLoopBackOff = "CrashLoopBackOff"
+	configError      = "CreateContainerConfigError"
 )
 
 // waiting is the status of a container that hasn't started.

@@ -155,6 +155,8 @@ func (p *pods) recordEvents(pod *corev1.Pod, status corev1.PodStatus) {
 		switch waiting.Reason {
 		case imagePullBackOff:
 			p.recorder.Event(pod, corev1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: not found", now.Image))
+		case configError:
+			p.recorder.Event(pod, corev1.EventTypeWarning, "Failed", "Error: "+waiting.Message)
 		case crashLoopBackOff:
 			p.recorder.Event(pod, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container "+now.Name)
 		}

@@ -47,7 +47,7 @@ func play(pod *corev1.Pod, start, now time.Time, backoff time.Duration) cast {
 		}
 		script, err := initScriptOf(pod, container, backoff)
 		if err != nil {
-			c.inits, c.initialized = append(c.inits, waiting(container, "CreateContainerConfigError", err.Error())), false
+			c.inits, c.initialized = append(c.inits, waiting(container, configError, err.Error())), false
 			continue
 		}
 		scene := script.at(start, now)
@@ -69,7 +69,7 @@ func play(pod *corev1.Pod, start, now time.Time, backoff time.Duration) cast {
 		}
 		script, err := scriptOf(pod, container, backoff)
 		if err != nil {
-			c.apps = append(c.apps, waiting(container, "CreateContainerConfigError", err.Error()))
+			c.apps = append(c.apps, waiting(container, configError, err.Error()))
 			continue
 		}
 		scene := script.at(start, now)

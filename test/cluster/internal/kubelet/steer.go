@@ -79,7 +79,7 @@ func scriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Duratio
 			return s, fmt.Errorf("annotation %s: %w", step.key, err)
 		}
 	}
-	return s, s.readTag(container.Image)
+	return s, s.check(pod, container)
 }
 
 // initScriptOf returns the script of an init container, which only the tag of its
@@ -92,7 +92,16 @@ func initScriptOf(pod *corev1.Pod, container *corev1.Container, backoff time.Dur
 	if sidecar(container) {
 		s.restart, s.exits = corev1.RestartPolicyAlways, false
 	}
-	return s, s.readTag(container.Image)
+	return s, s.check(pod, container)
+}
+
+// check applies the tag of a container's image, and returns why the container can't be
+// created, if it can't. A kubelet pulls an image before it checks its user.
+func (s *script) check(pod *corev1.Pod, container *corev1.Container) error {
+	if err := s.readTag(container.Image); err != nil || s.unpullable {
+		return err
+	}
+	return verifyNonRoot(pod, container)
 }
 
 // readTag applies the tag of an image. Unknown tags have no effect.
