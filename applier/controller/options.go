@@ -1,6 +1,10 @@
 package controller
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
 
 // Options configure the controller. The zero value works for graphs that name
 // their service account.
@@ -31,6 +35,10 @@ type Options struct {
 	// Namespace restricts the controller to the graphs of one namespace. Empty
 	// means all namespaces.
 	Namespace string
+	// Selector restricts the controller to the graphs with matching labels; nil
+	// means all graphs. A graph that stops matching is left as it is, with its
+	// finalizer, for the controller of another selector.
+	Selector labels.Selector
 	// Wall is the wall clock whose times are recorded in inventories; nil means
 	// time.Now. Everything else is measured by the monotonic clock.
 	Wall func() time.Time

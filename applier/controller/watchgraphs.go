@@ -17,7 +17,7 @@ import (
 // handed over to its driver at once, and not kept here. While the graphs aren't
 // watched, no request of a graph starts.
 func (c *controller) watchGraphs(ctx context.Context) {
-	source := c.graphs.ListWatch(c.Namespace, func(watched bool) { c.share.Hold(!watched) })
+	source := c.graphs.ListWatch(c.Namespace, c.Selector, func(watched bool) { c.share.Hold(!watched) })
 	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, &graphStore{c: c}, cache.ReflectorOptions{
 		Name: "resourcegraphs",
 		// The default waits up to a minute after the API server was unavailable.
@@ -45,7 +45,8 @@ func (s *graphStore) Update(obj any) error {
 	return nil
 }
 
-// Delete implements [cache.ReflectorStore].
+// Delete implements [cache.ReflectorStore]. The graph was deleted, or its labels don't
+// match the selector any more: its driver ends without a further write.
 func (s *graphStore) Delete(obj any) error {
 	rg := obj.(*v1alpha1.ResourceGraph)
 	s.saw(rg.ResourceVersion)

@@ -12,7 +12,7 @@ import (
 
 // Options configure a program.
 type Options struct {
-	// Name is the name of the program and of its lease.
+	// Name is the name of the program.
 	Name string
 	// Version is logged, and sent to the API server as part of the user agent.
 	Version string
@@ -23,6 +23,9 @@ type Options struct {
 	// Needs are the resources that the program can't work without. It is ready
 	// when they are served and it may list them.
 	Needs []schema.GroupVersionResource
+	// Namespace is where the program must be able to list them; empty means all
+	// namespaces.
+	Namespace string
 	// Setup adds the controllers and their readiness checks to the manager.
 	Setup   func(manager.Manager) error
 	Metrics Metrics
@@ -55,4 +58,7 @@ type Election struct {
 	Enabled bool
 	// Namespace is the namespace of the lease; empty means that of the Pod.
 	Namespace string
+	// Lease is the name of the lease; empty means that of the program. Programs with
+	// the same lease are replicas, of which one works.
+	Lease string
 }

@@ -18,8 +18,9 @@ import (
 const probeTimeout = 3 * time.Second
 
 // addProbes adds a liveness check, and readiness checks for the connection to the
-// API server, the resources in needs, and the manager's cache.
-func addProbes(m manager.Manager, config *rest.Config, needs []schema.GroupVersionResource) error {
+// API server, the resources in needs, and the manager's cache. An empty namespace
+// means that the resources have to be listed in all namespaces.
+func addProbes(m manager.Manager, config *rest.Config, namespace string, needs []schema.GroupVersionResource) error {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(config, m.GetHTTPClient())
 	if err != nil {
 		return err
@@ -50,7 +51,11 @@ func addProbes(m manager.Manager, config *rest.Config, needs []schema.GroupVersi
 		errs = append(errs, m.AddReadyzCheck(need.Resource, answered(func() *rest.Request {
 			// A list of one object's metadata is the smallest request that needs the
 			// right to list the resource.
-			return client.RESTClient().Get().AbsPath("/apis", need.Group, need.Version, need.Resource).Param("limit", "1").
+			path := []string{"/apis", need.Group, need.Version}
+			if namespace != "" {
+				path = append(path, "namespaces", namespace)
+			}
+			return client.RESTClient().Get().AbsPath(append(path, need.Resource)...).Param("limit", "1").
 				SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 		})))
 	}

@@ -35,7 +35,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addProbes(m, config, o.Needs); err != nil {
+	if err := addProbes(m, config, o.Namespace, o.Needs); err != nil {
 		return err
 	}
 	if err := o.Setup(m); err != nil {
@@ -82,7 +82,7 @@ func (o Options) manager() manager.Options {
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.Probes,
 		LeaderElection:                o.Election.Enabled,
-		LeaderElectionID:              o.Name,
+		LeaderElectionID:              cmp.Or(o.Election.Lease, o.Name),
 		LeaderElectionNamespace:       o.Election.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       new(cmp.Or(o.Shutdown, shutdown)),

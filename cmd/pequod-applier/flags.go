@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/pequod-io/pequod/applier/program"
 )
 
-// name is the name of the program, its lease and its user agent.
+// name is the name of the program, its user agent and, by default, its lease.
 const name = "pequod-applier"
 
 // settings has the values of the flags. parse fills it once, and nothing changes
@@ -28,6 +29,11 @@ type settings struct {
 	probes   string           // address
 	metrics  program.Metrics  // of the endpoint /metrics
 	election program.Election // enabled by --leader-elect
+
+	// The graphs that the program executes: those of a namespace, empty for all, whose
+	// labels match the selector, nil for all.
+	namespace string
+	selector  labels.Selector
 
 	// concurrent is the number of graphs in flight, at least 1. resync is the
 	// interval of the flag --resync, at least a second. relist is that of --relist, 0
@@ -60,8 +66,15 @@ func (s *settings) flagSet() *pflag.FlagSet {
 	fs.StringVar(&s.metrics.CertName, "metrics-cert-name", "tls.crt", "name of the certificate file in --metrics-cert-path")
 	fs.StringVar(&s.metrics.KeyName, "metrics-cert-key", "tls.key", "name of the key file in --metrics-cert-path")
 	fs.StringVar(&s.probes, "health-probe-bind-address", ":8081", "address of the probes /healthz and /readyz; 0 disables them")
-	fs.BoolVar(&s.election.Enabled, "leader-elect", false, "elect a leader among several replicas, by the lease "+name)
+	fs.BoolVar(&s.election.Enabled, "leader-elect", false, "elect a leader among several replicas")
+	fs.StringVar(&s.election.Lease, "leader-election-id", name, "name of the lease; appliers of different graphs in one namespace need different ones")
 	fs.StringVar(&s.election.Namespace, "leader-election-namespace", "", "namespace of the lease; default: the namespace of the Pod")
+	fs.StringVar(&s.namespace, "namespace", "", "execute only the graphs of this namespace; default: all namespaces")
+	fs.Func("watch-label-selector", "execute only the graphs whose labels match this selector, such as '!sharding.fluxcd.io/key'; default: all graphs",
+		func(text string) (err error) {
+			s.selector, err = labels.Parse(text)
+			return err
+		})
 	fs.IntVar(&s.concurrent, "concurrent", 4, "number of graphs that are processed at the same time")
 	fs.DurationVar(&s.resync, "resync", 5*time.Minute, "interval for reading objects that can't be watched, and for retrying graphs that failed permanently")
 	fs.DurationVar(&s.relist, "relist", time.Hour, "longest interval for listing the objects of all graphs again, with one request per kind, in case that a watch missed a change; 0 disables it")
@@ -116,6 +129,12 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 	switch {
 	case fs.NArg() > 0:
 		return fmt.Errorf("unexpected argument: %s", strings.Join(fs.Args(), " "))
+	case s.election.Lease != name && !s.election.Enabled:
+		return fmt.Errorf("--leader-election-id goes with --leader-elect")
+	case len(validation.IsDNS1123Subdomain(s.election.Lease)) > 0:
+		return fmt.Errorf("--leader-election-id: %q is not the name of a lease", s.election.Lease)
+	case s.namespace != "" && len(validation.IsDNS1123Label(s.namespace)) > 0:
+		return fmt.Errorf("--namespace: %q is not the name of a namespace", s.namespace)
 	case s.concurrent < 1:
 		return fmt.Errorf("--concurrent: must be at least 1, not %d", s.concurrent)
 	case s.resync < time.Second:

@@ -29,13 +29,15 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *setting
 	// metrics, probes and the leader election.
 	return program.Run(ctx, config, program.Options{
 		Name: name, Version: version.Program(), Log: log,
-		Scheme:  scheme,
-		Needs:   []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")},
-		Metrics: s.metrics, Probes: s.probes, Election: s.election,
+		Scheme:    scheme,
+		Needs:     []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")},
+		Namespace: s.namespace,
+		Metrics:   s.metrics, Probes: s.probes, Election: s.election,
 		Setup: func(m manager.Manager) error {
 			return controller.Setup(m, controller.Options{
 				Concurrent: s.concurrent, Resync: s.resync, Relist: s.relist, PruneGrace: s.pruneGrace,
 				DefaultServiceAccount: s.defaultServiceAccount, NoCrossNamespace: s.noCrossNamespace,
+				Namespace: s.namespace, Selector: s.selector,
 				Metrics: appliermetrics.New(metrics.Registry),
 			})
 		},

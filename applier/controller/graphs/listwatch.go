@@ -7,7 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
@@ -15,7 +15,8 @@ import (
 )
 
 // ListWatch returns the source of a reflector of the graphs of a namespace, or
-// of all namespaces if it is empty.
+// of all namespaces if it is empty, whose labels match the selector, or of all graphs
+// if it is nil. The API server reports a graph that stops matching as deleted.
 //
 // A reflector whose watch was lost because the API server is away opens it again at
 // the version that it knows, without a list. If etcd was restored meanwhile, the
@@ -25,8 +26,13 @@ import (
 //
 // Watched is called with false when a watch has ended, and with true when the next
 // one continues where it ended. It isn't called for a list.
-func (c *Client) ListWatch(namespace string, watched func(bool)) cache.ListerWatcher {
-	return &listWatch{ListWatch: cache.NewListWatchFromClient(c.typed, resource, namespace, fields.Everything()), watched: watched}
+func (c *Client) ListWatch(namespace string, selector labels.Selector, watched func(bool)) cache.ListerWatcher {
+	matching := func(o *metav1.ListOptions) {
+		if selector != nil {
+			o.LabelSelector = selector.String()
+		}
+	}
+	return &listWatch{ListWatch: cache.NewFilteredListWatchFromClient(c.typed, resource, namespace, matching), watched: watched}
 }
 
 // reopenTimeout is how soon after its end a watch has to be open again to continue
