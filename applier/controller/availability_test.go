@@ -134,7 +134,7 @@ func TestAPIIsDown(t *testing.T) {
 		t.Error("the object was created again")
 	}
 	b.stop()
-	b.start(b.Config) // searches and retries begin anew
+	b.start(b.Config) // searches and retries begin again
 	b.gone("going")
 	b.gone("lostgoing")
 	b.wantExists(false, group+"/v1", "Box", "less", "going", "lost", "lostgoing")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	_ "sigs.k8s.io/controller-runtime/pkg/controller" // registers metrics of its own
 	runtimemetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -158,7 +158,7 @@ func problems(expr string, known map[string][]string) (found []string) {
 			labelled[l] = true
 		}
 		for _, m := range selector.LabelMatchers {
-			if m.Name != labels.MetricName && !slices.Contains(known[name], m.Name) {
+			if m.Name != model.MetricNameLabel && !slices.Contains(known[name], m.Name) {
 				found = append(found, fmt.Sprintf("%s has no label %s", name, m.Name))
 			}
 			if closed := values[m.Name]; closed != nil && !slices.ContainsFunc(closed, m.Matches) {
