@@ -242,7 +242,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	if err := b.Client.CoreV1().Namespaces().Delete(t.Context(), b.Namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b.patience = 2 * time.Minute
+	b.patience = 5 * time.Minute
 	b.gone("web")
 	b.eventually("the namespace is gone", func(ctx ctx) bool {
 		_, err := b.Client.CoreV1().Namespaces().Get(ctx, b.Namespace, metav1.GetOptions{})
