@@ -78,6 +78,9 @@ func run(opts options) (err error) {
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	if opts.exitWithStdin {
+		// The same program reads the output. A message that it can't read any more
+		// must not end this process before it has deleted its data.
+		signal.Ignore(syscall.SIGPIPE)
 		go func() {
 			// Whether by EOF or by an error: the program that held the input open
 			// has ended.
