@@ -31,20 +31,39 @@ type driver struct {
 	run     *run // nil if nothing has to be done
 	graph   knownGraph
 	account string // name of the service account, empty if it isn't known
-	// awaitsAccount is set while the driver is subscribed to its account, which
-	// doesn't exist.
-	awaitsAccount bool
-	settled       goal // of the last run that came to its end
-	restarts      int  // part of the current goal
-	retries       retries
-	damping       damping
-	leaving       *engine.Departures
-	objects       objects
-	unrecorded    unrecorded
-	stalls        bool // the graph stalled in this step
+	// awaits isn't noAccountEvent while the driver is subscribed to its account only.
+	awaits     accountEvent
+	settled    goal // of the last run that came to its end
+	restarts   int  // part of the current goal
+	retries    retries
+	damping    damping
+	leaving    *engine.Departures
+	objects    objects
+	unrecorded unrecorded
+	stalls     bool // the graph stalled in this step
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time
+}
+
+// accountEvent is a change of the account of a graph that calls for another run.
+type accountEvent int
+
+const (
+	noAccountEvent accountEvent = iota
+	accountCreated              // the graph can't be executed before
+	accountDeleted              // the account may not delete the graph's objects
+)
+
+// happenedIn reports whether an observation of the account shows that it happened.
+func (e accountEvent) happenedIn(o share.Observation) bool {
+	switch e {
+	case accountCreated:
+		return o.Type == share.ObjectChanged || len(o.Objects) > 0
+	case accountDeleted:
+		return o.Type == share.ObjectDeleted || o.Type == share.Listed && len(o.Objects) == 0
+	}
+	return false
 }
 
 // unrecorded is the graph that this process began to execute first, until its
@@ -235,7 +254,7 @@ func (d *driver) dropRun() {
 func (d *driver) unsubscribe() {
 	d.share.Unsubscribe(d)
 	d.share.SetLeaving(d, nil)
-	d.awaitsAccount, d.pruneAt = false, time.Time{}
+	d.awaits, d.pruneAt = noAccountEvent, time.Time{}
 }
 
 // observe handles an observation of the graph's objects, or of its account.
@@ -266,8 +285,8 @@ func (d *driver) observe(o share.Observation) {
 		} else if d.objects.snapshot != nil {
 			d.objects.changed = true
 		}
-	case d.awaitsAccount && !d.objects.judged() && (o.Type == share.ObjectChanged || len(o.Objects) > 0):
-		d.awaitsAccount = false
+	case d.awaits.happenedIn(o):
+		d.awaits = noAccountEvent
 		d.retries.resyncAt = time.Time{}
 		d.restart()
 	default:
@@ -342,7 +361,7 @@ func (d *driver) setAccount(name string) {
 func (d *driver) subscribe(client *cluster.Client, targets []engine.Target) bool {
 	polled, missed := d.share.Subscribe(d, d.serviceAccount(), client, targets)
 	d.objects.track(targets, polled)
-	d.awaitsAccount = false
+	d.awaits = noAccountEvent
 	return d.objects.reread(missed)
 }
 
@@ -438,8 +457,7 @@ func (d *driver) stalled(g goal, accountMissing bool) {
 	d.retries.resyncAt = time.Time{}
 	if accountMissing {
 		d.retries.scheduleResync(d.now(), d.Resync, true)
-		d.share.SubscribeToAccount(d, d.serviceAccount())
-		d.awaitsAccount = true
+		d.await(accountCreated)
 	} else {
 		d.unsubscribe() // observations wouldn't change anything
 	}
@@ -449,10 +467,19 @@ func (d *driver) stalled(g goal, accountMissing bool) {
 // finalized implements host. The watch is about to report that the graph is deleted.
 func (d *driver) finalized(g goal) { d.settled = g }
 
+// await subscribes the driver to its account, and to nothing else.
+func (d *driver) await(e accountEvent) {
+	d.share.SubscribeToAccount(d, d.serviceAccount())
+	d.awaits = e
+}
+
 // waitForResync implements host.
-func (d *driver) waitForResync(now time.Time, backOff bool) (time.Time, bool) {
+func (d *driver) waitForResync(now time.Time, deleting, forbidden bool) (time.Time, bool) {
 	if d.retries.resyncAt.IsZero() {
-		d.retries.scheduleResync(now, d.Resync, backOff)
+		d.retries.scheduleResync(now, d.Resync, deleting)
+		if deleting && forbidden {
+			d.await(accountDeleted)
+		}
 	} else if d.retries.resyncDue(now) {
 		d.restart()
 		d.wake()

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,14 +43,19 @@ func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed 
 		return time.Time{}, false
 	}
 	// The run stays, because observations may help the engine, and is restarted
-	// from time to time, because some changes can't be observed. Deletions are
-	// restarted sooner: when a namespace is deleted, the account may lose its
-	// rights before it is deleted itself, and only then can the graph be deleted.
-	at, due := r.host.waitForResync(now, r.deleting())
+	// from time to time, because some changes can't be observed. When a namespace is
+	// deleted, the account may lose its rights before it is deleted itself, and only
+	// then can the graph be deleted.
+	at, due := r.host.waitForResync(now, r.deleting(), r.lacksRights())
 	if due {
 		r.end()
 	}
 	return at, true
+}
+
+// lacksRights reports whether the account lacks the rights to one of the objects.
+func (r *run) lacksRights() bool {
+	return slices.ContainsFunc(r.engine.Statuses(), func(s engine.Status) bool { return s.Reason == engine.ReasonForbidden })
 }
 
 // conclude records how an execution ended, for the history and the metrics. It

@@ -19,19 +19,27 @@ import (
 	"github.com/pequod-io/pequod/test/hostile"
 )
 
-// fast is a clock of an applier by which an hour passes in 15 seconds. All that the
-// applier does at a time or after a time comes sooner by this factor: retries,
-// damping, polling, and looking at objects again. The API server answers as fast as
-// ever, so what waits for nothing but answers is not sooner: a loop without damping
-// makes thousands of requests in these 15 seconds, as in any others.
-type fast struct{ began time.Time }
+// scaled is a clock of an applier that is faster or slower than the clock on the wall.
+// All that the applier does at a time or after a time comes sooner or later by this
+// factor: retries, damping, polling, and looking at objects again. The API server
+// answers as fast as ever, so what waits for nothing but answers takes its time: a loop
+// without damping makes thousands of requests in 15 seconds, whatever the clock says.
+type scaled struct {
+	began  time.Time
+	factor float64
+}
 
+func (s scaled) Now() time.Time { return s.began.Add(scale(time.Since(s.began), s.factor)) }
+func (s scaled) Until(t time.Time) time.Duration {
+	return scale(t.Sub(s.Now()), 1/s.factor)
+}
+
+func scale(d time.Duration, factor float64) time.Duration { return time.Duration(float64(d) * factor) }
+
+// factor makes an hour pass in 15 seconds.
 const factor = 240
 
-func (f fast) Now() time.Time                  { return f.began.Add(factor * time.Since(f.began)) }
-func (f fast) Until(t time.Time) time.Duration { return t.Sub(f.Now()) / factor }
-
-// hours waits until a number of hours has passed by the fast clock.
+// hours waits until a number of hours has passed by the scaled clock.
 func hours(n int) { time.Sleep(time.Duration(n) * time.Hour / factor) }
 
 // mostPerHour is how many requests a graph may cost in an hour at which it is tried
@@ -89,7 +97,7 @@ func TestRequestsPerHour(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := idle(t, harness.Start(t))
-			b.options.Clock, b.options.Relist = fast{time.Now()}, 0
+			b.options.Clock, b.options.Relist = scaled{time.Now(), factor}, 0
 			b.account("applier", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
 			b.bindCluster("applier", b.watchNoSecrets())
 			proxy := b.Proxy(t, 1)

@@ -232,8 +232,8 @@ func narrow(t *testing.T) *env {
 	return b
 }
 
-// A namespace that goes takes its graphs along, and the rights to remove what
-// they own elsewhere: that stays.
+// When a namespace is deleted, its graphs are deleted, too, even if their account lost
+// its rights first.
 func TestNamespaceIsDeleted(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
@@ -242,12 +242,33 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	if err := b.Client.CoreV1().Namespaces().Delete(t.Context(), b.Namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b.patience = 5 * time.Minute
+	b.patience = 10 * time.Minute // each pass of the namespace controller reads all kinds of all tests
 	b.gone("web")
 	b.eventually("the namespace is gone", func(ctx ctx) bool {
 		_, err := b.Client.CoreV1().Namespaces().Get(ctx, b.Namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
+}
+
+// A graph that can't be deleted for lack of rights is released at once when its account
+// is deleted.
+func TestAccountIsDeletedAfterItsRights(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.options.Clock = scaled{time.Now(), 1. / factor} // nothing is tried again in time
+	b.start(b.Config)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.ready("web")
+	if err := b.Client.RbacV1().RoleBindings(b.Namespace).Delete(t.Context(), "pequod", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.remove("web")
+	b.until("web", condition("Stalled", "True", "DeletionFailed", "is forbidden"))
+	if err := b.Client.CoreV1().ServiceAccounts(b.Namespace).Delete(t.Context(), "pequod", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("web")
+	b.wantExists(true, "v1", "ConfigMap", "a")
 }
 
 func TestObjectsOfOthers(t *testing.T) {

@@ -117,7 +117,8 @@ func TestGraphTooLarge(t *testing.T) {
 	b.gone("web")
 }
 
-// What doesn't fit in a status is told all the same, and nothing of it is applied.
+// What can't be stored in a status is reported all the same, and the graph is executed
+// again once it is mended.
 func TestUnstorableStatus(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)

@@ -114,8 +114,9 @@ type host interface {
 	// retryDelay records an error that may be transient, and returns how long to wait.
 	retryDelay(error) time.Duration
 	// waitForResync returns when a graph that failed for good is tried again, and
-	// whether that is now. With backOff, the first tries come sooner.
-	waitForResync(now time.Time, backOff bool) (at time.Time, due bool)
+	// whether that is now. The first tries of a deletion come sooner, and one that is
+	// forbidden is tried again when the account is deleted.
+	waitForResync(now time.Time, deleting, forbidden bool) (at time.Time, due bool)
 	// restart makes another run begin after this one, even for the same goal. It
 	// reads the graph and its objects again.
 	restart()
@@ -284,7 +285,7 @@ func (r *run) buildEngine() bool {
 	options := engine.Options{
 		Prune: true, AllowEmpty: true, ExplainInterval: explainInterval, Backoff: backoff,
 		// The finalizer shows that the graph was executed.
-		NeverApplied: r.past == neverApplied, IntentImplied: true, Applied: r.past == inventoryLost,
+		NeverApplied: r.past == neverApplied, IntentImplied: leavesRoom(r.graph), Applied: r.past == inventoryLost,
 		Namespaced: r.namespaced, Orphan: r.goal.verb == verbOrphan,
 		ReadTrust: r.ReadTrust, PruneGrace: r.PruneGrace, Departures: r.host.departures(), Wall: r.Wall, Damper: r.host.damper(),
 	}
@@ -319,6 +320,25 @@ func (r *run) buildEngine() bool {
 	}
 	r.objects.replay()
 	return true
+}
+
+// maxImplied is the size of the largest graph, in bytes, whose first objects are
+// applied before its inventory is stored. The API server stores 1.5 MiB of a graph with
+// its status.
+const maxImplied = 1 << 20
+
+// leavesRoom reports whether a graph is small enough for its inventory and the states of
+// its nodes to be stored beside it.
+func leavesRoom(rg *v1alpha1.ResourceGraph) bool {
+	const perNode = 1 << 10 // of status, and of a node without its resource
+	size := 0
+	for i := range rg.Spec.Graph.Nodes {
+		size += perNode
+		if resource := rg.Spec.Graph.Nodes[i].Resource; resource != nil {
+			size += len(resource.Raw)
+		}
+	}
+	return size <= maxImplied
 }
 
 // crossNamespace returns an error message about an object in another namespace

@@ -116,7 +116,7 @@ func (r *run) recordConditions() {
 func (r *run) compose(phase engine.Phase, owned *inventory.Inventory, now time.Time) *v1alpha1.ResourceGraphStatus {
 	next := status.Run{
 		Base: r.base(), Deleting: r.deleting(), Phase: phase, Nodes: r.engine.Statuses(), Outputs: r.engine.Outputs, Revision: r.revision,
-		Unsearched: r.engine.Unsearched(),
+		Unsearched: r.engine.Unsearched(), Err: r.engine.SharedError(),
 	}
 	if owned != nil {
 		next.Inventory = stored.View(owned)
@@ -152,6 +152,9 @@ func (r *run) recorded(a *engine.Action, err error) {
 		r.host.setUnrecorded("")
 	}
 	r.engine.Done(*a, engine.Outcome{Saved: a.Inventory, Err: recordFailure(err)})
+	if err != nil {
+		r.status.outdate() // the status tells the error
+	}
 	// The engine retries after any other error.
 	if reason, _ := unwritable(err); reason != "" || errors.Is(err, graphs.ErrSuperseded) || apierrors.IsNotFound(err) {
 		r.failWrite(err)

@@ -11,6 +11,26 @@ func (e *Engine) RequestError() error {
 	if e.fatal != nil {
 		return nil
 	}
+	if err := e.SharedError(); err != nil {
+		return err
+	}
+	for _, n := range e.nodes.all {
+		if f := n.progress.read.failure; f != nil && !f.Terminal {
+			return fmt.Errorf("%s can't be read: %w", n.key, f)
+		}
+	}
+	for key, r := range e.removals.byKey {
+		if f := r.read.failure; f != nil && !f.Terminal {
+			return fmt.Errorf("%s can't be read: %w", key, f)
+		}
+	}
+	return nil
+}
+
+// SharedError returns the last error of a request for all objects that didn't succeed
+// since: the Survey, a Record or LoadClaims. The states of the nodes don't show it. It is
+// nil if there is no such error.
+func (e *Engine) SharedError() error {
 	for _, request := range []struct {
 		failed string
 		state  *retryState
@@ -21,16 +41,6 @@ func (e *Engine) RequestError() error {
 	} {
 		if request.state.failure != nil {
 			return fmt.Errorf("%s: %w", request.failed, request.state.failure)
-		}
-	}
-	for _, n := range e.nodes.all {
-		if f := n.progress.read.failure; f != nil && !f.Terminal {
-			return fmt.Errorf("%s can't be read: %w", n.key, f)
-		}
-	}
-	for key, r := range e.removals.byKey {
-		if f := r.read.failure; f != nil && !f.Terminal {
-			return fmt.Errorf("%s can't be read: %w", key, f)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ type Run struct {
 	// Unsearched are API groups in which objects that left the graph are still to be
 	// searched.
 	Unsearched []engine.Unsearched
+	// Err is an error that keeps the run from making progress and that the states of
+	// the nodes don't show, such as that the inventory can't be written.
+	Err error
 	// Outputs evaluates the outputs of a completed graph. The errors are those of
 	// outputs without a value.
 	Outputs func() (map[string]any, map[string]error)
@@ -70,6 +74,10 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 		}
 	}
 	reason, message := summary(r.Nodes)
+	var failure *engine.Failure
+	if errors.As(r.Err, &failure) {
+		reason, message = cmp.Or(reason, failure.Reason), join(message, r.Err.Error())
+	}
 	unsearched := Unsearched(r.Unsearched)
 	message = join(message, unsearched)
 	switch {
