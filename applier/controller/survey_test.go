@@ -8,8 +8,8 @@ import (
 	"github.com/pequod-io/pequod/test/faults"
 )
 
-// An applier that starts finds out how every graph is, and once asked for the
-// objects of each.
+// An applier that starts finds out how every graph is. The first list of its watch is
+// enough for the objects of all of them.
 func TestGraphsReadTogetherAfterAStart(t *testing.T) {
 	t.Parallel()
 	const graphs = 60
@@ -27,10 +27,10 @@ func TestGraphsReadTogetherAfterAStart(t *testing.T) {
 	// So is what lost its labels, which no list shows.
 	b.patch("v1", "ConfigMap", "g8", "somebody", `{"metadata":{"labels":null}}`)
 	proxy.Reset()
-	// While the first are read, the others come to ask.
+	// While the first list is made, the others come to ask.
 	proxy.Inject(faults.Rule{
 		Verbs: []string{"list"}, Resources: []string{"configmaps"}, Times: 40,
-		Faults: []faults.Fault{faults.Delay{For: time.Second}},
+		Faults: []faults.Fault{faults.Delay{For: 5 * time.Second}},
 	})
 	b.start(proxy.Config(b.applierConfig()))
 	b.eventually("g7 is corrected", func(ctx ctx) bool { return b.data(ctx, "g7") == "1" })
@@ -39,7 +39,7 @@ func TestGraphsReadTogetherAfterAStart(t *testing.T) {
 	})
 	b.quiet(proxy)
 	lists := proxy.Count(func(r faults.Request) bool { return r.Verb == "list" && r.Resource == "configmaps" })
-	if lists >= graphs {
+	if lists > 3 { // a list has several pages if other tests have made many objects
 		t.Errorf("%d lists to find %d graphs unchanged", lists, graphs)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // A list that is older than what was seen before it is noticed, and watches that know
 // later versions than a restored cluster has begin again.
 func TestListsThatGoBack(t *testing.T) {
-	h, g := newHub(nil, time.Hour, 0), &fakeGraph{}
+	h, g := newHub(nil, time.Hour, 0, nil), &fakeGraph{}
 	h.subscribeToAccount(g, Account{"shop", "pequod"})
 	w := h.subscriptions[g][0]
 	rewritten := func() (n int) {

@@ -20,6 +20,8 @@ type hub struct {
 	own          *cluster.Client
 	retryRefused time.Duration
 	relist       time.Duration // 0 if lists aren't repeated
+	// pending returns the number of graphs whose steps wait.
+	pending func() int
 
 	// wake makes run start the watchers in added. Its buffer of one holds the
 	// wakeup while run is busy.
@@ -34,9 +36,10 @@ type hub struct {
 	references    references
 }
 
-func newHub(own *cluster.Client, retryRefused, relist time.Duration) *hub {
+func newHub(own *cluster.Client, retryRefused, relist time.Duration, pending func() int) *hub {
 	return &hub{
-		own: own, retryRefused: retryRefused, relist: relist, wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
+		own: own, retryRefused: retryRefused, relist: relist, pending: pending,
+		wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
 		subscriptions: map[Graph][]*watcher{}, references: newReferences(),
 	}
 }
@@ -48,6 +51,7 @@ func (h *hub) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-h.wake:
+			h.gather(ctx)
 			for h.startWatchers(ctx) {
 				select {
 				case <-ctx.Done():
@@ -233,6 +237,7 @@ func (h *hub) removeSubscriber(w *watcher, g Graph) {
 	if w.cancel != nil {
 		w.cancel()
 	}
+	w.firstListed(false)
 	delete(h.watchers, w.selection)
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Watches of many objects are opened a few at a time.
 func TestWatchesArePaced(t *testing.T) {
-	h := newHub(nil, 0, 0)
+	h := newHub(nil, 0, 0, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // the watches end before they send a request
 	for i := range startBatch + 5 {

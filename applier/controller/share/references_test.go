@@ -35,7 +35,7 @@ func (h *hub) count() (named, shared int) {
 
 // The references of several graphs share a watch as soon as they are many.
 func TestReferencesShareWatches(t *testing.T) {
-	h := newHub(nil, time.Hour, 0)
+	h := newHub(nil, time.Hour, 0, nil)
 	a := Account{"shop", "pequod"}
 	want := func(named, shared int) {
 		t.Helper()
@@ -85,7 +85,7 @@ func TestReferencesShareWatches(t *testing.T) {
 
 // Each graph's watches by name begin again once per interval together.
 func TestRelistOfNames(t *testing.T) {
-	h := newHub(nil, time.Hour, time.Hour)
+	h := newHub(nil, time.Hour, time.Hour, nil)
 	many, few := &fakeGraph{}, &fakeGraph{}
 	a := Account{"shop", "pequod"}
 	targets := referenced("Secret", "s", 50)
@@ -116,7 +116,7 @@ func TestRelistOfNames(t *testing.T) {
 // A graph that follows an object while a shared watch lists is given another list:
 // the object may have changed between its read and the list.
 func TestFollowedDuringAList(t *testing.T) {
-	h := newHub(nil, time.Hour, 0)
+	h := newHub(nil, time.Hour, 0, nil)
 	g, late := &fakeGraph{}, &fakeGraph{}
 	targets := referenced("ConfigMap", "a", sharedFrom+1)
 	h.subscribe(g, Account{"shop", "pequod"}, nil, targets[:sharedFrom])

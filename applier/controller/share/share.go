@@ -55,10 +55,11 @@ type Share struct {
 
 // New returns a Share. Jobs and watches wait until [Share.Run] is called.
 func New(o Options) *Share {
-	p, steps, h := newPool(o.Requests), newPool(o.Steps), newHub(o.Client, o.RetryRefused, o.Relist)
+	p, steps := newPool(o.Requests), newPool(o.Steps)
+	h := newHub(o.Client, o.RetryRefused, o.Relist, steps.waiting)
 	return &Share{
 		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client, o.Now), hub: h,
-		surveys: newSurveys(p, o.Client, steps.waiting, h.watchesAll), departures: newDepartures(),
+		surveys: &surveys{pool: p, own: o.Client, hub: h}, departures: newDepartures(),
 		listings: newReads(p, o.Listings, o.Log), indices: newReads(p, o.Index, o.Log),
 	}
 }

@@ -23,39 +23,31 @@ type Survey struct {
 	// Alone reads the objects of this graph only, as its account. It reports an
 	// error in the outcome.
 	Alone func(ctx context.Context) engine.Outcome
-	// Found receives objects that a shared list found, in several parts; Done
-	// then receives the outcome, which doesn't repeat them. Alone leads to Done
-	// only. Both are called from any goroutine.
+	// Found receives objects that a shared list found, in several parts, unless it is
+	// the list of a watch, of which the graph is notified. Done then receives the
+	// outcome, which doesn't repeat them. Alone leads to Done only. Both are called
+	// from any goroutine, and neither blocks nor calls the Share.
 	Found func([]*unstructured.Unstructured)
 	Done  func(engine.Outcome)
 }
 
-// surveys reads the objects of graphs, each as its graph's account. If many
-// surveys wait, for example because the applier has just started, the kinds that
-// the applier watches itself are listed once for all of them, as the applier.
+// surveys reads the objects of graphs, each as its graph's account. The kinds that
+// the applier watches itself are read otherwise if the applier has just started: the
+// first list of each watch, as the applier, serves all graphs (firstlist.go). If many
+// graphs come later, these kinds are listed again for all of them together.
 type surveys struct {
-	pool       *pool
-	own        *cluster.Client
-	pending    func() int
-	watchesAll func(schema.GroupVersionKind) bool
+	pool *pool
+	own  *cluster.Client
+	hub  *hub
 
 	mu      sync.Mutex
 	waiting []*Survey
 	listing bool // a list for many graphs is in flight
 }
 
-const (
-	// minShared is the number of waiting surveys from which on one list serves all.
-	minShared = 16
-	// A list reads the objects of all graphs, however many surveys it serves. So
-	// it waits for more surveys, until there are enoughShared or for gatherTime.
-	enoughShared = 250
-	gatherTime   = time.Second
-)
-
-func newSurveys(p *pool, own *cluster.Client, pending func() int, watchesAll func(schema.GroupVersionKind) bool) *surveys {
-	return &surveys{pool: p, own: own, pending: pending, watchesAll: watchesAll}
-}
+// A list reads the objects of all graphs, however many surveys it serves. So it waits
+// for more surveys, until there are enoughShared or for gatherTime.
+const enoughShared = 250
 
 // add queues a survey. One that can't be served by a shared list isn't made to
 // wait for one.
@@ -63,10 +55,20 @@ func (s *surveys) add(v *Survey) {
 	shareable := v.Recorded
 	for _, t := range v.Targets {
 		// What the applier doesn't watch, it may not list either.
-		shareable = shareable && t.Labeled && s.watchesAll(KindOf(t))
+		shareable = shareable && t.Labeled && s.hub.watchesAll(KindOf(t))
 	}
-	if !shareable {
+	answer := func(listed bool) {
+		if listed {
+			v.Done(unclaimed(v.Targets))
+		} else {
+			s.readAlone(v)
+		}
+	}
+	switch {
+	case !shareable:
 		s.readAlone(v)
+		return
+	case s.hub.awaitFirstLists(v.Graph, v.Targets, answer):
 		return
 	}
 	s.mu.Lock()
@@ -115,9 +117,9 @@ func (s *surveys) next(ctx context.Context) {
 // gather waits while other graphs are about to ask for a survey. The caller
 // holds s.mu, which gather unlocks in between.
 func (s *surveys) gather() {
-	for end := time.Now().Add(gatherTime); time.Now().Before(end) && len(s.waiting) < enoughShared && s.pending() > 0; {
+	for end := time.Now().Add(gatherTime); time.Now().Before(end) && len(s.waiting) < enoughShared && s.hub.pending() > 0; {
 		s.mu.Unlock()
-		time.Sleep(gatherTime / 100)
+		time.Sleep(gatherPause)
 		s.mu.Lock()
 	}
 }
@@ -146,14 +148,19 @@ func (s *surveys) list(ctx context.Context, all []*Survey) {
 		}
 	}
 	for _, v := range all {
-		// A target that wasn't found may exist without its labels, so nothing is
-		// claimed about it; the engine reads it by name.
-		o := engine.Outcome{Unreadable: make(map[inventory.Key]error, len(v.Targets))}
-		for _, t := range v.Targets {
-			o.Unreadable[t.Key] = nil
-		}
-		v.Done(o)
+		v.Done(unclaimed(v.Targets))
 	}
+}
+
+// unclaimed returns the outcome of a survey whose objects were handed over already. A
+// target that wasn't found may exist without its labels, so nothing is claimed about
+// it; the engine reads it by name.
+func unclaimed(targets []engine.Target) engine.Outcome {
+	o := engine.Outcome{Unreadable: make(map[inventory.Key]error, len(targets))}
+	for _, t := range targets {
+		o.Unreadable[t.Key] = nil
+	}
+	return o
 }
 
 // handOver hands the objects of a page over to the surveys of their graphs.

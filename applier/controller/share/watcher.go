@@ -28,6 +28,8 @@ type watcher struct {
 	// listed is set when the subscribers were notified of the first list. A graph
 	// that follows an object from then on has missed the events before.
 	listed bool
+	// surveys wait for the first list.
+	surveys []*firstLists
 	// newest is the newest version of a list or event, and again makes the watch begin
 	// again with a list. Again is nil while no watch is open.
 	newest string
@@ -132,6 +134,9 @@ func (w *watcher) run(ctx context.Context) {
 		case cluster.ConcernsKind(err):
 			failing = true
 			wait = unservedPause(pause, w.setFailing(time.Since(worked) >= brokenAfter))
+		}
+		if err != nil {
+			w.firstListFailed()
 		}
 		if !failing {
 			worked = time.Now()
@@ -304,6 +309,7 @@ func (w *watcher) observeList(all *cluster.Listing) {
 		}
 		g.Notify(Observation{Type: Listed, Selection: w.selection, Version: all.ResourceVersion, Objects: parts[g]})
 	}
+	w.firstListed(true)
 }
 
 // notifyListed hands a graph its part of a list of a shared watch, in one listing per

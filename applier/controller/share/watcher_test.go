@@ -22,7 +22,7 @@ func TestUnservedKinds(t *testing.T) {
 
 // A watch of a kind that isn't served counts once, and no more after it ended.
 func TestUnservedKindsAreCounted(t *testing.T) {
-	h, g := newHub(nil, time.Hour, 0), &fakeGraph{}
+	h, g := newHub(nil, time.Hour, 0, nil), &fakeGraph{}
 	h.subscribeToAccount(g, Account{"shop", "pequod"})
 	w := h.subscriptions[g][0]
 	if first, again := w.setUnserved(), w.setUnserved(); first != 1 || again != 1 {

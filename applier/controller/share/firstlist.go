@@ -1,0 +1,87 @@
+package share
+
+import (
+	"context"
+	"time"
+
+	"github.com/pequod-io/pequod/applier/engine"
+)
+
+// The first list of a watch answers the surveys of all graphs that subscribed to the
+// watch before it arrived. So an applier that starts lists and decodes each object
+// once, however many graphs there are.
+
+// firstLists is a survey that waits for the first lists of watches. The hub's lock
+// guards it.
+type firstLists struct {
+	missing int // lists that haven't arrived
+	// then is called once: with true when all lists arrived, and with false when one
+	// of them isn't going to. It neither blocks nor calls the hub. Nil after the call.
+	then func(listed bool)
+}
+
+// end calls then, unless it was called before.
+func (f *firstLists) end(listed bool) {
+	if f.then != nil {
+		f.then(listed)
+		f.then = nil
+	}
+}
+
+// awaitFirstLists calls then when g was notified of the first lists of all watches that
+// cover the targets, see [firstLists]. It returns false, and never calls then, if one of
+// the lists was before g followed its target, or can't be made.
+func (h *hub) awaitFirstLists(g Graph, targets []engine.Target, then func(listed bool)) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var awaited []*watcher
+	for _, t := range targets {
+		w := h.watchers[Selection{GVK: KindOf(t)}]
+		if w == nil || w.refused || w.listed || !w.follows(g, h.namesOf(t)[0]) {
+			return false
+		}
+		awaited = appendNew(awaited, w)
+	}
+	if len(awaited) == 0 {
+		return false
+	}
+	f := &firstLists{missing: len(awaited), then: then}
+	for _, w := range awaited {
+		w.surveys = append(w.surveys, f)
+	}
+	return true
+}
+
+// firstListed ends the wait for the first list of a watch, which arrived or isn't going
+// to. The caller holds the hub's lock.
+func (w *watcher) firstListed(arrived bool) {
+	for _, f := range w.surveys {
+		if f.missing--; f.missing == 0 || !arrived {
+			f.end(arrived)
+		}
+	}
+	w.surveys = nil
+}
+
+// firstListFailed is firstListed for a list that failed.
+func (w *watcher) firstListFailed() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.firstListed(false)
+}
+
+const (
+	// minShared is the number of graphs from which on one list serves all of them.
+	minShared = 16
+	// gatherTime is how long a list waits at most for graphs that it could serve, too,
+	// and gatherPause is how often it looks for them.
+	gatherTime, gatherPause = 3 * time.Second, 10 * time.Millisecond
+)
+
+// gather returns when fewer than minShared graphs wait for a step, in which they may
+// subscribe, and after gatherTime at the latest.
+func (h *hub) gather(ctx context.Context) {
+	for end := time.Now().Add(gatherTime); ctx.Err() == nil && time.Now().Before(end) && h.pending() >= minShared; {
+		time.Sleep(gatherPause)
+	}
+}
