@@ -23,19 +23,25 @@ var resourceGraphs = v1alpha1.GroupVersion.WithKind("ResourceGraph")
 // claims returns the objects that other graphs of the namespace list: in their
 // inventories, in the specs of ResourceGraphs in the cluster, which may not be
 // applied yet, and in siblings. A claim only makes a graph a candidate: before an
-// object is handed over, [Applier.checkClaim] looks for a proof.
+// object is handed over, [Applier.checkClaim] looks for a proof. Revision is that of the
+// stored inventory of owner, "" if there is none.
 //
 // A broken inventory is skipped: objects that its graph has applied carry the labels
 // of that graph, so they aren't taken for this graph's. Suspended graphs in the
 // cluster claim nothing by their specs.
-func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []*v1alpha1.ResourceGraph) (inventory.Claims, error) {
+func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []*v1alpha1.ResourceGraph) (_ inventory.Claims, revision string, _ error) {
 	inventories, err := a.Inventories.List(ctx, owner.Namespace)
 	if err := configmap.SkipUnreadable(err); err != nil {
-		return inventory.Claims{}, err
+		return inventory.Claims{}, "", err
+	}
+	for _, inv := range inventories {
+		if inv.Owner == owner {
+			revision = inv.Revision
+		}
 	}
 	stored, err := a.storedGraphs(ctx, owner.Namespace)
 	if err != nil {
-		return inventory.Claims{}, err
+		return inventory.Claims{}, "", err
 	}
 	// A graph that isn't applied yet claims objects by its spec. A sibling may be
 	// newer than the stored graph of the same name; then both count.
@@ -46,7 +52,7 @@ func (a *Applier) claims(ctx context.Context, owner inventory.Owner, siblings []
 			Entries: engine.DesiredEntries(rg, a.namespaced(ctx)),
 		})
 	}
-	return inventory.ClaimsOn(owner, inventories), nil
+	return inventory.ClaimsOn(owner, inventories), revision, nil
 }
 
 // handsOver returns a function that reports whether a sibling hands an object

@@ -1,6 +1,8 @@
 package applier_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/inventory"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -119,6 +122,34 @@ func TestDeleteInventories(t *testing.T) {
 				t.Errorf("again: %v %v", again, err)
 			}
 		})
+	}
+}
+
+// Objects that are gone when their deletion is answered are neither watched nor listed
+// a second time.
+func TestRequestsOfADeletion(t *testing.T) {
+	const objects = 20
+	c := harness.Start(t)
+	proxy := c.Proxy(t, 1)
+	b := envOn(t, c, proxy.Config(c.Config))
+	var many []string
+	for i := range objects {
+		many = append(many, fmt.Sprintf("{id: n%d, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: n%d}}}", i, i))
+	}
+	rg := b.graph("g", "nodes: ["+strings.Join(many, ", ")+"]")
+	b.complete(rg)
+	proxy.Reset()
+	if result, err := b.applier.Delete(t.Context(), inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, b.options); err != nil || result.Phase != engine.Completed {
+		t.Fatal(result, err)
+	}
+	for _, r := range proxy.Requests() {
+		if r.Verb == "watch" {
+			t.Errorf("%s are watched", r.Resource)
+		}
+	}
+	// The inventory and the objects are listed, and then the claims of other graphs.
+	if n := proxy.Count(func(r faults.Request) bool { return r.Verb == "list" && r.Resource == "configmaps" }); n > 3 {
+		t.Errorf("ConfigMaps are listed %d times", n)
 	}
 }
 

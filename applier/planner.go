@@ -71,7 +71,8 @@ func (p *planner) executor() *execute.Executor {
 		Client: p.Client, Owner: p.engine.Owner(), Write: p.predict,
 		Record: func(context.Context, *inventory.Inventory) error { return nil },
 		Claims: func(ctx context.Context) (inventory.Claims, error) {
-			return p.claims(ctx, p.engine.Owner(), p.siblings)
+			claims, _, err := p.claims(ctx, p.engine.Owner(), p.siblings)
+			return claims, err
 		},
 	}
 	x.Read = func(ctx context.Context, a engine.Action) engine.Outcome {

@@ -230,9 +230,15 @@ func recordError(inv *inventory.Inventory, err error) error {
 }
 
 // loadClaims returns the objects that other graphs list. Siblings count, so that
-// graphs of one call hand objects over in any order.
+// graphs of one call hand objects over in any order. The inventory of this graph is
+// among those that are read for it.
 func (r *run) loadClaims(ctx context.Context) (inventory.Claims, error) {
-	return r.claims(ctx, r.engine.Owner(), r.options.Siblings)
+	began := r.now()
+	claims, revision, err := r.claims(ctx, r.engine.Owner(), r.options.Siblings)
+	if err == nil && revision == r.guard.revision {
+		r.guard.confirm(began)
+	}
+	return claims, err
 }
 
 // applied reports whether every object was applied or failed, and the deletion of

@@ -116,7 +116,10 @@ func (a *Applier) status(ctx context.Context, rg *v1alpha1.ResourceGraph, stored
 	// Without Write and Record, the executor only reads.
 	x := &execute.Executor{
 		Client: a.Client, Owner: e.Owner(),
-		Claims: func(ctx context.Context) (inventory.Claims, error) { return a.claims(ctx, e.Owner(), nil) },
+		Claims: func(ctx context.Context) (inventory.Claims, error) {
+			claims, _, err := a.claims(ctx, e.Owner(), nil)
+			return claims, err
+		},
 	}
 	now := a.now()
 	var phase engine.Phase

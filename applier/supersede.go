@@ -26,7 +26,9 @@ type guard struct {
 func (g *guard) confirm(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.checked = now
+	if now.After(g.checked) {
+		g.checked = now
+	}
 }
 
 // check returns [ErrSuperseded] if the stored inventory has another revision. It

@@ -8,7 +8,8 @@ import (
 )
 
 // Awaited yields the objects whose changes the engine waits for. The driver should
-// watch them.
+// watch them. Of a write in flight, the outcome may be all that there is to wait for:
+// most objects are gone when their deletion is answered.
 func (e *Engine) Awaited() iter.Seq[Target] {
 	return func(yield func(Target) bool) {
 		for _, n := range e.nodes.all {
@@ -18,7 +19,7 @@ func (e *Engine) Awaited() iter.Seq[Target] {
 		}
 		for _, level := range e.removals.levels {
 			for _, r := range level {
-				if r.status.Phase == v1alpha1.NodeDeleting && !yield(Target{r.entry.Key, r.entry.Version, true, true, false}) {
+				if r.status.Phase == v1alpha1.NodeDeleting && !r.write.inFlight && !yield(Target{r.entry.Key, r.entry.Version, true, true, false}) {
 					return
 				}
 			}

@@ -78,9 +78,7 @@ func (m *measurement) countCLI(ctx context.Context, load string) (map[string]int
 	if err != nil {
 		return nil, err
 	}
-	n := total(countRequests(proxy))
-	m.report.addFigure(figure{
-		load + ": deleted", fmt.Sprintf("%.2f s, %d requests, %.2f per object", s.work.Seconds(), n, float64(n)/float64(findWorkload(load).count)), deleteAim,
-	})
+	deleted := row{requests: countRequests(proxy), count: findWorkload(load).count, unit: "object"}
+	m.report.addFigure(figure{load + ": deleted", fmt.Sprintf("%.2f s, %s", s.work.Seconds(), deleted.formatRequests()), deleteAim})
 	return created, nil
 }
