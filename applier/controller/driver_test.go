@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -20,7 +21,8 @@ func offline(t *testing.T) *controller {
 	t.Cleanup(queue.ShutDown)
 	return &controller{drivers: map[types.NamespacedName]*driver{}, queue: queue, services: services{
 		Options: Options{Metrics: noMetrics{}, Resync: time.Hour, Clock: systemClock{}}, log: logr.Discard(), now: time.Now,
-		share: share.New(share.Options{Requests: 100, Steps: 4, Log: logr.Discard()}),
+		share:    share.New(share.Options{Requests: 100, Steps: 4, Log: logr.Discard()}),
+		progress: flowcontrol.NewFakeAlwaysRateLimiter(),
 	}}
 }
 

@@ -58,6 +58,35 @@ func TestRequestsOfACreatedGraph(t *testing.T) {
 	}
 }
 
+// Many graphs that take long don't write the status of each again and again: the writes
+// that show progress are limited together.
+func TestProgressOfManyGraphsIsWrittenSeldom(t *testing.T) {
+	t.Parallel()
+	const graphs, atOnce, average = 100, 10, 2
+	b, proxy := proxied(t)
+	statuses := func(r faults.Request) bool { return r.Verb == "patch" && r.Resource == graphStatuses }
+	began := time.Now()
+	for i := range graphs {
+		b.apply(b.rendered(fmt.Sprintf("g%d", i), nodes(fmt.Sprintf(`{id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: g%d}},
+  readyWhen: [{type: Expression, expr: "has(object.data)"}]}`, i))))
+	}
+	b.eventually("the progress of some is written", func(ctx) bool { return proxy.Count(statuses) >= atOnce+2*average })
+	for i := range graphs {
+		name := fmt.Sprintf("g%d", i)
+		b.eventually(name+" is created", func(ctx ctx) bool { return b.exists(ctx, "v1", "ConfigMap", name) })
+		b.patch("v1", "ConfigMap", name, "somebody", `{"data":{"a":"1"}}`)
+	}
+	for i := range graphs {
+		b.ready(fmt.Sprintf("g%d", i))
+	}
+	took := int(time.Since(began).Seconds()) + 1
+	// One is the result, and after 20 seconds each may write its progress.
+	most := graphs + atOnce + average*took + took/20*graphs*took/5
+	if n := proxy.Count(statuses); n > most {
+		t.Errorf("%d statuses of %d graphs were written in %d s; want at most %d", n, graphs, took, most)
+	}
+}
+
 func TestNothingChangedCostsNothing(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))

@@ -6,6 +6,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
@@ -21,7 +22,9 @@ type services struct {
 	share  *share.Share
 	events events.EventRecorder
 	log    logr.Logger
-	now    func() time.Time
+	// progress limits the writes of the statuses of graphs that are being executed.
+	progress flowcontrol.PassiveRateLimiter
+	now      func() time.Time
 }
 
 // namespaced reports the scope of a kind, and whether it is known.

@@ -17,11 +17,17 @@ import (
 
 // A status is written when an execution begins and when it ends. In between it
 // is written only if the execution takes long, and later if other requests have
-// to wait: with a thousand graphs at once, such writes alone would take long.
+// to wait or many graphs ask for it: with a thousand graphs at once, such writes alone
+// would take long, and make all graphs take longer.
 const (
 	firstWriteAfter = 2 * time.Second  // after the begin of the run
 	writeInterval   = 5 * time.Second  // after the last write
-	yieldFor        = 20 * time.Second // to other requests, if the pool is crowded
+	yieldFor        = 20 * time.Second // to other requests
+
+	// The writes of all graphs that may yield: at most so many at once, and then so
+	// many a second.
+	progressAtOnce  = 10
+	progressAverage = 2
 )
 
 // statusWriter is the state of the writes of a run's status. There is at most
@@ -86,7 +92,7 @@ func (r *run) publish(now time.Time) time.Time {
 	if now.Before(due) {
 		return due
 	}
-	if now.Before(due.Add(yieldFor)) && r.share.Crowded() {
+	if now.Before(due.Add(yieldFor)) && (r.share.Crowded() || !r.progress.TryAccept()) {
 		return now.Add(firstWriteAfter)
 	}
 	if r.engine.RecordIntent() {
