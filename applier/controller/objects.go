@@ -3,6 +3,7 @@ package controller
 import (
 	"slices"
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -21,8 +22,8 @@ type objects struct {
 	changed bool
 	// kept are observations for the engine of the run that is about to begin.
 	kept []share.Observation
-	// tracked are the kinds and namespaces of the objects.
-	tracked []share.Selection
+	// tracked are the kinds and namespaces of the objects. Most graphs have the same few.
+	tracked []unique.Handle[share.Selection]
 	// polled are the selections that can't be watched.
 	polled []share.Selection
 	pollAt time.Time
@@ -95,7 +96,8 @@ func (o *objects) snapshotObserves(seen share.Observation) bool {
 // namespacesIn returns the namespaces in which the graph has objects of a selection.
 func (o *objects) namespacesIn(s share.Selection) []string {
 	var namespaces []string
-	for _, t := range o.tracked {
+	for _, tracked := range o.tracked {
+		t := tracked.Value()
 		if t.GVK == s.GVK && (t.Namespace == s.Namespace || s.Name == "" && s.Namespace == "") {
 			namespaces = append(namespaces, t.Namespace)
 		}
@@ -150,7 +152,7 @@ func (o *objects) replay() {
 func (o *objects) track(targets []engine.Target, polled []share.Selection) {
 	o.tracked, o.polled = nil, polled
 	for _, t := range targets {
-		if s := (share.Selection{GVK: share.KindOf(t), Namespace: t.Namespace}); !slices.Contains(o.tracked, s) {
+		if s := unique.Make(share.Selection{GVK: share.KindOf(t), Namespace: t.Namespace}); !slices.Contains(o.tracked, s) {
 			o.tracked = append(o.tracked, s)
 		}
 	}

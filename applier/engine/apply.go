@@ -146,13 +146,16 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 		p.write.fail(&Failure{Reason: ReasonInvalid, Message: err.Error(), Terminal: true}, e.step.now, e.opts.Backoff)
 		return
 	}
+	first := e.ledger.entries[n.key].UID == ""
 	e.ledger.applied(n, o.Object, live)
 	p.op = applyOperation(a, o, p.recreating)
 	p.recreating, p.restored = false, false
 	p.waitingSince, p.cause = time.Time{}, ""
 	n.status.Taken, n.touched = o.Taken, true
 	if o.Created || o.Changed {
-		e.opts.Damper.wrote(n.key, e.step.now)
+		if !first {
+			e.opts.Damper.wrote(n.key, e.step.now)
+		}
 		n.status.AppliedAt = e.step.now
 	}
 }

@@ -43,6 +43,8 @@ func (e *Engine) observe(obj *unstructured.Unstructured) {
 		return // the same of a deletion
 	case old != nil && (resourceversion.Older(version, old.version) || old.absent && version == old.version):
 		return
+	case old != nil && old.err == nil && version != "" && version == old.version && obj.GetUID() == old.uid:
+		return // for example the event of an own write
 	}
 	e.put(key, e.newObservation(key, obj))
 }
@@ -179,14 +181,17 @@ var replicas = fields.Path{"f:spec", "f:replicas"}
 
 // newObservation extracts from an object what the engine needs to know.
 func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructured) *observation {
-	o := &observation{
-		uid: obj.GetUID(), version: obj.GetResourceVersion(), finalizers: obj.GetFinalizers(),
+	o := &observation{finalizers: obj.GetFinalizers(), facts: facts{
+		uid: obj.GetUID(), version: obj.GetResourceVersion(),
 		deleting: obj.GetDeletionTimestamp() != nil, dependent: len(obj.GetOwnerReferences()) > 0, at: e.step.now,
-	}
+	}}
 	o.kept = graph.KeepAnnotation(obj.Object)
 	objectLabels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(objectLabels)
 	o.mine = o.owned && e.owner.Owns(objectLabels)
+	if o.owner == e.owner {
+		o.owner = e.owner // one copy of the names for all objects
+	}
 	o.labeledByApplier = o.owned && e.labeledByApplier(obj, e.ledger.entries[key].Manager)
 	n := e.nodes.byKey[key]
 	if n == nil {

@@ -17,7 +17,11 @@ import (
 // try only a few again, at the same rate: a graph with thousands of nodes without
 // rights would otherwise send thousands of requests whenever it is tried again. If
 // one of them succeeds, the others are tried, too.
+//
+// One write of each node counts from the begin, so that the creation of an object
+// needs no memory.
 type Damper struct {
+	began    time.Time // of the first use, zero before
 	nodes    map[inventory.Key]bucket
 	failures map[inventory.Key]*Failure
 	retries  bucket // of the nodes in failures
@@ -36,7 +40,7 @@ const (
 
 // NewDamper returns the damper of a graph that was not executed yet.
 func NewDamper() *Damper {
-	return &Damper{nodes: map[inventory.Key]bucket{}, failures: map[inventory.Key]*Failure{}, retries: bucket{tokens: maxWrites}}
+	return &Damper{retries: bucket{tokens: maxWrites}}
 }
 
 // left returns the number of tokens that are left.
@@ -46,9 +50,12 @@ func (b bucket) left(now time.Time) float64 {
 
 // tokens returns the number of writes that a node has left.
 func (d *Damper) tokens(key inventory.Key, now time.Time) float64 {
+	if d.began.IsZero() {
+		d.began = now
+	}
 	b, ok := d.nodes[key]
 	if !ok {
-		return maxWrites
+		b = bucket{tokens: maxWrites - 1, at: d.began}
 	}
 	return b.left(now)
 }
@@ -66,9 +73,13 @@ func (d *Damper) next(key inventory.Key, now time.Time) time.Time {
 	return now.Add(time.Duration((1-tokens)*float64(writeInterval)) + time.Millisecond)
 }
 
-// wrote records that a write changed the object of a node.
+// wrote records that a write changed the object of a node. It isn't called for the
+// first write of a node.
 func (d *Damper) wrote(key inventory.Key, now time.Time) {
 	if d != nil {
+		if d.nodes == nil {
+			d.nodes = map[inventory.Key]bucket{}
+		}
 		d.nodes[key] = bucket{tokens: d.tokens(key, now) - 1, at: now}
 	}
 }
@@ -76,6 +87,9 @@ func (d *Damper) wrote(key inventory.Key, now time.Time) {
 // failed records that a read or a write of a node failed, if it failed for good.
 func (d *Damper) failed(key inventory.Key, f *Failure) {
 	if d != nil && f.Terminal {
+		if d.failures == nil {
+			d.failures = map[inventory.Key]*Failure{}
+		}
 		d.failures[key] = f
 	}
 }

@@ -11,20 +11,25 @@ import (
 // history of the cluster was rewritten, for example because etcd was restored: the
 // observations of the engine are void.
 func (e *Engine) Contradicts(version string, objects []unstructured.Unstructured) bool {
-	return contradicts(version, objects, func(obj *unstructured.Unstructured) *observation { return e.cache.objects[e.keyOfObject(obj)] })
-}
-
-// Contradicts is [Engine.Contradicts] for a snapshot.
-func (s *Snapshot) Contradicts(version string, objects []unstructured.Unstructured) bool {
-	return contradicts(version, objects, func(obj *unstructured.Unstructured) *observation {
-		if o := s.objects[s.keyOf(obj)]; o != nil {
-			return &o.observation
+	return contradicts(version, objects, func(obj *unstructured.Unstructured) *facts {
+		if o := e.cache.objects[e.keyOfObject(obj)]; o != nil {
+			return &o.facts
 		}
 		return nil
 	})
 }
 
-func contradicts(version string, objects []unstructured.Unstructured, known func(*unstructured.Unstructured) *observation) bool {
+// Contradicts is [Engine.Contradicts] for a snapshot.
+func (s *Snapshot) Contradicts(version string, objects []unstructured.Unstructured) bool {
+	return contradicts(version, objects, func(obj *unstructured.Unstructured) *facts {
+		if o := s.find(s.keyOf(obj)); o != nil {
+			return &o.facts
+		}
+		return nil
+	})
+}
+
+func contradicts(version string, objects []unstructured.Unstructured, known func(*unstructured.Unstructured) *facts) bool {
 	for i := range objects {
 		o := known(&objects[i])
 		if o != nil && resourceversion.Older(objects[i].GetResourceVersion(), o.version) &&

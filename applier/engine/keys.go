@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"unique"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -23,7 +25,8 @@ type keyResolver struct {
 // has only if its kind turns out to be namespaced.
 func (r keyResolver) key(ref v1alpha1.ObjectRef) (key inventory.Key, known bool) {
 	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // the graph was validated
-	key = inventory.Key{Group: gv.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	// Keys are kept for very many objects of few kinds and namespaces.
+	key = inventory.Key{Group: shared(gv.Group), Kind: shared(ref.Kind), Namespace: shared(ref.Namespace), Name: ref.Name}
 	namespaced, known := r.scope(gv.WithKind(ref.Kind))
 	switch {
 	case known && !namespaced:
@@ -33,6 +36,9 @@ func (r keyResolver) key(ref v1alpha1.ObjectRef) (key inventory.Key, known bool)
 	}
 	return key, known
 }
+
+// shared returns the one copy of a string that all keys share.
+func shared(s string) string { return unique.Make(s).Value() }
 
 // scope reports whether a kind is namespaced, and whether that is known.
 func (r keyResolver) scope(gvk schema.GroupVersionKind) (namespaced, known bool) {

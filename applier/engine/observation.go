@@ -14,6 +14,19 @@ import (
 // observation is the newest known state of one object. It is immutable, and
 // compact: the object itself is kept only where it is needed.
 type observation struct {
+	facts
+	finalizers []string
+	// object is set only if expressions read the object, or if it isn't ready and
+	// its cause may be looked up.
+	object map[string]any
+	// size is the size of object in bytes.
+	size int
+	// err is set if the object couldn't be read or evaluated.
+	err error
+}
+
+// facts is the part of an observation that a snapshot keeps. There may be very many.
+type facts struct {
 	// absent is set if the object doesn't exist. Then only version and at are set.
 	absent  bool
 	uid     types.UID
@@ -40,15 +53,7 @@ type observation struct {
 	// ownsReplicas is set if that manager owns spec.replicas.
 	ownsReplicas bool
 	deleting     bool
-	finalizers   []string
 	verdict      readiness.Verdict
-	// object is set only if expressions read the object, or if it isn't ready and
-	// its cause may be looked up.
-	object map[string]any
-	// size is the size of object in bytes.
-	size int
-	// err is set if the object couldn't be read or evaluated.
-	err error
 	// at is the time of the step before the observation.
 	at time.Time
 }
@@ -57,7 +62,12 @@ type observation struct {
 // Version is the newest known resourceVersion of the object: events that are
 // older arrive late and belong to the object that is gone.
 func absentObservation(version string, now time.Time) *observation {
-	return &observation{absent: true, version: version, at: now}
+	return &observation{facts: facts{absent: true, version: version, at: now}}
+}
+
+// unreadableObservation returns the observation of an object that can't be read.
+func unreadableObservation(err error, now time.Time) *observation {
+	return &observation{facts: facts{at: now}, err: err}
 }
 
 // location is where objects of one kind are listed: a namespace, or "" for

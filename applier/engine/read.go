@@ -22,7 +22,7 @@ func (e *Engine) read(n *node) {
 	}
 	if f := e.opts.Damper.refuse(n.key, e.step.now); f != nil {
 		n.progress.refused = true
-		e.put(n.key, &observation{err: f, at: e.step.now})
+		e.put(n.key, unreadableObservation(f, e.step.now))
 		n.fail(f)
 		return
 	}
@@ -128,7 +128,7 @@ func (e *Engine) finishFailedRead(a Action, n *node, failure *Failure) {
 	case failure.Terminal:
 		e.opts.Damper.failed(n.key, failure)
 		n.progress.unverified = ""
-		e.put(a.Key, &observation{err: failure, at: e.step.now})
+		e.put(a.Key, unreadableObservation(failure, e.step.now))
 	case a.unverified != "":
 		e.Forget(a.Key)
 	}

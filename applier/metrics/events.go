@@ -65,7 +65,7 @@ func (m *Metrics) NodeReady(ns, graph, node string, waited time.Duration) {
 	if delete(s.applied, node); len(s.applied) == 0 {
 		s.applied = nil
 	}
-	m.nodeDuration.WithLabelValues(m.nodeIDs.take(g, node), resultSuccess).Observe(waited.Seconds())
+	m.nodeDuration.observe(waited.Seconds(), [2]string{m.nodeIDs.take(g, node), resultSuccess})
 }
 
 // ReadinessTimeout records that a node wasn't ready within its timeout, and the
@@ -77,7 +77,7 @@ func (m *Metrics) ReadinessTimeout(ns, graph, node string) {
 	m.reconcileErrors.WithLabelValues(controllerName, engine.ReasonReadinessTimeout).Inc()
 	// If another process applied the node, the time of the apply isn't known.
 	if applied, known := m.graph(g).applied[node]; known {
-		m.nodeDuration.WithLabelValues(m.nodeIDs.take(g, node), resultTimeout).Observe(m.now().Sub(applied).Seconds())
+		m.nodeDuration.observe(m.now().Sub(applied).Seconds(), [2]string{m.nodeIDs.take(g, node), resultTimeout})
 	}
 }
 
@@ -93,7 +93,7 @@ func (m *Metrics) Executed(ns, graph, phase string, took time.Duration, nodes, _
 	defer m.mu.Unlock()
 	m.graph(g)
 	m.dagNodes.WithLabelValues(g.label()).Set(float64(nodes))
-	m.dagDuration.WithLabelValues(g.label(), result).Observe(took.Seconds())
+	m.dagDuration.observe(took.Seconds(), [2]string{g.label(), result})
 }
 
 // AdoptionDone records that an object was adopted, or the error if it wasn't.

@@ -181,7 +181,7 @@ func (m *Metrics) Forget(ns, graph string) {
 	m.dagNodes.DeleteLabelValues(g.label())
 	m.drift.DeleteLabelValues(g.label())
 	for _, result := range []string{resultSuccess, resultFailure} {
-		m.dagDuration.DeleteLabelValues(g.label(), result)
+		m.dagDuration.remove([2]string{g.label(), result})
 	}
 }
 
@@ -231,7 +231,7 @@ func (g conditionGauge) replace(before, now []conditionSeries) {
 func (m *Metrics) dropNodeIDs(g graphKey, keep func(string) bool) {
 	for _, id := range m.nodeIDs.drop(g, keep) {
 		for _, result := range []string{resultSuccess, resultTimeout} {
-			m.nodeDuration.DeleteLabelValues(id, result)
+			m.nodeDuration.remove([2]string{id, result})
 		}
 	}
 }

@@ -28,8 +28,8 @@ type Metrics struct {
 	reconcileDuration *prometheus.HistogramVec
 	reconcileErrors   *prometheus.CounterVec
 	dagNodes          *prometheus.GaugeVec
-	dagDuration       *prometheus.HistogramVec
-	nodeDuration      *prometheus.HistogramVec
+	dagDuration       *waits
+	nodeDuration      *waits
 	applies           *prometheus.CounterVec
 	applyDuration     *prometheus.HistogramVec
 	managed           *prometheus.GaugeVec
@@ -61,12 +61,10 @@ type processMetrics struct {
 	rewrites   prometheus.Counter
 }
 
-// Buckets in seconds: of one request, of one reconciliation, and of executions
-// and nodes, which wait for workloads to become ready.
+// Buckets in seconds: of one request and of one reconciliation. See also waitBuckets.
 var (
 	requestBuckets   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	reconcileBuckets = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 120}
-	waitBuckets      = []float64{.05, .1, .5, 1, 5, 10, 30, 60, 120, 300, 600, 1800}
 )
 
 // New registers the metrics with reg. It panics if they are registered already.
@@ -87,10 +85,10 @@ func New(reg prometheus.Registerer) *Metrics {
 			"Failures during reconciliations by reason.", "controller", "error_type"),
 		dagNodes: gauges("dag_nodes_total",
 			"Nodes of a graph in its last execution.", "resourcegraph"),
-		dagDuration: histograms("dag_execution_duration_seconds",
-			"Duration of the execution of a graph, including the wait for readiness.", waitBuckets, "resourcegraph", "result"),
-		nodeDuration: histograms("dag_node_execution_duration_seconds",
-			"Time from the apply of a node until it was ready or timed out.", waitBuckets, "node_id", "result"),
+		dagDuration: newWaits("dag_execution_duration_seconds",
+			"Duration of the execution of a graph, including the wait for readiness.", [2]string{"resourcegraph", "result"}),
+		nodeDuration: newWaits("dag_node_execution_duration_seconds",
+			"Time from the apply of a node until it was ready or timed out.", [2]string{"node_id", "result"}),
 		applies: counters("apply_total",
 			"Applies of objects by result.", "result", "mode", "gvk"),
 		applyDuration: histograms("apply_duration_seconds",

@@ -21,6 +21,9 @@ type Checker struct {
 	hasExpressions bool
 }
 
+// Default is the checker of nodes without checks of their own.
+var Default = &Checker{}
+
 // HasExpressions reports whether the checker has compiled expressions, which take
 // many times the memory of everything else that is kept about an object.
 func (c *Checker) HasExpressions() bool { return c.hasExpressions }
@@ -28,7 +31,10 @@ func (c *Checker) HasExpressions() bool { return c.hasExpressions }
 // Compile returns the checker of a node. The graph must be valid: an error means
 // that it isn't.
 func Compile(n *graph.Node) (*Checker, error) {
-	c := &Checker{existsOnly: len(n.ReadyWhen) > 0}
+	if len(n.ReadyWhen) == 0 {
+		return Default, nil
+	}
+	c := &Checker{existsOnly: true}
 	for i, spec := range n.ReadyWhen {
 		compile, ok := checks[spec.Type]
 		if !ok {

@@ -25,7 +25,7 @@ import (
 // process. When ctx is done it writes a CPU profile to j.Profile, and a heap
 // profile to a file next to it: "controller-1.prof" and "controller-1.heap".
 func runProfiledController(ctx context.Context, j job) error {
-	debug.SetGCPercent(100) // the default; earlygc has changed it for the command line
+	debug.SetGCPercent(50) // as pequod-applier does; earlygc has changed it for the command line
 	// One sample per 4 KiB instead of 512 KiB: small objects of idle graphs are
 	// the interesting ones.
 	runtime.MemProfileRate = 4096

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -65,7 +66,11 @@ func mergePatch(from, to *v1alpha1.ResourceGraphStatus) (json.RawMessage, error)
 }
 
 // SameStatus reports whether two statuses are stored alike.
-func SameStatus(a, b *v1alpha1.ResourceGraphStatus) bool { return sameJSON(a, b) }
+func SameStatus(a, b *v1alpha1.ResourceGraphStatus) bool {
+	// Equal values, the usual case, are found without encoding them. Others may be stored
+	// alike nevertheless, for example without fractions of seconds.
+	return equality.Semantic.DeepEqual(a, b) || sameJSON(a, b)
+}
 
 func sameJSON(a, b any) bool {
 	x, errX := json.Marshal(a)
