@@ -20,8 +20,9 @@ type controller struct {
 	services
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-	leading atomic.Bool // this process executes graphs
-	listed  atomic.Bool // the graphs have been listed
+	leading atomic.Bool  // this process executes graphs
+	listed  atomic.Bool  // the graphs have been listed
+	steps   atomic.Int64 // of all drivers so far
 
 	mu      sync.Mutex
 	drivers map[types.NamespacedName]*driver
@@ -51,6 +52,9 @@ const shutdownTimeout = 10 * time.Second
 // runShared makes the shared services work until ctx is done and the requests
 // in flight have ended.
 func (c *controller) runShared(ctx context.Context) error {
+	if c.AtRest != nil {
+		go c.noticeRest(ctx)
+	}
 	c.share.Run(ctx, shutdownTimeout)
 	return nil
 }
@@ -80,6 +84,7 @@ func (c *controller) queueStep(d *driver) {
 
 // step steps a driver, and schedules its next step.
 func (c *controller) step(d *driver) {
+	c.steps.Add(1)
 	began := c.now()
 	s := d.step(began)
 	now := c.now()

@@ -46,6 +46,9 @@ type Options struct {
 	Clock Clock
 	// Metrics receives what is to be counted; nil means that nothing is.
 	Metrics Recorder
+	// AtRest is called when nothing was to be done for some seconds, after much was: most
+	// of the memory that was used meanwhile is free then. Nil means that nothing is called.
+	AtRest func()
 }
 
 // Clock tells the time by which graphs are retried, damped and looked at again. It

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime/debug"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,7 +39,7 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *setting
 				Concurrent: s.concurrent, Resync: s.resync, Relist: s.relist, PruneGrace: s.pruneGrace,
 				DefaultServiceAccount: s.defaultServiceAccount, NoCrossNamespace: s.noCrossNamespace,
 				Namespace: s.namespace, Selector: s.selector,
-				Metrics: appliermetrics.New(metrics.Registry),
+				Metrics: appliermetrics.New(metrics.Registry), AtRest: debug.FreeOSMemory,
 			})
 		},
 	})
