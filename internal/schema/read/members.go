@@ -108,18 +108,34 @@ func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
 	if len(evaluated) >= r.alive(in, v) && !slices.ContainsFunc(s.literals, syntax.Calls) && !syntax.Calls(e) {
 		return evaluated
 	}
-	if whole := r.conjunctOf(v); whole.op == cue.OrOp {
-		var out []cue.Value
-		for _, m := range whole.args {
-			if inner := r.conjunctOf(m); inner.op == cue.OrOp {
-				return nil
-			} else if inner.isStruct() {
-				out = append(out, m)
-			}
-		}
-		return out
+	return r.listed(v, true)
+}
+
+// listed returns the structs among the members that the source of v lists, with those
+// of the disjunctions that it refers to. The result is nil if v is no disjunction, or
+// if a disjunction in it has members or a default of its own.
+func (r *reader) listed(v cue.Value, outermost bool) []cue.Value {
+	whole := r.conjunctOf(v)
+	if _, preferred := v.Default(); whole.op != cue.OrOp || preferred && !outermost {
+		return nil
 	}
-	return nil
+	var out []cue.Value
+	for _, m := range whole.args {
+		inner := r.conjunctOf(m)
+		if inner.op == cue.OrOp {
+			return nil
+		}
+		if d := cue.Dereference(m); d != m && r.conjunctOf(d).op == cue.OrOp {
+			members := r.listed(d, false)
+			if members == nil {
+				return nil
+			}
+			out = append(out, members...)
+		} else if inner.isStruct() {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // alive returns the number of ways in which v's disjunctions can be resolved
