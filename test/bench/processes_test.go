@@ -94,19 +94,35 @@ func compare(b *testing.B, p, reference process, runs int, times float64) {
 	b.ReportMetric(median(peak), "peak-MiB")
 }
 
-// fixtures writes a module that exports the objects of the demo, and n instances.
-func fixtures(b *testing.B, n int) (dir string) {
+// platform is a module of the benchmarks: an embedded one, or one in testdata.
+type platform struct {
+	dir, name string
+	spec      string // of an instance, as CUE and YAML
+}
+
+var (
+	webservice = platform{"modules/platform", "webservice", `{image: "nginx:latest", port: 80, replicas: 3}`}
+	// unions has unions of structs and values that are known in the cluster only.
+	unions = platform{"test/bench/testdata", "unions", `{storage: {type: "disk", size: "1Gi"}, ` +
+		`env: {A: "1", B: {secret: "s", key: "k"}, C: {config: "c", key: "k"}}, ` +
+		`ports: [{name: "http", port: 8080, public: true}, {name: "metrics", port: 9090}]}`}
+)
+
+// fixtures writes a module that exports the objects of one instance, and n instances
+// of WebService.
+func fixtures(b *testing.B, p platform, n int) (dir string) {
 	b.Helper()
 	dir = b.TempDir()
-	module := filepath.Join(dir, "webservice")
-	if err := os.CopyFS(module, os.DirFS("modules/platform/webservice")); err != nil {
+	module := filepath.Join(dir, p.name)
+	if err := os.CopyFS(module, os.DirFS(filepath.Join(p.dir, p.name))); err != nil {
 		b.Fatal(err)
 	}
-	example := `package webservice
-
-out: #Render & {input: {metadata: {name: "my-app", namespace: "default"}, spec: {image: "nginx:latest", port: 80, replicas: 3}}}
-`
+	example := fmt.Sprintf("package %s\n\nout: #Render & {input: {metadata: {name: \"my-app\", namespace: \"default\"}, spec: %s}}\n", p.name, p.spec)
 	if err := os.WriteFile(filepath.Join(module, "example.cue"), []byte(example), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	one := fmt.Sprintf("apiVersion: pequod.io/v1alpha1\nkind: Unions\nmetadata: {name: my-app, namespace: default}\nspec: %s\n", p.spec)
+	if err := os.WriteFile(filepath.Join(dir, "one.yaml"), []byte(one), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	var all strings.Builder
@@ -151,26 +167,28 @@ func BenchmarkProcess(b *testing.B) {
 	pequod, cue := filepath.Join(bin, "pequod"), filepath.Join(bin, "cue")
 	for _, bench := range []struct {
 		name      string
+		platform  platform
 		instances int
 		args      []string
 		// aim is the number of cue exports that the command may cost.
 		aim  float64
 		runs int
 	}{
-		{"render-1", 1, []string{"render", "-f", "apps.yaml"}, 2, 21},
-		{"help", 1, []string{"--help"}, 2, 21},
-		{"crd-generate", 1, []string{"crd", "generate", "-p", "embedded:webservice"}, 2, 21},
-		{"validate-1", 1, []string{"validate", "-f", "apps.yaml"}, 2, 21},
-		{"crd-generate-100", 1, []string{"crd", "generate", "-p", "transforms.yaml"}, 200, 3},
-		{"render-1000", 1000, []string{"render", "-f", "apps.yaml"}, 100, 5},
-		{"validate-1000", 1000, []string{"validate", "-f", "apps.yaml"}, 100, 5},
-		{"render-10000", 10000, []string{"render", "-f", "apps.yaml"}, 1000, 3},
+		{"render-1", webservice, 1, []string{"render", "-f", "apps.yaml"}, 2, 21},
+		{"render-unions", unions, 1, []string{"render", "-f", "one.yaml", "-p", "unions"}, 2, 21},
+		{"help", webservice, 1, []string{"--help"}, 2, 21},
+		{"crd-generate", webservice, 1, []string{"crd", "generate", "-p", "embedded:webservice"}, 2, 21},
+		{"validate-1", webservice, 1, []string{"validate", "-f", "apps.yaml"}, 2, 21},
+		{"crd-generate-100", webservice, 1, []string{"crd", "generate", "-p", "transforms.yaml"}, 200, 3},
+		{"render-1000", webservice, 1000, []string{"render", "-f", "apps.yaml"}, 100, 5},
+		{"validate-1000", webservice, 1000, []string{"validate", "-f", "apps.yaml"}, 100, 5},
+		{"render-10000", webservice, 10000, []string{"render", "-f", "apps.yaml"}, 1000, 3},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			dir := fixtures(b, bench.instances)
+			dir := fixtures(b, bench.platform, bench.instances)
 			compare(b,
 				process{dir, append([]string{pequod}, bench.args...)},
-				process{dir, []string{cue, "export", "./webservice", "-e", "out.output"}},
+				process{dir, []string{cue, "export", "./" + bench.platform.name, "-e", "out.output"}},
 				bench.runs, bench.aim)
 		})
 	}
