@@ -70,18 +70,10 @@ func (w *watcher) firstListFailed() {
 	w.firstListed(false)
 }
 
-const (
-	// minShared is the number of graphs from which on one list serves all of them.
-	minShared = 16
-	// gatherTime is how long a list waits at most for graphs that it could serve, too,
-	// and gatherPause is how often it looks for them.
-	gatherTime, gatherPause = 3 * time.Second, 10 * time.Millisecond
-)
-
 // gather returns when fewer than minShared graphs wait for a step, in which they may
 // subscribe, and after gatherTime at the latest.
 func (h *hub) gather(ctx context.Context) {
-	for end := time.Now().Add(gatherTime); ctx.Err() == nil && time.Now().Before(end) && h.pending() >= minShared; {
+	for end := time.Now().Add(gatherTime); ctx.Err() == nil && time.Now().Before(end) && h.waiting() >= minShared; {
 		time.Sleep(gatherPause)
 	}
 }

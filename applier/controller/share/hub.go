@@ -20,8 +20,8 @@ type hub struct {
 	own          *cluster.Client
 	retryRefused time.Duration
 	relist       time.Duration // 0 if lists aren't repeated
-	// pending returns the number of graphs whose steps wait.
-	pending func() int
+	// waitingGraphs returns the number of graphs whose steps wait.
+	waitingGraphs func() int
 
 	// wake makes run start the watchers in added. Its buffer of one holds the
 	// wakeup while run is busy.
@@ -36,9 +36,9 @@ type hub struct {
 	references    references
 }
 
-func newHub(own *cluster.Client, retryRefused, relist time.Duration, pending func() int) *hub {
+func newHub(own *cluster.Client, retryRefused, relist time.Duration, waitingGraphs func() int) *hub {
 	return &hub{
-		own: own, retryRefused: retryRefused, relist: relist, pending: pending,
+		own: own, retryRefused: retryRefused, relist: relist, waitingGraphs: waitingGraphs,
 		wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
 		subscriptions: map[Graph][]*watcher{}, references: newReferences(),
 	}
@@ -240,6 +240,9 @@ func (h *hub) removeSubscriber(w *watcher, g Graph) {
 	w.firstListed(false)
 	delete(h.watchers, w.selection)
 }
+
+// waiting returns the number of graphs whose steps wait.
+func (h *hub) waiting() int { return h.waitingGraphs() }
 
 // watchesAll reports whether all objects of a kind that belong to graphs are
 // watched, or will be as far as is known.

@@ -59,7 +59,7 @@ func New(o Options) *Share {
 	h := newHub(o.Client, o.RetryRefused, o.Relist, steps.waiting)
 	return &Share{
 		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client, o.Now), hub: h,
-		surveys: &surveys{pool: p, own: o.Client, hub: h}, departures: newDepartures(),
+		surveys: &surveys{pool: p, own: o.Client, watches: h}, departures: newDepartures(),
 		listings: newReads(p, o.Listings, o.Log), indices: newReads(p, o.Index, o.Log),
 	}
 }

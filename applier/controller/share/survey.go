@@ -36,18 +36,36 @@ type Survey struct {
 // first list of each watch, as the applier, serves all graphs (firstlist.go). If many
 // graphs come later, these kinds are listed again for all of them together.
 type surveys struct {
-	pool *pool
-	own  *cluster.Client
-	hub  *hub
+	pool    *pool
+	own     *cluster.Client
+	watches watches
 
 	mu      sync.Mutex
 	waiting []*Survey
 	listing bool // a list for many graphs is in flight
 }
 
-// A list reads the objects of all graphs, however many surveys it serves. So it waits
-// for more surveys, until there are enoughShared or for gatherTime.
-const enoughShared = 250
+// watches are those of the hub, as the surveys see them.
+type watches interface {
+	// watchesAll reports whether all objects of a kind that belong to graphs are watched.
+	watchesAll(schema.GroupVersionKind) bool
+	// awaitFirstLists calls then when a graph was notified of the first lists of the
+	// watches of all targets. It returns false if the lists can't be awaited.
+	awaitFirstLists(g Graph, targets []engine.Target, then func(listed bool)) bool
+	// waiting returns the number of graphs whose steps wait.
+	waiting() int
+}
+
+const (
+	// minShared is the number of graphs from which on one list serves all of them.
+	minShared = 16
+	// gatherTime is how long a list waits at most for graphs that it could serve, too,
+	// and gatherPause is how often it looks for them.
+	gatherTime, gatherPause = 3 * time.Second, 10 * time.Millisecond
+	// enoughShared is the number of surveys for which a list doesn't wait any longer. It
+	// reads the objects of all graphs, however many surveys it serves.
+	enoughShared = 250
+)
 
 // add queues a survey. One that can't be served by a shared list isn't made to
 // wait for one.
@@ -55,7 +73,7 @@ func (s *surveys) add(v *Survey) {
 	shareable := v.Recorded
 	for _, t := range v.Targets {
 		// What the applier doesn't watch, it may not list either.
-		shareable = shareable && t.Labeled && s.hub.watchesAll(KindOf(t))
+		shareable = shareable && t.Labeled && s.watches.watchesAll(KindOf(t))
 	}
 	answer := func(listed bool) {
 		if listed {
@@ -68,7 +86,7 @@ func (s *surveys) add(v *Survey) {
 	case !shareable:
 		s.readAlone(v)
 		return
-	case s.hub.awaitFirstLists(v.Graph, v.Targets, answer):
+	case s.watches.awaitFirstLists(v.Graph, v.Targets, answer):
 		return
 	}
 	s.mu.Lock()
@@ -117,7 +135,7 @@ func (s *surveys) next(ctx context.Context) {
 // gather waits while other graphs are about to ask for a survey. The caller
 // holds s.mu, which gather unlocks in between.
 func (s *surveys) gather() {
-	for end := time.Now().Add(gatherTime); time.Now().Before(end) && len(s.waiting) < enoughShared && s.hub.pending() > 0; {
+	for end := time.Now().Add(gatherTime); time.Now().Before(end) && len(s.waiting) < enoughShared && s.watches.waiting() > 0; {
 		s.mu.Unlock()
 		time.Sleep(gatherPause)
 		s.mu.Lock()
