@@ -11,28 +11,33 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// keepAnnotations are the annotations with which users tell other tools to keep an
-// object, with what the result says of them.
-var keepAnnotations = []struct{ name, value, said string }{
-	{"client.lifecycle.config.k8s.io/deletion", "detach", "client.lifecycle.config.k8s.io/deletion: detach"},
-	{"cli-utils.sigs.k8s.io/on-remove", "keep", "cli-utils.sigs.k8s.io/on-remove: keep"},
-	{"kustomize.toolkit.fluxcd.io/prune", "disabled", "kustomize.toolkit.fluxcd.io/prune: disabled"},
-	{"helm.sh/resource-policy", "keep", "helm.sh/resource-policy: keep"},
-	{"argocd.argoproj.io/sync-options", "Validate=false,Prune=false", "argocd.argoproj.io/sync-options: Prune=false"},
-	{"argocd.argoproj.io/sync-options", "Delete=false", "argocd.argoproj.io/sync-options: Delete=false"},
+// keepMarks are the annotations and labels with which users tell other tools to keep an
+// object, with the message of the result.
+var keepMarks = []struct{ field, name, value, said string }{
+	{"annotations", "client.lifecycle.config.k8s.io/deletion", "detach", "annotated client.lifecycle.config.k8s.io/deletion: detach"},
+	{"annotations", "cli-utils.sigs.k8s.io/on-remove", "keep", "annotated cli-utils.sigs.k8s.io/on-remove: keep"},
+	{"annotations", "kustomize.toolkit.fluxcd.io/prune", "disabled", "annotated kustomize.toolkit.fluxcd.io/prune: disabled"},
+	{"annotations", "helm.sh/resource-policy", "keep", "annotated helm.sh/resource-policy: keep"},
+	{"annotations", "argocd.argoproj.io/sync-options", "Validate=false,Prune=false", "annotated argocd.argoproj.io/sync-options: Prune=false"},
+	{"annotations", "argocd.argoproj.io/sync-options", "Delete=false", "annotated argocd.argoproj.io/sync-options: Delete=false"},
+	{"annotations", "argocd.argoproj.io/sync-options", "Delete=confirm", "annotated argocd.argoproj.io/sync-options: Delete=confirm"},
+	{"labels", "kustomize.toolkit.fluxcd.io/prune", "disabled", "labeled kustomize.toolkit.fluxcd.io/prune: disabled"},
 }
 
-func (b *env) annotate(name, annotation, value string) {
+// mark sets an annotation or, with the field "labels", a label.
+func (b *env) mark(object, field, name, value string) {
 	b.t.Helper()
-	b.patch("v1", "ConfigMap", name, "kubectl-annotate", fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotation, value))
+	b.patch("v1", "ConfigMap", object, "kubectl-annotate", fmt.Sprintf(`{"metadata":{%q:{%q:%q}}}`, field, name, value))
 }
 
 // wantReleased checks that a ConfigMap exists and is the graph's in no way.
 func (b *env) wantReleased(name string) {
 	b.t.Helper()
 	obj := b.Get(b.t, "v1", "ConfigMap", name)
-	if labels := obj.GetLabels(); len(labels) > 0 {
-		b.t.Errorf("%s: labels: %v; want none", name, labels)
+	for label := range obj.GetLabels() {
+		if strings.HasPrefix(label, "pequod.io/") {
+			b.t.Errorf("%s: label %s; want none of a graph", name, label)
+		}
 	}
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager == engine.FieldManager {
@@ -47,7 +52,7 @@ func TestKeepAnnotations(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
 	stays, all := configMap("stays", "stays", "1"), ""
-	for i := range keepAnnotations {
+	for i := range keepMarks {
 		for _, way := range []string{"prune", "delete"} {
 			name := fmt.Sprintf("%s-%d", way, i)
 			all += ", " + configMap(name, name, "1")
@@ -55,9 +60,9 @@ func TestKeepAnnotations(t *testing.T) {
 	}
 	b.complete(b.graph("g", "nodes: ["+stays+all+", "+configMap("plain", "plain", "1")+"]"))
 	deleted := ""
-	for i, keep := range keepAnnotations {
-		b.annotate(fmt.Sprintf("prune-%d", i), keep.name, keep.value)
-		b.annotate(fmt.Sprintf("delete-%d", i), keep.name, keep.value)
+	for i, keep := range keepMarks {
+		b.mark(fmt.Sprintf("prune-%d", i), keep.field, keep.name, keep.value)
+		b.mark(fmt.Sprintf("delete-%d", i), keep.field, keep.name, keep.value)
 		name := fmt.Sprintf("delete-%d", i)
 		deleted += ", " + configMap(name, name, "1")
 	}
@@ -73,17 +78,17 @@ func TestKeepAnnotations(t *testing.T) {
 	}
 	check := func(way string, result *applier.Result) {
 		t.Helper()
-		for i, keep := range keepAnnotations {
+		for i, keep := range keepMarks {
 			name := fmt.Sprintf("%s-%d", way, i)
 			b.wantReleased(name)
 			s := leftStatus(result, name)
-			if want := "annotated " + keep.said; s.Op != engine.Released || s.Reason != engine.ReasonKept || s.Message != want {
+			if want := keep.said; s.Op != engine.Released || s.Reason != engine.ReasonKept || s.Message != want {
 				t.Errorf("%s: %s %s %q; want released, %q", name, s.Op, s.Reason, s.Message, want)
 			}
 		}
 	}
 	check("prune", b.complete(pruned))
-	for i, keep := range keepAnnotations {
+	for i, keep := range keepMarks {
 		if got, want := kept[fmt.Sprintf("prune-%d", i)], "released "+keep.said; got != want {
 			t.Errorf("plan: %q; want %q", got, want)
 		}
@@ -131,7 +136,7 @@ func TestKeepAnnotationsAtTheLastMoment(t *testing.T) {
 		b.wantValue("v1", "ConfigMap", "a", "metadata.labels", map[string]any(labelsOf(owner)))
 	}
 	wantChanged(remove(engine.Delete, "", `"helm.sh/resource-policy":"keep"`))
-	wantChanged(remove(engine.Release, "helm.sh/resource-policy: keep", `"helm.sh/resource-policy":null`))
+	wantChanged(remove(engine.Release, "annotated helm.sh/resource-policy: keep", `"helm.sh/resource-policy":null`))
 	if err := remove(engine.Delete, "", `"example.com/any":"thing"`); err != nil {
 		t.Error(err)
 	}

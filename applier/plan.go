@@ -83,10 +83,10 @@ type PlannedRemoval struct {
 	Op engine.Operation
 	// NewOwner is the graph that the object would be handed over to, nil if none.
 	NewOwner *inventory.Owner
-	// Kept is the annotation because of which the object is released instead of
-	// deleted, "" if there is another reason.
+	// Kept is the annotation or label because of which the object is released instead
+	// of deleted, as graph.KeepReason returns it, "" if there is another reason.
 	Kept string
-	// Live is the object as it is.
+	// Live is the object as it is, nil if it can't be read.
 	Live *unstructured.Unstructured
 	// Message describes what an object waits for that is being deleted already.
 	Message string

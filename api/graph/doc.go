@@ -11,7 +11,7 @@
 //   - [Graph.Waves] returns the apply order (waves.go, cycles.go).
 //
 // [Check] is Read and Problems in one call. [ClusterScoped] and
-// [OrphanedByDefault] are facts about kinds (kinds.go), [KeepAnnotation] is one
+// [OrphanedByDefault] are facts about kinds (kinds.go), [KeepReason] is one
 // about an object (keep.go), and [RenderHash] identifies a revision of a graph.
 //
 // The order is computed here and not with the graph of sigs.k8s.io/cli-utils for

@@ -38,7 +38,7 @@ func (c *Client) delete(ctx context.Context, a address, observed observed) (*uns
 		if err := observed.stillOwned(live); err != nil {
 			return nil, err
 		}
-		if graph.KeepAnnotation(live.Object) != "" {
+		if graph.KeepReason(live.Object) != "" {
 			return nil, errKeepChanged
 		}
 		observed.version = live.GetResourceVersion()

@@ -23,7 +23,7 @@ type observed struct {
 	uid     types.UID
 	version string // resourceVersion; "" accepts any
 	owner   string // label selector of the graph that owned the object
-	kept    string // the annotation because of which the object is released
+	kept    string // why the object is released, if an annotation or label is the reason
 }
 
 // stillOwned returns an error if the live object is another one than the observed
@@ -62,7 +62,7 @@ func (c *Client) release(ctx context.Context, a address, observed observed, to *
 	if err := observed.stillOwned(live); err != nil {
 		return err
 	}
-	if observed.kept != "" && graph.KeepAnnotation(live.Object) == "" {
+	if observed.kept != "" && graph.KeepReason(live.Object) == "" {
 		return errKeepChanged
 	}
 	patch := []jsonPatchOperation{{"replace", "/metadata/labels", releasedLabels(live, to)}}

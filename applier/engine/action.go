@@ -73,7 +73,7 @@ type Action struct {
 	ResourceVersion string
 	// NewOwner is the graph that a released object is handed over to, nil if none.
 	NewOwner *inventory.Owner
-	// Kept is, of a Release, the annotation because of which the object isn't deleted.
+	// Kept is, of a Release, why the object isn't deleted, see graph.KeepReason.
 	// It is "" if the object is released for another reason.
 	Kept string
 	// Object is the live object to Explain.

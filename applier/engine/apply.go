@@ -81,7 +81,7 @@ func (e *Engine) recreate(n *node, a *ApplyRequest) {
 	seen := e.cache.objects[n.key]
 	if seen.kept != "" {
 		kept := *n.progress.write.failure
-		kept.Message = "isn't deleted to recreate it, because it is annotated " + seen.kept + ": " + kept.Message
+		kept.Message = "isn't deleted to recreate it, because it is " + seen.kept + ": " + kept.Message
 		n.fail(&kept)
 		return
 	}

@@ -185,7 +185,7 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 		uid: obj.GetUID(), version: obj.GetResourceVersion(),
 		deleting: obj.GetDeletionTimestamp() != nil, dependent: len(obj.GetOwnerReferences()) > 0, at: e.step.now,
 	}}
-	o.kept = graph.KeepAnnotation(obj.Object)
+	o.kept = graph.KeepReason(obj.Object)
 	objectLabels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(objectLabels)
 	o.mine = o.owned && e.owner.Owns(objectLabels)

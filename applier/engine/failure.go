@@ -58,7 +58,7 @@ const (
 	// claim of that graph then doesn't count.
 	ReasonClaimRefused = "ClaimRefused"
 	// ReasonKept is the reason why an object that left the graph was released: an
-	// annotation forbids its deletion. It is no failure.
+	// annotation or label forbids its deletion. It is no failure.
 	ReasonKept = "KeptByAnnotation"
 	// ReasonKeepChanged means that an object wasn't deleted, or not released for
 	// ReasonKept, because it got or lost that annotation since it was observed.

@@ -45,7 +45,7 @@ type facts struct {
 	// selected is set if the graph's adoption selector matches.
 	selected bool
 
-	// kept is the annotation that forbids to delete the object, "" if there is none.
+	// kept is why the object must not be deleted, "" if it may be.
 	kept string
 
 	// live is the digest of the fields that the node's field manager owns.

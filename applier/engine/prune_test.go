@@ -271,7 +271,7 @@ func TestKeepChanged(t *testing.T) {
 	kept.SetAnnotations(map[string]string{"helm.sh/resource-policy": "keep"})
 	b.answer(Read, Outcome{Object: kept})
 	b.expect("Release b")
-	if a := b.answer(Release, changed); a.Kept != "helm.sh/resource-policy: keep" || a.ResourceVersion != "90" {
+	if a := b.answer(Release, changed); a.Kept != "annotated helm.sh/resource-policy: keep" || a.ResourceVersion != "90" {
 		t.Errorf("%+v", a)
 	}
 	b.expect("Read b")

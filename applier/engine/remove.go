@@ -222,7 +222,7 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 		r.write.succeed()
 		r.status.Op = Deleted
 	case a.Verb == Release && a.Kept != "":
-		e.finishGone(r, Released, "annotated "+a.Kept)
+		e.finishGone(r, Released, a.Kept)
 		r.status.Reason = ReasonKept
 	case a.Verb == Release:
 		e.finishGone(r, Released, "")

@@ -101,7 +101,7 @@ func writePlan(b *strings.Builder, plan *applier.Plan, removed, mode string) {
 		case l.NewOwner != nil:
 			what = "handed over to graph " + l.NewOwner.String()
 		case l.Kept != "":
-			what = "released: annotated " + source.Escape(l.Kept, "")
+			what = "released: " + source.Escape(l.Kept, "")
 		case l.Op == engine.Released:
 			what = "released"
 		}

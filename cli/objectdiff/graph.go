@@ -62,7 +62,7 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 		key.Namespace = n.Object.Namespace
 		o := Object{Key: key, File: file, graph: self.name(), body: normalize(key, resource, true), node: nodeSettings(node)}
 		o.policy.orphaned = n.Orphaned(rg.Spec.DeletionPolicy)
-		o.policy.kept = graph.KeepAnnotation(resource)
+		o.policy.kept = graph.KeepReason(resource)
 		o.policy.recreated = n.ApplyPolicy != nil && n.ApplyPolicy.Recreate == v1alpha1.RecreateOnImmutable
 		delete(o.node, "resource")
 		o.node["graph"] = o.graph

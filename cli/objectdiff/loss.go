@@ -15,7 +15,7 @@ import (
 // Kubernetes. Kinds from CRDs get no warning, since their effects are unknown.
 func warnRemoved(o *ObjectDiff) {
 	if kept := o.old.policy.kept; kept != "" {
-		o.warn(RuleOrphan, "", "is not deleted (annotated %s): it stays in the cluster without an owner", kept)
+		o.warn(RuleOrphan, "", "is not deleted (%s): it stays in the cluster without an owner", kept)
 		return
 	}
 	if o.old.policy.orphaned {

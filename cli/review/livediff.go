@@ -83,7 +83,7 @@ func removal(plan *applier.Plan, l applier.PlannedRemoval) objectdiff.Live {
 	case l.NewOwner != nil:
 		message = "is not deleted: it is handed over to graph " + l.NewOwner.String()
 	case l.Kept != "":
-		message = "is not deleted (annotated " + l.Kept + "): it stays in the cluster without an owner"
+		message = "is not deleted (" + l.Kept + "): it stays in the cluster without an owner"
 	case l.Op == engine.Released:
 		message = "is not deleted: it stays in the cluster without an owner"
 	default:

@@ -90,3 +90,26 @@ items:
 		t.Error("an object without a name is accepted")
 	}
 }
+
+// Flux reads labels, too, the other tools only annotations.
+func TestKeptBy(t *testing.T) {
+	const prune, policy = "kustomize.toolkit.fluxcd.io/prune", "helm.sh/resource-policy"
+	for _, test := range []struct {
+		tool                Tool
+		labels, annotations map[string]string
+		want                string
+	}{
+		{Flux, nil, map[string]string{prune: "Disabled"}, prune + ": disabled"},
+		{Flux, map[string]string{prune: "disabled"}, nil, prune + ": disabled"},
+		{Flux, nil, map[string]string{policy: "keep"}, ""},
+		{Helm, map[string]string{policy: "keep"}, nil, ""},
+		{Helm, nil, map[string]string{policy: "keep"}, policy + ": keep"},
+	} {
+		live := &unstructured.Unstructured{}
+		live.SetLabels(test.labels)
+		live.SetAnnotations(test.annotations)
+		if got := KeptBy(test.tool, live); got != test.want {
+			t.Errorf("%s, labels %v, annotations %v: %q; want %q", test.tool, test.labels, test.annotations, got, test.want)
+		}
+	}
+}

@@ -7,12 +7,16 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/object"
 )
 
-// KeptBy returns the annotation that makes a tool keep an object that left its
-// inventory, "" if there is none.
+// KeptBy returns the annotation, or for Flux also the label, that makes a tool keep an
+// object that left its inventory, "" if there is none.
 func KeptBy(tool Tool, live *unstructured.Unstructured) string {
 	for _, keep := range keeps[tool] {
 		name, value, _ := strings.Cut(keep, "=")
-		for _, v := range strings.Split(live.GetAnnotations()[name], ",") {
+		options := live.GetAnnotations()[name]
+		if tool == Flux {
+			options += "," + live.GetLabels()[name]
+		}
+		for v := range strings.SplitSeq(options, ",") {
 			if strings.EqualFold(strings.TrimSpace(v), value) {
 				return name + ": " + value
 			}
