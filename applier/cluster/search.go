@@ -21,49 +21,72 @@ import (
 	"github.com/pequod-io/pequod/applier/engine"
 )
 
-// ListDeletable returns every kind that can be listed and deleted, in the version
-// that the cluster prefers, sorted. It bypasses the cache. Callers use it to
-// search a cluster for the objects of a graph whose inventory is lost. With groups,
-// only these API groups count.
+// ListDeletable returns every kind that can be listed and deleted, sorted. The version is
+// the one that the cluster prefers, or the first other one that has the kind. It bypasses
+// the cache. Callers use it to search a cluster for the objects of a graph whose inventory
+// is lost. With groups, only these API groups count.
 //
 // API groups that can't be discovered, for example because an aggregated API server is
 // down, don't hide the kinds of others. They are returned, too: their objects may exist.
+// So are groups with a CustomResourceDefinition that serves no version, as far as the
+// identity may read the definitions.
 func (k *Kinds) ListDeletable(ctx context.Context, groups ...string) (kinds []schema.GroupVersionKind, undiscovered []engine.Unsearched, err error) {
-	versions, err := k.preferredVersions(ctx)
+	versions, err := retrySearch(ctx, func() ([][]schema.GroupVersion, error) { return k.groupVersions(ctx, groups) })
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the API groups: %w", err)
 	}
 	var (
 		mu sync.Mutex
 		g  errgroup.Group
+		// served are the resources that were discovered.
+		served = map[schema.GroupResource]bool{}
 	)
 	g.SetLimit(concurrency)
-	for _, gv := range versions {
-		if len(groups) > 0 && !slices.Contains(groups, gv.Group) {
-			continue
-		}
+	for _, group := range versions {
 		g.Go(func() error {
-			found, err := retrySearch(ctx, func() (map[string]Kind, error) { return k.discover(ctx, gv) })
-			if err != nil && !isLimited(ctx, gv, err) {
+			found, err := k.discoverGroup(ctx, group)
+			if err != nil && !isLimited(ctx, group[0], err) {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				undiscovered = append(undiscovered, unsearched(gv.Group, err))
+				undiscovered = append(undiscovered, unsearched(group[0].Group, err))
 			}
-			for name, kind := range found {
+			for gvk, kind := range found {
+				served[kind.Resource.GroupResource()] = true
 				if slices.Contains(kind.Verbs, "list") && slices.Contains(kind.Verbs, "delete") {
-					kinds = append(kinds, gv.WithKind(name))
+					kinds = append(kinds, gvk)
 				}
 			}
 			return nil
 		})
 	}
-	err = g.Wait()
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	undiscovered, err = k.addUnserved(ctx, undiscovered, served, groups)
 	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
 	slices.SortFunc(undiscovered, func(a, b engine.Unsearched) int { return cmp.Compare(a.Group, b.Group) })
 	return kinds, undiscovered, err
+}
+
+// discoverGroup returns the kinds of the versions of a group, each in the first version
+// that has it. With an error, these are the kinds of the versions before the failed one.
+func (k *Kinds) discoverGroup(ctx context.Context, versions []schema.GroupVersion) (map[schema.GroupVersionKind]Kind, error) {
+	found, names := map[schema.GroupVersionKind]Kind{}, map[string]bool{}
+	for _, gv := range versions {
+		kinds, err := retrySearch(ctx, func() (map[string]Kind, error) { return k.discover(ctx, gv) })
+		if err != nil {
+			return found, err
+		}
+		for name, kind := range kinds {
+			if !names[name] {
+				names[name], found[gv.WithKind(name)] = true, kind
+			}
+		}
+	}
+	return found, nil
 }
 
 // isLimited reports whether an error concerns only one API group: the API server
@@ -95,28 +118,30 @@ func retrySearch[T any](ctx context.Context, send func() (T, error)) (answer T, 
 	return answer, err
 }
 
-// preferredVersions returns one version of each API group, beginning with v1 of
-// the core group.
-func (k *Kinds) preferredVersions(ctx context.Context) ([]schema.GroupVersion, error) {
+// groupVersions returns the versions of each API group, the preferred one first,
+// beginning with v1 of the core group. If groups isn't empty, it has only these.
+func (k *Kinds) groupVersions(ctx context.Context, groups []string) ([][]schema.GroupVersion, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	raw, err := ResponseBody(k.rest.Get().AbsPath("/apis").Do(ctx))
 	if err != nil {
 		return nil, err
 	}
-	var groups metav1.APIGroupList
-	if err := json.Unmarshal(raw, &groups); err != nil {
+	var served metav1.APIGroupList
+	if err := json.Unmarshal(raw, &served); err != nil {
 		return nil, err
 	}
-	versions := []schema.GroupVersion{{Version: "v1"}}
-	for _, g := range groups.Groups {
-		gv, err := schema.ParseGroupVersion(g.PreferredVersion.GroupVersion)
-		if err != nil {
-			return nil, err
+	all := [][]schema.GroupVersion{{{Version: "v1"}}}
+	for _, g := range served.Groups {
+		var versions []schema.GroupVersion
+		for _, version := range preferredFirst(g) {
+			versions = append(versions, schema.GroupVersion{Group: g.Name, Version: version})
 		}
-		versions = append(versions, gv)
+		all = append(all, versions)
 	}
-	return versions, nil
+	return slices.DeleteFunc(all, func(versions []schema.GroupVersion) bool {
+		return len(groups) > 0 && !slices.Contains(groups, versions[0].Group)
+	}), nil
 }
 
 // FindByLabels returns all objects that a label selector selects, of every kind

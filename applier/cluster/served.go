@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,59 +61,16 @@ func (k *Kinds) servedVersions(ctx context.Context, group string) ([]string, err
 	if err := json.Unmarshal(raw, &found); err != nil {
 		return nil, fmt.Errorf("reading the versions of %s: %w", group, err)
 	}
-	versions := []string{found.PreferredVersion.Version}
-	for _, v := range found.Versions {
+	return preferredFirst(found), nil
+}
+
+// preferredFirst returns the versions of a group, the preferred one first.
+func preferredFirst(group metav1.APIGroup) []string {
+	versions := []string{group.PreferredVersion.Version}
+	for _, v := range group.Versions {
 		if v.Version != versions[0] {
 			versions = append(versions, v.Version)
 		}
 	}
-	return versions, nil
-}
-
-// definitions is the path of all CustomResourceDefinitions.
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-// defined reports whether a CustomResourceDefinition defines a kind. It is false if the
-// identity may not read the definitions.
-//
-// Their names end with the group, so only those of the group are read as a whole.
-func (k *Kinds) defined(ctx context.Context, gk schema.GroupKind) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	raw, err := ResponseBody(k.rest.Get().AbsPath(definitions).
-		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx))
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	var list metav1.PartialObjectMetadataList
-	if err == nil {
-		err = json.Unmarshal(raw, &list)
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading the CustomResourceDefinitions: %w", err)
-	}
-	for _, item := range list.Items {
-		if !strings.HasSuffix(item.Name, "."+gk.Group) {
-			continue
-		}
-		raw, err := ResponseBody(k.rest.Get().AbsPath(definitions, item.Name).Do(ctx))
-		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-			continue
-		}
-		var definition struct {
-			Spec struct {
-				Names struct{ Kind string }
-			}
-		}
-		if err == nil {
-			err = json.Unmarshal(raw, &definition)
-		}
-		switch {
-		case err != nil:
-			return false, fmt.Errorf("reading CustomResourceDefinition %s: %w", item.Name, err)
-		case definition.Spec.Names.Kind == gk.Kind:
-			return true, nil
-		}
-	}
-	return false, nil
+	return versions
 }

@@ -140,25 +140,49 @@ func TestAPIIsDown(t *testing.T) {
 	b.wantExists(false, group+"/v1", "Box", "less", "going", "lost", "lostgoing")
 }
 
-// A kind whose definition serves no version for a while keeps its objects.
+// A kind whose definition serves no version for a while keeps its objects. A graph that has
+// lost its inventory waits for the kind, because it may have objects of it.
 func TestServedInNoVersion(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	// Of its own: the kind concerns all tests that search.
+	b := idle(t, harness.StartOwn(t))
+	b.start(b.Config)
 	const group = "unservedtest.example.com"
 	all := strings.ReplaceAll(crates, "SERVED", "true")
 	b.define(group, all)
-	crate := `{id: box, resource: {apiVersion: ` + group + `/v1alpha1, kind: Box, metadata: {name: one}, spec: {size: 1}}}`
-	b.apply(b.rendered("less", nodes(crate, configMap("cm", "cm-less", "1"))))
-	b.ready("less")
+	crate := func(name string) string {
+		return `{id: box, resource: {apiVersion: ` + group + `/v1alpha1, kind: Box, metadata: {name: ` + name + `}, spec: {size: 1}}}`
+	}
+	for graph, object := range map[string]string{"less": "one", "lost": "two"} {
+		b.apply(b.rendered(graph, nodes(crate(object), configMap("cm", "cm-"+graph, "1"))))
+		b.ready(graph)
+	}
 	b.Apply(t, strings.ReplaceAll(strings.ReplaceAll(all, "served: true", "served: false"), "GROUP", group))
 	b.until("less", condition("Ready", "False", "UnknownKind", "the cluster knows no Box"))
 	b.apply(b.rendered("less", nodes(configMap("cm", "cm-less", "1"))))
 	b.until("less", lists("Box one, ConfigMap cm-less", condition("Ready", "False", "KindUnavailable", "serves no version")))
 	b.event("less", "KindUnavailable", "stays in its inventory")
+	b.stop()
+	b.mergeStatus("lost", map[string]any{"inventory": nil, "history": nil, "nodeStates": nil, "conditions": nil})
+	b.apply(b.rendered("lost", nodes(configMap("cm", "cm-lost", "1"))))
+	b.start(b.Config)
+	missing := "objects that left the graph are still to be searched in API groups that aren't available: " + group
+	b.until("lost", lists("ConfigMap cm-lost", condition("Ready", "True", "Completed", missing)))
+	b.event("lost", "InventoryLost", group)
+
 	b.Apply(t, strings.ReplaceAll(strings.ReplaceAll(crates, "SERVED", "false"), "GROUP", group))
-	b.retry("less")
-	b.until("less", lists("ConfigMap cm-less", isReady))
-	b.wantExists(false, group+"/v1", "Box", "one")
+	for _, graph := range []string{"less", "lost"} {
+		b.retry(graph)
+		b.until(graph, lists("ConfigMap cm-"+graph, func(rg *v1alpha1.ResourceGraph) error {
+			if len(rg.Status.Inventory.Unsearched) > 0 {
+				return errNotYet
+			}
+			return isReady(rg)
+		}))
+	}
+	b.eventually("the boxes are gone", func(ctx ctx) bool {
+		return !b.exists(ctx, group+"/v1", "Box", "one") && !b.exists(ctx, group+"/v1", "Box", "two")
+	})
 }
 
 // A definition that is deleted and created again with the other scope gets new objects,

@@ -40,6 +40,28 @@ func TestLostInventory(t *testing.T) {
 	b.event("web", "InventoryLost", "found 1 object")
 }
 
+// A graph that lost its inventory finds also objects of kinds that only another version
+// of their API group has than the preferred one.
+func TestLostInventoryOfOtherVersions(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	const group = "othertest.example.com"
+	namespaced := strings.Replace(boxes, "Cluster", "Namespaced", 1)
+	b.define(group, namespaced)
+	b.defineAs("bins."+group, strings.NewReplacer("boxes", "bins", "box", "bin", "Box", "Bin", "name: v1,", "name: v1alpha1,").Replace(namespaced), group)
+	b.start(b.Config)
+	bin := `{id: bin, resource: {apiVersion: ` + group + `/v1alpha1, kind: Bin, metadata: {name: bin}}}`
+	b.apply(b.rendered("going", nodes(bin, configMap("a", "going-a", "1"))))
+	b.ready("going")
+	b.stop()
+	b.mergeStatus("going", map[string]any{"inventory": nil, "history": nil, "nodeStates": nil, "conditions": nil})
+	b.remove("going")
+	b.start(b.Config)
+	b.gone("going")
+	b.wantExists(false, group+"/v1alpha1", "Bin", "bin")
+	b.event("going", "InventoryLost", "found 2 objects")
+}
+
 // A graph that lost its inventory finds also the objects of nodes with a field manager of
 // their own, and says which objects it leaves alone.
 func TestLostInventoryOfOtherManagers(t *testing.T) {

@@ -29,13 +29,19 @@ spec:
 // define creates the definition of boxes in an API group, until the test ends.
 func (b *env) define(group, definition string) {
 	b.t.Helper()
+	b.defineAs("boxes."+group, definition, group)
+}
+
+// defineAs is define for a definition with another name.
+func (b *env) defineAs(name, definition, group string) {
+	b.t.Helper()
 	b.Apply(b.t, strings.ReplaceAll(definition, "GROUP", group))
 	b.t.Cleanup(func() {
 		definitions, err := b.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "")
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		_ = definitions.Delete(b.background(), "boxes."+group, metav1.DeleteOptions{})
+		_ = definitions.Delete(b.background(), name, metav1.DeleteOptions{})
 	})
 }
 
