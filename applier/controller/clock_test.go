@@ -50,6 +50,23 @@ func TestClockJumps(t *testing.T) {
 		})
 		b.wantExists(true, "v1", "ConfigMap", "b")
 	})
+	// At least a minute is left after a start: etcd may have been restored.
+	t.Run("forwards and restarted", func(t *testing.T) {
+		t.Parallel()
+		b, clock := begin(t, time.Hour)
+		b.stop()
+		clock.jump(5 * time.Hour)
+		b.start(b.Config)
+		b.merge("web", `{"metadata":{"annotations":{"pequod.io/reconcile-requested-at":"now"}}}`)
+		var since time.Time
+		b.until("web", func(rg *v1alpha1.ResourceGraph) error {
+			if rg.Status.ReconcileRequestedAt != "now" {
+				return errNotYet
+			}
+			return leaves("b", &since)(rg)
+		})
+		b.wantExists(true, "v1", "ConfigMap", "b")
+	})
 	t.Run("backwards", func(t *testing.T) {
 		t.Parallel()
 		b, clock := begin(t, 4*time.Second)

@@ -95,7 +95,7 @@ type stepResult struct {
 
 // newDriver returns the driver of a graph. Wake makes the controller step it.
 func newDriver(s *services, key types.NamespacedName, wake func()) *driver {
-	return &driver{services: s, key: key, inbox: inbox{wake: wake}, epoch: s.share.Epoch(), leaving: engine.NewDepartures()}
+	return &driver{services: s, key: key, inbox: inbox{wake: wake}, epoch: s.share.Epoch(), leaving: engine.NewDepartures(s.graceRest())}
 }
 
 // wake makes the controller step the driver.
@@ -428,7 +428,7 @@ func (d *driver) forgetHistory() {
 		d.run.end() // what it still gets to know doesn't count
 	}
 	d.restart()
-	d.graph, d.unrecorded, d.leaving = knownGraph{}, unrecorded{}, engine.NewDepartures()
+	d.graph, d.unrecorded, d.leaving = knownGraph{}, unrecorded{}, engine.NewDepartures(d.PruneGrace)
 }
 
 // settle drops the run: its goal is reached, as far as it can be.

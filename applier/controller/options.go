@@ -20,7 +20,8 @@ type Options struct {
 	// Objects that are watched by name are listed in turn, one per graph and interval.
 	Relist time.Duration
 	// PruneGrace is how long an object stays after it left a graph. A graph that lists
-	// it meanwhile takes it over. 0 means that it is pruned at once.
+	// it meanwhile takes it over. 0 means that it is pruned at once. The period begins
+	// again when the history of the cluster was rewritten.
 	PruneGrace time.Duration
 	// ReadTrust is how long a graph's account is assumed to be allowed to read an object
 	// after it read it; 0 means a minute. Watches have the

@@ -32,3 +32,18 @@ func (s *services) namespaced(gvk schema.GroupVersionKind) (namespaced, known bo
 	kind, known := s.own.Kinds().Cached(gvk)
 	return kind.Namespaced, known
 }
+
+// restartGrace is the rest of a grace period after the applier has started: etcd may have
+// been restored from a backup while none was running. It is short, so that appliers which
+// are restarted often still prune.
+const restartGrace = time.Minute
+
+// graceRest returns the part of a grace period that an object has left from when the
+// process learns that it left its graph. After a restore of etcd it is all of it, see
+// [engine.Departures].
+func (s *services) graceRest() time.Duration {
+	if s.share.Epoch() > 0 {
+		return s.PruneGrace
+	}
+	return restartGrace
+}

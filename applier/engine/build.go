@@ -76,7 +76,7 @@ func NewDelete(stored *inventory.Inventory, opts Options) *Engine {
 
 func newEngine(owner inventory.Owner, revision string, opts Options) *Engine {
 	if opts.Departures == nil {
-		opts.Departures = NewDepartures()
+		opts.Departures = NewDepartures(0)
 	}
 	managers := map[string]bool{}
 	for _, manager := range opts.Managers {

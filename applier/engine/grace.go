@@ -22,7 +22,7 @@ func (e *Engine) graceEnd(entry inventory.Entry) (end time.Time, lasts bool) {
 	case !e.hasGrace():
 		return time.Time{}, false
 	}
-	end = e.opts.Departures.since(entry, e.step.now, e.wall()).Add(e.opts.PruneGrace)
+	end = e.opts.Departures.end(entry, e.opts.PruneGrace, e.step.now, e.wall())
 	return end, e.step.now.Before(end)
 }
 

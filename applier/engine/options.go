@@ -55,7 +55,7 @@ type Options struct {
 	// every object whose departure is recorded stays.
 	PruneGrace time.Duration
 	// Departures remembers when grace periods began. Nil means that this engine is the
-	// first of its process.
+	// first of its process, and that only the recorded times count.
 	Departures *Departures
 	// Wall is the wall clock, for times in the inventory. Nil means the wall clock of
 	// the steps.

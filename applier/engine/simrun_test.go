@@ -66,7 +66,7 @@ func (r *run) id() string { return "graph " + r.owner.Name }
 
 // start starts a process: it creates a new engine without memory.
 func (r *run) start() {
-	r.departures = engine.NewDepartures()
+	r.departures = engine.NewDepartures(0)
 	if r.jumped {
 		r.excused, r.jumped = r.s.now, false
 	}
