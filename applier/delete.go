@@ -30,9 +30,8 @@ func (a *Applier) Delete(ctx context.Context, owner inventory.Owner, o Options) 
 	if result != nil {
 		result.Unproven = found.unproven
 	}
-	if err == nil && len(found.missed) > 0 {
-		err = fmt.Errorf("graph %s: its inventory is lost, and its objects can't be searched in %s, which isn't available: %s; delete the graph again later",
-			owner, found.missed[0].Group, found.missed[0].Reason)
+	if err == nil {
+		err = found.incomplete()
 	}
 	return result, err
 }
@@ -45,10 +44,20 @@ type search struct {
 	unproven []inventory.Key
 }
 
+// incomplete returns an error if objects couldn't be searched in all API groups.
+func (s search) incomplete() error {
+	if len(s.missed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("there is no inventory, and objects can't be searched in %s, which isn't available: %s; delete the graph again later",
+		s.missed[0].Group, s.missed[0].Reason)
+}
+
 // PlanDelete predicts the result of Delete and stores nothing. Deletions are sent as
-// dry runs. The plan has removals only.
+// dry runs. The plan has removals only. If objects couldn't be searched in all API groups,
+// there is a plan for those that were found, and an error.
 func (a *Applier) PlanDelete(ctx context.Context, owner inventory.Owner, o PlanOptions) (*Plan, error) {
-	stored, _, err := a.loadOrRecover(ctx, owner)
+	stored, found, err := a.loadOrRecover(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +65,9 @@ func (a *Applier) PlanDelete(ctx context.Context, owner inventory.Owner, o PlanO
 	p := newPlanner(a, engine.NewDelete(stored, o.Options), &v1alpha1.ResourceGraph{}, o)
 	if _, err := a.inspect(ctx, p.engine, a.now(), p.executor()); err != nil {
 		return nil, err
+	}
+	if err := found.incomplete(); err != nil {
+		return p.result(), fmt.Errorf("graph %s: %w", owner, err)
 	}
 	return p.result(), nil
 }

@@ -196,7 +196,12 @@ func (p *planner) addRemoval(plan *Plan, s engine.Status) {
 		plan.Removals = append(plan.Removals, *r)
 		return
 	}
-	if s.Phase == v1alpha1.NodeDeleting {
+	switch s.Phase {
+	case v1alpha1.NodeFailed: // it can't be read
+		plan.Removals = append(plan.Removals, PlannedRemoval{
+			Key: s.Key, Version: s.Version, Op: engine.Deleted, Failure: &engine.Failure{Reason: s.Reason, Message: s.Message},
+		})
+	case v1alpha1.NodeDeleting:
 		plan.Removals = append(plan.Removals, PlannedRemoval{
 			Key: s.Key, Version: s.Version, Op: engine.Deleted, Live: p.live[s.Key], Message: s.Message,
 		})

@@ -58,17 +58,24 @@ func DryRunDelete(ctx context.Context, env command.Env, a *applier.Applier, grap
 	o.NoDryRun = mode == "client"
 	var b strings.Builder
 	plans := make([]*applier.Plan, len(graphs))
+	var incomplete []error
 	for i, owner := range graphs {
 		var err error
-		if plans[i], err = a.PlanDelete(ctx, owner, o); err != nil {
+		switch plans[i], err = a.PlanDelete(ctx, owner, o); {
+		case plans[i] == nil:
 			return kube.Error(err)
-		}
-		if writePlan(&b, plans[i], "deleted", mode); len(plans[i].Removals) == 0 {
+		case err != nil:
+			incomplete = append(incomplete, kube.Error(err))
+		case len(plans[i].Removals) == 0:
 			fmt.Fprintf(env.Err, "%s: nothing to delete\n", owner)
 		}
+		writePlan(&b, plans[i], "deleted", mode)
 	}
 	if _, err := io.WriteString(env.Out, b.String()); err != nil {
 		return command.OutputError(err)
+	}
+	if len(incomplete) > 0 {
+		return errors.Join(incomplete...)
 	}
 	return command.ExitWith(PrintObstacles(env.Err, plans, func(applier.PlannedNode) bool { return true }))
 }
@@ -96,6 +103,8 @@ func writePlan(b *strings.Builder, plan *applier.Plan, removed, mode string) {
 	for _, l := range plan.Removals {
 		what := removed
 		switch {
+		case l.Failure != nil && l.Live == nil:
+			continue // an obstacle, too
 		case l.Failure != nil:
 			what = "not " + removed + ": " + source.Escape(l.Failure.Message, "")
 		case l.NewOwner != nil:

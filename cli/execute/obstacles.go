@@ -12,8 +12,8 @@ import (
 
 // PrintObstacles prints the reasons why nodes can't be applied, for those nodes
 // for which chosen returns true. Callers leave out nodes whose reason their own
-// output has. It returns the exit code for the failures of all nodes and
-// removals, printed or not.
+// output has. It also prints why objects that left the graph can't be read. It returns
+// the exit code for the failures of all nodes and removals, printed or not.
 func PrintObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.PlannedNode) bool) int {
 	code := command.ExitOK
 	for _, plan := range plans {
@@ -28,8 +28,12 @@ func PrintObstacles(w io.Writer, plans []*applier.Plan, chosen func(applier.Plan
 			}
 		}
 		for _, l := range plan.Removals {
-			if l.Failure != nil {
-				code = max(code, failureCode(l.Failure))
+			if l.Failure == nil {
+				continue
+			}
+			code = max(code, failureCode(l.Failure))
+			if l.Live == nil { // no other output has it
+				fmt.Fprintln(w, source.Escape(fmt.Sprintf("pequod: graph %s: %s: %s", plan.Owner, l.Key, l.Failure.Message), ""))
 			}
 		}
 	}
@@ -46,10 +50,11 @@ func NodeExitCode(n applier.PlannedNode) int {
 }
 
 // failureCode returns ExitNo for a definite rejection, and ExitUnknown for a
-// failure that doesn't tell the result of a real apply, such as missing rights.
+// failure that doesn't tell the result of a real apply, such as missing rights or an API
+// group that can't be discovered.
 func failureCode(f *engine.Failure) int {
 	switch f.Reason {
-	case engine.ReasonForbidden, engine.ReasonWebhookFailed, engine.ReasonApplyFailed:
+	case engine.ReasonForbidden, engine.ReasonWebhookFailed, engine.ReasonApplyFailed, engine.ReasonKindUnavailable:
 		return command.ExitUnknown
 	}
 	return command.ExitNo

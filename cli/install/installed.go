@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
@@ -24,8 +25,11 @@ var (
 // except for the contents of the namespace and the objects of the CRDs.
 type installed struct {
 	// objects are the existing objects of the installation, in the order in which
-	// install applies them, and last the Lease, which the applier creates itself.
+	// install applies them, and last the Leases, which appliers create themselves.
 	objects []*unstructured.Unstructured
+	// leases are the Leases of all appliers of the cluster, also of those in other
+	// namespaces.
+	leases []*unstructured.Unstructured
 	// graphs are the ResourceGraphs of all namespaces.
 	graphs []*unstructured.Unstructured
 }
@@ -38,12 +42,8 @@ func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 	if err != nil {
 		return nil, err
 	}
-	lease := &unstructured.Unstructured{}
-	lease.SetGroupVersionKind(leaseKind)
-	lease.SetNamespace(installNamespace)
-	lease.SetName(installName)
 	found := &installed{}
-	for _, obj := range append(manifests.objects, lease) {
+	for _, obj := range manifests.objects {
 		live, err := r.get(ctx, obj)
 		if err != nil {
 			return nil, err
@@ -52,9 +52,34 @@ func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 			found.objects = append(found.objects, live)
 		}
 	}
-	// Without the CRD the cluster doesn't serve the kind, and there are no graphs.
-	found.graphs, err = r.list(ctx, graphKind, "")
+	if found.leases, err = r.findLeases(ctx); err != nil {
+		return nil, err
+	}
+	for _, lease := range found.leases {
+		if lease.GetNamespace() == installNamespace {
+			found.objects = append(found.objects, lease)
+		}
+	}
+	found.graphs, err = r.listServed(ctx, graphKind)
 	return found, err
+}
+
+// findLeases returns the Leases of all appliers. That of an applier of an earlier version
+// has no label, and is found by its name.
+func (r *remover) findLeases(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	leases, err := r.list(ctx, cluster.Selection{GVK: leaseKind, Labels: "app.kubernetes.io/name=" + installName})
+	if err != nil {
+		return nil, err
+	}
+	named := &unstructured.Unstructured{}
+	named.SetGroupVersionKind(leaseKind)
+	named.SetNamespace(installNamespace)
+	named.SetName(installName)
+	live, err := r.get(ctx, named)
+	if err == nil && live != nil && !slices.ContainsFunc(leases, func(l *unstructured.Unstructured) bool { return l.GetUID() == live.GetUID() }) {
+		leases = append(leases, live)
+	}
+	return leases, err
 }
 
 // find returns the first object of a kind, nil if there is none.

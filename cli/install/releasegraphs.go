@@ -25,7 +25,7 @@ import (
 // The steps are: release the graphs concurrently, print a summary of each, remove
 // the graphs that own nothing any more, and wait until these are gone. If a graph
 // failed, the error is the exit code, and uninstall stops before it removes the
-// rest. No applier may be running; see checkLease.
+// rest. No applier may be running; see checkLeases.
 func (r *remover) releaseGraphs(ctx context.Context, graphs []*unstructured.Unstructured) error {
 	if r.dryRun != "none" {
 		return r.previewRelease(ctx, graphs)

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,56 +11,75 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
-// checkLease returns an error if an applier is running although the Deployment is
-// gone, such as one started by hand. It decides by the Lease of the leader
-// election:
+// checkLeases returns an error if an applier is running although the Deployment is
+// gone, such as one started by hand, or one of other graphs. It decides by the Leases of
+// the leader elections:
 //
 //   - No Lease, or a Lease without a holder: no applier is running.
-//   - The Lease changes while it is watched: an applier renews it.
-//   - The Lease stays unchanged for its full duration: its holder was killed.
+//   - A Lease changes while it is watched: an applier renews it.
+//   - A Lease stays unchanged for its full duration: its holder was killed.
 //
 // The duration is measured by the clock of this machine from the first read. The
 // renewTime in the Lease is only compared for equality, because the clock of the
 // holder may be wrong.
-func (r *remover) checkLease(ctx context.Context, found *installed) error {
-	lease := found.find(leaseKind.Kind)
-	if lease == nil || r.dryRun != "none" {
+func (r *remover) checkLeases(ctx context.Context, leases []*unstructured.Unstructured) error {
+	if r.dryRun != "none" {
 		return nil
 	}
-	start, lastRenewal := time.Now(), ""
+	start, renewals := time.Now(), map[types.UID]string{}
 	for {
-		live, err := r.get(ctx, lease)
-		if err != nil || live == nil {
-			return err
+		var left []*unstructured.Unstructured
+		for _, lease := range leases {
+			held, err := r.checkLease(ctx, lease, renewals, time.Since(start))
+			if err != nil {
+				return err
+			}
+			if held {
+				left = append(left, lease)
+			}
 		}
-		holder, _, _ := unstructured.NestedString(live.Object, "spec", "holderIdentity")
-		renewal, _, _ := unstructured.NestedString(live.Object, "spec", "renewTime")
-		seconds, _, _ := unstructured.NestedInt64(live.Object, "spec", "leaseDurationSeconds")
-		// The holder is part of the comparison: another holder is a sign of life, too.
-		renewal = holder + " " + renewal
-		switch {
-		case holder == "": // a clean shutdown gives up the Lease
-			return nil
-		case lastRenewal == "":
-			lastRenewal = renewal
-		case renewal != lastRenewal:
-			return problem.List{{
-				Rule:    problem.RuleGraph,
-				Message: fmt.Sprintf("an applier is still running: %s renews the lease %s/%s", holder, installNamespace, installName),
-			}}
-		case time.Since(start) > time.Duration(seconds)*time.Second:
+		if leases = left; len(leases) == 0 {
 			return nil
 		}
 		if err := sleep(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// checkLease returns an error if an applier has renewed a Lease since the first call, and
+// otherwise reports whether one may still hold it. The map has the last renewal of each
+// Lease, and waited is the time since the first call.
+func (r *remover) checkLease(ctx context.Context, lease *unstructured.Unstructured, renewals map[types.UID]string, waited time.Duration) (held bool, err error) {
+	live, err := r.get(ctx, lease)
+	if err != nil || live == nil {
+		return false, err
+	}
+	holder, _, _ := unstructured.NestedString(live.Object, "spec", "holderIdentity")
+	renewal, _, _ := unstructured.NestedString(live.Object, "spec", "renewTime")
+	seconds, _, _ := unstructured.NestedInt64(live.Object, "spec", "leaseDurationSeconds")
+	// The holder is part of the comparison: another holder is a sign of life, too.
+	renewal = holder + " " + renewal
+	switch last := renewals[lease.GetUID()]; {
+	case holder == "": // a clean shutdown gives up the Lease
+		return false, nil
+	case last == "":
+		renewals[lease.GetUID()] = renewal
+	case renewal != last:
+		return false, problem.List{{
+			Rule:    problem.RuleGraph,
+			Message: fmt.Sprintf("an applier is still running: %s renews the lease %s/%s", holder, live.GetNamespace(), live.GetName()),
+		}}
+	}
+	return waited <= time.Duration(seconds)*time.Second, nil
 }
 
 // removeRest deletes the objects that the applier needed, in reverse order of
@@ -82,6 +102,11 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 				continue
 			}
 			objects, err := r.instances(ctx, obj)
+			var unavailable *cluster.UnavailableKindError
+			if errors.As(err, &unavailable) {
+				fmt.Fprintf(r.env.Err, "%s is kept: %v\n", kubectlName(obj), err)
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -122,14 +147,14 @@ func (r *remover) instances(ctx context.Context, crd *unstructured.Unstructured)
 	if r.dryRun != "none" && kind == graphKind.Kind {
 		return nil, nil // without the dry run, the graphs would be gone by now
 	}
-	return r.list(ctx, schema.GroupVersionKind{Group: group, Version: v1alpha1.Version, Kind: kind}, "")
+	return r.listServed(ctx, schema.GroupVersionKind{Group: group, Version: v1alpha1.Version, Kind: kind})
 }
 
 // foreignObjects returns the objects in the applier's namespace that are neither
 // part of the installation, nor created by Kubernetes in every namespace, nor
 // controlled by another object. It lists every kind that the cluster serves and
-// allows to delete, one request per kind. API groups that can't be discovered are
-// returned, too: they may hide objects.
+// allows to delete, one request per kind. API groups that can't be discovered or listed
+// are returned, too: they may hide objects.
 func (r *remover) foreignObjects(ctx context.Context, found *installed) (foreign []*unstructured.Unstructured, missed []engine.Unsearched, err error) {
 	// Kubernetes creates these two in every namespace.
 	own := map[string]bool{"configmap/kube-root-ca.crt": true, "serviceaccount/default": true}
@@ -153,9 +178,11 @@ func (r *remover) foreignObjects(ctx context.Context, found *installed) (foreign
 		case !kind.Namespaced:
 			continue
 		}
-		items, err := r.list(ctx, gvk, installNamespace)
-		if err != nil {
-			// A kind that can't be listed may hide objects, so this is an error.
+		items, err := r.list(ctx, cluster.Selection{GVK: gvk, Namespace: installNamespace})
+		switch {
+		case cluster.ConcernsKind(err):
+			missed = append(missed, engine.Unsearched{Group: gvk.Group, Reason: cluster.Classify(err).Message})
+		case err != nil:
 			return nil, nil, fmt.Errorf("looking for other objects in namespace %s: %w", installNamespace, err)
 		}
 		for _, obj := range items {

@@ -57,21 +57,34 @@ func (r *remover) get(ctx context.Context, obj *unstructured.Unstructured) (live
 	return live, err
 }
 
-// list reads all objects of a kind in a namespace, "" for all namespaces. A kind
-// that the cluster doesn't serve has none.
-func (r *remover) list(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (items []*unstructured.Unstructured, err error) {
+// list reads all objects of a selection. A kind that the cluster doesn't serve has none.
+func (r *remover) list(ctx context.Context, s cluster.Selection) (items []*unstructured.Unstructured, err error) {
 	err = cluster.Retry(ctx, func() error {
-		listing, err := r.applier.Client.List(ctx, cluster.Selection{GVK: gvk, Namespace: namespace})
+		listing, err := r.applier.Client.List(ctx, s)
 		if err != nil {
 			return ignoreAbsent(err)
 		}
 		for _, obj := range listing.Objects {
-			obj.SetGroupVersionKind(gvk) // the items of a list may lack it
+			obj.SetGroupVersionKind(s.GVK) // the items of a list may lack it
 			items = append(items, &obj)
 		}
 		return nil
 	})
 	return items, err
+}
+
+// listServed reads all objects of a kind in all namespaces, in any version that the
+// cluster serves. There are none only if no CustomResourceDefinition defines the kind.
+func (r *remover) listServed(ctx context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
+	served := gvk
+	err := cluster.Retry(ctx, func() (err error) {
+		_, served, err = r.applier.Client.Kinds().FindServed(ctx, gvk)
+		return err
+	})
+	if err != nil {
+		return nil, ignoreAbsent(err)
+	}
+	return r.list(ctx, cluster.Selection{GVK: served})
 }
 
 // ignoreAbsent returns nil for the errors that an object doesn't exist, or that

@@ -48,7 +48,8 @@ func newUninstallCommand(env command.Env) *cobra.Command {
 		Short: "Remove pequod-applier from a cluster, but nothing that it manages",
 		Long: `Remove the applier: first the Deployment, and when its Pods are gone the roles, the
 service account and the namespace ` + installNamespace + `. The namespace is kept if it contains
-anything else. It does not matter how the applier was installed.
+anything else, or if that cannot be found out because an API group is not available. It
+does not matter how the applier was installed.
 
 Objects that ResourceGraphs manage are never removed. By default the ResourceGraphs
 and their definition remain as well, but nothing reconciles them: their objects keep
@@ -154,7 +155,7 @@ func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *instal
 		}
 	}
 	if o.orphanGraphs {
-		if err := r.checkLease(ctx, found); err != nil {
+		if err := r.checkLeases(ctx, found.leases); err != nil {
 			return err
 		}
 		if err := r.releaseGraphs(ctx, found.graphs); err != nil {
