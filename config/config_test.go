@@ -69,6 +69,28 @@ func TestComponents(t *testing.T) {
 	if got := count(narrow) - count(base); got != 1 {
 		t.Errorf("per-namespace adds %d objects, want 1", got)
 	}
+
+	// In the whole cluster, an applier of one namespace may do nothing of what the
+	// namespace can grant.
+	one := buildIn(t, "applier", "components: [../applier/components/one-namespace]\n")
+	var binding rbacv1.ClusterRoleBinding
+	convert(t, object(t, one, "ClusterRoleBinding", "pequod-applier"), &binding)
+	if got := strings.Count(string(one), "kind: ClusterRoleBinding\n"); got != 1 || binding.RoleRef.Name != "pequod-applier-cluster" {
+		t.Errorf("one-namespace has %d ClusterRoleBindings, one of them of %s", got, binding.RoleRef.Name)
+	}
+	var cluster, all rbacv1.ClusterRole
+	convert(t, object(t, one, "ClusterRole", "pequod-applier-cluster"), &cluster)
+	convert(t, object(t, one, "ClusterRole", "pequod-applier"), &all)
+	for _, rule := range cluster.Rules {
+		for _, resource := range rule.Resources {
+			if resource == "serviceaccounts" || resource == "events" || strings.HasPrefix(resource, "resourcegraphs") {
+				t.Errorf("one-namespace grants %v of %s in the whole cluster", rule.Verbs, resource)
+			}
+		}
+		if !slices.ContainsFunc(all.Rules, func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, rule) }) {
+			t.Errorf("one-namespace grants what the applier doesn't need: %v", rule)
+		}
+	}
 }
 
 // TestNetworkPolicy checks that the installed policy selects the applier, admits

@@ -1,11 +1,18 @@
 package controller_test
 
 import (
+	"bytes"
+	"os"
 	"slices"
 	"testing"
+	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -61,6 +68,85 @@ func TestSelector(t *testing.T) {
 	main.merge("here", `{"metadata": {"labels": {"`+key+`": "shard1"}}}`)
 	main.gone("here")
 	main.wantExists(false, "v1", "ConfigMap", "here")
+}
+
+// TestMoveBetweenAppliers moves a graph from one running applier to another. From then on
+// only the other one writes its objects and its status. An object that moves to a graph of
+// another applier is handed over.
+func TestMoveBetweenAppliers(t *testing.T) {
+	t.Parallel()
+	const key = "sharding.fluxcd.io/key"
+	main := idle(t, harness.Start(t))
+	main.options.PruneGrace = time.Hour
+	proxy := main.Proxy(t, 1)
+	shard := *main
+	main.options.Selector, shard.options.Selector = selector(t, "!"+key), selector(t, key+"=shard1")
+	main.start(proxy.Config(main.applierConfig()))
+	shard.start(shard.Config)
+	sharded := func(rg *v1alpha1.ResourceGraph) *v1alpha1.ResourceGraph {
+		rg.Labels = map[string]string{key: "shard1"}
+		return rg
+	}
+	main.apply(main.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1"))))
+	main.ready("web")
+	uids := []string{main.uid("a"), main.uid("b")}
+
+	main.apply(sharded(main.rendered("web", nodes(configMap("a", "a", "2"), configMap("b", "b", "1")))))
+	main.ready("web")
+	main.apply(main.rendered("witness", nodes(configMap("w", "w", "1"))))
+	main.ready("witness") // the first applier has seen that the graph left
+	main.quiet(proxy)
+	proxy.Reset()
+	main.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"drift"}}`)
+	main.eventually("corrected", func(ctx ctx) bool { return main.data(ctx, "a") == "2" })
+	main.quiet(proxy)
+	if n := proxy.Count(func(r faults.Request) bool { return r.Name == "web" || r.Name == "a" || r.Name == "b" }); n > 0 {
+		t.Errorf("the first applier sent %d requests:\n%s", n, shown(proxy.Requests()))
+	}
+
+	main.apply(main.rendered("witness", nodes(configMap("w", "w", "1"), configMap("b", "b", "1"))))
+	main.until("witness", condition("Stalled", "True", "OwnedElsewhere", "web"))
+	main.apply(sharded(main.rendered("web", nodes(configMap("a", "a", "2")))))
+	main.until("witness", lists("ConfigMap b, ConfigMap w", isReady))
+	main.until("web", lists("ConfigMap a", isReady))
+	if got := []string{main.uid("a"), main.uid("b")}; !slices.Equal(got, uids) {
+		t.Errorf("objects were deleted and created again: %v; before %v", got, uids)
+	}
+}
+
+// TestRolesInANamespace runs an applier for one namespace whose rights are those of the
+// installed ClusterRole, bound in that namespace alone.
+func TestRolesInANamespace(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	text, err := os.ReadFile("../../config/applier/base/role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ = bytes.Cut(text, []byte("\n---\n"))
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(text, &role); err != nil {
+		t.Fatal(err)
+	}
+	watches := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps", "secrets"}, Verbs: []string{"get", "list", "watch"}}
+	b.account("applier", append(role.Rules, watches)...)
+	b.options.Resync = time.Hour // nothing is polled in time
+	account := b.ServiceAccount(t, b.Namespace, "applier")
+	b.start(account)
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), lostSecret)))
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "a", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "a") == "1" })
+	b.event("web", "DriftCorrected", "ConfigMap "+b.Namespace+"/a")
+	b.stop()
+	b.mergeStatus("web", map[string]any{"inventory": nil, "history": nil, "nodeStates": nil, "conditions": nil})
+	b.apply(b.rendered("web", nodes(configMap("a", "a", "1"))))
+	b.start(account)
+	b.until("web", lists("ConfigMap a", isReady))
+	b.wantExists(false, "v1", "Secret", "left")
+	b.remove("web")
+	b.gone("web")
+	b.wantExists(false, "v1", "ConfigMap", "a")
 }
 
 func selector(t *testing.T, text string) labels.Selector {

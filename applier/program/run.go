@@ -41,13 +41,20 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err := o.Setup(m); err != nil {
 		return err
 	}
-	o.Log.Info("starting", "program", o.Name, "version", o.Version, "server", config.Host)
+	values := []any{"program", o.Name, "version", o.Version, "server", config.Host}
+	if o.Election.Enabled {
+		values = append(values, "lease", o.lease())
+	}
+	o.Log.Info("starting", values...)
 	if err := m.Start(ctx); err != nil {
 		return err
 	}
 	o.Log.Info("ended")
 	return nil
 }
+
+// lease returns the name of the lease.
+func (o Options) lease() string { return cmp.Or(o.Election.Lease, o.Name) }
 
 // setLog redirects the logs of libraries, which have a global logger each.
 func setLog(to logr.Logger) {
@@ -79,10 +86,12 @@ func (o Options) manager() manager.Options {
 	}
 	return manager.Options{
 		Scheme: o.Scheme, Cache: o.Cache, Logger: o.Log,
-		Metrics:                       metrics,
-		HealthProbeBindAddress:        o.Probes,
-		LeaderElection:                o.Election.Enabled,
-		LeaderElectionID:              cmp.Or(o.Election.Lease, o.Name),
+		Metrics:                metrics,
+		HealthProbeBindAddress: o.Probes,
+		LeaderElection:         o.Election.Enabled,
+		LeaderElectionID:       o.lease(),
+		// pequod uninstall finds the appliers of a cluster by it.
+		LeaderElectionLabels:          map[string]string{"app.kubernetes.io/name": o.Name},
 		LeaderElectionNamespace:       o.Election.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       new(cmp.Or(o.Shutdown, shutdown)),

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	goflag "flag"
 	"fmt"
 	"net"
@@ -18,7 +20,8 @@ import (
 	"github.com/pequod-io/pequod/applier/program"
 )
 
-// name is the name of the program, its user agent and, by default, its lease.
+// name is the name of the program, its user agent and, unless its graphs are restricted,
+// its lease.
 const name = "pequod-applier"
 
 // settings has the values of the flags. parse fills it once, and nothing changes
@@ -67,7 +70,7 @@ func (s *settings) flagSet() *pflag.FlagSet {
 	fs.StringVar(&s.metrics.KeyName, "metrics-cert-key", "tls.key", "name of the key file in --metrics-cert-path")
 	fs.StringVar(&s.probes, "health-probe-bind-address", ":8081", "address of the probes /healthz and /readyz; 0 disables them")
 	fs.BoolVar(&s.election.Enabled, "leader-elect", false, "elect a leader among several replicas")
-	fs.StringVar(&s.election.Lease, "leader-election-id", name, "name of the lease; appliers of different graphs in one namespace need different ones")
+	fs.StringVar(&s.election.Lease, "leader-election-id", "", "name of the lease; default: "+name+", followed by a hash of --namespace and --watch-label-selector if one of them is set")
 	fs.StringVar(&s.election.Namespace, "leader-election-namespace", "", "namespace of the lease; default: the namespace of the Pod")
 	fs.StringVar(&s.namespace, "namespace", "", "execute only the graphs of this namespace; default: all namespaces")
 	fs.Func("watch-label-selector", "execute only the graphs whose labels match this selector, such as '!sharding.fluxcd.io/key'; default: all graphs",
@@ -129,9 +132,9 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 	switch {
 	case fs.NArg() > 0:
 		return fmt.Errorf("unexpected argument: %s", strings.Join(fs.Args(), " "))
-	case s.election.Lease != name && !s.election.Enabled:
+	case s.election.Lease != "" && !s.election.Enabled:
 		return fmt.Errorf("--leader-election-id goes with --leader-elect")
-	case len(validation.IsDNS1123Subdomain(s.election.Lease)) > 0:
+	case s.election.Lease != "" && len(validation.IsDNS1123Subdomain(s.election.Lease)) > 0:
 		return fmt.Errorf("--leader-election-id: %q is not the name of a lease", s.election.Lease)
 	case s.namespace != "" && len(validation.IsDNS1123Label(s.namespace)) > 0:
 		return fmt.Errorf("--namespace: %q is not the name of a namespace", s.namespace)
@@ -155,6 +158,23 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 		checkAddress("--health-probe-bind-address", s.probes),
 		s.checkCertificate(),
 	)
+}
+
+// lease returns the name of the lease. Appliers with the same lease are replicas, of which
+// one works, so by default appliers of different graphs have different leases.
+func (s *settings) lease() string {
+	switch {
+	case s.election.Lease != "":
+		return s.election.Lease
+	case s.namespace == "" && s.selector == nil:
+		return name
+	}
+	selector := labels.Everything()
+	if s.selector != nil {
+		selector = s.selector
+	}
+	hash := sha256.Sum256([]byte(s.namespace + "\n" + selector.String()))
+	return name + "-" + hex.EncodeToString(hash[:4])
 }
 
 // checkCertificate checks that the certificate's files exist. Otherwise the

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func TestDefaults(t *testing.T) {
 		"metrics-cert-key":          "tls.key",
 		"health-probe-bind-address": ":8081",
 		"leader-elect":              "false",
-		"leader-election-id":        "pequod-applier",
+		"leader-election-id":        "",
 		"leader-election-namespace": "",
 		"namespace":                 "",
 		"watch-label-selector":      "",
@@ -116,5 +117,37 @@ func TestRun(t *testing.T) {
 	if code := run([]string{"--zap-time-encoding=epoch"}, &stdout, &stderr); code != 2 || stdout.Len() > 0 ||
 		!bytes.Contains(stderr.Bytes(), []byte(`"msg":"ended","error":"no cluster: not in a Pod, and no kubeconfig; name one with --kubeconfig"}`)) {
 		t.Errorf("without a cluster: exit code %d\n%s%s", code, &stdout, &stderr)
+	}
+}
+
+// Appliers of different graphs never take each other for replicas, and those of the same
+// graphs always do.
+func TestLease(t *testing.T) {
+	lease := func(args ...string) string {
+		s, _, err := parse(append(args, "--leader-elect"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.lease()
+	}
+	if got := lease(); got != "pequod-applier" {
+		t.Errorf("lease %s", got)
+	}
+	if got := lease("--namespace=shop", "--leader-election-id=mine"); got != "mine" {
+		t.Errorf("lease %s", got)
+	}
+	different := map[string][]string{}
+	for _, args := range [][]string{
+		{"--namespace=shop"}, {"--namespace=other"}, {"--watch-label-selector=a=1,b=2"}, {"--watch-label-selector=a=1"},
+		{"--namespace=shop", "--watch-label-selector=a=1"},
+	} {
+		got := lease(args...)
+		if other, taken := different[got]; taken || !strings.HasPrefix(got, "pequod-applier-") {
+			t.Errorf("lease of %v: %s, which is also that of %v", args, got, other)
+		}
+		different[got] = args
+	}
+	if a, b := lease("--watch-label-selector=a=1,b=2"), lease("--watch-label-selector= b = 2, a = 1"); a != b {
+		t.Errorf("leases of the same graphs: %s and %s", a, b)
 	}
 }

@@ -321,8 +321,22 @@ func TestUninstall(t *testing.T) {
 	}
 
 	c.Apply(t, string(config.Applier))
+	// Another applier than the installed one, with its own lease in another namespace.
+	c.Apply(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: leases, namespace: `+c.Namespace+`}
+rules: [{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create, get, update]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: leases, namespace: `+c.Namespace+`}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: leases}
+subjects: [{kind: ServiceAccount, name: pequod-applier, namespace: `+namespace+`}]
+`)
 	// ConfigMaps may not be watched here: they are polled.
-	p = start(t, c, c.ServiceAccount(t, namespace, "pequod-applier"), "--resync=2s")
+	p = start(t, c, c.ServiceAccount(t, namespace, "pequod-applier"), "--resync=2s",
+		"--leader-election-namespace="+c.Namespace, "--watch-label-selector=!example.com/shard")
 	c.Apply(t, graphOf("new"))
 	awaitReady(t, c, "new")
 	// The one that was there before is looked after again.
@@ -335,7 +349,8 @@ func TestUninstall(t *testing.T) {
 	})
 	awaitReady(t, c, "kept")
 	// While an applier runs somewhere, nothing is given up.
-	if out := pequod(t, c, 1, "uninstall", "--orphan-graphs", "--yes"); !strings.Contains(out, "an applier is still running: ") {
+	out := pequod(t, c, 1, "uninstall", "--orphan-graphs", "--yes")
+	if !strings.Contains(out, "an applier is still running: ") || !strings.Contains(out, " renews the lease "+c.Namespace+"/pequod-applier-") {
 		t.Errorf("beside a running applier: %s", out)
 	}
 	if by := managedBy(t, c, "kept"); by != "kept" {

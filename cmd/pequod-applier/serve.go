@@ -26,6 +26,8 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *setting
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return err
 	}
+	election := s.election
+	election.Lease = s.lease()
 	// Package program has everything that is not specific to graphs: the manager,
 	// metrics, probes and the leader election.
 	return program.Run(ctx, config, program.Options{
@@ -33,7 +35,7 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *setting
 		Scheme:    scheme,
 		Needs:     []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")},
 		Namespace: s.namespace,
-		Metrics:   s.metrics, Probes: s.probes, Election: s.election,
+		Metrics:   s.metrics, Probes: s.probes, Election: election,
 		Setup: func(m manager.Manager) error {
 			return controller.Setup(m, controller.Options{
 				Concurrent: s.concurrent, Resync: s.resync, Relist: s.relist, PruneGrace: s.pruneGrace,
