@@ -1,12 +1,16 @@
 package applier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -39,4 +43,41 @@ func (a *Applier) History(ctx context.Context, owner inventory.Owner) ([]v1alpha
 		oldestFirst = append(oldestFirst, r)
 	}
 	return oldestFirst, nil
+}
+
+// LatestRevision is the last finished execution of a graph.
+type LatestRevision struct {
+	Owner inventory.Owner
+	// Revision is nil if no execution has finished yet.
+	Revision *v1alpha1.Revision
+}
+
+// LatestRevisions returns the last finished execution of each ResourceGraph of a
+// namespace, "" for all namespaces, sorted by namespace and name. There are none if the
+// cluster doesn't serve ResourceGraphs.
+func (a *Applier) LatestRevisions(ctx context.Context, namespace string) ([]LatestRevision, error) {
+	var all []LatestRevision
+	var broken error
+	err := a.Client.ListPages(ctx, cluster.Selection{GVK: resourceGraphs, Namespace: namespace}, func(page []unstructured.Unstructured) {
+		for i := range page {
+			rg, err := decodeGraph(&page[i])
+			if err != nil {
+				broken = cmp.Or(broken, fmt.Errorf("graph %s/%s: %w", page[i].GetNamespace(), page[i].GetName(), err))
+				continue
+			}
+			latest := LatestRevision{Owner: inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}}
+			if len(rg.Status.History) > 0 {
+				latest.Revision = &rg.Status.History[0]
+			}
+			all = append(all, latest)
+		}
+	})
+	var noKind *cluster.NoKindError
+	if errors.As(err, &noKind) {
+		return nil, nil
+	}
+	slices.SortFunc(all, func(a, b LatestRevision) int {
+		return cmp.Or(cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
+	})
+	return all, cmp.Or(err, broken)
 }

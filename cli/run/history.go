@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -26,8 +27,10 @@ var historyFormats = []string{"text", "wide", "json", "yaml", "name"}
 type historyOptions struct {
 	// ConnectionFlags select the cluster and the user.
 	kube.ConnectionFlags
-	// namespace is the namespace of the graph.
+	// namespace is the namespace of the graph, or of the graphs that are listed.
 	namespace string
+	// allNamespaces is -A. It applies only to the list and excludes -n.
+	allNamespaces bool
 	// output is the value of -o, one of historyFormats or a template.
 	output string
 }
@@ -36,33 +39,45 @@ type historyOptions struct {
 func newHistoryCommand(env command.Env) *cobra.Command {
 	o := &historyOptions{}
 	cmd := &cobra.Command{
-		Use:   "history NAME",
-		Short: "Show the finished executions of a graph in a cluster",
+		Use:   "history [NAME]",
+		Short: "Show the finished executions of graphs in a cluster",
 		Long: `Show the last 10 finished executions of a ResourceGraph, the newest last: how each
 ended, how many objects it created, updated and deleted, and the message of the graph's
-condition Ready at its end. Nothing is written.
+condition Ready at its end. Without a name, show the last one of each ResourceGraph in
+the namespace, or with -A in all namespaces. Nothing is written.
 
 The revision is the generation of the ResourceGraph. A revision has one entry for each
 result: retries that fail again and corrections of drift add none, and an object counts
-in one entry only.
+in one entry only. A graph that stalls before anything is executed, for example because
+its service account is missing, adds none either; 'pequod status' has the reason.
 
 The applier in the cluster records the history in the status of the ResourceGraph.
 Graphs that only 'pequod apply' executed have none.
 
 Templates of -o apply to the object that -o json prints. custom-columns prints a row for
-each execution.
+each execution or, without a name, for each graph.
 
 The exit code is 0; or 2 if the cluster could not be reached, or has no such graph or
 no ResourceGraph for it.`,
 		Example: `  pequod history web-1b2c3d4e -n shop
+  pequod history -n shop
 
   # The reasons of failures
   pequod history web-1b2c3d4e -n shop -o jsonpath='{.revisions[?(@.result=="Failed")].message}'`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0]) },
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.allNamespaces && (len(args) > 0 || cmd.Flags().Changed("namespace")):
+				return errors.New("-A cannot be combined with a name or -n")
+			case len(args) == 0:
+				return o.list(cmd.Context(), env)
+			}
+			return o.run(cmd.Context(), env, args[0])
+		},
 	}
 	o.ConnectionFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the graph")
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list the graphs of all namespaces")
 	output.Choice(cmd, &o.output, "text", historyFormats)
 	names := kube.CompleteGraphNames(env, &o.ConnectionFlags, &o.namespace)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -116,23 +131,33 @@ func (o *historyOptions) write(env command.Env, owner inventory.Owner, revisions
 //	REVISION   FINISHED               RESULT      CREATED   UPDATED   DELETED   DURATION   MESSAGE
 //	1          2026-03-01T12:00:00Z   Completed   2         0         0         1.2s       2 objects are ready
 func historyTable(revisions []v1alpha1.Revision, wide bool, width int) string {
+	var rows [][]string
+	for i := range revisions {
+		rows = append(rows, historyRow(&revisions[i], wide))
+	}
+	return style.Table(historyHeader(wide), rows, width)
+}
+
+// historyHeader returns the names of the columns of an execution.
+func historyHeader(wide bool) []string {
 	header := []string{"REVISION", "FINISHED", "RESULT", "CREATED", "UPDATED", "DELETED", "DURATION", "MESSAGE"}
 	if wide {
 		header = append(header, "NODES", "HASH")
 	}
-	var rows [][]string
-	for _, r := range revisions {
-		row := []string{
-			strconv.FormatInt(r.Revision, 10), r.FinishedAt.UTC().Format(time.RFC3339), string(r.Result),
-			strconv.Itoa(r.Created), strconv.Itoa(r.Updated), strconv.Itoa(r.Deleted), r.Duration, r.Message,
-		}
-		if wide {
-			row = append(row, strconv.Itoa(r.Nodes), r.Hash)
-		}
-		for i := range row {
-			row[i] = source.Escape(row[i], "")
-		}
-		rows = append(rows, row)
+	return header
+}
+
+// historyRow returns the columns of an execution.
+func historyRow(r *v1alpha1.Revision, wide bool) []string {
+	row := []string{
+		strconv.FormatInt(r.Revision, 10), r.FinishedAt.UTC().Format(time.RFC3339), string(r.Result),
+		strconv.Itoa(r.Created), strconv.Itoa(r.Updated), strconv.Itoa(r.Deleted), r.Duration, r.Message,
 	}
-	return style.Table(header, rows, width)
+	if wide {
+		row = append(row, strconv.Itoa(r.Nodes), r.Hash)
+	}
+	for i := range row {
+		row[i] = source.Escape(row[i], "")
+	}
+	return row
 }
