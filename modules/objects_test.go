@@ -184,7 +184,12 @@ func checkObjects(t *testing.T, res render.Result, baseline bool) {
 	if res.Graph == nil {
 		t.Fatal(res.Problems)
 	}
-	for _, n := range res.Graph.Spec.Graph.Nodes {
+	checkNodes(t, res.Graph.Spec.Graph.Nodes, baseline)
+}
+
+func checkNodes(t *testing.T, nodes []v1alpha1.Node, baseline bool) {
+	t.Helper()
+	for _, n := range nodes {
 		if n.Resource == nil {
 			continue
 		}
@@ -194,6 +199,9 @@ func checkObjects(t *testing.T, res render.Result, baseline bool) {
 		}
 		if found := unrestricted(pod); (len(found) > 0) != baseline {
 			t.Errorf("node %s: against restricted Pod security: %v", n.ID, found)
+		}
+		for _, problem := range unstartable(pod) {
+			t.Errorf("node %s: a kubelet would refuse it: %s", n.ID, problem)
 		}
 		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 			for _, m := range c.VolumeMounts {
