@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // waitBuckets are the upper bounds of the buckets of executions and nodes, in seconds.
@@ -14,7 +15,8 @@ var waitBuckets = [...]float64{.05, .1, .5, 1, 5, 10, 30, 60, 120, 300, 600, 180
 // few observations each: one takes 150 bytes, a tenth of one of a
 // [prometheus.HistogramVec]. It is safe for concurrent use.
 type waits struct {
-	desc *prometheus.Desc
+	desc   *prometheus.Desc
+	labels [2]string // in the order of the alphabet
 
 	mu     sync.Mutex
 	series map[[2]string]*wait // by the values of the labels
@@ -30,7 +32,7 @@ type wait struct {
 
 // newWaits returns a histogram with the prefix, not yet registered.
 func newWaits(name, help string, labels [2]string) *waits {
-	return &waits{desc: prometheus.NewDesc(prefix+name, help, labels[:], nil), series: map[[2]string]*wait{}}
+	return &waits{desc: prometheus.NewDesc(prefix+name, help, labels[:], nil), labels: labels, series: map[[2]string]*wait{}}
 }
 
 // observe adds an observation to the series with these values of the labels.
@@ -73,17 +75,33 @@ func (w *waits) metrics() []prometheus.Metric {
 	defer w.mu.Unlock()
 	all := make([]prometheus.Metric, 0, len(w.series))
 	for labels, s := range w.series {
-		buckets, count := make(map[float64]uint64, len(waitBuckets)), uint64(0)
-		for i, bound := range waitBuckets {
-			count += uint64(s.counts[i])
-			buckets[bound] = count
-		}
-		count += uint64(s.counts[len(waitBuckets)])
-		metric, err := prometheus.NewConstHistogram(w.desc, count, s.seconds, buckets, labels[:]...)
-		if err != nil {
-			metric = prometheus.NewInvalidMetric(w.desc, err)
-		}
-		all = append(all, metric)
+		all = append(all, &waited{w, labels, *s})
 	}
 	return all
+}
+
+// waited is the state of a series. It implements [prometheus.Metric] with less garbage than
+// [prometheus.NewConstHistogram].
+type waited struct {
+	of     *waits
+	values [2]string // of the labels
+	wait
+}
+
+// Desc implements [prometheus.Metric].
+func (w *waited) Desc() *prometheus.Desc { return w.of.desc }
+
+// Write implements [prometheus.Metric].
+func (w *waited) Write(to *dto.Metric) error {
+	for i, value := range w.values {
+		to.Label = append(to.Label, &dto.LabelPair{Name: &w.of.labels[i], Value: &value})
+	}
+	buckets, count := make([]*dto.Bucket, len(waitBuckets)), uint64(0)
+	for i := range waitBuckets {
+		count += uint64(w.counts[i])
+		buckets[i] = &dto.Bucket{CumulativeCount: new(count), UpperBound: &waitBuckets[i]}
+	}
+	count += uint64(w.counts[len(waitBuckets)])
+	to.Histogram = &dto.Histogram{SampleCount: &count, SampleSum: &w.seconds, Bucket: buckets}
+	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -120,19 +121,21 @@ func (m *measurement) isLeader(ctx context.Context, c *controller) (bool, error)
 	return true, response.Body.Close()
 }
 
-// memory returns the memory that the controller uses, its heap after two garbage
-// collections, so that it consists of live objects only. Reading metrics produces
-// the garbage that makes the collector run. One collection is not enough: it may
-// have begun before the first reading. The resident set is read first, because
+// memory returns the memory that the controller uses, its heap as one of several
+// garbage collections left it, so that it consists of live objects only. Reading
+// metrics produces the garbage that makes the collector run. One collection is not
+// enough: it may have begun before the first reading. The smallest heap counts,
+// because a reading in progress is alive, too. The resident set is read first, because
 // reading the metrics changes it.
 func (c *controller) memory(ctx context.Context) (memory, error) {
 	mem, first := processMemory(c.Pid()), -1.0
+	mem.heap = math.Inf(1)
 	err := poll(ctx, func() (bool, error) {
-		var cycles float64
-		var err error
-		if mem.heap, mem.heapPeak, cycles, err = c.heap(ctx); err != nil {
+		live, system, cycles, err := c.heap(ctx)
+		if err != nil {
 			return false, err
 		}
+		mem.heap, mem.heapPeak = min(mem.heap, live), system
 		if first < 0 {
 			first = cycles
 		}
