@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 				"STRANGER": c.WriteKubeconfig(t, stranger), "PROXY": c.WriteKubeconfig(t, proxy.Config(c.Config)),
 				"READER": c.WriteKubeconfig(t, reader), "READER_TOKEN": reader.BearerToken, "SERVER": c.Config.Host,
 			}
-			testscript.Run(t, testscript.Params{
+			testscript.RunT(record(t, c), testscript.Params{
 				Files:               []string{file},
 				RequireExplicitExec: true,
 				RequireUniqueNames:  true,

@@ -40,7 +40,8 @@ func nameOf(t testing.TB) string {
 
 // makeNamespace creates the test's namespace, waits until Pods can be created in
 // it, and deletes it at the end of the test. If the test fails, it logs the
-// warning Events of the namespace.
+// warning Events of the namespace. If values of Secrets are shown in it, the test
+// fails.
 func (c *Cluster) makeNamespace(t testing.TB) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Namespace}}
@@ -48,11 +49,12 @@ func (c *Cluster) makeNamespace(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if t.Failed() {
 			c.logWarnings(ctx, t)
 		}
+		c.SearchSecrets(ctx, t)
 		// Deleting a namespace takes the server some seconds, and nothing depends
 		// on it, so the test does not wait. If the server is gone, so is the
 		// namespace.
