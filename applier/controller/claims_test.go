@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -20,6 +22,25 @@ func TestListingAnObjectDoesNotKeepIt(t *testing.T) {
 		"suspended graph": func(b *env) {
 			b.apply(b.rendered("squat", nodes(configMap("v", "victim", "1")), func(s *v1alpha1.ResourceGraphSpec) { s.Suspend = true }))
 			b.until("squat", condition("Ready", "Unknown", "", ""))
+		},
+		"paused graph": func(b *env) {
+			rg := b.rendered("squat", nodes(configMap("v", "victim", "1")))
+			rg.Labels = map[string]string{v1alpha1.LabelPaused: "true"}
+			b.apply(rg)
+			b.until("squat", condition("Ready", "Unknown", "", ""))
+		},
+		"graph that is being deleted": func(b *env) {
+			rg := b.rendered("squat", nodes(configMap("v", "victim", "1")))
+			rg.Finalizers = []string{"example.com/hold"}
+			b.apply(rg)
+			b.until("squat", condition("Stalled", "True", "OwnedElsewhere", ""))
+			b.remove("squat")
+			b.t.Cleanup(func() {
+				_, err := b.graphs().Patch(b.background(), "squat", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+				if err != nil {
+					b.t.Log(err)
+				}
+			})
 		},
 		"graph of a weak account": func(b *env) {
 			b.account("weak", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list"}})

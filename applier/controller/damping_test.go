@@ -66,6 +66,53 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	b.eventually("applied", func(ctx ctx) bool { return b.data(ctx, "a") == "2" })
 }
 
+// Two graphs that both adopt an object take it from each other a few times, and the
+// status of each names the other one. The contest ends when one of them gives it up.
+func TestTwoGraphsAdoptOneObject(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
+	for _, name := range []string{"one", "two"} {
+		b.apply(b.rendered(name, nodes(configMap("a", "shared", name), configMap("b", name, "1")), func(s *v1alpha1.ResourceGraphSpec) {
+			s.Adopt = &v1alpha1.Adopt{Resources: []v1alpha1.ObjectRef{{APIVersion: "v1", Kind: "ConfigMap", Name: "shared"}}}
+		}))
+		if name == "one" {
+			b.ready(name)
+		}
+	}
+	// The one that waits gives up, after the other one has taken the object.
+	waits, has := "", ""
+	b.eventually("one has it, the other one waits", func(ctx ctx) bool {
+		phase := map[string]v1alpha1.NodePhase{}
+		for name, rival := range map[string]string{"one": "two", "two": "one"} {
+			rg, err := b.get(ctx, name)
+			text := " times from graph " + b.Namespace + "/" + rival + ", which adopts it, too"
+			if err != nil || !strings.Contains(rg.Status.NodeStates["a"].Message, text) || !strings.Contains(conditionText(rg, "Ready"), text) {
+				return false
+			}
+			phase[name] = rg.Status.NodeStates["a"].Phase
+		}
+		if waits, has = "one", "two"; phase["two"] == v1alpha1.NodeWaiting {
+			waits, has = has, waits
+		}
+		return phase[waits] == v1alpha1.NodeWaiting && phase[has] == v1alpha1.NodeReady
+	})
+	writes := proxy.Count(func(r faults.Request) bool {
+		return r.Verb == "apply" && r.Resource == "configmaps" && r.Name == "shared"
+	})
+	if writes > 2*10 {
+		t.Errorf("written %d times", writes)
+	}
+	uid := b.uid("shared")
+	b.apply(b.rendered(waits, nodes(configMap("b", waits, "1"))))
+	b.ready(waits)
+	b.ready(has)
+	if got := b.data(t.Context(), "shared"); got != has || b.uid("shared") != uid {
+		t.Errorf("the object is of graph %s, and recreated: %t; want %s", got, b.uid("shared") != uid, has)
+	}
+}
+
 // Two graphs that read each other's object write ten times each, and then seldom.
 func TestGraphsThatReadEachOther(t *testing.T) {
 	t.Parallel()

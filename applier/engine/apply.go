@@ -52,7 +52,7 @@ func (e *Engine) apply(n *node, a *ApplyRequest) {
 		c.last = e.step.now
 		c.next = e.step.now.Add(e.opts.Backoff.After(c.count))
 	}
-	p.digest, p.uid = n.desired.digest, a.UID
+	p.digest, p.uid, p.rival = n.desired.digest, a.UID, e.rival(n, a)
 	p.write.inFlight = true
 	n.setPhase(v1alpha1.NodeApplying, "")
 }
@@ -156,6 +156,7 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 		if !first {
 			e.opts.Damper.wrote(n.key, e.step.now)
 		}
+		e.opts.Damper.took(n.key, p.rival)
 		n.status.AppliedAt = e.step.now
 	}
 }

@@ -20,11 +20,15 @@ import (
 //
 // One write of each node counts from the begin, so that the creation of an object
 // needs no memory.
+//
+// And it counts how often a node took its object from another graph that adopts it,
+// too, for the messages of both.
 type Damper struct {
 	began    time.Time // of the first use, zero before
 	nodes    map[inventory.Key]bucket
 	failures map[inventory.Key]*Failure
 	retries  bucket // of the nodes in failures
+	contests map[inventory.Key]contest
 }
 
 // bucket is a token bucket.

@@ -34,7 +34,11 @@ func (e *Engine) damped(n *node) bool {
 	if next.IsZero() {
 		return false
 	}
-	n.wait(fmt.Sprintf("was written %d times although the graph didn't change; the next write is at %s", maxWrites, next.Format(time.TimeOnly)))
+	cause := e.opts.Damper.contested(n.key)
+	if cause == "" {
+		cause = fmt.Sprintf("was written %d times although the graph didn't change", maxWrites)
+	}
+	n.wait(cause + "; the next write is at " + next.Format(time.TimeOnly))
 	e.wakeAt(next)
 	return true
 }

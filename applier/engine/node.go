@@ -90,6 +90,9 @@ type progress struct {
 	// digest is the desired digest of the last Apply, and uid its precondition.
 	digest string
 	uid    types.UID
+	// rival is the graph from which the last Apply took the object, the zero value if
+	// it took it from none.
+	rival inventory.Owner
 	// recreating is set from the deletion of an immutable object until the Apply
 	// that creates it again.
 	recreating bool

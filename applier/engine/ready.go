@@ -50,7 +50,7 @@ func (e *Engine) reportReadiness(n *node, seen *observation) {
 			n.status.ReadyAt = e.step.now
 		}
 		n.progress.waitingSince, n.progress.cause = time.Time{}, ""
-		n.setPhase(v1alpha1.NodeReady, "")
+		n.setPhase(v1alpha1.NodeReady, e.opts.Damper.contested(n.key))
 	case readiness.Failed:
 		n.fail(&Failure{Reason: ReasonNotReady, Message: message, Terminal: true})
 		e.scheduleExplanation(n, seen)

@@ -89,7 +89,7 @@ func (r Run) Status() *v1alpha1.ResourceGraphStatus {
 		r.setConditions(next, metav1.ConditionFalse, "Deleting", message, v1alpha1.ConditionReconciling)
 	case r.Phase == engine.Completed:
 		next.Phase = v1alpha1.GraphCompleted
-		r.setConditions(next, metav1.ConditionTrue, "Completed", join(objectsReady(r.Nodes), leaving(r.Nodes), omitted, unsearched), "")
+		r.setConditions(next, metav1.ConditionTrue, "Completed", join(objectsReady(r.Nodes), remarks(r.Nodes), leaving(r.Nodes), omitted, unsearched), "")
 	case r.Phase == engine.Stuck:
 		next.Phase = v1alpha1.GraphFailed
 		r.setConditions(next, metav1.ConditionFalse, cmp.Or(reason, "Failed"), message, v1alpha1.ConditionStalled)
@@ -219,6 +219,17 @@ func objectsReady(statuses []engine.Status) string {
 		return fmt.Sprintf("%d objects are ready", n)
 	}
 	return "1 object is ready"
+}
+
+// remarks returns the messages of nodes that are ready nevertheless.
+func remarks(statuses []engine.Status) string {
+	var texts []string
+	for _, s := range nodesOf(statuses) {
+		if s.Phase == v1alpha1.NodeReady && s.Message != "" {
+			texts = append(texts, s.ID+": "+s.Message)
+		}
+	}
+	return joinFirst(texts)
 }
 
 // leaving describes the objects that left a completed graph and aren't removed yet,
