@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -119,6 +120,26 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 	if !slices.Contains(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
 		t.Error("egress isn't limited")
+	}
+}
+
+// TestMemoryLimit checks that the garbage collector of the applier gets to know a limit
+// that is below the one of the container, with room for what it doesn't count.
+func TestMemoryLimit(t *testing.T) {
+	var deployment appsv1.Deployment
+	convert(t, object(t, config.Applier, "Deployment", "pequod-applier"), &deployment)
+	container := deployment.Spec.Template.Spec.Containers[0]
+	i := slices.IndexFunc(container.Env, func(v corev1.EnvVar) bool { return v.Name == "GOMEMLIMIT" })
+	if i < 0 {
+		t.Fatal("GOMEMLIMIT isn't set")
+	}
+	// Go writes MiB, and Kubernetes Mi.
+	soft, err := resource.ParseQuantity(strings.TrimSuffix(container.Env[i].Value, "B"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hard := container.Resources.Limits.Memory().Value(); soft.Value() < hard*7/10 || soft.Value() > hard*85/100 {
+		t.Errorf("GOMEMLIMIT is %d of %d bytes", soft.Value(), hard)
 	}
 }
 

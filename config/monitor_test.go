@@ -6,6 +6,9 @@ import (
 	"io"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -44,6 +47,38 @@ func TestPrometheus(t *testing.T) {
 	}
 	if len(endpoints) != 1 {
 		t.Errorf("%d endpoints; want 1", len(endpoints))
+	}
+}
+
+// TestTokenOfPrometheus checks that Prometheus sends the applier the token of an account
+// that may read the metrics and nothing else: the certificate isn't verified by default.
+func TestTokenOfPrometheus(t *testing.T) {
+	text := build(t, "prometheus")
+	const name = "pequod-metrics-reader"
+	endpoints, _, _ := unstructured.NestedSlice(object(t, text, "ServiceMonitor", "pequod-applier").Object, "spec", "endpoints")
+	for _, e := range endpoints {
+		endpoint := e.(map[string]any)
+		want := map[string]any{"credentials": map[string]any{"name": name, "key": "token"}}
+		if diff := cmp.Diff(want, endpoint["authorization"]); diff != "" || endpoint["bearerTokenFile"] != nil {
+			t.Errorf("token from file %v; authorization (-want +got):\n%s", endpoint["bearerTokenFile"], diff)
+		}
+	}
+	var secret corev1.Secret
+	convert(t, object(t, text, "Secret", name), &secret)
+	if secret.Type != corev1.SecretTypeServiceAccountToken || secret.Annotations[corev1.ServiceAccountNameKey] != name {
+		t.Errorf("the Secret has type %s and annotations %v", secret.Type, secret.Annotations)
+	}
+	var binding rbacv1.ClusterRoleBinding
+	convert(t, object(t, text, "ClusterRoleBinding", name), &binding)
+	account := object(t, text, "ServiceAccount", name)
+	wantSubjects := []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: account.GetNamespace()}}
+	if diff := cmp.Diff(wantSubjects, binding.Subjects); diff != "" || binding.RoleRef.Name != name || secret.Namespace != account.GetNamespace() {
+		t.Errorf("role %s, Secret in namespace %s; subjects (-want +got):\n%s", binding.RoleRef.Name, secret.Namespace, diff)
+	}
+	var role rbacv1.ClusterRole
+	convert(t, object(t, text, "ClusterRole", name), &role)
+	if diff := cmp.Diff([]rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}, role.Rules); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 
