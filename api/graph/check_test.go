@@ -358,6 +358,24 @@ func TestCheckPolicies(t *testing.T) {
 	}
 }
 
+// TestCheckNameOfGraph checks that the name of a graph must be a label as it is.
+func TestCheckNameOfGraph(t *testing.T) {
+	rg := parse(t, sound)
+	for length, want := range map[int]string{
+		63: "",
+		64: `metadata.name: "` + strings.Repeat("x", 64) + `" has more than 63 characters (it is a label of the objects)`,
+	} {
+		rg.Name = strings.Repeat("x", length)
+		got := ""
+		for _, p := range Check(rg) {
+			got += p.String()
+		}
+		if got != want {
+			t.Errorf("%d characters: %q; want %q", length, got, want)
+		}
+	}
+}
+
 // TestCheckNames checks that names that could change the path of a request are
 // rejected.
 func TestCheckNames(t *testing.T) {

@@ -10,10 +10,14 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// checkPolicies checks the fields of the spec outside of spec.graph. The paths of
-// its problems start with spec.
+// checkPolicies checks the name and the fields of the spec outside of spec.graph. The
+// paths of its problems start with metadata and spec.
 func (g *Graph) checkPolicies(add addFunc) {
 	spec := &g.source.Spec
+	// A longer name would be shortened in labels, to a name that another graph may have.
+	if name := g.source.Name; v1alpha1.LabelValue(name) != name {
+		add("", "metadata.name", fmt.Sprintf("%q has more than 63 characters", name), "it is a label of the objects")
+	}
 	checkOneOf(add, "", "spec.deletionPolicy", "policy", spec.DeletionPolicy, v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan)
 	checkOneOf(add, "", "spec.driftPolicy", "policy", spec.DriftPolicy, v1alpha1.DriftCorrect, v1alpha1.DriftReport)
 	if name := spec.ServiceAccountName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
