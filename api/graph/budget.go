@@ -9,7 +9,8 @@ import (
 
 // Limits of one graph. One applier executes the graphs of many tenants, so what a
 // graph may cost is bounded: the time to compile its expressions, and the number
-// of watches. The CRD has the same limits where a schema can express them.
+// of watches. The CRD has the same limits where a schema can express them. While the
+// expressions are compiled, [reference.Budget] limits what that costs.
 const (
 	// MaxNodes is the maximum number of nodes.
 	MaxNodes = 2500
@@ -64,12 +65,17 @@ func (g *Graph) checkBudget() bool {
 		{"bytes of expressions", bytes, MaxExpressionBytes},
 	} {
 		if limit.have > limit.may {
-			p := NewProblem("", "nodes", fmt.Sprintf("the graph has %d %s; the limit is %d", limit.have, limit.what, limit.may), "split the graph")
-			p.Rule = problem.RuleSize
-			g.budget = append(g.budget, p)
+			g.overBudget("the graph has %d %s; the limit is %d", limit.have, limit.what, limit.may)
 		}
 	}
 	return len(g.budget) == 0
+}
+
+// overBudget records that the graph exceeds a limit.
+func (g *Graph) overBudget(format string, args ...any) {
+	p := NewProblem("", "nodes", fmt.Sprintf(format, args...), "split the graph")
+	p.Rule = problem.RuleSize
+	g.budget = append(g.budget, p)
 }
 
 // OverBudget returns the first problem of a limit that a graph exceeds, and false

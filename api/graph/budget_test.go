@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/graph"
+	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -63,6 +64,12 @@ func TestBudget(t *testing.T) {
 			"node a: resource.data.k0000: the expression is 4098 bytes long; the limit is 4096"},
 		{"operations", []v1alpha1.Node{configMap("cm"), configMap("a", "cm.a"+strings.Repeat("&&cm.a", 501))},
 			"node a: resource.data.k0000: the expression has 501 operations; the limit is 500"},
+		{"compilation", []v1alpha1.Node{configMap("cm"), configMap("a", times(16, func(i int) string {
+			return fmt.Sprintf("[%d", i) + strings.Repeat(",cm.data.a=='b'?1:2", 100) + "].size()"
+		})...)}, fmt.Sprintf("nodes: compiling the graph's expressions costs more than %d (split the graph)", reference.MaxCompileCost)},
+		{"compilation of mistakes", []v1alpha1.Node{configMap("cm"), configMap("a", times(16, func(i int) string {
+			return fmt.Sprintf("[%d", i) + strings.Repeat(",cm.data.a=='b'?1:2", 100) + "].siz()"
+		})...)}, fmt.Sprintf("nodes: compiling the graph's expressions costs more than %d (split the graph)", reference.MaxCompileCost)},
 		{"optional macros", []v1alpha1.Node{configMap("cm"), configMap("a", "cm.?a"+strings.Repeat(".optMap(x,x)", 40))},
 			"node a: resource.data.k0000: the expression calls optMap and optFlatMap 40 times; the limit is 4"},
 	} {

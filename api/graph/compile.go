@@ -14,6 +14,7 @@ type compiler struct {
 	// late and ready are the results by expression: of late references, and of
 	// readiness expressions, which have other variables.
 	late, ready map[string]compiled
+	budget      reference.Budget
 }
 
 // compiled is either an expression or its problems.
@@ -36,7 +37,7 @@ func (g *Graph) compile() {
 		n.ready = make([]problem.List, len(n.ReadyWhen))
 		for k, check := range n.ReadyWhen {
 			if check.Type == v1alpha1.ReadyExpression && check.Expr != "" {
-				result := memoize(c.ready, check.Expr, reference.CompileReady)
+				result := c.memoize(c.ready, check.Expr, reference.CompileReady)
 				n.Ready[k], n.ready[k] = result.expr, result.issues
 			}
 		}
@@ -54,6 +55,9 @@ func (g *Graph) compile() {
 		g.Outputs = append(g.Outputs, references...)
 		g.outputs = append(g.outputs, problems...)
 	}
+	if c.budget.Exceeded() {
+		g.overBudget("compiling the graph's expressions costs more than %d", reference.MaxCompileCost)
+	}
 }
 
 // references compiles the late references that were found in the value at base.
@@ -67,7 +71,7 @@ func (c *compiler) references(found reference.Found, base reference.Path) ([]Lat
 		problems = append(problems, NewProblem("", path, m.Message, m.Hint))
 	}
 	for _, from := range found.From {
-		result := memoize(c.late, from.Expr, c.scope.Compile)
+		result := c.memoize(c.late, from.Expr, c.scope.Compile)
 		for _, issue := range result.issues {
 			path := append(slices.Clone(base), from.Path...).String()
 			problems = append(problems, issueProblem("", path, issue))
@@ -80,10 +84,10 @@ func (c *compiler) references(found reference.Found, base reference.Path) ([]Lat
 }
 
 // memoize returns the result for an expression, which it compiles at most once.
-func memoize(done map[string]compiled, expr string, compile func(string) (*reference.Expression, problem.List)) compiled {
+func (c *compiler) memoize(done map[string]compiled, expr string, compile func(string, *reference.Budget) (*reference.Expression, problem.List)) compiled {
 	result, ok := done[expr]
 	if !ok {
-		result.expr, result.issues = compile(expr)
+		result.expr, result.issues = compile(expr, &c.budget)
 		done[expr] = result
 	}
 	return result

@@ -50,11 +50,11 @@ func (c *cache) put(key string, p *Program) {
 		return
 	}
 	c.entries[key] = c.recent.PushFront(&cached{key, p})
-	c.bytes += len(p.expression.source)
+	c.bytes += p.expression.size()
 	for c.bytes > maxCached {
 		oldest := c.recent.Back()
 		dropped := c.recent.Remove(oldest).(*cached)
 		delete(c.entries, dropped.key)
-		c.bytes -= len(dropped.program.expression.source)
+		c.bytes -= dropped.program.expression.size()
 	}
 }

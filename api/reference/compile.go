@@ -40,21 +40,58 @@ func NewNodeSet(ids []string) *NodeSet {
 	return s
 }
 
+// parsed is an expression within the limits, before its type check.
+type parsed struct {
+	*cel.Ast
+	cost         uint64 // of the type check
+	folds        bool   // see Expression
+	instructions int    // of literal regular expressions
+}
+
+// expression returns the expression without what only the type check finds.
+func (p parsed) expression(expr string) *Expression {
+	return &Expression{source: expr, cost: p.cost, folds: p.folds, instructions: p.instructions}
+}
+
+// parse parses an expression. It returns the syntax errors as CEL does.
+func parse(env *cel.Env, expr string, b *Budget) (p parsed, found problem.List, syntax *cel.Issues) {
+	if found := b.spend(parseCost(expr)); found != nil {
+		return p, found, nil
+	}
+	if found := checkSource(expr); found != nil {
+		return p, found, nil
+	}
+	p.Ast, syntax = env.Parse(expr)
+	if syntax.Err() != nil {
+		return p, nil, syntax
+	}
+	count := countOf(p.NativeRep())
+	if found := checkTree(p.NativeRep(), count); found != nil {
+		return p, found, nil
+	}
+	if p.instructions, found = checkPatterns(p.NativeRep()); found != nil {
+		return p, found, nil
+	}
+	p.folds, p.cost = count.folds, checkCost(count, p.instructions)
+	if found := b.spend(p.cost); found != nil {
+		return p, found, nil
+	}
+	loosen(p.NativeRep())
+	return p, nil, nil
+}
+
 // check is Compile without the cache.
-func (s *NodeSet) check(expr string) (*tree, problem.List) {
+func (s *NodeSet) check(expr string, b *Budget) (*tree, problem.List) {
 	env, err := referenceEnvironment()
 	if err != nil {
 		return nil, problem.List{{Message: err.Error()}}
 	}
-	if found := checkSource(expr); found != nil {
+	parsed, found, syntax := parse(env, expr, b)
+	switch {
+	case found != nil:
 		return nil, found
-	}
-	parsed, issues := env.Parse(expr)
-	if issues.Err() != nil {
-		return nil, s.syntaxIssue(expr, issues)
-	}
-	if found := checkOperations(parsed.NativeRep()); found != nil {
-		return nil, found
+	case syntax != nil:
+		return nil, s.syntaxIssue(expr, syntax)
 	}
 	// The resolver works on the untyped tree, before the type check. The checker
 	// knows only the variable nodes, so it would report service as undeclared.
@@ -62,35 +99,33 @@ func (s *NodeSet) check(expr string) (*tree, problem.List) {
 	// ids of the checker.
 	r := newResolver(env, s, parsed.NativeRep())
 	r.resolve()
-	checked, issues := env.Check(parsed)
-	found := r.issues
+	checked, issues := env.Check(parsed.Ast)
+	found = r.issues
 	if issues.Err() != nil {
 		found = append(found, s.checkIssues(expr, issues, parsed.NativeRep())...)
 	}
 	if len(found) > 0 {
 		return nil, unique(found)
 	}
-	e := &Expression{source: expr, scope: s, nodes: r.nodes}
+	e := parsed.expression(expr)
+	e.scope, e.nodes = s, r.nodes
 	return &tree{expression: e, checked: checked, env: env, variable: nodesVariable}, nil
 }
 
 // checkReady is CompileReady without the cache.
-func checkReady(expr string) (*tree, problem.List) {
+func checkReady(expr string, b *Budget) (*tree, problem.List) {
 	env, err := readinessEnvironment()
 	if err != nil {
 		return nil, problem.List{{Message: err.Error()}}
 	}
-	if found := checkSource(expr); found != nil {
+	parsed, found, syntax := parse(env, expr, b)
+	switch {
+	case found != nil:
 		return nil, found
+	case syntax != nil:
+		return nil, problem.List{firstSyntaxIssue(expr, syntax)}
 	}
-	parsed, issues := env.Parse(expr)
-	if issues.Err() != nil {
-		return nil, problem.List{firstSyntaxIssue(expr, issues)}
-	}
-	if found := checkOperations(parsed.NativeRep()); found != nil {
-		return nil, found
-	}
-	checked, issues := env.Check(parsed)
+	checked, issues := env.Check(parsed.Ast)
 	if issues.Err() != nil {
 		return nil, unique(readyIssues(expr, issues, parsed.NativeRep()))
 	}
@@ -100,7 +135,7 @@ func checkReady(expr string) (*tree, problem.List) {
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, problem.List{{Message: "yields " + article(cel.FormatCELType(t)) + ", not true or false"}}
 	}
-	return &tree{expression: &Expression{source: expr}, checked: checked, env: env, variable: objectVariable}, nil
+	return &tree{expression: parsed.expression(expr), checked: checked, env: env, variable: objectVariable}, nil
 }
 
 // unknownNode returns the problem of an id that no node has.

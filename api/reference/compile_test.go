@@ -47,7 +47,7 @@ func TestCompile(t *testing.T) {
 		{"Config_2.data['a.b/c']", []string{"Config_2"}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
-			got, issues := NewNodeSet(graphIDs).Compile(test.expr)
+			got, issues := NewNodeSet(graphIDs).Compile(test.expr, nil)
 			if len(issues) > 0 {
 				t.Fatalf("issues: %v", issues)
 			}
@@ -95,7 +95,7 @@ func TestCompileIssues(t *testing.T) {
 		{"duration('soon')", problem.List{{Message: "column 10: invalid duration argument"}}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
-			got, issues := NewNodeSet(graphIDs).Compile(test.expr)
+			got, issues := NewNodeSet(graphIDs).Compile(test.expr, nil)
 			if got != nil {
 				t.Errorf("an expression with issues was returned: %v", got)
 			}
@@ -124,7 +124,7 @@ func TestCompileReady(t *testing.T) {
 		{"redy(object)", problem.List{{Message: `column 5: no function "redy"`}}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
-			_, issues := CompileReady(test.expr)
+			_, issues := CompileReady(test.expr, nil)
 			if diff := cmp.Diff(test.want, issues); diff != "" {
 				t.Errorf("issues (-want +got):\n%s", diff)
 			}
@@ -135,7 +135,7 @@ func TestCompileReady(t *testing.T) {
 func BenchmarkCompile(b *testing.B) {
 	scope := NewNodeSet(graphIDs)
 	for b.Loop() {
-		if _, issues := scope.Compile("service.spec.clusterIP + ':' + string(db.spec.port)"); issues != nil {
+		if _, issues := scope.Compile("service.spec.clusterIP + ':' + string(db.spec.port)", nil); issues != nil {
 			b.Fatal(issues)
 		}
 	}

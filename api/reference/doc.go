@@ -13,7 +13,8 @@
 //   - [Find] lists the late references in a decoded value (find.go, generate.go).
 //   - [NodeSet.Compile] checks one expression against the nodes of a graph and returns
 //     the nodes that it reads; [CompileReady] does the same for a readiness expression
-//     over one object (compile.go, plan.go, cache.go, limits.go, resolve.go, environment.go). issue.go rewrites
+//     over one object (compile.go, plan.go, cache.go, resolve.go, environment.go) within limits
+//     (limits.go, budget.go, loosen.go, pattern.go). issue.go rewrites
 //     CEL's error messages to one line, and bare.go has the hints for node ids that
 //     are not CEL identifiers.
 //   - [Expression.Plan] turns the expression into a program, and [Program.Eval] runs

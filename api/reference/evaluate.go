@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -16,8 +17,10 @@ import (
 type Program struct {
 	// The tree is where explain searches for the failed access.
 	*tree
-	// program is the plan of the whole expression.
-	program cel.Program
+	// plan returns the plan of the whole expression. It is made for the first
+	// evaluation, because it takes as long as the rest of the compilation, and many
+	// graphs are only read.
+	plan func() (cel.Program, error)
 	// limit is the maximum cost of an evaluation.
 	limit uint64
 }
@@ -49,17 +52,15 @@ type evaluation struct {
 	cost     uint64
 }
 
-// plan returns the program of the expression.
-func (t *tree) plan() (*Program, error) {
+// program returns the program of the expression.
+func (t *tree) program() *Program {
 	most := uint64(maxCost)
 	if t.variable == objectVariable {
 		most = maxReadyCost
 	}
-	program, err := t.env.Program(t.checked, limits(most)...)
-	if err != nil {
-		return nil, err
-	}
-	return &Program{tree: t, program: program, limit: most}, nil
+	return &Program{tree: t, limit: most, plan: sync.OnceValues(func() (cel.Program, error) {
+		return t.env.Program(t.checked, limits(most)...)
+	})}
 }
 
 // Missing is the error of an expression that reads a value that does not exist yet:
@@ -120,7 +121,11 @@ func (p *Program) measure(data map[string]any, most time.Duration) (any, uint64,
 }
 
 func (p *Program) evaluate(e *evaluation) (any, error) {
-	result, err := e.run(p.program)
+	program, err := p.plan()
+	if err != nil {
+		return nil, err
+	}
+	result, err := e.run(program)
 	if err != nil {
 		return nil, p.explain(err, e)
 	}

@@ -34,7 +34,7 @@ func liveNodes() map[string]any {
 
 func eval(t *testing.T, expr string) (any, error) {
 	t.Helper()
-	compiled, issues := NewNodeSet([]string{"service", "worker-high", "config", "gone", "gone-too"}).Compile(expr)
+	compiled, issues := NewNodeSet([]string{"service", "worker-high", "config", "gone", "gone-too"}).Compile(expr, nil)
 	if len(issues) > 0 {
 		t.Fatalf("issues: %v", issues)
 	}
@@ -210,7 +210,7 @@ func TestEvalErrors(t *testing.T) {
 
 func TestEvalCopies(t *testing.T) {
 	data := liveNodes()
-	compiled, issues := NewNodeSet([]string{"service"}).Compile("service.spec.odd")
+	compiled, issues := NewNodeSet([]string{"service"}).Compile("service.spec.odd", nil)
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
@@ -229,7 +229,7 @@ func TestEvalCopies(t *testing.T) {
 }
 
 func TestEvalReady(t *testing.T) {
-	compiled, issues := CompileReady("object.status.phase == 'Running'")
+	compiled, issues := CompileReady("object.status.phase == 'Running'", nil)
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
@@ -247,7 +247,7 @@ func TestEvalReady(t *testing.T) {
 }
 
 func BenchmarkEval(b *testing.B) {
-	compiled, _ := NewNodeSet([]string{"service"}).Compile("service.spec.clusterIP + ':' + string(service.spec.ports[0].port)")
+	compiled, _ := NewNodeSet([]string{"service"}).Compile("service.spec.clusterIP + ':' + string(service.spec.ports[0].port)", nil)
 	b.Run("plan", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := compiled.Plan(); err != nil {

@@ -14,8 +14,12 @@ type Expression struct {
 	nodes []string
 	// selects are the paths that [Expression.Selects] returns.
 	selects []Path
-	// operations is the size of the expression; see [MaxOperations].
-	operations uint64
+	// cost is the cost that [Expression.CompileCost] returns.
+	cost uint64
+	// folds is set if planning converts constants, which may fail, as in int('x').
+	folds bool
+	// instructions is the size of the regular expressions in the program.
+	instructions int
 }
 
 // tree is a type-checked expression. It is immutable.
@@ -35,7 +39,10 @@ func (e *Expression) String() string { return e.source }
 // and in the order of their first use. It is empty for a readiness expression.
 func (e *Expression) Nodes() []string { return e.nodes }
 
-// CompileCost returns the cost of compiling the expression, in the units of the
-// cost of its evaluation. The time of the type checker grows with the square of
-// the number of operations.
-func (e *Expression) CompileCost() uint64 { return 3 * e.operations * e.operations }
+// CompileCost returns the cost of type-checking the expression, in the units of the
+// cost of its evaluation.
+func (e *Expression) CompileCost() uint64 { return e.cost }
+
+// size returns the size of the program, in bytes of text that take as much memory. An
+// instruction of a regular expression takes about 40 bytes.
+func (e *Expression) size() int { return len(e.source) + e.instructions/20 }

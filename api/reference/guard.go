@@ -18,7 +18,8 @@ import (
 // CEL's cost limit counts what an evaluation traverses, and a few functions build
 // results that are much larger: replacing each of 300,000 characters by as many
 // would allocate 90 GB at once, and joining lists costs nothing but doubles them.
-// The guards in this file refuse such results before they are built.
+// The guards in this file refuse such results before they are built, and those in
+// pattern.go large regular expressions.
 const (
 	// maxString is the maximum length of the result of a guarded function in bytes.
 	maxString = 1 << 20
@@ -26,12 +27,24 @@ const (
 	maxElements = 100_000
 )
 
+// refuseText returns a guard of a function that yields a text of a size.
+func refuseText(name string, size func([]ref.Val) int) func([]ref.Val) ref.Val {
+	return func(args []ref.Val) ref.Val {
+		if size(args) > maxString {
+			return types.NewErr("%s would yield more than %d bytes", name, maxString)
+		}
+		return nil
+	}
+}
+
 // guardFunctions returns options that make the functions of env refuse to build
-// large strings.
+// large strings and to compile large regular expressions. A guard returns an error,
+// or nil if the function may be called.
 func guardFunctions(env *cel.Env) ([]cel.EnvOption, error) {
 	var options []cel.EnvOption
-	for name, size := range map[string]func([]ref.Val) int{
-		"replace": replacedSize, "join": joinedSize, "format": formattedSize,
+	for name, refuse := range map[string]func([]ref.Val) ref.Val{
+		"replace": refuseText("replace", replacedSize), "join": refuseText("join", joinedSize), "format": refuseText("format", formattedSize),
+		"find": refusePattern, "findAll": refusePattern,
 	} {
 		function := env.Functions()[name]
 		bindings, err := function.Bindings()
@@ -49,8 +62,8 @@ func guardFunctions(env *cel.Env) ([]cel.EnvOption, error) {
 			}
 			options = append(options, cel.Function(name, cel.MemberOverload(o.ID(), o.ArgTypes(), o.ResultType(),
 				cel.FunctionBinding(func(args ...ref.Val) ref.Val {
-					if n := size(args); n > maxString {
-						return types.NewErr("%s would yield more than %d bytes", name, maxString)
+					if refused := refuse(args); refused != nil {
+						return refused
 					}
 					return call(original, args)
 				}))))
@@ -131,8 +144,12 @@ func valueSize(v ref.Val, overhead, most int) int {
 // it compares or converts it.
 func guardPlan() cel.ProgramOption {
 	return cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-		if c, ok := i.(interpreter.InterpretableCall); ok && c.Function() == operators.Add {
+		c, ok := i.(interpreter.InterpretableCall)
+		switch {
+		case ok && c.Function() == operators.Add:
 			return &guardedAdd{c}, nil
+		case ok && c.Function() == "matches":
+			return guardMatches(c), nil
 		}
 		return i, nil
 	})

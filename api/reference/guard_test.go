@@ -23,7 +23,7 @@ func TestGuards(t *testing.T) {
 		{"cm.data.a", "yields more than 262144 bytes"},
 		{"'a-b-c'.replace('-', '+') + ['x', 'y'].join('/') + cm.data.b.format([1, 'z']) + '%.2f'.format([1.0])", ""},
 	} {
-		e, issues := scope.Compile(test.expr)
+		e, issues := scope.Compile(test.expr, nil)
 		if len(issues) > 0 {
 			t.Errorf("%s: %v", test.expr, issues)
 			continue
@@ -45,7 +45,7 @@ func TestGuards(t *testing.T) {
 // planned returns the program of an expression over a node cm.
 func planned(t *testing.T, expr string) *Program {
 	t.Helper()
-	e, issues := NewNodeSet([]string{"cm"}).Compile(expr)
+	e, issues := NewNodeSet([]string{"cm"}).Compile(expr, nil)
 	if len(issues) > 0 {
 		t.Fatalf("%s: %v", expr, issues)
 	}

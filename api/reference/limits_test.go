@@ -14,7 +14,7 @@ func TestCompileCostIsLinear(t *testing.T) {
 		var before, after runtime.MemStats
 		expr := "a" + strings.Repeat("&&a", terms-1)
 		runtime.ReadMemStats(&before)
-		if _, issues := scope.Compile(expr); len(issues) > 0 {
+		if _, issues := scope.Compile(expr, nil); len(issues) > 0 {
 			t.Fatal(issues)
 		}
 		runtime.ReadMemStats(&after)

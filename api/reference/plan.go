@@ -10,9 +10,10 @@ import (
 // Compile parses and checks the expression of a late reference: its syntax, its
 // types, and that all nodes that it reads exist. It returns either an expression or
 // all problems; after a syntax error it cannot find others. The problems have only a
-// message and a hint, because the caller knows the path and the position.
-func (s *NodeSet) Compile(expr string) (*Expression, problem.List) {
-	p, _, issues := plan(s, expr)
+// message and a hint, because the caller knows the path and the position. The budget
+// is shared with other expressions.
+func (s *NodeSet) Compile(expr string, b *Budget) (*Expression, problem.List) {
+	p, issues := plan(s, expr, b)
 	if len(issues) > 0 {
 		return nil, issues
 	}
@@ -22,8 +23,8 @@ func (s *NodeSet) Compile(expr string) (*Expression, problem.List) {
 // CompileReady parses and checks a readiness expression over the live object. Its
 // result must be a boolean. Like [NodeSet.Compile] it returns either an expression or
 // problems.
-func CompileReady(expr string) (*Expression, problem.List) {
-	p, _, issues := plan(nil, expr)
+func CompileReady(expr string, b *Budget) (*Expression, problem.List) {
+	p, issues := plan(nil, expr, b)
 	if len(issues) > 0 {
 		return nil, issues
 	}
@@ -33,7 +34,7 @@ func CompileReady(expr string) (*Expression, problem.List) {
 // Plan returns the program of the expression, compiling the expression if its
 // program was dropped since. Callers evaluate the program and do not keep it.
 func (e *Expression) Plan() (*Program, error) {
-	p, _, issues := plan(e.scope, e.source)
+	p, issues := plan(e.scope, e.source, nil)
 	if len(issues) > 0 {
 		return nil, errors.New(issues[0].Message)
 	}
@@ -43,31 +44,33 @@ func (e *Expression) Plan() (*Program, error) {
 // programs are the programs of the process.
 var programs = sync.OnceValue(newCache)
 
-// plan returns the program of an expression, from the cache or by compilation, and
-// whether it was compiled. Scope is nil for a readiness expression.
-func plan(scope *NodeSet, expr string) (p *Program, compiled bool, issues problem.List) {
+// plan returns the program of an expression, from the cache or by compilation. Scope
+// is nil for a readiness expression.
+func plan(scope *NodeSet, expr string, b *Budget) (*Program, problem.List) {
 	key := expr
 	if scope != nil {
 		key = scope.digest + expr
 	}
 	if p := programs().get(key); p != nil {
-		return p, false, nil
+		return p, b.spend(parseCost(expr) + p.expression.CompileCost())
 	}
 	var t *tree
+	var issues problem.List
 	if scope != nil {
-		t, issues = scope.check(expr)
+		t, issues = scope.check(expr, b)
 	} else {
-		t, issues = checkReady(expr)
+		t, issues = checkReady(expr, b)
 	}
 	if len(issues) > 0 {
-		return nil, true, issues
+		return nil, issues
 	}
-	e := t.expression
-	e.selects, e.operations = t.selects(), uint64(operations(t.checked.NativeRep()))
-	p, err := t.plan()
-	if err != nil {
-		return nil, true, problem.List{{Message: err.Error()}}
+	t.expression.selects = t.selects()
+	p := t.program()
+	if t.expression.folds {
+		if _, err := p.plan(); err != nil {
+			return nil, problem.List{{Message: err.Error()}}
+		}
 	}
 	programs().put(key, p)
-	return p, true, nil
+	return p, nil
 }

@@ -22,7 +22,7 @@ func TestSelects(t *testing.T) {
 		{"size(db.data)", []string{"db.data"}},
 	} {
 		t.Run(test.expr, func(t *testing.T) {
-			compiled, issues := NewNodeSet(graphIDs).Compile(test.expr)
+			compiled, issues := NewNodeSet(graphIDs).Compile(test.expr, nil)
 			if len(issues) > 0 {
 				t.Fatal(issues)
 			}

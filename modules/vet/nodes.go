@@ -162,7 +162,7 @@ func (n *node) isLate(v cue.Value, path reference.Path) bool {
 	if !ok || n.ids.dynamic {
 		return true
 	}
-	_, issues := reference.NewNodeSet(n.ids.sorted()).Compile(expr)
+	_, issues := reference.NewNodeSet(n.ids.sorted()).Compile(expr, nil)
 	for _, issue := range issues {
 		n.problem(v, path, problem.Problem{Message: issue.Message, Hint: issue.Hint})
 	}

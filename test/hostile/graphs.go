@@ -95,18 +95,18 @@ func graphOf(namespace, name string, nodes []v1alpha1.Node) *v1alpha1.ResourceGr
 // nodes returns the nodes of the i-th graph of a sort.
 var nodes = map[Sort]func(name string, i int) []v1alpha1.Node{
 	Evaluation: func(name string, i int) []v1alpha1.Node {
-		return reading(name, strings.Repeat("1,", 300), 500, func(k int) string {
+		return reading(name, strings.Repeat("1,", 300), 120, func(k int) string {
 			return fmt.Sprintf("cm.data.a.split(',').all(a, cm.data.a.split(',').all(b, a+b != '%d-%d')) ? 'x' : 'y'", i, k)
 		})
 	},
 	Compilation: func(name string, i int) []v1alpha1.Node {
-		return reading(name, "a", 16, func(k int) string {
-			return fmt.Sprintf("[%d,%d", i, k) + strings.Repeat(",cm.data.a=='b'?1:2", 160) + "].size() > 0 ? 'x' : 'y'"
+		return reading(name, "a", 2, func(k int) string {
+			return fmt.Sprintf("[%d,%d", i, k) + strings.Repeat(",cm.data.a=='b'?1:2", 95) + "].size() > 0 ? 'x' : 'y'"
 		})
 	},
 	Readiness: func(name string, i int) []v1alpha1.Node {
 		n := configMap("x", name, map[string]any{"a": strings.Repeat("1,", 60)})
-		for k := range 900 {
+		for k := range 150 {
 			n.ReadyWhen = append(n.ReadyWhen, v1alpha1.ReadyCheck{
 				Type: v1alpha1.ReadyExpression, Expr: fmt.Sprintf("[0].all(k, object.data.a.split(',').all(a, a != '%d-%d'))", i, k),
 			})
@@ -119,10 +119,10 @@ var nodes = map[Sort]func(name string, i int) []v1alpha1.Node{
 		})
 	},
 	Values: func(name string, i int) []v1alpha1.Node {
-		return reading(name, strings.Repeat("a", 200_000), 900, func(k int) string { return fmt.Sprintf("cm.data.a + '%d-%d'", i, k) })
+		return reading(name, strings.Repeat("a", 200_000), 600, func(k int) string { return fmt.Sprintf("cm.data.a + '%d-%d'", i, k) })
 	},
 	Lists: func(name string, _ int) []v1alpha1.Node {
-		return reading(name, "a", 300, func(k int) string {
+		return reading(name, "a", 25, func(k int) string {
 			return fmt.Sprintf("string([[%d]]", k) + strings.Repeat(".map(x,x+x)", 8) + "[0].size())"
 		})
 	},
