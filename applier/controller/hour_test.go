@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
@@ -54,6 +55,12 @@ func TestRequestsPerHour(t *testing.T) {
 	for i := range 2000 {
 		secrets = append(secrets, fmt.Sprintf("{id: n%d, resource: {apiVersion: v1, kind: Secret, metadata: {name: n%d}}}", i, i))
 	}
+	var unwatched, existing []string
+	for i := range graph.MaxExternalRefs {
+		unwatched = append(unwatched, fmt.Sprintf("{id: n%d, externalRef: {apiVersion: v1, kind: Secret, name: n%d}}", i, i))
+		existing = append(existing, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: n%d}}", i))
+	}
+	reads := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list"}}
 	for name, test := range map[string]struct {
 		sort    hostile.Sort // of a number of graphs
 		graphs  int
@@ -92,6 +99,21 @@ func TestRequestsPerHour(t *testing.T) {
 				{id: b, resource: {apiVersion: v1, kind: Secret, metadata: {name: b}}},
 				{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}, readyWhen: [{type: Expression, expr: object.data.x == "x"}]}`,
 			warm: 3, says: "image app:missing can't be pulled",
+		},
+		"reading what can't be watched": {
+			yaml: strings.Join(unwatched, ", "), account: "reader", warm: 3, says: "doesn't exist",
+			prepare: func(b *env) { b.account("reader", reads) },
+		},
+		"ready, with what can't be watched": {
+			yaml: strings.Join(unwatched[:20], ", "), account: "reader", warm: 3, says: "20 objects are ready",
+			prepare: func(b *env) {
+				b.account("reader", reads)
+				b.Apply(b.t, strings.Join(existing[:20], "\n---\n"))
+			},
+		},
+		"refused by a webhook that doesn't answer": {
+			sort: hostile.Hanging, graphs: 1, warm: 3, says: "failed calling webhook",
+			prepare: func(b *env) { hostile.Unanswered(b.t, b.Cluster, "https://127.0.0.1:1", nil) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

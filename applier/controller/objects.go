@@ -24,7 +24,7 @@ type objects struct {
 	kept []share.Observation
 	// tracked are the kinds and namespaces of the objects. Most graphs have the same few.
 	tracked []unique.Handle[share.Selection]
-	// polled are the selections that can't be watched.
+	// polled are the selections that can't be watched, the next one first.
 	polled []share.Selection
 	pollAt time.Time
 }
@@ -179,6 +179,10 @@ func (o *objects) settle(s *engine.Snapshot) { o.engine, o.snapshot = nil, s }
 // forget drops everything that is known about the objects.
 func (o *objects) forget() { *o = objects{} }
 
+// maxPolled is the number of selections that are read at once, in turn. One request
+// reads all objects of the graph of a kind, but each object of others needs its own.
+const maxPolled = 2
+
 // due returns the selections that have to be read now, and when the next ones
 // have to be, zero for never.
 func (o *objects) due(now time.Time, interval time.Duration) ([]share.Selection, time.Time) {
@@ -193,5 +197,8 @@ func (o *objects) due(now time.Time, interval time.Duration) ([]share.Selection,
 		return nil, o.pollAt
 	}
 	o.pollAt = now.Add(interval)
-	return o.polled, o.pollAt
+	n := min(len(o.polled), maxPolled)
+	due := o.polled[:n]
+	o.polled = slices.Concat(o.polled[n:], due)
+	return due, o.pollAt
 }

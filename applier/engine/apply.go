@@ -36,10 +36,13 @@ func (e *Engine) apply(n *node, a *ApplyRequest) {
 			p.corrections.count, p.corrections.next.Format(time.TimeOnly)))
 		return
 	}
-	if e.damped(n) || e.ledger.intentSaved && e.refused(n) {
+	if e.damped(n) || e.ledger.intentSaved && (e.refused(n) || e.onTrial(n)) {
 		return
 	}
-	n.setPhase(v1alpha1.NodePending, "")
+	again := e.triedAgain(n)
+	if !again {
+		n.setPhase(v1alpha1.NodePending, "")
+	}
 	if !e.requestWrite(Action{Verb: Apply, Key: n.key, Version: n.version, Node: n.ID, Apply: a}) {
 		if e.ledger.record.failure != nil {
 			n.failBecause(&e.ledger.record, "the inventory can't be written: ")
@@ -54,7 +57,9 @@ func (e *Engine) apply(n *node, a *ApplyRequest) {
 	}
 	p.digest, p.uid, p.rival = n.desired.digest, a.UID, e.rival(n, a)
 	p.write.inFlight = true
-	n.setPhase(v1alpha1.NodeApplying, "")
+	if !again {
+		n.setPhase(v1alpha1.NodeApplying, "")
+	}
 }
 
 // reportDifference shows, in [ModeStatus], why a node would be written.
@@ -122,7 +127,7 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 	p.write.inFlight = false
 	if o.Err != nil {
 		p.write.fail(o.Err, e.step.now, e.opts.Backoff)
-		e.opts.Damper.failed(n.key, p.write.failure)
+		e.opts.Damper.wroteInVain(n.key, p.write.failure, e.step.now)
 		var f *Failure
 		if !errors.As(o.Err, &f) || !f.Terminal {
 			e.Forget(n.key) // the request may have been executed nevertheless
@@ -136,7 +141,7 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 		return
 	}
 	p.write.succeed()
-	if e.opts.Damper.recovered(n.key) {
+	if e.opts.Damper.writeSucceeded(n.key) {
 		e.retryRefused()
 	}
 	e.vouch(n.key)

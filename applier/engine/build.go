@@ -41,6 +41,7 @@ func New(rg *v1alpha1.ResourceGraph, stored *inventory.Inventory, opts Options) 
 	}
 	e := newEngine(inventory.Owner{Namespace: rg.Namespace, Name: rg.Name}, revision, opts)
 	e.graph, e.resolver = g, resolver
+	e.resumeSlice()
 	keys := keyResolver{graph: g, namespace: rg.Namespace, namespaced: opts.Namespaced}
 	if err := e.addNodes(rg, keys); err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/applier/fields"
-	"github.com/pequod-io/pequod/applier/readiness"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 	"github.com/pequod-io/pequod/inventory"
 )
@@ -197,10 +196,7 @@ func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructure
 	if n == nil {
 		return o // of an object that left the graph, nothing else matters
 	}
-	o.verdict = n.checker.Evaluate(obj)
-	if n.referenced || o.verdict.State != readiness.Ready {
-		e.keep(n, o, obj)
-	}
+	e.judge(n, o, obj)
 	if e.adoption.selector != nil {
 		o.selected = e.adoption.selector.Matches(labels.Set(objectLabels))
 	}

@@ -23,12 +23,24 @@ import (
 //
 // And it counts how often a node took its object from another graph that adopts it,
 // too, for the messages of both.
+//
+// Writes that keep failing although they may succeed, for example because a webhook
+// doesn't answer, are retried as [Backoff] says for trialTime. From then on the nodes
+// share trials, at intervals of a 20th of the time since their first failure and of
+// maxTrialPause at most. When one of them succeeds, all are retried.
 type Damper struct {
 	began    time.Time // of the first use, zero before
 	nodes    map[inventory.Key]bucket
 	failures map[inventory.Key]*Failure
 	retries  bucket // of the nodes in failures
 	contests map[inventory.Key]contest
+
+	failing   map[inventory.Key]failing
+	nextTrial time.Time // of the nodes in failing
+
+	// The slice of evaluations that the last engine began, and its cost.
+	sliceBegan time.Time
+	sliceCost  uint64
 }
 
 // bucket is a token bucket.
@@ -40,6 +52,9 @@ type bucket struct {
 const (
 	maxWrites     = 10
 	writeInterval = 10 * time.Minute
+
+	trialTime     = 5 * time.Minute
+	maxTrialPause = 4 * time.Minute
 )
 
 // NewDamper returns the damper of a graph that was not executed yet.
@@ -86,6 +101,11 @@ func (d *Damper) wrote(key inventory.Key, now time.Time) {
 		}
 		d.nodes[key] = bucket{tokens: d.tokens(key, now) - 1, at: now}
 	}
+}
+
+// nearly reports whether a node has one write left, or none.
+func (d *Damper) nearly(key inventory.Key, now time.Time) bool {
+	return d != nil && d.tokens(key, now) < 2
 }
 
 // failed records that a read or a write of a node failed, if it failed for good.

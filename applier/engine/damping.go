@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // refused fails a node whose write failed for good in an earlier engine, if too many
@@ -13,6 +15,28 @@ func (e *Engine) refused(n *node) bool {
 		n.fail(f)
 	}
 	return n.progress.refused
+}
+
+// onTrial fails a node whose writes keep failing until its turn comes to try again. It
+// reports whether it did.
+func (e *Engine) onTrial(n *node) bool {
+	f, next := e.opts.Damper.trial(n.key, e.step.now)
+	if f == nil {
+		return false
+	}
+	n.progress.refused = true
+	n.fail(f)
+	n.status.NextAttempt = next
+	e.wakeAt(next)
+	return true
+}
+
+// triedAgain reports whether the write of a node is a further attempt: after a failure,
+// or while the node is damped. The status of the node doesn't show these writes, because
+// it would change twice with each of them.
+func (e *Engine) triedAgain(n *node) bool {
+	return n.status.Phase == v1alpha1.NodeFailed && n.progress.write.failure != nil ||
+		n.status.Phase == v1alpha1.NodeWaiting && e.opts.Damper.nearly(n.key, e.step.now)
 }
 
 // retryRefused makes the next step try the nodes that were refused.

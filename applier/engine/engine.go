@@ -29,9 +29,7 @@ type Engine struct {
 
 	survey       survey
 	explanations explanations
-	// evaluateAt is when expressions may be evaluated again after expensive ones;
-	// zero means now.
-	evaluateAt time.Time
+	sliceBegan   time.Time // of the evaluations of expressions
 	// inFlight counts the actions that weren't answered yet.
 	inFlight int
 	applying int // the part of inFlight that are Apply actions

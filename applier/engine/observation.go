@@ -16,6 +16,9 @@ import (
 type observation struct {
 	facts
 	finalizers []string
+	// unjudged is set while verdict isn't known, because the graph evaluates its
+	// expressions in slices.
+	unjudged bool
 	// object is set only if expressions read the object, or if it isn't ready and
 	// its cause may be looked up.
 	object map[string]any

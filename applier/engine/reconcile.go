@@ -39,13 +39,20 @@ func (e *Engine) reconcileIfDue(n *node) {
 func (e *Engine) reconcile(n *node) {
 	seen := e.cache.objects[n.key]
 	e.verify(n, seen)
+	if seen != nil && seen.unjudged && seen.err == nil && !n.progress.write.inFlight {
+		if seen = e.judgeLater(n, seen); seen.unjudged {
+			e.evaluateLater(n)
+			return
+		}
+	}
 	blocker := e.blocker(n)
 	switch {
 	case n.unscoped != nil:
 		e.reconcileUnscoped(n, blocker)
 	case n.progress.write.inFlight:
-		// Until the outcome is known, a node that was ready stays ready.
-		if n.status.Phase != v1alpha1.NodeReady {
+		// Until the outcome is known, a node that was ready stays ready, and one
+		// that is tried again stays as it is.
+		if n.status.Phase != v1alpha1.NodeReady && !e.triedAgain(n) {
 			n.status.Phase, n.touched = v1alpha1.NodeApplying, true
 		}
 	case seen == nil && blocker != nil:

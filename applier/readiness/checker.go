@@ -54,9 +54,25 @@ func Compile(n *graph.Node) (*Checker, error) {
 	return c, nil
 }
 
+// MaxCost is the maximum cost of all expressions of a node over one object, in CEL's
+// units: about a tenth of a second.
+const MaxCost = 500_000
+
 // Evaluate returns the verdict on a live object, nil if the object doesn't exist.
 // It doesn't change the object.
 func (c *Checker) Evaluate(object *unstructured.Unstructured) Verdict {
+	verdict, _ := c.Measure(object)
+	return verdict
+}
+
+// Measure is Evaluate, and also returns the cost of the expressions in CEL's units.
+func (c *Checker) Measure(object *unstructured.Unstructured) (verdict Verdict, cost uint64) {
+	verdict = c.evaluate(object, &cost)
+	return verdict, cost
+}
+
+// evaluate is Evaluate, and adds the cost of the expressions to spent.
+func (c *Checker) evaluate(object *unstructured.Unstructured, spent *uint64) Verdict {
 	if object == nil {
 		return progressing("doesn't exist yet")
 	}
@@ -74,7 +90,10 @@ func (c *Checker) Evaluate(object *unstructured.Unstructured) Verdict {
 	}
 	verdict := Verdict{State: Ready}
 	for _, check := range c.checks {
-		switch v := check(object); {
+		v := check(object, spent)
+		switch {
+		case *spent > MaxCost:
+			return failed("the readiness expressions of the node cost more than %d together", MaxCost)
 		case v.State == Failed:
 			return v
 		case v.State == Progressing && verdict.State == Ready:

@@ -1,6 +1,7 @@
 package readiness
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -252,6 +253,21 @@ func TestEvaluateMissingObject(t *testing.T) {
 	for _, readyWhen := range []string{"[]", "[{type: Exists}]", "[{type: JobComplete}]"} {
 		if diff := cmp.Diff(want, compile(t, readyWhen).Evaluate(nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", readyWhen, diff)
+		}
+	}
+}
+
+// The expressions of a node share a limit of the cost.
+func TestCostOfANode(t *testing.T) {
+	object := live(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '"+strings.Repeat("1,", 2500)+"'}}")
+	for n, want := range map[int]State{10: Ready, 100: Failed} {
+		var checks []string
+		for i := range n {
+			checks = append(checks, fmt.Sprintf("{type: Expression, expr: \"object.data.a.split(',').all(a, a != 'z%d')\"}", i))
+		}
+		verdict, cost := compile(t, "["+strings.Join(checks, ", ")+"]").Measure(object)
+		if verdict.State != want || cost > MaxCost+MaxCost/10 || cost < 50_000 {
+			t.Errorf("%d expressions: %v, cost %d", n, verdict, cost)
 		}
 	}
 }

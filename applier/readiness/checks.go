@@ -14,8 +14,8 @@ import (
 )
 
 // check evaluates an object that exists, isn't being deleted, and whose status
-// isn't stale.
-type check func(*unstructured.Unstructured) Verdict
+// isn't stale. It adds its cost, in CEL's units, to spent.
+type check func(object *unstructured.Unstructured, spent *uint64) Verdict
 
 // compiler returns the check for an entry of readyWhen. expr is the compiled
 // expression of the entry, nil if it has none. An error begins with the field of
@@ -33,8 +33,10 @@ var checks = map[v1alpha1.ReadyType]compiler{
 }
 
 // withoutParameters returns the compiler of a check that has no parameters.
-func withoutParameters(c check) compiler {
-	return func(v1alpha1.ReadyCheck, *reference.Expression) (check, error) { return c, nil }
+func withoutParameters(evaluate func(*unstructured.Unstructured) Verdict) compiler {
+	return func(v1alpha1.ReadyCheck, *reference.Expression) (check, error) {
+		return func(object *unstructured.Unstructured, _ *uint64) Verdict { return evaluate(object) }, nil
+	}
 }
 
 // exists passes for every object: a check is only evaluated if the object exists.
@@ -77,7 +79,7 @@ func conditionMatch(spec v1alpha1.ReadyCheck, _ *reference.Expression) (check, e
 	if status == "" {
 		status = "True"
 	}
-	return func(object *unstructured.Unstructured) Verdict {
+	return func(object *unstructured.Unstructured, _ *uint64) Verdict {
 		switch c, ok := conditionOf(object, kind); {
 		case !ok:
 			return progressing("condition %s isn't set yet", kind)
@@ -152,7 +154,7 @@ func expression(_ v1alpha1.ReadyCheck, expr *reference.Expression) (check, error
 		return nil, errors.New("expr: doesn't compile")
 	}
 	text := strings.Join(strings.Fields(expr.String()), " ")
-	return func(object *unstructured.Unstructured) Verdict {
+	return func(object *unstructured.Unstructured, spent *uint64) Verdict {
 		seen := object.Object
 		if graph.IsSecret(seen) {
 			seen = graph.SecretView(seen, nil, "values of Secrets can't be read in readyWhen")
@@ -162,7 +164,8 @@ func expression(_ v1alpha1.ReadyCheck, expr *reference.Expression) (check, error
 		if err != nil {
 			return failed("%v (in %s)", err, text)
 		}
-		value, err := program.Eval(seen)
+		value, cost, err := program.Measure(seen)
+		*spent += cost + expr.CompileCost() // its program may have been dropped
 		var missing *reference.Missing
 		switch {
 		case errors.As(err, &missing) && !graph.IsSecret(object.Object):

@@ -16,14 +16,14 @@ const (
 	MaxCost = 10_000_000
 	// MaxBytes is the maximum size of all values of a graph's references in bytes.
 	MaxBytes = 2 << 20
-	// sliceCost is the cost from which on no further expression is evaluated in
-	// one step.
+	// sliceCost is the cost from which on no further expression is evaluated before
+	// BeginStep.
 	sliceCost = 500_000
 )
 
-// ErrLater is returned for a reference that isn't evaluated now because the step
+// ErrLater is returned for a reference that isn't evaluated now because the graph
 // has used up its time. It passes with [Resolver.BeginStep].
-var ErrLater = errors.New("the references of the graph are evaluated step by step, because they are expensive")
+var ErrLater = errors.New("the expressions of the graph are evaluated step by step, because they are expensive")
 
 // BudgetError is returned if the references of the graph exceed a limit.
 type BudgetError struct{ Message string }
@@ -72,6 +72,13 @@ func (r *Resolver) BeginStep() uint64 {
 // Spent returns the cost of the evaluations since BeginStep.
 func (r *Resolver) Spent() uint64 { return r.budget.slice }
 
+// Spend adds the cost of other expressions of the graph, such as those of readiness
+// checks, to the evaluations since BeginStep.
+func (r *Resolver) Spend(cost uint64) { r.budget.slice += cost }
+
+// Exhausted reports whether nothing more is to be evaluated before BeginStep.
+func (r *Resolver) Exhausted() bool { return r.budget.slice >= sliceCost }
+
 // value evaluates an expression over data, unless its value is known. Versions
 // identifies the objects in data; it is empty if they have no versions.
 func (r *Resolver) value(e *reference.Expression, at position, data map[string]any, versions string) (any, error) {
@@ -83,7 +90,7 @@ func (r *Resolver) value(e *reference.Expression, at position, data map[string]a
 	if versions != "" && before.versions == versions && !r.unversioned {
 		return before.value, before.err
 	}
-	if r.budget.slice >= sliceCost {
+	if r.Exhausted() {
 		return nil, ErrLater
 	}
 	if rest := r.budget.cost - before.cost; rest >= MaxCost {

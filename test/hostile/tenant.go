@@ -36,22 +36,34 @@ func Prepare(t testing.TB, c *harness.Cluster) {
 		case <-released:
 		}
 	}))
-	name := c.Unique("hangs")
 	t.Cleanup(func() {
-		hooks := c.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-		if err := hooks.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil {
-			t.Log(err)
-		}
 		close(released)
 		hook.Close()
 	})
-	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
+	Unanswered(t, c, hook.URL, hook.Certificate().Raw)
 	for i := range graph.MaxExternalRefs / 2 { // the others don't exist
 		c.Apply(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s-0-%d}, data: {a: %s}}", External, i, strings.Repeat("a", 50_000)))
 	}
 	// One of the graphs that read each other begins.
 	c.Apply(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s-0}}", Mutual))
-	c.Apply(t, fmt.Sprintf(webhook, name, hook.URL, base64.StdEncoding.EncodeToString(authority), hangs, c.Namespace))
+}
+
+// Unanswered makes the API server call a webhook for the objects of the graphs of sort
+// [Hanging] in the test's namespace. Certificate is that of its authority, nil if there
+// is nothing at the address.
+func Unanswered(t testing.TB, c *harness.Cluster, url string, certificate []byte) {
+	t.Helper()
+	name, authority := c.Unique("hangs"), ""
+	if certificate != nil {
+		authority = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+	}
+	c.Apply(t, fmt.Sprintf(webhook, name, url, authority, hangs, c.Namespace))
+	t.Cleanup(func() {
+		hooks := c.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+		if err := hooks.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil {
+			t.Log(err)
+		}
+	})
 }
 
 // Account creates the service account of the graphs in the test's namespace, which
@@ -89,7 +101,7 @@ kind: ValidatingWebhookConfiguration
 metadata: {name: %s}
 webhooks:
 - name: hangs.example.com
-  clientConfig: {url: %s, caBundle: %s}
+  clientConfig: {url: "%s", caBundle: "%s"}
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
   objectSelector: {matchLabels: {%s: "true"}}
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %s}}

@@ -19,6 +19,8 @@ type watcher struct {
 	selection Selection
 	client    *cluster.Client
 
+	opening *time.Timer // only the goroutine of the watcher uses it
+
 	cancel   context.CancelFunc     // nil until the watcher runs
 	graphs   map[Graph][]objectName // the subscribers, and the objects that they follow
 	refused  bool                   // by the API server, as far as is known
@@ -52,6 +54,9 @@ const (
 	fewUnserved = 20
 	// brokenAfter is how long a kind can't be watched before its objects count as unknown.
 	brokenAfter = 30 * time.Second
+	// openAfter is how long after its list a watch that was refused the last time counts
+	// as open: the list may be allowed although the watch isn't.
+	openAfter = 2 * time.Second
 	// steady is how long a watch has to be open to count as not having ended at once.
 	steady = 30 * time.Second
 )
@@ -61,6 +66,12 @@ const (
 // name any number of such kinds, and must not cost more requests for it.
 func unservedPause(pause time.Duration, unserved int) time.Duration {
 	return min(pause, maxUnserved) * time.Duration(1+unserved/fewUnserved)
+}
+
+// refusedPause returns the pause of a watch that was refused a number of times in a row.
+// Every try lists the object, so many watches by name of one graph are tried more rarely.
+func refusedPause(most time.Duration, refusals, named int) time.Duration {
+	return min(most, time.Second<<min(refusals, 10)) * time.Duration(1+named/2)
 }
 
 // relist returns a context for one watch. It ends after about the hub's relist
@@ -115,6 +126,9 @@ func (w *watcher) run(ctx context.Context) {
 		watching, cancel := w.relist(ctx)
 		w.setAgain(cancel)
 		err := w.client.ListAndWatch(watching, request, w.keep(), w.observe)
+		if w.opening != nil {
+			w.opening.Stop()
+		}
 		w.setAgain(nil)
 		cancel()
 		switch {
@@ -124,7 +138,7 @@ func (w *watcher) run(ctx context.Context) {
 			// The role may be about to be created, for example together with the graph.
 			w.setRefused()
 			refusals++
-			wait = min(w.hub.retryRefused, time.Second<<min(refusals, 10))
+			wait = refusedPause(w.hub.retryRefused, refusals, w.named())
 		case err == nil:
 			refusals = 0
 		case errors.As(err, &noKind):
@@ -203,6 +217,13 @@ func (w *watcher) setRefused() {
 	}
 }
 
+// isRefused reports whether the API server refused the watch the last time.
+func (w *watcher) isRefused() bool {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	return w.refused
+}
+
 // setUnserved records that the cluster doesn't serve the kind. It returns the
 // number of such watches.
 func (w *watcher) setUnserved() int {
@@ -268,7 +289,11 @@ func (w *watcher) notifyAll(t ObservationType) {
 // to go on watching.
 func (w *watcher) observe(ev cluster.Event) bool {
 	if ev.Listing != nil {
-		w.setOpen()
+		if w.isRefused() {
+			w.opening = time.AfterFunc(openAfter, w.setOpen)
+		} else {
+			w.setOpen()
+		}
 		// What was followed since the list began may have changed before it was read.
 		missing := w.missesFollowed()
 		w.observeList(ev.Listing)

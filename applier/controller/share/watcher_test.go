@@ -20,6 +20,20 @@ func TestUnservedKinds(t *testing.T) {
 	}
 }
 
+// Watches by name of one graph that are refused make few requests together, however
+// many they are.
+func TestRefusedWatches(t *testing.T) {
+	for _, named := range []int{1, 2, 3, 10, 100} {
+		pause := refusedPause(5*time.Minute, 100, named)
+		if lists := float64(named) * float64(time.Hour) / float64(pause); lists > 25 {
+			t.Errorf("%d watches, each tried every %v: %.0f lists an hour", named, pause, lists)
+		}
+	}
+	if pause := refusedPause(5*time.Minute, 1, 1); pause > 2*time.Second {
+		t.Errorf("a watch is tried again after %v", pause)
+	}
+}
+
 // A watch of a kind that isn't served counts once, and no more after it ended.
 func TestUnservedKindsAreCounted(t *testing.T) {
 	h, g := newHub(nil, time.Hour, 0, nil), &fakeGraph{}
