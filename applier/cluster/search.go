@@ -100,24 +100,6 @@ func unsearched(group string, err error) engine.Unsearched {
 	return engine.Unsearched{Group: group, Reason: Classify(err).Message}
 }
 
-// searchAttempts is how often a search sends a request that gets no answer.
-const searchAttempts = 4
-
-// retrySearch repeats a request of a search. A search has many requests, and would
-// hardly ever end on a bad network if each broken connection ended it.
-func retrySearch[T any](ctx context.Context, send func() (T, error)) (answer T, err error) {
-	for range searchAttempts {
-		err = Retry(ctx, func() (err error) {
-			answer, err = send()
-			return err
-		})
-		if err == nil || ctx.Err() != nil || ConcernsKind(err) {
-			break
-		}
-	}
-	return answer, err
-}
-
 // groupVersions returns the versions of each API group, the preferred one first,
 // beginning with v1 of the core group. If groups isn't empty, it has only these.
 func (k *Kinds) groupVersions(ctx context.Context, groups []string) ([][]schema.GroupVersion, error) {
