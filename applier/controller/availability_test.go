@@ -190,6 +190,9 @@ func TestServedInNoVersion(t *testing.T) {
 func TestScopeChanges(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))
+	// The garbage collector looks for new kinds every 30 seconds. Until then, an object
+	// of one that is deleted in the foreground stays.
+	b.patience = 2 * time.Minute
 	b.clusterAdmin("pequod")
 	const group = "rescopetest.example.com"
 	namespaced := strings.Replace(boxes, "Cluster", "Namespaced", 1)
