@@ -132,6 +132,11 @@ func (d *driver) advance(now time.Time) stepResult {
 	for _, post := range m.posts {
 		post()
 	}
+	if d.run != nil && (m.deleted || m.seen.uid != d.run.goal.uid) {
+		if wake, left := d.leave(now); !left {
+			return stepResult{wake: wake}
+		}
+	}
 	if m.deleted {
 		return d.end()
 	}
@@ -226,15 +231,8 @@ func (d *driver) idle(now time.Time) time.Time {
 	return d.retries.resyncAt
 }
 
-// end ends the driver of a deleted graph, once no request is in flight.
+// end ends the driver of a deleted graph. There is no run.
 func (d *driver) end() stepResult {
-	if r := d.run; r != nil {
-		r.end()
-		if r.busy() {
-			return stepResult{} // the answers wake the driver
-		}
-		d.dropRun()
-	}
 	d.unsubscribe()
 	d.setAccount("")
 	return stepResult{ended: true}

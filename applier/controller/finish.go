@@ -19,6 +19,10 @@ import (
 // returns what advance returns. The engine may continue until then: if an object
 // changes meanwhile, finish is called again later.
 func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed bool) {
+	if r.goal.verb == verbClean {
+		r.end()
+		return time.Time{}, false
+	}
 	if r.deleting() && phase == engine.Completed {
 		if now.Before(r.finalizeAt) {
 			return r.finalizeAt, true

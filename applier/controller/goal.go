@@ -63,6 +63,7 @@ const (
 	verbDelete  verb = "delete"  // delete the objects, then the graph
 	verbOrphan  verb = "orphan"  // orphan the objects, then delete the graph
 	verbSuspend verb = "suspend" // leave everything as it is
+	verbClean   verb = "clean"   // delete the objects of a graph that doesn't exist any more
 	verbNone    verb = ""        // the graph is being deleted, and the applier is done with it
 )
 

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -29,6 +31,38 @@ func TestRecreatedAtOnce(t *testing.T) {
 	}
 	b.apply(b.rendered("web", nodes(configMap("a", "a", "last"))))
 	b.ready("web")
+}
+
+// A graph that is deleted without its finalizer in its first execution leaves nothing
+// behind, whether another graph of its name follows or not.
+func TestDeletedInItsFirstExecution(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]bool{"for good": false, "created again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, proxy := proxied(t)
+			proxy.Inject(faults.Rule{
+				Verbs: []string{"apply"}, Resources: []string{"configmaps"}, Faults: []faults.Fault{faults.Delay{For: 3 * time.Second}},
+			})
+			b.apply(b.rendered("web", nodes(configMap("a", "a", "1"), configMap("b", "b", "1"))))
+			b.eventually("the first objects are applied", func(ctx) bool {
+				return proxy.Count(func(r faults.Request) bool { return r.Verb == "apply" && r.Resource == "configmaps" }) > 0
+			})
+			b.merge("web", `{"metadata":{"finalizers":null}}`)
+			b.remove("web")
+			b.gone("web")
+			if again {
+				b.apply(b.rendered("web", nodes(configMap("b", "b", "2"))))
+				b.ready("web")
+			}
+			applies := func(r faults.Request) bool { return r.Verb == "apply" && r.Name == "a" }
+			b.eventually("the object was applied, and is deleted", func(ctx ctx) bool {
+				return proxy.Count(applies) > 0 && proxy.Count(func(r faults.Request) bool { return r.Verb == "delete" && r.Name == "a" }) > 0
+			})
+			b.wantExists(false, "v1", "ConfigMap", "a")
+			b.wantExists(again, "v1", "ConfigMap", "b")
+		})
+	}
 }
 
 // A finalizer that another client removes is added again: without it the graph

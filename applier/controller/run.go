@@ -226,7 +226,9 @@ func (r *run) prepared(p *prerequisites, err error) {
 }
 
 // deleting reports whether the graph's objects are deleted or orphaned.
-func (r *run) deleting() bool { return r.goal.verb == verbDelete || r.goal.verb == verbOrphan }
+func (r *run) deleting() bool {
+	return r.goal.verb == verbDelete || r.goal.verb == verbOrphan || r.goal.verb == verbClean
+}
 
 // end makes the run request nothing any more.
 func (r *run) end() { r.phase = ending }

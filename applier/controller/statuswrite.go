@@ -85,7 +85,7 @@ func (w *statusWriter) due(runBegan time.Time) time.Time {
 // publish writes the status of a run that takes long. It returns when to call it
 // again, zero if there is nothing to write.
 func (r *run) publish(now time.Time) time.Time {
-	if r.status.state != outdated || r.record != nil {
+	if r.status.state != outdated || r.record != nil || r.goal.verb == verbClean {
 		return time.Time{}
 	}
 	due := r.status.due(r.began)
@@ -139,8 +139,8 @@ func (r *run) writeRecord() {
 	}
 	r.record = nil
 	phase, now := r.phaseAfterRecord, r.now()
-	if phase == engine.Completed && len(a.Inventory.Entries) == 0 && r.deleting() {
-		// The graph is about to be deleted, and the inventory with it.
+	if phase == engine.Completed && len(a.Inventory.Entries) == 0 && r.deleting() || r.goal.verb == verbClean {
+		// The graph is about to be deleted, and the inventory with it, or doesn't exist.
 		r.requests.answer(func() { r.recorded(a, nil) })
 		return
 	}

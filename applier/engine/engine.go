@@ -153,6 +153,8 @@ func (e *Engine) requestWrite(a Action) bool {
 // search is the state of the searches that follow the Survey.
 type search struct {
 	inFlight bool
+	// tries counts the searches.
+	tries int
 	// retryAt is the earliest time of the next one.
 	retryAt time.Time
 	// missed are the groups that the last one couldn't read.

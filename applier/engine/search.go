@@ -16,6 +16,16 @@ import (
 // searchInterval is the time between two searches in groups that aren't available.
 const searchInterval = 5 * time.Minute
 
+// scheduleSearch schedules the next search. A deletion waits for it, so it searches
+// sooner at first: the group may have been unavailable for a moment only.
+func (e *Engine) scheduleSearch() {
+	s, wait := &e.survey.search, searchInterval
+	if s.tries++; e.opts.Mode == ModeDelete {
+		wait = min(wait, e.opts.Backoff.After(s.tries))
+	}
+	s.retryAt = e.step.now.Add(wait)
+}
+
 // searchAgain requests a search in the groups that earlier ones couldn't read.
 func (e *Engine) searchAgain() {
 	s := &e.survey.search
@@ -34,7 +44,7 @@ func (e *Engine) searchAgain() {
 func (e *Engine) finishSearch(o Outcome) {
 	e.survey.search.inFlight = false
 	if o.Err != nil {
-		e.survey.search.retryAt = e.step.now.Add(searchInterval)
+		e.scheduleSearch()
 		return
 	}
 	for _, obj := range o.Objects {
@@ -48,7 +58,8 @@ func (e *Engine) finishSearch(o Outcome) {
 
 // searched records which groups are still to be searched.
 func (e *Engine) searched(missed []Unsearched) {
-	e.survey.search.missed, e.survey.search.retryAt = missed, e.step.now.Add(searchInterval)
+	e.survey.search.missed = missed
+	e.scheduleSearch()
 	e.ledger.unsearched = nil
 	for _, u := range missed {
 		e.ledger.unsearched = append(e.ledger.unsearched, u.Group)

@@ -1,0 +1,55 @@
+package controller
+
+import "time"
+
+// A graph can be deleted although the applier has just added its finalizer: the API
+// server decides that an object has no finalizers, and then deletes it without looking
+// again. What a first run created by then is in no inventory. It is deleted by a run of
+// its own, which writes nothing to the graph.
+
+// leave ends the run of a graph that doesn't exist any more. It returns false, and when
+// to call it again if nothing happens before, while the run needs time.
+func (d *driver) leave(now time.Time) (wake time.Time, left bool) {
+	if d.run.goal.verb != verbClean {
+		d.run.end()
+		if d.run.busy() {
+			return time.Time{}, false // the answers wake the driver
+		}
+		clean := d.cleaner(now)
+		d.dropRun()
+		if clean == nil {
+			return time.Time{}, true
+		}
+		d.objects.beginRun(false)
+		d.run = clean
+	}
+	if !d.run.ended() {
+		wake, _ = d.run.advance(now)
+	}
+	if !d.run.ended() || d.run.busy() {
+		return wake, false
+	}
+	d.dropRun()
+	return time.Time{}, true
+}
+
+// cleaner returns a run that deletes what the current run created, or nil if the current
+// run isn't the first one of its graph or created nothing.
+func (d *driver) cleaner(now time.Time) *run {
+	r := d.run
+	if r.goal.verb != verbExecute || r.engine == nil || d.unrecorded.uid != r.goal.uid {
+		return nil
+	}
+	owned := r.engine.Inventory()
+	if len(owned.Entries) == 0 {
+		return nil
+	}
+	g := r.goal
+	g.verb = verbClean
+	clean := newRun(d.services, d, &d.objects, g, "", now)
+	clean.graph, clean.executor, clean.inventories, clean.inventory = r.graph, r.executor, r.inventories, owned
+	clean.report.begin(r.graph, owned)
+	d.log.Info("deleting the objects of a graph that was deleted during its first execution",
+		"namespace", d.key.Namespace, "name", d.key.Name, "objects", len(owned.Entries))
+	return clean
+}
