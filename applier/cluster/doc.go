@@ -18,6 +18,7 @@
 // The files, from the bottom up:
 //
 //   - errors.go: errors of the API server and the network as engine.Failure
+//   - retry.go: requests that are repeated after errors of the API server
 //   - conflict.go: field manager conflicts in API server messages
 //   - response.go, kinds.go: response bodies; discovery of kinds
 //   - client.go: Client, its identity and its options

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"regexp"
@@ -199,35 +198,4 @@ func networkCause(err error) string {
 		return errno.Error()
 	}
 	return err.Error()
-}
-
-// retries is how often [Retry] repeats a request.
-const retries = 5
-
-// Retry calls send until it succeeds, at most six times, while the API server
-// returns errors that are its own, such as 429 or 500. The backoff begins at about
-// minPause and doubles. Other errors are returned at once, among them network
-// errors. If ctx is done during the backoff, its cause is returned.
-func Retry(ctx context.Context, send func() error) error {
-	pause := minPause
-	for range retries {
-		err := send()
-		if err == nil || !isServerError(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pause/2 + rand.N(pause)):
-		}
-		pause *= 2
-	}
-	return send()
-}
-
-// isServerError reports whether the API server is overloaded or broken, rather
-// than the request wrong.
-func isServerError(err error) bool {
-	return apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsUnexpectedServerError(err)
 }

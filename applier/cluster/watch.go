@@ -30,7 +30,7 @@ const (
 	watchTimeout = 10 * time.Minute
 	// The backoff between watches that end early or are refused begins at
 	// minPause and doubles up to maxPause.
-	minPause, maxPause = 200 * time.Millisecond, 30 * time.Second
+	maxPause = 30 * time.Second
 	// reopenTimeout is how soon a watch has to be open to continue where the one
 	// before it has ended.
 	reopenTimeout = 5 * time.Second
