@@ -42,8 +42,6 @@ func (e *Engine) observe(obj *unstructured.Unstructured) {
 		return // the same of a deletion
 	case old != nil && (resourceversion.Older(version, old.version) || old.absent && version == old.version):
 		return
-	case old != nil && old.err == nil && version != "" && version == old.version && obj.GetUID() == old.uid:
-		return // for example the event of an own write
 	}
 	e.put(key, e.newObservation(key, obj))
 }

@@ -73,20 +73,6 @@ func TestObserveOrder(t *testing.T) {
 	}
 }
 
-// The event of an own write shows what its answer has shown, and isn't evaluated again.
-func TestTheSameIsObservedOnce(t *testing.T) {
-	b := newEnv(t, nodes("a"), nil, Options{})
-	b.Observe(configMap(t, self, "a", "u-a", 3, "1"))
-	first := b.cache.objects[keyA]
-	b.Observe(configMap(t, self, "a", "u-a", 3, "1"))
-	if b.cache.objects[keyA] != first {
-		t.Error("the same version is evaluated again")
-	}
-	if b.Observe(configMap(t, self, "a", "u-a", 4, "1")); b.cache.objects[keyA] == first {
-		t.Error("the next version isn't evaluated")
-	}
-}
-
 // The answer to a poll isn't mistaken for the one of an Apply in flight.
 func TestPollDuringApply(t *testing.T) {
 	b := newEnv(t, nodes("a"), nil, Options{PollInterval: time.Second})
