@@ -83,8 +83,8 @@ type PlannedRemoval struct {
 	Op engine.Operation
 	// NewOwner is the graph that the object would be handed over to, nil if none.
 	NewOwner *inventory.Owner
-	// Kept is the annotation or label because of which the object is released instead
-	// of deleted, as graph.KeepReason returns it, "" if there is another reason.
+	// Kept is the annotation or label that makes the plan release the object instead of
+	// deleting it, as graph.KeepReason returns it, "" if there is another reason.
 	Kept string
 	// Live is the object as it is, nil if it can't be read.
 	Live *unstructured.Unstructured

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// dear are expressions of which a given number of operations cost as much time as is
-// possible. Each is another one for every k.
+// dear are expressions that cost as much time as is possible with a given number of
+// operations. They differ for every k.
 var dear = map[string]func(k, operations int) string{
 	"indexes":   func(k, n int) string { return fmt.Sprintf("a.x%d", k) + strings.Repeat("[0]", n) },
 	"additions": func(k, n int) string { return fmt.Sprintf("a.x%d", k) + strings.Repeat("+a", n) },
@@ -35,7 +35,7 @@ var dear = map[string]func(k, operations int) string{
 	"patterns": func(k, _ int) string { return fmt.Sprintf("a.x%d.matches('%s')", k, "(ab|cd){90}") },
 }
 
-// nest returns loops of which each contains others.
+// nest returns loops that contain each other.
 func nest(loops int, inner string) string {
 	for i := range MaxNesting/2 - 1 {
 		inner = fmt.Sprintf("a.map(v%d,%s)%s", i, inner, strings.Repeat("+a", loops))

@@ -39,9 +39,9 @@ func (k *Kinds) defined(ctx context.Context, gk schema.GroupKind) (bool, error) 
 	return false, nil
 }
 
-// addUnserved adds the groups of which a CustomResourceDefinition serves no version to
-// those that can't be searched. Served are the resources that were discovered; with
-// groups, only these count.
+// addUnserved adds to undiscovered the groups that have a CustomResourceDefinition
+// without a served version: their objects can't be searched. Served are the resources
+// that were discovered. If groups isn't empty, it leaves out all other groups.
 func (k *Kinds) addUnserved(
 	ctx context.Context, undiscovered []engine.Unsearched, served map[schema.GroupResource]bool, groups []string,
 ) ([]engine.Unsearched, error) {

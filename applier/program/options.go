@@ -59,6 +59,6 @@ type Election struct {
 	// Namespace is the namespace of the lease; empty means that of the Pod.
 	Namespace string
 	// Lease is the name of the lease; empty means that of the program. Programs with
-	// the same lease are replicas, of which one works.
+	// the same lease are replicas, and one of them works at a time.
 	Lease string
 }

@@ -37,7 +37,7 @@ type Object struct {
 // policy has the policies of a node that matter for warnings.
 type policy struct {
 	orphaned bool // the object stays in the cluster when it leaves the graph
-	// kept is the annotation or label of the object because of which it stays too, or "".
+	// kept is the annotation or label that keeps the object in the cluster, or "".
 	kept      string
 	recreated bool // the object is recreated if an immutable field changes
 }

@@ -160,8 +160,8 @@ func (s *settings) validate(fs *pflag.FlagSet) error {
 	)
 }
 
-// lease returns the name of the lease. Appliers with the same lease are replicas, of which
-// one works, so by default appliers of different graphs have different leases.
+// lease returns the name of the lease. Appliers with the same lease are replicas, and one
+// of them works at a time, so by default appliers of different graphs have different leases.
 func (s *settings) lease() string {
 	switch {
 	case s.election.Lease != "":

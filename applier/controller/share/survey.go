@@ -23,9 +23,9 @@ type Survey struct {
 	// Alone reads the objects of this graph only, as its account. It reports an
 	// error in the outcome.
 	Alone func(ctx context.Context) engine.Outcome
-	// Found receives objects that a shared list found, in several parts, unless it is
-	// the list of a watch, of which the graph is notified. Done then receives the
-	// outcome, which doesn't repeat them. Alone leads to Done only. Both are called
+	// Found receives the objects of a shared list, in several parts. The objects of a
+	// watch's first list reach the graph as an observation instead. Done then receives
+	// the outcome, which doesn't repeat them. Alone leads to Done only. Both are called
 	// from any goroutine, and neither blocks nor calls the Share.
 	Found func([]*unstructured.Unstructured)
 	Done  func(engine.Outcome)
