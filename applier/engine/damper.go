@@ -18,8 +18,8 @@ import (
 // rights would otherwise send thousands of requests whenever it is tried again. If
 // one of them succeeds, the others are tried, too.
 //
-// One write of each node counts from the begin, so that the creation of an object
-// needs no memory.
+// The first write of a node isn't counted: the graph is its cause, and so the creation
+// of an object needs no memory.
 //
 // And it counts how often a node took its object from another graph that adopts it,
 // too, for the messages of both.
@@ -29,7 +29,6 @@ import (
 // share trials, at intervals of a 20th of the time since their first failure and of
 // maxTrialPause at most. When one of them succeeds, all are retried.
 type Damper struct {
-	began    time.Time // of the first use, zero before
 	nodes    map[inventory.Key]bucket
 	failures map[inventory.Key]*Failure
 	retries  bucket // of the nodes in failures
@@ -69,12 +68,9 @@ func (b bucket) left(now time.Time) float64 {
 
 // tokens returns the number of writes that a node has left.
 func (d *Damper) tokens(key inventory.Key, now time.Time) float64 {
-	if d.began.IsZero() {
-		d.began = now
-	}
 	b, ok := d.nodes[key]
 	if !ok {
-		b = bucket{tokens: maxWrites - 1, at: d.began}
+		return maxWrites
 	}
 	return b.left(now)
 }
