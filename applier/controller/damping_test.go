@@ -43,7 +43,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 		return err == nil && strings.Contains(rg.Status.NodeStates["a"].Message, dampedText)
 	})
 	writes := proxy.Count(func(r faults.Request) bool { return r.Verb == "apply" && r.Resource == "configmaps" && r.Name == "a" })
-	if writes != 1+10 {
+	if writes < 1+10 || writes > 1+10+2 { // a deletion may come first and fail one
 		t.Errorf("written %d times", writes)
 	}
 	b.event("web", "DriftCorrected", "was deleted by others and has been recreated")
