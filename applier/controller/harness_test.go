@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,9 +39,14 @@ import (
 	"github.com/pequod-io/pequod/test/harness"
 )
 
+// More tests run at once than there are processors, unless -parallel says otherwise: they
+// mostly wait.
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	os.Exit(m.Run())
+	if err := flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run()) // parses the flags
 }
 
 // env is the environment of a test: a namespace in which an applier executes
