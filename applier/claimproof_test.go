@@ -2,6 +2,7 @@ package applier_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,6 +101,17 @@ func TestClaimsOfResourceGraphs(t *testing.T) {
 		may, err := b.applier.Client.MayPatch(ctx, key, "v1", b.Namespace, "strong")
 		return err == nil && may
 	})
+	manifest := func(name, spec, object string) string {
+		return `{apiVersion: platform.pequod.io/v1alpha1, kind: ResourceGraph, metadata: {name: ` + name + `}, spec: {` + spec + `
+			sourceRef: {apiVersion: pequod.io/v1alpha1, kind: Web, name: web}, platformRef: {module: web}, renderHash: x,
+			graph: {nodes: [{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ` + object + `}}}]}}}`
+	}
+	// The others are on the second page of the list.
+	var first []string
+	for i := range 500 {
+		first = append(first, manifest(fmt.Sprintf("first-%03d", i), "suspend: true,", "none"))
+	}
+	b.Apply(t, strings.Join(first, "\n---\n"))
 	stay := configMap("stays", "stays", "x")
 	for name, test := range map[string]struct {
 		spec, node string
@@ -117,10 +129,10 @@ func TestClaimsOfResourceGraphs(t *testing.T) {
 		if spec != "" {
 			spec += ", "
 		}
-		b.Apply(t, `{apiVersion: platform.pequod.io/v1alpha1, kind: ResourceGraph, metadata: {name: `+name+`}, spec: {`+spec+
-			`sourceRef: {apiVersion: pequod.io/v1alpha1, kind: Web, name: web}, platformRef: {module: web}, renderHash: x,
-			graph: {nodes: [{id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: `+strings.Replace(test.node, "c", "c-"+name, 1)+`}}}]}}}`)
-		b.forge(name, "c-"+name) // an inventory doesn't add to the claim of the spec
+		b.Apply(t, manifest(name, spec, strings.Replace(test.node, "c", "c-"+name, 1)))
+		if test.want == "deleted" {
+			b.forge(name, "c-"+name) // an inventory doesn't add to the claim of the spec
+		}
 		result := b.complete(b.graph("from-"+name, `nodes: [`+strings.ReplaceAll(stay, "stays", "stays-"+name)+`]`))
 		b.wantOps(result, "stays-"+name+" unchanged, c-"+name+" "+test.want)
 		if test.want == "released" && b.value("v1", "ConfigMap", "c-"+name, "metadata.labels[\"pequod.io/graph\"]") != name {

@@ -80,7 +80,7 @@ func handsOver(rg *v1alpha1.ResourceGraph, siblings []*v1alpha1.ResourceGraph, n
 // storedGraphs returns the ResourceGraphs of a namespace that aren't being
 // deleted. There are none if the cluster doesn't serve the kind.
 func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alpha1.ResourceGraph, error) {
-	items, err := a.Client.ListObjects(ctx, resourceGraphs, namespace, "", "")
+	list, err := a.Client.List(ctx, cluster.Selection{GVK: resourceGraphs, Namespace: namespace})
 	var noKind *cluster.NoKindError
 	if errors.As(err, &noKind) {
 		return nil, nil
@@ -89,10 +89,10 @@ func (a *Applier) storedGraphs(ctx context.Context, namespace string) ([]*v1alph
 		return nil, fmt.Errorf("reading the ResourceGraphs of namespace %s: %w", namespace, err)
 	}
 	var graphs []*v1alpha1.ResourceGraph
-	for i := range items {
-		rg, err := decodeGraph(&items[i])
+	for i := range list.Objects {
+		rg, err := decodeGraph(&list.Objects[i])
 		if err != nil {
-			return nil, fmt.Errorf("ResourceGraph %s/%s: %w", namespace, items[i].GetName(), err)
+			return nil, fmt.Errorf("ResourceGraph %s/%s: %w", namespace, list.Objects[i].GetName(), err)
 		}
 		if rg.DeletionTimestamp == nil {
 			graphs = append(graphs, rg)
