@@ -17,6 +17,7 @@ var keepMarks = []struct{ field, name, value, said string }{
 	{"annotations", "client.lifecycle.config.k8s.io/deletion", "detach", "annotated client.lifecycle.config.k8s.io/deletion: detach"},
 	{"annotations", "cli-utils.sigs.k8s.io/on-remove", "keep", "annotated cli-utils.sigs.k8s.io/on-remove: keep"},
 	{"annotations", "kustomize.toolkit.fluxcd.io/prune", "disabled", "annotated kustomize.toolkit.fluxcd.io/prune: disabled"},
+	{"annotations", "kustomize.toolkit.fluxcd.io/reconcile", "disabled", "annotated kustomize.toolkit.fluxcd.io/reconcile: disabled"},
 	{"annotations", "helm.sh/resource-policy", "keep", "annotated helm.sh/resource-policy: keep"},
 	{"annotations", "argocd.argoproj.io/sync-options", "Validate=false,Prune=false", "annotated argocd.argoproj.io/sync-options: Prune=false"},
 	{"annotations", "argocd.argoproj.io/sync-options", "Delete=false", "annotated argocd.argoproj.io/sync-options: Delete=false"},

@@ -18,6 +18,7 @@ var keepMarks = []struct {
 	{"client.lifecycle.config.k8s.io/deletion", false, []string{"detach"}},
 	{"cli-utils.sigs.k8s.io/on-remove", false, []string{"keep"}},
 	{"kustomize.toolkit.fluxcd.io/prune", true, []string{"disabled"}},
+	{"kustomize.toolkit.fluxcd.io/reconcile", true, []string{"disabled"}},
 	{"helm.sh/resource-policy", false, []string{"keep"}},
 	{"argocd.argoproj.io/sync-options", false, []string{"Delete=false", "Prune=false", "Delete=confirm", "Prune=confirm"}},
 }

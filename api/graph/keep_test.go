@@ -13,6 +13,9 @@ func TestKeepReason(t *testing.T) {
 		{"kustomize.toolkit.fluxcd.io/prune", "disabled", "annotated kustomize.toolkit.fluxcd.io/prune: disabled"},
 		{"kustomize.toolkit.fluxcd.io/prune", "Disabled", "annotated kustomize.toolkit.fluxcd.io/prune: disabled"},
 		{"kustomize.toolkit.fluxcd.io/prune", "enabled", ""},
+		{"kustomize.toolkit.fluxcd.io/reconcile", "Disabled", "annotated kustomize.toolkit.fluxcd.io/reconcile: disabled"},
+		{"kustomize.toolkit.fluxcd.io/reconcile", "enabled", ""},
+		{"kustomize.toolkit.fluxcd.io/ssa", "disabled", ""},
 		{"helm.sh/resource-policy", " Keep ", "annotated helm.sh/resource-policy: keep"},
 		{"helm.sh/resource-policy", "", ""},
 		{"argocd.argoproj.io/sync-options", "Prune=false", "annotated argocd.argoproj.io/sync-options: Prune=false"},
@@ -34,8 +37,9 @@ func TestKeepReason(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"kustomize.toolkit.fluxcd.io/prune": "labeled kustomize.toolkit.fluxcd.io/prune: disabled",
-		"helm.sh/resource-policy":           "", // Helm reads annotations only
+		"kustomize.toolkit.fluxcd.io/prune":     "labeled kustomize.toolkit.fluxcd.io/prune: disabled",
+		"kustomize.toolkit.fluxcd.io/reconcile": "labeled kustomize.toolkit.fluxcd.io/reconcile: disabled",
+		"helm.sh/resource-policy":               "", // Helm reads annotations only
 	} {
 		object := map[string]any{"metadata": map[string]any{"labels": map[string]any{name: "disabled"}}}
 		if got := KeepReason(object); got != want {
