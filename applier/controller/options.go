@@ -10,7 +10,7 @@ import (
 // their service account.
 type Options struct {
 	// Concurrent is the number of graphs that are stepped at once; 0 means 4.
-	// Eight times as many requests may be in flight.
+	// Eleven times as many requests may be in flight, see requestsPerWorker.
 	Concurrent int
 	// Resync is the interval at which graphs that failed for good are tried again,
 	// and at which objects that can't be watched are read; 0 means 5 minutes.
