@@ -2,43 +2,59 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// A node that is written as often as possible is written six times an hour, after
-// the first ten times. Other nodes aren't affected.
+// A node is written ten times at once, then every ten minutes. After a rest it may be
+// written ten times at once again. Other nodes aren't affected.
 func TestDamper(t *testing.T) {
-	d, now := NewDamper(), time.Now()
+	d, begin := NewDamper(), time.Now()
 	a, b := inventory.Key{Kind: "ConfigMap", Name: "a"}, inventory.Key{Kind: "ConfigMap", Name: "b"}
-	hour := func() (writes int) {
-		for end := now.Add(time.Hour); now.Before(end); {
+	now := begin
+	// writes writes a node as often as possible, and returns the minutes since begin.
+	writes := func(count int) (minutes []int) {
+		for range count {
 			if next := d.next(a, now); !next.IsZero() {
 				if !next.After(now) {
 					t.Fatalf("the next write is at %v, and now it is %v", next, now)
 				}
 				now = next
-				continue
+			}
+			if next := d.next(a, now); !next.IsZero() {
+				t.Fatalf("at %v, the next write is at %v", now, next)
 			}
 			d.wrote(a, now)
-			writes++
+			minutes = append(minutes, int(now.Sub(begin).Minutes()))
 		}
-		return writes
+		return minutes
 	}
-	if first, second := hour(), hour(); first < 15 || first > 16 || second < 5 || second > 6 {
-		t.Errorf("%d writes in the first hour, %d in the second", first, second)
+	burst := func(minute int) []int { return slices.Repeat([]int{minute}, 10) }
+	if diff := cmp.Diff(append(burst(0), 10, 20, 30, 40, 50, 60, 70), writes(17)); diff != "" {
+		t.Errorf("minutes of the writes (-want +got):\n%s", diff)
 	}
 	if !d.next(b, now).IsZero() {
 		t.Error("another node has to wait")
 	}
-	if now = now.Add(2 * time.Hour); d.tokens(a, now) != maxWrites {
-		t.Errorf("%v writes after a rest", d.tokens(a, now))
+	now = begin.Add(400 * time.Minute)
+	if diff := cmp.Diff(append(burst(400), 410, 420), writes(12)); diff != "" {
+		t.Errorf("minutes of the writes after a rest (-want +got):\n%s", diff)
+	}
+	for i := range 1000 { // at uneven times, whose tokens are rounded
+		now = now.Add(time.Duration(i) * 123_456_789)
+		writes(1)
 	}
 	var none *Damper
-	if none.wrote(a, now); !none.next(a, now).IsZero() {
-		t.Error("no damper limits a write")
+	for range 20 {
+		none.wrote(a, now)
+	}
+	if !none.next(a, now).IsZero() || none.nearly(a, now) {
+		t.Error("a nil Damper limits writes")
 	}
 }
 
