@@ -37,8 +37,12 @@ func newCRDCheckCommand(env command.Env) *cobra.Command {
 		Use:   "check OLD NEW",
 		Short: "Report breaking changes between CRDs",
 		Long: `Report the changes between CRDs: breaking ones, which would reject a stored or
-submitted object, and safe ones. NEW accepts every object that OLD accepts unless a
+submitted object or change what it means; warnings, which reject nothing but change
+what a write does; and safe ones. NEW accepts every object that OLD accepts unless a
 change is reported as breaking.
+
+If NEW stores another version and has no conversion webhook, the two stored versions
+are compared, too, because the API server then reads stored objects as the new one.
 
 OLD and NEW are files, directories, or REV:PATH for either in a git revision.
 The exit code is 1 if a change is breaking.`,
@@ -62,8 +66,8 @@ The exit code is 1 if a change is breaking.`,
 //   - Compare the CRDs of the same name.
 //   - Print the changes, then return [command.ExitNo] if one is breaking.
 //
-// The severity of a change tells the two kinds apart: problem.Error is breaking,
-// problem.Note is safe.
+// The severity of a change tells the kinds apart: problem.Error is breaking,
+// problem.Warning changes only writes, problem.Note is safe.
 func (o *crdCheckOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
 	before, err := readCRDs(ctx, oldArg)
 	if err != nil {

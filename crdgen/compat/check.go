@@ -10,7 +10,8 @@ import (
 )
 
 // Change is one difference between two definitions. Its Severity is Error if the
-// change is breaking and Note if it is safe. Instance is the name of the
+// change is breaking, Warning if every object stays valid but writes to it behave
+// differently, and Note if the change is safe. Instance is the name of the
 // definition, Rule one of the rules below. Path is the field, such as
 // spec.ports[].name or spec.env.*, where [] stands for any item and * for any
 // key. Message is a text such as "maximum 100 → 50". The caller knows the file, so
@@ -42,6 +43,9 @@ const (
 	RuleKeys       = "keys"
 	RuleValidation = "validation"
 	RuleVersion    = "version"
+	RuleConversion = "conversion"
+	RuleScale      = "scale"
+	RuleSelectable = "selectable-field"
 	RuleNames      = "names"
 	RuleScope      = "scope"
 	RuleDefault    = "default"
@@ -49,54 +53,25 @@ const (
 )
 
 // Check returns what changed from one definition to another: breaking changes
-// first, each group in the order of versions and fields. Versions are matched by
-// name. Of a version that the old definition doesn't serve, only the removal while
-// objects are stored in it is a change.
+// first, then warnings, then safe ones, each group in the order of versions and
+// fields. Versions are matched by name. If objects are stored in another version
+// from now on, and no webhook converts them, that version is compared with the one
+// in which they were stored, too.
 func Check(old, new *apiextensionsv1.CustomResourceDefinition) []Change {
 	c := &checker{crd: old.Name}
 	c.names(old, new)
-	// Clients use the served versions, so the schemas of those must stay
-	// compatible.
-	for _, ov := range old.Spec.Versions {
-		i := slices.IndexFunc(new.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-			return v.Name == ov.Name
-		})
-		c.version = ov.Name
-		c.at = []string{"spec", "versions"}
-		if !ov.Served {
-			if ov.Storage && i < 0 {
-				c.breaking("", RuleVersion, "version %s is gone, in which objects are stored", ov.Name)
-			}
-			continue
-		}
-		if i < 0 || !new.Spec.Versions[i].Served {
-			c.breaking("", RuleVersion, "version %s is no longer served", ov.Name)
-			continue
-		}
-		nv := new.Spec.Versions[i]
-		if nv.Deprecated && !ov.Deprecated {
-			c.safe("", RuleVersion, "version %s is deprecated", ov.Name)
-		}
-		if ov.Storage && !nv.Storage {
-			c.safe("", RuleVersion, "version %s is no longer the one that is stored", ov.Name)
-		}
-		// With the subresource, a write to the object ignores status; without it,
-		// it doesn't.
-		if (ov.Subresources != nil && ov.Subresources.Status != nil) != (nv.Subresources != nil && nv.Subresources.Status != nil) {
-			c.breaking("", RuleNames, "the status subresource comes or goes")
-		}
-		c.at = []string{"spec", "versions", fmt.Sprint(i), "schema", "openAPIV3Schema"}
-		c.schema("", schemaOf(ov), schemaOf(nv))
+	c.conversion(old, new)
+	for i := range old.Spec.Versions {
+		c.versionOf(&old.Spec.Versions[i], new)
 	}
+	c.stored(old, new)
 	c.version, c.at = "", []string{"spec", "versions"}
 	for _, nv := range new.Spec.Versions {
-		if nv.Served && !slices.ContainsFunc(old.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-			return v.Name == nv.Name && v.Served
-		}) {
+		if ov := versionNamed(old, nv.Name); nv.Served && (ov == nil || !ov.Served) {
 			c.safe("", RuleVersion, "version %s is new", nv.Name)
 		}
 	}
-	return append(c.breakings, c.safes...)
+	return slices.Concat(c.breakings, c.warnings, c.safes)
 }
 
 // Removed returns the change that removes a whole definition. Kubernetes deletes
@@ -113,14 +88,6 @@ func Added(new *apiextensionsv1.CustomResourceDefinition) Change {
 	return Change{Problem: problem.Problem{Severity: problem.Note, Instance: new.Name, Rule: RuleAdded, Message: "the definition is new"}}
 }
 
-// schemaOf returns the schema of a version; without one, anything is accepted.
-func schemaOf(v apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.JSONSchemaProps {
-	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-		return &apiextensionsv1.JSONSchemaProps{}
-	}
-	return v.Schema.OpenAPIV3Schema
-}
-
 // checker collects the changes between two definitions.
 type checker struct {
 	// crd is the name of the definition, and version the version that is being
@@ -130,9 +97,9 @@ type checker struct {
 	at []string
 	// watchers are the rules of the current schema and of those around it.
 	watchers []watcher
-	// breakings and safes are the changes, in the order in which they were
-	// found.
-	breakings, safes []Change
+	// breakings, warnings and safes are the changes, in the order in which they
+	// were found.
+	breakings, warnings, safes []Change
 }
 
 // change returns a change at the current schema. Path is the field.
@@ -146,6 +113,11 @@ func (c *checker) change(severity problem.Severity, path, rule, format string, a
 // breaking records a change that may reject or change existing objects.
 func (c *checker) breaking(path, rule, format string, args ...any) {
 	c.breakings = append(c.breakings, c.change(problem.Error, path, rule, format, args))
+}
+
+// warning records a change that rejects no object, but changes what a write does.
+func (c *checker) warning(path, rule, format string, args ...any) {
+	c.warnings = append(c.warnings, c.change(problem.Warning, path, rule, format, args))
 }
 
 // safe records a change that affects no existing object.

@@ -107,7 +107,7 @@ func TestCheckSchema(t *testing.T) {
 			"breaking keys spec: other keys are no longer allowed\n"},
 		{"open to closed", `{type: object, x-kubernetes-preserve-unknown-fields: true}`, `{type: object, properties: {a: {type: string}}}`,
 			"breaking keys spec: fields that the schema doesn't name are no longer kept\nbreaking type spec.a: any → string\n"},
-		{"CEL", `{type: object}`, `{type: object, x-kubernetes-validations: [{rule: "true", message: "must be so"}]}`,
+		{"CEL", `{type: object}`, `{type: object, x-kubernetes-validations: [{rule: "size(self) > 0", message: "must be so"}]}`,
 			"breaking validation spec: new rule: must be so\n"},
 		{"CEL gone", `{type: object, x-kubernetes-validations: [{rule: "true"}]}`, `{type: object}`,
 			"safe validation spec: rule is gone: true\n"},

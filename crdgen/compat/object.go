@@ -59,9 +59,11 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
 		o, at := old.Properties[name], join(path, name)
 		n, ok := new.Properties[name]
-		switch {
+		switch known := implied(path, name, old); {
 		case ok:
 			c.under([]string{"properties", name}, func() { c.schema(at, &o, &n) })
+		case known != nil:
+			c.schema(at, &o, known)
 		case na != nil:
 			c.under([]string{"additionalProperties"}, func() { c.schema(at, &o, na) })
 		case keepsUnknown(new):
@@ -77,7 +79,9 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 		if _, was := old.Properties[name]; was {
 			continue
 		}
-		switch {
+		switch known := implied(path, name, new); {
+		case known != nil:
+			c.under([]string{"properties", name}, func() { c.schema(at, known, &n) })
 		case oa != nil:
 			c.under([]string{"properties", name}, func() { c.schema(at, oa, &n) })
 		case keepsUnknown(old):
@@ -90,6 +94,21 @@ func (c *checker) fields(path string, old, new *props, oa, na *props) {
 			c.safe(at, RuleAdded, "field added")
 		}
 	}
+}
+
+// implied returns the schema of a field that the API server keeps although the
+// schema s doesn't name it, or nil: the type and metadata of the object itself and
+// of embedded objects, and the names in metadata, the only fields there that a
+// schema may constrain.
+func implied(path, name string, s *props) *props {
+	switch {
+	case path == "metadata" && (name == "name" || name == "generateName"),
+		(path == "" || s.XEmbeddedResource) && (name == "apiVersion" || name == "kind"):
+		return &props{Type: "string"}
+	case (path == "" || s.XEmbeddedResource) && name == "metadata":
+		return &props{Type: "object"}
+	}
+	return nil
 }
 
 // perhapsRenamed returns a hint with the new field that has the same schema as a
@@ -127,52 +146,6 @@ func additional(s *props) *props {
 		return &props{}
 	}
 	return nil
-}
-
-// junctors compares allOf, anyOf, oneOf and not. It compares texts: it doesn't
-// try to find out whether one combination implies another. For allOf the new list
-// must be a subset, since each member is a demand. For anyOf it must be a
-// superset, since each member is a possibility. oneOf and not must be equal.
-func (c *checker) junctors(path string, old, new *props) {
-	if !subset(new.AllOf, old.AllOf) {
-		c.breaking(path, RuleValidation, "must satisfy more conditions (allOf)")
-	}
-	if len(new.AnyOf) > 0 && (len(old.AnyOf) == 0 || !subset(old.AnyOf, new.AnyOf)) {
-		c.breaking(path, RuleValidation, "must satisfy other alternatives (anyOf)")
-	}
-	if len(new.OneOf) > 0 && !equal(old.OneOf, new.OneOf) {
-		c.breaking(path, RuleValidation, "must satisfy other alternatives (oneOf)")
-	}
-	if new.Not != nil && !equal(old.Not, new.Not) {
-		c.breaking(path, RuleValidation, "must not satisfy another condition (not)")
-	}
-}
-
-// subset reports whether every schema in a is also in b.
-func subset(a, b []props) bool {
-	return !slices.ContainsFunc(a, func(x props) bool {
-		return !slices.ContainsFunc(b, func(y props) bool { return equal(x, y) })
-	})
-}
-
-// validations compares CEL rules by their text. A rule with another text counts
-// as new, even if it demands less.
-func (c *checker) validations(path string, old, new *props) {
-	has := func(list apiextensionsv1.ValidationRules, rule string) bool {
-		return slices.ContainsFunc(list, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule })
-	}
-	for i, r := range new.XValidations {
-		if !has(old.XValidations, r.Rule) {
-			c.under([]string{"x-kubernetes-validations", strconv.Itoa(i)}, func() {
-				c.breaking(path, RuleValidation, "new rule: %s", ruleText(r))
-			})
-		}
-	}
-	for _, r := range old.XValidations {
-		if !has(new.XValidations, r.Rule) {
-			c.safe(path, RuleValidation, "rule is gone: %s", ruleText(r))
-		}
-	}
 }
 
 // ruleText returns the message of a rule, or the rule itself without one.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -113,6 +115,8 @@ func (r random) schema(depth int) *props {
 		s.Type = "integer"
 		if r.chance(30) {
 			s.Type = "number"
+		} else if r.chance(30) {
+			s.Format = []string{"int32", "int64"}[r.IntN(2)]
 		}
 		if r.chance(40) {
 			s.Minimum = ptr(float64(r.IntN(4)))
@@ -184,11 +188,40 @@ func (r random) schema(depth int) *props {
 		if r.chance(15) {
 			s.MaxProperties = ptr(int64(1 + r.IntN(3)))
 		}
-		if _, ok := s.Properties["a"]; ok && r.chance(20) {
-			s.XValidations = apiextensionsv1.ValidationRules{{Rule: []string{"!has(self.a)", "has(self.a)", "has(self.a) || true"}[r.IntN(3)]}}
-		}
+		r.relate(s)
 	}
 	return s
+}
+
+// relate adds rules and combinations about the fields of s.
+func (r random) relate(s *props) {
+	names := slices.Sorted(maps.Keys(s.Properties))
+	if len(names) == 0 || !r.chance(40) {
+		return
+	}
+	one, other := names[r.IntN(len(names))], names[r.IntN(len(names))]
+	required := func(name string) props { return props{Required: []string{name}} }
+	switch r.IntN(8) {
+	case 0:
+		s.OneOf = nil
+		for _, name := range names {
+			s.OneOf = append(s.OneOf, required(name))
+		}
+	case 1:
+		s.AnyOf = []props{required(one), required(other)}
+	case 2:
+		s.Not = &props{Required: []string{one, other}}
+	case 3:
+		s.AllOf = []props{{Not: ptr(required(one))}, {AnyOf: []props{required(other), {Not: ptr(required(one))}}}}
+	default:
+		s.XValidations = apiextensionsv1.ValidationRules{{Rule: fmt.Sprintf([]string{
+			"!has(self.%s) || has(self.%s)", "!(has(self.%s) && has(self.%s))", "has(self.%[1]s)",
+			"!has(self.%s)", "(has(self.%s) ? 1 : 0) + (has(self.%s) ? 1 : 0) <= 1", "has(self.%s) ? has(self.%s) : true",
+		}[r.IntN(6)], one, other)}}
+		if i := strings.Index(s.XValidations[0].Rule, "%!"); i >= 0 {
+			s.XValidations[0].Rule = s.XValidations[0].Rule[:i]
+		}
+	}
 }
 
 // finish adds a default, if the schema takes it: the API server refuses
@@ -214,6 +247,8 @@ func (r random) changed(s *props, depth int) *props {
 	case n.AdditionalProperties != nil && r.chance(70):
 		n.AdditionalProperties.Schema = r.changed(n.AdditionalProperties.Schema, depth-1)
 		n.AdditionalProperties.Schema.Default = nil
+	case len(n.Properties) > 0 && r.chance(20):
+		r.relate(n)
 	case len(n.Properties) > 0 && r.chance(85):
 		name := fieldNames[r.IntN(len(fieldNames))]
 		if p, ok := n.Properties[name]; ok && r.chance(75) {
@@ -221,7 +256,7 @@ func (r random) changed(s *props, depth int) *props {
 		} else if ok {
 			delete(n.Properties, name)
 			n.Required = slices.DeleteFunc(n.Required, func(s string) bool { return s == name })
-			n.XValidations = nil
+			n.XValidations, n.AllOf, n.AnyOf, n.OneOf, n.Not = nil, nil, nil, nil, nil
 		} else {
 			n.Properties[name] = *r.schema(depth - 1)
 			if r.chance(40) {
@@ -248,6 +283,9 @@ func (r random) document(s *props, depth int) any {
 	case "integer", "number":
 		if s.Type == "number" && r.chance(30) {
 			return 0.5 + float64(r.IntN(6))
+		}
+		if r.chance(5) {
+			return 1 << 40
 		}
 		return r.IntN(8)
 	case "string":

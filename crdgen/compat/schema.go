@@ -2,7 +2,6 @@ package compat
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,6 +17,7 @@ type props = apiextensionsv1.JSONSchemaProps
 // value that the old one accepts. path is the field for messages, and c.at the
 // position in the new definition.
 func (c *checker) schema(path string, old, new *props) {
+	old, new = plain(old), plain(new)
 	// The rules of this schema watch the values in it, and no others.
 	was := c.watchers
 	defer func() { c.watchers = was }()
@@ -33,6 +33,25 @@ func (c *checker) schema(path string, old, new *props) {
 	c.junctors(path, old, new)
 	c.validations(path, old, new)
 	c.defaults(path, old, new)
+}
+
+// plain returns s without the alternatives that only repeat that a value is an
+// integer or a string, as controller-gen writes them.
+func plain(s *props) *props {
+	if !s.XIntOrString {
+		return s
+	}
+	repeats := func(list []props) bool {
+		return len(list) == 2 && equal(list[0], props{Type: "integer"}) && equal(list[1], props{Type: "string"})
+	}
+	out := *s
+	if repeats(s.AnyOf) {
+		out.AnyOf = nil
+	}
+	out.AllOf = slices.DeleteFunc(slices.Clone(s.AllOf), func(m props) bool {
+		return repeats(m.AnyOf) && equal(m, props{AnyOf: m.AnyOf})
+	})
+	return &out
 }
 
 // types compares types and nullability. It reports false if comparing further
@@ -55,13 +74,14 @@ func (c *checker) types(path string, old, new *props) bool {
 		switch {
 		case old.Nullable:
 			c.breaking(path, RuleType, "null is no longer allowed")
-		case strings.HasSuffix(path, "[]"):
-			c.unlessWatched(path, "", RuleType, "null is allowed")
+		// In an object the API server drops a null that isn't allowed, rather than
+		// refuse the object, so that a default or nothing takes its place.
+		case old.Default != nil:
+			c.breaking(path, RuleType, "null is kept, and no longer replaced by the default")
+		case len(new.Enum) > 0 && !slices.ContainsFunc(new.Enum, func(v apiextensionsv1.JSON) bool { return compact(v.Raw) == "null" }):
+			c.breaking(path, RuleType, "null is kept, and isn't one of the allowed values")
 		default:
-			// In an object the API server drops a null that isn't allowed,
-			// rather than refuse the object, so that a default or nothing
-			// takes its place.
-			c.breaking(path, RuleType, "null is kept, and no longer dropped")
+			c.unlessWatched(path, "", RuleType, "null is allowed")
 		}
 	}
 	if new.XEmbeddedResource && !old.XEmbeddedResource {
@@ -109,122 +129,29 @@ func (c *checker) enum(path string, old, new *props) {
 	}
 }
 
-// The directions in which a bound admits more.
-const (
-	lower = -1 // a minimum, such as minLength
-	upper = 1  // a maximum
-)
-
-// bound compares two bounds; nil means no bound. direction is [lower] or [upper].
-func bound[T int64 | float64](c *checker, path string, direction int, what string, old, new *T) {
-	switch {
-	case old == nil && new == nil:
-	case new == nil:
-		c.safe(path, RuleBound, "%s %v is gone", what, *old)
-	case old == nil:
-		c.breaking(path, RuleBound, "%s %v is new", what, *new)
-	case *old == *new:
-	case cmp.Compare(*new, *old) == direction:
-		c.safe(path, RuleBound, "%s %v → %v", what, *old, *new)
-	default:
-		c.breaking(path, RuleBound, "%s %v → %v", what, *old, *new)
-	}
-}
-
-// boundName returns the name of a bound. If the bound is new or gone, the name
-// tells whether it is exclusive.
-func boundName(what string, old *float64, oldExclusive bool, new *float64, newExclusive bool) string {
-	if old == nil && newExclusive || new == nil && oldExclusive {
-		return "exclusive " + what
-	}
-	return what
-}
-
-// numbers compares the constraints on numbers. For minimum 1, exclusive, and then
-// minimum 1, inclusive, the change is safe: the value 1 itself is allowed.
-func (c *checker) numbers(path string, old, new *props) {
-	bound(c, path, lower, boundName("minimum", old.Minimum, old.ExclusiveMinimum, new.Minimum, new.ExclusiveMinimum), old.Minimum, new.Minimum)
-	bound(c, path, upper, boundName("maximum", old.Maximum, old.ExclusiveMaximum, new.Maximum, new.ExclusiveMaximum), old.Maximum, new.Maximum)
-	for _, e := range []struct {
-		what     string
-		old, new bool
-		// Bounds that moved were compared above as if both were inclusive.
-		ob, nb *float64
-	}{
-		{"minimum", old.ExclusiveMinimum, new.ExclusiveMinimum, old.Minimum, new.Minimum},
-		{"maximum", old.ExclusiveMaximum, new.ExclusiveMaximum, old.Maximum, new.Maximum},
-	} {
-		if e.old == e.new || e.nb == nil {
-			continue
-		}
-		if !e.new {
-			c.safe(path, RuleBound, "%s %v itself is allowed", e.what, *e.nb)
-			continue
-		}
-		// A bound that is new or moved inwards was reported; one that moved
-		// outwards leaves the old one's value inside.
-		if e.ob == nil || *e.ob != *e.nb {
-			continue
-		}
-		c.breaking(path, RuleBound, "%s %v itself is no longer allowed", e.what, *e.nb)
-	}
-	switch o, n := old.MultipleOf, new.MultipleOf; {
-	case n == nil && o != nil:
-		c.safe(path, RuleBound, "need not be a multiple of %v", *o)
-	case n != nil && (o == nil || *o != *n):
-		c.breaking(path, RuleBound, "must be a multiple of %v", *n)
-	}
-}
-
-// strings compares the constraints on strings. Patterns and formats are compared
-// as text: whether one pattern implies another is not decided.
-func (c *checker) strings(path string, old, new *props) {
-	bound(c, path, lower, "minLength", positive(old.MinLength), positive(new.MinLength))
-	bound(c, path, upper, "maxLength", old.MaxLength, new.MaxLength)
-	switch {
-	case old.Pattern == new.Pattern:
-	case new.Pattern == "":
-		c.safe(path, RulePattern, "need not match %s", old.Pattern)
-	case old.Pattern == "":
-		c.breaking(path, RulePattern, "must match %s", new.Pattern)
-	default:
-		c.breaking(path, RulePattern, "must match %s, not %s", new.Pattern, old.Pattern)
-	}
-	switch {
-	case old.Format == new.Format:
-	case new.Format == "":
-		c.safe(path, RulePattern, "need not have the format %s", old.Format)
-	default:
-		c.breaking(path, RulePattern, "must have the format %s", new.Format)
-	}
-}
-
-// positive returns nil for a minimum that every value satisfies. A minLength of 0
-// is the same as none.
-func positive(n *int64) *int64 {
-	if n != nil && *n <= 0 {
-		return nil
-	}
-	return n
-}
-
 // list compares the constraints on lists, and the types of lists and maps, which
-// decide how server-side apply merges them. A change of these types is breaking,
-// because it changes which parts of a list an applier owns.
+// decide how server-side apply merges them.
 func (c *checker) list(path string, old, new *props) {
 	bound(c, path, lower, "minItems", positive(old.MinItems), positive(new.MinItems))
 	bound(c, path, upper, "maxItems", old.MaxItems, new.MaxItems)
 	if new.UniqueItems && !old.UniqueItems {
 		c.breaking(path, RuleItems, "items must be unique")
 	}
-	ol, nl := deref(old.XListType, "atomic"), deref(new.XListType, "atomic")
-	if ol != nl {
+	ol, nl := deref(old.XListType, atomic), deref(new.XListType, atomic)
+	switch {
+	case ol != nl && nl == atomic:
+		c.warning(path, RuleListType, "list type %s → %s: an apply replaces the list as a whole", ol, nl)
+	case ol != nl:
 		c.breaking(path, RuleListType, "list type %s → %s", ol, nl)
-	} else if !slices.Equal(old.XListMapKeys, new.XListMapKeys) {
+	case !slices.Equal(old.XListMapKeys, new.XListMapKeys):
 		c.breaking(path, RuleListType, "list keys %s → %s", strings.Join(old.XListMapKeys, ", "), strings.Join(new.XListMapKeys, ", "))
 	}
-	if om, nm := deref(old.XMapType, "granular"), deref(new.XMapType, "granular"); om != nm {
-		c.breaking(path, RuleListType, "map type %s → %s", om, nm)
+	switch om, nm := deref(old.XMapType, granular), deref(new.XMapType, granular); {
+	case om == nm:
+	case nm == atomic:
+		c.warning(path, RuleListType, "map type %s → %s: an apply replaces the map as a whole", om, nm)
+	default:
+		c.warning(path, RuleListType, "map type %s → %s: an apply that leaves out a key no longer removes it", om, nm)
 	}
 	oi, ni := items(old), items(new)
 	if oi != nil && ni != nil {
@@ -233,6 +160,14 @@ func (c *checker) list(path string, old, new *props) {
 		c.breaking(path, RuleItems, "items have a schema")
 	}
 }
+
+// The types of lists and maps. An object stays valid if they change, unless items
+// have to be unique from now on; but appliers own other parts of it. Atomic is
+// the API server's default for lists, and granular for maps.
+const (
+	atomic   = "atomic"
+	granular = "granular"
+)
 
 // items returns the schema of the items of a list, or nil.
 func items(s *props) *props {
