@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/server"
@@ -44,7 +45,12 @@ func (m *measurement) createWorkload(ctx context.Context, contestant, load, kube
 	if err != nil {
 		return sample{}, err
 	}
-	return m.run(ctx, job{Contestant: contestant, Workload: load, Namespace: namespace, Kubeconfig: kubeconfig})
+	j := job{Contestant: contestant, Workload: load, Namespace: namespace, Kubeconfig: kubeconfig}
+	if m.profiles != "" {
+		m.profiled++
+		j.Profile = filepath.Join(m.profiles, fmt.Sprintf("%s-%s-%d.prof", load, contestant, m.profiled))
+	}
+	return m.run(ctx, j)
 }
 
 // deleteAim is the aim of the design for the requests of a deletion.

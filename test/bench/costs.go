@@ -1,6 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -66,6 +71,22 @@ func countRequests(proxy *faults.Proxy) map[string]int {
 		}
 	}
 	return counts
+}
+
+// listRequests lists the requests that went through a proxy by verb and resource,
+// the most frequent ones first: "100 patch resourcegraphs.platform.pequod.io/status".
+func listRequests(proxy *faults.Proxy) string {
+	counts := map[string]int{}
+	for _, r := range proxy.Requests() {
+		counts[r.Verb+" "+r.Resource]++
+	}
+	var b strings.Builder
+	for _, request := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b))
+	}) {
+		fmt.Fprintf(&b, "%6d %s\n", counts[request], request)
+	}
+	return b.String()
 }
 
 // total sums counts over all verbs.

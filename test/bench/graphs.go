@@ -114,5 +114,6 @@ func (m *measurement) countGraphs(ctx context.Context, n int) (map[string]int, e
 	}
 	defer proxy.Close()
 	_, err = m.createGraphs(ctx, applierContestant, n, proxy)
+	fmt.Fprintf(os.Stderr, "%d graphs: requests of the applier\n%s", n, listRequests(proxy))
 	return countRequests(proxy), err
 }

@@ -25,9 +25,10 @@ type job struct {
 	Delete                bool // the workload instead of creating it
 	Graphs                int
 	Namespace, Kubeconfig string
-	// Metrics and Probes are the addresses at which a profiled controller serves,
-	// and Profile is the file for its CPU profile.
-	Metrics, Probes, Profile string
+	// Metrics and Probes are the addresses at which a profiled controller serves.
+	Metrics, Probes string
+	// Profile is the file for a CPU profile of the job. It is empty if none is written.
+	Profile string
 }
 
 // run does the job and returns how long it took. Preparations, such as encoding

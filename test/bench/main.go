@@ -80,7 +80,7 @@ func main() {
 	flag.IntVar(&p.rounds, "rounds", 7, "`number` of rounds of the part cli")
 	flag.IntVar(&p.graphRounds, "graph-rounds", 3, "`number` of rounds of the part graphs")
 	flag.DurationVar(&p.idle, "idle", 2*time.Minute, "how long the idle applier is observed")
-	flag.StringVar(&p.profiles, "profiles", "", "write CPU and heap profiles of pequod-applier to this `directory`; it then runs inside this program")
+	flag.StringVar(&p.profiles, "profiles", "", "write CPU and heap profiles of pequod-applier, which then runs inside this program, and CPU profiles of the part cli to this `directory`")
 	flag.StringVar(&child, "run", "", "internal: do one job, given as JSON, and print its duration")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -121,7 +121,7 @@ func runChild(ctx context.Context, text string) error {
 	if j.Contestant == controllerContestant {
 		return runProfiledController(ctx, j)
 	}
-	work, err := j.run(ctx)
+	work, err := j.runProfiled(ctx)
 	if err != nil {
 		return err
 	}

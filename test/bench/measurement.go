@@ -39,7 +39,7 @@ type measurement struct {
 	plan
 	*controlPlane        // nil between two control planes
 	scratch       string // directory for kubeconfigs, logs and binaries
-	profiled      int    // number of profiled controllers, for file names
+	profiled      int    // number of profiled processes, for file names
 	report        report
 }
 

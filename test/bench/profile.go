@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +22,26 @@ import (
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
 )
+
+// runProfiled does the job of a contestant, and writes a CPU profile of its timed
+// part to j.Profile unless it is empty.
+func (j job) runProfiled(ctx context.Context) (work time.Duration, err error) {
+	if j.Profile == "" {
+		return j.run(ctx)
+	}
+	file, err := os.Create(j.Profile)
+	if err != nil {
+		return 0, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return 0, err
+	}
+	defer func() {
+		pprof.StopCPUProfile()
+		err = cmp.Or(err, file.Close())
+	}()
+	return j.run(ctx)
+}
 
 // runProfiledController runs the applier as cmd/pequod-applier does, inside this
 // process. When ctx is done it writes a CPU profile to j.Profile, and a heap
