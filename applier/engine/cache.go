@@ -178,10 +178,8 @@ var replicas = fields.Path{"f:spec", "f:replicas"}
 
 // newObservation extracts from an object what the engine needs to know.
 func (e *Engine) newObservation(key inventory.Key, obj *unstructured.Unstructured) *observation {
-	o := &observation{finalizers: obj.GetFinalizers(), facts: facts{
-		uid: obj.GetUID(), version: obj.GetResourceVersion(),
-		deleting: obj.GetDeletionTimestamp() != nil, dependent: len(obj.GetOwnerReferences()) > 0, at: e.step.now,
-	}}
+	o := &observation{uid: obj.GetUID(), version: obj.GetResourceVersion(), at: e.step.now, finalizers: obj.GetFinalizers()}
+	o.deleting, o.dependent = obj.GetDeletionTimestamp() != nil, len(obj.GetOwnerReferences()) > 0
 	o.kept = graph.KeepReason(obj.Object)
 	objectLabels := obj.GetLabels()
 	o.owner, o.owned = inventory.OwnerOf(objectLabels)

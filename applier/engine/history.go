@@ -11,29 +11,31 @@ import (
 // history of the cluster was rewritten, for example because etcd was restored: the
 // observations of the engine are void.
 func (e *Engine) Contradicts(version string, objects []unstructured.Unstructured) bool {
-	return contradicts(version, objects, func(obj *unstructured.Unstructured) *facts {
+	return contradicts(version, objects, func(obj *unstructured.Unstructured) (string, bool) {
 		if o := e.cache.objects[e.keyOfObject(obj)]; o != nil {
-			return &o.facts
+			return o.version, true
 		}
-		return nil
+		return "", false
 	})
 }
 
 // Contradicts is [Engine.Contradicts] for a snapshot.
 func (s *Snapshot) Contradicts(version string, objects []unstructured.Unstructured) bool {
-	return contradicts(version, objects, func(obj *unstructured.Unstructured) *facts {
+	return contradicts(version, objects, func(obj *unstructured.Unstructured) (string, bool) {
 		if o := s.find(s.keyOf(obj)); o != nil {
-			return &o.facts
+			return o.version, true
 		}
-		return nil
+		return "", false
 	})
 }
 
-func contradicts(version string, objects []unstructured.Unstructured, known func(*unstructured.Unstructured) *facts) bool {
+// contradicts is Contradicts. Known returns the known version of an object, if there is
+// one.
+func contradicts(list string, objects []unstructured.Unstructured, known func(*unstructured.Unstructured) (string, bool)) bool {
 	for i := range objects {
-		o := known(&objects[i])
-		if o != nil && resourceversion.Older(objects[i].GetResourceVersion(), o.version) &&
-			(version == o.version || resourceversion.Older(o.version, version)) {
+		version, ok := known(&objects[i])
+		if ok && resourceversion.Older(objects[i].GetResourceVersion(), version) &&
+			(list == version || resourceversion.Older(version, list)) {
 			return true
 		}
 	}

@@ -14,7 +14,13 @@ import (
 // observation is the newest known state of one object. It is immutable, and
 // compact: the object itself is kept only where it is needed.
 type observation struct {
-	facts
+	uid     types.UID
+	version string // resourceVersion
+	// live is the digest of the fields that the node's field manager owns.
+	live string
+	traits
+	// at is the time of the step before the observation, zero if it is from a snapshot.
+	at         time.Time
 	finalizers []string
 	// unjudged is set while verdict isn't known, because the graph evaluates its
 	// expressions in slices.
@@ -28,12 +34,10 @@ type observation struct {
 	err error
 }
 
-// facts is the part of an observation that a snapshot keeps. There may be very many.
-type facts struct {
+// traits is the part of an observation that many objects have in common.
+type traits struct {
 	// absent is set if the object doesn't exist. Then only version and at are set.
-	absent  bool
-	uid     types.UID
-	version string // resourceVersion
+	absent bool
 
 	// owner is the graph that the labels of the object name, if owned is set.
 	owner inventory.Owner
@@ -51,26 +55,22 @@ type facts struct {
 	// kept is why the object must not be deleted, "" if it may be.
 	kept string
 
-	// live is the digest of the fields that the node's field manager owns.
-	live string
-	// ownsReplicas is set if that manager owns spec.replicas.
+	// ownsReplicas is set if the node's field manager owns spec.replicas.
 	ownsReplicas bool
 	deleting     bool
 	verdict      readiness.Verdict
-	// at is the time of the step before the observation.
-	at time.Time
 }
 
 // absentObservation returns the observation of an object that doesn't exist.
 // Version is the newest known resourceVersion of the object: events that are
 // older arrive late and belong to the object that is gone.
 func absentObservation(version string, now time.Time) *observation {
-	return &observation{facts: facts{absent: true, version: version, at: now}}
+	return &observation{version: version, at: now, traits: traits{absent: true}}
 }
 
 // unreadableObservation returns the observation of an object that can't be read.
 func unreadableObservation(err error, now time.Time) *observation {
-	return &observation{facts: facts{at: now}, err: err}
+	return &observation{at: now, err: err}
 }
 
 // location is where objects of one kind are listed: a namespace, or "" for

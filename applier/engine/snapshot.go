@@ -2,9 +2,11 @@ package engine
 
 import (
 	"slices"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/applier/fields"
 	"github.com/pequod-io/pequod/applier/readiness"
@@ -12,27 +14,28 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// Snapshot is the memory of an engine that is [Completed]: some 250 bytes per
-// object, instead of the engine. It recognizes events that matter, and a new
-// engine of the same revision can [Engine.Resume] from it without a Survey. It is
-// not safe for concurrent use.
+// Snapshot is the memory of an engine that is [Completed]: some 90 bytes per
+// object and the strings that identify it, instead of the engine. It recognizes
+// events that matter, and a new engine of the same revision can [Engine.Resume]
+// from it without a Survey. It is not safe for concurrent use.
 type Snapshot struct {
 	owner    inventory.Owner
 	revision string
-	// objects has no entry for an object that changed. It is sorted by key.
+	// objects has no entry for an object that changed. It is sorted by place and name.
 	objects []snapshotObject
 }
 
-// snapshotObject is an object as it was last observed, and how to compare it.
+// snapshotObject is an object as it was last observed, and how to compare it. There
+// may be very many, so what most of them have in common is stored once.
 type snapshotObject struct {
-	facts
-	key inventory.Key
+	place   unique.Handle[location]
+	name    string
+	uid     types.UID
+	version string
+	live    string
+	// traits has no owner if the labels name the graph of the snapshot.
+	traits unique.Handle[traits]
 	*comparison
-	// everyChange is set if no change can be ignored, for example because
-	// expressions read the object.
-	everyChange bool
-	// unusable is set if an engine can't resume from it.
-	unusable bool
 }
 
 // comparison tells which changes of an object matter.
@@ -42,6 +45,11 @@ type comparison struct {
 	// checker is nil if everyChange is set because it has expressions.
 	checker  *readiness.Checker
 	external bool
+	// everyChange is set if no change can be ignored, for example because
+	// expressions read the object.
+	everyChange bool
+	// unusable is set if an engine can't resume from the object.
+	unusable bool
 }
 
 // usualComparison is that of most nodes.
@@ -55,25 +63,48 @@ func (e *Engine) Snapshot() *Snapshot {
 		if seen == nil {
 			continue
 		}
+		common := seen.traits
+		if common.owner == e.owner {
+			common.owner = inventory.Owner{}
+		}
 		s.objects = append(s.objects, snapshotObject{
-			facts: seen.facts, key: n.key, comparison: n.comparison(), unusable: seen.err != nil,
-			everyChange: n.referenced || n.checker.HasExpressions() || seen.err != nil,
+			place: unique.Make(locationOf(n.key)), name: n.key.Name,
+			uid: seen.uid, version: seen.version, live: seen.live, traits: unique.Make(common),
+			comparison: n.comparison(seen.err != nil),
 		})
 	}
-	slices.SortFunc(s.objects, func(a, b snapshotObject) int { return a.key.Compare(b.key) })
+	slices.SortFunc(s.objects, func(a, b snapshotObject) int { return a.key().Compare(b.key()) })
 	return s
 }
 
-// comparison returns which changes of the object of a node matter.
-func (n *node) comparison() *comparison {
-	c := &comparison{manager: n.policy.manager, ignore: n.policy.ignore, checker: n.checker, external: n.policy.external}
+// comparison returns which changes of the object of a node matter. Unusable is set if
+// the object couldn't be read or evaluated.
+func (n *node) comparison(unusable bool) *comparison {
+	c := &comparison{
+		manager: n.policy.manager, ignore: n.policy.ignore, checker: n.checker, external: n.policy.external,
+		everyChange: n.referenced || n.checker.HasExpressions() || unusable, unusable: unusable,
+	}
 	if n.checker.HasExpressions() {
 		c.checker = nil
 	}
-	if c.manager == usualComparison.manager && c.ignore == nil && c.checker == usualComparison.checker && !c.external {
+	if c.manager == usualComparison.manager && c.ignore == nil && c.checker == usualComparison.checker && !c.external && !c.everyChange {
 		return usualComparison
 	}
 	return c
+}
+
+func (o *snapshotObject) key() inventory.Key {
+	place := o.place.Value()
+	return inventory.Key{Group: place.Group, Kind: place.Kind, Namespace: place.namespace, Name: o.name}
+}
+
+// traitsOf returns the traits of one of the objects.
+func (s *Snapshot) traitsOf(o *snapshotObject) traits {
+	t := o.traits.Value()
+	if t.owned && t.owner == (inventory.Owner{}) {
+		t.owner = s.owner
+	}
+	return t
 }
 
 // find returns the object of a key, nil if there is none. The result is valid until an
@@ -87,7 +118,7 @@ func (s *Snapshot) find(key inventory.Key) *snapshotObject {
 }
 
 func (s *Snapshot) index(key inventory.Key) (int, bool) {
-	return slices.BinarySearchFunc(s.objects, key, func(o snapshotObject, key inventory.Key) int { return o.key.Compare(key) })
+	return slices.BinarySearchFunc(s.objects, key, func(o snapshotObject, key inventory.Key) int { return o.key().Compare(key) })
 }
 
 // forget removes an object that changed.
@@ -106,9 +137,10 @@ func (e *Engine) Resume(s *Snapshot) bool {
 		return false
 	}
 	e.survey.done, e.ledger.lost = true, false
-	for _, o := range s.objects {
-		if n := e.nodes.byKey[o.key]; n != nil && !n.referenced && !o.unusable {
-			e.put(o.key, &observation{facts: o.facts})
+	for i := range s.objects {
+		o := &s.objects[i]
+		if n := e.nodes.byKey[o.key()]; n != nil && !n.referenced && !o.unusable {
+			e.put(n.key, &observation{uid: o.uid, version: o.version, live: o.live, traits: s.traitsOf(o)})
 		}
 	}
 	return true
@@ -125,7 +157,7 @@ func (s *Snapshot) Observe(obj *unstructured.Unstructured) bool {
 	if version := obj.GetResourceVersion(); version == o.version || resourceversion.Older(version, o.version) {
 		return false
 	}
-	if o.unchanged(obj) {
+	if s.unchanged(o, obj) {
 		o.version = obj.GetResourceVersion()
 		return false
 	}
@@ -135,18 +167,19 @@ func (s *Snapshot) Observe(obj *unstructured.Unstructured) bool {
 
 // unchanged reports whether nothing changed that matters to the graph: identity,
 // deletion, readiness, ownership, and the fields that the graph manages.
-func (o *snapshotObject) unchanged(obj *unstructured.Unstructured) bool {
-	if o.everyChange || o.absent || obj.GetUID() != o.uid || (obj.GetDeletionTimestamp() != nil) != o.deleting {
+func (s *Snapshot) unchanged(o *snapshotObject, obj *unstructured.Unstructured) bool {
+	known := s.traitsOf(o)
+	if o.everyChange || known.absent || obj.GetUID() != o.uid || (obj.GetDeletionTimestamp() != nil) != known.deleting {
 		return false
 	}
-	if o.checker.Evaluate(obj).State != o.verdict.State {
+	if o.checker.Evaluate(obj).State != known.verdict.State {
 		return false
 	}
 	if o.external {
 		return true
 	}
 	owner, owned := inventory.OwnerOf(obj.GetLabels())
-	if owned != o.owned || owner != o.owner {
+	if owned != known.owned || owner != known.owner {
 		return false
 	}
 	live, err := fields.OwnedDigest(obj, o.manager, o.ignore)
@@ -157,7 +190,7 @@ func (o *snapshotObject) unchanged(obj *unstructured.Unstructured) bool {
 func (s *Snapshot) ObserveGone(obj *unstructured.Unstructured) bool {
 	key := s.keyOf(obj)
 	o := s.find(key)
-	if o == nil || o.absent || o.uid != obj.GetUID() || resourceversion.Older(obj.GetResourceVersion(), o.version) {
+	if o == nil || o.traits.Value().absent || o.uid != obj.GetUID() || resourceversion.Older(obj.GetResourceVersion(), o.version) {
 		return false
 	}
 	s.forget(key)
@@ -174,8 +207,8 @@ func (s *Snapshot) ObserveAll(gk schema.GroupKind, namespace, name, version stri
 	}
 	before := len(s.objects)
 	s.objects = slices.DeleteFunc(s.objects, func(o snapshotObject) bool {
-		here := locationOf(o.key) == here && (name == "" || o.key.Name == name)
-		return here && !o.absent && !listed[o.key] && (o.mine || name != "") && !resourceversion.Older(version, o.version)
+		here, known := o.place.Value() == here && (name == "" || o.name == name), o.traits.Value()
+		return here && !known.absent && !listed[o.key()] && (known.mine || name != "") && !resourceversion.Older(version, o.version)
 	})
 	return changed || len(s.objects) < before
 }

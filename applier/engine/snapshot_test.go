@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"testing"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,10 +36,26 @@ func TestNeverAppliedWithInventory(t *testing.T) {
 }
 
 // completed returns a Completed graph of one ConfigMap and its snapshot.
-func completed(t *testing.T) (*env, *Snapshot) {
-	b := newEnv(t, nodes("a"), nil, Options{Prune: true})
+func completed(t *testing.T) (*env, *Snapshot) { return completedNamed(t, "a") }
+
+// completedNamed is completed for another name of the ConfigMap.
+func completedNamed(t *testing.T, name string) (*env, *Snapshot) {
+	b := newEnv(t, nodes(name), nil, Options{Prune: true})
 	b.complete()
 	return b, b.Snapshot()
+}
+
+// There are very many objects in snapshots: each takes little memory besides the strings
+// that identify it. The owner, which most objects have in common, takes none.
+func TestSnapshotIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(snapshotObject{}); size > 88 {
+		t.Errorf("an object takes %d bytes", size)
+	}
+	_, s := completed(t)
+	_, other := completedNamed(t, "z")
+	if o, another := &s.objects[0], &other.objects[0]; o.traits != another.traits || o.comparison != another.comparison {
+		t.Errorf("objects of two graphs share nothing: %+v, %+v", o, another)
+	}
 }
 
 func TestSnapshotObserve(t *testing.T) {
