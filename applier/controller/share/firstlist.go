@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pequod-io/pequod/applier/engine"
@@ -40,7 +41,9 @@ func (h *hub) awaitFirstLists(g Graph, targets []engine.Target, then func(listed
 		if w == nil || w.refused || w.listed || !w.follows(g, h.namesOf(t)[0]) {
 			return false
 		}
-		awaited = appendNew(awaited, w)
+		if !slices.Contains(awaited, w) {
+			awaited = append(awaited, w)
+		}
 	}
 	if len(awaited) == 0 {
 		return false

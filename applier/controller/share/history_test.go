@@ -12,7 +12,7 @@ import (
 func TestListsThatGoBack(t *testing.T) {
 	h, g := newHub(nil, time.Hour, 0, nil), &fakeGraph{}
 	h.subscribeToAccount(g, Account{"shop", "pequod"})
-	w := h.subscriptions[g][0]
+	w := h.subscriptions[g][0].by
 	rewritten := func() (n int) {
 		for _, o := range g.observations {
 			if o.Type == HistoryRewritten {

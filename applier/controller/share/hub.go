@@ -31,8 +31,9 @@ type hub struct {
 	watchers map[Selection]*watcher
 	added    []*watcher // not started yet
 	// unserved counts the watchers of kinds that the cluster doesn't serve.
-	unserved      int
-	subscriptions map[Graph][]*watcher
+	unserved int
+	// subscriptions has the objects that each graph follows.
+	subscriptions map[Graph][]followed
 	references    references
 }
 
@@ -40,7 +41,7 @@ func newHub(own *cluster.Client, retryRefused, relist time.Duration, waitingGrap
 	return &hub{
 		own: own, retryRefused: retryRefused, relist: relist, waitingGraphs: waitingGraphs,
 		wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
-		subscriptions: map[Graph][]*watcher{}, references: newReferences(),
+		subscriptions: map[Graph][]followed{}, references: newReferences(),
 	}
 }
 
@@ -94,15 +95,15 @@ func (h *hub) startWatchers(ctx context.Context) bool {
 func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []engine.Target) (unwatched []Selection, missed []inventory.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	wanted, refused := []*watcher(nil), map[Selection]bool{}
-	followed := map[*watcher][]objectName{}
+	wanted, refused := make([]followed, 0, len(targets)), map[Selection]bool{}
 	follow := func(w *watcher, t engine.Target) {
-		wanted = appendNew(wanted, w)
 		names := h.namesOf(t)
 		if w.listed && !w.follows(g, names[0]) {
 			missed = append(missed, t.Key)
 		}
-		followed[w] = append(followed[w], names...)
+		for _, name := range names {
+			wanted = append(wanted, followed{w, name})
+		}
 	}
 	for _, p := range h.references.set(g, targets) {
 		h.references.notify(g, p, Observation{Type: AccessChanged})
@@ -137,7 +138,7 @@ func (h *hub) subscribe(g Graph, a Account, client *cluster.Client, targets []en
 			}
 		}
 	}
-	h.set(g, wanted, followed)
+	h.follow(g, wanted)
 	return slices.Collect(maps.Keys(refused)), missed
 }
 
@@ -166,54 +167,28 @@ func (h *hub) namesOf(t engine.Target) []objectName {
 	return []objectName{{t.Namespace, t.Name}}
 }
 
-func appendNew(list []*watcher, w *watcher) []*watcher {
-	if slices.Contains(list, w) {
-		return list
-	}
-	return append(list, w)
-}
-
 // subscribeToAccount implements [Share.SubscribeToAccount].
 func (h *hub) subscribeToAccount(g Graph, a Account) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := Selection{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, Namespace: a.Namespace, Name: a.Name}
-	w := h.watcher(s, h.own)
-	h.set(g, []*watcher{w}, map[*watcher][]objectName{w: {{a.Namespace, a.Name}}})
+	h.follow(g, []followed{{h.watcher(s, h.own), objectName{a.Namespace, a.Name}}})
 }
 
 // unsubscribe implements [Share.Unsubscribe].
 func (h *hub) unsubscribe(g Graph) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.set(g, nil, nil)
+	h.follow(g, nil)
+	h.references.set(g, nil)
 }
 
-// set makes the objects in followed, by watcher, the only ones that g follows. The
-// watchers are those in wanted. The caller holds h.mu, here and in the next two
-// methods.
-func (h *hub) set(g Graph, wanted []*watcher, followed map[*watcher][]objectName) {
-	for _, w := range wanted {
-		w.setFollowed(g, followed[w])
-	}
-	for _, w := range h.subscriptions[g] {
-		if !slices.Contains(wanted, w) {
-			h.removeSubscriber(w, g)
-		}
-	}
-	if len(wanted) == 0 {
-		delete(h.subscriptions, g)
-		h.references.set(g, nil)
-		return
-	}
-	h.subscriptions[g] = wanted
-}
-
-// watcher returns the watcher of a selection. It creates one if there is none.
+// watcher returns the watcher of a selection. It creates one if there is none. The
+// caller holds h.mu, here and in remove.
 func (h *hub) watcher(s Selection, client *cluster.Client) *watcher {
 	w := h.watchers[s]
 	if w == nil {
-		w = &watcher{hub: h, selection: s, client: client, graphs: map[Graph][]objectName{}, followers: map[objectName][]Graph{}}
+		w = &watcher{hub: h, selection: s, client: client, followers: map[objectName][]Graph{}}
 		h.watchers[s] = w
 		h.added = append(h.added, w)
 		select {
@@ -224,12 +199,8 @@ func (h *hub) watcher(s Selection, client *cluster.Client) *watcher {
 	return w
 }
 
-func (h *hub) removeSubscriber(w *watcher, g Graph) {
-	w.setFollowed(g, nil)
-	delete(w.graphs, g)
-	if len(w.graphs) > 0 {
-		return
-	}
+// remove ends a watcher without followers.
+func (h *hub) remove(w *watcher) {
 	if w.unserved {
 		w.unserved = false
 		h.unserved--

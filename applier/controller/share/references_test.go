@@ -55,7 +55,7 @@ func TestReferencesShareWatches(t *testing.T) {
 	h.subscribe(one, a, nil, few)
 	want(0, 1)
 	// Without the right to watch all of them, they are watched by name in addition.
-	w := h.subscriptions[one][0]
+	w := h.subscriptions[one][0].by
 	w.setRefused()
 	h.subscribe(one, a, nil, few)
 	h.subscribe(two, a, nil, referenced("ConfigMap", "b", 1))
@@ -93,7 +93,8 @@ func TestRelistOfNames(t *testing.T) {
 	h.subscribe(few, a, nil, targets[:2])
 	for _, g := range []*fakeGraph{many, few} {
 		lists := 0.0 // an hour
-		for _, w := range h.subscriptions[g] {
+		for _, f := range h.subscriptions[g] {
+			w := f.by
 			ctx, cancel := w.relist(t.Context())
 			deadline, _ := ctx.Deadline()
 			cancel()
@@ -120,7 +121,7 @@ func TestFollowedDuringAList(t *testing.T) {
 	g, late := &fakeGraph{}, &fakeGraph{}
 	targets := referenced("ConfigMap", "a", sharedFrom+1)
 	h.subscribe(g, Account{"shop", "pequod"}, nil, targets[:sharedFrom])
-	w := h.subscriptions[g][0]
+	w := h.subscriptions[g][0].by
 	w.keep()
 	h.subscribe(late, Account{"shop", "pequod"}, nil, targets[sharedFrom:])
 	if !w.missesFollowed() {

@@ -21,12 +21,11 @@ type watcher struct {
 
 	opening *time.Timer // only the goroutine of the watcher uses it
 
-	cancel   context.CancelFunc     // nil until the watcher runs
-	graphs   map[Graph][]objectName // the subscribers, and the objects that they follow
-	refused  bool                   // by the API server, as far as is known
-	unserved bool                   // the cluster doesn't serve the kind
-	failing  bool                   // the API server can't list or watch the kind
-	broken   bool                   // it couldn't for brokenAfter, although it can others
+	cancel   context.CancelFunc // nil until the watcher runs
+	refused  bool               // by the API server, as far as is known
+	unserved bool               // the cluster doesn't serve the kind
+	failing  bool               // the API server can't list or watch the kind
+	broken   bool               // it couldn't for brokenAfter, although it can others
 	// listed is set when the subscribers were notified of the first list. A graph
 	// that follows an object from then on has missed the events before.
 	listed bool
@@ -97,14 +96,14 @@ func (w *watcher) named() int {
 	if w.selection.Name == "" {
 		return most
 	}
-	for g := range w.graphs {
-		n := 0
-		for _, other := range w.hub.subscriptions[g] {
-			if other.selection.Name != "" {
-				n++
+	for g := range w.subscribers() {
+		byName := map[*watcher]bool{}
+		for _, f := range w.hub.subscriptions[g] {
+			if f.by.selection.Name != "" {
+				byName[f.by] = true
 			}
 		}
-		most = max(most, n)
+		most = max(most, len(byName))
 	}
 	return most
 }
@@ -280,7 +279,7 @@ func (w *watcher) setOpen() {
 
 // notifyAll notifies all subscribers. The caller holds the hub's lock.
 func (w *watcher) notifyAll(t ObservationType) {
-	for g := range w.graphs {
+	for g := range w.subscribers() {
 		g.Notify(Observation{Type: t})
 	}
 }
@@ -327,7 +326,7 @@ func (w *watcher) observeList(all *cluster.Listing) {
 			parts[g] = append(parts[g], all.Objects[i])
 		}
 	}
-	for g := range w.graphs {
+	for g := range w.subscribers() {
 		if w.selection.All {
 			w.notifyListed(g, all, parts[g])
 			continue
@@ -345,13 +344,13 @@ func (w *watcher) notifyListed(g Graph, all *cluster.Listing, objects []unstruct
 		byName[obj.GetName()] = append(byName[obj.GetName()], obj)
 	}
 	listed := map[string]bool{}
-	for _, followed := range w.graphs[g] {
-		if listed[followed.name] || !w.listing[followed] {
+	for _, f := range w.hub.subscriptions[g] {
+		if f.by != w || listed[f.name] || !w.listing[f.objectName] {
 			continue // a target has two names while the scope of its kind isn't known
 		}
-		listed[followed.name] = true
+		listed[f.name] = true
 		s := w.selection
-		s.All, s.Name = false, followed.name
-		g.Notify(Observation{Type: Listed, Selection: s, Version: all.ResourceVersion, Objects: byName[followed.name]})
+		s.All, s.Name = false, f.name
+		g.Notify(Observation{Type: Listed, Selection: s, Version: all.ResourceVersion, Objects: byName[f.name]})
 	}
 }

@@ -38,7 +38,7 @@ func TestRefusedWatches(t *testing.T) {
 func TestUnservedKindsAreCounted(t *testing.T) {
 	h, g := newHub(nil, time.Hour, 0, nil), &fakeGraph{}
 	h.subscribeToAccount(g, Account{"shop", "pequod"})
-	w := h.subscriptions[g][0]
+	w := h.subscriptions[g][0].by
 	if first, again := w.setUnserved(), w.setUnserved(); first != 1 || again != 1 {
 		t.Errorf("one watch counts as %d, and then %d", first, again)
 	}
