@@ -122,7 +122,8 @@ func (c *controller) driver(key types.NamespacedName) *driver {
 	defer c.mu.Unlock()
 	d := c.drivers[key]
 	if d == nil {
-		d = newDriver(&c.services, key, func() { c.queue.Add(reconcile.Request{NamespacedName: key}) })
+		d = newDriver(&c.services, key, nil)
+		d.inbox.wake = func() { c.queue.Add(reconcile.Request{NamespacedName: d.key}) }
 		c.drivers[key] = d
 	}
 	return d

@@ -28,26 +28,27 @@ type driver struct {
 	turn  turn
 	epoch int64 // the part of the cluster's history that the driver knows
 
-	run     *run // nil if nothing has to be done
-	graph   knownGraph
-	account string // name of the service account, empty if it isn't known
-	// awaits isn't noAccountEvent while the driver is subscribed to its account only.
-	awaits     accountEvent
-	settled    goal // of the last run that came to its end
-	restarts   int  // part of the current goal
-	retries    retries
-	damping    damping
+	run      *run // nil if nothing has to be done
+	graph    knownGraph
+	account  string // name of the service account, empty if it isn't known
+	restarts int    // part of the current goal
+	retries  retries
+	// limits are those of writes for the last request of a user; nil until they are needed.
+	limits     *engine.Damper
 	leaving    *engine.Departures
 	objects    objects
 	unrecorded unrecorded
-	stalls     bool // the graph stalled in this step
+	// awaits isn't noAccountEvent while the driver is subscribed to its account only.
+	awaits  accountEvent
+	settled bool // the last run came to its end, and retries has its goal
+	stalls  bool // the graph stalled in this step
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time
 }
 
 // accountEvent is a change of the account of a graph that calls for another run.
-type accountEvent int
+type accountEvent int8
 
 const (
 	noAccountEvent accountEvent = iota
@@ -71,12 +72,6 @@ func (e accountEvent) happenedIn(o share.Observation) bool {
 type unrecorded struct {
 	uid   types.UID         // empty if the inventory is recorded
 	owned []inventory.Entry // objects that a run may have created
-}
-
-// damping is the damper of a request of a user.
-type damping struct {
-	request goal
-	of      *engine.Damper
 }
 
 // knownGraph is the state of a graph as its driver knows it.
@@ -141,7 +136,7 @@ func (d *driver) advance(now time.Time) stepResult {
 		return d.end()
 	}
 	g := d.goal(m.seen)
-	if d.graph.noFinalizer && d.run == nil && g.verb == verbExecute && d.settled == g {
+	if d.graph.noFinalizer && d.run == nil && g.verb == verbExecute && d.settledAt(g) {
 		// The finalizer was removed by others. Without it, the graph could be deleted
 		// without its objects: a run adds it again.
 		d.restart()
@@ -195,8 +190,12 @@ func (d *driver) takeGraph(m mail) {
 
 // begin begins a run if there is reason to. If not, it returns when there may be.
 func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool) {
-	if d.settled == g && !d.objects.changed {
+	settled := d.settledAt(g)
+	if settled && !d.objects.changed {
 		return d.idle(now), false
+	}
+	if !d.retries.goal.sameRequest(g) {
+		d.limits = nil // a user has changed the graph, or asks for a reconciliation
 	}
 	if wake, ok := d.retries.begin(g, now); !ok {
 		return wake, false
@@ -205,18 +204,21 @@ func (d *driver) begin(g goal, requested string, now time.Time) (time.Time, bool
 		d.unsubscribe()
 		d.objects.forget()
 		if g.verb == verbNone {
-			d.settled, d.graph.graph = g, nil
+			d.settled, d.graph.graph = true, nil
 			return time.Time{}, false
 		}
 	}
 	d.pruneAt = time.Time{}
-	d.objects.beginRun(d.settled == g)
+	d.objects.beginRun(settled)
 	// If the run is ended before it comes to its end, another one has to begin.
-	d.settled = goal{}
+	d.settled = false
 	d.run = newRun(d.services, d, &d.objects, g, requested, now)
 	d.run.prepare(d.graph.graph)
 	return time.Time{}, true
 }
+
+// settledAt reports whether the last run came to its end and had a goal.
+func (d *driver) settledAt(g goal) bool { return d.settled && d.retries.goal == g }
 
 // idle returns when to step a graph for which nothing has to be done.
 func (d *driver) idle(now time.Time) time.Time {
@@ -377,15 +379,12 @@ func (d *driver) graphWritten(version string) {
 	}
 }
 
-// damper implements host. A user who changes the graph, or asks for a
-// reconciliation, gets a new one.
+// damper implements host.
 func (d *driver) damper() *engine.Damper {
-	request := d.run.goal
-	request.restarts = 0
-	if d.damping.of == nil || d.damping.request != request {
-		d.damping = damping{request, engine.NewDamper()}
+	if d.limits == nil {
+		d.limits = engine.NewDamper()
 	}
-	return d.damping.of
+	return d.limits
 }
 
 // departures implements host.
@@ -430,26 +429,29 @@ func (d *driver) forgetHistory() {
 }
 
 // settle drops the run: its goal is reached, as far as it can be.
-func (d *driver) settle(g goal) {
-	d.settled, d.graph.graph = g, nil
+func (d *driver) settle() {
+	d.settled, d.graph.graph = true, nil
 	d.dropRun()
 }
 
 // completed implements host.
-func (d *driver) completed(g goal, s *engine.Snapshot, nextPrune time.Time) {
-	d.settle(g)
+func (d *driver) completed(s *engine.Snapshot, nextPrune time.Time) {
+	d.settle()
+	if d.limits.Unused() {
+		d.limits = nil
+	}
 	d.objects.settle(s)
 	d.pruneAt = nextPrune
 	d.retries.succeeded()
 }
 
 // suspended implements host.
-func (d *driver) suspended(g goal) { d.settle(g) }
+func (d *driver) suspended() { d.settle() }
 
 // stalled implements host. A graph whose account is missing is tried again when the
 // account is created, and from time to time in case that the watch is refused.
-func (d *driver) stalled(g goal, accountMissing bool) {
-	d.settle(g)
+func (d *driver) stalled(accountMissing bool) {
+	d.settle()
 	d.stalls = true
 	d.objects.forget()
 	d.retries.resyncAt = time.Time{}
@@ -463,7 +465,7 @@ func (d *driver) stalled(g goal, accountMissing bool) {
 }
 
 // finalized implements host. The watch is about to report that the graph is deleted.
-func (d *driver) finalized(g goal) { d.settled = g }
+func (d *driver) finalized() { d.settled = true }
 
 // await subscribes the driver to its account, and to nothing else.
 func (d *driver) await(e accountEvent) {

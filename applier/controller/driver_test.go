@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/applier/controller/share"
+	"github.com/pequod-io/pequod/applier/engine"
 )
 
 // offline returns a controller without a cluster.
@@ -52,13 +54,48 @@ func TestPanic(t *testing.T) {
 func TestInterruptedRunIsRepeated(t *testing.T) {
 	d := offline(t).driver(webKey)
 	g := goalOf(seenGraph{uid: "1", generation: 1, finalizer: true}, 0)
-	d.settled, d.objects.changed = g, true
+	d.retries.goal, d.settled, d.objects.changed = g, true, true
 	if _, begun := d.begin(g, "", time.Now()); !begun {
 		t.Fatal("drift is no reason to begin")
 	}
 	d.dropRun() // as step does when the goal has changed, and nothing is in flight
 	if _, begun := d.begin(g, "", time.Now()); !begun {
 		t.Error("the interrupted run isn't repeated")
+	}
+}
+
+// There may be thousands of graphs at rest.
+func TestDriverIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(driver{}); size > 640 { // a size class of the allocator
+		t.Errorf("a driver takes %d bytes", size)
+	}
+}
+
+// What limits the writes of a graph lasts as long as its request, unless it limits
+// nothing when the graph is completed.
+func TestDamperOfRequest(t *testing.T) {
+	d := offline(t).driver(webKey)
+	begin := func(seen seenGraph) *engine.Damper {
+		t.Helper()
+		if _, begun := d.begin(goalOf(seen, d.restarts), "", time.Now()); !begun {
+			t.Fatal("no run begins")
+		}
+		defer d.dropRun()
+		return d.damper()
+	}
+	first := begin(seenGraph{uid: "1", generation: 1, finalizer: true})
+	d.restart()
+	if again := begin(seenGraph{uid: "1", generation: 1, finalizer: true}); again != first {
+		t.Error("another run for the same request is limited by another damper")
+	}
+	if another := begin(seenGraph{uid: "1", generation: 2, finalizer: true}); another == first {
+		t.Error("a request of a user is limited by what was before")
+	}
+	d.begin(goalOf(seenGraph{uid: "1", generation: 3, finalizer: true}, d.restarts), "", time.Now())
+	d.damper()
+	d.completed(nil, time.Time{})
+	if d.limits != nil {
+		t.Error("a damper that limits nothing is kept at rest")
 	}
 }
 
@@ -97,10 +134,10 @@ func TestLateAnswerOfASettledRun(t *testing.T) {
 	d.begin(goal{verb: verbExecute, uid: "1"}, "", time.Now())
 	r := d.run
 	r.end()
-	d.stalled(r.goal, false)
+	d.stalled(false)
 	r.fail(errors.New("too late"))
-	if d.run != nil || !d.retries.notBefore.IsZero() || d.settled != r.goal {
-		t.Errorf("run %v, retried at %v, settled %+v", d.run, d.retries.notBefore, d.settled)
+	if d.run != nil || !d.retries.notBefore.IsZero() || !d.settledAt(r.goal) {
+		t.Errorf("run %v, retried at %v, settled %t for %+v", d.run, d.retries.notBefore, d.settled, d.retries.goal)
 	}
 }
 

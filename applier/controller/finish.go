@@ -43,7 +43,7 @@ func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed 
 	}
 	if phase == engine.Completed {
 		r.end()
-		r.host.completed(r.goal, r.engine.Snapshot(), r.engine.NextPrune())
+		r.host.completed(r.engine.Snapshot(), r.engine.NextPrune())
 		return time.Time{}, false
 	}
 	// The run stays, because observations may help the engine, and is restarted
@@ -97,7 +97,7 @@ func (r *run) stall(reason, message string) {
 		r.report.stalled(reason, message)
 	}
 	r.publishLast(next, func() {
-		r.host.stalled(r.goal, reason == reasonAccountMissing)
+		r.host.stalled(reason == reasonAccountMissing)
 	})
 }
 
@@ -109,7 +109,7 @@ func sameStall(a, b *v1alpha1.ResourceGraphStatus) bool {
 
 // suspend ends the run of a graph that is suspended or paused.
 func (r *run) suspend() {
-	r.publishLast(status.Suspended(r.base()), func() { r.host.suspended(r.goal) })
+	r.publishLast(status.Suspended(r.base()), r.host.suspended)
 }
 
 // publishLast writes the last status of the run, unless it is stored already,
@@ -168,7 +168,7 @@ func (r *run) finalized(err error) {
 	switch {
 	case err == nil || apierrors.IsNotFound(err):
 		r.end()
-		r.host.finalized(r.goal)
+		r.host.finalized()
 	case r.engine == nil:
 		r.fail(err)
 	case !r.ended():

@@ -15,10 +15,10 @@ import (
 type seenGraph struct {
 	uid        types.UID
 	generation int64
-	deleting   bool
-	finalizer  bool   // the applier's finalizer is on the graph
-	suspended  bool   // by its spec, or paused by a label
 	requested  string // the annotation that asks for a reconciliation
+	deleting   bool
+	finalizer  bool // the applier's finalizer is on the graph
+	suspended  bool // by its spec, or paused by a label
 	// spec is the digest of the spec. It changes with the generation, unless the
 	// history of the cluster was rewritten.
 	spec uint64

@@ -15,10 +15,10 @@ type inbox struct {
 	mu      sync.Mutex
 	seen    seenGraph               // the graph as it was last seen
 	version string                  // the resource version of seen
-	stale   bool                    // seen is void
 	latest  *v1alpha1.ResourceGraph // changed since mail was last taken, or nil
-	deleted bool                    // the graph doesn't exist
 	posts   []func()
+	stale   bool // seen is void
+	deleted bool // the graph doesn't exist
 	closed  bool
 }
 

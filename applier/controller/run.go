@@ -94,7 +94,8 @@ type host interface {
 	graphRead(version string)
 	graphWritten(version string)
 
-	// damper returns what limits writes while the graph stays the same.
+	// damper returns what limits writes while the graph stays the same and users don't
+	// ask for a reconciliation.
 	damper() *engine.Damper
 	// departures returns when objects left the graph, as far as this process knows.
 	departures() *engine.Departures
@@ -124,10 +125,10 @@ type host interface {
 	// The rest report how a run ended. All but finalized and failed drop it at once.
 	// nextPrune is when the graph has to be executed again to prune an object, zero
 	// for never.
-	completed(g goal, s *engine.Snapshot, nextPrune time.Time)
-	suspended(goal)
-	stalled(g goal, accountMissing bool)
-	finalized(goal)
+	completed(s *engine.Snapshot, nextPrune time.Time)
+	suspended()
+	stalled(accountMissing bool)
+	finalized()
 	failed(goal, error)
 }
 

@@ -61,6 +61,12 @@ func NewDamper() *Damper {
 	return &Damper{retries: bucket{tokens: maxWrites}}
 }
 
+// Unused reports whether a new Damper would limit nothing less.
+func (d *Damper) Unused() bool {
+	return d == nil || len(d.nodes)+len(d.failures)+len(d.contests)+len(d.failing) == 0 &&
+		d.retries.tokens == maxWrites && d.sliceBegan.IsZero()
+}
+
 // left returns the number of tokens that are left.
 func (b bucket) left(now time.Time) float64 {
 	return min(b.tokens+float64(now.Sub(b.at))/float64(writeInterval), maxWrites)

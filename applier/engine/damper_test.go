@@ -16,6 +16,9 @@ import (
 func TestDamper(t *testing.T) {
 	d, begin := NewDamper(), time.Now()
 	a, b := inventory.Key{Kind: "ConfigMap", Name: "a"}, inventory.Key{Kind: "ConfigMap", Name: "b"}
+	if !d.Unused() {
+		t.Error("a new damper counts as used")
+	}
 	now := begin
 	// writes writes a node as often as possible, and returns the minutes since begin.
 	writes := func(count int) (minutes []int) {
@@ -37,6 +40,9 @@ func TestDamper(t *testing.T) {
 	burst := func(minute int) []int { return slices.Repeat([]int{minute}, 10) }
 	if diff := cmp.Diff(append(burst(0), 10, 20, 30, 40, 50, 60, 70), writes(17)); diff != "" {
 		t.Errorf("minutes of the writes (-want +got):\n%s", diff)
+	}
+	if d.Unused() {
+		t.Error("a damper that limits writes counts as unused")
 	}
 	if !d.next(b, now).IsZero() {
 		t.Error("another node has to wait")

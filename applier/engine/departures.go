@@ -35,7 +35,7 @@ type departure struct {
 // part of a grace period that every object has left from when the process learns of its
 // departure.
 func NewDepartures(rest time.Duration) *Departures {
-	return &Departures{map[inventory.Key]departure{}, rest}
+	return &Departures{rest: rest}
 }
 
 // end returns when the grace period of an object that left the graph ends.
@@ -55,6 +55,9 @@ func (d *Departures) know(entry inventory.Entry, now, wall time.Time) departure 
 	known, ok := d.objects[entry.Key]
 	if !ok || !known.recorded.Equal(entry.LeavingSince) {
 		known = departure{entry.LeavingSince, now.Add(-max(0, wall.Sub(entry.LeavingSince))), now}
+		if d.objects == nil {
+			d.objects = map[inventory.Key]departure{}
+		}
 		d.objects[entry.Key] = known
 	}
 	return known
