@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -48,11 +49,7 @@ type Files struct {
 // Show returns the name by which the user knows a file of FS. file is
 // slash-separated.
 func (f *Files) Show(file string) string {
-	file = strings.TrimPrefix(file, "/")
-	if f.display == "" || f.display == "." {
-		return file
-	}
-	return strings.TrimSuffix(f.display, "/") + "/" + file
+	return path.Join(f.display, file)
 }
 
 // Options configure [Open]. The zero value opens embedded modules, and path

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/render"
 )
 
 // TestOpenErrors covers the references and options that Open refuses.
@@ -113,5 +114,32 @@ func TestEscapingLink(t *testing.T) {
 	}
 	if _, err := fs.ReadFile(files.FS, "out.cue"); err == nil || !strings.Contains(err.Error(), "link out.cue to ../secret.cue leaves the module") {
 		t.Errorf("out.cue: %v", err)
+	}
+}
+
+// TestVendoredFilesAreLimited checks that a vendored file has the limits of the
+// other files of a module: it must be a regular file of at most 8 MiB.
+func TestVendoredFilesAreLimited(t *testing.T) {
+	dir := t.TempDir()
+	vendored := filepath.Join(dir, "cue.mod", "gen", "lib.example.com", "a")
+	if err := os.MkdirAll(vendored, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{
+		filepath.Join(dir, "cue.mod", "module.cue"): `module: "example.com/shop@v0", language: version: "v0.9.0"`,
+		filepath.Join(dir, "shop.cue"):              "package shop\nimport \"lib.example.com/a\"\n#Input: x: a.#A",
+		filepath.Join(vendored, "a.cue"):            "package a\n#A: string\n" + strings.Repeat("// Long.\n", 1<<20),
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := modules.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, modules.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = render.Load(render.Source{FS: files.FS, Dir: files.Dir, Show: files.Show, Ref: files.Ref})
+	if err == nil || !strings.Contains(err.Error(), "larger than 8 MiB") {
+		t.Errorf("Load: %v", err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	cueerrors "cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/load"
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cueerror"
@@ -110,13 +109,7 @@ func Load(src Source) (*Module, error) {
 // parse runs CUE's loader without an environment and without registries. Both
 // could make the same files mean something else on another machine.
 func (src Source) parse(files fs.FS) []*build.Instance {
-	return load.Instances([]string{"."}, &load.Config{
-		FS:         files,
-		Dir:        path.Join("/", src.Dir),
-		Env:        []string{},
-		Registry:   noRegistry{},
-		FromFSPath: src.Show,
-	})
+	return newImporter(files, src.Show).instances(src.Dir, ".")
 }
 
 // Files returns the parsed files of a module and its imports without evaluating
@@ -137,6 +130,11 @@ func loadProblems(src Source, err error) problem.List {
 	ps := cueerror.ProblemsIn(src.Ref, err)
 	for i := range ps {
 		ps[i].Path = ""
+		// CUE repeats this for every package on the way to the mistake.
+		const failed = "import failed: "
+		for strings.HasPrefix(ps[i].Message, failed+failed) {
+			ps[i].Message = strings.TrimPrefix(ps[i].Message, failed)
+		}
 	}
 	return ps
 }

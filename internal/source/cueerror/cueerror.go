@@ -54,10 +54,22 @@ func Problems(err error) problem.List {
 				p.Position = at
 			}
 		}
+		if isVendored(p.Position.File) {
+			for _, at := range cueerrors.Positions(e) {
+				if own := cuesyntax.Position(at); own.File != "" && !isVendored(own.File) {
+					p.Position = own
+					break
+				}
+			}
+		}
 		ps = append(ps, p)
 	}
 	return ps.Sorted()
 }
+
+// isVendored reports whether a file belongs to a package that the module's author
+// copied or generated, and can't correct.
+func isVendored(file string) bool { return strings.Contains("/"+file, "/cue.mod/") }
 
 // List returns the CUE errors in err, which may be joined from several errors. An
 // error of another kind becomes one CUE error without a position.
