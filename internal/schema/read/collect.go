@@ -104,14 +104,18 @@ func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 			case *ast.StructLit:
 				r.scan(in, e, e.Elts, s)
 			default:
-				if syntax.DependsOnInput(e) {
+				if r.parameters.DependsOnInput(e) {
 					s.guard(in, x, "the embedding of another field")
 					s.guarded = s.guarded.Opaque()
 				}
 			}
-		// Only fields with names that depend on data matter here.
+		// Only parameters, and fields with names that depend on data, matter here.
 		case *ast.Field:
-			if _, ok := syntax.StaticName(x.Label); ok || !syntax.DependsOnInput(x.Label) {
+			if name, ok := syntax.StaticName(x.Label); ok {
+				r.scanHidden(in, name, x, s)
+				continue
+			}
+			if !r.parameters.DependsOnInput(x.Label) {
 				continue
 			}
 			s.guard(in, x, "a field that is named after another")
@@ -121,16 +125,36 @@ func (r *reader) scan(in context, lit ast.Node, decls []ast.Decl, s *sources) {
 	}
 }
 
+// scanHidden records a definition or a hidden field whose value depends on input
+// as a parameter. A schema has no place for it, so a value that may be an error is
+// noted, such as {for i, x in ports {(x.name): i}}, which demands unique names.
+func (r *reader) scanHidden(in context, name string, x *ast.Field, s *sources) {
+	if !syntax.IsHidden(name) || !r.parameters.AnyDependsOnInput(x.Value) {
+		return
+	}
+	r.parameters[name] = true
+	s.parameters = append(s.parameters, name)
+	if syntax.MayFail(x.Value) {
+		s.conditions = append(s.conditions, condition{notes: in.noteOf(x.Pos(), "what %s demands of other fields", name)})
+	}
+}
+
 // scanComprehension finds out whether the clauses of an if or a for depend on
 // input. If they don't, the body is part of the literal. The names of the fields
 // that the body declares make the note easier to find.
 func (r *reader) scanComprehension(in context, x *ast.Comprehension, s *sources) {
 	for _, clause := range x.Clauses {
-		if !syntax.DependsOnInput(clause) {
+		if !r.parameters.DependsOnInput(clause) {
 			continue
 		}
 		own := (*syntax.Guarded)(nil).Clone()
 		own.AddComprehension(x)
+		for _, name := range own.Names() {
+			if syntax.IsHidden(name) {
+				r.parameters[name] = true
+				s.parameters = append(s.parameters, name)
+			}
+		}
 		what := "what depends on other fields here"
 		if names := own.Names(); len(names) > 0 {
 			what += " (" + strings.Join(names, ", ") + ")"
@@ -170,7 +194,7 @@ func (r *reader) turns(n ast.Node) bool {
 		if e, isEmbed := d.(*ast.EmbedDecl); isEmbed {
 			x, ok = e.Expr.(*ast.Comprehension)
 		}
-		return ok && slices.ContainsFunc(x.Clauses, func(c ast.Clause) bool { return syntax.DependsOnInput(c) }) && r.embedsOther(x)
+		return ok && slices.ContainsFunc(x.Clauses, func(c ast.Clause) bool { return r.parameters.DependsOnInput(c) }) && r.embedsOther(x)
 	})
 }
 

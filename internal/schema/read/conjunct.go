@@ -50,10 +50,10 @@ func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped b
 	whole := r.conjunctOf(v)
 	switch {
 	case whole.op == cue.AndOp:
-	case kindsOfValue(v) == shape.BottomKind && dependsOnInput(v):
+	case kindsOfValue(v) == shape.BottomKind && r.dependsOnInput(v):
 		// For what fails for want of data, CUE keeps only the error.
 		return []conjunct{whole}, false
-	case whole.op == cue.NoOp && len(whole.args) == 1 && isDisjunction(v) && dependsOnInput(whole.args[0]):
+	case whole.op == cue.NoOp && len(whole.args) == 1 && isDisjunction(v) && r.dependsOnInput(whole.args[0]):
 		// CUE dropped members that others cover, but only until there is data.
 		return []conjunct{whole}, false
 	case whole.op == cue.NoOp && coveredList(v, len(whole.args)).Exists():
@@ -72,9 +72,9 @@ func (r *reader) conjuncts(in context, v cue.Value) (parts []conjunct, dropped b
 }
 
 // dependsOnInput reports whether the source of v refers to fields of the
-// instance; see [syntax.DependsOnInput].
-func dependsOnInput(v interface{ Source() ast.Node }) bool {
-	return syntax.DependsOnInput(syntax.Expression(v.Source()))
+// instance; see [syntax.Parameters.DependsOnInput].
+func (r *reader) dependsOnInput(v interface{ Source() ast.Node }) bool {
+	return r.parameters.DependsOnInput(syntax.Expression(v.Source()))
 }
 
 // isDisjunction reports whether the source of v is a disjunction. A reference to
@@ -140,7 +140,7 @@ func (r *reader) expressions(v cue.Value) []ast.Expr {
 // false for both, so the conjunction admits nothing.
 func (r *reader) mayChange(p conjunct) bool {
 	e := syntax.Expression(p.Source())
-	return e == nil || p.isStruct() || isList(p) || syntax.DependsOnInput(e) || kindsOfValue(p)&(shape.ListKind|shape.StructKind) != 0
+	return e == nil || p.isStruct() || isList(p) || r.parameters.DependsOnInput(e) || kindsOfValue(p)&(shape.ListKind|shape.StructKind) != 0
 }
 
 // onlyGuarded reports whether a field is present only because the guard of an if

@@ -37,6 +37,9 @@ type context struct {
 	closed bool
 	// open means that structs are open whatever they say. It overrides closed.
 	open bool
+	// closers are the closed values that the value is unified with, outside of its
+	// own conjuncts.
+	closers []closer
 	// matching means that values will be matched against the shape, as matchN
 	// does. A value that leaves something incomplete matches, so nothing is
 	// required.
@@ -53,6 +56,13 @@ type context struct {
 	notes *problem.List
 	// floats, if set, is set to true if the value admits floats only.
 	floats *bool
+}
+
+// closer is a closed value that the value being read is unified with. If deep is
+// set, as for a definition, the structs in it are closed, too.
+type closer struct {
+	cue.Value
+	deep bool
 }
 
 // note adds a note about pos, or about the field that is being read if pos is
@@ -82,10 +92,12 @@ func (in context) capture() (context, *problem.List) {
 	return in, in.notes
 }
 
-// across returns the context of a part of the value, one segment further.
+// across returns the context of a part of the value, one segment further. The
+// closers of the part are the caller's to add.
 func (in context) across(s translate.Segment) context {
 	// A clone, because the contexts of siblings would share the array otherwise.
 	in.segments = append(slices.Clone(in.segments), s)
+	in.closers = nil
 	return in
 }
 
@@ -133,6 +145,9 @@ type reader struct {
 	input cue.Value
 	// err is the first error.
 	err error
+	// parameters are the definitions and hidden fields below the top level of their
+	// file to which the definition gives a value that depends on input.
+	parameters syntax.Parameters
 	// taken are the values that were taken apart, by [reader.conjunctOf].
 	taken map[cue.Value]conjunct
 }

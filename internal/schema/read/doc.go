@@ -13,7 +13,9 @@
 //   - struct.go reads structs and disjunctions of them, field.go one field,
 //     elements.go lists, maps and patterns, match.go matchN and matchIf, and
 //     reference.go references and expressions outside of the evaluated value.
-//     These files call each other, because values are nested.
+//     lookup.go reads the choices that other fields make, closed.go finds out
+//     what closes a struct. These files call each other, because values are
+//     nested.
 //   - conjunct.go takes a value apart at its &, operand.go, scalar.go and
 //     validator.go read operations, bounds and builtins.
 //   - collect.go and sources.go find the literals of a struct and what ifs and

@@ -1,6 +1,8 @@
 package read
 
 import (
+	"slices"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
@@ -17,7 +19,7 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 	// A comprehension in a list may add any number of items.
 	if lit != nil {
 		for _, e := range lit.Elts {
-			if c, ok := e.(*ast.Comprehension); ok && syntax.DependsOnInput(c) {
+			if c, ok := e.(*ast.Comprehension); ok && r.parameters.DependsOnInput(c) {
 				in.note(c.Pos(), "what a comprehension over other fields puts into the list")
 				return shape.OfKinds(shape.ListKind)
 			}
@@ -28,7 +30,7 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 		return shape.Any()
 	}
 
-	item := in.below("[]")
+	item, closers := in.below("[]"), r.closers(in, v)
 	l := &shape.List{Closed: true}
 	items, err := v.List()
 	if err != nil {
@@ -37,7 +39,9 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 	}
 	for items.Next() {
 		// A rule of an outer struct can't be about one item, hence the barrier.
-		l.Prefix = append(l.Prefix, r.shape(items.Value(), item.across(translate.Segment{Barrier: true}), nil))
+		here := item.across(translate.Segment{Barrier: true})
+		here.closers = within(closers, cue.Index(len(l.Prefix)), cue.AnyIndex)
+		l.Prefix = append(l.Prefix, r.shape(items.Value(), here, nil))
 	}
 	if rest := v.LookupPath(cue.MakePath(cue.AnyIndex)); rest.Exists() || syntax.IsOpen(lit) {
 		l.Closed = false
@@ -46,7 +50,9 @@ func (r *reader) list(v cue.Value, lit *ast.ListLit, in context) shape.Shape {
 		if len(l.Prefix) > 0 {
 			each = translate.Segment{Barrier: true}
 		}
-		l.Rest = r.shape(rest, item.across(each), nil)
+		here := item.across(each)
+		here.closers = within(closers, cue.AnyIndex)
+		l.Rest = r.shape(rest, here, nil)
 		if len(l.Rest) == 0 {
 			l.Closed = true // [...T] has no items if T admits nothing
 		}
@@ -91,6 +97,9 @@ func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, in conte
 		open = false
 	}
 	open = open || in.open
+	if slices.ContainsFunc(in.closers, func(by closer) bool { return !by.isOpen() }) {
+		open, all, some = false, nil, nil
+	}
 	if len(all) > 0 {
 		values := shape.Any()
 		for _, p := range all {
@@ -98,7 +107,9 @@ func (r *reader) rest(o *shape.Object, v cue.Value, patterns []pattern, in conte
 			if len(o.Fields) > 0 || len(some) > 0 || o.Open {
 				each = translate.Segment{Barrier: true}
 			}
-			values = shape.Intersect(values, r.shape(p.value, in.across(each), nil))
+			here := in.across(each)
+			here.closers = within(in.closers, cue.AnyString)
+			values = shape.Intersect(values, r.shape(p.value, here, nil))
 		}
 		o.Values = values
 		for _, p := range some {

@@ -27,6 +27,7 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 	in = in.below("." + name)
 	f := shape.Field{Name: name, Description: description(v), Pos: positionOf(in.pos), Attributes: r.attributes(v, in.pos, in)}
 	value := in.across(translate.Segment{Field: name})
+	value.closers = within(in.closers, cue.Str(name), cue.Str(name).Optional(), cue.Str(name).Required(), cue.AnyString)
 	value.lenient = cuefault.ForgottenReference && c != nil && slices.ContainsFunc(c.Fields[name], func(e ast.Expr) bool { return len(syntax.MembersOf(syntax.Expression(e))) > 1 })
 	f.Shape = r.shape(v, value, c.Field(name))
 	mark := it.FieldType()
@@ -61,9 +62,9 @@ func (r *reader) field(it *cue.Iterator, in context, s *sources, member bool) sh
 	// choice then.
 	var depends, anyRef, choice bool
 	for _, src := range r.expressions(v) {
-		depends = depends || syntax.ValueDependsOnInput(src)
-		choice = choice || syntax.ValueDependsOnInput(src) && syntax.IsOpenChoice(src)
-		anyRef = anyRef || syntax.AnyDependsOnInput(src)
+		depends = depends || r.parameters.ValueDependsOnInput(src)
+		choice = choice || r.parameters.ValueDependsOnInput(src) && (syntax.IsOpenChoice(src) || syntax.Defaults(src) > 0 && syntax.MayBeAbsent(src))
+		anyRef = anyRef || r.parameters.AnyDependsOnInput(src)
 	}
 	if mark&cue.RequiredConstraint != 0 {
 		f.Required = true
@@ -113,6 +114,39 @@ func (r *reader) underGuards(f *shape.Field, v cue.Value, c *syntax.Guarded, mar
 	}
 }
 
+// checkParameters notes the parameters of the struct v that may be given values
+// that their declarations don't admit, or a second default.
+func (r *reader) checkParameters(v cue.Value, in context, s *sources) {
+	it, err := v.Fields(cue.Definitions(true), cue.Hidden(true), cue.Optional(true))
+	if err != nil {
+		return
+	}
+	quiet, _ := in.across(translate.Segment{Barrier: true}).capture()
+	quiet.frames = nil // no rule is about a parameter
+	failed := r.err
+	for it.Next() {
+		name := strings.TrimRight(it.Selector().String(), "?!")
+		if !r.parameters[name] {
+			continue
+		}
+		preferred := slices.ContainsFunc(s.declarations(name), func(f *ast.Field) bool { return syntax.Defaults(f.Value) > 0 })
+		parts, _ := r.conjuncts(in, it.Value())
+		given, declared := shape.Any(), shape.Any()
+		for _, p := range parts {
+			if part := r.shape(p.Value, quiet, nil); r.dependsOnInput(p) {
+				given = shape.Intersect(given, part)
+			} else {
+				declared = shape.Intersect(declared, part)
+			}
+		}
+		if len(parts) > 1 && preferred || !declared.IsAnything() && !given.CoveredBy(declared) {
+			in.note(it.Value().Pos(), "what %s demands of other fields", name)
+		}
+	}
+	// What can't be read is no parameter of the instance's fields.
+	r.err = failed
+}
+
 // forbidden returns the shape of an optional field that CUE evaluates to an
 // error; see cuefault.ForbiddenEmbedding. Other errors mean that the field
 // can't be present.
@@ -120,7 +154,7 @@ func (r *reader) forbidden(v cue.Value, in context) shape.Shape {
 	if err := v.Err(); !cuefault.ForbiddenEmbedding || err == nil || !strings.Contains(err.Error(), "not allowed") {
 		return nil
 	}
-	if e := syntax.Expression(v.Source()); e != nil && !syntax.AnyFieldRefers(e) {
+	if e := syntax.Expression(v.Source()); e != nil && !r.parameters.AnyFieldRefers(e) {
 		if s, ok := r.staticShape(in, e, in.closed); ok {
 			return s
 		}
@@ -139,7 +173,7 @@ func (r *reader) guardedShape(in context, exprs []ast.Expr, open bool) shape.Sha
 	}
 	var out shape.Shape
 	for _, e := range exprs {
-		if syntax.AnyFieldRefers(e) {
+		if r.parameters.AnyFieldRefers(e) {
 			return shape.Any()
 		}
 		s, ok := r.staticShape(in, e, in.closed && len(exprs) == 1)

@@ -34,7 +34,7 @@ func (r *reader) members(in context, v cue.Value, s *sources) []cue.Value {
 func (r *reader) withDefault(in context, v cue.Value, members []cue.Value, s *sources) []cue.Value {
 	d, ok := v.Default()
 	all := syntax.MembersOf(s.dropped[0])
-	if !ok || len(s.dropped) > 1 || kindsOfValue(d) != shape.StructKind || len(members) != len(all)-1 || syntax.AnyFieldRefers(s.dropped[0]) {
+	if !ok || len(s.dropped) > 1 || kindsOfValue(d) != shape.StructKind || len(members) != len(all)-1 || r.parameters.AnyFieldRefers(s.dropped[0]) {
 		return nil
 	}
 	var marked []*ast.UnaryExpr
@@ -100,7 +100,7 @@ func structMembers(v cue.Value) []cue.Value {
 // a safe answer if the source is one disjunction, and not nested.
 func (r *reader) survivors(in context, v cue.Value, s *sources) []cue.Value {
 	e := syntax.Expression(v.Source())
-	if slices.ContainsFunc(s.literals, syntax.AnyFieldRefers) || syntax.AnyFieldRefers(e) {
+	if slices.ContainsFunc(s.literals, r.parameters.AnyFieldRefers) || r.parameters.AnyFieldRefers(e) {
 		return nil
 	}
 	// Without calls, no member can have failed for want of data.

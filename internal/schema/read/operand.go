@@ -41,11 +41,11 @@ func (r *reader) kindsIn(e ast.Expr, followed []ast.Node) shape.Kind {
 			return r.itemKinds(x.Args[0], followed)
 		}
 	case *ast.Ident:
-		if syntax.AnyFieldRefers(x) && !slices.Contains(followed, x.Node) {
+		if r.parameters.AnyFieldRefers(x) && !slices.Contains(followed, x.Node) {
 			return r.kindsIn(syntax.Expression(x.Node), append(followed, x.Node))
 		}
 	}
-	if syntax.AnyFieldRefers(e) {
+	if r.parameters.AnyFieldRefers(e) {
 		return shape.TopKind
 	}
 	if v, ok := r.build(e); ok && kindsOfValue(v) != shape.BottomKind {
@@ -75,7 +75,7 @@ func (r *reader) itemKinds(e ast.Expr, followed []ast.Node) shape.Kind {
 // operandKind returns the kinds that a, the operand of an operation, may have. It
 // is [shape.TopKind] if that is unknown.
 func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
-	if !dependsOnInput(a) {
+	if !r.dependsOnInput(a) {
 		if k := kindsFrom(a.Kind()); k != shape.BottomKind {
 			return k
 		}
@@ -87,7 +87,7 @@ func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
 		return shape.TopKind
 	}
 	parts, dropped := r.conjuncts(in, cue.Dereference(a))
-	if dropped || slices.ContainsFunc(parts, func(p conjunct) bool { return dependsOnInput(p) }) {
+	if dropped || slices.ContainsFunc(parts, func(p conjunct) bool { return r.dependsOnInput(p) }) {
 		return shape.TopKind
 	}
 	if kinds := kindsOfValue(a); kinds != shape.BottomKind {
@@ -100,7 +100,7 @@ func (r *reader) operandKind(in context, a cue.Value) shape.Kind {
 // depends on input. For port + 1 with an integer port it returns all integers and
 // a note. A lenient context admits anything.
 func (r *reader) computed(v cue.Value, op cue.Op, in context) shape.Shape {
-	if !dependsOnInput(v) {
+	if !r.dependsOnInput(v) {
 		if s, ok := literalShape(v); ok {
 			return s
 		}

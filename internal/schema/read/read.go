@@ -63,9 +63,16 @@ func readDefinition(v cue.Value, def, path string) (*Result, error) {
 	if len(errors.Positions(invalid)) > 0 {
 		return nil, fmt.Errorf("%s: %w", def, invalid)
 	}
-	r := &reader{input: v, taken: map[cue.Value]conjunct{}}
-	in := context{path: path, pos: v.Pos(), closed: v.IsClosedRecursively(), guarded: new([]syntax.Span), notes: &problem.List{}}
-	s := r.shape(v, in, nil)
+	r := &reader{input: v, taken: map[cue.Value]conjunct{}, parameters: syntax.Parameters{}}
+	var s shape.Shape
+	var in context
+	// A parameter may be used before the value that it is given is read, so the
+	// definition is read again if there were unknown ones.
+	for known := -1; len(r.parameters) > known; {
+		known, r.err = len(r.parameters), nil
+		in = context{path: path, pos: v.Pos(), closed: v.IsClosedRecursively(), guarded: new([]syntax.Span), notes: &problem.List{}}
+		s = r.shape(v, in, nil)
+	}
 	switch {
 	// The reader's error comes first.
 	case r.err != nil:

@@ -32,8 +32,22 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	// s is narrowed part by part. wholeStruct and wholeList tell that the struct
 	// or list was read as a whole already.
 	s, wholeStruct, wholeList, depends := shape.Any(), false, false, false
+	for i, p := range parts {
+		if chosen, ok := r.lookedUp(p, in); ok {
+			// The rest of the whole is evaluated as well with the choice that is
+			// made without data.
+			depends, dropped = true, true
+			share(in, syntax.Expression(p.Source()))
+			in.note(p.Pos(), "the choice by other fields")
+			s = shape.Intersect(s, chosen)
+			parts[i] = conjunct{}
+		}
+	}
 	for _, p := range parts {
-		if e := syntax.Expression(p.Source()); e != nil && syntax.DependsOnInput(e) {
+		if !p.Exists() {
+			continue
+		}
+		if e := syntax.Expression(p.Source()); e != nil && r.parameters.DependsOnInput(e) {
 			depends = true
 			share(in, e)
 			if p.isStruct() && (p.op == cue.SelectorOp || p.op == cue.IndexOp) {
@@ -46,7 +60,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 			in.note(p.Pos(), "what depends on other fields here")
 		// Without data, members that aren't structs may be missing from the
 		// evaluation.
-		case p.isStruct() && isDisjunction(p.Value) && dependsOnInput(p):
+		case p.isStruct() && isDisjunction(p.Value) && r.dependsOnInput(p):
 			in.note(p.Pos(), "that the value equals that of another field")
 			s = shape.Intersect(s, shape.OfKinds(r.kindsAmong(syntax.Expression(p.Source()))))
 		// Fields and items are read from the whole value, not from its
@@ -56,7 +70,7 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 			if !wholeStruct {
 				wholeStruct = true
 				whole := r.structure(v, in, c)
-				if slices.ContainsFunc(parts, func(p conjunct) bool { return dependsOnInput(p) }) {
+				if slices.ContainsFunc(parts, func(p conjunct) bool { return r.dependsOnInput(p) }) {
 					// The other field supplies what this one requires.
 					whole = whole.Relaxed()
 				}
@@ -123,10 +137,10 @@ func (r *reader) atom(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if lit, ok := syntax.Expression(v.Source()).(*ast.ListLit); ok {
 		return r.list(v, lit, in)
 	}
-	if e := syntax.Expression(v.Source()); syntax.DependsOnInput(e) {
+	if e := syntax.Expression(v.Source()); r.parameters.DependsOnInput(e) {
 		in.note(v.Pos(), "what is computed from other fields")
 		return shape.OfKinds(r.kindsAmong(e))
-	} else if kindsOfValue(v) == shape.BottomKind && isDisjunction(v) && syntax.AnyFieldRefers(e) {
+	} else if kindsOfValue(v) == shape.BottomKind && isDisjunction(v) && r.parameters.AnyFieldRefers(e) {
 		// CUE keeps only the errors of members that fail, some of them for want
 		// of data.
 		in.note(v.Pos(), "the choice between structs")
@@ -190,7 +204,7 @@ func isBasicType(v cue.Value) bool {
 func (r *reader) call(v cue.Value, args []cue.Value, in context) shape.Shape {
 	name := callee(args)
 	for _, a := range args[1:] {
-		if dependsOnInput(a) {
+		if r.dependsOnInput(a) {
 			in.note(v.Pos(), "%s of other fields", name)
 			if in.lenient {
 				return shape.Any()

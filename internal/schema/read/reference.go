@@ -16,12 +16,12 @@ import (
 // rule narrows it. If no rule can wait, the notes are reported at once.
 func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape {
 	e := syntax.Expression(p.Source())
-	if e == nil || !syntax.DependsOnInput(e) {
+	if e == nil || !r.parameters.DependsOnInput(e) {
 		return r.leaf(p, in, c)
 	}
 	quiet, notes := in.capture()
 	s := r.leaf(p, quiet, c)
-	if call, ok := e.(*ast.CallExpr); ok && syntax.IsOr(call) || syntax.CallsAmong(e) {
+	if call, ok := e.(*ast.CallExpr); ok && syntax.IsOr(call) || r.parameters.CallsAmong(e) {
 		// CUE leaves out what fails without input: the call, or the member of
 		// the disjunction that it is.
 		s = shape.OfKinds(r.kindsAmong(e))
@@ -40,7 +40,7 @@ func (r *reader) reference(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	if p := v.Pos(); p.IsValid() {
 		in.pos = p
 	}
-	if dependsOnInput(v) {
+	if r.dependsOnInput(v) {
 		in.note(in.pos, "that the value equals that of another field")
 		return r.referred(v, in)
 	}
@@ -80,6 +80,38 @@ func (r *reader) referred(v cue.Value, in context) shape.Shape {
 		return shape.Any()
 	}
 	return s
+}
+
+// lookedUp reads a value that other fields choose from a list or a struct, such
+// as sizes[tier] and [if tier == "prod" {"large"}, "small" | "medium"][0]. CUE
+// evaluates it to the value that is chosen without data. The result admits all
+// values that can be chosen. It reports false if v is nothing of that kind.
+func (r *reader) lookedUp(v conjunct, in context) (shape.Shape, bool) {
+	if v.op != cue.SelectorOp && v.op != cue.IndexOp || !r.dependsOnInput(v) {
+		return nil, false
+	}
+	in, _ = in.across(translate.Segment{Barrier: true}).capture()
+	if list, ok := r.ternary(v); ok {
+		var out shape.Shape
+		for _, e := range list {
+			s, ok := r.staticShape(in, e, false)
+			if !ok {
+				return shape.Any(), true
+			}
+			out = shape.Union(out, s)
+		}
+		return out.Scalar(), true
+	}
+	values, ok := r.choices(v)
+	if !ok {
+		return nil, false
+	}
+	var out shape.Shape
+	for _, value := range values {
+		out = shape.Union(out, r.shape(value, in, nil))
+	}
+	// Other input may add to structs and lists.
+	return out.Scalar(), true
 }
 
 // staticShape reads an expression that names no field of the instance. Closed

@@ -9,7 +9,8 @@ import (
 // bound reads a comparison with arg, such as >=arg. For >=1 it returns the
 // numbers with the minimum 1, and for !=null the kinds that CUE gives.
 func (r *reader) bound(v cue.Value, op cue.Op, arg cue.Value, in context) shape.Shape {
-	if dependsOnInput(arg) {
+	// A parameter that the schema leaves open may be given by what uses it.
+	if r.dependsOnInput(arg) || !arg.IsConcrete() && kindsOfValue(arg) != shape.BottomKind {
 		in.note(v.Pos(), "the bound by another field")
 		return r.comparableTo(in, arg, op)
 	}

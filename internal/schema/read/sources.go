@@ -21,6 +21,9 @@ type sources struct {
 	// declared are the literals' fields by name. It is filled on first use,
 	// when all literals are known.
 	declared map[string][]*ast.Field
+	// parameters are the definitions and hidden fields whose values depend on
+	// input. They may repeat.
+	parameters []string
 	// calls are the validators that all values must pass.
 	calls []cue.Value
 	// guarded describes the additions of ifs and fors.

@@ -50,14 +50,24 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 		return shape.Shape{{Kind: shape.StructKind, Object: &shape.Object{Open: true, Unlisted: true}}}
 	}
 	inside := in
+	inside.closers = r.closers(in, v)
 	inside.open = in.open || cuefault.OpenMatchedStructs && slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
 	var out shape.Shape
 	if len(members) > 1 {
 		// Rules of outer structs can't be about a member.
 		inside = inside.across(translate.Segment{Barrier: true})
+		inside.closers = r.closers(in, v)
 	}
-	for _, m := range members {
-		out = append(out, shape.Term{Kind: shape.StructKind, Object: r.object(m, inside, s, len(members) > 1)})
+	if r.isClosedChoice(v) && slices.ContainsFunc(members, func(m cue.Value) bool { return m.Allows(cue.AnyString) }) {
+		in.note(v.Pos(), "that a struct has no other fields")
+	}
+	written := slices.DeleteFunc(slices.Clone(r.conjunctOf(v).args), func(a cue.Value) bool { return !r.conjunctOf(a).isStruct() })
+	for i, m := range members {
+		here := inside
+		if r.conjunctOf(v).op == cue.OrOp && len(written) == len(members) {
+			here.closers = append(slices.Clone(inside.closers), r.closers(context{}, written[i])...)
+		}
+		out = append(out, shape.Term{Kind: shape.StructKind, Object: r.object(m, here, s, len(members) > 1)})
 	}
 	if d, preferred := v.Default(); preferred {
 		chosen := defaultMember(members, d)
@@ -91,7 +101,7 @@ func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.S
 	}
 	if structs {
 		s := r.structure(v.Value, in, c)
-		if dependsOnInput(v) {
+		if r.dependsOnInput(v) {
 			// The other field supplies what this one requires.
 			s = s.Relaxed()
 		}
@@ -116,6 +126,23 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 		return &shape.Object{Open: true, Unlisted: true}
 	}
 	in, frame := in.push(s.literals, c)
+	for _, name := range s.parameters {
+		// A reference leads to one declaration, so the values of the others are
+		// shared here.
+		declared, guarded := s.declarations(name), c.Exprs(name)
+		if len(declared)+len(guarded) < 2 {
+			continue
+		}
+		for _, f := range declared {
+			share(in, f.Value)
+		}
+		for _, e := range guarded {
+			share(in, e)
+		}
+	}
+	if len(s.parameters) > 0 {
+		r.checkParameters(v, in, s)
+	}
 	// Finish needs all fields, so it comes last.
 	defer func() { in.put(frame.Finish(o, static{r, in})...) }()
 	for _, c := range s.conditions {
@@ -134,6 +161,9 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 		}
 		// Definitions and hidden fields are no fields of an instance.
 		if !it.Selector().IsString() {
+			continue
+		}
+		if it.FieldType()&cue.OptionalConstraint != 0 && !c.Touches(it.Selector().Unquoted()) && r.excludes(in.closers, it.Selector().Unquoted(), in) {
 			continue
 		}
 		here := in

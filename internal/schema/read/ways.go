@@ -30,13 +30,13 @@ func (r *reader) ways(in context, v cue.Value, c *syntax.Guarded, name string) (
 	// value without guards is built from the parts that are certain.
 	ways := []cue.Value{parts[0].Value}
 	for _, p := range parts {
-		if e := syntax.Expression(p.Source()); e == nil || syntax.AnyFieldRefers(e) {
+		if e := syntax.Expression(p.Source()); e == nil || r.parameters.AnyFieldRefers(e) {
 			return nil, false
 		}
 		ways[0] = ways[0].Unify(p.Value)
 	}
 	for _, e := range c.Fields[name] {
-		if syntax.AnyFieldRefers(e) {
+		if r.parameters.AnyFieldRefers(e) {
 			return nil, false
 		}
 		added, ok := r.build(e)

@@ -27,30 +27,38 @@ func Expression(n ast.Node) ast.Expr {
 	return nil
 }
 
+// Parameters are the names of the definitions and hidden fields whose values
+// come from the instance: for #S & {#size: n}, where n is a field of the
+// instance, #size is one. A definition declares its parameters without the values
+// that its users give them, so the declaration alone doesn't show the dependency.
+// References to names of the file are not concerned. The nil map has no
+// parameters.
+type Parameters map[string]bool
+
 // DependsOnInput reports whether n itself refers to fields of the instance.
 // Fields of struct literals in n don't count: they are read one by one. Operands
 // of bounds do. For {a: b} & c it looks at c, and not at b.
-func DependsOnInput(n ast.Node) bool {
-	return References{FieldsOf: false, Bounds: true}.in(n)
+func (p Parameters) DependsOnInput(n ast.Node) bool {
+	return References{FieldsOf: false, Bounds: true, Parameters: p}.in(n)
 }
 
 // ValueDependsOnInput reports whether the value of n may come from fields of the
 // instance outside of n. A bound supplies no value. For int & >=min it is false,
 // and for *min | int it is true.
-func ValueDependsOnInput(n ast.Node) bool {
-	return References{FieldsOf: true, within: n}.in(n)
+func (p Parameters) ValueDependsOnInput(n ast.Node) bool {
+	return References{FieldsOf: true, Parameters: p, within: n}.in(n)
 }
 
 // AnyDependsOnInput reports whether anything in n refers to fields of the
 // instance outside of n.
-func AnyDependsOnInput(n ast.Node) bool {
-	return References{FieldsOf: true, Bounds: true, within: n}.in(n)
+func (p Parameters) AnyDependsOnInput(n ast.Node) bool {
+	return References{FieldsOf: true, Bounds: true, Parameters: p, within: n}.in(n)
 }
 
 // AnyFieldRefers reports whether anything in n refers to a field of the
 // instance, inside or outside of n.
-func AnyFieldRefers(n ast.Node) bool {
-	return References{FieldsOf: true, Bounds: true}.in(n)
+func (p Parameters) AnyFieldRefers(n ast.Node) bool {
+	return References{FieldsOf: true, Bounds: true, Parameters: p}.in(n)
 }
 
 // References looks for references to fields of the instance.
@@ -59,6 +67,8 @@ type References struct {
 	FieldsOf bool
 	// Bounds makes it look into the operands of bounds.
 	Bounds bool
+	// Parameters count as fields of the instance, too.
+	Parameters Parameters
 	// within, if set, is a node; references to fields in it don't count.
 	within ast.Node
 	// Seen are the declarations that were followed, against endless loops.
@@ -130,10 +140,104 @@ func (r References) Ident(id *ast.Ident) bool {
 	}
 	// An instance can't set these, but their expressions may refer to fields that
 	// it can.
-	if strings.HasPrefix(id.Name, "#") || strings.HasPrefix(id.Name, "_") {
-		return r.follow(id.Node)
+	if IsHidden(id.Name) {
+		return r.Parameters[id.Name] || r.follow(id.Node)
 	}
 	return true
+}
+
+// IsHidden reports whether name is that of a definition or a hidden field, which
+// are no fields of an instance.
+func IsHidden(name string) bool {
+	return strings.HasPrefix(name, "#") || strings.HasPrefix(name, "_")
+}
+
+// NamesDefinition reports whether e is a reference to a definition, to a part of
+// one, or to a field that refers to one.
+func NamesDefinition(e ast.Expr) bool {
+	switch x := e.(type) {
+	case *ast.Ident:
+		if strings.HasPrefix(x.Name, "#") || strings.HasPrefix(x.Name, "_#") {
+			return true
+		}
+		if x.Node == nil {
+			return false
+		}
+		to := Expression(x.Node)
+		_, refers := to.(*ast.Ident)
+		_, selects := to.(*ast.SelectorExpr)
+		return (refers || selects) && to != e && NamesDefinition(to)
+	case *ast.SelectorExpr:
+		name, _ := StaticName(x.Sel)
+		return strings.HasPrefix(name, "#") || NamesDefinition(x.X)
+	}
+	return false
+}
+
+// MayBeAbsent reports whether e, apart from the fields of struct literals in it,
+// reads a field that is optional. A field that the syntax doesn't show may be
+// optional.
+func MayBeAbsent(e ast.Expr) bool {
+	absent := false
+	ast.Walk(e, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.StructLit:
+			return false
+		case *ast.Ident, *ast.SelectorExpr:
+			if f, ok := declared(x.(ast.Expr)); ok {
+				absent = absent || f == nil || f.Constraint == token.OPTION
+			}
+			if s, ok := x.(*ast.SelectorExpr); ok {
+				absent = absent || MayBeAbsent(s.X)
+				return false
+			}
+		}
+		return !absent
+	}, nil)
+	return absent
+}
+
+// declared returns the declaration of the field of the instance that e names, or
+// nil if it isn't found. It reports false if e names no field.
+func declared(e ast.Expr) (*ast.Field, bool) {
+	switch x := e.(type) {
+	case *ast.Ident:
+		lit, ok := x.Scope.(*ast.StructLit)
+		if _, isLet := x.Node.(*ast.LetClause); !ok || isLet || x.Node == nil || IsHidden(x.Name) {
+			return nil, false
+		}
+		for _, d := range lit.Elts {
+			if f, ok := d.(*ast.Field); ok && (x.Node == f || x.Node == f.Value) {
+				return f, true
+			}
+		}
+		return nil, true
+	case *ast.SelectorExpr:
+		of, ok := declared(x.X)
+		if !ok || of == nil {
+			return nil, ok
+		}
+		name, ok := StaticName(x.Sel)
+		value := Expression(of.Value)
+		for range 10 { // aliases of definitions
+			id, ok := value.(*ast.Ident)
+			if !ok {
+				break
+			}
+			value = Expression(id.Node)
+		}
+		if lit, isLit := value.(*ast.StructLit); ok && isLit {
+			for _, d := range lit.Elts {
+				if f, isField := d.(*ast.Field); isField {
+					if n, _ := StaticName(f.Label); n == name {
+						return f, true
+					}
+				}
+			}
+		}
+		return nil, true
+	}
+	return nil, false
 }
 
 // follow looks into n once. The second time it reports false: if the first visit

@@ -70,6 +70,14 @@ func (c *Guarded) Names() []string {
 	return out
 }
 
+// Exprs returns the expressions that c may add to the field.
+func (c *Guarded) Exprs(name string) []ast.Expr {
+	if c == nil {
+		return nil
+	}
+	return c.Fields[name]
+}
+
 // Touches reports whether c may add anything to the field.
 func (c *Guarded) Touches(name string) bool {
 	return c != nil && (c.Deep || len(c.Fields[name]) > 0)
@@ -170,6 +178,25 @@ func (c *Guarded) AddComprehension(x *ast.Comprehension) {
 	if x.Fallback != nil {
 		c.add(x.Fallback.Body)
 	}
+}
+
+// HasComprehension reports whether the struct literal or file n declares an if or
+// a for.
+func HasComprehension(n ast.Node) bool {
+	var decls []ast.Decl
+	switch x := n.(type) {
+	case *ast.StructLit:
+		decls = x.Elts
+	case *ast.File:
+		decls = x.Decls
+	}
+	return slices.ContainsFunc(decls, func(d ast.Decl) bool {
+		_, ok := d.(*ast.Comprehension)
+		if e, isEmbed := d.(*ast.EmbedDecl); isEmbed {
+			_, ok = e.Expr.(*ast.Comprehension)
+		}
+		return ok
+	})
 }
 
 // StaticName returns the name of a field whose label isn't computed.

@@ -147,25 +147,45 @@ func IsOr(x *ast.CallExpr) bool {
 	return ok && name == "or" && len(x.Args) == 1
 }
 
+// MayFail reports whether e may be an error for some values of the fields that it
+// refers to, although all of them are given. Operators other than & fail only for
+// operands of other kinds, which the fields' own types exclude.
+func MayFail(e ast.Expr) bool {
+	failing := false
+	ast.Walk(e, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.BinaryExpr:
+			failing = failing || x.Op == token.AND
+		case *ast.Field:
+			_, static := StaticName(x.Label)
+			failing = failing || !static
+		case *ast.CallExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.BottomLit:
+			failing = true
+		}
+		return !failing
+	}, nil)
+	return failing
+}
+
 // IsOpenChoice reports whether e may leave a choice to the instance even if all
 // fields that it refers to are given. A disjunction with exactly one default
 // leaves none: CUE takes the default.
 func IsOpenChoice(e ast.Expr) bool {
 	switch x := Expression(e).(type) {
 	case *ast.BinaryExpr:
-		return x.Op == token.OR && defaults(x) != 1 || x.Op == token.AND && (IsOpenChoice(x.X) || IsOpenChoice(x.Y))
+		return x.Op == token.OR && Defaults(x) != 1 || x.Op == token.AND && (IsOpenChoice(x.X) || IsOpenChoice(x.Y))
 	case *ast.CallExpr:
 		return IsOr(x)
 	}
 	return false
 }
 
-// defaults returns how many members of the disjunction e are marked with *.
-func defaults(e ast.Expr) int {
+// Defaults returns how many members of the disjunction e are marked with *.
+func Defaults(e ast.Expr) int {
 	switch x := Expression(e).(type) {
 	case *ast.BinaryExpr:
 		if x.Op == token.OR {
-			return defaults(x.X) + defaults(x.Y)
+			return Defaults(x.X) + Defaults(x.Y)
 		}
 	case *ast.UnaryExpr:
 		if x.Op == token.MUL {
@@ -177,14 +197,14 @@ func defaults(e ast.Expr) int {
 
 // CallsAmong reports whether a member of the disjunction e calls a function
 // with other fields as arguments.
-func CallsAmong(e ast.Expr) bool {
+func (p Parameters) CallsAmong(e ast.Expr) bool {
 	x, ok := e.(*ast.BinaryExpr)
 	if !ok {
 		return false
 	}
 	return slices.ContainsFunc([]ast.Expr{x.X, x.Y}, func(e ast.Expr) bool {
 		_, isCall := Expression(e).(*ast.CallExpr)
-		return isCall && DependsOnInput(e) || CallsAmong(Expression(e))
+		return isCall && p.DependsOnInput(e) || p.CallsAmong(Expression(e))
 	})
 }
 

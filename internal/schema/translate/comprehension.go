@@ -177,7 +177,7 @@ func (t *translator) supplies(e ast.Expr) bool {
 	if syntax.IsBound(e) {
 		return false
 	}
-	if syntax.AnyFieldRefers(e) {
+	if syntax.Parameters(nil).AnyFieldRefers(e) {
 		return true
 	}
 	concrete, ok := t.schema.IsConcrete(e)

@@ -15,7 +15,7 @@ import (
 // constant translates an expression that names no field. null is not a constant,
 // because CEL's has() is false for it and it can't be compared.
 func (t *translator) constant(e ast.Expr) (operand, bool) {
-	if syntax.AnyFieldRefers(e) {
+	if syntax.Parameters(nil).AnyFieldRefers(e) {
 		return operand{}, false
 	}
 	s, ok := t.schema.Literal(e)
@@ -93,7 +93,7 @@ func (t *translator) constraint(e ast.Expr, at access) cel.Predicate {
 		// CUE rejects a lone default that the value doesn't meet.
 		return t.constraint(x.X, at)
 	}
-	if !syntax.AnyFieldRefers(e) {
+	if !syntax.Parameters(nil).AnyFieldRefers(e) {
 		return t.static(e, at)
 	}
 	switch x := e.(type) {
