@@ -22,51 +22,61 @@ const (
 // The bound per graph keeps one graph from taking the room of all others; the
 // bound in total limits the memory of Prometheus. Values are given room first
 // come, first served.
+//
+// Each graph keeps the list of the values that it uses. All lists share one copy of
+// a value.
 type capped struct {
-	// perGraph and inAll are the bounds; used has at most perGraph values for
-	// each graph, and users at most inAll.
+	// perGraph and inAll are the bounds; a list has at most perGraph values, and
+	// values at most inAll.
 	perGraph, inAll int
-	users           map[string]int        // number of graphs that use a value
-	used            map[graphKey][]string // values that a graph uses
+	values          map[string]*cappedValue
+}
+
+// cappedValue is a value that graphs use.
+type cappedValue struct {
+	value string
+	users int // number of graphs
 }
 
 // newCapped returns the bounds of one label.
 func newCapped(perGraph, inAll int) *capped {
-	return &capped{perGraph: perGraph, inAll: inAll, users: map[string]int{}, used: map[graphKey][]string{}}
+	return &capped{perGraph: perGraph, inAll: inAll, values: map[string]*cappedValue{}}
 }
 
-// take returns the value of the label for a value of a graph: the same value, or
-// other if a bound is reached. The graph uses the value until it is dropped. A
-// value that another graph uses takes no room in total, but it does in this
+// take returns the value of the label for a value of a graph, whose list is used: the
+// same value, or other if a bound is reached. The graph uses the value until it is
+// dropped. A value that another graph uses takes no room in total, but it does in this
 // graph.
-func (c *capped) take(g graphKey, value string) string {
-	if slices.Contains(c.used[g], value) {
-		return value
+func (c *capped) take(used *[]string, value string) string {
+	if i := slices.Index(*used, value); i >= 0 {
+		return (*used)[i]
 	}
-	full := len(c.used[g]) >= c.perGraph || c.users[value] == 0 && len(c.users) >= c.inAll
-	if value == other || full {
+	v := c.values[value]
+	if value == other || len(*used) >= c.perGraph || v == nil && len(c.values) >= c.inAll {
 		return other
 	}
-	c.used[g] = append(c.used[g], value)
-	c.users[value]++
-	return value
+	if v == nil {
+		v = &cappedValue{value: value}
+		c.values[value] = v
+	}
+	v.users++
+	*used = append(*used, v.value)
+	return v.value
 }
 
 // drop ends the use of a graph's values, except for those to keep. It returns
 // the values that no graph uses any more: their series have to be removed.
-func (c *capped) drop(g graphKey, keep func(string) bool) (unused []string) {
-	c.used[g] = slices.DeleteFunc(c.used[g], func(value string) bool {
+func (c *capped) drop(used *[]string, keep func(string) bool) (unused []string) {
+	*used = slices.DeleteFunc(*used, func(value string) bool {
 		if keep(value) {
 			return false
 		}
-		if c.users[value]--; c.users[value] == 0 {
-			delete(c.users, value)
+		v := c.values[value]
+		if v.users--; v.users == 0 {
+			delete(c.values, value)
 			unused = append(unused, value)
 		}
 		return true
 	})
-	if len(c.used[g]) == 0 {
-		delete(c.used, g)
-	}
 	return unused
 }

@@ -19,13 +19,12 @@ func (m *Metrics) NodeApplied(ns, graph, node string, op engine.Operation, took 
 	default:
 		return
 	}
-	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	mode, gvk := m.labels(g, node)
+	s := m.graph(graphKey{ns, graph})
+	mode, gvk := m.labels(s, node)
 	m.applies.WithLabelValues(resultSuccess, mode, gvk).Inc()
 	m.applyDuration.WithLabelValues(mode, gvk).Observe(took.Seconds())
-	s := m.graph(g)
 	if s.applied == nil {
 		s.applied = map[string]time.Time{}
 	}
@@ -40,7 +39,7 @@ func (m *Metrics) NodeApplied(ns, graph, node string, op engine.Operation, took 
 func (m *Metrics) NodeApplyFailed(ns, graph, node, reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	mode, gvk := m.labels(graphKey{ns, graph}, node)
+	mode, gvk := m.labels(m.graph(graphKey{ns, graph}), node)
 	m.applies.WithLabelValues(resultFailure, mode, gvk).Inc()
 	m.reconcileErrors.WithLabelValues(controllerName, reason).Inc()
 }
@@ -48,36 +47,32 @@ func (m *Metrics) NodeApplyFailed(ns, graph, node, reason string) {
 // labels returns the values of the labels mode and gvk for a node. Nodes that
 // Declare has not seen, such as objects that left the graph, are undeclared. The
 // caller holds m.mu.
-func (m *Metrics) labels(g graphKey, node string) (mode, gvk string) {
-	n := undeclared
-	if declared := m.graph(g).nodes[node]; declared != nil {
-		n = *declared
-	}
-	return n.mode, m.kinds.take(g, n.gvk)
+func (m *Metrics) labels(s *graphState, node string) (mode, gvk string) {
+	n := s.labels(node)
+	return n.mode, m.kinds.take(&s.kinds, n.gvk)
 }
 
 // NodeReady records that a node is ready, and the time since its apply.
 func (m *Metrics) NodeReady(ns, graph, node string, waited time.Duration) {
-	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.graph(g)
+	s := m.graph(graphKey{ns, graph})
 	if delete(s.applied, node); len(s.applied) == 0 {
 		s.applied = nil
 	}
-	m.nodeDuration.observe(waited.Seconds(), [2]string{m.nodeIDs.take(g, node), resultSuccess})
+	m.nodeDuration.observe(waited.Seconds(), [2]string{m.nodeIDs.take(&s.nodeIDs, node), resultSuccess})
 }
 
 // ReadinessTimeout records that a node wasn't ready within its timeout, and the
 // time since its apply.
 func (m *Metrics) ReadinessTimeout(ns, graph, node string) {
-	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	s := m.graph(graphKey{ns, graph})
 	m.reconcileErrors.WithLabelValues(controllerName, engine.ReasonReadinessTimeout).Inc()
 	// If another process applied the node, the time of the apply isn't known.
-	if applied, known := m.graph(g).applied[node]; known {
-		m.nodeDuration.observe(m.now().Sub(applied).Seconds(), [2]string{m.nodeIDs.take(g, node), resultTimeout})
+	if applied, known := s.applied[node]; known {
+		m.nodeDuration.observe(m.now().Sub(applied).Seconds(), [2]string{m.nodeIDs.take(&s.nodeIDs, node), resultTimeout})
 	}
 }
 
@@ -91,8 +86,7 @@ func (m *Metrics) Executed(ns, graph, phase string, took time.Duration, nodes, _
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.graph(g)
-	m.dagNodes.WithLabelValues(g.label()).Set(float64(nodes))
+	m.graph(g).executed = nodes
 	m.dagDuration.observe(took.Seconds(), [2]string{g.label(), result})
 }
 

@@ -1,10 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"time"
+	"unique"
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +25,7 @@ func (g graphKey) label() string { return g.namespace + "/" + g.name }
 // graphState is the state of one graph. There may be thousands of idle graphs, so
 // it is kept small.
 type graphState struct {
-	nodes map[string]*nodeState // by node id
+	nodes []declaredNode // sorted by id
 	// objects are the numbers of objects that the graph contributes to the
 	// gauges.
 	objects []tally
@@ -31,23 +33,33 @@ type graphState struct {
 	// if there are none.
 	applied map[string]time.Time
 	// conditions are the series of conditions that the graph is counted in.
-	conditions []conditionSeries
+	conditions []unique.Handle[conditionSeries]
+	// executed is the number of nodes in the last execution, -1 if there was none.
+	executed int
+	// nodeIDs and kinds are the values of labels that the graph uses, see capped.
+	nodeIDs, kinds []string
 }
 
-// nodeState has the labels of a node. The gvk is not bounded yet.
-type nodeState struct{ mode, gvk string }
+// declaredNode is a node that was declared. Most nodes have the labels of many others.
+type declaredNode struct {
+	id     string
+	labels unique.Handle[nodeLabels]
+}
+
+// nodeLabels has the labels of a node. The gvk is not bounded yet.
+type nodeLabels struct{ mode, gvk string }
 
 // tally is the number of a graph's objects in one series.
 type tally struct {
-	managedSeries
-	n int
+	series unique.Handle[managedSeries]
+	n      int
 }
 
 // managedSeries has the labels of one series of resources_managed.
 type managedSeries struct{ gvk, namespace string }
 
-// undeclared is the state of nodes that aren't part of the declared graph.
-var undeclared = nodeState{string(v1alpha1.ApplyModeApply), "unknown"}
+// undeclared has the labels of nodes that aren't part of the declared graph.
+var undeclared = nodeLabels{string(v1alpha1.ApplyModeApply), "unknown"}
 
 // gvkLabel returns the value of the label gvk: apps/v1/Deployment, v1/ConfigMap.
 func gvkLabel(gvk schema.GroupVersionKind) string {
@@ -59,7 +71,7 @@ func gvkLabel(gvk schema.GroupVersionKind) string {
 func (m *Metrics) graph(g graphKey) *graphState {
 	s := m.graphs[g]
 	if s == nil {
-		s = &graphState{}
+		s = &graphState{executed: -1}
 		m.graphs[g] = s
 	}
 	return s
@@ -69,71 +81,58 @@ func (m *Metrics) graph(g graphKey) *graphState {
 // everything that is recorded about the nodes later. The series of nodes and
 // kinds that left the graph are removed.
 func (m *Metrics) Declare(rg *v1alpha1.ResourceGraph) {
-	nodes := make(map[string]*nodeState, len(rg.Spec.Graph.Nodes))
-	gvks := map[string]bool{}
+	nodes := make([]declaredNode, 0, len(rg.Spec.Graph.Nodes))
+	ids, gvks := map[string]bool{}, map[string]bool{}
 	for _, n := range rg.Spec.Graph.Nodes {
-		state := undeclared
+		labels := undeclared
 		if n.ApplyPolicy != nil && n.ApplyPolicy.Mode != "" {
-			state.mode = string(n.ApplyPolicy.Mode)
+			labels.mode = string(n.ApplyPolicy.Mode)
 		}
 		var object metav1.TypeMeta
 		// A resource that can't be decoded is invalid and is never applied.
 		if n.Resource != nil && json.Unmarshal(n.Resource.Raw, &object) == nil && object.Kind != "" {
-			state.gvk = gvkLabel(object.GroupVersionKind())
+			labels.gvk = gvkLabel(object.GroupVersionKind())
 		}
-		nodes[n.ID] = &state
-		gvks[state.gvk] = true
+		nodes = append(nodes, declaredNode{n.ID, unique.Make(labels)})
+		ids[n.ID], gvks[labels.gvk] = true, true
 	}
-	g := graphKey{rg.Namespace, rg.Name}
+	slices.SortFunc(nodes, func(a, b declaredNode) int { return cmp.Compare(a.id, b.id) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for id, state := range nodes {
-		nodes[id] = m.shared(*state)
-	}
-	s := m.graph(g)
+	s := m.graph(graphKey{rg.Namespace, rg.Name})
 	s.nodes = nodes
-	maps.DeleteFunc(s.applied, func(id string, _ time.Time) bool { _, is := nodes[id]; return !is })
-	m.dropNodeIDs(g, func(id string) bool { _, is := nodes[id]; return is })
-	m.dropKinds(g, func(gvk string) bool { return gvks[gvk] || s.manages(gvk) })
+	maps.DeleteFunc(s.applied, func(id string, _ time.Time) bool { return !ids[id] })
+	m.dropNodeIDs(s, func(id string) bool { return ids[id] })
+	m.dropKinds(s, func(gvk string) bool { return gvks[gvk] || s.manages(gvk) })
 }
 
-// shared returns the shared copy of a state: most nodes have one of few. Nodes
-// may keep a copy that was cleared from the table; it only isn't shared any more.
-// The caller holds m.mu.
-func (m *Metrics) shared(state nodeState) *nodeState {
-	have := m.states[state]
-	if have == nil {
-		if len(m.states) > manyStates {
-			clear(m.states) // most of them belong to graphs that were deleted
-		}
-		have = &state
-		m.states[state] = have
+// labels returns the labels of a node.
+func (s *graphState) labels(node string) nodeLabels {
+	i, declared := slices.BinarySearchFunc(s.nodes, node, func(n declaredNode, id string) int { return cmp.Compare(n.id, id) })
+	if !declared {
+		return undeclared
 	}
-	return have
+	return s.nodes[i].labels.Value()
 }
-
-// manyStates is the number of shared states from which on they are dropped.
-const manyStates = 10 * kindsInAll
 
 // manages reports whether the inventory of the graph has objects of a kind.
 func (s *graphState) manages(gvk string) bool {
-	return slices.ContainsFunc(s.objects, func(t tally) bool { return t.gvk == gvk })
+	return slices.ContainsFunc(s.objects, func(t tally) bool { return t.series.Value().gvk == gvk })
 }
 
 // Managed records the inventory of a graph. Objects that were never applied don't
 // count.
 func (m *Metrics) Managed(ns, graph string, entries []inventory.Entry) {
-	g := graphKey{ns, graph}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.graph(g)
+	s := m.graph(graphKey{ns, graph})
 	objects := map[managedSeries]int{}
 	for _, e := range entries {
 		if e.UID == "" {
 			continue // an intent only
 		}
 		gvk := gvkLabel(schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind})
-		objects[managedSeries{m.kinds.take(g, gvk), e.Namespace}]++
+		objects[managedSeries{m.kinds.take(&s.kinds, gvk), e.Namespace}]++
 	}
 	m.setManaged(s, objects)
 }
@@ -147,12 +146,12 @@ func (m *Metrics) Managed(ns, graph string, entries []inventory.Entry) {
 func (m *Metrics) setManaged(s *graphState, objects map[managedSeries]int) {
 	change := map[managedSeries]int{}
 	for _, t := range s.objects {
-		change[t.managedSeries] -= t.n
+		change[t.series.Value()] -= t.n
 	}
 	s.objects = make([]tally, 0, len(objects))
 	for p, n := range objects {
 		change[p] += n
-		s.objects = append(s.objects, tally{p, n})
+		s.objects = append(s.objects, tally{unique.Make(p), n})
 	}
 	for p, n := range change {
 		m.objects[p] += n
@@ -173,12 +172,11 @@ func (m *Metrics) Forget(ns, graph string) {
 	if s := m.graphs[g]; s != nil {
 		m.setManaged(s, nil)
 		m.process.conditions.replace(s.conditions, nil)
+		none := func(string) bool { return false }
+		m.dropNodeIDs(s, none)
+		m.dropKinds(s, none)
 	}
 	delete(m.graphs, g)
-	none := func(string) bool { return false }
-	m.dropNodeIDs(g, none)
-	m.dropKinds(g, none)
-	m.dagNodes.DeleteLabelValues(g.label())
 	m.drift.DeleteLabelValues(g.label())
 	for _, result := range []string{resultSuccess, resultFailure} {
 		m.dagDuration.remove([2]string{g.label(), result})
@@ -190,9 +188,9 @@ type conditionSeries struct{ namespace, condition, status string }
 
 // Conditions records the conditions in the status of a graph.
 func (m *Metrics) Conditions(ns, graph string, conditions []metav1.Condition) {
-	series := make([]conditionSeries, len(conditions))
+	series := make([]unique.Handle[conditionSeries], len(conditions))
 	for i, c := range conditions {
-		series[i] = conditionSeries{ns, c.Type, string(c.Status)}
+		series[i] = unique.Make(conditionSeries{ns, c.Type, string(c.Status)})
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,14 +207,15 @@ type conditionGauge struct {
 
 // replace counts one graph in other series than before. A series that comes to 0 is
 // removed.
-func (g conditionGauge) replace(before, now []conditionSeries) {
+func (g conditionGauge) replace(before, now []unique.Handle[conditionSeries]) {
 	for _, c := range now {
-		g.graphs[c]++
+		g.graphs[c.Value()]++
 	}
 	for _, c := range before {
-		g.graphs[c]--
+		g.graphs[c.Value()]--
 	}
-	for _, c := range slices.Concat(before, now) {
+	for _, handle := range slices.Concat(before, now) {
+		c := handle.Value()
 		if g.graphs[c] > 0 {
 			g.vec.WithLabelValues(c.namespace, c.condition, c.status).Set(float64(g.graphs[c]))
 		} else {
@@ -228,8 +227,8 @@ func (g conditionGauge) replace(before, now []conditionSeries) {
 
 // dropNodeIDs removes the series of node ids that only this graph used. The caller
 // holds m.mu, here and in dropKinds.
-func (m *Metrics) dropNodeIDs(g graphKey, keep func(string) bool) {
-	for _, id := range m.nodeIDs.drop(g, keep) {
+func (m *Metrics) dropNodeIDs(s *graphState, keep func(string) bool) {
+	for _, id := range m.nodeIDs.drop(&s.nodeIDs, keep) {
 		for _, result := range []string{resultSuccess, resultTimeout} {
 			m.nodeDuration.remove([2]string{id, result})
 		}
@@ -237,8 +236,8 @@ func (m *Metrics) dropNodeIDs(g graphKey, keep func(string) bool) {
 }
 
 // dropKinds removes the series of kinds that only this graph used.
-func (m *Metrics) dropKinds(g graphKey, keep func(string) bool) {
-	for _, gvk := range m.kinds.drop(g, keep) {
+func (m *Metrics) dropKinds(s *graphState, keep func(string) bool) {
+	for _, gvk := range m.kinds.drop(&s.kinds, keep) {
 		m.applies.DeletePartialMatch(prometheus.Labels{"gvk": gvk})
 		m.applyDuration.DeletePartialMatch(prometheus.Labels{"gvk": gvk})
 	}

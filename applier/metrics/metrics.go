@@ -27,7 +27,6 @@ type Metrics struct {
 	reconciles        *prometheus.CounterVec
 	reconcileDuration *prometheus.HistogramVec
 	reconcileErrors   *prometheus.CounterVec
-	dagNodes          *prometheus.GaugeVec
 	dagDuration       *waits
 	nodeDuration      *waits
 	applies           *prometheus.CounterVec
@@ -48,8 +47,6 @@ type Metrics struct {
 	// nodeIDs and kinds bound the values of the labels node_id and gvk.
 	nodeIDs *capped
 	kinds   *capped
-	// states has one copy of each nodeState, which nodes share.
-	states  map[nodeState]*nodeState
 	objects map[managedSeries]int // number of objects of all graphs
 }
 
@@ -74,7 +71,6 @@ func New(reg prometheus.Registerer) *Metrics {
 		graphs:  map[graphKey]*graphState{},
 		nodeIDs: newCapped(nodeIDsPerGraph, nodeIDsInAll),
 		kinds:   newCapped(kindsPerGraph, kindsInAll),
-		states:  map[nodeState]*nodeState{},
 		objects: map[managedSeries]int{},
 
 		reconciles: counters("reconcile_total",
@@ -83,8 +79,6 @@ func New(reg prometheus.Registerer) *Metrics {
 			"Duration of a reconciliation.", reconcileBuckets, "controller"),
 		reconcileErrors: counters("reconcile_errors_total",
 			"Failures during reconciliations by reason.", "controller", "error_type"),
-		dagNodes: gauges("dag_nodes_total",
-			"Nodes of a graph in its last execution.", "resourcegraph"),
 		dagDuration: newWaits("dag_execution_duration_seconds",
 			"Duration of the execution of a graph, including the wait for readiness.", [2]string{"resourcegraph", "result"}),
 		nodeDuration: newWaits("dag_node_execution_duration_seconds",
@@ -116,7 +110,7 @@ func New(reg prometheus.Registerer) *Metrics {
 			}),
 		},
 	}
-	reg.MustRegister(m.reconciles, m.reconcileDuration, m.reconcileErrors, m.dagNodes, m.dagDuration, m.nodeDuration,
+	reg.MustRegister(m.reconciles, m.reconcileDuration, m.reconcileErrors, dagNodes{m}, m.dagDuration, m.nodeDuration,
 		m.applies, m.applyDuration, m.managed, m.adoptions, m.adoptionDuration, m.drift, m.process.waiting, m.process.rewrites,
 		m.process.violations, m.process.conditions.vec)
 	// Counters without user-chosen labels start at 0: a rate over a counter that

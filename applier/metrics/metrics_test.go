@@ -301,7 +301,7 @@ func TestForget(t *testing.T) {
 			t.Errorf("%s is forgotten and has series:\n%s", gone, strings.Join(found, "\n"))
 		}
 	}
-	if len(m.graphs)+len(m.objects)+len(m.nodeIDs.users)+len(m.nodeIDs.used)+len(m.kinds.users)+len(m.kinds.used) > 0 {
+	if len(m.graphs)+len(m.objects)+len(m.nodeIDs.values)+len(m.kinds.values) > 0 {
 		t.Errorf("something is left of graphs: %+v %+v %+v %+v", m.graphs, m.objects, m.nodeIDs, m.kinds)
 	}
 }
