@@ -74,7 +74,28 @@ func (e *Engine) Snapshot() *Snapshot {
 		})
 	}
 	slices.SortFunc(s.objects, func(a, b snapshotObject) int { return a.key().Compare(b.key()) })
+	s.pack()
 	return s
+}
+
+// pack moves the strings of all objects into one block of memory. Otherwise, each of
+// them would keep a part of the heap in which all else is garbage.
+func (s *Snapshot) pack() {
+	var all []byte
+	for i := range s.objects {
+		o := &s.objects[i]
+		all = append(append(append(all, o.uid...), o.version...), o.live...)
+	}
+	block := string(all)
+	cut := func(length int) string {
+		first := block[:length]
+		block = block[length:]
+		return first
+	}
+	for i := range s.objects {
+		o := &s.objects[i]
+		o.uid, o.version, o.live = types.UID(cut(len(o.uid))), cut(len(o.version)), cut(len(o.live))
+	}
 }
 
 // comparison returns which changes of the object of a node matter. Unusable is set if
