@@ -64,7 +64,7 @@ func NewDamper() *Damper {
 // Unused reports whether a new Damper would limit nothing less.
 func (d *Damper) Unused() bool {
 	return d == nil || len(d.nodes)+len(d.failures)+len(d.contests)+len(d.failing) == 0 &&
-		d.retries.tokens == maxWrites && d.sliceBegan.IsZero()
+		d.retries.tokens == maxWrites && d.sliceCost == 0
 }
 
 // left returns the number of tokens that are left.

@@ -64,6 +64,15 @@ func TestDamper(t *testing.T) {
 	}
 }
 
+// A graph that is applied without trouble leaves nothing in its damper.
+func TestDamperOfCompletedGraph(t *testing.T) {
+	damper := NewDamper()
+	b := newEnv(t, nodes("a"), nil, Options{Damper: damper})
+	if b.complete(); !damper.Unused() {
+		t.Errorf("used: %+v", damper)
+	}
+}
+
 // Nodes that failed for good are tried a few times by later engines of the graph. When
 // one of them succeeds, the others are tried, too.
 func TestFailuresAreRemembered(t *testing.T) {
