@@ -84,6 +84,8 @@ type survey struct {
 type explanations struct {
 	began time.Time // of the interval
 	count int
+	// readied is when a node that was waited for became ready last.
+	readied time.Time
 }
 
 // stepState is the state of one [Engine.Step]. It is reset by the next one. The

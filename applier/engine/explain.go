@@ -45,6 +45,17 @@ func (e *Engine) explainInterval(n *node) time.Duration {
 	return max(e.opts.ExplainInterval, min(waiting/4, maxExplainInterval))
 }
 
+// patience is the number of explain intervals for which a node isn't explained while
+// others become ready.
+const patience = 5
+
+// mayBecomeReady reports whether a node probably becomes ready by itself, because others
+// did a moment ago. On a slow cluster, lookups would delay all of them further.
+func (e *Engine) mayBecomeReady(n *node) bool {
+	return n.status.Phase == v1alpha1.NodeProgressing && e.step.now.Sub(e.explanations.readied) < e.opts.ExplainInterval &&
+		e.step.now.Sub(n.progress.waitingSince) < patience*e.opts.ExplainInterval
+}
+
 // requestExplanations requests the causes of the queued nodes, beginning with the
 // ones that were explained the longest time ago. Nodes beyond the limit are
 // reconciled again in the next interval, and so are all of them while objects are
@@ -64,7 +75,7 @@ func (e *Engine) requestExplanations() {
 		if n.schedule.due.IsZero() || next.Before(n.schedule.due) {
 			n.schedule.due = next
 		}
-		if interval.count == maxExplanations || e.applying > 0 {
+		if interval.count == maxExplanations || e.applying > 0 || e.mayBecomeReady(n) {
 			continue
 		}
 		interval.count++

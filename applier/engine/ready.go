@@ -49,6 +49,9 @@ func (e *Engine) reportReadiness(n *node, seen *observation) {
 		if n.status.Phase != v1alpha1.NodeReady {
 			n.status.ReadyAt = e.step.now
 		}
+		if !n.progress.waitingSince.IsZero() {
+			e.explanations.readied = e.step.now
+		}
 		n.progress.waitingSince, n.progress.cause = time.Time{}, ""
 		n.setPhase(v1alpha1.NodeReady, e.opts.Damper.contested(n.key))
 	case readiness.Failed:
