@@ -6,6 +6,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/schema/cel"
@@ -21,6 +22,7 @@ import "time"
 	// How large.
 	// In words.
 	size?: int @k8s(printerColumn="Size",priority=1)
+	count: *1 | int & >=0 @k8s(scale=.status.replicas, scaleSelector=.status.outputs.selector)
 	deep: {since?: time.Time @k8s(printerColumn=Since), "a.b"?: bool @k8s(printerColumn=Dotted)}
 }
 #Status: {
@@ -51,6 +53,12 @@ func TestAttributes(t *testing.T) {
 	}
 	want := map[string]any{"hosts": []any{"map", []string{"name"}}, "args": "atomic", "labels": "atomic"}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	wantScale := &apiextensionsv1.CustomResourceSubresourceScale{
+		SpecReplicasPath: ".spec.count", StatusReplicasPath: ".status.replicas", LabelSelectorPath: new(".status.outputs.selector"),
+	}
+	if diff := cmp.Diff(wantScale, result.CRD.Spec.Versions[0].Subresources.Scale); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	var columns []string
@@ -121,18 +129,28 @@ func TestStatusErrors(t *testing.T) {
 
 func TestAttributeErrors(t *testing.T) {
 	for name, test := range map[string]struct{ field, want string }{
-		"unknown":     {`a: int @k8s(imutable)`, `unknown argument "imutable"`},
-		"listType":    {`a: [...string] @k8s(listType=sorted)`, `listType is atomic, set or map`},
-		"not a list":  {`a: string @k8s(listType=set)`, `listType is for lists`},
-		"no key":      {`a: [...{b: int}] @k8s(listType=map)`, `listType=map and listMapKey go together`},
-		"wrong key":   {`a: [...{b: int}] @k8s(listType=map,listMapKey=c)`, `listMapKey c: the items have no such field`},
-		"column":      {`a: [...int] @k8s(printerColumn=A)`, `a column shows a scalar`},
-		"item column": {`a: [...{b: int @k8s(printerColumn=B)}]`, `a column shows one field, not those of items`},
-		"priority":    {`a: int @k8s(priority=1)`, `priority without printerColumn`},
-		"immutable":   {`a: [...{b: int @k8s(immutable)}]`, `can't compare`},
-		"untyped":     {`a: _ @k8s(immutable)`, `can't compare`},
-		"pattern":     {`a: [string]: string @k8s(mapType=atomic)`, `belongs to a field`},
-		"condition":   {"b: bool\n\tif b {\n\t\ta: int @k8s(immutable)\n\t}", `an attribute can't depend on a condition`},
+		"unknown":              {`a: int @k8s(imutable)`, `unknown argument "imutable"`},
+		"listType":             {`a: [...string] @k8s(listType=sorted)`, `listType is atomic, set or map`},
+		"not a list":           {`a: string @k8s(listType=set)`, `listType is for lists`},
+		"no key":               {`a: [...{b: int}] @k8s(listType=map)`, `listType=map and listMapKey go together`},
+		"wrong key":            {`a: [...{b: int}] @k8s(listType=map,listMapKey=c)`, `listMapKey c: the items have no such field`},
+		"column":               {`a: [...int] @k8s(printerColumn=A)`, `a column shows a scalar`},
+		"item column":          {`a: [...{b: int @k8s(printerColumn=B)}]`, `a column shows one field, not those of items`},
+		"priority":             {`a: int @k8s(priority=1)`, `priority without printerColumn`},
+		"immutable":            {`a: [...{b: int @k8s(immutable)}]`, `can't compare`},
+		"untyped":              {`a: _ @k8s(immutable)`, `can't compare`},
+		"pattern":              {`a: [string]: string @k8s(mapType=atomic)`, `belongs to a field`},
+		"in a struct":          {"a: {b: int, @k8s(immutable)}", `belongs behind a field`},
+		"optional key":         {`a: [...{b?: int}] @k8s(listType=map,listMapKey=b)`, `an API server refuses this @k8s attribute`},
+		"set of structs":       {`a: [...{b?: int}] @k8s(listType=set)`, `an API server refuses this @k8s attribute`},
+		"scaled string":        {`a: string @k8s(scale=.status.n)`, `the number of replicas is an integer`},
+		"scale without a path": {`a: int @k8s(scale)`, `scale is the path of a field of status`},
+		"scaled maybe":         {`a?: int @k8s(scale=.status.n)`, `give it a default, or require it`},
+		"scaled twice":         {`a: int @k8s(scale=.status.outputs.n), b: int @k8s(scale=.status.outputs.n)`, `another field is scaled already, .spec.a`},
+		"scale of nothing":     {`a: int @k8s(scale=.status.n)`, `#Status has no field n`},
+		"scale of a text":      {`a: int @k8s(scale=.status.phase)`, `.status.phase is of type string: want integer`},
+		"selector alone":       {`a: int @k8s(scaleSelector=.status.outputs.s)`, `scaleSelector without scale`},
+		"condition":            {"b: bool\n\tif b {\n\t\ta: int @k8s(immutable)\n\t}", `an attribute can't depend on a condition`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := generate(inputOf(t, []byte("#Input: {\n\t"+test.field+"\n}")), testNames())

@@ -57,7 +57,7 @@ func newVersion(names v1alpha1.Names, v v1alpha1.KindVersion, s *written) apiext
 		Storage:                  v.Name == names.Version,
 		Deprecated:               v.Deprecated,
 		Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: rootSchema(names.Scope, s)},
-		Subresources:             &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+		Subresources:             &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}, Scale: s.scale},
 		AdditionalPrinterColumns: printerColumns(names.PrinterColumns, s.columns),
 	}
 	if v.Deprecated && v.DeprecationWarning != "" {

@@ -36,12 +36,16 @@
 //	labels?: {[string]: string}           @k8s(mapType=atomic)
 //	region: string                        @k8s(immutable)
 //	size?: int                            @k8s(printerColumn="Size",priority=1)
+//	replicas: *1 | int                    @k8s(scale=.status.replicas)
 //
 // listType is atomic, set or map, with one listMapKey for each field that
 // identifies an item of a map. mapType is atomic or granular. immutable is the
 // transition rule that the value can't change. printerColumn adds a column to
-// kubectl get, after those of #Platform. Only the API server enforces these. An
-// unknown argument is an error.
+// kubectl get, after those of #Platform. scale makes the field the number of replicas
+// that the scale subresource sets, and has the path of the current number in #Status;
+// scaleSelector is the path of the selector of the Pods there. Only the API server
+// enforces these. An unknown argument is an error, and so is an attribute that an API
+// server refuses.
 //
 // The package reads no files, contacts no cluster and renders no instances.
 //

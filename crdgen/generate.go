@@ -80,6 +80,11 @@ func Generate(inputs map[string]cue.Value, status cue.Value, names v1alpha1.Name
 			}
 		}
 		if !again {
+			for i, v := range versions {
+				if err := refusedAttributes(v.attributed, schemaField(i, len(versions)), problems); err != nil {
+					return nil, err
+				}
+			}
 			return nil, problemsError(crd, problems)
 		}
 	}
@@ -94,6 +99,8 @@ type version struct {
 	// refused are the rules that the API server doesn't accept. [writer.rule]
 	// leaves them out.
 	refused map[ruleKey]bool
+	// attributed are the fields with @k8s attributes, once the version is written.
+	attributed []attributed
 }
 
 // assemble writes the CRD without the refused rules.
@@ -111,23 +118,13 @@ func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.Custo
 	return crd, all.sorted(), nil
 }
 
-// written holds the schemas of a version.
-type written struct {
-	spec, status props
-	// required means that an object must have a spec.
-	required bool
-	// columns are the printer columns of @k8s attributes.
-	columns []apiextensionsv1.CustomResourceColumnDefinition
-	notes   noteList
-}
-
 // write writes the schemas of spec and status.
 func (v *version) write() (*written, error) {
 	out := &written{status: statusSchema()}
 	var err error
-	// The writer shares the notes, columns and error of out by pointers, because
+	// The writer shares out and the error by pointers, because
 	// it is passed by value.
-	w := writer{notes: &out.notes, refused: v.refused, columns: &out.columns, err: &err}
+	w := writer{notes: &out.notes, refused: v.refused, results: out, err: &err}
 	out.notes.put(v.spec.Notes...)
 	f := v.spec.Field
 	out.spec = w.field(f, location{path: "spec", pos: f.Pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})
@@ -137,5 +134,9 @@ func (v *version) write() (*written, error) {
 		out.notes.put(v.status.Notes...)
 		w.addStatus(&out.status, v.status.Field)
 	}
+	if err == nil {
+		err = out.checkScale()
+	}
+	v.attributed = out.attributed
 	return out, err
 }

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pequod-io/pequod/internal/schema/shape"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/schema/shape"
 )
 
 // attributes writes the arguments of a field's @k8s attributes. An argument that
@@ -20,6 +22,7 @@ func (w writer) attributes(out *props, f shape.Field, p location) {
 	fail := func(format string, args ...any) {
 		w.fail(problemAt(a.Pos, p.path, format, args...))
 	}
+	w.results.attributed = append(w.results.attributed, attributed{p.schema, p.path, a.Pos})
 	if a.ListType != "" {
 		if out.Type != "array" {
 			fail("listType is for lists")
@@ -62,6 +65,99 @@ func (w writer) attributes(out *props, f shape.Field, p location) {
 	if a.Column != "" {
 		w.column(a, *out, f, p, fail)
 	}
+	if a.Scale {
+		w.scale(a, *out, f, p, fail)
+	}
+}
+
+// refusedAttributes returns the API server's errors about fields with @k8s
+// attributes, at these fields, or nil if there is another error. The schemas that
+// are written are valid by themselves, so the attributes are the reason. name is
+// the path of the schema in the errors.
+func refusedAttributes(fields []attributed, name string, problems fieldpath.ErrorList) error {
+	var all problem.List
+	for _, e := range problems {
+		at, ok := strings.CutPrefix(e.Field, name)
+		if !ok {
+			continue
+		}
+		// Fields are written from the inside out, so the innermost one is first.
+		i := slices.IndexFunc(fields, func(f attributed) bool { return strings.HasPrefix(at+".", f.schema+".") })
+		if i < 0 {
+			continue
+		}
+		message := "an API server refuses this @k8s attribute: " + e.ErrorBody()
+		if rest := strings.TrimPrefix(strings.TrimPrefix(at, fields[i].schema), "."); rest != "" {
+			message += " (" + rest + ")"
+		}
+		all = append(all, problem.Problem{Position: fields[i].pos, Path: fields[i].path, Message: message, Rule: problem.RuleModule})
+	}
+	return all.Err()
+}
+
+// scale makes a field the number of replicas of the scale subresource. The API
+// server can't scale an instance that lacks the field.
+func (w writer) scale(a *shape.Attributes, out props, f shape.Field, p location, fail func(string, ...any)) {
+	switch {
+	case p.bare || strings.ContainsAny(p.path, "[*") || len(p.fields) == 0 || p.fields[0] != "spec":
+		fail("scale: belongs to a field of #Input outside lists and maps")
+	case out.Type != "integer":
+		fail("scale: the number of replicas is an integer")
+	case !f.Required && (f.Default == nil || !p.defaults):
+		fail("scale: an instance without the field can't be scaled; give it a default, or require it")
+	case w.results.scale != nil:
+		fail("scale: another field is scaled already, %s", w.results.scale.SpecReplicasPath)
+	default:
+		s := &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: jsonPath(p.fields), StatusReplicasPath: a.ScaleStatus}
+		if a.ScaleSelector != "" {
+			s.LabelSelectorPath = &a.ScaleSelector
+		}
+		w.results.scale, w.results.scaled = s, attributed{p.schema, p.path, a.Pos}
+	}
+}
+
+// checkScale checks that the fields of status exist that the scale subresource
+// reads, with the types that it needs.
+func (o *written) checkScale() error {
+	if o.scale == nil {
+		return nil
+	}
+	for _, f := range []struct{ argument, path, kind string }{
+		{"scale", o.scale.StatusReplicasPath, "integer"}, {"scaleSelector", deref(o.scale.LabelSelectorPath), "string"},
+	} {
+		if f.path == "" {
+			continue
+		}
+		s := o.status
+		for name := range strings.SplitSeq(strings.TrimPrefix(f.path, ".status."), ".") {
+			child, ok := s.Properties[name]
+			if !ok && !(s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields) {
+				return problemAt(o.scaled.pos, o.scaled.path, "%s: #Status has no field %s", f.argument, strings.TrimPrefix(f.path, ".status."))
+			}
+			s = child
+		}
+		if s.Type != "" && s.Type != f.kind {
+			return problemAt(o.scaled.pos, o.scaled.path, "%s: %s is of type %s: want %s", f.argument, f.path, s.Type, f.kind)
+		}
+	}
+	return nil
+}
+
+// deref returns the string that s points to, or the empty string.
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// jsonPath returns the JSONPath of a field. Dots in names are escaped.
+func jsonPath(fields []string) string {
+	path := ""
+	for _, name := range fields {
+		path += "." + strings.ReplaceAll(name, ".", `\.`)
+	}
+	return path
 }
 
 // immutableRule is a transition rule: it is evaluated only when an object is
@@ -69,7 +165,6 @@ func (w writer) attributes(out *props, f shape.Field, p location) {
 const immutableRule = "self == oldSelf"
 
 // column adds a printer column for a field. The path of spec.size is .spec.size.
-// Dots in names are escaped, as in JSONPath.
 func (w writer) column(a *shape.Attributes, out props, f shape.Field, p location, fail func(string, ...any)) {
 	kind := out.Type
 	switch {
@@ -84,13 +179,9 @@ func (w writer) column(a *shape.Attributes, out props, f shape.Field, p location
 		fail("printerColumn: a column shows a scalar")
 		return
 	}
-	path := ""
-	for _, name := range p.fields {
-		path += "." + strings.ReplaceAll(name, ".", `\.`)
-	}
 	// A column shows the first line of the description.
 	summary, _, _ := strings.Cut(out.Description, "\n")
-	*w.columns = append(*w.columns, apiextensionsv1.CustomResourceColumnDefinition{
-		Name: a.Column, Type: kind, JSONPath: path, Priority: a.Priority, Description: summary,
+	w.results.columns = append(w.results.columns, apiextensionsv1.CustomResourceColumnDefinition{
+		Name: a.Column, Type: kind, JSONPath: jsonPath(p.fields), Priority: a.Priority, Description: summary,
 	})
 }

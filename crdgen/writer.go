@@ -18,8 +18,8 @@ type writer struct {
 	// refused are the rules to leave out, because the API server didn't accept
 	// them.
 	refused map[ruleKey]bool
-	// columns collects the printer columns of @k8s attributes.
-	columns *[]apiextensionsv1.CustomResourceColumnDefinition
+	// results collects what @k8s attributes add outside the schema.
+	results *written
 	// err is the first error in an attribute.
 	err *error
 }
@@ -73,3 +73,25 @@ func (p location) in(name string, pos problem.Position) location {
 // ruleKey identifies a rule by the path of the schema that has it, and its text.
 // The key stays the same from one round of [Generate] to the next.
 type ruleKey struct{ schema, text string }
+
+// written holds the schemas of a version.
+type written struct {
+	spec, status props
+	// required means that an object must have a spec.
+	required bool
+	// columns are the printer columns of @k8s attributes.
+	columns []apiextensionsv1.CustomResourceColumnDefinition
+	// scale is the scale subresource, or nil, and scaled the field that it sets.
+	scale  *apiextensionsv1.CustomResourceSubresourceScale
+	scaled attributed
+	// attributed are the fields with @k8s attributes.
+	attributed []attributed
+	notes      noteList
+}
+
+// attributed is a field with @k8s attributes: the path of its schema as in
+// [location].schema, its path in an instance, and its position.
+type attributed struct {
+	schema, path string
+	pos          problem.Position
+}

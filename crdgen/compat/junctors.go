@@ -31,9 +31,6 @@ func (c *checker) junctors(path string, old, new *props) {
 	}
 }
 
-// absence tells which fields no old object has.
-type absence func(field string) bool
-
 // absentFields returns the fields that only the new schema names, if the API
 // server pruned them from old objects and no default adds them.
 func absentFields(old, new *props) absence {

@@ -13,6 +13,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
+// absence tells which fields no old object has.
+type absence func(field string) bool
+
 // demanded reports whether every object that satisfies the old rules satisfies
 // the new rule r. A false result is no proof that one doesn't. Rules are compared
 // in a normal form, in which has(self.f) is false for an absent field. Each

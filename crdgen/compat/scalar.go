@@ -151,12 +151,3 @@ func enforcedFormat(s *props) string {
 
 // newestAPIServer is later than every version in which a format was added.
 var newestAPIServer = version.MajorMinor(1, 1000)
-
-// positive returns nil for a minimum that every value satisfies. A minLength of 0
-// is the same as none.
-func positive(n *int64) *int64 {
-	if n != nil && *n <= 0 {
-		return nil
-	}
-	return n
-}

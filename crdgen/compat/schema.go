@@ -1,17 +1,11 @@
 package compat
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
-
-// props is one OpenAPI schema.
-type props = apiextensionsv1.JSONSchemaProps
 
 // schema compares two schemas of one value: whether the new one accepts every
 // value that the old one accepts. path is the field for messages, and c.at the
@@ -175,44 +169,4 @@ func items(s *props) *props {
 		return nil
 	}
 	return s.Items.Schema
-}
-
-// deref returns the string that s points to, or the API server's default for it.
-func deref(s *string, fallback string) string {
-	if s == nil {
-		return fallback
-	}
-	return *s
-}
-
-// compact returns JSON in one form, so that equal values give equal texts.
-func compact(raw []byte) string {
-	var v any
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return string(raw)
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return string(raw)
-	}
-	return string(out)
-}
-
-// equal compares two values by their JSON.
-func equal(a, b any) bool {
-	x, errx := json.Marshal(a)
-	y, erry := json.Marshal(b)
-	return errx == nil && erry == nil && bytes.Equal(x, y)
-}
-
-// show returns a default for a message, shortened. 60 characters leave room for
-// the rest of the line.
-func show(v *apiextensionsv1.JSON) string {
-	s := compact(v.Raw)
-	if r := []rune(s); len(r) > 60 {
-		return fmt.Sprintf("%s…", string(r[:60]))
-	}
-	return s
 }

@@ -14,8 +14,11 @@ import (
 )
 
 // Generate generates the CRD of a platform. Errors of CUE become a [problem.List] with
-// positions in the module. Notes without a position get the position of the platform.
+// positions in the module. An attribute that has no effect is an error. Notes without a position get the position of the platform.
 func Generate(p *render.Platform) (*crdgen.Result, error) {
+	if ps := misplaced(p.Module); len(ps) > 0 {
+		return nil, ps
+	}
 	inputs, status := p.Schemas()
 	made, err := crdgen.Generate(inputs, status, p.Names)
 	var cueErr cueerrors.Error

@@ -3,6 +3,7 @@ package read
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
@@ -19,6 +20,11 @@ import (
 // Arguments that need each other must be in one attribute. Whether an argument
 // fits the type of the field is checked when the schema is written.
 func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.Attributes {
+	for _, a := range v.Attributes(cue.DeclAttr) {
+		if a.Name() == syntax.AttributeName {
+			r.fail(errors.Newf(declared, "%s: @%s(%s) belongs behind a field, not in a struct", in.path, syntax.AttributeName, a.Contents()))
+		}
+	}
 	var out *shape.Attributes
 	for _, a := range v.Attributes(cue.FieldAttr) {
 		if a.Name() != syntax.AttributeName {
@@ -38,6 +44,8 @@ func (r *reader) attributes(v cue.Value, declared token.Pos, in context) *shape.
 		// else.
 		case (out.ListType == "map") != (len(out.ListMapKeys) > 0):
 			r.fail(errors.Newf(declared, "%s: @%s(%s): listType=map and listMapKey go together", in.path, syntax.AttributeName, a.Contents()))
+		case out.ScaleSelector != "" && !out.Scale:
+			r.fail(errors.Newf(declared, "%s: @%s(%s): scaleSelector without scale", in.path, syntax.AttributeName, a.Contents()))
 		case out.Priority != 0 && out.Column == "":
 			r.fail(errors.Newf(declared, "%s: @%s(%s): priority without printerColumn", in.path, syntax.AttributeName, a.Contents()))
 		}
@@ -83,8 +91,17 @@ func setArgument(a *shape.Attributes, key, value string) string {
 			return "priority is a number from 0 up"
 		}
 		a.Priority = int32(n)
+	case "scale", "scaleSelector":
+		if !strings.HasPrefix(value, ".status.") {
+			return key + " is the path of a field of status, such as .status.replicas"
+		}
+		if key == "scale" {
+			a.Scale, a.ScaleStatus = true, value
+		} else {
+			a.ScaleSelector = value
+		}
 	default:
-		return "unknown argument " + strconv.Quote(key) + ", known are immutable, listMapKey, listType, mapType, printerColumn and priority"
+		return "unknown argument " + strconv.Quote(key) + ", known are immutable, listMapKey, listType, mapType, printerColumn, priority, scale and scaleSelector"
 	}
 	return ""
 }

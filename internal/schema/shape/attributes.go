@@ -18,4 +18,10 @@ type Attributes struct {
 	// Priority is the priority of that column.
 	Column   string
 	Priority int32
+	// Scale makes the field the number of replicas that the scale subresource
+	// sets. ScaleStatus and ScaleSelector are the paths, such as .status.replicas,
+	// of the number of replicas that exist and of the selector of their Pods;
+	// ScaleSelector may be empty.
+	Scale                      bool
+	ScaleStatus, ScaleSelector string
 }
