@@ -17,7 +17,8 @@ type ReadNamespace[V any] func(ctx context.Context, namespace string, client *cl
 //
 // Callers that ask while a read is in flight are answered together by the next
 // read, which begins after they asked. So a namespace whose graphs are created or
-// deleted together isn't read once for each of them.
+// deleted together isn't read once for each of them. While other graphs are about to
+// begin, and may ask too, the next read waits for minShared callers.
 type reads[V any] struct {
 	pool *pool
 	read ReadNamespace[V]
@@ -25,7 +26,7 @@ type reads[V any] struct {
 
 	mu      sync.Mutex
 	waiting map[Account][]func(V, error) // for the next read
-	reading map[Account]bool             // a read is queued or in flight
+	reading map[Account]bool             // a read is in flight
 }
 
 func newReads[V any](p *pool, read ReadNamespace[V], log logr.Logger) *reads[V] {
@@ -33,27 +34,31 @@ func newReads[V any](p *pool, read ReadNamespace[V], log logr.Logger) *reads[V] 
 }
 
 // ask asks for a read as an account. The answer is given by a goroutine of the pool.
+// Reads are jobs of the account, so that they aren't counted as requests of one of its
+// graphs.
 func (l *reads[V]) ask(a Account, client *cluster.Client, answer func(V, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting[a] = append(l.waiting[a], answer)
-	if !l.reading[a] {
-		l.reading[a] = true
-		l.enqueue(a, client)
+	// While a read is in flight, its end queues the next one.
+	if n := len(l.waiting[a]); !l.reading[a] && (n == 1 || n == minShared) {
+		l.pool.continueWork(a, func(ctx context.Context) { l.answer(ctx, a, client) })
 	}
 }
 
-// enqueue queues a read as a job of the account, so that it isn't counted as a
-// request of one of its graphs.
-func (l *reads[V]) enqueue(a Account, client *cluster.Client) {
-	l.pool.continueWork(a, func(ctx context.Context) { l.answer(ctx, a, client) })
-}
-
-// answer answers all who wait when it is called, and queues another read if
-// others have asked meanwhile.
+// answer answers all who wait when it is called, and queues another read if others ask
+// meanwhile. If few do, it is a job that begins work: the jobs of graphs that are about to
+// begin come before it.
+//
+// It does nothing if an earlier job has answered all, or if a read is in flight.
 func (l *reads[V]) answer(ctx context.Context, a Account, client *cluster.Client) {
 	l.mu.Lock()
 	waiting := l.waiting[a]
+	if l.reading[a] || len(waiting) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	l.reading[a] = true
 	delete(l.waiting, a)
 	l.mu.Unlock()
 	found, err := l.readSafely(ctx, a.Namespace, client)
@@ -62,11 +67,14 @@ func (l *reads[V]) answer(ctx context.Context, a Account, client *cluster.Client
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting[a]) == 0 {
-		delete(l.reading, a)
-		return
+	delete(l.reading, a)
+	next := func(ctx context.Context) { l.answer(ctx, a, client) }
+	switch n := len(l.waiting[a]); {
+	case n >= minShared:
+		l.pool.continueWork(a, next)
+	case n > 0:
+		l.pool.beginWork(a, next)
 	}
-	l.enqueue(a, client)
 }
 
 // readSafely reads. A panic becomes an error of those who asked.
