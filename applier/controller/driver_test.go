@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -24,7 +23,7 @@ func offline(t *testing.T) *controller {
 	return &controller{drivers: map[types.NamespacedName]*driver{}, queue: queue, services: services{
 		Options: Options{Metrics: noMetrics{}, Resync: time.Hour, Clock: systemClock{}}, log: logr.Discard(), now: time.Now,
 		share:    share.New(share.Options{Requests: 100, Steps: 4, Log: logr.Discard()}),
-		progress: flowcontrol.NewFakeAlwaysRateLimiter(),
+		progress: newProgress(),
 	}}
 }
 

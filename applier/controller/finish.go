@@ -42,6 +42,7 @@ func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed 
 		return time.Time{}, false
 	}
 	if phase == engine.Completed {
+		r.progress.completed.Store(&now)
 		r.end()
 		r.host.completed(r.engine.Snapshot(), r.engine.NextPrune())
 		return time.Time{}, false

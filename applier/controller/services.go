@@ -6,7 +6,6 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
@@ -23,7 +22,7 @@ type services struct {
 	events events.EventRecorder
 	log    logr.Logger
 	// progress limits the writes of the statuses of graphs that are being executed.
-	progress flowcontrol.PassiveRateLimiter
+	progress *progress
 	now      func() time.Time
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -56,7 +55,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	c := &controller{drivers: map[types.NamespacedName]*driver{}, services: services{
 		Options: o, own: own, graphs: graphs, log: mgr.GetLogger().WithName("resourcegraph"),
 		events: mgr.GetEventRecorder("pequod-applier"), now: o.Clock.Now,
-		progress: flowcontrol.NewTokenBucketPassiveRateLimiter(progressAverage, progressAtOnce),
+		progress: newProgress(),
 	}}
 	c.share = share.New(share.Options{
 		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Now: c.now, Log: c.log,

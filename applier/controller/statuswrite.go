@@ -3,9 +3,11 @@ package controller
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/controller/graphs"
@@ -29,6 +31,26 @@ const (
 	progressAtOnce  = 10
 	progressAverage = 2
 )
+
+// progress limits the writes that show progress, of all graphs together. It is safe for
+// concurrent use.
+type progress struct {
+	flowcontrol.PassiveRateLimiter
+	// completed is when a graph was completed last; nil if none was.
+	completed atomic.Pointer[time.Time]
+}
+
+// newProgress returns the limits of a process that has completed no graph.
+func newProgress() *progress {
+	return &progress{PassiveRateLimiter: flowcontrol.NewTokenBucketPassiveRateLimiter(progressAverage, progressAtOnce)}
+}
+
+// allows reports whether a status may be written now. While other graphs are completed, a
+// graph is probably about to be, too, and then its status is written in any case.
+func (p *progress) allows(now time.Time) bool {
+	completed := p.completed.Load()
+	return (completed == nil || now.Sub(*completed) >= firstWriteAfter) && p.TryAccept()
+}
 
 // statusWriter is the state of the writes of a run's status. There is at most
 // one write in flight.
@@ -92,7 +114,7 @@ func (r *run) publish(now time.Time) time.Time {
 	if now.Before(due) {
 		return due
 	}
-	if now.Before(due.Add(yieldFor)) && (r.share.Crowded() || !r.progress.TryAccept()) {
+	if now.Before(due.Add(yieldFor)) && (r.share.Crowded() || !r.progress.allows(now)) {
 		return now.Add(firstWriteAfter)
 	}
 	if r.engine.RecordIntent() {
