@@ -15,13 +15,13 @@ import (
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// errCrowded is the result of an Explain while many requests wait: the load
-// itself may be why an object isn't ready.
-var errCrowded = errors.New("too many requests wait")
+// errCrowded is the result of an Explain while many requests wait, or other graphs
+// become ready: the load itself may be why an object isn't ready.
+var errCrowded = errors.New("many graphs are executed")
 
-// newExecutor returns the executor of a graph's actions. It writes without
+// newExecutor returns the executor of the actions of a run. It writes without
 // restrictions. Record and LoadClaims don't reach it.
-func newExecutor(s *services, client *cluster.Client, h *handOvers) *execute.Executor {
+func newExecutor(s *services, client *cluster.Client, h *handOvers, began time.Time) *execute.Executor {
 	x := &execute.Executor{Client: client, Owner: h.owner}
 	x.Write = func(ctx context.Context, a engine.Action) engine.Outcome {
 		if a.NewOwner != nil {
@@ -30,7 +30,8 @@ func newExecutor(s *services, client *cluster.Client, h *handOvers) *execute.Exe
 		return x.Send(ctx, a)
 	}
 	x.Explain = func(ctx context.Context, object *unstructured.Unstructured) (string, error) {
-		if s.share.Crowded() {
+		now := s.now()
+		if s.share.Crowded() || now.Before(began.Add(yieldFor)) && s.progress.completing(now) {
 			return "", errCrowded
 		}
 		return cause.Find(ctx, client, object)

@@ -213,7 +213,7 @@ func (r *run) prepared(p *prerequisites, err error) {
 	r.executor = newExecutor(r.services, p.client, &handOvers{
 		services: r.services, owner: r.host.Owner(), known: map[inventory.Owner]claimant{},
 		report: func(a engine.Action, to *v1alpha1.ResourceGraph) { r.host.post(func() { r.report.handedOver(a, to) }) },
-	})
+	}, r.began)
 	r.recordConditions()
 	r.report.begin(p.graph, p.inventory)
 	switch {

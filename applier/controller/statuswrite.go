@@ -45,12 +45,16 @@ func newProgress() *progress {
 	return &progress{PassiveRateLimiter: flowcontrol.NewTokenBucketPassiveRateLimiter(progressAverage, progressAtOnce)}
 }
 
-// allows reports whether a status may be written now. While other graphs are completed, a
-// graph is probably about to be, too, and then its status is written in any case.
-func (p *progress) allows(now time.Time) bool {
+// completing reports whether a graph was completed a moment ago. Others that are executed
+// are probably about to be completed, too.
+func (p *progress) completing(now time.Time) bool {
 	completed := p.completed.Load()
-	return (completed == nil || now.Sub(*completed) >= firstWriteAfter) && p.TryAccept()
+	return completed != nil && now.Sub(*completed) < firstWriteAfter
 }
+
+// allows reports whether a status may be written now. The status of a graph that is about
+// to be completed is written in any case.
+func (p *progress) allows(now time.Time) bool { return !p.completing(now) && p.TryAccept() }
 
 // statusWriter is the state of the writes of a run's status. There is at most
 // one write in flight.
