@@ -84,7 +84,7 @@ func goalOf(s seenGraph, restarts int) goal {
 		g.verb = verbExecute
 	}
 	if g.verb == verbDelete || g.verb == verbOrphan {
-		g.generation, g.spec, g.requested = 0, 0, "" // the spec doesn't matter any more
+		g.generation, g.spec = 0, 0 // the spec doesn't matter any more
 	}
 	return g
 }

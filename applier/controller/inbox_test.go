@@ -82,3 +82,16 @@ func TestAnotherSpecOfAGeneration(t *testing.T) {
 		t.Errorf("a list with the same spec counts as a change: %+v", m)
 	}
 }
+
+// A request for a reconciliation is also a new goal for a graph that is being deleted:
+// deletions that failed are tried again at once.
+func TestRequestWhileDeleting(t *testing.T) {
+	seen := seenGraph{uid: "1", generation: 1, finalizer: true, deleting: true}
+	before := goalOf(seen, 0)
+	if seen.generation = 2; goalOf(seen, 0) != before {
+		t.Error("a change of the spec begins another deletion")
+	}
+	if seen.requested = "now"; goalOf(seen, 0) == before {
+		t.Error("the request is ignored")
+	}
+}

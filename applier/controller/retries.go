@@ -73,15 +73,15 @@ func (r *retries) failed(least time.Duration) time.Duration {
 }
 
 // scheduleResync schedules another try of a graph that failed for good after
-// interval. If backOff is set, the first tries come sooner. After some tries, the
-// interval grows to four times its length.
+// interval. After some tries, the interval grows to four times its length. If backOff
+// is set, the first tries come sooner.
 func (r *retries) scheduleResync(now time.Time, interval time.Duration, backOff bool) {
+	interval <<= min(r.resyncs/3, 2)
+	r.resyncs++
 	if backOff {
-		r.failures++
-		interval = min(backoff.After(r.failures), interval)
-	} else {
-		interval <<= min(r.resyncs/3, 2)
-		r.resyncs++
+		sooner := backoff
+		sooner.Max = interval
+		interval = sooner.After(r.resyncs)
 	}
 	r.resyncAt = now.Add(interval)
 }

@@ -90,7 +90,9 @@ func (e *Engine) recreate(n *node, a *ApplyRequest) {
 		n.fail(&kept)
 		return
 	}
-	n.setPhase(v1alpha1.NodeApplying, "deleting it to recreate it: "+n.progress.write.failure.Message)
+	if !e.triedAgain(n) {
+		n.setPhase(v1alpha1.NodeApplying, "deleting it to recreate it: "+n.progress.write.failure.Message)
+	}
 	if e.requestWrite(Action{
 		Verb: Delete, Key: n.key, Version: n.version, Node: n.ID, UID: seen.uid, ResourceVersion: seen.version, Apply: a,
 	}) {
@@ -127,7 +129,9 @@ func (e *Engine) finishApply(a Action, n *node, o Outcome) {
 	p.write.inFlight = false
 	if o.Err != nil {
 		p.write.fail(o.Err, e.step.now, e.opts.Backoff)
-		e.opts.Damper.wroteInVain(n.key, p.write.failure, e.step.now)
+		if !p.write.failure.Immutable || !n.policy.recreate { // otherwise the attempt continues with a deletion
+			e.opts.Damper.wroteInVain(n.key, p.write.failure, e.step.now)
+		}
 		var f *Failure
 		if !errors.As(o.Err, &f) || !f.Terminal {
 			e.Forget(n.key) // the request may have been executed nevertheless

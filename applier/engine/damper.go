@@ -13,10 +13,10 @@ import (
 // requests per hour. A Damper outlives engines: its owner replaces it when the
 // graph changes. It is not safe for concurrent use. A nil Damper limits nothing.
 //
-// It also remembers reads and writes that failed for good. Of these nodes, the engines together
-// try only a few again, at the same rate: a graph with thousands of nodes without
-// rights would otherwise send thousands of requests whenever it is tried again. If
-// one of them succeeds, the others are tried, too.
+// It also remembers the objects whose reads, writes and deletions failed for good. The engines
+// together try only a few of them again, in turn and at the same rate: a graph with
+// thousands of nodes without rights would otherwise send thousands of requests whenever
+// it is tried again. If one of them succeeds, the others are tried, too.
 //
 // The first write of a node isn't counted: the graph is its cause, and so the creation
 // of an object needs no memory.
@@ -24,18 +24,20 @@ import (
 // And it counts how often a node took its object from another graph that adopts it,
 // too, for the messages of both.
 //
-// Writes that keep failing although they may succeed, for example because a webhook
-// doesn't answer, are retried as [Backoff] says for trialTime. From then on the nodes
-// share trials, at intervals of a 20th of the time since their first failure and of
-// maxTrialPause at most. When one of them succeeds, all are retried.
+// Writes and deletions that keep failing although they may succeed, for example because
+// a webhook doesn't answer, are retried as [Backoff] says for trialTime. From then on the
+// objects share trials, which they take in turn, at intervals of a 20th of the time since
+// their first failure and of maxTrialPause at most. When one of them succeeds, all are
+// retried.
 type Damper struct {
 	nodes    map[inventory.Key]bucket
-	failures map[inventory.Key]*Failure
-	retries  bucket // of the nodes in failures
 	contests map[inventory.Key]contest
 
-	failing   map[inventory.Key]failing
-	nextTrial time.Time // of the nodes in failing
+	failures  map[inventory.Key]*failed // for good
+	retries   bucket                    // of the objects in failures
+	failing   map[inventory.Key]*failed // and may succeed
+	nextTrial time.Time                 // of the objects in failing
+	turns     int                       // how often an object was chosen to be tried again
 
 	// The slice of evaluations that the last engine began, and its cost.
 	sliceBegan time.Time
@@ -53,7 +55,7 @@ const (
 	writeInterval = 10 * time.Minute
 
 	trialTime     = 5 * time.Minute
-	maxTrialPause = 4 * time.Minute
+	maxTrialPause = 5 * time.Minute
 )
 
 // NewDamper returns the damper of a graph that was not executed yet.
@@ -108,38 +110,4 @@ func (d *Damper) wrote(key inventory.Key, now time.Time) {
 // nearly reports whether a node has one write left, or none.
 func (d *Damper) nearly(key inventory.Key, now time.Time) bool {
 	return d != nil && d.tokens(key, now) < 2
-}
-
-// failed records that a read or a write of a node failed, if it failed for good.
-func (d *Damper) failed(key inventory.Key, f *Failure) {
-	if d != nil && f.Terminal {
-		if d.failures == nil {
-			d.failures = map[inventory.Key]*Failure{}
-		}
-		d.failures[key] = f
-	}
-}
-
-// recovered records that a read or a write of a node succeeded, and reports whether one had
-// failed before. Then the other nodes that failed may be tried, too.
-func (d *Damper) recovered(key inventory.Key) bool {
-	if d == nil || d.failures[key] == nil {
-		return false
-	}
-	clear(d.failures)
-	return true
-}
-
-// refuse returns the last failure of a node that must not be tried again now, nil if
-// it may be.
-func (d *Damper) refuse(key inventory.Key, now time.Time) *Failure {
-	if d == nil || d.failures[key] == nil {
-		return nil
-	}
-	left := d.retries.left(now)
-	if left < 1 {
-		return d.failures[key]
-	}
-	d.retries = bucket{tokens: left - 1, at: now}
-	return nil
 }

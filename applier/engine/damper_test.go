@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,5 +114,55 @@ func TestFailuresAreRemembered(t *testing.T) {
 	damper.retries = bucket{tokens: 1}
 	if got := tried(true); got != 2*maxWrites {
 		t.Errorf("tried %d nodes after one succeeded; want %d", got, 2*maxWrites)
+	}
+}
+
+// Objects that keep failing are tried in turn, so that one that fails for ever doesn't
+// keep the others from being tried. One that isn't tried in its turn loses it.
+func TestObjectsTakeTurns(t *testing.T) {
+	key := func(name string) inventory.Key { return inventory.Key{Kind: "ConfigMap", Name: name} }
+	for _, test := range []struct {
+		failure *Failure
+		want    string // the objects that are tried
+	}{
+		{&Failure{Reason: ReasonForbidden, Message: "may not", Terminal: true}, "a b c a b c a b"}, // the first interval is too short
+		{&Failure{Reason: ReasonWebhookFailed, Message: "no answer"}, "a b c a b c a b c"},
+	} {
+		d, now := NewDamper(), time.Now()
+		d.retries = bucket{at: now}
+		for _, name := range []string{"a", "b", "blocked", "c"} {
+			d.wroteInVain(key(name), test.failure, now)
+		}
+		now = now.Add(trialTime)
+		var tried []string
+		for range 12 {
+			for _, name := range []string{"a", "b", "c"} {
+				refused := d.refuse(key(name), now)
+				if f, _ := d.trial(key(name), now); f == nil && refused == nil {
+					d.wroteInVain(key(name), test.failure, now)
+					tried = append(tried, name)
+				}
+			}
+			now = now.Add(writeInterval)
+		}
+		if got := strings.Join(tried, " "); got != test.want {
+			t.Errorf("%s: tried %s; want %s", test.failure.Reason, got, test.want)
+		}
+	}
+}
+
+// A read that succeeds says nothing about writes that failed for good.
+func TestReadsProveNoWrites(t *testing.T) {
+	d, now := NewDamper(), time.Now()
+	d.retries = bucket{at: now}
+	a, b := inventory.Key{Kind: "ConfigMap", Name: "a"}, inventory.Key{Kind: "ConfigMap", Name: "b"}
+	forbidden := &Failure{Reason: ReasonForbidden, Message: "may not", Terminal: true}
+	d.wroteInVain(a, forbidden, now)
+	d.readInVain(b, forbidden, now)
+	if d.readSucceeded(a) || d.refuse(b, now) == nil {
+		t.Error("b may be tried because a can be read")
+	}
+	if !d.readSucceeded(b) || d.refuse(a, now) != nil {
+		t.Error("a may not be tried although b can be read now")
 	}
 }

@@ -31,6 +31,21 @@ func (e *Engine) onTrial(n *node) bool {
 	return true
 }
 
+// dampedRemoval is refused and onTrial for an object that left the graph.
+func (e *Engine) dampedRemoval(r *removal) bool {
+	if f := e.opts.Damper.refuse(r.entry.Key, e.step.now); f != nil {
+		r.refuse(f, time.Time{})
+		return true
+	}
+	f, next := e.opts.Damper.trial(r.entry.Key, e.step.now)
+	if f == nil {
+		return false
+	}
+	r.refuse(f, next)
+	e.wakeAt(next)
+	return true
+}
+
 // triedAgain reports whether the write of a node is a further attempt: after a failure,
 // or while the node is damped. The status of the node doesn't show these writes, because
 // it would change twice with each of them.

@@ -99,7 +99,7 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 		return
 	}
 	state.succeed()
-	if n != nil && e.opts.Damper.recovered(a.Key) {
+	if e.opts.Damper.readSucceeded(a.Key) {
 		e.retryRefused()
 	}
 	e.noteVersion(a.Key, o.Object)
@@ -124,9 +124,11 @@ func (e *Engine) finishRead(a Action, n *node, o Outcome) {
 // doesn't count any more.
 func (e *Engine) finishFailedRead(a Action, n *node, failure *Failure) {
 	switch {
-	case n == nil || e.cache.objects[a.Key] != nil && a.unverified == "":
+	case n == nil:
+		e.opts.Damper.readInVain(a.Key, failure, e.step.now)
+	case e.cache.objects[a.Key] != nil && a.unverified == "":
 	case failure.Terminal:
-		e.opts.Damper.failed(n.key, failure)
+		e.opts.Damper.readInVain(n.key, failure, e.step.now)
 		n.progress.unverified = ""
 		e.put(a.Key, unreadableObservation(failure, e.step.now))
 	case a.unverified != "":

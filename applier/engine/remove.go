@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -116,6 +117,9 @@ func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
 		r.fail(&r.write, r.write.failure.Message)
 		return
 	}
+	if e.dampedRemoval(r) {
+		return
+	}
 	// The object may be another graph's by now, so claims come first.
 	if !e.claimsLoaded() {
 		if load := &e.removals.claims.load; load.failure != nil {
@@ -124,12 +128,20 @@ func (e *Engine) requestRemoval(r *removal, a Action, seen *observation) {
 		return
 	}
 	a.Key, a.Version, a.UID, a.ResourceVersion = r.entry.Key, r.entry.Version, seen.uid, seen.version
-	if !e.requestWrite(a) {
-		r.setPhase(v1alpha1.NodePending, "")
-		return
+	// The status doesn't show further attempts, because it would change twice with each.
+	again := r.status.Phase == v1alpha1.NodeFailed && r.write.failure != nil
+	if f := e.opts.Damper.lastFailure(a.Key); f != nil && !again {
+		r.refuse(f, e.step.now)
+		again = true
 	}
-	r.write.inFlight = true
-	r.setPhase(v1alpha1.NodeDeleting, "")
+	r.write.inFlight = e.requestWrite(a)
+	switch {
+	case again:
+	case r.write.inFlight:
+		r.setPhase(v1alpha1.NodeDeleting, "")
+	default:
+		r.setPhase(v1alpha1.NodePending, "")
+	}
 }
 
 // waitForDeletion sets the status of an object that is being deleted. A plan
@@ -163,6 +175,10 @@ func (e *Engine) readRemoval(r *removal) {
 	}
 	if r.read.failedForGood() || e.backingOff(&r.read) {
 		r.fail(&r.read, r.read.failure.Message)
+		return
+	}
+	if f := e.opts.Damper.refuse(r.entry.Key, e.step.now); f != nil {
+		r.refuse(f, time.Time{})
 		return
 	}
 	r.read.inFlight = true
@@ -210,12 +226,20 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 		r.refused = append(r.refused, *a.NewOwner)
 		return // the next step decides without that graph
 	case o.Err != nil:
-		if state.fail(o.Err, e.step.now, e.opts.Backoff); !state.failure.Terminal {
+		e.removedInVain(a, state, o.Err)
+		if !state.failure.Terminal {
 			e.Forget(a.Key) // the request may have been executed nevertheless
 		}
 		return
 	case a.Verb == Delete && o.Object != nil && o.Object.GetUID() == a.UID && o.Object.GetDeletionTimestamp() == nil:
-		state.fail(&Failure{Reason: ReasonDeleteFailed, Message: "still exists after it was deleted"}, e.step.now, e.opts.Backoff)
+		e.removedInVain(a, state, &Failure{Reason: ReasonDeleteFailed, Message: "still exists after it was deleted"})
+		e.observeOutcome(a, o.Object)
+		return
+	}
+	if e.opts.Damper.writeSucceeded(a.Key) {
+		e.retryRefused()
+	}
+	switch {
 	case n != nil:
 		n.progress.write.succeed()
 	case a.Verb == Delete:
@@ -228,6 +252,12 @@ func (e *Engine) finishWrite(a Action, n *node, o Outcome) {
 		e.finishGone(r, Released, "")
 	}
 	e.observeOutcome(a, o.Object)
+}
+
+// removedInVain records that a Delete or Release failed.
+func (e *Engine) removedInVain(a Action, state *retryState, err error) {
+	state.fail(err, e.step.now, e.opts.Backoff)
+	e.opts.Damper.wroteInVain(a.Key, state.failure, e.step.now)
 }
 
 // isClaimRefused reports whether an object couldn't be handed over because of the

@@ -1,60 +1,148 @@
 package engine
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// failing is a node whose writes fail although they may succeed.
-type failing struct {
+// failed is an object whose last request failed.
+type failed struct {
 	last  *Failure
 	since time.Time
+	// read is set if the request was a Read. Its success then proves nothing about writes.
+	read bool
+	// chosen is set if the object may be tried again, until it is.
+	chosen bool
+	// turn is when the object was chosen the last time, 0 for never. See [Damper].turns.
+	turn int
 }
 
-// wroteInVain records that a write of a node failed.
+// record replaces the last failure of an object in one of the maps, which may be nil.
+func record(all *map[inventory.Key]*failed, key inventory.Key, f *Failure, read bool, now time.Time) {
+	if *all == nil {
+		*all = map[inventory.Key]*failed{}
+	}
+	before := (*all)[key]
+	if before == nil {
+		before = &failed{since: now}
+		(*all)[key] = before
+	}
+	before.last, before.read, before.chosen = f, read, false
+}
+
+// choose chooses the objects to try again that were chosen the longest time ago, and
+// returns their number. An object that isn't tried then, for example because it is
+// blocked, has had its turn, so that it doesn't keep others from theirs.
+func (d *Damper) choose(from map[inventory.Key]*failed, most int) int {
+	keys := slices.SortedFunc(maps.Keys(from), func(a, b inventory.Key) int {
+		return cmp.Or(cmp.Compare(from[a].turn, from[b].turn), a.Compare(b))
+	})
+	keys = keys[:min(most, len(keys))]
+	for _, key := range keys {
+		d.turns++
+		from[key].turn, from[key].chosen = d.turns, true
+	}
+	return len(keys)
+}
+
+// readInVain records that the read of an object failed, if it failed for good.
+func (d *Damper) readInVain(key inventory.Key, f *Failure, now time.Time) {
+	if d != nil && f.Terminal {
+		record(&d.failures, key, f, true, now)
+	}
+}
+
+// readSucceeded records that the read of an object succeeded, and reports whether one
+// had failed before. Then the other objects that failed may be tried, too.
+func (d *Damper) readSucceeded(key inventory.Key) bool {
+	if d == nil || d.failures[key] == nil || !d.failures[key].read {
+		return false
+	}
+	clear(d.failures)
+	return true
+}
+
+// wroteInVain records that the write or deletion of an object failed.
 func (d *Damper) wroteInVain(key inventory.Key, f *Failure, now time.Time) {
 	switch {
 	case d == nil:
 	case f.Terminal:
-		d.failed(key, f)
+		record(&d.failures, key, f, false, now)
 		delete(d.failing, key)
 	default:
-		before, ok := d.failing[key]
-		if !ok {
-			before.since = now
+		record(&d.failing, key, f, false, now)
+		if again := d.failures[key]; again != nil {
+			again.chosen = false
 		}
-		if d.failing == nil {
-			d.failing = map[inventory.Key]failing{}
-		}
-		d.failing[key] = failing{f, before.since}
 	}
 }
 
-// writeSucceeded records that a write of a node succeeded, and reports whether one had
-// failed before. Then the other nodes that failed alike may be tried, too.
+// writeSucceeded records that the write or deletion of an object succeeded, and reports
+// whether one had failed before. Then the other objects that failed alike may be tried,
+// too.
 func (d *Damper) writeSucceeded(key inventory.Key) bool {
-	recovered := d.recovered(key)
-	if d == nil || d.failing[key].last == nil {
-		return recovered
+	if d == nil {
+		return false
 	}
-	clear(d.failing)
-	return true
+	recovered := false
+	for _, all := range []map[inventory.Key]*failed{d.failures, d.failing} {
+		if all[key] != nil {
+			clear(all)
+			recovered = true
+		}
+	}
+	return recovered
 }
 
-// trial returns the last failure of a node whose writes keep failing, and when the next
-// trial is. The failure is nil if the node may be tried now; that takes the trial.
+// lastFailure returns the last failure of an object, nil if it succeeded since.
+func (d *Damper) lastFailure(key inventory.Key) *Failure {
+	if d != nil {
+		for _, all := range []map[inventory.Key]*failed{d.failures, d.failing} {
+			if f := all[key]; f != nil {
+				return f.last
+			}
+		}
+	}
+	return nil
+}
+
+// refuse returns the last failure of an object that failed for good and must not be
+// tried again now, nil if it may be.
+func (d *Damper) refuse(key inventory.Key, now time.Time) *Failure {
+	if d == nil || d.failures[key] == nil {
+		return nil
+	}
+	f := d.failures[key]
+	if left := d.retries.left(now); !f.chosen && left >= 1 {
+		d.retries = bucket{tokens: left - float64(d.choose(d.failures, int(left))), at: now}
+	}
+	if f.chosen {
+		return nil
+	}
+	return f.last
+}
+
+// trial returns the last failure of an object whose writes or deletions keep failing, and
+// when the next trial is. The failure is nil if the object may be tried now.
 func (d *Damper) trial(key inventory.Key, now time.Time) (*Failure, time.Time) {
-	if d == nil || d.failing[key].last == nil {
+	if d == nil || d.failing[key] == nil {
 		return nil, time.Time{}
 	}
-	lasts := now.Sub(d.failing[key].since)
+	f := d.failing[key]
+	lasts := now.Sub(f.since)
 	if lasts < trialTime {
 		return nil, time.Time{}
 	}
-	if now.Before(d.nextTrial) {
-		return d.failing[key].last, d.nextTrial
+	if !f.chosen && !now.Before(d.nextTrial) {
+		d.choose(d.failing, 1)
+		d.nextTrial = now.Add(min(lasts/20, maxTrialPause))
 	}
-	d.nextTrial = now.Add(min(lasts/20, maxTrialPause))
-	return nil, time.Time{}
+	if f.chosen {
+		return nil, time.Time{}
+	}
+	return f.last, d.nextTrial
 }

@@ -40,7 +40,7 @@ func Prepare(t testing.TB, c *harness.Cluster) {
 		close(released)
 		hook.Close()
 	})
-	Unanswered(t, c, hook.URL, hook.Certificate().Raw)
+	Unanswered(t, c, hook.URL, hook.Certificate().Raw, "CREATE", "UPDATE")
 	for i := range graph.MaxExternalRefs / 2 { // the others don't exist
 		c.Apply(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s-0-%d}, data: {a: %s}}", External, i, strings.Repeat("a", 50_000)))
 	}
@@ -48,16 +48,16 @@ func Prepare(t testing.TB, c *harness.Cluster) {
 	c.Apply(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s-0}}", Mutual))
 }
 
-// Unanswered makes the API server call a webhook for the objects of the graphs of sort
-// [Hanging] in the test's namespace. Certificate is that of its authority, nil if there
-// is nothing at the address.
-func Unanswered(t testing.TB, c *harness.Cluster, url string, certificate []byte) {
+// Unanswered makes the API server call a webhook for operations on the objects of the
+// graphs of sort [Hanging] in the test's namespace. Certificate is that of its authority,
+// nil if there is nothing at the address.
+func Unanswered(t testing.TB, c *harness.Cluster, url string, certificate []byte, operations ...string) {
 	t.Helper()
 	name, authority := c.Unique("hangs"), ""
 	if certificate != nil {
 		authority = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
 	}
-	c.Apply(t, fmt.Sprintf(webhook, name, url, authority, hangs, c.Namespace))
+	c.Apply(t, fmt.Sprintf(webhook, name, url, authority, strings.Join(operations, ", "), hangs, c.Namespace))
 	t.Cleanup(func() {
 		hooks := c.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 		if err := hooks.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil {
@@ -102,7 +102,7 @@ metadata: {name: %s}
 webhooks:
 - name: hangs.example.com
   clientConfig: {url: "%s", caBundle: "%s"}
-  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [%s], resources: [configmaps]}]
   objectSelector: {matchLabels: {%s: "true"}}
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %s}}
   timeoutSeconds: 30
