@@ -39,9 +39,5 @@ func (e *Engine) restored(n *node, seen *observation) (decision, bool) {
 	// continues this one.
 	e.ledger.entries[n.key] = entry
 	n.progress.restored = true
-	if e.opts.NeverApplied {
-		// The graph was applied in another cluster. Its other objects may exist, too.
-		e.opts.NeverApplied, e.survey = false, survey{}
-	}
 	return decision{}, true
 }
