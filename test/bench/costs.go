@@ -19,6 +19,7 @@ const mebibyte = 1 << 20
 // memory is the memory of a process, in bytes.
 type memory struct {
 	rss, peak float64 // resident set, now and at its largest
+	file      float64 // part of rss that is the file of the program
 	heap      float64 // live heap, as the last garbage collection found it
 	heapPeak  float64 // heap that the runtime got from the system
 }
@@ -49,7 +50,7 @@ func processMemory(pid int) memory {
 	if err != nil {
 		return memory{}
 	}
-	return memory{rss: float64(status.VmRSS), peak: float64(status.VmHWM)}
+	return memory{rss: float64(status.VmRSS), peak: float64(status.VmHWM), file: float64(status.RssFile)}
 }
 
 // discovery is the pseudo-verb under which discovery requests and probes are

@@ -83,8 +83,8 @@ func (m *measurement) reportIdle(n, requests int, cpu time.Duration, empty, full
 	aim := fmt.Sprintf("≤ %.0f MB", (memoryAim+objects*memoryPerObject)/1e6)
 	add("0", fmt.Sprintf("requests in %s of rest", m.idle), "%d", requests)
 	add("≤ 0.1 s", fmt.Sprintf("CPU in %s of rest", m.idle), "%.2f s", cpu.Seconds())
-	add(fmt.Sprintf("≤ %.0f MB", memoryAim/1e6), "memory before", "%.1f MB, heap %.1f", empty.rss/1e6, empty.heap/1e6)
-	add(aim, "memory at rest", "%.1f MB, heap %.1f", full.rss/1e6, full.heap/1e6)
+	add(fmt.Sprintf("≤ %.0f MB", memoryAim/1e6), "memory before", "%.1f MB, program %.1f, heap %.1f", empty.rss/1e6, empty.file/1e6, empty.heap/1e6)
+	add(aim, "memory at rest", "%.1f MB, program %.1f, heap %.1f", full.rss/1e6, full.file/1e6, full.heap/1e6)
 	add(aim, "peak memory", "%.1f MB, heap %.1f", full.peak/1e6, full.heapPeak/1e6)
 	add(fmt.Sprintf("≤ %.0f KB", memoryPerObject/1e3), "memory per managed object",
 		"%.2f KB, heap %.2f", (full.rss-empty.rss)/objects/1e3, (full.heap-empty.heap)/objects/1e3)
