@@ -24,13 +24,18 @@ type ruleCost struct {
 
 // costliest returns the rules of a schema that must be dropped for the rest to be
 // within the API server's budget for all rules of a schema,
-// validation.StaticEstimatedCRDCostLimit: the most expensive ones first, and rules
-// of equal cost in a fixed order. The API server itself names at most four of them,
+// validation.StaticEstimatedCRDCostLimit: those that are spared before others, the
+// most expensive ones first, and rules of equal cost in a fixed order. The API server itself names at most four of them,
 // in varying order.
-func costliest(schema *apiextensions.JSONSchemaProps) []ruleKey {
+func costliest(schema *apiextensions.JSONSchemaProps, spared map[ruleKey]bool) []ruleKey {
 	var all []ruleCost
 	costs(schema, "", validation.RootCELContext(schema), &all)
 	slices.SortFunc(all, func(a, b ruleCost) int {
+		if spared[a.ruleKey] != spared[b.ruleKey] && spared[a.ruleKey] {
+			return -1
+		} else if spared[b.ruleKey] && !spared[a.ruleKey] {
+			return 1
+		}
 		return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(a.schema, b.schema), cmp.Compare(a.text, b.text))
 	})
 	var total uint64
@@ -99,7 +104,7 @@ func refuseCostliest(versions []*version, crd *apiextensionsv1.CustomResourceDef
 		if err != nil {
 			return false, err
 		}
-		for _, k := range costliest(schema.OpenAPIV3Schema) {
+		for _, k := range costliest(schema.OpenAPIV3Schema, v.spared) {
 			v.refused[k] = true
 			found = true
 		}

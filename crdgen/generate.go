@@ -53,7 +53,7 @@ func Generate(inputs map[string]cue.Value, status cue.Value, names v1alpha1.Name
 			return nil, err
 		}
 		// All versions share the status.
-		versions = append(versions, &version{KindVersion: k, spec: in, status: ofStatus, refused: map[ruleKey]bool{}})
+		versions = append(versions, &version{KindVersion: k, spec: in, status: ofStatus, refused: map[ruleKey]bool{}, spared: map[ruleKey]bool{}})
 	}
 	for {
 		crd, notes, err := assemble(versions, names)
@@ -101,6 +101,8 @@ type version struct {
 	refused map[ruleKey]bool
 	// attributed are the fields with @k8s attributes, once the version is written.
 	attributed []attributed
+	// spared are the rules to drop first.
+	spared map[ruleKey]bool
 }
 
 // assemble writes the CRD without the refused rules.
@@ -124,7 +126,7 @@ func (v *version) write() (*written, error) {
 	var err error
 	// The writer shares out and the error by pointers, because
 	// it is passed by value.
-	w := writer{notes: &out.notes, refused: v.refused, results: out, err: &err}
+	w := writer{notes: &out.notes, refused: v.refused, spared: v.spared, results: out, err: &err}
 	out.notes.put(v.spec.Notes...)
 	f := v.spec.Field
 	out.spec = w.field(f, location{path: "spec", pos: f.Pos, defaults: true, schema: ".properties[spec]", fields: []string{"spec"}})

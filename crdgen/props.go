@@ -57,6 +57,27 @@ func excluding(all, kept shape.Kind) []props {
 	return out
 }
 
+// onlyOf returns constraints that exclude values of all kinds but those in kept. The
+// bounds of [excluding] work as well, but the API server's message would advise
+// the user to meet them.
+func onlyOf(kept shape.Kind, nullable bool) props {
+	if nullable {
+		// null satisfies all bounds, so it would be excluded.
+		return props{AllOf: excluding(jsonKinds, kept)}
+	}
+	var none, out props
+	for _, k := range shape.JSONKinds() {
+		if kept&k != 0 {
+			conjoin(&none, without(k))
+		}
+	}
+	out.Not = &none
+	if kept&shape.NumberKind == shape.IntKind {
+		out.MultipleOf = new(1.0)
+	}
+	return out
+}
+
 // without returns a constraint that no value of kind k satisfies and that
 // ignores all other values.
 func without(k shape.Kind) props {

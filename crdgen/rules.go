@@ -17,6 +17,10 @@ func (w writer) rule(out *props, at location, p cel.Predicate, message string) b
 	return w.ruleAt(out, at, "", p, message)
 }
 
+// spare marks the rule p as one that the schema can do without: if the rules
+// together are too expensive, it is dropped before others.
+func (w writer) spare(at location, p cel.Predicate) { w.spared[ruleKey{at.schema, p.Text}] = true }
+
 // ruleAt is like rule, with the path from self to the field to blame. For the
 // predicate self.max >= self.min with the field .max it writes the rule with
 // fieldPath: .max, unless the schema has the same rule already.

@@ -41,7 +41,16 @@ func (w writer) schema(s shape.Shape, p location) props {
 	for _, c := range checks {
 		texts = append(texts, shorten(c.Text))
 	}
-	if !w.rule(&out, p, cel.Holds(s, shape.WithoutChecks(s), "self"), "must satisfy "+strings.Join(texts, " and ")) {
+	q := cel.Holds(s, shape.WithoutChecks(s), "self")
+	junctors, expressible := junctorsOf(s)
+	if expressible {
+		w.spare(p, q)
+	}
+	switch {
+	case w.rule(&out, p, q, "must satisfy "+strings.Join(texts, " and ")):
+	case expressible:
+		conjoin(&out, junctors)
+	default:
 		for _, text := range texts {
 			w.notes.add(p.pos, p.path, "%s", text)
 		}
@@ -82,22 +91,44 @@ func (w writer) typed(s shape.Shape, p location) props {
 		w.mixed(&out, s, p)
 		p.bare = true
 	}
-	unsaid := scalars(&out, s, nullable)
-	if len(unsaid) == 0 {
+	var own props
+	unsaid := scalars(&own, s, nullable)
+	mixed := shape.IsMixed(shape.KindsOf(s)) && (own.Minimum != nil || own.Maximum != nil)
+	branched := (hasChoice(own) || mixed) && !p.bare
+	if len(unsaid) == 0 && !branched {
+		conjoin(&out, own)
 		return out
 	}
 	declared := shape.OfKinds(shape.KindsOf(s) &^ (shape.ListKind | shape.StructKind))
 	if nullable {
 		s, declared = append(s, shape.Term{Kind: shape.NullKind}), append(declared, shape.Term{Kind: shape.NullKind})
 	}
-	// A rule covers the constraints that the schema had to leave out.
 	q := cel.Unknown()
 	if !p.bare {
 		q = cel.Holds(s, declared, "self")
 	}
+	if branched && q.Exact {
+		// The API server reports a bound, or one member of an anyOf, that a value
+		// doesn't meet, whichever was meant. A rule names all of them.
+		if len(unsaid) == 0 {
+			w.spare(p, q)
+		}
+		if w.rule(&out, p, q, "must be "+alternativesOf(s)) {
+			return out
+		}
+	}
+	conjoin(&out, own)
+	if len(unsaid) == 0 {
+		return out
+	}
+	// A rule covers the constraints that the schema had to leave out.
 	if !w.rule(&out, p, q, "must satisfy "+strings.Join(unsaid, " and ")) {
+		refused := p.bare || w.refused[ruleKey{p.schema, q.Text}]
 		for _, f := range unsaid {
-			w.notes.add(p.pos, p.path, "%s", restOf(f))
+			if !refused {
+				f = restOf(f)
+			}
+			w.notes.add(p.pos, p.path, "%s", f)
 		}
 	}
 	return out

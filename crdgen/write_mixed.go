@@ -12,16 +12,13 @@ import (
 // values of its own kind only, so an unsatisfiable bound excludes exactly one
 // kind, and the constraints of the admitted kinds don't interfere. For string |
 // {name: string} it writes properties and required as for the struct, and
-// excludes bools, numbers and lists:
+// excludes everything that is neither string nor struct:
 //
-//	allOf:
-//	- not: {enum: [true, false]}
-//	- {minimum: 1, maximum: 0}
-//	- {minItems: 1, maxItems: 0}
+//	not: {minLength: 1, maxLength: 0, minProperties: 1, maxProperties: 0}
 func (w writer) mixed(out *props, s shape.Shape, p location) {
 	out.XPreserveUnknownFields = new(true)
 	p.defaults, p.bare = false, true
-	out.AllOf = append(out.AllOf, excluding(jsonKinds, shape.KindsOf(s))...)
+	conjoin(out, onlyOf(shape.KindsOf(s), out.Nullable))
 	lists, structs := s.Only(shape.ListKind), s.Only(shape.StructKind)
 	if len(lists) > 0 {
 		var own props

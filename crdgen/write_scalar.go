@@ -81,7 +81,9 @@ func inexpressible(terms shape.Shape) []string {
 			out = append(out, string(t.Value.JSON))
 		}
 		for _, f := range t.Strings.Formats {
-			out = append(out, string(f))
+			if !f.IsExact() {
+				out = append(out, string(f))
+			}
 		}
 		for _, m := range t.Numbers.Multiples {
 			if !isMultiple(t, m) {

@@ -54,10 +54,12 @@ func (w writer) object(out *props, o *shape.Object, p location) {
 	w.rules(out, o, p)
 }
 
-// choice writes a choice between structs: all of their fields, and in anyOf what
-// distinguishes the members. The presence of a field with a literal value
+// choice writes a choice between structs: all of their fields, and a rule that
+// demands one of the members. If there is no exact rule, or it is too expensive,
+// anyOf has what distinguishes the members. The presence of a field with a literal value
 // distinguishes nothing, because CUE supplies it. For {kind: "a", n: int} |
-// {kind: "b", m: string} the schema has the fields kind, n and m, and anyOf has
+// {kind: "b", m: string} the schema has the fields kind, n and m, and anyOf would
+// have
 //
 //   - {required: [n], not: {required: [m]}, properties: {kind: {enum: [a]}}}
 //   - {required: [m], not: {required: [n]}, properties: {kind: {enum: [b]}}}
@@ -76,15 +78,25 @@ func (w writer) choice(out *props, s shape.Shape, p location) {
 		// One of the members admits everything that anyOf can express.
 		exact, members = false, nil
 	}
-	out.AnyOf = members
 	declared := shape.Shape{{Kind: shape.StructKind, Object: sum}}
-	if !exact && !p.bare {
+	ruled := false
+	if !p.bare {
 		var of []cel.Predicate
 		for _, t := range s {
 			of = append(of, cel.HoldsTerm(t, declared, declared, "self"))
 		}
-		exact = w.rule(out, p, cel.AnyOf(of...), "must be "+outlines(s))
+		q := cel.AnyOf(of...)
+		if exact {
+			w.spare(p, q)
+		}
+		// With anyOf, the API server would report one of the members, whichever
+		// was meant.
+		ruled = (q.Exact || !exact) && w.rule(out, p, q, "must be "+outlines(s))
 	}
+	if !ruled {
+		out.AnyOf = members
+	}
+	exact = exact || ruled
 	switch {
 	case !exact:
 		w.notes.add(p.pos, p.path, "the choice between %d structs", len(s))
@@ -127,6 +139,11 @@ func (w writer) member(o, sum *shape.Object) (props, bool) {
 	return out, exact
 }
 
+// areLiterals reports whether s is a short list of literals.
+func areLiterals(s shape.Shape) bool {
+	return len(s) > 0 && len(s) < 4 && !slices.ContainsFunc(s, func(t shape.Term) bool { return t.Value == nil })
+}
+
 // outline describes a struct in a message, such as {type: "tcp", port, name?}. It
 // lists the names of the fields, and the values of those that are literals.
 func outline(o *shape.Object) string {
@@ -134,8 +151,8 @@ func outline(o *shape.Object) string {
 	for _, f := range o.Fields {
 		text := f.Name
 		switch {
-		case len(f.Shape) == 1 && f.Shape[0].Value != nil:
-			text += ": " + string(f.Shape[0].Value.JSON)
+		case areLiterals(f.Shape):
+			text += ": " + alternativesOf(f.Shape)
 		case f.Optional:
 			text += "?"
 		}

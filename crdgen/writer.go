@@ -18,6 +18,8 @@ type writer struct {
 	// refused are the rules to leave out, because the API server didn't accept
 	// them.
 	refused map[ruleKey]bool
+	// spared are the rules that repeat what the schema can express as well.
+	spared map[ruleKey]bool
 	// results collects what @k8s attributes add outside the schema.
 	results *written
 	// err is the first error in an attribute.

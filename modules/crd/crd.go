@@ -4,6 +4,7 @@ package crd
 
 import (
 	"errors"
+	"fmt"
 
 	cueerrors "cuelang.org/go/cue/errors"
 
@@ -14,7 +15,9 @@ import (
 )
 
 // Generate generates the CRD of a platform. Errors of CUE become a [problem.List] with
-// positions in the module. An attribute that has no effect is an error. Notes without a position get the position of the platform.
+// positions in the module. An attribute that has no effect is an error. Notes without a
+// position get the position of the platform. A definition that is used in several fields
+// has each of its notes once.
 func Generate(p *render.Platform) (*crdgen.Result, error) {
 	if ps := misplaced(p.Module); len(ps) > 0 {
 		return nil, ps
@@ -33,5 +36,34 @@ func Generate(p *render.Platform) (*crdgen.Result, error) {
 			made.Notes[i].Position = problem.Position{File: p.From}
 		}
 	}
+	made.Notes = onePerPosition(made.Notes)
 	return made, nil
+}
+
+// onePerPosition merges the notes that have the same message about the same
+// position in the module. The first one counts the other fields.
+func onePerPosition(notes problem.List) problem.List {
+	var out problem.List
+	places := map[problem.Problem]int{}
+	keyOf := func(n problem.Problem) problem.Problem {
+		if n.Position.Line > 0 {
+			n.Path = ""
+		}
+		return n
+	}
+	for _, n := range notes {
+		if places[keyOf(n)]++; places[keyOf(n)] == 1 {
+			out = append(out, n)
+		}
+	}
+	for i, n := range out {
+		switch more := places[keyOf(n)] - 1; {
+		case n.Position.Line == 0 || more == 0:
+		case more == 1:
+			out[i].Message += " (and 1 more place)"
+		default:
+			out[i].Message += fmt.Sprintf(" (and %d more places)", more)
+		}
+	}
+	return out
 }

@@ -60,6 +60,12 @@ func holdsObject(o *shape.Object, declared *shape.Object, v string) Predicate {
 			all = append(all, p)
 		}
 	}
+	// CEL sees declared fields only.
+	if slices.ContainsFunc(o.Fields, func(f shape.Field) bool {
+		return declared.Lookup(f.Name) == nil && (f.Required || !f.Shape.IsAnything())
+	}) {
+		all = append(all, Unknown())
+	}
 	all = append(all, HoldsCount(o, declared, v))
 	return AllOf(all...)
 }

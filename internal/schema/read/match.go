@@ -51,20 +51,49 @@ func (r *reader) match(v cue.Value, name string, args []cue.Value, in context) (
 		known = known && ok
 		c.Shapes = append(c.Shapes, s)
 	}
+	if !known || len(c.Shapes) == 0 {
+		return nil, false
+	}
+	if !c.Branch && isChoice(c) {
+		in.put(*notes...)
+		return shape.Union(c.Shapes...), true
+	}
 	// A check counts matches, so a member that was read too wide could reject
 	// what CUE accepts.
-	if !known || len(*notes) > 0 || len(c.Shapes) == 0 {
+	if len(*notes) > 0 {
 		return nil, false
 	}
 	s := shape.Shape{{Kind: shape.TopKind, Checks: []shape.Check{c}}}
 	switch {
 	case c.Branch:
-		return shape.Intersect(shape.Union(shape.Intersect(c.Shapes[0], c.Shapes[1]), c.Shapes[2]).Scalar(), s), true
+		return shape.Intersect(shape.Union(shape.Intersect(c.Shapes[0], c.Shapes[1]), c.Shapes[2]).OfWhole(), s), true
 	// A value that is in none of the members may pass.
 	case c.Count.Admits(shape.Literal{Number: new(big.Rat)}):
 		return s, true
 	}
-	return shape.Intersect(shape.Union(c.Shapes...).Scalar(), s), true
+	return shape.Intersect(shape.Union(c.Shapes...).OfWhole(), s), true
+}
+
+// isChoice reports whether c holds for the scalars that are in any of its shapes:
+// as matchN(>=1, [int, string]) does, and matchN(1, [int, string]), because no
+// value is in both.
+func isChoice(c shape.Check) bool {
+	count := func(n int) bool { return c.Count.Admits(shape.Literal{Number: big.NewRat(int64(n), 1)}) }
+	disjoint := true
+	for i, s := range c.Shapes {
+		if s.OfWhole().IsAnything() || shape.KindsOf(s)&(shape.ListKind|shape.StructKind) != 0 {
+			return false
+		}
+		for _, t := range c.Shapes[:i] {
+			disjoint = disjoint && len(shape.Intersect(s, t)) == 0
+		}
+	}
+	for n := range len(c.Shapes) {
+		if !count(n+1) && (n == 0 || !disjoint) {
+			return false
+		}
+	}
+	return !count(0)
 }
 
 // candidate reads a shape that values are matched against. A struct literal is

@@ -24,11 +24,15 @@ func (c Check) equal(d Check) bool {
 	return c.Text == d.Text && slices.EqualFunc(c.Shapes, d.Shapes, Shape.Equal)
 }
 
-// ChecksOf returns the checks of all terms of s.
+// ChecksOf returns the checks of all terms of s, without repetitions.
 func ChecksOf(s Shape) []Check {
 	var out []Check
 	for _, t := range s {
-		out = append(out, t.Checks...)
+		for _, c := range t.Checks {
+			if !slices.ContainsFunc(out, c.equal) {
+				out = append(out, c)
+			}
+		}
 	}
 	return out
 }
@@ -41,6 +45,21 @@ func WithoutChecks(s Shape) Shape {
 		out[i].Checks = nil
 	}
 	return out
+}
+
+// OfWhole returns s with the structs and lists in it widened to all of their
+// kind. A check compares a value with shapes that need not describe the whole
+// value, so that structs and lists among them bound nothing but the kind.
+func (s Shape) OfWhole() Shape {
+	var out Shape
+	for _, t := range s {
+		if t.Kind&(ListKind|StructKind) != 0 && t.Kind != TopKind {
+			out = append(out, OfKinds(t.Kind)...)
+		} else {
+			out = append(out, t)
+		}
+	}
+	return Union(out)
 }
 
 // Scalar returns s if s holds scalars only, and [Any] otherwise. A check

@@ -46,6 +46,8 @@ func (f Format) Pattern() string {
 		return `^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
 	case FormatTime:
 		return `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})$`
+	case FormatIPv4:
+		return `^(` + octet + `\.){3}` + octet + `$`
 	case FormatCIDR:
 		return `^[0-9a-fA-F:.]+/[0-9]{1,3}$`
 	case FormatFQDN:
@@ -57,6 +59,13 @@ func (f Format) Pattern() string {
 	}
 	return `^[0-9a-fA-F:.]+(%.+)?$`
 }
+
+// octet is a regular expression for a part of an IPv4 address. Leading zeros are
+// not allowed.
+const octet = `(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
+
+// IsExact reports whether f admits every string that matches its pattern.
+func (f Format) IsExact() bool { return f == FormatIPv4 }
 
 // admits reports whether CUE admits s. It uses the same functions of the
 // standard library as CUE's builtins.

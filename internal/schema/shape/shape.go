@@ -267,8 +267,11 @@ func (t Term) Interval() (low, high *big.Rat) {
 // narrowed to f.
 func OfFormat(f Format, kinds Kind) Shape {
 	if kinds == TopKind {
-		// CUE's address formats admit lists of bytes, too.
-		kinds = StringKind | ListKind
+		kinds = StringKind
+		if f != FormatCIDR {
+			// CUE's address formats admit lists of bytes, too.
+			kinds |= ListKind
+		}
 	}
 	s := OfKinds(kinds)
 	for i := range s {
