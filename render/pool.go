@@ -88,6 +88,7 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 				yield(none, &LimitError{t.job.Subject.Name, fmt.Sprintf("evaluation panicked: %v", t.panicked)})
 				return
 			}
+			w.done++
 			if !yield(t.result, nil) {
 				return
 			}

@@ -20,7 +20,7 @@ func TestLimits(t *testing.T) {
 		want   string
 	}{
 		"time":   {Limits{Timeout: 50 * time.Millisecond}, forever, "evaluation took longer than 50ms"},
-		"heap":   {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB"},
+		"heap":   {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB; --eval-memory sets the limit"},
 		"stack":  {Limits{Memory: 1 << 30}, func() int { return deeper([128]int{}) }, "evaluation recursed too deeply"},
 		"depth":  {Limits{}, func() int { return deeper([128]int{}) }, "evaluation recursed too deeply"},
 		"panics": {Limits{}, func() int { panic("oops") }, "evaluation panicked: oops"},

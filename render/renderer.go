@@ -44,30 +44,3 @@ func Clashes(in *Instance, owned []string, claims *graph.Claims) problem.List {
 	}
 	return ps
 }
-
-// Renderer renders instances one after the other. It keeps evaluated modules,
-// so it is not safe for concurrent use; each worker of [Each] has its own. The
-// zero value is ready.
-type Renderer struct {
-	Options
-	built map[*Module]*builtModule
-}
-
-// maxUses is the number of instances that a CUE context is used for. A context
-// remembers every field name that it has seen, so it is thrown away to keep
-// memory flat.
-const maxUses = 100
-
-// module returns an evaluated module for one more instance.
-func (r *Renderer) module(m *Module) *builtModule {
-	b := r.built[m]
-	if b == nil || b.uses >= maxUses {
-		if r.built == nil {
-			r.built = map[*Module]*builtModule{}
-		}
-		b = m.acquire()
-		r.built[m] = b
-	}
-	b.uses++
-	return b
-}

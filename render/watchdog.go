@@ -24,7 +24,7 @@ const maxOverStack = 5
 
 // maxGarbage bounds the garbage on the heap, in bytes. A percentage alone lets
 // garbage grow with the live heap, and so with the length of a run.
-const maxGarbage = 64 << 20
+const maxGarbage = 48 << 20
 
 // watchdog checks the time and memory of evaluations, and tunes the garbage
 // collector meanwhile. There is one for each call of Each, and it changes
@@ -44,6 +44,7 @@ type watchdog struct {
 	gcPercent   int
 
 	gcPercentNow int
+	done         int  // evaluations that ended, for the message
 	overStack    int  // checks in a row that found too large stacks
 	gaveUp       bool // an evaluation over its limits is still running
 }
@@ -128,7 +129,11 @@ func (w *watchdog) check(subject Subject, started int64) error {
 	}
 	w.overStack = 0
 	if w.limits.Memory > 0 && objects+stacks > w.limits.Memory {
-		return w.giveUp(subject, fmt.Sprintf("evaluation used more than %d MiB", w.limits.Memory>>20))
+		after := ""
+		if w.done > 0 {
+			after = fmt.Sprintf(" after %d others", w.done)
+		}
+		return w.giveUp(subject, fmt.Sprintf("evaluation used more than %d MiB%s; --eval-memory sets the limit", w.limits.Memory>>20, after))
 	}
 	return nil
 }
