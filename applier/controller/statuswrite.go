@@ -118,7 +118,7 @@ func (r *run) publish(now time.Time) time.Time {
 	if now.Before(due) {
 		return due
 	}
-	if now.Before(due.Add(yieldFor)) && (r.share.Crowded() || !r.progress.allows(now)) {
+	if now.Before(due.Add(yieldFor)) && (r.share.Crowded() || r.share.CrowdedFor(r.host) || !r.progress.allows(now)) {
 		return now.Add(firstWriteAfter)
 	}
 	if r.engine.RecordIntent() {

@@ -130,6 +130,14 @@ func (p *pool) crowded() bool {
 	return p.inFlight == p.limit && p.ongoing.owners()+p.fresh.owners() > 0
 }
 
+// crowdedFor reports whether jobs of the namespace of an owner wait.
+func (p *pool) crowdedFor(owner any) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := namespace(owner)
+	return p.ongoing.namespaces[name] != nil || p.fresh.namespaces[name] != nil
+}
+
 // waiting returns the number of owners whose jobs wait.
 func (p *pool) waiting() int {
 	p.mu.Lock()

@@ -247,3 +247,20 @@ func TestPoolShutdownBeforeStart(t *testing.T) {
 		t.Errorf("%d in flight", p.inFlight)
 	}
 }
+
+// The pool is crowded for a namespace whose jobs wait, although it has room for others.
+func TestPoolIsCrowdedForNamespace(t *testing.T) {
+	p, _ := startedPool(t, 4)
+	busy, other := &fakeGraph{owner: inventory.Owner{Namespace: "busy"}}, &fakeGraph{owner: inventory.Owner{Namespace: "other"}}
+	release := make(chan struct{})
+	defer close(release)
+	if p.crowdedFor(busy) {
+		t.Error("an idle pool is crowded")
+	}
+	for range 4 {
+		p.continueWork(busy, job(func() { <-release }))
+	}
+	if !p.crowdedFor(busy) || p.crowdedFor(other) || p.crowded() {
+		t.Errorf("crowded for the namespace whose jobs wait: %t, for another one: %t, for all: %t", p.crowdedFor(busy), p.crowdedFor(other), p.crowded())
+	}
+}

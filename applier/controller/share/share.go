@@ -96,6 +96,10 @@ func (s *Share) Waiting() int { return s.steps.waiting() }
 // that are not urgent should be left for later then.
 func (s *Share) Crowded() bool { return s.pool.crowded() }
 
+// CrowdedFor reports whether jobs of the namespace of g wait, for example because those of
+// a namespace may not use the whole pool.
+func (s *Share) CrowdedFor(g Graph) bool { return s.pool.crowdedFor(g) }
+
 // Subscribe makes g receive observations of the targets, and of nothing else.
 // Objects that carry the graph's labels are watched with the applier's own rights.
 // All others are watched one by one with those of the graph's account, as which
