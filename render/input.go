@@ -8,7 +8,6 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/internal/source/cueerror"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 	"github.com/pequod-io/pequod/render/diagnose"
 )
@@ -110,16 +109,18 @@ func (b *builtModule) renderConverted(data *ast.StructLit, p *Platform, version 
 		return cue.Value{}, problems
 	}
 	converted := mapField(data, "spec", func(ast.Expr) ast.Expr { return cuesyntax.Data(value) })
-	v := b.renderWith(p.Schema(p.Version))(converted)
-	if err := inputError(v); err != nil {
-		conversion := b.root.LookupPath(cue.ParsePath(string(versionPath(version, toStorage))))
-		e := cueerror.Causes(cueerror.List(err))[0]
-		return v, problem.List{{
-			Position: cuesyntax.Position(conversion.Pos()), Path: cueerror.Path(e), Rule: problem.RuleModule,
-			Message: fmt.Sprintf("conversion from %s gives what %s refuses: %s", version, p.Version, cueerror.Message(e)),
-		}}
+	schema := p.Schema(p.Version)
+	rendered := b.renderWith(schema)
+	v, problems := b.check(converted, schema, rendered, evalInput(rendered))
+	// The converted spec has no positions, so its problems are reported at the spec
+	// that was converted.
+	spec := cuesyntax.Position(cuesyntax.Field(data, "spec").Pos())
+	for i := range problems {
+		q := &problems[i]
+		q.Message = fmt.Sprintf("%s refuses it as converted from %s: %s: %s", p.Version, version, q.Path, q.Message)
+		q.Position, q.Path = spec, "spec"
 	}
-	return v, nil
+	return v, problems
 }
 
 // withSchema returns data whose spec is unified with a schema.

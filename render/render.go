@@ -2,6 +2,7 @@ package render
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pequod-io/pequod/internal/problem"
 )
@@ -27,6 +28,10 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	// module also names the instance that was rendered.
 	for i := range res.Problems {
 		q := &res.Problems[i]
+		// No value can satisfy a regular expression that is invalid.
+		if strings.HasPrefix(q.Message, "invalid regexp") && q.Related.File != "" {
+			q.Position, q.Related, q.Rule = q.Related, problem.Position{}, problem.RuleModule
+		}
 		q.Instance = in.String()
 		if q.Position.File == "" {
 			q.Position = in.Pos()

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -21,7 +24,8 @@ import (
 //
 //	spec.size: v1beta1 → v1 → v1beta1: 3 became nothing
 //
-// A sample that the module refuses is reported as such and not converted.
+// A loss that the version accepts in its field loses isn't reported. A sample that
+// the module refuses is reported as such and not converted.
 func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	b := r.module(p.Module)
 	data := in.data(p)
@@ -81,14 +85,38 @@ func (b *builtModule) roundTrip(p *Platform, spec ast.Expr, in *Instance, there,
 			return problems
 		}
 	}
+	accepted := b.losesOf(there.version)
 	var lost problem.List
 	compare(start, value, "spec", func(path string, before, after any) {
+		if accepted(path) {
+			return
+		}
 		lost = append(lost, problem.Problem{
 			Position: in.PosOf(path), Path: path, Rule: problem.RuleModule, Instance: in.String(),
 			Message: fmt.Sprintf("%s → %s → %s: %s became %s", from, to, from, brief(before), brief(after)),
 		})
 	})
 	return lost
+}
+
+// index matches the index of an item in a path.
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// losesOf returns a function that reports whether a version accepts the loss of a
+// field of the stored version: it lists the field, or one around it. A list that
+// lost some of its items has the path of the list.
+func (b *builtModule) losesOf(version string) func(path string) bool {
+	var def versionDef
+	// The fields of #Versions were checked when the platform was made.
+	if err := b.root.LookupPath(cue.MakePath(cue.Def("Versions"), cue.Str(version))).Decode(&def); err != nil {
+		return func(string) bool { return false }
+	}
+	return func(path string) bool {
+		path = index.ReplaceAllString(path, "[]")
+		return slices.ContainsFunc(def.Loses, func(l string) bool {
+			return path == l || strings.HasPrefix(path, l+".") || strings.HasPrefix(path, l+"[")
+		})
+	}
 }
 
 // absent stands for a field that does not exist. It differs from null.

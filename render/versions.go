@@ -37,10 +37,14 @@ type versionDef struct {
 	Served             *bool  `json:"served"`
 	Deprecated         bool   `json:"deprecated"`
 	DeprecationWarning string `json:"deprecationWarning"`
+	// Loses are the fields of the stored version that this version has no place
+	// for, such as spec.readers or spec.ports[].name. RoundTrip accepts that they
+	// are lost, with what is in them.
+	Loses []string `json:"loses"`
 }
 
 // versionFields are the regular fields that a version may have.
-var versionFields = []string{"storage", "served", "deprecated", "deprecationWarning"}
+var versionFields = []string{"storage", "served", "deprecated", "deprecationWarning", "loses"}
 
 // versionPath returns the path of a definition in a version.
 func versionPath(version, def string) SchemaPath {

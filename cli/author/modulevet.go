@@ -46,7 +46,10 @@ that CRDs pass the API server's own validation. It reports removed API versions,
 unknown and missing fields, invalid values, readiness checks that cannot pass, invalid
 graphs, nodes that are never created, input fields that #Input does not define, and
 conditions that are never true. For these checks it generates instances from the
-schema. Constraints that a CRD cannot express are listed.
+schema, and renders those whose values are complete: it reports values that stay
+incomplete, optional fields that are used without a guard, indexes out of range, and
+Secrets with literal data unless --allow-secrets is set. Constraints that a CRD cannot
+express are listed.
 
 Samples, and the test cases of modules in directories, are rendered, and the rendered
 objects are checked in full. If the kind has several versions, samples are converted to
@@ -115,7 +118,7 @@ func (o *moduleVetOptions) checks(ctx context.Context, env command.Env, schemas 
 	if err != nil {
 		return sum, err
 	}
-	opts := vet.Options{Limits: o.Limits(), Catalog: schemas}
+	opts := vet.Options{Limits: o.Limits(), Catalog: schemas, AllowSecrets: o.AllowSecrets}
 	for _, p := range platforms.Given {
 		sum.Subjects = append(sum.Subjects, report.Subject{File: p.From, Instance: p.Kind})
 		found, err := vet.Platform(ctx, p, opts)

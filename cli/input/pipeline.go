@@ -25,9 +25,9 @@ type RenderFlags struct {
 	// Policies are references to policy modules, in addition to those of the
 	// platforms. They check the instances of all platforms.
 	Policies []string
-	// allowSecrets permits Secrets with literal data. Without it they are
+	// AllowSecrets permits Secrets with literal data. Without it they are
 	// problems, because rendered output is often committed to a repository.
-	allowSecrets bool
+	AllowSecrets bool
 	// AllowRevisions lets the input contain a graph in several revisions. A
 	// command sets it; it is no flag.
 	AllowRevisions bool
@@ -42,7 +42,7 @@ func (f *RenderFlags) AddFlags(cmd *cobra.Command) {
 	f.FileFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.Policies, "policy", nil, "policy module to check every instance and every rendered object with; can be repeated")
-	fl.BoolVar(&f.allowSecrets, "allow-secrets", false, "allow Secrets with literal data")
+	fl.BoolVar(&f.AllowSecrets, "allow-secrets", false, "allow Secrets with literal data")
 }
 
 // LoadPolicies loads the policies of --policy, under the limits of evaluation.
@@ -99,7 +99,7 @@ func renderEach[T any](ctx context.Context, f *RenderFlags, found iter.Seq[candi
 	if err != nil {
 		return sum, err
 	}
-	opts := render.Options{AllowSecrets: f.allowSecrets, Check: f.NodeCheck}
+	opts := render.Options{AllowSecrets: f.AllowSecrets, Check: f.NodeCheck}
 	opts.Policies, err = f.LoadPolicies(ctx)
 	if err != nil {
 		return sum, err

@@ -15,11 +15,11 @@ import (
 )
 
 // Generate generates the CRD of a platform. Errors of CUE become a [problem.List] with
-// positions in the module. An attribute that has no effect is an error. Notes without a
-// position get the position of the platform. A definition that is used in several fields
-// has each of its notes once.
+// positions in the module. An attribute that has no effect is an error, and so is an
+// invalid regular expression. Notes without a position get the position of the
+// platform. A definition that is used in several fields has each of its notes once.
 func Generate(p *render.Platform) (*crdgen.Result, error) {
-	if ps := misplaced(p.Module); len(ps) > 0 {
+	if ps := append(misplaced(p.Module), badPatterns(p.Module)...); len(ps) > 0 {
 		return nil, ps
 	}
 	inputs, status := p.Schemas()

@@ -4,7 +4,9 @@
 //     have, and required fields that are missing,
 //   - readiness checks that can never pass, and graphs that would be rejected,
 //   - nodes that are never rendered, and guards that never hold,
-//   - fields of the input that #Input does not have.
+//   - fields of the input that #Input does not have,
+//   - values that stay incomplete when an instance is rendered, such as an optional
+//     field that is used without a guard.
 //
 // [Platform] checks a module with its CRD and its test cases, and [Policies] checks
 // policies. The package reads files only through the loaded module, except for the test
@@ -21,7 +23,8 @@
 // one sample without optional fields, one with all of them, and variants of both for
 // every `if` and `for`. A sample only sets what it needs, so everything else stays a
 // type. Each sample stands for instances that can exist. Therefore an error in a sample
-// is an error for real instances.
+// is an error for real instances. Samples whose input is complete are then rendered
+// like instances (concrete.go).
 //
 // The schema of the input is a shape of package internal/schema, as it is for the CRD.
 //

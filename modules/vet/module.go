@@ -17,14 +17,13 @@ import (
 )
 
 // Module checks a platform's module and returns the problems, sorted by position.
-// catalog has the schemas of the kinds that the module renders.
 //
 // Module runs every evaluation through guard, so that the caller can limit its
 // time and memory. If guard returns an error, Module stops and returns it. It
 // then returns no problems, because a partial list would look like a complete
 // one.
-func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) error) (problem.List, error) {
-	c := &checker{platform: p, catalog: catalog, guard: guard, reported: map[problem.Problem]bool{}}
+func Module(p *render.Platform, o Options, guard func(run func()) error) (problem.List, error) {
+	c := &checker{platform: p, catalog: o.Catalog, guard: guard, reported: map[problem.Problem]bool{}}
 	var s *inputWalker
 	c.guarded(func() {
 		c.build()
@@ -37,9 +36,11 @@ func Module(p *render.Platform, catalog *kinds.Catalog, guard func(run func()) e
 			c.report(q)
 		}
 	})
-	for _, g := range c.renderSamples(s) {
+	samples := c.renderSamples(s)
+	for _, g := range samples {
 		c.guarded(func() { c.checkGraph(g) })
 	}
+	c.renderConcrete(samples, o.AllowSecrets)
 	if c.err != nil {
 		return nil, c.err
 	}

@@ -21,6 +21,8 @@ type Options struct {
 	Limits render.Limits
 	// Catalog has the schemas of the kinds that modules render.
 	Catalog *kinds.Catalog
+	// AllowSecrets accepts Secrets with literal data.
+	AllowSecrets bool
 }
 
 // Platform checks a platform: its CRD, its module as [Module] does, and the objects of
@@ -44,7 +46,7 @@ func Platform(ctx context.Context, p *render.Platform, o Options) (problem.List,
 	default:
 		found = made.Notes
 	}
-	static, err := Module(p, o.Catalog, guard)
+	static, err := Module(p, o, guard)
 	if err != nil {
 		return nil, err
 	}

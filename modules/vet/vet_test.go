@@ -58,7 +58,7 @@ func found(problems problem.List) []string {
 
 func check(t *testing.T, text string, want []string) {
 	t.Helper()
-	problems, err := Module(load(t, text), &kinds.Catalog{}, func(run func()) error { run(); return nil })
+	problems, err := Module(load(t, text), Options{Catalog: &kinds.Catalog{}}, func(run func()) error { run(); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestGuard(t *testing.T) {
 	enough := errors.New("enough")
 	for most := range 8 {
 		runs := 0
-		_, err := Module(p, &kinds.Catalog{}, func(run func()) error {
+		_, err := Module(p, Options{Catalog: &kinds.Catalog{}}, func(run func()) error {
 			if runs == most {
 				return enough
 			}
@@ -251,7 +251,8 @@ func TestDead(t *testing.T) {
 			[]string{`: never holds: input.spec.tier == "bronze"; a condition around it excludes that`, made}},
 		{"there and not there", `tier?: {a?: string}`, `output: nodes: {if input.spec.tier == _|_ {if input.spec.tier.a != _|_ {b: {` + config + `}}}}`,
 			[]string{": never holds: input.spec.tier.a != _|_; a condition around it excludes that", made}},
-		{"there, and of a value", `tier?: "bronze" | "gold", n?: int`, `output: nodes: {if input.spec.tier != _|_ if input.spec.tier == "gold" {if input.spec.n == 3 if input.spec.n != _|_ {b: {` + config + `}}}}`, nil},
+		{"there, and of a value", `tier?: "bronze" | "gold", n?: int`, `output: nodes: {if input.spec.tier != _|_ if input.spec.tier == "gold" {if input.spec.n == 3 if input.spec.n != _|_ {b: {` + config + `}}}}`,
+			[]string{"nodes: cannot reference optional field: n"}},
 		{"on and off", `on: bool`, `output: nodes: {if input.spec.on {if !input.spec.on {b: {` + config + `}}}}`,
 			[]string{": never holds: !input.spec.on; a condition around it excludes that", made}},
 		{"one of two", `on: bool, off: bool`, `output: nodes: {if input.spec.on || input.spec.off {if !input.spec.on {b: {` + config + `}}}}`, nil},
@@ -399,7 +400,7 @@ func TestRich(t *testing.T) {
 		{`jobTemplate: spec: template: spec: {`, `jobTemplate: spec: template: {`, ``},
 	} {
 		changed := strings.Replace(string(text), test.from, test.to, 1)
-		problems, err := Module(load(t, changed), &kinds.Catalog{}, func(run func()) error { run(); return nil })
+		problems, err := Module(load(t, changed), Options{Catalog: &kinds.Catalog{}}, func(run func()) error { run(); return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
