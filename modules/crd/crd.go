@@ -17,7 +17,8 @@ import (
 // Generate generates the CRD of a platform. Errors of CUE become a [problem.List] with
 // positions in the module. An attribute that has no effect is an error, and so is an
 // invalid regular expression. Notes without a position get the position of the
-// platform. A definition that is used in several fields has each of its notes once.
+// platform. A definition that is used in several fields has each of its notes once. A CRD
+// near etcd's limit has a warning.
 func Generate(p *render.Platform) (*crdgen.Result, error) {
 	if ps := append(misplaced(p.Module), badPatterns(p.Module)...); len(ps) > 0 {
 		return nil, ps
@@ -36,7 +37,11 @@ func Generate(p *render.Platform) (*crdgen.Result, error) {
 			made.Notes[i].Position = problem.Position{File: p.From}
 		}
 	}
-	made.Notes = onePerPosition(made.Notes)
+	size, err := sizeProblem(made, p.From)
+	if err != nil {
+		return nil, err
+	}
+	made.Notes = append(onePerPosition(made.Notes), size...)
 	return made, nil
 }
 
