@@ -4,6 +4,7 @@
 //
 //   - crdgenerate.go: crd generate, the CRDs of platforms
 //   - crdcheck.go: crd check, the breaking changes between two sets of CRDs
+//   - moduleimport.go: module import, CUE types from CRDs
 //   - moduleinit.go: module init, a new module from a template
 //   - moduletest.go: module test, test cases with expected graphs or errors
 //   - modulevet.go: module vet, static checks and checks of rendered samples
@@ -17,8 +18,8 @@
 //	pequod crd check main:crds crds
 //
 // The package parses flags, orders the steps and prints. The checks themselves
-// live in modules/moduleinit, modules/moduletest, modules/vet, modules/crd and
-// crdgen/compat. Modules are evaluated only under the limits of --eval-timeout
+// live in modules/crdtypes, modules/moduleinit, modules/moduletest, modules/vet,
+// modules/crd and crdgen/compat. Modules are evaluated only under the limits of --eval-timeout
 // and --eval-memory, because a module may not terminate.
 package author
 
@@ -34,6 +35,6 @@ func Commands(env command.Env) []*cobra.Command {
 	return []*cobra.Command{
 		command.NewGroup("crd", "Generate and check CRDs", newCRDGenerateCommand(env), newCRDCheckCommand(env)),
 		command.NewGroup("module", "Create, check and test modules",
-			newModuleInitCommand(env), newModuleTestCommand(env), newModuleVetCommand(env)),
+			newModuleImportCommand(env), newModuleInitCommand(env), newModuleTestCommand(env), newModuleVetCommand(env)),
 	}
 }

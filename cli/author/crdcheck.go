@@ -104,6 +104,11 @@ func readCRDs(ctx context.Context, arg string) ([]definition, error) {
 	if err != nil {
 		return nil, err
 	}
+	return definitionsIn(arg, files)
+}
+
+// definitionsIn returns the CRDs in files. arg is their name in errors.
+func definitionsIn(arg string, files []files.TreeFile) ([]definition, error) {
 	var all []definition
 	for _, file := range files {
 		docs, err := yamlfile.Parse(file.Name, file.Data)
