@@ -66,10 +66,13 @@ func (r *retries) succeeded() {
 }
 
 // failed records a failure that may be transient, and returns how long to wait.
-// The API server may ask for more time than the backoff.
+// The API server may ask for more time than the backoff. After ten failures and more, the
+// graph itself is probably refused, for example by a webhook, and the limit of the backoff
+// grows to eight times its length.
 func (r *retries) failed(least time.Duration) time.Duration {
 	r.failures++
-	return max(least, backoff.AtMost(engine.MaxTransientBackoff).After(r.failures))
+	most := engine.MaxTransientBackoff << min(r.failures/10, 3)
+	return max(least, backoff.AtMost(most).After(r.failures))
 }
 
 // scheduleResync schedules another try of a graph that failed for good after
