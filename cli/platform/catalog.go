@@ -9,6 +9,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/render"
 )
@@ -47,7 +48,7 @@ func (c *Catalog) add(p *render.Platform) error {
 
 // Find returns the platform of an instance. Its error is a problem.List if there
 // is no platform for the kind, or none that serves the version. The hint of such
-// a problem lists the known kinds or the served versions.
+// a problem names the most similar kind and all known ones, or the served versions.
 func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platform, error) {
 	p, err := c.lookup(ctx, in.Group(), in.Kind)
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *Catalog) Find(ctx context.Context, in *render.Instance) (*render.Platfo
 		return nil, problem.List{{
 			Position: in.Pos(), Rule: problem.RulePlatform, Instance: in.String(),
 			Message: fmt.Sprintf("no platform for %s %s", in.APIVersion, in.Kind),
-			Hint:    "there are: " + strings.Join(c.kinds(ctx), ", "),
+			Hint:    c.hint(ctx, in),
 		}}
 	}
 	if !p.Serves(in.Version()) {
@@ -110,18 +111,38 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 	return p, nil
 }
 
-// kinds returns the kinds of all platforms, sorted, for the hint of an error. It
-// loads all embedded modules; one that fails to load is left out.
-func (c *Catalog) kinds(ctx context.Context) []string {
-	var kinds []string
-	for _, p := range c.Given {
-		kinds = append(kinds, p.GroupKind())
-	}
-	for _, name := range modules.Embedded() {
-		if p, err := c.embeddedPlatform(ctx, name); err == nil && !slices.Contains(kinds, p.GroupKind()) {
+// hint returns the hint for an instance whose kind has no platform:
+//
+//	did you mean "Shop"? there are: Shop.pequod.io, Backup.pequod.io
+//
+// If only the group is wrong, the suggestion is the kind with its right group.
+func (c *Catalog) hint(ctx context.Context, in *render.Instance) string {
+	var kinds, known []string
+	for _, p := range c.known(ctx) {
+		known = append(known, p.GroupKind())
+		if p.Kind == in.Kind {
 			kinds = append(kinds, p.GroupKind())
+		} else {
+			kinds = append(kinds, p.Kind)
 		}
 	}
-	slices.Sort(kinds)
-	return kinds
+	list := "there are: " + strings.Join(known, ", ")
+	if near := source.Hint(in.Kind, kinds); near != "" {
+		return near + " " + list
+	}
+	return list
+}
+
+// known returns all platforms: the given ones in their order, then the embedded
+// ones by name, without those that a given one hides. It loads all embedded
+// modules; one that fails to load is left out.
+func (c *Catalog) known(ctx context.Context) []*render.Platform {
+	all := slices.Clone(c.Given)
+	for _, name := range modules.Embedded() {
+		p, err := c.embeddedPlatform(ctx, name)
+		if err == nil && !slices.ContainsFunc(all, func(q *render.Platform) bool { return q.GroupKind() == p.GroupKind() }) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
