@@ -4,7 +4,8 @@
 //     have, and required fields that are missing,
 //   - readiness checks that can never pass, and graphs that would be rejected,
 //   - nodes that are never rendered, and guards that never hold,
-//   - fields of the input that #Input does not have,
+//   - fields of the input that #Input does not have, and accepted losses of a version
+//     that name no field of the stored one (losses.go),
 //   - values that stay incomplete when an instance is rendered, such as an optional
 //     field that is used without a guard.
 //

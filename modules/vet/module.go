@@ -29,6 +29,7 @@ func Module(p *render.Platform, o Options, guard func(run func()) error) (proble
 		c.build()
 		s = &inputWalker{resolver: c.resolver()}
 		s.walk(c.inst, "#Render")
+		c.checkLosses()
 		// The ids come after the walk, because only the walk knows which guards
 		// never hold.
 		c.ids = nodeIDsOf(c.inst, s.never)
