@@ -60,7 +60,7 @@ func junctorOf(c shape.Check, declared shape.Shape) (props, bool) {
 
 // matched writes what distinguishes the values in s from the others in declared.
 // It reports false if that is not all that s says. Structs must be open and name
-// declared fields, each of which rendering leaves as it is.
+// declared fields, and rendering must leave these fields as they are.
 func matched(s, declared shape.Shape) (props, bool) {
 	var out props
 	if len(s) != 1 || s[0].Kind != shape.StructKind || shape.KindsOf(declared) != shape.StructKind {

@@ -116,7 +116,7 @@ func (c *checker) strings(path string, old, new *props) {
 }
 
 // format compares the formats that the API server enforces. The narrow formats
-// of numbers are int32 and float; the others are what a number is without one. An
+// of numbers are int32 and float; int64 and double admit as much as no format does. An
 // integer has no format of the wider types, which are for strings or fractions.
 func (c *checker) format(path string, old, new *props) {
 	o, n := enforcedFormat(old), enforcedFormat(new)
