@@ -4,13 +4,12 @@ package main_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pequod-io/pequod/test/vendored"
 )
 
 // typedModule copies the module of typed objects to a new directory and vendors the
@@ -22,38 +21,8 @@ func typedModule(b *testing.B, cue string) (dir string) {
 	if err := os.CopyFS(dir, os.DirFS("test/bench/testdata/typed")); err != nil {
 		b.Fatal(err)
 	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
-	args := []string{"get", "go"}
-	for _, pkg := range []string{"apps/v1", "autoscaling/v2", "batch/v1", "core/v1", "networking/v1", "policy/v1", "rbac/v1"} {
-		args = append(args, "k8s.io/api/"+pkg)
-	}
-	get := exec.Command(cue, args...)
-	get.Dir = dir
-	get.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")
-	if out, err := get.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	// CUE v0.17 takes embedded structs such as TypeMeta for fields, because their tags in
-	// Go have no "inline" since Kubernetes 1.37. No field in JSON begins with a capital.
-	embedded := regexp.MustCompile(`(?m)^(\t+)[A-Z]\w*\??: ((\w+\.)?#\w+)( @protobuf\(.*\))?$`)
-	err := filepath.WalkDir(filepath.Join(dir, "cue.mod", "gen", "k8s.io", "api"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(path, embedded.ReplaceAll(data, []byte("$1$2")), 0o600)
-	})
+	err := vendored.Kubernetes(b.Context(), cue, ".", dir,
+		"apps/v1", "autoscaling/v2", "batch/v1", "core/v1", "networking/v1", "policy/v1", "rbac/v1")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -96,4 +65,32 @@ func BenchmarkTyped(b *testing.B) {
 	b.ReportMetric(median(few), "peak-MiB-250")
 	b.ReportMetric(median(many), "peak-MiB-1000")
 	b.ReportMetric(median(wall), "ms")
+}
+
+// BenchmarkSpecs generates the CRDs of platforms whose input is the spec of a kind of
+// Kubernetes. The aims: at most 0.3 s and 130 MiB each.
+func BenchmarkSpecs(b *testing.B) {
+	bin, err := programs()
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	if err := vendored.Specs(b.Context(), filepath.Join(bin, "cue"), ".", dir); err != nil {
+		b.Fatal(err)
+	}
+	for _, k := range vendored.Kinds {
+		b.Run(k.Kind, func(b *testing.B) {
+			generate := process{dir, []string{filepath.Join(bin, "pequod"), "crd", "generate", "-p", "./" + k.Name()}}
+			var cpu, peak []float64
+			for range b.N {
+				for range 5 {
+					m := generate.run(b)
+					cpu, peak = append(cpu, m.cpu.Seconds()), append(peak, m.peakMiB)
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(cpu), "cpu-s")
+			b.ReportMetric(median(peak), "peak-MiB")
+		})
+	}
 }
