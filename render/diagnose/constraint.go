@@ -37,7 +37,8 @@ func isFinal(e cueerrors.Error) bool {
 }
 
 // problemOf returns the problem for an error of CUE about the value at a path, or
-// about something inside it. A repeated item of a list that must be unique is
+// about something inside it. The message of a bound that is another field names
+// that field: "10 is not >=20 (spec.scale.min)". A repeated item of a list that must be unique is
 // reported at the item.
 func (d *diagnosis) problemOf(e cueerrors.Error, path string, value ast.Expr, schema cue.Value) problem.Problem {
 	// CUE may report an error below the value, for example in a list item.
@@ -49,6 +50,9 @@ func (d *diagnosis) problemOf(e cueerrors.Error, path string, value ast.Expr, sc
 		Related: d.rulePosition(e, schema),
 	}
 	p.Message, p.Rule = errorMessage(e, value)
+	if other := d.comparedField(e, path, p.Related); other != "" {
+		p.Message += " (" + other + ")"
+	}
 	if l, ok := value.(*ast.ListLit); ok && p.Message == notUnique {
 		if i := repeatedItem(l); i > 0 {
 			p.Path += fieldpath.Index(i)

@@ -26,6 +26,9 @@ type dependency struct {
 	guard string
 	// refers are the names in the guards or the value.
 	refers []string
+	// inputs are the names that the value refers to, siblings or not, if the value
+	// is computed from them, as in `total: replicas * 2`. Otherwise it is nil.
+	inputs []string
 	// siblings are the names of the fields next to it. They tell structs apart
 	// that have a field of the same name.
 	siblings []string
@@ -42,18 +45,26 @@ type dependencyIndex map[string][]dependency
 func (x *dependencyIndex) of(root cue.Value, name string, schema cue.Value) []dependency {
 	if *x == nil {
 		*x = dependencyIndex{}
-		if inst := root.BuildInstance(); inst != nil {
-			for _, i := range append([]*build.Instance{inst}, inst.Dependencies()...) {
-				for _, f := range i.Files {
-					x.addFile(f)
-				}
-			}
+		for _, f := range filesOf(root) {
+			x.addFile(f)
 		}
 	}
 	known := fieldNames(schema)
 	return filter((*x)[name], func(dep dependency) bool {
 		return len(dep.siblings) == 0 || slices.ContainsFunc(dep.siblings, func(n string) bool { return slices.Contains(known, n) })
 	})
+}
+
+// filesOf returns the files of a module and of the packages that it imports.
+func filesOf(root cue.Value) (files []*ast.File) {
+	inst := root.BuildInstance()
+	if inst == nil {
+		return nil
+	}
+	for _, i := range append([]*build.Instance{inst}, inst.Dependencies()...) {
+		files = append(files, i.Files...)
+	}
+	return files
 }
 
 // addFile records the dependencies of all fields in a file, of each struct on its
@@ -75,9 +86,13 @@ func (x dependencyIndex) addFile(f *ast.File) {
 			case *ast.Comprehension:
 				x.addGuarded(decl, nil, siblings)
 			case *ast.Field:
-				refers := filter(referredNames(decl.Value), func(n string) bool { return slices.Contains(siblings, n) })
-				if name := cuesyntax.LabelName(decl.Label); len(refers) > 0 {
-					x[name] = append(x[name], dependency{refers: refers, siblings: siblings})
+				names := referredNames(decl.Value)
+				dep := dependency{siblings: siblings, refers: filter(names, func(n string) bool { return slices.Contains(siblings, n) })}
+				if isComputed(decl.Value) {
+					dep.inputs = names
+				}
+				if name := cuesyntax.LabelName(decl.Label); len(dep.refers) > 0 || len(dep.inputs) > 0 {
+					x[name] = append(x[name], dep)
 				}
 			}
 		}
@@ -129,6 +144,45 @@ func referredNames(n ast.Node) (names []string) {
 	return names
 }
 
+// isComputed reports whether the value of a field follows from other fields, so
+// that an instance need not give it. A rule such as `>=min` does not give a value.
+func isComputed(e ast.Expr) bool {
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		return isComputed(x.X)
+	case *ast.Ident:
+		// A type, such as string, refers to no node, and a definition is a schema.
+		return x.Node != nil && !strings.HasPrefix(x.Name, "#")
+	case *ast.SelectorExpr:
+		return !strings.HasPrefix(cuesyntax.LabelName(x.Sel), "#")
+	case *ast.IndexExpr, *ast.Interpolation, *ast.CallExpr:
+		return true
+	case *ast.UnaryExpr:
+		return (x.Op == token.MUL || x.Op == token.ADD || x.Op == token.SUB) && isComputed(x.X)
+	case *ast.BinaryExpr:
+		switch x.Op {
+		case token.AND:
+			return isComputed(x.X) || isComputed(x.Y)
+		case token.OR:
+			return isComputedDefault(x.X) || isComputedDefault(x.Y)
+		}
+		return true
+	}
+	return false
+}
+
+// isComputedDefault reports whether one branch of a disjunction is a default that
+// is computed.
+func isComputedDefault(e ast.Expr) bool {
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		return x.Op == token.OR && isComputed(x)
+	case *ast.UnaryExpr:
+		return x.Op == token.MUL && isComputed(x)
+	}
+	return false
+}
+
 // guardText words guards for a message, such as `tier == "gold" and sla is
 // given`. It leaves out that a field is given if another guard compares that
 // field.
@@ -169,6 +223,15 @@ func guardText(clauses []ast.Clause) string {
 // field that a reported problem is about, or whose name is misspelt. The field
 // can't be judged then: it may be right once the other mistake is corrected.
 func dependOnMistake(deps []dependency, reported problem.List, typos map[string]string) bool {
+	suspects := suspectsOf(reported, typos)
+	return slices.ContainsFunc(deps, func(dep dependency) bool {
+		return slices.ContainsFunc(dep.refers, func(n string) bool { return suspects[n] })
+	})
+}
+
+// suspectsOf returns the names of the fields that reported problems are about, and
+// of those that are misspelt.
+func suspectsOf(reported problem.List, typos map[string]string) map[string]bool {
 	suspects := map[string]bool{}
 	for _, meant := range typos {
 		suspects[meant] = true
@@ -178,7 +241,5 @@ func dependOnMistake(deps []dependency, reported problem.List, typos map[string]
 			suspects[parts[len(parts)-1]] = true
 		}
 	}
-	return slices.ContainsFunc(deps, func(dep dependency) bool {
-		return slices.ContainsFunc(dep.refers, func(n string) bool { return suspects[n] })
-	})
+	return suspects
 }

@@ -16,8 +16,8 @@
 //   - walk.go visits values; struct.go, list.go and incomplete.go visit what is in
 //     them, and union.go finds the branch of a disjunction that was meant;
 //   - unknownfield.go, missingfield.go, wrongtype.go, enum.go, scalar.go and
-//     constraint.go each report one kind of mistake, and cueerrors.go reports the
-//     errors of CUE itself;
+//     constraint.go each report one kind of mistake, compare.go finds the field that
+//     a bound refers to, and cueerrors.go reports the errors of CUE itself;
 //   - dependency.go knows which fields of a module depend on others, so that one
 //     mistake is not reported twice;
 //   - trial.go evaluates the instance with other values, within a budget;

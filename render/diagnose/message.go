@@ -91,7 +91,7 @@ func errorMessage(err cueerrors.Error, value ast.Expr) (text, rule string) {
 		words[i] = fmt.Sprint(a)
 	}
 	switch {
-	case strings.HasPrefix(format, "invalid value %v (out of bound %s"):
+	case strings.HasPrefix(format, outOfBoundFormat):
 		return outOfBound(words[0], words[1]), problem.RuleConstraint
 	case strings.HasPrefix(format, "invalid value %s (does not satisfy %s"):
 		return unsatisfied(words[0], words[1], value, errors.Unwrap(err)), problem.RuleConstraint
@@ -140,6 +140,10 @@ var (
 	// matched matches the cause of an error of matchN.
 	matched = regexp.MustCompile(`(\d+) matched, expected (.*)$`)
 )
+
+// outOfBoundFormat begins the format of the message about a bound. Its arguments
+// are the value and the bound.
+const outOfBoundFormat = "invalid value %v (out of bound %s"
 
 // explicitError begins the message for a bottom value that a module states,
 // _|_.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -12,8 +13,9 @@ import (
 )
 
 // addMissingFields reports the required fields that a struct does not have,
-// except those whose name is the correction of a typo. context is the struct
-// evaluated with its valid fields.
+// except those whose name is the correction of a typo, and those whose value is
+// computed from a field with a mistake. context is the struct evaluated with its
+// valid fields.
 //
 // Examples of its messages:
 //
@@ -24,18 +26,58 @@ func (d *diagnosis) addMissingFields(loc location, context cue.Value, s *ast.Str
 	for _, name := range typos {
 		meant[name] = true
 	}
+	// Computed fields come last, because their inputs may be missing, too.
+	var computed []computedField
 	it, err := context.Fields(cue.Optional(true))
 	for err == nil && it.Next() {
 		name, v := it.Selector().Unquoted(), it.Value()
 		if cuesyntax.Field(s, name) != nil || meant[name] || !isMissing(it) || !isValid(v) {
 			continue
 		}
-		hint := ""
-		if names := requiredNames(v); len(names) > 0 {
-			hint = "it needs " + strings.Join(names, ", ")
-		} else if values := literals(alternatives(v)); len(values) > 1 {
-			hint = "one of " + strings.Join(values, ", ")
+		if inputs := d.inputsOf(name, context); len(inputs) > 0 {
+			computed = append(computed, computedField{name, inputs, v})
+			continue
 		}
-		d.add(fieldpath.Join(loc.path, name), problem.RuleRequired, d.schemaPosition(v), "missing", hint)
+		d.addMissing(loc, name, v)
 	}
+	suspects := suspectsOf(d.problems, typos)
+	for more := true; more; {
+		rest := filter(computed, func(f computedField) bool {
+			undecided := slices.ContainsFunc(f.inputs, func(n string) bool { return suspects[n] })
+			if undecided {
+				suspects[f.name] = true // so are the fields that are computed from it
+			}
+			return !undecided
+		})
+		computed, more = rest, len(rest) < len(computed)
+	}
+	for _, f := range computed {
+		d.addMissing(loc, f.name, f.value)
+	}
+}
+
+// computedField is a field that is missing although the module computes it.
+type computedField struct {
+	name   string
+	inputs []string // the names that its value refers to
+	value  cue.Value
+}
+
+// inputsOf returns the names from which a field of a struct is computed.
+func (d *diagnosis) inputsOf(name string, schema cue.Value) (inputs []string) {
+	for _, dep := range d.dependencies.of(d.root, name, schema) {
+		inputs = append(inputs, dep.inputs...)
+	}
+	return inputs
+}
+
+// addMissing reports that a field with the value v is missing.
+func (d *diagnosis) addMissing(loc location, name string, v cue.Value) {
+	hint := ""
+	if names := requiredNames(v); len(names) > 0 {
+		hint = "it needs " + strings.Join(names, ", ")
+	} else if values := literals(alternatives(v)); len(values) > 1 {
+		hint = "one of " + strings.Join(values, ", ")
+	}
+	d.add(fieldpath.Join(loc.path, name), problem.RuleRequired, d.schemaPosition(v), "missing", hint)
 }
