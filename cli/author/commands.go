@@ -5,7 +5,8 @@
 //   - crdgenerate.go: crd generate, the CRDs of platforms
 //   - crdcheck.go: crd check, the breaking changes between two sets of CRDs
 //   - moduleimport.go: module import, CUE types from CRDs
-//   - moduleinit.go: module init, a new module from a template
+//   - moduleinit.go: module init, a new module from a template; initsource.go reads
+//     the manifests or the chart that it starts from
 //   - moduletest.go: module test, test cases with expected graphs or errors
 //   - modulevet.go: module vet, static checks and checks of rendered samples
 //

@@ -22,6 +22,9 @@ type moduleInitOptions struct {
 	// dir is the parent directory of the module, by default the working
 	// directory. It is created if it doesn't exist.
 	dir string
+	// manifests and chart are what the module is made from: YAML files or a Helm
+	// chart. At most one is not empty.
+	manifests, chart string
 }
 
 // newModuleInitCommand returns the command "module init". The argument is a new
@@ -33,9 +36,24 @@ func newModuleInitCommand(env command.Env) *cobra.Command {
 		Short: "Create a module that renders, with test cases",
 		Long: `Create a module in a new directory NAME: a schema, a template, test cases for
 'pequod module test', and in pequod.cue the schema of graphs for editors and 'cue
-vet'. The kind is NAME in CamelCase. Existing files are never changed.`,
+vet'. The kind is NAME in CamelCase. Existing files are never changed.
+
+With --from-manifests, the module renders the objects of existing YAML files, each as a
+node whose id is its kind and name. The images of workloads, and their replicas where
+they are set, become fields of the schema with the values of the manifests as defaults;
+everything else stays as it is, names included. The module has no dependencies between
+nodes. Status and other fields that the API server writes are left out. The values of
+Secrets are never copied: a Secret with values becomes a reference to one that exists.
+
+With --from-chart, the objects are the output of 'helm template NAME DIR' with the
+default values of the chart. Hooks and CRDs in the directory crds are left out. Helm
+must be installed.`,
 		Example: `  pequod module init web-shop
-  pequod module init web-shop --dir modules`,
+  pequod module init web-shop --dir modules
+
+  # Start from objects that exist
+  pequod module init web-shop --from-manifests manifests/
+  pequod module init web-shop --from-chart charts/web-shop`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0]) },
 	}
@@ -43,6 +61,10 @@ vet'. The kind is NAME in CamelCase. Existing files are never changed.`,
 	o.LimitFlags.AddFlags(cmd)
 	cmd.Flags().StringVar(&o.dir, "dir", ".", "parent directory of the module; created if it does not exist")
 	command.Must(cmd.MarkFlagDirname("dir"))
+	cmd.Flags().StringVar(&o.manifests, "from-manifests", "", "start with the objects of a YAML file, of a directory with its subdirectories, or of REV:PATH")
+	cmd.Flags().StringVar(&o.chart, "from-chart", "", "start with the objects of the Helm chart in a directory")
+	command.Must(cmd.MarkFlagDirname("from-chart"))
+	cmd.MarkFlagsMutuallyExclusive("from-manifests", "from-chart")
 	return cmd
 }
 
@@ -50,7 +72,11 @@ vet'. The kind is NAME in CamelCase. Existing files are never changed.`,
 // not pass its own test cases is not left behind: moduleinit.Init removes the
 // directories that it created.
 func (o *moduleInitOptions) run(ctx context.Context, env command.Env, name string) error {
-	made, err := moduleinit.Init(ctx, o.dir, name, moduletest.Options{Limits: o.Limits()})
+	from, err := o.source(ctx, env, name)
+	if err != nil {
+		return err
+	}
+	made, err := moduleinit.Init(ctx, o.dir, name, from, moduletest.Options{Limits: o.Limits()})
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,15 @@
 // Package moduleinit creates new modules: see [Init]. A new module renders, passes
 // `pequod module vet` and `cue vet`, and has test cases.
 //
-// The files of the module are the templates in the directory template. The goldens
-// of its test cases are rendered when the module is created.
+// The files of the module are the templates in the directory template. A module of
+// [Manifests] has a schema, a template and a test case of its own instead. The goldens
+// of the test cases are rendered when the module is created.
+//
+//   - init.go creates the directory, all of it or nothing
+//   - manifests.go reads objects, and nodeid.go names their nodes
+//   - write.go writes the schema and the template for objects
+//
+// The package reads no manifests from disk and does not run Helm.
 package moduleinit
 
 import (
@@ -13,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,6 +42,10 @@ var templates embed.FS
 // 23 are left for what a module appends.
 const maxName = 40
 
+// stagedPosition matches the positions in a problem that are of no use to the author of
+// manifests, because the files are removed.
+var stagedPosition = regexp.MustCompile(`(?m)^\.\./\.\./render\.cue:\d+:\d+: |, rendering instance\.yaml:\d+:\d+$`)
+
 // CheckName returns an error if name is not valid as the name of a module. The
 // name becomes a directory, a CUE package and, in CamelCase, a kind, so it must
 // be valid for all three.
@@ -54,18 +66,25 @@ func packageName(name string) string { return strings.ReplaceAll(name, "-", "") 
 // Init creates the module in a new directory dir/name and returns that directory.
 // It creates dir if necessary. The module appears completely or not at all: after
 // an error, all directories that Init created are removed again, unless others have
-// put files into them.
-func Init(ctx context.Context, dir, name string, o moduletest.Options) (string, error) {
+// put files into them. If from is not nil, the module renders its objects.
+func Init(ctx context.Context, dir, name string, from *Manifests, o moduletest.Options) (string, error) {
 	target := filepath.Join(dir, name)
 	if err := CheckName(name); err != nil {
 		return target, err
+	}
+	var own map[string][]byte
+	if from != nil {
+		var err error
+		if own, err = from.files(name, render.KindName(name)); err != nil {
+			return target, err
+		}
 	}
 	if _, err := os.Lstat(target); err == nil {
 		return target, fmt.Errorf("%s: exists already", target)
 	}
 	made, err := makeDir(dir)
 	if err == nil {
-		err = stage(ctx, dir, target, name, o)
+		err = stage(ctx, dir, target, name, own, o)
 	}
 	if err != nil {
 		for _, d := range slices.Backward(made) {
@@ -99,18 +118,26 @@ func makeDir(dir string) ([]string, error) {
 }
 
 // stage creates the module in a temporary directory in dir and renames it to
-// target.
-func stage(ctx context.Context, dir, target, name string, o moduletest.Options) error {
+// target. own has the files that replace templates; if it is not nil, the test cases
+// of the templates are left out, and all of its own must render.
+func stage(ctx context.Context, dir, target, name string, own map[string][]byte, o moduletest.Options) error {
 	staged, err := os.MkdirTemp(dir, "."+name+"-")
 	if err != nil {
 		return cause(dir, err)
 	}
 	defer os.RemoveAll(staged) // empty after a successful rename
-	if err := write(filepath.Join(staged, name), name); err != nil {
+	if err := write(filepath.Join(staged, name), name, own); err != nil {
 		return cause(target, err)
 	}
 	if err := goldens(ctx, filepath.Join(staged, name), o); err != nil {
 		return err
+	}
+	if own != nil {
+		problems, err := os.ReadFile(filepath.Join(staged, name, "tests", "basic", "error.txt"))
+		if err == nil {
+			text := stagedPosition.ReplaceAllString(strings.TrimSpace(string(problems)), "")
+			return fmt.Errorf("the module of these objects does not render:\n%s", text)
+		}
 	}
 	// Rename does not replace a directory that is not empty.
 	if err := os.Rename(filepath.Join(staged, name), target); err != nil {
@@ -119,23 +146,30 @@ func stage(ctx context.Context, dir, target, name string, o moduletest.Options) 
 	return nil
 }
 
-// write writes the filled-in templates to dir. It creates dir, whose parent must
-// exist.
-func write(dir, name string) error {
+// write writes the filled-in templates to dir, and instead of some the files of own.
+// It creates dir, whose parent must exist.
+func write(dir, name string, own map[string][]byte) error {
 	fill := strings.NewReplacer("PACKAGE", packageName(name), "KIND", render.KindName(name), "NAME", name)
 	return fs.WalkDir(templates, "template", func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		to := filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(strings.TrimPrefix(p, "template"), ".tmpl")))
+		file := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(p, "template"), "/"), ".tmpl")
+		to := filepath.Join(dir, filepath.FromSlash(file))
 		if e.IsDir() {
+			if own != nil && file == "tests/gold-alone" {
+				return fs.SkipDir
+			}
 			return os.Mkdir(to, 0o755)
 		}
-		data, err := templates.ReadFile(p)
-		if err != nil {
-			return err
+		data, ok := own[file]
+		if !ok {
+			if data, err = templates.ReadFile(p); err != nil {
+				return err
+			}
+			data = []byte(fill.Replace(string(data)))
 		}
-		return os.WriteFile(to, []byte(fill.Replace(string(data))), 0o644)
+		return os.WriteFile(to, data, 0o644)
 	})
 }
 

@@ -15,7 +15,7 @@ func TestInitLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Init(ctx, filepath.Join(dir, "a", "b"), "shop", moduletest.Options{}); err == nil {
+	if _, err := Init(ctx, filepath.Join(dir, "a", "b"), "shop", nil, moduletest.Options{}); err == nil {
 		t.Fatal("no error")
 	}
 	entries, err := os.ReadDir(dir)
@@ -25,7 +25,7 @@ func TestInitLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "mine"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Init(ctx, filepath.Join(dir, "mine"), "shop", moduletest.Options{}); err == nil {
+	if _, err := Init(ctx, filepath.Join(dir, "mine"), "shop", nil, moduletest.Options{}); err == nil {
 		t.Fatal("no error")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "mine")); err != nil {
