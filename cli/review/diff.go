@@ -84,7 +84,8 @@ and name.
 
 With --impact, instances are rendered with the platforms of --against and of -p. The
 output lists the instances that a change of a module affects and the changes, and the
-instances that are no longer valid. Instances with the same changes are grouped.
+instances that are no longer valid. Instances with the same changes are grouped, and
+those with the same mistake are counted on one line; -o json lists all of them.
 
 The exit code is 0 without differences, 1 with differences, and 2 if an object could
 not be compared.`,

@@ -9,6 +9,7 @@ import (
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -64,13 +65,42 @@ func (m *impact) sections() []section {
 			continue
 		}
 		var b strings.Builder
-		_ = report.Write(&b, "text", s.Problems, nil, report.Options{}) // writes to memory don't fail
+		_ = report.Write(&b, "text", alike(s.Problems), nil, report.Options{}) // writes to memory don't fail
 		all = append(all, section{s.title, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")})
 	}
 	if len(m.fixed) > 0 {
 		all = append(all, section{"Newly valid", m.fixed})
 	}
 	return all
+}
+
+// alike merges the problems of instances that differ only in the instance into the
+// first of them, whose hint counts the others. A stricter rule of a module would
+// otherwise fill pages with one line.
+//
+// Problems of the module itself, which have an InstanceAt, are merged by package
+// report. JSON has every problem.
+func alike(problems problem.List) problem.List {
+	var merged problem.List
+	times := map[problem.Problem]int{}
+	keyOf := func(p problem.Problem) problem.Problem {
+		if p.InstanceAt.File == "" {
+			p.Position, p.Instance = problem.Position{}, ""
+		}
+		return p
+	}
+	for _, p := range problems {
+		if times[keyOf(p)]++; times[keyOf(p)] == 1 || p.InstanceAt.File != "" {
+			merged = append(merged, p)
+		}
+	}
+	for i, p := range merged {
+		if n := times[keyOf(p)] - 1; n > 0 && p.InstanceAt.File == "" {
+			also := "also in " + source.Count(n, "other instance")
+			merged[i].Hint = strings.TrimPrefix(p.Hint+"; "+also, "; ")
+		}
+	}
+	return merged
 }
 
 // writeText prints the groups of changes, the sections and the summary. The
