@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/pequod-io/pequod/crdgen"
@@ -13,11 +14,15 @@ import (
 const warnSize = 1 << 20
 
 // sizeProblem returns the warning that a CRD is near etcd's limit, or nothing. from
-// is the name of the platform.
+// is the name of the platform. The size is that of the JSON that the API server stores;
+// the YAML of a deeply nested schema has more than twice as much, in indentation.
 func sizeProblem(made *crdgen.Result, from string) (problem.List, error) {
-	data, err := crdgen.Marshal(made.CRD)
-	if err != nil || len(data) < warnSize {
-		return nil, err
+	data, err := json.Marshal(made.CRD)
+	if err != nil {
+		return nil, fmt.Errorf("%s: measuring the CRD: %w", from, err)
+	}
+	if len(data) < warnSize {
+		return nil, nil
 	}
 	return problem.List{{
 		Severity: problem.Warning, Position: problem.Position{File: from}, Path: made.CRD.Name, Rule: problem.RuleSize,
