@@ -18,7 +18,8 @@ const maxConcrete = 60
 // and reports what fails. Evaluating a sample alone doesn't show values that stay
 // incomplete, because in a sample that may be the fault of the input. A sample
 // that a violation refuses is no instance, and one that the renderer's own checks
-// of the input refuse is none either.
+// of the input refuse is none either. Samples get generated strings here and not
+// before, because checks of values would report them.
 func (c *checker) renderConcrete(samples []renderedGraph, allowSecrets bool) {
 	r := &render.Renderer{Options: render.Options{AllowSecrets: allowSecrets}}
 	left := maxConcrete
@@ -27,13 +28,19 @@ func (c *checker) renderConcrete(samples []renderedGraph, allowSecrets bool) {
 			return
 		}
 		c.guarded(func() {
+			if g.complete != nil {
+				var ok bool
+				if g, ok = c.render(g.complete); !ok {
+					return
+				}
+			}
 			in := c.instance(g)
 			if g.refused() || in == nil {
 				return
 			}
 			left--
 			for _, q := range r.Render(in, c.platform).Problems {
-				if isModuleFault(q) && !c.blames(q.Position) {
+				if isModuleFault(q) && !c.looksUpGenerated(q) && !c.blames(q.Position) {
 					q.Instance, q.InstanceAt = "", problem.Position{}
 					c.report(q)
 				}
@@ -69,7 +76,10 @@ func (c *checker) instance(g renderedGraph) *render.Instance {
 
 // moduleFaults are the beginnings of CUE's messages about an output that no input
 // value explains.
-var moduleFaults = []string{"incomplete value", "cannot reference optional field", "index out of range", "undefined field", "non-concrete value"}
+var moduleFaults = []string{"incomplete value", "cannot reference optional field", "index out of range", undefinedField, "non-concrete value"}
+
+// undefinedField is the beginning of CUE's message about a field that a struct lacks.
+const undefinedField = "undefined field"
 
 // isModuleFault reports whether q is a mistake of the module. Errors that depend
 // on values that samples invent are left out, since real instances have others.
@@ -81,6 +91,13 @@ func isModuleFault(q problem.Problem) bool {
 		return true
 	}
 	return q.Rule == problem.RuleModule && slices.ContainsFunc(moduleFaults, func(m string) bool { return strings.HasPrefix(q.Message, m) })
+}
+
+// looksUpGenerated reports whether q is about a field with the name of a generated
+// string: a table of the module lacks it, as it would lack a placeholder.
+func (c *checker) looksUpGenerated(q problem.Problem) bool {
+	name, ok := strings.CutPrefix(q.Message, undefinedField)
+	return ok && slices.ContainsFunc(c.generated, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // blames reports whether an error was reported at a position.

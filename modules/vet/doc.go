@@ -25,7 +25,8 @@
 // every `if` and `for`. A sample only sets what it needs, so everything else stays a
 // type. Each sample stands for instances that can exist. Therefore an error in a sample
 // is an error for real instances. Samples whose input is complete are then rendered
-// like instances (concrete.go).
+// like instances (concrete.go), with strings made from patterns (pattern.go) where no
+// common value matches.
 //
 // The schema of the input is a shape of package internal/schema, as it is for the CRD.
 //

@@ -4,6 +4,7 @@ import (
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
+	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
 
 // example has a value for everything that a schema declares. Samples are made from it:
@@ -21,6 +22,8 @@ type example struct {
 	optional bool
 	// value is the value of a scalar that has no default, or nil.
 	value ast.Expr
+	// generated is a string for a scalar without value, made from its pattern, or nil.
+	generated ast.Expr
 	// full is the value in the sample with everything, or nil.
 	full ast.Expr
 	// fields are the examples of the fields of a struct, and item is that of the items
@@ -40,6 +43,8 @@ func exampleOf(of schema, needed, optional bool) *example {
 	if of.isScalar() {
 		if e := of.anyValue(); needed && isLiteral(e) {
 			x.value = e
+		} else if needed {
+			x.generated = of.generated()
 		}
 		if yes := ast.NewBool(true); shape.KindsOf(of.shape) == shape.BoolKind && of.takes(yes) {
 			x.full = yes
@@ -77,6 +82,26 @@ func (x *example) everything() *sample {
 		*s.at(x.at) = *x.item.everything()
 	}
 	return s
+}
+
+// complete returns a copy of x in which generated strings are values, and appends
+// those strings to texts.
+func (x *example) complete(texts *[]string) *example {
+	if x == nil {
+		return nil
+	}
+	c := *x
+	if x.generated != nil {
+		c.value = x.generated
+		text, _ := cuesyntax.Text(x.generated)
+		*texts = append(*texts, text)
+	}
+	c.fields = map[string]*example{}
+	for name, f := range x.fields {
+		c.fields[name] = f.complete(texts)
+	}
+	c.item = x.item.complete(texts)
+	return &c
 }
 
 // fill sets the required scalars of a sample that are not set. CUE treats a

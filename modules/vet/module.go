@@ -69,6 +69,9 @@ type checker struct {
 	// metadata are the wants that every sample starts with: the name and namespace.
 	metadata []want
 
+	// generated are the strings in samples that were made from patterns.
+	generated []string
+
 	// guard runs an evaluation. After it has returned an error, err is set and
 	// nothing is evaluated any more.
 	guard func(run func()) error

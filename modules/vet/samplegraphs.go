@@ -16,6 +16,9 @@ type renderedGraph struct {
 	// unknown means that there may be more.
 	refusals int
 	unknown  bool
+	// complete is the sample with generated strings where the common values don't fit,
+	// or nil if it needs none. value has none of them.
+	complete *sample
 }
 
 // refused reports whether a violation refuses the sample, or may refuse it.
@@ -38,10 +41,11 @@ const maxSamples = 300
 // whole.
 func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 	var nothing, everything *sample
-	var from *example
+	var from, complete *example
 	// The two samples that all others are made from.
 	c.guarded(func() {
 		from = exampleOf(s.input, true, false)
+		complete = from.complete(&c.generated)
 		nothing, everything = c.sample(), from.everything()
 		everything.set(c.metadata...)
 		everything.fill(from)
@@ -74,7 +78,11 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		}
 		tried[text] = true
 		if g, ok := c.render(tested); ok {
-			_, g = c.avoidViolations(g, tested, wants, s.allowing, maxAvoidances)
+			tested, g = c.avoidViolations(g, tested, wants, s.allowing, maxAvoidances)
+			if len(c.generated) > 0 {
+				g.complete = tested.clone()
+				g.complete.fill(complete)
+			}
 			c.ids.addRendered(g.value)
 			all = append(all, g)
 		}
