@@ -29,6 +29,8 @@ type dependency struct {
 	// inputs are the names that the value refers to, siblings or not, if the value
 	// is computed from them, as in `total: replicas * 2`. Otherwise it is nil.
 	inputs []string
+	// value is the declared value if it is computed, and otherwise nil.
+	value ast.Expr
 	// siblings are the names of the fields next to it. They tell structs apart
 	// that have a field of the same name.
 	siblings []string
@@ -89,7 +91,7 @@ func (x dependencyIndex) addFile(f *ast.File) {
 				names := referredNames(decl.Value)
 				dep := dependency{siblings: siblings, refers: filter(names, func(n string) bool { return slices.Contains(siblings, n) })}
 				if isComputed(decl.Value) {
-					dep.inputs = names
+					dep.inputs, dep.value = names, decl.Value
 				}
 				if name := cuesyntax.LabelName(decl.Label); len(dep.refers) > 0 || len(dep.inputs) > 0 {
 					x[name] = append(x[name], dep)
@@ -142,6 +144,21 @@ func referredNames(n ast.Node) (names []string) {
 		return true
 	}, nil)
 	return names
+}
+
+// isWrittenAt reports whether the expression e is a part of the declaration of v.
+func isWrittenAt(v cue.Value, e ast.Expr) bool {
+	if n := v.Source(); n != nil {
+		at, from, to := n.Pos(), e.Pos(), e.End()
+		if field, ok := n.(*ast.Field); ok {
+			at = field.Value.Pos()
+		}
+		if at.Filename() == from.Filename() && from.Offset() <= at.Offset() && at.Offset() <= to.Offset() {
+			return true
+		}
+	}
+	op, parts := v.Expr()
+	return op != cue.NoOp && slices.ContainsFunc(parts, func(part cue.Value) bool { return isWrittenAt(part, e) })
 }
 
 // isComputed reports whether the value of a field follows from other fields, so

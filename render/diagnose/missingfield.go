@@ -34,7 +34,7 @@ func (d *diagnosis) addMissingFields(loc location, context cue.Value, s *ast.Str
 		if cuesyntax.Field(s, name) != nil || meant[name] || !isMissing(it) || !isValid(v) {
 			continue
 		}
-		if inputs := d.inputsOf(name, context); len(inputs) > 0 {
+		if inputs := d.inputsOf(name, v, context); len(inputs) > 0 {
 			computed = append(computed, computedField{name, inputs, v})
 			continue
 		}
@@ -63,10 +63,13 @@ type computedField struct {
 	value  cue.Value
 }
 
-// inputsOf returns the names from which a field of a struct is computed.
-func (d *diagnosis) inputsOf(name string, schema cue.Value) (inputs []string) {
+// inputsOf returns the names from which the field v of a struct is computed. Other
+// structs of the module may compute a field of the same name.
+func (d *diagnosis) inputsOf(name string, v, schema cue.Value) (inputs []string) {
 	for _, dep := range d.dependencies.of(d.root, name, schema) {
-		inputs = append(inputs, dep.inputs...)
+		if dep.value != nil && isWrittenAt(v, dep.value) {
+			inputs = append(inputs, dep.inputs...)
+		}
 	}
 	return inputs
 }
