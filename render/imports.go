@@ -55,8 +55,8 @@ func newImporter(files fs.FS, show func(string) string) *importer {
 	return im
 }
 
-// instances loads a package of the module. pkg is an argument
-// of the loader, relative to dir, which is slash-separated and relative to the root.
+// instances loads a package of the module. pkg is an argument of the loader, relative
+// to dir, which is slash-separated and relative to the root.
 func (im *importer) instances(dir, pkg string) []*build.Instance {
 	config := im.config
 	config.Dir = path.Join("/", dir)

@@ -94,7 +94,13 @@ func (o *moduleImportOptions) run(ctx context.Context, env command.Env, args []s
 		if err := root.MkdirAll(path.Dir(file.Path), 0o755); err != nil {
 			return command.FileError(err)
 		}
-		if err := root.WriteFile(file.Path, file.Data, 0o644); err != nil {
+		// A file is replaced as a whole: an empty one would be taken for one that was not
+		// generated.
+		part := file.Path + ".part"
+		if err := root.WriteFile(part, file.Data, 0o644); err != nil {
+			return command.FileError(err)
+		}
+		if err := root.Rename(part, file.Path); err != nil {
 			return command.FileError(err)
 		}
 		if _, err := fmt.Fprintf(env.Out, "wrote %s\n", path.Join(filepath.ToSlash(o.dir), file.Path)); err != nil {

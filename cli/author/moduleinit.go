@@ -22,8 +22,8 @@ type moduleInitOptions struct {
 	// dir is the parent directory of the module, by default the working
 	// directory. It is created if it doesn't exist.
 	dir string
-	// manifests and chart are what the module is made from: YAML files or a Helm
-	// chart. At most one is not empty.
+	// manifests is the path of YAML files, and chart that of a Helm chart, from which
+	// the module is made. At most one is not empty.
 	manifests, chart string
 }
 
