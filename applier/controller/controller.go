@@ -122,7 +122,7 @@ func (c *controller) driver(key types.NamespacedName) *driver {
 	defer c.mu.Unlock()
 	d := c.drivers[key]
 	if d == nil {
-		d = newDriver(&c.services, key, nil)
+		d = newDriver(&c.services, key)
 		d.inbox.wake = func() { c.queue.Add(reconcile.Request{NamespacedName: d.key}) }
 		c.drivers[key] = d
 	}

@@ -5,7 +5,9 @@
 //   - watchgraphs.go watches the graphs. Every graph has a driver (driver.go),
 //     and other goroutines leave changes and answers in its inbox (inbox.go).
 //   - controller.go steps a driver on a worker whenever its inbox has something
-//     new or its time has come. A step never waits for a request.
+//     new or its time has come. A step never waits for a request (driverstep.go).
+//     driverobserve.go handles changes of objects, and driverhost.go what a run
+//     reports to its driver.
 //   - goal.go derives from a graph what has to be done for it. If the goal
 //     changes, the current run is ended and another one begins.
 //   - run.go is one run: prerequisites.go reads the graph, its account and its

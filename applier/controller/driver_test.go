@@ -144,7 +144,7 @@ func TestLateAnswerOfASettledRun(t *testing.T) {
 func TestPollingSlowsDown(t *testing.T) {
 	c := offline(t)
 	c.Resync = 5 * time.Minute
-	d := newDriver(&c.services, types.NamespacedName{Namespace: "a", Name: "b"}, func() {})
+	d := c.driver(webKey)
 	now := time.Now()
 	for _, test := range []struct{ running, want time.Duration }{
 		{0, pollInterval},

@@ -1,0 +1,86 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/pequod-io/pequod/applier/controller/share"
+)
+
+// Notify implements [share.Graph].
+func (d *driver) Notify(o share.Observation) { d.inbox.post(func() { d.observe(o) }) }
+
+// observe handles an observation of the graph's objects, or of its account.
+func (d *driver) observe(o share.Observation) {
+	switch {
+	case o.Type == share.AccessChanged:
+		// Subscribing again may find another way to see the objects.
+		if d.objects.engine != nil {
+			d.run.subscribe()
+		} else if d.objects.snapshot != nil {
+			d.objects.changed = true
+		}
+	case o.Type == share.KindServed:
+		// What failed for lack of the kind may work now.
+		if d.objects.engine != nil {
+			d.restart()
+		}
+	case o.Type == share.HistoryRewritten, d.objects.contradicts(o):
+		d.forgetHistory()
+	case o.Type == share.KindBroken:
+		// A new run reads the objects, or says why it can't.
+		if d.objects.judged() {
+			d.restart()
+		}
+	case o.Type == share.Claimed:
+		if d.objects.engine != nil {
+			d.objects.engine.ForgetClaims()
+		} else if d.objects.snapshot != nil {
+			d.objects.changed = true
+		}
+	case d.awaits.happenedIn(o):
+		d.awaits = noAccountEvent
+		d.retries.resyncAt = time.Time{}
+		d.restart()
+	default:
+		d.objects.observe(o, d.run != nil)
+	}
+}
+
+// pollInterval is how often objects that can't be watched are read at the begin of a
+// run. It grows to Options.Resync if the graph doesn't become ready.
+// Without a run, Options.Resync applies.
+const pollInterval = 5 * time.Second
+
+// poll reads objects that can't be watched when their time has come. It returns
+// when to call it again, zero for not at all.
+func (d *driver) poll(now time.Time) time.Time {
+	due, next := d.objects.due(now, d.pollEvery(now))
+	account := d.serviceAccount()
+	for _, s := range due {
+		d.share.Continue(d, func(ctx context.Context) { d.list(ctx, account, s) })
+	}
+	return next
+}
+
+// pollEvery returns the time between two polls. The longer a run lasts, the less
+// likely is a change, and a thousand broken graphs must not load the API server for
+// ever.
+func (d *driver) pollEvery(now time.Time) time.Duration {
+	if d.run == nil {
+		return d.Resync
+	}
+	return max(pollInterval, min(now.Sub(d.run.began)/4, d.Resync))
+}
+
+// list lists the objects of a selection as the graph's account. Errors are
+// dropped: the next poll tries again.
+func (d *driver) list(ctx context.Context, a share.Account, s share.Selection) {
+	client, err := d.share.Client(ctx, a, false)
+	if err != nil || client == nil {
+		return
+	}
+	if all, err := client.List(ctx, s.Request(d.Owner().Selector())); err == nil {
+		d.Notify(share.Observation{Type: share.Listed, Selection: s, Version: all.ResourceVersion, Objects: all.Objects})
+	}
+}
