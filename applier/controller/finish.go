@@ -42,7 +42,9 @@ func (r *run) finish(phase engine.Phase, now time.Time) (wake time.Time, failed 
 		return time.Time{}, false
 	}
 	if phase == engine.Completed {
-		r.progress.completed.Store(&now)
+		if !r.report.completedBefore(owned.Revision) {
+			r.progress.completed.Store(&now)
+		}
 		r.end()
 		r.host.completed(r.engine.Snapshot(), r.engine.NextPrune())
 		return time.Time{}, false

@@ -25,7 +25,7 @@ const (
 // concurrent use.
 type progress struct {
 	flowcontrol.PassiveRateLimiter
-	// completed is when a graph was completed last; nil if none was.
+	// completed is when a graph was completed last that wasn't before; nil if none was.
 	completed atomic.Pointer[time.Time]
 }
 
@@ -34,8 +34,9 @@ func newProgress() *progress {
 	return &progress{PassiveRateLimiter: flowcontrol.NewTokenBucketPassiveRateLimiter(progressAverage, progressAtOnce)}
 }
 
-// completing reports whether a graph was completed a moment ago. Others that are executed
-// are probably about to be completed, too.
+// completing reports whether a new or changed graph was completed a moment ago. Others
+// that are executed are probably about to be completed, too. Runs that only check a graph
+// again don't count: a busy cluster has one at every moment.
 func (p *progress) completing(now time.Time) bool {
 	completed := p.completed.Load()
 	return completed != nil && now.Sub(*completed) < firstWriteAfter

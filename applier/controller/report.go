@@ -55,6 +55,11 @@ func (r *reporter) begin(rg *v1alpha1.ResourceGraph, inv *inventory.Inventory) {
 	}
 }
 
+// completedBefore reports whether a revision was completed before the run.
+func (r *reporter) completedBefore(revision string) bool {
+	return r.completed != "" && r.completed == revision
+}
+
 // applied notes how long the request took that applied a node's object.
 func (r *reporter) applied(node string, took time.Duration) { r.took[node] = took }
 
@@ -132,7 +137,7 @@ func (r *reporter) operation(s *engine.Status, revision func() string) {
 		r.metrics.AdoptionDone(r.owner.Namespace, r.owner.Name, r.adoptMode(), nil)
 	case engine.Created:
 		// If this revision was complete before, others deleted the object.
-		if r.completed != "" && r.completed == revision() {
+		if r.completedBefore(revision()) {
 			r.emitDrift("DriftCorrected", s, " was deleted by others and has been recreated")
 		}
 	}
