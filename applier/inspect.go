@@ -3,9 +3,9 @@ package applier
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
+	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
 )
@@ -74,23 +74,21 @@ func essential(a engine.Action) bool {
 }
 
 // retryTransient calls try up to six times while it fails with a transient
-// failure, with exponential backoff between 0.1 and 2 seconds. It returns the last
-// outcome.
-func retryTransient(ctx context.Context, try func() engine.Outcome) engine.Outcome {
-	const attempts, longest = 6, 2 * time.Second
-	pause := 100 * time.Millisecond
-	for range attempts - 1 {
-		o := try()
-		var f *engine.Failure
-		if !errors.As(o.Err, &f) || f.Terminal || f.Reason != engine.ReasonApplyFailed {
-			return o
-		}
-		select {
-		case <-ctx.Done():
-			return o
-		case <-time.After(max(pause/2+rand.N(pause), f.RetryAfter)):
-		}
-		pause = min(2*pause, longest)
+// failure. It returns the last outcome.
+func retryTransient(ctx context.Context, try func() engine.Outcome) (o engine.Outcome) {
+	// The error is that of the last outcome, or the end of ctx.
+	_ = cluster.RetryIf(ctx, 100*time.Millisecond, transient, func() error {
+		o = try()
+		return o.Err
+	})
+	return o
+}
+
+// transient reports whether an action may succeed later, and the least time to wait.
+func transient(err error) (time.Duration, bool) {
+	var f *engine.Failure
+	if !errors.As(err, &f) || f.Terminal || f.Reason != engine.ReasonApplyFailed {
+		return 0, false
 	}
-	return try()
+	return f.RetryAfter, true
 }

@@ -11,24 +11,33 @@ import (
 // minPause is the first pause between two attempts.
 const minPause = 200 * time.Millisecond
 
-// retries is how often [Retry] repeats a request.
+// retries is how often [Retry] and [RetryIf] repeat a request.
 const retries = 5
 
-// Retry calls send until it succeeds, at most six times, while the API server
-// returns errors that are its own, such as 429 or 500. The backoff begins at about
-// minPause and doubles. Other errors are returned at once, among them network
-// errors. If ctx is done during the backoff, its cause is returned.
+// Retry is [RetryIf] for requests that the API server may answer with errors of its
+// own, such as 429 or 500. All other errors are returned at once, among them network
+// errors. The first pause is about minPause.
 func Retry(ctx context.Context, send func() error) error {
-	pause := minPause
+	return RetryIf(ctx, minPause, func(err error) (time.Duration, bool) { return 0, isServerError(err) }, send)
+}
+
+// RetryIf calls send until it succeeds, at most six times, while transient returns true
+// for its error, together with the least time to wait. The backoff begins at about pause
+// and doubles. If ctx is done during the backoff, its cause is returned.
+func RetryIf(ctx context.Context, pause time.Duration, transient func(error) (time.Duration, bool), send func() error) error {
 	for range retries {
 		err := send()
-		if err == nil || !isServerError(err) {
+		if err == nil {
+			return nil
+		}
+		least, again := transient(err)
+		if !again {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(max(pause/2+rand.N(pause), least)):
 		}
 		pause *= 2
 	}
