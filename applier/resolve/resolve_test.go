@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/graph"
-	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
@@ -176,230 +174,10 @@ func TestErrorLine(t *testing.T) {
 	}
 }
 
-// copies returns a graph with a Secret that reads another Secret.
-const copies = `
-nodes:
-- id: copy
-  resource:
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: copy, annotations: %s}
-    data: %s
-- id: secret
-  externalRef: {apiVersion: v1, kind: Secret, name: secret}
-`
-
-func TestSecretToSecret(t *testing.T) {
-	r := resolver(t, fmt.Sprintf(copies, "{}", "{password: {$from: secret.data.password}}"))
-	got, err := r.Object(0, live(t, liveObjects))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]any{"password": "aHVudGVyMg=="}, got.Object["data"]); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
-}
-
-// Errors must not show values of Secrets.
-func TestSecretErrors(t *testing.T) {
-	for _, test := range []struct{ name, annotations, data, want string }{
-		{"outside of data", "{a: {$from: dyn(secret).data.password}}", "{}",
-			"node copy: resource.metadata.annotations.a: values of the Secret of node secret may only be read into data or stringData of a Secret (in dyn(secret).data.password)"},
-		{"conversion", "{}", "{a: {$from: string(int(secret.data.password))}}",
-			"node copy: resource.data.a: can't be evaluated; the cause isn't shown because it may quote a Secret (in string(int(secret.data.password)))"},
-		{"as a key of data", "{}", "{$from: '{secret.data.password: secret.data.password}'}",
-			"node copy: resource.data: values of the Secret of node secret may only be read into data or stringData of a Secret (in {secret.data.password: secret.data.password})"},
-		{"left out", "{}", "{a: {$from: 'secret.data.password == \"x\" ? optional.of(\"eA==\") : optional.none()'}}",
-			`node copy: resource.data.a: reads a Secret, so its value must be a string (in secret.data.password == "x" ? optional.of("eA==") : optional.none())`},
-		{"a map", "{}", "{a: {$from: '{secret.data.password: 1}'}}",
-			"node copy: resource.data.a: reads a Secret, so its value must be a string (in {secret.data.password: 1})"},
-		{"a key that isn't spelled out", "{}", "{a: {$from: 'secret.data.map(k, secret.data[k])[0] + secret.data.other'}}",
-			"node copy: resource.data.a: waits for what it reads of secret"},
-		{"as key", "{}", "{a: {$from: 'secret.metadata[secret.data.password]'}}",
-			"node copy: resource.data.a: waits for what it reads of secret"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := resolver(t, fmt.Sprintf(copies, test.annotations, test.data)).Object(0, live(t, liveObjects))
-			if err == nil || err.Error() != test.want {
-				t.Errorf("error %v, want %s", err, test.want)
-			}
-		})
-	}
-}
-
-const outputs = `
-nodes:
-- id: service
-  resource: {apiVersion: v1, kind: Service, metadata: {name: service}}
-- id: secret
-  resource: {apiVersion: v1, kind: Secret, metadata: {name: secret}}
-outputs:
-  literal: {a: [1, x, null]}
-  endpoint: {$from: "'http://' + service.spec.clusterIP"}
-  inside: {list: [{$from: service.spec.clusterIP}, b]}
-  absent: {$from: "service.?spec.?externalName"}
-  later: {$from: service.status.x}
-  both: {a: {$from: service.status.x}, b: {$from: service.spec.clusterIP + 1}, c: {$from: service.status.y}}
-  twice: {a: {$from: service.status.x}, b: {$from: service.status.y}}
-  password: {$from: dyn(secret).data.password}
-  everything: {$from: secret}
-  uid: {$from: secret.metadata.uid}
-`
-
-func TestOutputs(t *testing.T) {
-	r := resolver(t, outputs)
-	for range 2 { // resolving doesn't change the graph
-		values, errs := r.Outputs(live(t, liveObjects))
-		wantValues := map[string]any{
-			"literal": map[string]any{"a": []any{int64(1), "x", nil}}, "endpoint": "http://10.0.0.1",
-			"inside": map[string]any{"list": []any{"10.0.0.1", "b"}}, "uid": "u1",
-		}
-		if diff := cmp.Diff(wantValues, values); diff != "" {
-			t.Errorf("values (-want +got):\n%s", diff)
-		}
-		got := map[string]string{}
-		for name, err := range errs {
-			var wait *WaitError
-			got[name] = fmt.Sprintf("%t %v", errors.As(err, &wait), err)
-		}
-		wantErrs := map[string]string{
-			"later":      "true outputs.later: waits for service.status",
-			"twice":      "true outputs.twice.a: waits for service.status",
-			"both":       "false outputs.both.b: + doesn't take a string and a number (in service.spec.clusterIP + 1)",
-			"password":   "false outputs.password: values of the Secret of node secret never go into outputs (in dyn(secret).data.password)",
-			"everything": "false outputs.everything: values of the Secret of node secret never go into outputs (in secret)",
-		}
-		if diff := cmp.Diff(wantErrs, got); diff != "" {
-			t.Errorf("errors (-want +got):\n%s", diff)
-		}
-	}
-}
-
 func TestReads(t *testing.T) {
 	r := resolver(t, config(`{a: {$from: service.x}}`)+"outputs: {b: {$from: external.y}}\n")
 	if diff := cmp.Diff(map[string]bool{"service": true, "external": true}, r.Reads()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestPreview(t *testing.T) {
-	for _, test := range []struct {
-		name, data, want string
-		unknown          []string
-	}{
-		{"known", `{a: {$from: service.spec.clusterIP}}`, `{a: 10.0.0.1}`, nil},
-		{"unknown", `{a: {$from: service.status.x}, b: {$from: service.spec.clusterIP}}`, `{b: 10.0.0.1}`,
-			[]string{"data.a: waits for service.status"}},
-		{"element", `{l: [{$from: service.spec.clusterIP}, {$from: service.status.x}, {y: {$from: service.status.y}}], m: n}`, `{m: n}`,
-			[]string{"data.l: waits for service.status"}},
-		{"inside an element", `{l: [{$from: "service.?none"}, {x: {$from: service.status.x}, y: z}]}`, `{l: [{y: z}]}`,
-			[]string{"data.l[1].x: waits for service.status"}},
-		{"element after a field", `{l: [{x: {$from: service.status.x}}, {$from: service.status.y}]}`, `{}`,
-			[]string{"data.l: waits for service.status"}},
-		{"all", `{$from: service.status.x}`, "", []string{"data: waits for service.status"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := resolver(t, config(test.data)).Preview(0, live(t, liveObjects))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want any
-			if err := yaml.Unmarshal([]byte(test.want), &want); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got.Object.Object["data"]); diff != "" {
-				t.Errorf("data (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.unknown, lines(got.Unknown)); diff != "" {
-				t.Errorf("unknown (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func lines(unknown []Unknown) []string {
-	var lines []string
-	for _, u := range unknown {
-		lines = append(lines, u.Path.String()+": "+u.Why)
-	}
-	return lines
-}
-
-func TestPreviewError(t *testing.T) {
-	_, err := resolver(t, config(`{a: {$from: service.status.x}, b: {$from: service.spec.clusterIP + 1}}`)).Preview(0, live(t, liveObjects))
-	var fails *EvalError
-	if !errors.As(err, &fails) {
-		t.Errorf("error %v, want an EvalError", err)
-	}
-}
-
-const generated = `
-nodes:
-- id: secret
-  applyPolicy: {mode: Create}
-  resource:
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: secret}
-    stringData: {user: admin, password: {$generate: {length: 40}}, pin: {$generate: {length: 4, charset: numeric}}}
-`
-
-func TestGenerate(t *testing.T) {
-	r := resolver(t, generated)
-	preview, err := r.Preview(0, live(t, "{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]any{"user": "admin"}, preview.Object.Object["stringData"]); diff != "" {
-		t.Errorf("preview (-want +got):\n%s", diff)
-	}
-	const why = "is generated when the object is created"
-	if diff := cmp.Diff([]string{"stringData.password: " + why, "stringData.pin: " + why}, lines(preview.Unknown)); diff != "" {
-		t.Errorf("unknown (-want +got):\n%s", diff)
-	}
-	seen := map[any]bool{}
-	for range 20 {
-		object, err := r.Object(0, live(t, "{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Generate(object, r.graph.Nodes[0].Generates); err != nil {
-			t.Fatal(err)
-		}
-		data := object.Object["stringData"].(map[string]any)
-		password, _ := data["password"].(string)
-		pin, _ := data["pin"].(string)
-		if len(password) != 40 || strings.Trim(password, reference.Characters("alphanumeric")) != "" {
-			t.Errorf("password %q", password)
-		}
-		if len(pin) != 4 || strings.Trim(pin, "0123456789") != "" {
-			t.Errorf("pin %q", pin)
-		}
-		if data["user"] != "admin" || seen[password] {
-			t.Errorf("stringData %v, seen before %t", data, seen[password])
-		}
-		seen[password] = true
-	}
-	if err := Generate(preview.Object, []reference.Generate{{Length: 3, Charset: "klingon"}}); err == nil {
-		t.Error("an unknown set was taken")
-	}
-}
-
-// Taking bytes modulo 62 would make the first characters of a set of 62 a quarter
-// more frequent. The bounds are ten standard deviations wide.
-func TestGenerateUniformly(t *testing.T) {
-	for _, name := range reference.Charsets() {
-		charset := reference.Characters(name)
-		n := 4000 * len(charset)
-		counts := map[rune]int{}
-		for _, c := range randomText(charset, n) {
-			counts[c]++
-		}
-		for _, c := range charset {
-			if counts[c] < 3370 || counts[c] > 4630 {
-				t.Errorf("%s: %q came %d times of 4000", name, c, counts[c])
-			}
-		}
 	}
 }
 
