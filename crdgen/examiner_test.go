@@ -84,7 +84,7 @@ func (x *examiner) start() error {
 }
 
 // examine returns an error if the child ended, unless CUE alone was the cause:
-// the generator has to survive every schema that CUE evaluates.
+// the generator has to survive every schema that CUE evaluates, with documents.
 func (x *examiner) examine(it specimen) (found finding, err error) {
 	if x.child == nil {
 		if err := x.start(); err != nil {
@@ -105,7 +105,16 @@ func (x *examiner) examine(it specimen) (found finding, err error) {
 	}
 	_ = x.child.Wait() // its stack says more than its exit code
 	x.child = nil
-	if last.Stage == generating || !cueOverflowed(x.dying.String()) {
+	overflowed := cueOverflowed(x.dying.String())
+	if overflowed && last.Stage == generating {
+		before, dying := x.gaveUp, x.dying
+		it.Alone = true
+		if _, again := x.examine(it); again != nil || x.gaveUp > before {
+			return finding{}, again
+		}
+		x.dying = dying
+	}
+	if last.Stage == generating || !overflowed {
 		return found, fmt.Errorf("%w in stage %d; the child said:\n%s", err, last.Stage, x.dying)
 	}
 	x.gaveUp++

@@ -17,6 +17,8 @@ type grammar struct {
 	// bounded are the fields with bounds, to which few conditions add anything,
 	// for the same reason.
 	bounded map[string]bool
+	// definitions are declarations at file scope that fields use.
+	definitions []string
 }
 
 // sample is a field with texts of values that may fit.
@@ -65,6 +67,9 @@ func (g *grammar) schema() string {
 		b.WriteString("\t...\n")
 	}
 	b.WriteString("}\n")
+	for _, d := range g.definitions {
+		b.WriteString(d + "\n")
+	}
 	return b.String()
 }
 
@@ -160,6 +165,9 @@ func (g *grammar) scalar() (string, []string) {
 func (g *grammar) expr(depth, i int) (string, []string) {
 	if depth == 0 {
 		return g.scalar()
+	}
+	if g.next(3) == 0 {
+		return g.idiom(depth, i)
 	}
 	switch g.next(37) {
 	case 0:

@@ -70,7 +70,7 @@ func (r *reader) excludes(closers []closer, name string, in context) bool {
 		// An if may add the field.
 		s := &sources{}
 		r.collect(quiet, c.Value, c.Value, s, false, 0)
-		return !slices.ContainsFunc(s.literals, syntax.HasComprehension)
+		return !s.guarded.Touches(name) && (s.guarded == nil || !s.guarded.Open) && len(s.declarations(name)) == 0
 	})
 }
 

@@ -114,23 +114,36 @@ func (r *reader) underGuards(f *shape.Field, v cue.Value, c *syntax.Guarded, mar
 	}
 }
 
-// checkParameters notes the parameters of the struct v that may be given values
-// that their declarations don't admit, or a second default.
+// checkParameters finds the definitions and hidden fields of the struct v whose
+// values the schema leaves open although v computes with them. They are parameters
+// without an argument. It notes the parameters that no instance gives a value, and
+// those that may be given values that their declarations don't admit, or a second
+// default.
 func (r *reader) checkParameters(v cue.Value, in context, s *sources) {
 	it, err := v.Fields(cue.Definitions(true), cue.Hidden(true), cue.Optional(true))
 	if err != nil {
 		return
 	}
+	operands := syntax.HiddenOperands(s.literals)
 	quiet, _ := in.across(translate.Segment{Barrier: true}).capture()
 	quiet.frames = nil // no rule is about a parameter
 	failed := r.err
 	for it.Next() {
 		name := strings.TrimRight(it.Selector().String(), "?!")
-		if !r.parameters[name] {
+		if !syntax.IsHidden(name) {
+			continue
+		}
+		if operands[name] && !it.Value().IsConcrete() {
+			r.parameters[name] = true
+		}
+		parts, _ := r.conjuncts(in, it.Value())
+		if !slices.ContainsFunc(parts, func(p conjunct) bool { return r.dependsOnInput(p) }) {
+			if mark := it.FieldType(); mark&cue.RequiredConstraint != 0 || mark&cue.OptionalConstraint == 0 && it.Value().Err() != nil {
+				in.note(it.Value().Pos(), "what %s demands", name)
+			}
 			continue
 		}
 		preferred := slices.ContainsFunc(s.declarations(name), func(f *ast.Field) bool { return syntax.Defaults(f.Value) > 0 })
-		parts, _ := r.conjuncts(in, it.Value())
 		given, declared := shape.Any(), shape.Any()
 		for _, p := range parts {
 			if part := r.shape(p.Value, quiet, nil); r.dependsOnInput(p) {

@@ -79,6 +79,10 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 			in.note(v.Pos(), "the choice between structs")
 		}
 	}
+	if !shape.AreExclusive(out) && slices.ContainsFunc(out, func(t shape.Term) bool { return slices.ContainsFunc(out, t.CoveredBy) }) {
+		// The union forgets the member that another one covers, but CUE doesn't.
+		in.note(v.Pos(), "that one of %d structs alone is meant", len(out))
+	}
 	out = shape.Union(out)
 	for _, call := range s.calls {
 		out = shape.Intersect(out, r.leaf(r.conjunctOf(call), in, c))
@@ -140,9 +144,7 @@ func (r *reader) object(v cue.Value, in context, s *sources, member bool) *shape
 			share(in, e)
 		}
 	}
-	if len(s.parameters) > 0 {
-		r.checkParameters(v, in, s)
-	}
+	r.checkParameters(v, in, s)
 	// Finish needs all fields, so it comes last.
 	defer func() { in.put(frame.Finish(o, static{r, in})...) }()
 	for _, c := range s.conditions {

@@ -152,6 +152,36 @@ func IsHidden(name string) bool {
 	return strings.HasPrefix(name, "#") || strings.HasPrefix(name, "_")
 }
 
+// HiddenOperands returns the names of the definitions and hidden fields that
+// something in the nodes computes with: in conditions, bounds, operations, calls,
+// indices and interpolations. They need a value there. For {x: #a & >=#b} it is #b.
+func HiddenOperands(nodes []ast.Node) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range nodes {
+		Walk(n, false, func(n ast.Node, operand bool) (bool, bool) {
+			switch x := n.(type) {
+			case *ast.Ident:
+				if operand && IsHidden(x.Name) {
+					out[x.Name] = true
+				}
+			case *ast.BinaryExpr:
+				operand = operand || x.Op != token.AND && x.Op != token.OR
+			case *ast.UnaryExpr:
+				operand = operand || x.Op != token.MUL
+			case *ast.CallExpr:
+				name, _ := CalleeName(x)
+				operand = operand || name != "close" && name != "matchN" && name != "matchIf"
+			case *ast.IfClause, *ast.ForClause, *ast.IndexExpr, *ast.Interpolation:
+				operand = true
+			case *ast.StructLit:
+				operand = false
+			}
+			return operand, true
+		})
+	}
+	return out
+}
+
 // NamesDefinition reports whether e is a reference to a definition, to a part of
 // one, or to a field that refers to one.
 func NamesDefinition(e ast.Expr) bool {

@@ -180,25 +180,6 @@ func (c *Guarded) AddComprehension(x *ast.Comprehension) {
 	}
 }
 
-// HasComprehension reports whether the struct literal or file n declares an if or
-// a for.
-func HasComprehension(n ast.Node) bool {
-	var decls []ast.Decl
-	switch x := n.(type) {
-	case *ast.StructLit:
-		decls = x.Elts
-	case *ast.File:
-		decls = x.Decls
-	}
-	return slices.ContainsFunc(decls, func(d ast.Decl) bool {
-		_, ok := d.(*ast.Comprehension)
-		if e, isEmbed := d.(*ast.EmbedDecl); isEmbed {
-			_, ok = e.Expr.(*ast.Comprehension)
-		}
-		return ok
-	})
-}
-
 // StaticName returns the name of a field whose label isn't computed.
 // Definitions and hidden fields have names, too, but no instance can set them.
 func StaticName(l ast.Label) (string, bool) {
