@@ -28,6 +28,9 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 	if len(parts) > 1 && !dropped && kindsOfValue(v) == shape.BottomKind && !slices.ContainsFunc(parts, r.mayChange) {
 		return nil
 	}
+	if kindsOfValue(v)&shape.NumberKind == shape.FloatKind && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.CallOp && strings.HasPrefix(callee(p.args), "match") }) {
+		in.note(v.Pos(), "which numbers are floats") // 1 is one, but matches int in CUE's verdict on 1.0
+	}
 	in.lenient = in.lenient || cuefault.ForgottenReference && len(parts) > 1 && slices.ContainsFunc(parts, func(p conjunct) bool { return p.op == cue.OrOp || isDisjunction(p.Value) })
 	// s is narrowed part by part. wholeStruct and wholeList tell that the struct
 	// or list was read as a whole already.
@@ -37,8 +40,6 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 			// The rest of the whole is evaluated as well with the choice that is
 			// made without data.
 			depends, dropped = true, true
-			share(in, syntax.Expression(p.Source()))
-			in.note(p.Pos(), "the choice by other fields")
 			s = shape.Intersect(s, chosen)
 			parts[i] = conjunct{}
 		}

@@ -85,13 +85,22 @@ func (r *reader) referred(v cue.Value, in context) shape.Shape {
 // lookedUp reads a value that other fields choose from a list or a struct, such
 // as sizes[tier] and [if tier == "prod" {"large"}, "small" | "medium"][0]. CUE
 // evaluates it to the value that is chosen without data. The result admits all
-// values that can be chosen. It reports false if v is nothing of that kind.
+// values that can be chosen, and a note tells so. It reports false if v is nothing
+// of that kind.
 func (r *reader) lookedUp(v conjunct, in context) (shape.Shape, bool) {
 	if v.op != cue.SelectorOp && v.op != cue.IndexOp || !r.dependsOnInput(v) {
 		return nil, false
 	}
+	outer := in
 	in, _ = in.across(translate.Segment{Barrier: true}).capture()
-	if list, ok := r.ternary(v); ok {
+	list, isTernary := r.ternary(v)
+	values, isTable := r.choices(v)
+	if !isTernary && !isTable {
+		return nil, false
+	}
+	share(outer, syntax.Expression(v.Source()))
+	outer.note(v.Pos(), "the choice by other fields")
+	if isTernary {
 		var out shape.Shape
 		for _, e := range list {
 			s, ok := r.staticShape(in, e, false)
@@ -101,10 +110,6 @@ func (r *reader) lookedUp(v conjunct, in context) (shape.Shape, bool) {
 			out = shape.Union(out, s)
 		}
 		return out.Scalar(), true
-	}
-	values, ok := r.choices(v)
-	if !ok {
-		return nil, false
 	}
 	var out shape.Shape
 	for _, value := range values {

@@ -97,6 +97,10 @@ func (r *reader) alternatives(v conjunct, in context, c *syntax.Guarded) shape.S
 	var members []shape.Shape
 	structs := false
 	for _, m := range v.args {
+		if chosen, ok := r.lookedUp(r.conjunctOf(m), in); ok {
+			members = append(members, chosen)
+			continue
+		}
 		if r.conjunctOf(m).isStruct() {
 			structs = true
 			continue
