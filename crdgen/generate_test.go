@@ -380,3 +380,29 @@ func TestVersions(t *testing.T) {
 		t.Errorf("a version without a schema: %v", err)
 	}
 }
+
+// TestMessagesOfMixedTypes checks what a user reads who gives a value of a type
+// that a union excludes. No rule can be written there.
+func TestMessagesOfMixedTypes(t *testing.T) {
+	const source = "#Input: {m?: [string]: string | {x: int, y?: string}, n?: int | [...string], o?: {x?: int} | bool}"
+	result, err := generate(inputOf(t, []byte(source)), testNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, result.CRD)
+	for doc, want := range map[string]string{
+		`{m: {k: 5}}`:              `Unsupported value: 5: supported values: "any string", "an object"`,
+		`{n: {x: 1}}`:              `supported values: "any integer", "a list"`,
+		`{n: "a list"}`:            `must not validate the schema (not)`,
+		`{o: 5}`:                   `supported values: "true or false", "an object"`,
+		`{m: {k: any, l: {x: 1}}}`: "",
+		`{n: [a], o: true}`:        "",
+	} {
+		switch _, err := s.create([]byte(doc)); {
+		case want == "" && err != nil, want != "" && err == nil:
+			t.Errorf("%s: %v", doc, err)
+		case want != "" && !strings.Contains(err.Error(), want):
+			t.Errorf("%s: %v; want %s", doc, err, want)
+		}
+	}
+}

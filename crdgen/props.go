@@ -2,6 +2,7 @@ package crdgen
 
 import (
 	"reflect"
+	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -58,24 +59,47 @@ func excluding(all, kept shape.Kind) []props {
 }
 
 // onlyOf returns constraints that exclude values of all kinds but those in kept. The
-// bounds of [excluding] work as well, but the API server's message would advise
-// the user to meet them.
+// API server's messages about bounds and negations would mislead or say nothing, so
+// an enum comes first that no value needs to meet: its values name the kinds, and the
+// API server lists them.
 func onlyOf(kept shape.Kind, nullable bool) props {
 	if nullable {
-		// null satisfies all bounds, so it would be excluded.
+		// null satisfies all bounds, so the negation would exclude it.
 		return props{AllOf: excluding(jsonKinds, kept)}
 	}
+	var words []apiextensionsv1.JSON
 	var none, out props
 	for _, k := range shape.JSONKinds() {
 		if kept&k != 0 {
 			conjoin(&none, without(k))
+			words = append(words, apiextensionsv1.JSON{Raw: []byte(strconv.Quote(kindText(k & kept)))})
 		}
 	}
-	out.Not = &none
+	out.AnyOf = []props{{Enum: words}, {Not: &none}}
+	if kept&shape.StringKind == 0 {
+		out.Not = &props{Enum: words}
+	}
 	if kept&shape.NumberKind == shape.IntKind {
 		out.MultipleOf = new(1.0)
 	}
 	return out
+}
+
+// kindText describes the values of kind k for a message.
+func kindText(k shape.Kind) string {
+	switch k {
+	case shape.BoolKind:
+		return "true or false"
+	case shape.IntKind:
+		return "any integer"
+	case shape.StringKind:
+		return "any string"
+	case shape.ListKind:
+		return "a list"
+	case shape.StructKind:
+		return "an object"
+	}
+	return "any number"
 }
 
 // without returns a constraint that no value of kind k satisfies and that
