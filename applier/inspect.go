@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pequod-io/pequod/applier/cluster"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/applier/execute"
@@ -40,7 +42,7 @@ func (a *Applier) inspect(ctx context.Context, e *engine.Engine, now time.Time, 
 				slots <- struct{}{}
 				outcome := engine.Outcome{Err: ctx.Err()}
 				if outcome.Err == nil {
-					outcome = retryTransient(ctx, func() engine.Outcome { return x.Do(ctx, action) })
+					outcome = a.doOnce(ctx, x, action)
 				}
 				<-slots
 				select {
@@ -65,6 +67,15 @@ func (a *Applier) inspect(ctx context.Context, e *engine.Engine, now time.Time, 
 			return step.Phase, context.Cause(ctx)
 		}
 	}
+}
+
+// doOnce carries out an action that the engine doesn't retry.
+func (a *Applier) doOnce(ctx context.Context, x *execute.Executor, action engine.Action) engine.Outcome {
+	if action.Verb == engine.Discover {
+		gvk := schema.GroupVersionKind{Group: action.Key.Group, Version: action.Version, Kind: action.Key.Kind}
+		_, _ = a.Client.Kinds().Await(ctx, gvk) // the action has the same error
+	}
+	return retryTransient(ctx, func() engine.Outcome { return x.Do(ctx, action) })
 }
 
 // essential reports whether no status is meaningful without the outcome of an

@@ -16,14 +16,14 @@ import (
 // definitions is the path of all CustomResourceDefinitions.
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// defined reports whether a CustomResourceDefinition defines a kind. It is false if the
-// identity may not read the definitions.
+// defining returns the CustomResourceDefinition of a kind. It is nil if there is none, or
+// if the identity may not read the definitions.
 //
 // Only those of the group are read as a whole.
-func (k *Kinds) defined(ctx context.Context, gk schema.GroupKind) (bool, error) {
+func (k *Kinds) defining(ctx context.Context, gk schema.GroupKind) (*definition, error) {
 	defined, err := k.definedResources(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	for _, resource := range defined {
 		if resource.Group != gk.Group {
@@ -31,12 +31,12 @@ func (k *Kinds) defined(ctx context.Context, gk schema.GroupKind) (bool, error) 
 		}
 		switch definition, err := k.definition(ctx, resource); {
 		case err != nil:
-			return false, err
+			return nil, err
 		case definition != nil && definition.Spec.Names.Kind == gk.Kind:
-			return true, nil
+			return definition, nil
 		}
 	}
-	return false, nil
+	return nil, nil
 }
 
 // addUnserved adds to undiscovered the groups that have a CustomResourceDefinition
@@ -72,13 +72,19 @@ func (k *Kinds) addUnserved(
 type definition struct {
 	Spec struct {
 		Names    struct{ Kind string }
-		Versions []struct{ Served bool }
+		Versions []definedVersion
 	}
+}
+
+// definedVersion is a version of a CustomResourceDefinition.
+type definedVersion struct {
+	Name   string
+	Served bool
 }
 
 // served reports whether any version is served.
 func (d *definition) served() bool {
-	return slices.ContainsFunc(d.Spec.Versions, func(v struct{ Served bool }) bool { return v.Served })
+	return slices.ContainsFunc(d.Spec.Versions, func(v definedVersion) bool { return v.Served })
 }
 
 // definition reads the definition of a resource. It is nil if there is none, or if the

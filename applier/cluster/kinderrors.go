@@ -17,6 +17,12 @@ func (e *NoKindError) Error() string {
 	return fmt.Sprintf("the cluster knows no %s of %s (is its CustomResourceDefinition installed?)", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
+// isNoKind reports whether an error is a [*NoKindError].
+func isNoKind(err error) bool {
+	var noKind *NoKindError
+	return errors.As(err, &noKind)
+}
+
 // UnavailableKindError is returned for a kind that the cluster may well have, although
 // it can't be requested now: its API group can't be discovered, for example because
 // its aggregated API server is down, or its CustomResourceDefinition serves no version.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,6 +82,26 @@ func (k *Kinds) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, er
 		return kind, nil
 	}
 	return Kind{}, &NoKindError{gvk}
+}
+
+// Await is [Kinds.Find] for callers that don't ask again later. If a
+// CustomResourceDefinition defines the kind in this version, Await waits some seconds for
+// the cluster to serve it: discovery lags behind the condition Established.
+func (k *Kinds) Await(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
+	kind, err := k.Find(ctx, gvk)
+	if !isNoKind(err) || gvk.Group == "" {
+		return kind, err
+	}
+	// Without the definition, the kind is as unknown as Find has found it.
+	definition, unreadable := k.defining(ctx, gvk.GroupKind())
+	if unreadable != nil || definition == nil || !slices.Contains(definition.Spec.Versions, definedVersion{gvk.Version, true}) {
+		return kind, err
+	}
+	err = RetryIf(ctx, minPause, func(err error) (time.Duration, bool) { return 0, isNoKind(err) }, func() (err error) {
+		kind, err = k.Find(ctx, gvk)
+		return err
+	})
+	return kind, err
 }
 
 // Cached returns a kind if it is in the cache. It sends no request.

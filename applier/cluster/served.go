@@ -35,14 +35,16 @@ func (k *Kinds) FindServed(ctx context.Context, gvk schema.GroupVersionKind) (Ki
 			return kind, other, err
 		}
 	}
-	defined, err := k.defined(ctx, gvk.GroupKind())
+	definition, err := k.defining(ctx, gvk.GroupKind())
 	switch {
 	case err != nil:
 		return Kind{}, gvk, unavailable(gvk, err)
-	case defined:
-		return Kind{}, gvk, &UnavailableKindError{gvk, errors.New("its CustomResourceDefinition exists, and serves no version")}
+	case definition == nil:
+		return Kind{}, gvk, &NoKindError{gvk}
+	case definition.served():
+		return Kind{}, gvk, &UnavailableKindError{gvk, errors.New("its CustomResourceDefinition exists, and isn't served yet")}
 	}
-	return Kind{}, gvk, &NoKindError{gvk}
+	return Kind{}, gvk, &UnavailableKindError{gvk, errors.New("its CustomResourceDefinition exists, and serves no version")}
 }
 
 // servedVersions returns the versions of an API group, the preferred one first. A
