@@ -60,6 +60,18 @@ var importRules = []rule{{
 	never:    []string{"cuelang.org/go/..."},
 	why:      "right of the ResourceGraph there is no CUE",
 }, {
+	packages: []string{"modules/oci"},
+	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator"), "cuelang.org/go/..."),
+	why:      "an artifact is bytes with digests, whatever it holds",
+}, {
+	packages: []string{"modules/artifact"},
+	never:    ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"),
+	why:      "packing a module needs no registry and no evaluation",
+}, {
+	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "cmd/pequod-applier"},
+	never:    []string{"github.com/google/go-containerregistry/..."},
+	why:      "only package modules and the command line know registries",
+}, {
 	packages: []string{"..."},
 	except:   []string{"cli/...", "cmd/..."},
 	never:    []string{"github.com/spf13/cobra/...", "github.com/spf13/viper/...", "charm.land/lipgloss/..."},

@@ -1,0 +1,63 @@
+package artifact
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"cuelang.org/go/mod/modfile"
+)
+
+// metadataKey is the field of custom in a module file that has the metadata.
+const metadataKey = "pequod.io@v0"
+
+// Metadata describes a module for catalogues. It stands in the module file, which can be
+// read without the archive:
+//
+//	custom: "pequod.io@v0": {
+//		kinds: [{group: "shop.example.com", kind: "Shop", versions: ["v1"]}]
+//		images: ["docker.io/library/nginx:1.31"]
+//		minimumPequod: "v0.12.0"
+//	}
+//
+// Catalogues show it without evaluating the module. Fields only grow.
+type Metadata struct {
+	// Description is one sentence about the module.
+	Description string `json:"description,omitempty"`
+	// Kinds are the kinds that the module defines.
+	Kinds []Kind `json:"kinds,omitempty"`
+	// Images are the container images in the samples of the module, sorted.
+	Images []string `json:"images,omitempty"`
+	// MinimumPequod is the oldest version of Pequod that can use the module.
+	MinimumPequod string `json:"minimumPequod,omitempty"`
+}
+
+// Kind is a kind that a module defines.
+type Kind struct {
+	Group string `json:"group"`
+	Kind  string `json:"kind"`
+	// Versions are the versions of the kind, the stored one first.
+	Versions []string `json:"versions"`
+}
+
+// metadataOf returns the metadata in a module file, or nil if it has none. Fields that
+// a newer version of Pequod wrote are ignored.
+func metadataOf(file *modfile.File) (*Metadata, error) {
+	custom, ok := file.Custom[metadataKey]
+	if !ok {
+		return nil, nil
+	}
+	data, err := json.Marshal(custom)
+	if err != nil {
+		return nil, err
+	}
+	m := &Metadata{}
+	err = json.Unmarshal(data, m)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		err = fmt.Errorf("field %s has the wrong type", wrong.Field)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("custom: %q: %w", metadataKey, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,252 @@
+package oci
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// Cause is the cause of an [Error]. Callers branch on it.
+type Cause string
+
+// The causes.
+const (
+	// Unauthorized: the registry wants credentials, or refuses the given ones.
+	Unauthorized Cause = "Unauthorized"
+	// Forbidden: the registry knows the account, which may not do this.
+	Forbidden Cause = "Forbidden"
+	// NotFound: no such tag, digest, repository or file.
+	NotFound Cause = "NotFound"
+	// RateLimited: the registry refused too many requests.
+	RateLimited Cause = "RateLimited"
+	// TLS: no encrypted connection with a trusted peer.
+	TLS Cause = "TLS"
+	// DigestMismatch: the bytes are not those that the digest or the size promises.
+	DigestMismatch Cause = "DigestMismatch"
+	// TooLarge: the artifact exceeds a limit.
+	TooLarge Cause = "TooLarge"
+	// WrongType: something else than what the caller wants.
+	WrongType Cause = "WrongType"
+	// Unavailable: no usable answer.
+	Unavailable Cause = "Unavailable"
+)
+
+// Error is an operation on an artifact that failed. Its message is one line, names the
+// reference, and contains no credentials and no URLs, which may contain signatures.
+type Error struct {
+	Cause Cause
+	// Ref is the reference that the operation was about.
+	Ref string
+	// Message explains the cause to the user.
+	Message string
+	// Tags are existing tags if the cause is NotFound, the nearest first.
+	Tags []string
+	// RetryAfter is the time that the registry demands to wait if the cause is
+	// RateLimited, or 0 if it named none.
+	RetryAfter time.Duration
+	// Err is the underlying error, or nil.
+	Err error
+}
+
+func (e *Error) Error() string { return e.Ref + ": " + e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Causes reports whether err is an [Error] with the given cause.
+func Causes(err error, cause Cause) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Cause == cause
+}
+
+// The errors of our own round trippers.
+var (
+	errStalled   = errors.New("no data for too long")
+	errPlainHTTP = errors.New("plain HTTP is not allowed")
+	errRedirects = errors.New("redirected too often")
+)
+
+// tooLargeError is an answer that exceeds its limit, in bytes.
+type tooLargeError struct {
+	what  string
+	limit int64
+}
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("%s is larger than %s", e.what, sizeText(e.limit))
+}
+
+// limitedError is a refusal because of too many requests. after is 0 if the registry
+// did not demand a time.
+type limitedError struct{ after time.Duration }
+
+func (e *limitedError) Error() string { return "too many requests" }
+
+// classify returns err as an [Error] about ref. It returns the error of ctx if that is
+// the cause, and an [Error] as it is, with ref added. authenticated reports whether the
+// registry got credentials.
+func classify(ctx context.Context, ref Ref, err error, authenticated func() bool) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", ref, context.Cause(ctx))
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		if known.Ref == "" {
+			known.Ref = ref.String()
+		}
+		return known
+	}
+	e := &Error{Ref: ref.String(), Err: err}
+	host := ref.Host
+	if !(e.local(err) || e.connection(host, err) || e.answer(host, err, authenticated) || e.plain(host, err)) {
+		e.Cause, e.Message = Unavailable, "no usable answer: "+detail(err)
+	}
+	return e
+}
+
+// local sets the cause of errors that the local side found.
+func (e *Error) local(err error) bool {
+	var tooLarge *tooLargeError
+	text := err.Error()
+	switch {
+	case errors.As(err, &tooLarge):
+		e.Cause, e.Message = TooLarge, tooLarge.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		e.Cause, e.Message = NotFound, "no such file or directory"
+	// The library's errors about wrong digests and sizes have no exported type.
+	case strings.Contains(text, "error verifying"), strings.Contains(text, "does not match requested digest"),
+		strings.Contains(text, "does not match expected size"):
+		e.Cause, e.Message = DigestMismatch, "wrong content: "+detail(err)
+	default:
+		return false
+	}
+	return true
+}
+
+// connection sets the cause of errors that happened before an answer arrived.
+func (e *Error) connection(host string, err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var wrongHost x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verification *tls.CertificateVerificationError
+	var alert tls.AlertError
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &unknown):
+		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is signed by an unknown authority; name its CA with --ca-file", host)
+	case errors.As(err, &wrongHost), errors.As(err, &invalid), errors.As(err, &verification):
+		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is not valid: %s", host, detail(err))
+	case errors.As(err, &alert):
+		e.Cause, e.Message = TLS, fmt.Sprintf("%s refused the TLS connection: %s", host, detail(err))
+	case errors.Is(err, errRedirects):
+		e.Cause, e.Message = Unavailable, host+" redirects without end"
+	case errors.Is(err, errStalled):
+		e.Cause, e.Message = Unavailable, host+" stopped sending data"
+	case errors.As(err, &dns):
+		e.Cause, e.Message = Unavailable, fmt.Sprintf("cannot find host %s: %s", host, dns.Err)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		e.Cause, e.Message = Unavailable, host+" does not answer in time"
+	default:
+		return false
+	}
+	return true
+}
+
+// answer sets the cause of errors that the registry answered with.
+func (e *Error) answer(host string, err error, authenticated func() bool) bool {
+	var limited *limitedError
+	if errors.As(err, &limited) {
+		e.Cause, e.RetryAfter = RateLimited, limited.after
+		e.Message = host + " limits the number of requests"
+		if limited.after > 0 {
+			e.Message += fmt.Sprintf("; try again in %s", limited.after.Round(time.Second))
+		}
+		return true
+	}
+	var answer *transport.Error
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch status := answer.StatusCode; {
+	case status == http.StatusUnauthorized && authenticated():
+		e.Cause, e.Message = Unauthorized, host+" refused the credentials; log in again with 'docker login "+shown(host)+"'"
+	case status == http.StatusUnauthorized:
+		e.Cause, e.Message = Unauthorized, host+" wants credentials; log in with 'docker login "+shown(host)+"'"
+	case status == http.StatusForbidden:
+		e.Cause, e.Message = Forbidden, host+" denied access"
+	case status == http.StatusNotFound && answer.Request != nil && strings.TrimSuffix(answer.Request.URL.Path, "/") == "/v2":
+		e.Cause, e.Message = Unavailable, host+" is not a registry"
+	case status == http.StatusNotFound:
+		e.Cause, e.Message = NotFound, "not found"
+	default:
+		e.Cause, e.Message = Unavailable, fmt.Sprintf("%s answered %s", host, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
+		if len(answer.Errors) > 0 {
+			e.Message += ": " + oneLine(answer.Errors[0].Message)
+		}
+	}
+	return true
+}
+
+// plain sets the cause of errors about TLS and plain HTTP. They come last: where plain
+// HTTP is allowed, the library first tries TLS, and err has the errors of both.
+func (e *Error) plain(host string, err error) bool {
+	var record tls.RecordHeaderError
+	switch {
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"), errors.As(err, &record):
+		e.Cause, e.Message = TLS, host+" does not speak TLS; allow plain HTTP with --plain-http"
+	case errors.Is(err, errPlainHTTP):
+		e.Cause, e.Message = TLS, host+" cannot be reached over TLS; allow plain HTTP with --plain-http"
+	default:
+		return false
+	}
+	return true
+}
+
+// detail returns the text of an error without the URLs that the packages url and
+// transport put in front of it.
+func detail(err error) string {
+	var u *url.Error
+	for errors.As(err, &u) {
+		err = u.Err
+	}
+	return oneLine(err.Error())
+}
+
+// maxDetail limits the length of texts of others in messages, in bytes.
+const maxDetail = 300
+
+// oneLine returns text without line breaks and control characters, and shortened.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
+	}
+	return text
+}
+
+// sizeText returns a size in bytes for messages.
+func sizeText(n int64) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

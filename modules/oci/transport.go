@@ -1,0 +1,176 @@
+package oci
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+const (
+	// maxManifest limits every answer but blobs: manifests, lists of tags, errors. The
+	// specification of OCI asks registries to accept manifests of 4 MiB.
+	maxManifest = 4 << 20
+	// maxRedirects limits the redirects of a request.
+	maxRedirects = 10
+	// stallTimeout ends a request that transfers no byte for that long.
+	stallTimeout = 30 * time.Second
+)
+
+// newTransport returns the transport of a client, from the network upwards: [guard]
+// refuses, [stall] ends requests that hang, [retry] repeats failed ones.
+func newTransport(o Options) (http.RoundTripper, error) {
+	base := o.Transport
+	if base == nil {
+		t := remote.DefaultTransport.(*http.Transport).Clone()
+		if o.CAFile != "" {
+			pool, err := certificates(o.CAFile)
+			if err != nil {
+				return nil, err
+			}
+			t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+		}
+		base = t
+	}
+	stalled := &stall{inner: &guard{inner: base, plainHTTP: o.PlainHTTP}, timeout: o.timing.stall}
+	return &retry{inner: stalled, wait: o.timing.wait}, nil
+}
+
+// certificates returns the certificates of the system and those in a PEM file.
+func certificates(file string) (*x509.CertPool, error) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // the platform has no certificates
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("%s: no certificate in PEM format", file)
+	}
+	return pool, nil
+}
+
+// guard refuses requests over plain HTTP to other machines, and endless redirects,
+// and limits the size of answers. The library beneath tries plain HTTP for private
+// addresses and puts no limit on redirects.
+type guard struct {
+	inner     http.RoundTripper
+	plainHTTP bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	first, redirects := req, 0
+	for ; first.Response != nil && first.Response.Request != nil; first = first.Response.Request {
+		redirects++
+	}
+	if redirects > maxRedirects {
+		return nil, errRedirects
+	}
+	if req.URL.Scheme != "https" && (first.URL.Scheme == "https" || !g.plainHTTP && !loopback(req.URL.Host)) {
+		return nil, errPlainHTTP
+	}
+	resp, err := g.inner.RoundTrip(req)
+	// The sizes of blobs are known beforehand, and their readers enforce them.
+	if err == nil && !strings.Contains(first.URL.Path, "/blobs/") {
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxManifest}
+	}
+	return resp, err
+}
+
+// limitedBody fails if more than left bytes are read.
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, &tooLargeError{what: "the answer of the registry", limit: maxManifest}
+	}
+	return n, err
+}
+
+// stall ends requests that transfer no byte in either direction for timeout.
+type stall struct {
+	inner   http.RoundTripper
+	timeout time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *stall) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	w := &watch{cancel: cancel, timeout: s.timeout}
+	w.timer = time.AfterFunc(s.timeout, func() { w.stalled.Store(true); cancel(errStalled) })
+	req = req.WithContext(ctx)
+	if req.Body != nil && req.Body != http.NoBody {
+		req.Body = &watchedBody{ReadCloser: req.Body, watch: w}
+	}
+	resp, err := s.inner.RoundTrip(req)
+	if err != nil {
+		w.stop()
+		return nil, w.explain(err)
+	}
+	w.timer.Reset(s.timeout)
+	resp.Body = &watchedBody{ReadCloser: resp.Body, watch: w, last: true}
+	return resp, nil
+}
+
+// watch is the timer of one request.
+type watch struct {
+	cancel  context.CancelCauseFunc // of the context of the request
+	timer   *time.Timer
+	timeout time.Duration
+	stalled atomic.Bool // the timer has ended the request
+}
+
+func (w *watch) stop() {
+	w.timer.Stop()
+	w.cancel(context.Canceled)
+}
+
+// explain returns errStalled if the timer caused err.
+func (w *watch) explain(err error) error {
+	if w.stalled.Load() {
+		return errStalled
+	}
+	return err
+}
+
+// watchedBody resets the timer whenever bytes pass. Closing the last body of a request
+// ends it.
+type watchedBody struct {
+	io.ReadCloser
+	watch *watch
+	last  bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.watch.timer.Reset(b.watch.timeout)
+	}
+	if err != nil && err != io.EOF {
+		err = b.watch.explain(err)
+	}
+	return n, err
+}
+
+func (b *watchedBody) Close() error {
+	err := b.ReadCloser.Close()
+	if b.last {
+		b.watch.stop()
+	}
+	return err
+}
