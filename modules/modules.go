@@ -3,7 +3,8 @@
 // [ParseRef] parses the reference that a user writes, such as ./shop or
 // embedded:webservice. [Open] is the only door to the files: it returns them as
 // an fs.FS that contains the module and nothing else. Every kind of source has a
-// file of its own (embedded.go, path.go). [Opener] opens each module once, for
+// file of its own (embedded.go, path.go), and imports.go
+// opens the modules that a module imports. [Opener] opens each module once, for
 // programs that need the same module several times.
 //
 // The package does not parse or evaluate CUE; package render does that.
@@ -18,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/cuemod"
 )
 
 // Files is an opened module. It holds no resources of the operating system, so
@@ -40,10 +42,15 @@ type Files struct {
 	// only the loader knows which files are part of the module: see
 	// [github.com/pequod-io/pequod/render.Source].
 	Digest string
+	// Modules are the other modules whose packages the package in Dir imports, directly
+	// or not. It is nil if there is no module file, or one with mistakes.
+	Modules *cuemod.Resolved
 
 	// display is the user's name for the root of FS; "" and "." mean that names
 	// in FS are shown as they are.
 	display string
+	// rootDir is the root on disk, or "" for modules that are not there.
+	rootDir string
 }
 
 // Show returns the name by which the user knows a file of FS. file is
@@ -155,6 +162,9 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 		return nil, err
 	}
 	files.Digest = ref.Digest
+	if err := files.resolve(ctx); err != nil {
+		return nil, err
+	}
 	return files, nil
 }
 

@@ -63,6 +63,7 @@ func openPath(ref v1alpha1.CueRef, baseDir string) (*Files, error) {
 		Name:    filepath.Base(dir),
 		Ref:     shown,
 		display: filepath.ToSlash(display),
+		rootDir: rootDir,
 	}, nil
 }
 

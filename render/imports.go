@@ -6,101 +6,211 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
+	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
-	"cuelang.org/go/mod/modfile"
 	"cuelang.org/go/mod/module"
+
+	"github.com/pequod-io/pequod/internal/cuemod"
 )
 
-// vendorDirs are the directories of vendored packages in a module. The files of
-// one package may be in all of them; CUE reads them together.
-var vendorDirs = []string{"cue.mod/gen", "cue.mod/pkg", "cue.mod/usr"}
+// maxImportDepth is the limit for packages that import each other in a chain. It keeps
+// the stack of the loader small; real chains have fewer than 20.
+const maxImportDepth = 500
 
-// importer resolves imports among the files of a module: packages of the module
-// itself, and vendored ones. CUE's loader does not, because it finds vendored
-// packages only on disk and all others also in registries. The importer only
-// determines the directory; CUE's loader reads the package in it.
+// importer resolves imports among the files of a module and of the modules that it
+// depends on. CUE's loader does not, because it finds vendored packages and other
+// modules only on disk. The importer determines the module and the directory of a
+// package; CUE's loader reads it.
 type importer struct {
-	config load.Config
-	// modulePath is the path from cue.mod/module.cue with its major version. It is
-	// zero if there is no such file.
-	modulePath ast.ImportPath
-	// loading are the import paths that are being loaded, the innermost last.
-	loading []string
+	src     Source
+	maxFile int // as in recorder
+	list    *cuemod.List
+	others  map[cuemod.Location]cuemod.Files
+	finder  *cuemod.Finder
+	context *build.Context
+	// roots are the modules that packages were loaded from, and modules those of the
+	// loaded packages.
+	roots   map[*cuemod.Module]*moduleRoot
+	modules map[*build.Instance]*cuemod.Module
+	// loading are the packages that are being loaded, the innermost last.
+	loading []cuemod.Package
+	// failed are the imports of other modules that were not found, by the path that
+	// replaces theirs.
+	failed map[string]failedImport
 }
 
-// newImporter returns an importer for the files of a module. show may be nil; see
-// [Source].
-func newImporter(files fs.FS, show func(string) string) *importer {
-	im := &importer{}
-	im.config = load.Config{
-		FS:          files,
-		Env:         []string{},
-		FromFSPath:  show,
-		SkipImports: true, // the importer resolves them
-		Context:     build.NewContext(build.Loader(im.load)),
+// failedImport is an import that was not found.
+type failedImport struct {
+	path string
+	err  error
+}
+
+// moduleRoot is a module that packages are loaded from.
+type moduleRoot struct {
+	module *cuemod.Module
+	config load.Config
+	read   *recorder
+	// show returns the user's name for a file.
+	show func(file string) string
+	// prefix is the beginning of the names of files in the digest: "" for the main
+	// module.
+	prefix string
+}
+
+// newImporter returns an importer for a module. maxFile is as in [recorder].
+func newImporter(src Source, maxFile int) *importer {
+	im := &importer{
+		src: src, maxFile: maxFile,
+		roots: map[*cuemod.Module]*moduleRoot{}, modules: map[*build.Instance]*cuemod.Module{},
+		failed: map[string]failedImport{},
 	}
-	// CUE's loader reads this file as well, before any import, and reports its mistakes.
-	const name = "cue.mod/module.cue"
-	if data, err := fs.ReadFile(files, name); err == nil {
-		if file, err := modfile.ParseNonStrict(data, name); err == nil {
-			im.modulePath = ast.ParseImportPath(file.QualifiedModule())
-		}
+	if src.Modules != nil {
+		im.list, im.others = src.Modules.List, src.Modules.Modules
+	} else {
+		// CUE's loader reads this file as well, before any import, and reports its
+		// mistakes.
+		im.list, _ = cuemod.Read(src.FS, false)
 	}
+	im.context = build.NewContext(build.Loader(im.load))
+	im.finder = cuemod.NewFinder(src.FS, im.list, im.open)
 	return im
 }
 
-// instances loads a package of the module. pkg is an argument of the loader, relative
-// to dir, which is slash-separated and relative to the root.
-func (im *importer) instances(dir, pkg string) []*build.Instance {
-	config := im.config
+// open returns the files of another module.
+func (im *importer) open(l cuemod.Location) (fs.FS, error) {
+	if d, ok := im.others[l]; ok {
+		return d.FS, nil
+	}
+	return nil, errors.New("its files are not available")
+}
+
+// root returns the module that packages are loaded from.
+func (im *importer) root(m *cuemod.Module) *moduleRoot {
+	if r := im.roots[m]; r != nil {
+		return r
+	}
+	r := &moduleRoot{
+		module: m, read: &recorder{FS: m.FS, maxFile: im.maxFile, files: map[string][]byte{}},
+		show: im.src.Show,
+	}
+	name := "/"
+	if !m.IsMain() {
+		name = m.Location.String()
+		r.prefix, r.show = name+"//", im.others[m.Location].Show
+	}
+	if r.show == nil {
+		r.show = func(file string) string { return path.Join(name, file) }
+	}
+	r.config = load.Config{
+		FS:          r.read,
+		Env:         []string{}, // it could make the same files mean something else on another machine
+		FromFSPath:  r.show,
+		SkipImports: true, // the importer resolves them
+		Context:     im.context,
+		ParseFile: func(name string, src any, config parser.Config) (*ast.File, error) {
+			f, err := parser.ParseFile(name, src, config)
+			if f != nil {
+				im.canonicalize(m, f)
+			}
+			return f, err
+		},
+	}
+	im.roots[m] = r
+	return r
+}
+
+// canonicalize replaces the import paths of a file by [cuemod.Package.Path]. CUE
+// evaluates a package once per import path, and one path means packages of different
+// versions in modules with other defaults. So a path of another module that is not
+// found is replaced, too; the main module may import it.
+func (im *importer) canonicalize(m *cuemod.Module, f *ast.File) {
+	for spec := range f.ImportSpecs() {
+		importPath, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || cuemod.IsStandard(importPath) || module.CheckImportPath(importPath) != nil {
+			continue // the loader reports it
+		}
+		p, err := im.finder.Find(m, importPath)
+		if err != nil && m.IsMain() {
+			continue
+		}
+		if err != nil {
+			p.Path = fmt.Sprintf("%s?%d", importPath, len(im.failed))
+			im.failed[p.Path] = failedImport{importPath, err}
+		}
+		if p.Path != importPath {
+			spec.Path.Value = strconv.Quote(p.Path)
+		}
+	}
+}
+
+// instances loads the package in a directory of the main module.
+func (im *importer) instances(dir string) []*build.Instance {
+	return im.loadFrom(im.finder.Main, dir, ".")
+}
+
+// loadFrom loads a package of a module. arg is an argument of the loader, relative to
+// dir, which is slash-separated and relative to the root of the module.
+func (im *importer) loadFrom(m *cuemod.Module, dir, arg string) []*build.Instance {
+	config := im.root(m).config
 	config.Dir = path.Join("/", dir)
-	return load.Instances([]string{pkg}, &config)
+	insts := load.Instances([]string{arg}, &config)
+	for _, inst := range insts {
+		im.modules[inst] = m
+	}
+	return insts
 }
 
 // load implements [build.LoadFunc]. It returns nil for packages of CUE's standard
 // library, which the evaluator knows.
 func (im *importer) load(pos token.Pos, importPath string) *build.Instance {
 	fail := func(format string, args ...any) *build.Instance {
-		inst := im.config.Context.NewInstance("", nil)
+		inst := im.context.NewInstance("", nil)
 		inst.ImportPath = importPath
 		inst.Err = cueerrors.Newf(pos, format, args...)
 		return inst
 	}
+	if f, ok := im.failed[importPath]; ok {
+		return fail("cannot find package %q: %v", ast.ParseImportPath(f.path).Unqualified(), f.err)
+	}
 	if strings.HasPrefix(importPath, ".") {
 		return fail("relative import paths not allowed (%q)", importPath)
 	}
-	if first, _, _ := strings.Cut(importPath, "/"); !strings.Contains(first, ".") && first != "" {
+	if cuemod.IsStandard(importPath) {
 		return nil
 	}
 	if err := module.CheckImportPath(importPath); err != nil {
 		return fail("%v", err)
 	}
-	if im.modulePath.Path == "" {
-		return fail("imports are unavailable because there is no cue.mod/module.cue file")
+	p, err := im.finder.Find(im.finder.Main, importPath)
+	parts := ast.ParseImportPath(importPath)
+	switch {
+	case errors.Is(err, cuemod.ErrNoModuleFile):
+		return fail("%v", err)
+	case err != nil:
+		return fail("cannot find package %q: %v", parts.Unqualified(), err)
+	case parts.Qualifier == "":
+		return fail("cannot determine package name for %q; set it explicitly with ':'", importPath)
+	case parts.Qualifier == "_":
+		return fail("_ is not a valid import path qualifier in %q", importPath)
+	case len(im.loading) >= maxImportDepth:
+		return fail("more than %d packages import each other in a chain", maxImportDepth)
 	}
-	if slices.Contains(im.loading, importPath) {
-		return fail("package import cycle not allowed: %s", strings.Join(append(im.loading, importPath), " → "))
+	if slices.ContainsFunc(im.loading, func(q cuemod.Package) bool { return q.Path == p.Path }) {
+		return fail("package import cycle not allowed: %s", chain(append(im.loading, p)))
 	}
-	im.loading = append(im.loading, importPath)
+	im.loading = append(im.loading, p)
 	defer func() { im.loading = im.loading[:len(im.loading)-1] }()
 
-	p := ast.ParseImportPath(importPath)
-	dir, err := im.find(p)
-	switch {
-	case err != nil:
-		return fail("cannot find package %q: %v", p.Unqualified(), err)
-	case p.Qualifier == "":
-		return fail("cannot determine package name for %q; set it explicitly with ':'", importPath)
-	}
 	// Without the name of the package, the loader would take a directory such as
 	// example.com for a file.
-	insts := im.instances(".", "./"+dir+":"+p.Qualifier)
+	insts := im.loadFrom(p.Module, ".", "./"+p.Dir+":"+parts.Qualifier)
 	if len(insts) != 1 {
 		return fail("cannot find package %q", importPath)
 	}
@@ -108,67 +218,11 @@ func (im *importer) load(pos token.Pos, importPath string) *build.Instance {
 	return insts[0]
 }
 
-// find returns the directory of a package. Files of a vendored package can be in
-// other [vendorDirs] as well; CUE's loader adds them if it is given the first one.
-func (im *importer) find(p ast.ImportPath) (string, error) {
-	var found []string
-	if dir, ok := im.ownDir(p); ok {
-		switch has, err := im.hasCUE(dir); {
-		case err != nil:
-			return "", err
-		case has:
-			found = append(found, dir)
-		}
+// chain returns the import paths of packages for a message.
+func chain(packages []cuemod.Package) string {
+	var paths []string
+	for _, p := range packages {
+		paths = append(paths, p.Path)
 	}
-	vendored := false
-	for _, vendor := range vendorDirs {
-		has, err := im.hasCUE(path.Join(vendor, p.Path))
-		if err != nil {
-			return "", err
-		}
-		vendored = vendored || has
-	}
-	if vendored {
-		found = append(found, path.Join(vendorDirs[0], p.Path))
-	}
-	switch len(found) {
-	case 0:
-		return "", errors.New("it is neither in the module nor in cue.mod/gen, cue.mod/pkg or cue.mod/usr; modules from registries are not supported")
-	case 1:
-		return found[0], nil
-	}
-	return "", fmt.Errorf("it is in both %s and %s", found[0], found[1])
-}
-
-// ownDir returns the directory of a package of the module itself, and false if
-// the path is not one of the module.
-func (im *importer) ownDir(p ast.ImportPath) (string, bool) {
-	if p.Version != "" && p.Version != im.modulePath.Version {
-		return "", false
-	}
-	if p.Path == im.modulePath.Path {
-		return ".", true
-	}
-	dir, ok := strings.CutPrefix(p.Path, im.modulePath.Path+"/")
-	if !ok {
-		return "", false
-	}
-	// A directory with a module of its own is not part of this one.
-	for d := dir; d != "."; d = path.Dir(d) {
-		if _, err := fs.Stat(im.config.FS, path.Join(d, "cue.mod/module.cue")); err == nil {
-			return "", false
-		}
-	}
-	return dir, true
-}
-
-// hasCUE reports whether a directory exists and has files of CUE.
-func (im *importer) hasCUE(dir string) (bool, error) {
-	entries, err := fs.ReadDir(im.config.FS, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return strings.HasSuffix(e.Name(), ".cue") && !e.IsDir()
-	}), err
+	return strings.Join(paths, " → ")
 }

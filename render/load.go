@@ -12,6 +12,7 @@ import (
 	"cuelang.org/go/cue/build"
 	cueerrors "cuelang.org/go/cue/errors"
 
+	"github.com/pequod-io/pequod/internal/cuemod"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cueerror"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
@@ -35,6 +36,10 @@ type Source struct {
 	// Digest is the digest that the module must have; see [Module.Digest]. If it is
 	// "", every digest is accepted.
 	Digest string
+
+	// Modules are the other modules whose packages the module imports, directly or not.
+	// If it is nil, there are none.
+	Modules *cuemod.Resolved
 }
 
 // DigestError reports a module that does not have the digest of its [Source]. It
@@ -45,8 +50,8 @@ func (e *DigestError) Error() string {
 	return fmt.Sprintf("module %s has the digest %s, not %s", e.Ref, e.Got, e.Want)
 }
 
-// Load parses a module, resolves its imports from the file system alone, and
-// evaluates it once. Its errors are a [DigestError] or a [problem.List]. The steps:
+// Load parses a module, resolves its imports from its file system and its dependencies
+// alone, and evaluates it once. Its errors are a [DigestError] or a [problem.List]. The steps:
 //
 // 1. Parse the package; exactly one must be in the directory.
 //
@@ -57,8 +62,8 @@ func (e *DigestError) Error() string {
 //
 // 4. Evaluate the module, and validate its top and its definitions.
 func Load(src Source) (*Module, error) {
-	read := &recorder{FS: src.FS, files: map[string][]byte{}}
-	insts := src.parse(read)
+	im := newImporter(src, 0)
+	insts := im.instances(src.Dir)
 	if len(insts) != 1 {
 		return nil, problem.List{{
 			Position: problem.Position{File: src.Ref}, Rule: problem.RuleModule,
@@ -78,7 +83,7 @@ func Load(src Source) (*Module, error) {
 			return nil, err
 		}
 	}
-	files := read.filesOf(inst, src.Show)
+	files := im.filesOf(inst)
 	if err := checkUTF8(files); err != nil {
 		return nil, err
 	}
@@ -106,19 +111,12 @@ func Load(src Source) (*Module, error) {
 	return m, nil
 }
 
-// parse runs CUE's loader without an environment and without registries. Both
-// could make the same files mean something else on another machine.
-func (src Source) parse(files fs.FS) []*build.Instance {
-	return newImporter(files, src.Show).instances(src.Dir, ".")
-}
-
 // Files returns the parsed files of a module and its imports without evaluating
 // them. It skips files that can't be read or are too long to search for
 // recursion.
 func (src Source) Files() []*ast.File {
 	var files []*ast.File
-	read := &recorder{FS: src.FS, files: map[string][]byte{}}
-	for _, inst := range src.parse(skipLong{read}) {
+	for _, inst := range newImporter(src, maxSearchedFile).instances(src.Dir) {
 		files = append(files, filesOf(inst)...)
 	}
 	return files
@@ -127,16 +125,25 @@ func (src Source) Files() []*ast.File {
 // loadProblems returns one problem for each load error. Such errors are about
 // files and imports, so CUE's paths mean nothing to the user.
 func loadProblems(src Source, err error) problem.List {
-	ps := cueerror.ProblemsIn(src.Ref, err)
-	for i := range ps {
-		ps[i].Path = ""
-		// CUE repeats this for every package on the way to the mistake.
-		const failed = "import failed: "
-		for strings.HasPrefix(ps[i].Message, failed+failed) {
-			ps[i].Message = strings.TrimPrefix(ps[i].Message, failed)
+	var ps problem.List
+	for _, e := range cueerror.List(err) {
+		for _, p := range cueerror.ProblemsIn(src.Ref, e) {
+			p.Path = ""
+			// CUE repeats this for every package on the way to the mistake.
+			const failed = "import failed: "
+			for strings.HasPrefix(p.Message, failed+failed) {
+				p.Message = strings.TrimPrefix(p.Message, failed)
+			}
+			// The first position is that of the import, and the last one of the mistake.
+			if at := cueerrors.Positions(e); strings.HasPrefix(p.Message, failed) {
+				if inner := cuesyntax.Position(at[len(at)-1]); inner.File != p.Position.File {
+					p.Message += fmt.Sprintf(" (%s)", inner)
+				}
+			}
+			ps = append(ps, p)
 		}
 	}
-	return ps
+	return ps.Sorted()
 }
 
 // untyped keeps a nil errors.Error of CUE from becoming a non-nil error.

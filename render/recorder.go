@@ -11,6 +11,7 @@ import (
 
 	"cuelang.org/go/cue/build"
 
+	"github.com/pequod-io/pequod/internal/cuemod"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
@@ -18,16 +19,33 @@ import (
 // recorder is a file system that keeps what the CUE loader reads, because the
 // loader does not keep every file. So digests and checks cover the bytes that
 // were parsed, even if the file changes meanwhile.
+//
+// It hides replacements of other modules, which the loader would look for inside the
+// file system: the importer applies them.
 type recorder struct {
 	fs.FS
-	mu    sync.Mutex // guards files
-	files map[string][]byte
+	// maxFile is the length limit of a file in bytes; 0 means no limit. Longer files
+	// can't be read.
+	maxFile int
+	mu      sync.Mutex // guards files
+	files   map[string][]byte
+}
+
+// Open opens a file or a directory without recording it.
+func (r *recorder) Open(name string) (fs.File, error) {
+	if name == cuemod.LocalFile {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return r.FS.Open(name)
 }
 
 // ReadFile reads a file and records its content. The loader may call it from
 // several goroutines.
 func (r *recorder) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.FS, name)
+	if err == nil && r.maxFile > 0 && len(data) > r.maxFile {
+		return nil, fmt.Errorf("%s: is longer than %d bytes", name, r.maxFile)
+	}
 	if err == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -44,45 +62,43 @@ func (r *recorder) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat
 func (r *recorder) ReadLink(name string) (string, error)       { return fs.ReadLink(r.FS, name) }
 func (r *recorder) Glob(pattern string) ([]string, error)      { return fs.Glob(r.FS, pattern) }
 
-// skipLong is a recorder that refuses to read files which are too long to
-// search for recursion.
-type skipLong struct{ *recorder }
-
-// ReadFile fails for a long file, which the loader then leaves out.
-func (s skipLong) ReadFile(name string) ([]byte, error) {
-	data, err := s.recorder.ReadFile(name)
-	if err == nil && len(data) > maxSearchedFile {
-		return nil, fmt.Errorf("%s: is longer than %d bytes", name, maxSearchedFile)
-	}
-	return data, err
-}
-
 // moduleFile is one file of a package. Positions of CUE have the name as it is
 // shown to the user.
 type moduleFile struct {
-	name  string // in the module's file system
+	name  string // in the module's file system, after the name of another module
 	shown string // to the user
 	data  []byte
 }
 
-// filesOf returns the recorded files of a package and its imports, by name.
-// Other recorded files, such as those of packages that the loader only listed,
-// are not part of the module. show may be nil; see [Source].
-func (r *recorder) filesOf(inst *build.Instance, show func(string) string) []moduleFile {
-	built := map[string]bool{}
+// filesOf returns the recorded files of a package and its imports, by name. Other
+// recorded files, such as those of packages that the loader only listed, are not part
+// of the module. If packages of other modules are among them, the files that determine
+// the versions of these modules are, too.
+func (im *importer) filesOf(inst *build.Instance) []moduleFile {
+	built := map[*moduleRoot]map[string]bool{}
 	for _, i := range append(inst.Dependencies(), inst) {
+		root := im.roots[im.modules[i]]
+		if built[root] == nil {
+			built[root] = map[string]bool{}
+		}
 		for _, f := range i.BuildFiles {
-			built[f.Filename] = true
+			built[root][f.Filename] = true
 		}
 	}
 	var files []moduleFile
-	for name, data := range r.files {
-		shown := path.Join("/", name)
-		if show != nil {
-			shown = show(shown)
+	for root, names := range built {
+		for name, data := range root.read.files {
+			if shown := root.show(path.Join("/", name)); names[shown] {
+				files = append(files, moduleFile{root.prefix + name, shown, data})
+			}
 		}
-		if built[shown] {
-			files = append(files, moduleFile{name, shown, data})
+		if root.module.File != nil {
+			files = append(files, moduleFile{root.prefix + cuemod.ModuleFile, root.show(cuemod.ModuleFile), root.module.File})
+		}
+	}
+	if len(built) > 1 {
+		for name, data := range im.list.Files() {
+			files = append(files, moduleFile{name, im.roots[im.finder.Main].show(name), data})
 		}
 	}
 	sort.Slice(files, func(i, j int) bool { return files[i].name < files[j].name })
@@ -94,6 +110,9 @@ func (r *recorder) filesOf(inst *build.Instance, show func(string) string) []mod
 // by hand in the module's root, with the files in the order of their names:
 //
 //	sha256sum FILES... | sha256sum
+//
+// Files of other modules have names such as example.com/k8s@v1.2.0//apps/v1/types.cue.
+// Two slashes are in no name of a module's own file.
 func digestOf(files []moduleFile) string {
 	var b strings.Builder
 	for _, f := range files {

@@ -35,7 +35,7 @@ func moduleFiles(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRe
 // sourceOf returns the files of an open module in the form that render takes.
 // render doesn't know package modules.
 func sourceOf(f *modules.Files) render.Source {
-	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version, Digest: f.Digest}
+	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version, Digest: f.Digest, Modules: f.Modules}
 }
 
 // loadPolicy opens and loads a policy module. base is as in loadModule.

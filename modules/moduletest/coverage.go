@@ -102,12 +102,15 @@ func (m *Module) isReached(results []Result, p *Point, sources map[string][]byte
 // points returns the points in the module's files, by position, and the contents
 // of the files. A node that is written in several places is one point, and
 // reached if a case reaches one of them. Packages that the module imports are
-// included.
+// included, except those of other modules, whose authors test them.
 func (m *Module) points() ([]*Point, map[string][]byte, error) {
 	sources := map[string][]byte{}
 	files := map[string]*ast.File{}
 	inst := m.platform.Module.Value().BuildInstance()
 	for _, i := range append([]*build.Instance{inst}, inst.Dependencies()...) {
+		if i.Module != inst.Module {
+			continue
+		}
 		for _, f := range i.Files {
 			name := path.Join(m.files.Dir, strings.TrimPrefix(f.Filename, "../../"))
 			data, err := fs.ReadFile(m.files.FS, name)

@@ -103,7 +103,7 @@ func (m *Module) showFromCase(file string) string {
 // system. Coverage uses it to change the module without writing files.
 func (m *Module) load(replaced map[string][]byte, show func(string) string) (*render.Platform, error) {
 	mod, err := render.Load(render.Source{
-		FS: overlay{m.files.FS, replaced}, Dir: m.files.Dir, Show: show, Ref: m.files.Ref, Version: m.files.Version,
+		FS: overlay{m.files.FS, replaced}, Dir: m.files.Dir, Show: show, Ref: m.files.Ref, Version: m.files.Version, Modules: m.files.Modules,
 	})
 	if err != nil {
 		return nil, err
