@@ -68,6 +68,10 @@ var importRules = []rule{{
 	never:    ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"),
 	why:      "packing a module needs no registry and no evaluation",
 }, {
+	packages: []string{"modules/bundle"},
+	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"), "cuelang.org/go/..."),
+	why:      "a bundle is files, whatever they hold",
+}, {
 	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "cmd/pequod-applier"},
 	never:    []string{"github.com/google/go-containerregistry/..."},
 	why:      "only package modules and the command line know registries",
