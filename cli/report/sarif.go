@@ -171,6 +171,7 @@ var descriptions = map[string]string{
 	problem.RuleModule:     "The platform's module is broken.",
 	problem.RuleTransform:  "A field of a Transform is wrong or not supported.",
 	problem.RuleDigest:     "A module doesn't have the pinned digest.",
+	problem.RuleLock:       "A module is not the one that pequod.lock names.",
 	problem.RuleGraph:      "The rendered graph is broken.",
 	problem.RuleSecret:     "A secret value is in clear text.",
 	problem.RuleSize:       "The rendered graph is too large.",

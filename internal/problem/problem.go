@@ -95,6 +95,7 @@ const (
 	RuleModule     = "module"      // the module itself
 	RuleTransform  = "transform"   // a field of a Transform
 	RuleDigest     = "digest"      // a module with another digest than the pinned one
+	RuleLock       = "lock"        // pequod.lock, or a module that it does not name
 	RuleGraph      = "graph"       // the graph that the module produced
 	RuleSecret     = "secret"      // secret values in plain text
 	RuleSize       = "size"        // a graph that is too large

@@ -52,7 +52,7 @@ type Options struct {
 
 // Fetch downloads content. The caller closes the reader. Reads must end soon after
 // ctx does.
-type Fetch func(ctx context.Context) (io.ReadCloser, error)
+type Fetch = func(ctx context.Context) (io.ReadCloser, error)
 
 // Cache is a directory of content. Get it from [Open]. It is safe for concurrent use.
 type Cache struct {
