@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ type controller struct {
 	leading atomic.Bool  // this process executes graphs
 	listed  atomic.Bool  // the graphs have been listed
 	steps   atomic.Int64 // of all drivers so far
+	// starting counts the drivers that are starting.
+	starting atomic.Int64
 
 	mu      sync.Mutex
 	drivers map[types.NamespacedName]*driver
@@ -88,6 +91,10 @@ func (c *controller) step(d *driver) {
 	began := c.now()
 	s := d.step(began)
 	now := c.now()
+	if d.starting && !d.preparing() {
+		d.starting = false
+		c.starting.Add(-1)
+	}
 	result := "success"
 	if s.failed {
 		result = "error"
@@ -124,9 +131,21 @@ func (c *controller) driver(key types.NamespacedName) *driver {
 	if d == nil {
 		d = newDriver(&c.services, key)
 		d.inbox.wake = func() { c.queue.Add(reconcile.Request{NamespacedName: d.key}) }
+		if d.starting = !c.listed.Load(); d.starting {
+			c.starting.Add(1)
+		}
 		c.drivers[key] = d
 	}
 	return d
+}
+
+// startingGraphs returns the number of graphs that were there when the process started and
+// whose first run hasn't read its prerequisites yet. There are many until all are listed.
+func (c *controller) startingGraphs() int {
+	if !c.listed.Load() {
+		return math.MaxInt
+	}
+	return int(c.starting.Load())
 }
 
 // forget removes the driver of a deleted graph, unless a graph of that name was

@@ -38,6 +38,9 @@ type driver struct {
 	awaits  accountEvent
 	settled bool // the last run came to its end, and retries has its goal
 	stalls  bool // the graph stalled in this step
+	// starting is set until the prerequisites of the first run are read, if the graph was
+	// there when the process started.
+	starting bool
 	// pruneAt is when a completed graph is executed again to prune an object whose
 	// grace period ends then, zero for never.
 	pruneAt time.Time

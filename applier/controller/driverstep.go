@@ -76,6 +76,9 @@ func (d *driver) advance(now time.Time) stepResult {
 	return stepResult{wake: wake, failed: failed}
 }
 
+// preparing reports whether the prerequisites of a run are being read.
+func (d *driver) preparing() bool { return d.run != nil && d.run.phase == preparing }
+
 // goal returns the goal for a state of the graph.
 func (d *driver) goal(seen seenGraph) goal {
 	g := goalOf(seen, d.restarts)

@@ -59,6 +59,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}}
 	c.share = share.New(share.Options{
 		Client: own, Requests: requestsPerWorker * o.Concurrent, Steps: o.Concurrent, RetryRefused: o.Resync, Relist: o.Relist, Now: c.now, Log: c.log,
+		Starting: c.startingGraphs,
 		Listings: c.listings,
 		Index: func(ctx context.Context, namespace string, client *cluster.Client) (configmap.Index, error) {
 			return stored.New(client.REST()).Index(ctx, namespace)

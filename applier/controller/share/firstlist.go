@@ -73,10 +73,11 @@ func (w *watcher) firstListFailed() {
 	w.firstListed(false)
 }
 
-// gather returns when fewer than minShared graphs wait for a step, in which they may
-// subscribe, and after gatherTime at the latest.
+// gather returns when fewer than minShared graphs are about to subscribe, and after
+// gatherTime at the latest. These graphs wait for a step or, after a start, for what
+// their first run reads. A graph that comes too late makes all objects be listed again.
 func (h *hub) gather(ctx context.Context) {
-	for end := time.Now().Add(gatherTime); ctx.Err() == nil && time.Now().Before(end) && h.waiting() >= minShared; {
+	for end := time.Now().Add(gatherTime); ctx.Err() == nil && time.Now().Before(end) && max(h.waiting(), h.startingGraphs()) >= minShared; {
 		time.Sleep(gatherPause)
 	}
 }

@@ -22,6 +22,8 @@ type hub struct {
 	relist       time.Duration // 0 if lists aren't repeated
 	// waitingGraphs returns the number of graphs whose steps wait.
 	waitingGraphs func() int
+	// startingGraphs is [Options.Starting].
+	startingGraphs func() int
 
 	// wake makes run start the watchers in added. Its buffer of one holds the
 	// wakeup while run is busy.
@@ -39,7 +41,8 @@ type hub struct {
 
 func newHub(own *cluster.Client, retryRefused, relist time.Duration, waitingGraphs func() int) *hub {
 	return &hub{
-		own: own, retryRefused: retryRefused, relist: relist, waitingGraphs: waitingGraphs,
+		own: own, retryRefused: retryRefused, relist: relist,
+		waitingGraphs: waitingGraphs, startingGraphs: func() int { return 0 },
 		wake: make(chan struct{}, 1), watchers: map[Selection]*watcher{},
 		subscriptions: map[Graph][]followed{}, references: newReferences(),
 	}

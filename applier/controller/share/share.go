@@ -22,6 +22,9 @@ type Options struct {
 	Requests int
 	// Steps is the number of graphs that are stepped at once.
 	Steps int
+	// Starting returns the number of graphs that the process has found when it started
+	// and that haven't subscribed yet; nil means that there are none.
+	Starting func() int
 	// RetryRefused is the longest time until a watch that the API server refused
 	// is tried again.
 	RetryRefused time.Duration
@@ -57,6 +60,9 @@ type Share struct {
 func New(o Options) *Share {
 	p, steps := newPool(o.Requests), newPool(o.Steps)
 	h := newHub(o.Client, o.RetryRefused, o.Relist, steps.waiting)
+	if o.Starting != nil {
+		h.startingGraphs = o.Starting
+	}
 	return &Share{
 		log: o.Log, pool: p, steps: steps, identities: newIdentities(o.Client, o.Now), hub: h,
 		surveys: &surveys{pool: p, own: o.Client, watches: h}, departures: newDepartures(),
