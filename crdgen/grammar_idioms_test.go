@@ -76,8 +76,11 @@ func (g *grammar) ternary(i int) (string, []string) {
 func (g *grammar) lookup(i int) (string, []string) {
 	a, v := g.scalar()
 	b, w := g.scalar()
-	key := g.pick(g.ref(i), g.ref(i), `"\(`+g.ref(i)+`)"`)
+	key := g.ref(i)
 	table := g.pick("{a: "+a+", b: "+b+"}", `{"1": `+a+`, "5": `+b+", a: 3}", "["+a+", "+b+"]", "{a: {t: "+a+"}, b: {t: "+b+"}}", "{[string]: "+a+"}")
+	if table[0] == '{' && g.next(3) == 0 {
+		key = `"\(` + key + `)"`
+	}
 	if g.next(3) > 0 {
 		table = g.define("_t", table)
 	}

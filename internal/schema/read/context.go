@@ -48,6 +48,9 @@ type context struct {
 	// doesn't reject it if it was computed from an absent field; see
 	// cuefault.ForgottenReference.
 	lenient bool
+	// partial means that the value is one of several conjuncts, so that another may
+	// give its parameters values.
+	partial bool
 	// guarded collects the parts of the source that hold only for some input.
 	// Values from there are skipped. It is shared by all contexts that are made
 	// from one another.
@@ -97,7 +100,7 @@ func (in context) capture() (context, *problem.List) {
 func (in context) across(s translate.Segment) context {
 	// A clone, because the contexts of siblings would share the array otherwise.
 	in.segments = append(slices.Clone(in.segments), s)
-	in.closers = nil
+	in.closers, in.partial = nil, false
 	return in
 }
 

@@ -138,7 +138,8 @@ func (r *reader) checkParameters(v cue.Value, in context, s *sources) {
 		}
 		parts, _ := r.conjuncts(in, it.Value())
 		if !slices.ContainsFunc(parts, func(p conjunct) bool { return r.dependsOnInput(p) }) {
-			if mark := it.FieldType(); mark&cue.RequiredConstraint != 0 || mark&cue.OptionalConstraint == 0 && it.Value().Err() != nil {
+			open := it.Value().Err() != nil || r.parameters[name] && !it.Value().IsConcrete() && !in.partial
+			if mark := it.FieldType(); mark&cue.RequiredConstraint != 0 || mark&cue.OptionalConstraint == 0 && open {
 				in.note(it.Value().Pos(), "what %s demands", name)
 			}
 			continue

@@ -44,6 +44,8 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 			parts[i] = conjunct{}
 		}
 	}
+	whole := in
+	in.partial = in.partial || len(parts) > 1
 	for _, p := range parts {
 		if !p.Exists() {
 			continue
@@ -70,12 +72,12 @@ func (r *reader) shape(v cue.Value, in context, c *syntax.Guarded) shape.Shape {
 		case p.isStruct() && !dropped:
 			if !wholeStruct {
 				wholeStruct = true
-				whole := r.structure(v, in, c)
+				all := r.structure(v, whole, c)
 				if slices.ContainsFunc(parts, func(p conjunct) bool { return r.dependsOnInput(p) }) {
 					// The other field supplies what this one requires.
-					whole = whole.Relaxed()
+					all = all.Relaxed()
 				}
-				s = shape.Intersect(s, whole)
+				s = shape.Intersect(s, all)
 			}
 		// A part was dropped, so the whole may have fields that only guards add.
 		// This part is read by itself, and anything may be added to it.

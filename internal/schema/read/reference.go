@@ -21,7 +21,8 @@ func (r *reader) related(p conjunct, in context, c *syntax.Guarded) shape.Shape 
 	}
 	quiet, notes := in.capture()
 	s := r.leaf(p, quiet, c)
-	if call, ok := e.(*ast.CallExpr); ok && syntax.IsOr(call) || r.parameters.CallsAmong(e) {
+	lost := p.op != cue.OrOp || len(p.args) < len(syntax.MembersOf(e))
+	if call, ok := e.(*ast.CallExpr); ok && syntax.IsOr(call) || r.parameters.CallsAmong(e, lost) {
 		// CUE leaves out what fails without input: the call, or the member of
 		// the disjunction that it is.
 		s = shape.OfKinds(r.kindsAmong(e))

@@ -195,16 +195,24 @@ func Defaults(e ast.Expr) int {
 	return 0
 }
 
-// CallsAmong reports whether a member of the disjunction e calls a function
-// with other fields as arguments.
-func (p Parameters) CallsAmong(e ast.Expr) bool {
+// CallsAmong reports whether a member of the disjunction e calls a function with
+// other fields as arguments, or if indices is set, takes an element by other fields.
+func (p Parameters) CallsAmong(e ast.Expr, indices bool) bool {
 	x, ok := e.(*ast.BinaryExpr)
-	if !ok {
+	if !ok || x.Op != token.OR {
 		return false
 	}
-	return slices.ContainsFunc([]ast.Expr{x.X, x.Y}, func(e ast.Expr) bool {
-		_, isCall := Expression(e).(*ast.CallExpr)
-		return isCall && p.DependsOnInput(e) || p.CallsAmong(Expression(e))
+	return slices.ContainsFunc(MembersOf(x), func(e ast.Expr) bool {
+		e = Expression(e)
+		if marked, ok := e.(*ast.UnaryExpr); ok && marked.Op == token.MUL {
+			e = Expression(marked.X)
+		}
+		if of, ok := e.(*ast.SelectorExpr); ok {
+			e = Expression(of.X)
+		}
+		_, isCall := e.(*ast.CallExpr)
+		_, isIndex := e.(*ast.IndexExpr)
+		return (isCall || isIndex && indices) && p.DependsOnInput(e)
 	})
 }
 
