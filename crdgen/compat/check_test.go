@@ -74,7 +74,7 @@ func TestCheckSchema(t *testing.T) {
 			`{type: array, items: {type: string}, x-kubernetes-list-type: atomic}`, ""},
 		{"list type", `{type: array, items: {type: string}}`,
 			`{type: array, items: {type: string}, x-kubernetes-list-type: set}`, "breaking list-type spec: list type atomic → set\n"},
-		{"pattern", `{type: string, pattern: a}`, `{type: string, pattern: b}`, "breaking pattern spec: must match b, not a\n"},
+		{"pattern", `{type: string, pattern: a}`, `{type: string, pattern: b}`, "breaking pattern spec: must match b, not a, which excludes \"a\"\n"},
 		{"length", `{type: string, maxLength: 5}`, `{type: string, maxLength: 4, minLength: 1}`,
 			"breaking bound spec: minLength 1 is new\nbreaking bound spec: maxLength 5 → 4\n"},
 		{"field removed", `{type: object, properties: {a: {type: string}}}`, `type: object`,

@@ -98,8 +98,8 @@ func (c *checker) numbers(path string, old, new *props) {
 	}
 }
 
-// strings compares the constraints on strings. Patterns and formats are compared
-// as text: whether one pattern implies another is not decided.
+// strings compares the constraints on strings. Patterns are compared as sets of
+// strings, see [excluded], and formats as text.
 func (c *checker) strings(path string, old, new *props) {
 	bound(c, path, lower, "minLength", positive(old.MinLength), positive(new.MinLength))
 	bound(c, path, upper, "maxLength", old.MaxLength, new.MaxLength)
@@ -107,10 +107,19 @@ func (c *checker) strings(path string, old, new *props) {
 	case old.Pattern == new.Pattern:
 	case new.Pattern == "":
 		c.safe(path, RulePattern, "need not match %s", old.Pattern)
-	case old.Pattern == "":
-		c.breaking(path, RulePattern, "must match %s", new.Pattern)
 	default:
-		c.breaking(path, RulePattern, "must match %s, not %s", new.Pattern, old.Pattern)
+		what := "must match " + new.Pattern
+		if old.Pattern != "" {
+			what += ", not " + old.Pattern
+		}
+		switch example, some, decided := excluded(old.Pattern, new.Pattern); {
+		case !decided:
+			c.breaking(path, RulePattern, "%s", what)
+		case some:
+			c.breaking(path, RulePattern, "%s, which excludes %q", what, example)
+		default:
+			c.safe(path, RulePattern, "%s, which excludes nothing", what)
+		}
 	}
 	c.format(path, old, new)
 }
