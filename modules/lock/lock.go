@@ -97,6 +97,11 @@ func (f *File) Import(path, version string) (Module, bool) {
 	return f.find(same)
 }
 
+// Digest returns an entry with the digest of a manifest.
+func (f *File) Digest(digest string) (Module, bool) {
+	return f.find(func(m Module) bool { return m.Digest == digest })
+}
+
 func (f *File) find(match func(Module) bool) (Module, bool) {
 	if i := slices.IndexFunc(f.Modules, match); i >= 0 {
 		return f.Modules[i], true
