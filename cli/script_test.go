@@ -3,13 +3,17 @@ package cli_test
 import (
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	cuecmd "cuelang.org/go/cmd/cue/cmd"
+	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pequod-io/pequod/cli"
@@ -46,9 +50,21 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
 			"interrupts": interrupts,
+			"registry":   startRegistry,
 			"tree":       tree,
 		},
 	})
+}
+
+// startRegistry starts an empty registry in memory and sets a variable to its host:
+// registry VARIABLE.
+func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: registry VARIABLE")
+	}
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
 }
 
 // exits runs a command and fails unless it ends with the exit code:

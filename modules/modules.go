@@ -1,11 +1,11 @@
 // Package modules finds the files of platform modules.
 //
-// [ParseRef] parses the reference that a user writes, such as ./shop or
-// embedded:webservice. [Open] is the only door to the files: it returns them as
-// an fs.FS that contains the module and nothing else. Every kind of source has a
-// file of its own (embedded.go, path.go), and imports.go
-// opens the modules that a module imports. [Opener] opens each module once, for
-// programs that need the same module several times.
+// [ParseRef] parses the reference that a user writes, such as ./shop,
+// embedded:webservice or oci://ghcr.io/acme/web:v1.4.0. [Open] is the only door to the
+// files: it returns them as an fs.FS that contains the module and nothing else. Every
+// kind of source has a file of its own (embedded.go, path.go, artifact.go), and
+// imports.go opens the modules that a module imports. [Opener] opens each module once,
+// for programs that need the same module several times.
 //
 // The package does not parse or evaluate CUE; package render does that.
 package modules
@@ -20,6 +20,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/cuemod"
+	"github.com/pequod-io/pequod/modules/oci"
 )
 
 // Files is an opened module. It holds no resources of the operating system, so
@@ -31,8 +32,8 @@ type Files struct {
 	FS fs.FS
 	// Dir is the directory of the package in FS, slash-separated.
 	Dir string
-	// Name is the module's default name: the name of its directory, or the name
-	// of the embedded module.
+	// Name is the module's default name: the name of its directory, the name of the
+	// embedded module, or the last element of the path of a published module.
 	Name string
 	// Ref is the reference in the form in which a user writes it.
 	Ref string
@@ -59,18 +60,20 @@ func (f *Files) Show(file string) string {
 	return path.Join(f.display, file)
 }
 
-// Options configure [Open]. The zero value opens embedded modules, and path
-// modules relative to the working directory.
+// Options configure [Open]. The zero value opens embedded modules, modules of
+// registries with the user's credentials, and those of directories relative to the
+// working directory.
 //
-// The options that only remote sources need are declared here because Open is
-// the door for them as well. No remote source is implemented yet, so Open
-// returns an error if one of them is set: credentials that nothing uses must not
-// look as if they had been used.
+// Open returns an error if an option is set that no source implements: credentials that
+// nothing uses must not look as if they had been used.
 type Options struct {
-	// BaseDir is the directory that relative path references start from: the
-	// directory of the file that contains the reference. "" is the working
+	// BaseDir is the directory that relative references to directories and files start
+	// from: the directory of the file that contains the reference. "" is the working
 	// directory.
 	BaseDir string
+	// Artifacts returns the client for modules of type oci. nil is a client with
+	// default options.
+	Artifacts func() (*oci.Client, error)
 
 	// CacheDir is the directory for downloaded modules. Not implemented.
 	CacheDir string
@@ -100,7 +103,7 @@ func (o Options) unsupported() error {
 type UnsupportedError struct{ Type v1alpha1.CueRefType }
 
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("module source %q is not supported; path and embedded are", e.Type)
+	return fmt.Sprintf("module source %q is not supported; oci, path and embedded are", e.Type)
 }
 
 // refPrefixes maps the prefixes of references to their source types. A
@@ -110,13 +113,12 @@ var refPrefixes = []struct {
 	sourceType v1alpha1.CueRefType
 }{
 	{"embedded:", v1alpha1.CueRefEmbedded},
-	{"oci://", v1alpha1.CueRefOCI},
 	{"git::", v1alpha1.CueRefGit},
 }
 
-// ParseRef parses a module reference: embedded:NAME, oci://ADDRESS,
-// git::ADDRESS, or a directory. It accepts references that [Open] does not
-// support.
+// ParseRef parses a module reference: embedded:NAME, git::ADDRESS, an artifact in one of
+// the forms of [oci.ParseRef], or a directory. It accepts references that [Open] does
+// not support.
 func ParseRef(s string) (v1alpha1.CueRef, error) {
 	if s == "" {
 		return v1alpha1.CueRef{}, errors.New("empty module reference")
@@ -124,10 +126,14 @@ func ParseRef(s string) (v1alpha1.CueRef, error) {
 	for _, p := range refPrefixes {
 		if rest, ok := strings.CutPrefix(s, p.prefix); ok {
 			if p.sourceType != v1alpha1.CueRefEmbedded {
-				rest = s // the prefix is part of an OCI or git address
+				rest = s // the prefix is part of a git address
 			}
 			return v1alpha1.CueRef{Type: p.sourceType, Ref: rest}, nil
 		}
+	}
+	if oci.IsRef(s) {
+		_, err := oci.ParseRef(s)
+		return v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: s}, err
 	}
 	return v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: s}, nil
 }
@@ -142,8 +148,8 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 		return nil, err
 	}
 	switch ref.Type {
-	case v1alpha1.CueRefEmbedded, v1alpha1.CueRefPath:
-	case v1alpha1.CueRefOCI, v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
+	case v1alpha1.CueRefEmbedded, v1alpha1.CueRefPath, v1alpha1.CueRefOCI:
+	case v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
 		return nil, &UnsupportedError{ref.Type}
 	default:
 		return nil, fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
@@ -153,9 +159,12 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 	}
 	var files *Files
 	var err error
-	if ref.Type == v1alpha1.CueRefEmbedded {
+	switch ref.Type {
+	case v1alpha1.CueRefEmbedded:
 		files, err = openEmbedded(ref.Ref)
-	} else {
+	case v1alpha1.CueRefOCI:
+		files, err = openArtifact(ctx, ref, o)
+	default:
 		files, err = openPath(ref, o.BaseDir)
 	}
 	if err != nil {

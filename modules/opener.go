@@ -6,21 +6,32 @@ import (
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/modules/oci"
 )
 
 // Opener opens modules and remembers them, so that one run of a program opens
 // each module once even if several Transforms, policies or diagnoses need it.
 // The zero value is ready to use, and any number of goroutines may use it.
 type Opener struct {
-	mu     sync.Mutex
-	opened map[moduleKey]*Files
+	// Artifacts is Options.Artifacts of the modules that are opened. It must not be
+	// changed once Open is in use.
+	Artifacts func() (*oci.Client, error)
+
+	mu     sync.Mutex // guards opened
+	opened map[moduleKey]*opening
+}
+
+// opening is a module that is open or being opened.
+type opening struct {
+	mu    sync.Mutex // held while the module is opened
+	files *Files     // nil if it is not open
 }
 
 // moduleKey identifies a module by its reference. Two spellings of one directory
 // are two modules, because their files are shown under different names.
 type moduleKey struct {
 	sourceType v1alpha1.CueRefType
-	// base is Options.BaseDir for path references, and "" for all others.
+	// base is Options.BaseDir for references that it matters for, and "" for others.
 	base string
 	// ref, path and digest are the fields of the CueRef.
 	ref, path, digest string
@@ -30,28 +41,40 @@ type moduleKey struct {
 // opens the module on the first call and returns the same files on later calls.
 // Errors are not remembered, so a later call tries again.
 //
-// Calls open modules one at a time. That is enough for sources on the local
-// machine.
+// Different modules are opened at the same time, because fetching one can take long.
 func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, options Options) (*Files, error) {
 	if err := unsupportedFields(ref); err != nil { // they are not part of the key
 		return nil, err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
-	if ref.Type == v1alpha1.CueRefPath {
+	if ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI {
 		key.base = filepath.Clean(options.BaseDir)
 	}
-	if files, ok := o.opened[key]; ok {
-		return files, nil
+	if options.Artifacts == nil {
+		options.Artifacts = o.Artifacts
 	}
-	files, err := Open(ctx, ref, options)
-	if err != nil {
-		return nil, err
+	module := o.opening(key)
+	module.mu.Lock()
+	defer module.mu.Unlock()
+	if module.files == nil {
+		files, err := Open(ctx, ref, options)
+		if err != nil {
+			return nil, err
+		}
+		module.files = files
 	}
+	return module.files, nil
+}
+
+// opening returns the state of a module.
+func (o *Opener) opening(key moduleKey) *opening {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.opened == nil {
-		o.opened = map[moduleKey]*Files{}
+		o.opened = map[moduleKey]*opening{}
 	}
-	o.opened[key] = files
-	return files, nil
+	if o.opened[key] == nil {
+		o.opened[key] = &opening{}
+	}
+	return o.opened[key]
 }

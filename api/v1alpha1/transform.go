@@ -109,9 +109,10 @@ type TransformSpec struct {
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// CueRef refers to a CUE module. Only the types embedded and path are supported,
+// CueRef refers to a CUE module. Only the types embedded, oci and path are supported,
 // and path only in files.
 //
+// +kubebuilder:validation:XValidation:rule="self.type != 'oci' || self.ref.startsWith('oci://')",fieldPath=".ref",reason=FieldValueInvalid,message="must begin with oci://: a cluster has no directories"
 // +kubebuilder:validation:XValidation:rule="self.type != 'path'",fieldPath=".type",reason=FieldValueForbidden,message="path is only for Transforms in files: a cluster has no directories"
 // +kubebuilder:validation:XValidation:rule="self.type != 'embedded' || !has(self.path)",fieldPath=".path",reason=FieldValueForbidden,message="an embedded module has no path"
 // +kubebuilder:validation:XValidation:rule="!has(self.pullSecretRef)",fieldPath=".pullSecretRef",reason=FieldValueForbidden,message="is not supported yet"
@@ -120,8 +121,10 @@ type CueRef struct {
 	// type is the kind of source: embedded, oci, git, configmap, inline or path.
 	Type CueRefType `json:"type"`
 	// ref locates the module. Its meaning depends on type: the name of an embedded
-	// module, a directory relative to the file with the Transform, an OCI or git
-	// address, the name of a ConfigMap, or the CUE source itself.
+	// module, a directory relative to the file with the Transform, an artifact as
+	// oci://HOST/REPOSITORY[:TAG][@sha256:HEX], a git address, the name of a ConfigMap,
+	// or the CUE source itself. In files, artifacts can also be oci-layout:DIR[:TAG] and
+	// FILE.oci.tar[:TAG].
 	//
 	// +kubebuilder:validation:MinLength=1
 	Ref string `json:"ref"`
@@ -129,7 +132,8 @@ type CueRef struct {
 	Path string `json:"path,omitempty"`
 	// digest is the digest that the module must have, as sha256:HEX: that of the
 	// files that its package and the package's imports consist of. Graphs record it
-	// in spec.platformRef.digest.
+	// in spec.platformRef.digest. The digest of an artifact is another one, and stands
+	// in ref.
 	//
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	Digest string `json:"digest,omitempty"`

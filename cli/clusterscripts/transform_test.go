@@ -40,7 +40,8 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: embedded, ref: x, path: z}}", "spec.cueRef.path: Forbidden: an embedded module has no path"},
 		{"{cueRef: {type: embedded, ref: x, digest: sha256:short}}", "spec.cueRef.digest: Invalid value"},
 		{"{cueRef: {type: embedded, ref: x, digest: ''}}", "spec.cueRef.digest: Invalid value"},
-		{"{cueRef: {type: oci, ref: x, pullSecretRef: z}}", "spec.cueRef.pullSecretRef: Forbidden: is not supported yet"},
+		{"{cueRef: {type: oci, ref: 'oci-layout:x'}}", "spec.cueRef.ref: Invalid value: must begin with oci://: a cluster has no directories"},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', pullSecretRef: z}}", "spec.cueRef.pullSecretRef: Forbidden: is not supported yet"},
 		{"{cueRef: {type: embedded, ref: x, verify: {}}}", "spec.cueRef.verify: Forbidden: is not supported yet"},
 		{"{cueRef: {type: embedded, ref: x}, policies: [{type: path, ref: z}]}", "spec.policies[0].type: Forbidden"},
 		{"{cueRef: {type: embedded, ref: x}, policies: [{type: embedded, ref: z, verify: {provider: cosign}}]}", "spec.policies[0].verify: Forbidden"},
@@ -57,7 +58,7 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: embedded, ref: x}, categories: [All]}", "spec.categories[0]: Invalid value"},
 		{"{cueRef: {type: embedded, ref: x}, serviceAccountName: ../default}", "spec.serviceAccountName: Invalid value"},
 		{"{cueRef: {type: embedded, ref: webservice, " + pinned + "}, group: apps.example.com, version: v1, kind: WebShop, plural: webshops, scope: Namespaced, " +
-			"shortNames: [ws], categories: [all], serviceAccountName: deployer, graphDeletionPolicy: Orphan, policies: [{type: oci, ref: example.com/x, path: org}]}", ""},
+			"shortNames: [ws], categories: [all], serviceAccountName: deployer, graphDeletionPolicy: Orphan, policies: [{type: oci, ref: 'oci://example.com/x:v1', path: org}]}", ""},
 		{"{cueRef: {type: embedded, ref: webservice}}", ""},
 	} {
 		var spec map[string]any

@@ -4,6 +4,7 @@
 //   - transform.go: Transform files, directories of them, and modules without one
 //   - transformcheck.go: fields that the API server would refuse, and their positions
 //   - module.go: loading of CUE modules
+//   - registry.go: the flags for registries
 //   - catalog.go: the lookup of the platform of an instance
 //
 // A platform is a CUE module together with its Transform. These values of -p are
@@ -11,6 +12,7 @@
 //
 //	-p embedded:webservice    a module that is part of the program
 //	-p ./shop                 a module: a directory with a .cue file
+//	-p oci://HOST/REPO:TAG    a module of a registry; also oci-layout:DIR and FILE.oci.tar
 //	-p platforms/             a directory of Transforms
 //	-p platforms/shop.yaml    a file of Transforms
 //
@@ -62,6 +64,8 @@ type Flags struct {
 	// Platforms are the values of -p, in the order of the command line. They may
 	// be empty: instances of embedded modules need none.
 	Platforms []string
+	// RegistryFlags are for modules of registries.
+	RegistryFlags
 	// LimitFlags limit the loading of platforms, and the rendering with them.
 	LimitFlags
 }
@@ -83,8 +87,10 @@ type LimitFlags struct {
 func (f *Flags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.Platforms, "platform", "p", nil,
-		"platform: a Transform file, a directory of them, or a module (./dir, embedded:NAME); can be repeated")
+		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, embedded:NAME); can be repeated")
+	f.RegistryFlags.AddFlags(cmd)
 	f.LimitFlags.AddFlags(cmd)
+	f.Modules.Artifacts = f.RegistryFlags.Client
 	command.Must(cmd.RegisterFlagCompletionFunc("platform", CompletePlatforms))
 }
 

@@ -2,11 +2,15 @@ package platform
 
 import (
 	"context"
+	"errors"
 
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/artifact"
+	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -15,10 +19,27 @@ import (
 func loadModule(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, base string) (*render.Module, string, error) {
 	files, err := opener.Open(ctx, ref, modules.Options{BaseDir: base})
 	if err != nil {
-		return nil, "", err
+		return nil, "", Refused(err)
 	}
 	m, err := render.Load(sourceOf(files))
 	return m, files.Name, err
+}
+
+// Refused returns the errors of opening a module as problems if the answer is no: what is
+// there is not what the reference or its digest names, or no module. All other errors
+// mean that there is no answer, and are returned as they are.
+func Refused(err error) error {
+	var not *artifact.NotModuleError
+	var limit *artifact.LimitError
+	rule := problem.RulePlatform
+	switch {
+	case oci.Causes(err, oci.DigestMismatch):
+		rule = problem.RuleDigest
+	case errors.As(err, &not), errors.As(err, &limit), oci.Causes(err, oci.WrongType), oci.Causes(err, oci.TooLarge):
+	default:
+		return err
+	}
+	return problem.List{{Rule: rule, Message: err.Error()}}
 }
 
 // moduleFiles returns the parsed files of a module whose evaluation was stopped,

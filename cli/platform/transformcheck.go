@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -32,8 +33,7 @@ type transformChecker struct {
 }
 
 // checkTransform returns the problems of a Transform that the API server would
-// refuse by the rules of its CRD, except that files may have references of type
-// path. It also refuses the types of references that [modules.Open] does not
+// refuse by the rules of its CRD, except that files may refer to other files. It also refuses the types of references that [modules.Open] does not
 // support. Names are left out: render.NewPlatform checks them together with those
 // of #Platform; see placeNames.
 func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.List {
@@ -89,8 +89,12 @@ func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[
 			c.wrong(refPath, fmt.Sprintf("no embedded module %q", ref.Ref), "there are: "+strings.Join(names, ", "))
 		}
 		c.refuse(path, given, "path", "an embedded module has no path", "")
-	case v1alpha1.CueRefOCI, v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
-		c.wrong(typePath, string(ref.Type)+" "+unsupported, "use embedded or path")
+	case v1alpha1.CueRefOCI:
+		if _, err := oci.ParseRef(ref.Ref); ref.Ref != "" && err != nil {
+			c.wrong(refPath, err.Error(), "")
+		}
+	case v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
+		c.wrong(typePath, string(ref.Type)+" "+unsupported, "use oci, embedded or path")
 	case "":
 		c.wrong(typePath, "required field is missing", "")
 	default:

@@ -26,7 +26,7 @@ var repositoryFlags = []string{
 // line.
 var pathFlags = []string{
 	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "kubeconfig",
-	"output-dir", "platform", "policy",
+	"output-dir", "platform", "policy", "registry-ca-file",
 }
 
 // variableOf returns the name of the environment variable that sets f.

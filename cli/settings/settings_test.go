@@ -24,6 +24,8 @@ var userFlags = []string{
 	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "write", "yes",
 	// Inventories whose objects are taken over.
 	"from",
+	// The trust in registries.
+	"registry-ca-file", "registry-plain-http",
 	// A chart is rendered by another program, and the files become a module.
 	"from-chart", "from-manifests",
 	// The program that is installed in a cluster, its protection, and rights that are

@@ -68,6 +68,16 @@ func Causes(err error, cause Cause) bool {
 	return errors.As(err, &e) && e.Cause == cause
 }
 
+// About returns err with the reference in front, unless it is an [Error], which has it
+// already.
+func About(ref Ref, err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", ref, err)
+}
+
 // The errors of our own round trippers.
 var (
 	errStalled   = errors.New("no data for too long")
@@ -146,7 +156,7 @@ func (e *Error) connection(host string, err error) bool {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &unknown):
-		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is signed by an unknown authority; name its CA with --ca-file", host)
+		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is signed by an unknown authority; name its CA with --registry-ca-file", host)
 	case errors.As(err, &wrongHost), errors.As(err, &invalid), errors.As(err, &verification):
 		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is not valid: %s", host, detail(err))
 	case errors.As(err, &alert):
@@ -206,9 +216,9 @@ func (e *Error) plain(host string, err error) bool {
 	var record tls.RecordHeaderError
 	switch {
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"), errors.As(err, &record):
-		e.Cause, e.Message = TLS, host+" does not speak TLS; allow plain HTTP with --plain-http"
+		e.Cause, e.Message = TLS, host+" does not speak TLS; allow plain HTTP with --registry-plain-http"
 	case errors.Is(err, errPlainHTTP):
-		e.Cause, e.Message = TLS, host+" cannot be reached over TLS; allow plain HTTP with --plain-http"
+		e.Cause, e.Message = TLS, host+" cannot be reached over TLS; allow plain HTTP with --registry-plain-http"
 	default:
 		return false
 	}

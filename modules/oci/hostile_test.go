@@ -121,7 +121,7 @@ func TestHostileRegistries(t *testing.T) {
 		"teapot":            {fails("/manifests/", 418), nil, false, oci.Unavailable, "HOST answered 418 I'm a teapot"},
 		"text":              {fails("/manifests/", 200), nil, false, oci.WrongType, "not a manifest: unexpected end of JSON input"},
 		"redirect loop":     {fails("/manifests/", 302, "Location", "/v2/shop/web/manifests/v1.0.0"), nil, false, oci.Unavailable, "HOST redirects without end"},
-		"plain redirect":    {fails("/manifests/", 302, "Location", "http://registry.example.com/?signature=hunter2"), nil, false, oci.TLS, "HOST cannot be reached over TLS; allow plain HTTP with --plain-http"},
+		"plain redirect":    {fails("/manifests/", 302, "Location", "http://registry.example.com/?signature=hunter2"), nil, false, oci.TLS, "HOST cannot be reached over TLS; allow plain HTTP with --registry-plain-http"},
 		"cloud metadata":    {fails("/manifests/", 302, "Location", "http://169.254.169.254/"), nil, false, oci.Unavailable, `no usable answer: SSRF protection: redirect from "127.0.0.1" to private/link-local host "169.254.169.254" denied`},
 		"other manifest": {func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "/manifests/") {
@@ -365,7 +365,7 @@ func TestTLS(t *testing.T) {
 	img, _ := artifact(t)
 	ref := parse(t, "oci://"+host+"/shop/web:v1.0.0")
 	err := client(t, oci.WithTiming(oci.Options{}, noWait, never)).Write(t.Context(), ref, img)
-	if want := ref.String() + ": the certificate of " + host + " is signed by an unknown authority; name its CA with --ca-file"; err == nil || err.Error() != want {
+	if want := ref.String() + ": the certificate of " + host + " is signed by an unknown authority; name its CA with --registry-ca-file"; err == nil || err.Error() != want {
 		t.Errorf("unknown authority: %v", err)
 	}
 	c := client(t, oci.Options{CAFile: ca})
@@ -386,7 +386,7 @@ func TestTLS(t *testing.T) {
 	for _, host := range []string{"registry.example.com", "10.0.0.1:5000"} {
 		ref := parse(t, "oci://"+host+"/shop/web:v1.0.0")
 		err := pull(t.Context(), client(t, oci.WithTiming(oci.Options{Transport: dial}, noWait, never)), ref)
-		if want := ref.String() + ": " + host + " does not speak TLS; allow plain HTTP with --plain-http"; err == nil || err.Error() != want {
+		if want := ref.String() + ": " + host + " does not speak TLS; allow plain HTTP with --registry-plain-http"; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if err := pull(t.Context(), client(t, oci.Options{Transport: dial, PlainHTTP: true}), ref); err != nil {
