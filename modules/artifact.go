@@ -23,6 +23,9 @@ func openArtifact(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, 
 	if err != nil {
 		return nil, err
 	}
+	if r.Kind != oci.Registry && o.Tree != nil {
+		return nil, fmt.Errorf("%s: a file on disk cannot be referenced from a git revision", r)
+	}
 	if r.Kind != oci.Registry && !filepath.IsAbs(r.File) {
 		r.File = filepath.Join(o.BaseDir, r.File)
 	}

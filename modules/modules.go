@@ -3,7 +3,7 @@
 // [ParseRef] parses the reference that a user writes, such as ./shop,
 // embedded:webservice or oci://ghcr.io/acme/web:v1.4.0. [Open] is the only door to the
 // files: it returns them as an fs.FS that contains the module and nothing else. Every
-// kind of source has a file of its own (embedded.go, path.go, artifact.go), and
+// kind of source has a file of its own (embedded.go, path.go, tree.go, artifact.go), and
 // imports.go opens the modules that a module imports. [Opener] opens each module once,
 // for programs that need the same module several times.
 //
@@ -50,6 +50,8 @@ type Files struct {
 	// display is the user's name for the root of FS; "" and "." mean that names
 	// in FS are shown as they are.
 	display string
+	// show replaces display for modules in a [Tree], or is nil.
+	show func(file string) string
 	// rootDir is the root on disk, or "" for modules that are not there.
 	rootDir string
 }
@@ -57,6 +59,9 @@ type Files struct {
 // Show returns the name by which the user knows a file of FS. file is
 // slash-separated.
 func (f *Files) Show(file string) string {
+	if f.show != nil {
+		return f.show(file)
+	}
 	return path.Join(f.display, file)
 }
 
@@ -69,8 +74,10 @@ func (f *Files) Show(file string) string {
 type Options struct {
 	// BaseDir is the directory that relative references to directories and files start
 	// from: the directory of the file that contains the reference. "" is the working
-	// directory.
+	// directory, or the root of Tree.
 	BaseDir string
+	// Tree is the file system of references of type path. nil is the disk.
+	Tree *Tree
 	// Artifacts returns the client for modules of type oci. nil is a client with
 	// default options.
 	Artifacts func() (*oci.Client, error)
@@ -159,11 +166,13 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 	}
 	var files *Files
 	var err error
-	switch ref.Type {
-	case v1alpha1.CueRefEmbedded:
+	switch {
+	case ref.Type == v1alpha1.CueRefEmbedded:
 		files, err = openEmbedded(ref.Ref)
-	case v1alpha1.CueRefOCI:
+	case ref.Type == v1alpha1.CueRefOCI:
 		files, err = openArtifact(ctx, ref, o)
+	case o.Tree != nil:
+		files, err = o.Tree.open(ref, o.BaseDir)
 	default:
 		files, err = openPath(ref, o.BaseDir)
 	}

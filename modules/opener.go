@@ -31,8 +31,10 @@ type opening struct {
 // are two modules, because their files are shown under different names.
 type moduleKey struct {
 	sourceType v1alpha1.CueRefType
-	// base is Options.BaseDir for references that it matters for, and "" for others.
+	// base and tree are those of Options for references that they matter for, and zero
+	// for others.
 	base string
+	tree *Tree
 	// ref, path and digest are the fields of the CueRef.
 	ref, path, digest string
 }
@@ -48,7 +50,7 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, options Options)
 	}
 	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
 	if ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI {
-		key.base = filepath.Clean(options.BaseDir)
+		key.base, key.tree = filepath.Clean(options.BaseDir), options.Tree
 	}
 	if options.Artifacts == nil {
 		options.Artifacts = o.Artifacts

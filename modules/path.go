@@ -124,17 +124,26 @@ func (m moduleFS) Open(name string) (fs.File, error) {
 func (m moduleFS) ReadFile(name string) ([]byte, error) {
 	return within(m, func(files rootFS) ([]byte, error) {
 		info, err := files.Stat(name)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, nameEscapingLink(files, name, err)
-		case !info.Mode().IsRegular():
-			return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-		case info.Size() > maxFileSize:
-			return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxFileSize>>20)}
+		}
+		if err := checkReadable(name, info); err != nil {
+			return nil, err
 		}
 		data, err := files.ReadFile(name)
 		return data, nameEscapingLink(files, name, err)
 	})
+}
+
+// checkReadable returns an error unless the file is regular and not too large.
+func checkReadable(name string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+	case info.Size() > maxFileSize:
+		return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxFileSize>>20)}
+	}
+	return nil
 }
 
 // Stat implements fs.StatFS.

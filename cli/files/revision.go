@@ -1,18 +1,16 @@
 package files
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/internal/gitfs"
 )
 
 // TreeFile is one file of a tree of manifests, on disk or in a git revision.
@@ -38,10 +36,14 @@ type TreeFile struct {
 func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 	info, err := os.Stat(arg)
 	if err != nil {
-		if rev, file, ok := strings.Cut(arg, ":"); ok && !filepath.IsAbs(arg) {
-			return gitTree(ctx, rev, file)
+		rev, name, ok, revErr := OpenRevision(ctx, arg)
+		switch {
+		case revErr != nil:
+			return nil, revErr
+		case !ok:
+			return nil, command.FileError(err)
 		}
-		return nil, command.FileError(err)
+		return revisionTree(rev, name, arg)
 	}
 	if !info.IsDir() {
 		data, err := ReadFile(ctx, arg)
@@ -66,68 +68,49 @@ func ReadTree(ctx context.Context, arg string) ([]TreeFile, error) {
 	return files, nil
 }
 
-// gitTree reads a file or a directory from a git revision, in the order of git.
-// It runs git once for each file, and once or twice before that. Nothing is
-// checked out.
-func gitTree(ctx context.Context, rev, file string) ([]TreeFile, error) {
-	// git would take such a revision for an option.
-	arg := rev + ":" + file
-	if strings.HasPrefix(rev, "-") {
-		return nil, fmt.Errorf("%s: not a revision", arg)
+// OpenRevision opens the git revision of an argument of the form REV:PATH. It returns
+// the revision and the name of the path in it. Paths are relative to the working
+// directory; in a bare repository, to its root. ok is false for other arguments.
+func OpenRevision(ctx context.Context, arg string) (rev *gitfs.Revision, name string, ok bool, err error) {
+	revName, file, ok := gitfs.Cut(arg)
+	if !ok {
+		return nil, "", false, nil
 	}
-	object := rev + ":" + gitPath(file)
-	kind, err := git(ctx, arg, "cat-file", "-t", object)
+	rev, err = gitfs.Open(ctx, revName)
 	if err != nil {
-		return nil, err
+		return nil, "", true, fmt.Errorf("%s: %w", arg, err)
 	}
-	if strings.TrimSpace(string(kind)) != "tree" {
-		data, err := git(ctx, arg, "cat-file", "blob", object)
-		return []TreeFile{{Name: arg, Data: data}}, err
+	name, inside := rev.Path(file)
+	if !inside {
+		return nil, "", true, fmt.Errorf("%s: leads out of the repository", arg)
 	}
-	// -z: names are separated by zero bytes and not quoted.
-	list, err := git(ctx, arg, "ls-tree", "--full-tree", "-r", "-z", "--name-only", object)
+	return rev, name, true, nil
+}
+
+// revisionTree reads a file or a directory of a revision. arg is the name of the
+// file that the user gave. Nothing is checked out.
+func revisionTree(rev *gitfs.Revision, name, arg string) ([]TreeFile, error) {
+	info, err := rev.Stat(name)
 	if err != nil {
-		return nil, err
+		return nil, command.FileError(err)
+	}
+	if !info.IsDir() {
+		data, err := rev.ReadFile(name)
+		return []TreeFile{{Name: arg, Data: data}}, command.FileError(err)
+	}
+	// Links may lead to other files of the directory, as on disk.
+	tree, err := rev.Sub(name)
+	if err != nil {
+		return nil, command.FileError(err)
 	}
 	var files []TreeFile
-	for _, rel := range strings.Split(strings.TrimRight(string(list), "\x00"), "\x00") {
-		if !IsYAML(rel) || IsToolConfig(rel) {
-			continue
+	err = fs.WalkDir(tree, ".", func(rel string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !IsYAML(rel) || IsToolConfig(rel) {
+			return command.FileError(err)
 		}
-		data, err := git(ctx, arg, "cat-file", "blob", strings.TrimSuffix(object, "/")+"/"+rel)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, TreeFile{path.Join(arg, rel), rel, data})
-	}
-	return files, nil
-}
-
-// gitPath returns file in the form that git takes for a path relative to the
-// working directory. Without the "./", git starts at the top of the repository.
-// See "<rev>:<path>" in gitrevisions(7).
-func gitPath(file string) string {
-	file = filepath.ToSlash(file)
-	if path.IsAbs(file) {
-		return file
-	}
-	return "./" + file
-}
-
-// git runs the git command of the user and returns its stdout. Only that command
-// knows every way to name a revision. subject begins the error message, which has
-// the first line of git's stderr.
-func git(ctx context.Context, subject string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("%s: reading revisions requires git, which is not installed", subject)
-	}
-	if err != nil {
-		message, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
-		return nil, fmt.Errorf("%s: git: %s", subject, strings.TrimPrefix(message, "fatal: "))
-	}
-	return out, nil
+		data, err := fs.ReadFile(tree, rel)
+		files = append(files, TreeFile{rev.Shown(path.Join(name, rel)), rel, data})
+		return command.FileError(err)
+	})
+	return files, err
 }

@@ -100,7 +100,8 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 	if p := c.embedded[name]; p != nil {
 		return p, nil
 	}
-	p, err := moduleTransform(c.modules, v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}).load(ctx)
+	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}
+	p, err := moduleTransform(c.modules, ref, modules.Options{}, "embedded:"+name).load(ctx)
 	if err != nil {
 		return nil, err
 	}

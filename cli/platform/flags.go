@@ -1,6 +1,7 @@
 // Package platform loads the platforms and policy modules that flags name.
 //
 //   - flags.go: -p and the limits of evaluation, and LoadPlatforms
+//   - locate.go: the place of -p, on disk or in a git revision
 //   - transform.go: Transform files, directories of them, and modules without one
 //   - transformcheck.go: fields that the API server would refuse, and their positions
 //   - module.go: loading of CUE modules
@@ -15,6 +16,7 @@
 //	-p oci://HOST/REPO:TAG    a module of a registry; also oci-layout:DIR and FILE.oci.tar
 //	-p platforms/             a directory of Transforms
 //	-p platforms/shop.yaml    a file of Transforms
+//	-p main:platforms         one of the last three in a git revision
 //
 // The entry point is [Flags.LoadPlatforms]. The result is a [Catalog], which
 // finds the platform of an instance. Evaluations run under the limits of
@@ -40,11 +42,11 @@ import (
 // cause.
 func (f *LimitFlags) ModuleSubject(ctx context.Context, arg string) render.Subject {
 	return render.Subject{Name: arg, Files: func() []*ast.File {
-		ref, err := modules.ParseRef(arg)
+		ref, options, err := locate(ctx, arg)
 		if err != nil {
 			return nil
 		}
-		return moduleFiles(ctx, f.Modules, ref, "")
+		return moduleFiles(ctx, f.Modules, ref, options)
 	}}
 }
 
@@ -52,11 +54,11 @@ func (f *LimitFlags) ModuleSubject(ctx context.Context, arg string) render.Subje
 // the working directory. Loading evaluates the module, so callers run it under
 // the limits.
 func (f *LimitFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy, error) {
-	ref, err := modules.ParseRef(arg)
+	ref, options, err := locate(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	return loadPolicy(ctx, f.Modules, ref, "")
+	return loadPolicy(ctx, f.Modules, ref, options)
 }
 
 // Flags are the flags of commands that load platforms: -p and the limits.
@@ -87,7 +89,7 @@ type LimitFlags struct {
 func (f *Flags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.Platforms, "platform", "p", nil,
-		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, embedded:NAME); can be repeated")
+		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, embedded:NAME), or REV:PATH for one in a git revision; can be repeated")
 	f.RegistryFlags.AddFlags(cmd)
 	f.LimitFlags.AddFlags(cmd)
 	f.Modules.Artifacts = f.RegistryFlags.Client

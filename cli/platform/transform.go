@@ -3,14 +3,12 @@ package platform
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
@@ -26,8 +24,8 @@ type transform struct {
 	spec v1alpha1.TransformSpec
 	// from is its name in messages: the file, or the reference of the module.
 	from string
-	// base is the directory that relative paths in spec start from.
-	base string
+	// options are the place that relative paths in spec start from.
+	options modules.Options
 	// modules opens the module and its policies.
 	modules *modules.Opener
 	// doc is the document of the Transform, for positions. It is nil for a module
@@ -36,53 +34,56 @@ type transform struct {
 }
 
 // moduleTransform returns a Transform for a module that was given without one.
-// Names and settings then come from the module itself and from defaults.
-func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef) transform {
-	t := transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, from: ref.Ref}
-	if ref.Type == v1alpha1.CueRefEmbedded {
-		t.from = "embedded:" + ref.Ref
-	}
-	return t
+// Names and settings then come from the module itself and from defaults. from is the
+// user's name for the module.
+func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef, options modules.Options, from string) transform {
+	return transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, options: options, from: from}
 }
 
 // transforms reads the Transforms for one value of -p: all documents of a file or
 // of the files of a directory, or a single Transform for a module. A directory
 // with a .cue file at its top is a module. Subdirectories are not read.
 func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]transform, error) {
-	ref, err := modules.ParseRef(arg)
+	ref, options, err := locate(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
 	if ref.Type != v1alpha1.CueRefPath {
-		return []transform{moduleTransform(opener, ref)}, nil
+		return []transform{moduleTransform(opener, ref, options, arg)}, nil
 	}
-	info, err := os.Stat(arg)
+	in := place{options.Tree}
+	info, err := in.stat(ref.Ref)
 	if err != nil {
-		return nil, command.FileError(err)
+		return nil, err
 	}
 	if !info.IsDir() {
-		return readTransforms(ctx, opener, arg)
+		data, err := in.readFile(ctx, ref.Ref)
+		if err != nil {
+			return nil, err
+		}
+		return parseTransforms(opener, data, arg, in.in(filepath.Dir(ref.Ref)))
 	}
-	entries, err := os.ReadDir(arg)
+	entries, err := in.readDir(ref.Ref)
 	if err != nil {
-		return nil, command.FileError(err)
+		return nil, err
 	}
 	// A .cue file anywhere at the top makes the directory a module, even if it also
 	// contains YAML files, such as samples.
 	var all []transform
 	for _, e := range entries {
 		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") {
-			return []transform{moduleTransform(opener, ref)}, nil
+			return []transform{moduleTransform(opener, ref, options, arg)}, nil
 		}
 	}
 	for _, e := range entries {
 		if e.IsDir() || !files.IsYAML(e.Name()) {
 			continue
 		}
-		if err := files.CheckEntry(arg, filepath.Join(arg, e.Name())); err != nil {
+		data, err := in.readEntry(ctx, ref.Ref, e.Name())
+		if err != nil {
 			return nil, err
 		}
-		ts, err := readTransforms(ctx, opener, filepath.Join(arg, e.Name()))
+		ts, err := parseTransforms(opener, data, in.shown(filepath.Join(ref.Ref, e.Name())), in.in(filepath.Clean(ref.Ref)))
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +95,9 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 	return all, nil
 }
 
-// readTransforms reads a file in which every document is a Transform. Other
-// documents are errors rather than skipped: the file was given as platforms. A
+// parseTransforms parses a file in which every document is a Transform. Other
+// documents are errors rather than skipped: the file was given as platforms. file is
+// its name in messages, and options are the place of its relative references. A
 // typical document:
 //
 //	apiVersion: platform.pequod.io/v1alpha1
@@ -104,11 +106,7 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 //	  name: shop
 //	spec:
 //	  cueRef: {type: path, ref: ../modules/shop}
-func readTransforms(ctx context.Context, opener *modules.Opener, file string) ([]transform, error) {
-	data, err := files.ReadFile(ctx, file)
-	if err != nil {
-		return nil, err
-	}
+func parseTransforms(opener *modules.Opener, data []byte, file string, options modules.Options) ([]transform, error) {
 	docs, err := yamlfile.Parse(file, data)
 	if err != nil {
 		return nil, err
@@ -129,7 +127,7 @@ func readTransforms(ctx context.Context, opener *modules.Opener, file string) ([
 		if err := checkTransform(doc, t.Spec).Err(); err != nil {
 			return nil, err
 		}
-		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, base: filepath.Dir(file), modules: opener, doc: &doc})
+		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, options: options, modules: opener, doc: &doc})
 	}
 	return all, nil
 }
@@ -137,7 +135,7 @@ func readTransforms(ctx context.Context, opener *modules.Opener, file string) ([
 // load loads the module of a Transform and its policies, and evaluates both. The
 // name of the Transform wins over the module's default name.
 func (t transform) load(ctx context.Context) (*render.Platform, error) {
-	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.base)
+	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.options)
 	if err != nil {
 		return nil, t.placeDigest(err, "spec.cueRef")
 	}
@@ -150,7 +148,7 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	}
 	p.From = t.from
 	for i, ref := range t.spec.Policies {
-		policy, err := loadPolicy(ctx, t.modules, ref, t.base)
+		policy, err := loadPolicy(ctx, t.modules, ref, t.options)
 		if err != nil {
 			return nil, t.placeDigest(err, policyPath(i))
 		}
@@ -163,9 +161,9 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 // those of the module and of all policies, because either may be the cause.
 func (t transform) subject(ctx context.Context) render.Subject {
 	return render.Subject{Name: t.from, Files: func() []*ast.File {
-		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.base)
+		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.options)
 		for _, ref := range t.spec.Policies {
-			files = append(files, moduleFiles(ctx, t.modules, ref, t.base)...)
+			files = append(files, moduleFiles(ctx, t.modules, ref, t.options)...)
 		}
 		return files
 	}}

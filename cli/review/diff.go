@@ -97,7 +97,7 @@ not be compared.`,
   pequod diff main:manifests manifests -o markdown > comment.md
 
   # Show the effect of a new version of a module on all instances
-  pequod diff --impact -p ./webservice --against ../main/webservice -f apps/`,
+  pequod diff --impact -p ./webservice --against main:webservice -f apps/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// A default for -f in pequod.yaml doesn't conflict with two arguments.
 			if err := o.validate(args, cmd.Flags().Changed("filename")); err != nil {

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/internal/gitfs"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -153,8 +154,8 @@ func (c *configReader) at(n *yaml.Node) string {
 }
 
 // path turns a path relative to pequod.yaml into one relative to the working
-// directory. It returns stdin, URLs and references to embedded modules as they are.
-// Paths in the file of a repository must stay in the repository.
+// directory, also that of REV:PATH. It returns stdin, URLs and references to embedded
+// modules as they are. Paths in the file of a repository must stay in the repository.
 func (c *configReader) path(v string) (string, error) {
 	if v == "-" || strings.Contains(v, "://") || strings.Contains(v, "::") || strings.HasPrefix(v, "embedded:") {
 		return v, nil
@@ -162,6 +163,12 @@ func (c *configReader) path(v string) (string, error) {
 	file := v
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(filepath.Dir(c.from.path), v)
+	}
+	if rev, inRev, ok := gitfs.Cut(v); ok {
+		if _, err := os.Lstat(file); err != nil {
+			shown, err := c.path("./" + inRev)
+			return rev + ":" + filepath.ToSlash(shown), err
+		}
 	}
 	if c.from.repository != "" && !inside(c.from.repository, file) {
 		return "", fmt.Errorf("%q leads out of the repository", v)

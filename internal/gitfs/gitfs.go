@@ -1,0 +1,9 @@
+// Package gitfs reads files of a revision of a git repository, as an fs.FS.
+//
+// The entry point is [Open]. The package runs the user's git command, because only
+// that command knows every way to name a revision. It checks nothing out, writes
+// nothing, and needs no work tree: bare repositories are read in the same way.
+//
+// revision.go finds the revision, tree.go finds its files, and fs.go has the methods
+// of the file system.
+package gitfs

@@ -1,0 +1,127 @@
+package gitfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Revision is a revision of the git repository that contains the working directory.
+type Revision struct {
+	// Tree has all files of the revision. Its root is the root of the repository.
+	*Tree
+	// Repository is the name of the repository: the directory of its work tree, or
+	// the directory of a bare repository without the extension .git.
+	Repository string
+
+	// name is the name of the revision as the user wrote it.
+	name string
+	// prefix is the working directory relative to the root of the work tree,
+	// slash-separated. It is empty at the root and in a bare repository.
+	prefix string
+}
+
+// Cut splits an argument of the form REV:PATH. It returns false for all others,
+// such as absolute paths with a drive.
+func Cut(arg string) (rev, file string, ok bool) {
+	if filepath.IsAbs(arg) {
+		return "", "", false
+	}
+	return strings.Cut(arg, ":")
+}
+
+// Open finds a revision, such as "main", "v1.2.0" or "HEAD~2". Its errors are
+// complete messages except for the argument of the user, which callers put in front.
+//
+// The revision is determined once, so files that are read later fit together even if
+// the branch moves meanwhile. When ctx is done, files can't be read anymore.
+func Open(ctx context.Context, rev string) (*Revision, error) {
+	run := func(args ...string) ([]byte, error) { return git(ctx, args...) }
+	// The working directory has to be known because paths are relative to it. git
+	// itself takes relative paths in work trees only; see <rev>:<path> in
+	// gitrevisions(7).
+	out, err := run("rev-parse", "--show-prefix", "--git-common-dir")
+	if err != nil {
+		return nil, err
+	}
+	prefix, common, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
+	common, err = filepath.Abs(common)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Base(common) == ".git" {
+		common = filepath.Dir(common)
+	}
+	// git would take such a name for an option. The index has an empty name.
+	if rev == "" || strings.HasPrefix(rev, "-") {
+		return nil, fmt.Errorf("%q is not a git revision", rev)
+	}
+	object, err := run("rev-parse", "--verify", "--quiet", rev+"^{tree}")
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil, fmt.Errorf("no git revision %q", rev)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Revision{
+		Repository: strings.TrimSuffix(filepath.Base(common), ".git"),
+		name:       rev,
+		prefix:     path.Clean(prefix),
+	}
+	r.Tree = &Tree{run: run, shown: r.Shown, object: strings.TrimSpace(string(object)), listed: map[string][]file{}}
+	return r, nil
+}
+
+// Path returns the name in Tree of a file that is relative to the working directory,
+// and false if it is outside of the repository.
+func (r *Revision) Path(file string) (string, bool) {
+	file = filepath.ToSlash(file)
+	name := path.Join(r.prefix, file)
+	return name, !path.IsAbs(file) && filepath.IsLocal(filepath.FromSlash(name))
+}
+
+// Shown returns the name of a file of Tree for messages: REV:PATH, with the path
+// relative to the working directory.
+func (r *Revision) Shown(name string) string {
+	rel, err := filepath.Rel(filepath.FromSlash(r.prefix), filepath.FromSlash(name))
+	if err != nil {
+		rel = name // cannot happen: both are relative to the root
+	}
+	return r.name + ":" + filepath.ToSlash(rel)
+}
+
+// gitError is a failure of the git command, which wraps its [exec.ExitError].
+type gitError struct {
+	// message is the first line that git wrote to stderr.
+	message string
+	err     error
+}
+
+func (e *gitError) Error() string { return "git: " + e.message }
+func (e *gitError) Unwrap() error { return e.err }
+
+// git runs the git command and returns its stdout.
+func git(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("reading revisions requires git, which is not installed")
+	case err != nil:
+		message, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		if message == "" {
+			message = err.Error()
+		}
+		return nil, &gitError{strings.TrimPrefix(message, "fatal: "), err}
+	}
+	return out, nil
+}
