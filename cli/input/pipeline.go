@@ -171,6 +171,9 @@ func job[T any](ctx context.Context, in candidate, c *platform.Catalog, namespac
 		res := r.Render(in.instance, p)
 		out.owned = res.Owned
 		out.problems = append(out.problems, withoutKnown(out.problems, res.Problems)...)
+		if len(in.problems) > 0 {
+			out.problems = out.problems.Sorted()
+		}
 		if !out.problems.Failed() {
 			v, problems := value(res)
 			out.Value, out.problems = v, append(out.problems, problems...)

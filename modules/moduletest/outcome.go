@@ -29,6 +29,7 @@ func (c *Case) render(r *render.Renderer, p *render.Platform) outcome {
 		res := render.Result{Problems: problems}
 		if in != nil {
 			res = c.renderOne(r, p, in)
+			res.Problems = append(problems, res.Problems...)
 			res.Problems = append(res.Problems, render.Clashes(in, res.Owned, &claims)...)
 		}
 		out.problems = append(out.problems, res.Problems...)

@@ -27,10 +27,15 @@ const (
 // from a file and from a cluster.
 //
 // A problem does not end the conversion, except for those that stop reports: one
-// read finds every mistake of a document.
+// read finds every mistake of a document. A scalar that readers disagree about is
+// converted to a stand-in, so that the values around it can be checked, too; see
+// ambiguous.
 type converter struct {
 	file     *file
 	problems problem.List
+	// standIns counts the problems of scalars that have a stand-in. The syntax is
+	// complete if all problems are such.
+	standIns int
 	// values counts the values converted so far, aliases expanded.
 	values int
 	// reserved are the keys that are refused below the top level.

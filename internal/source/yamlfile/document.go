@@ -31,10 +31,15 @@ func (d Document) Check() problem.List {
 // Syntax converts the document to CUE syntax that keeps the positions, with
 // keys sorted and numbers normalized as the API server does. It reports the
 // same problems as [Document.Check], and keys below the top level that are
-// among reserved. With problems the syntax is incomplete or nil.
+// among reserved. The syntax is nil if a value had to be left out. With problems
+// otherwise, it has stand-ins for some values, and is only good for finding more
+// problems.
 func (d Document) Syntax(reserved ...string) (ast.Expr, problem.List) {
 	c := &converter{file: d.file, reserved: reserved}
 	e := c.value(d.node, "", 0)
+	if len(c.problems) > c.standIns {
+		return nil, c.problems
+	}
 	return e, c.problems
 }
 

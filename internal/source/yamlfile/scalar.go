@@ -60,13 +60,12 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 		return cuesyntax.Bool(strings.EqualFold(n.Value, "true"), pos)
 	case "!!str", "!!timestamp", "!!merge":
 		if isYAML11Bool(n.Value) {
-			c.problem(n, problem.RuleYAML, path, fmt.Sprintf("write %q or %t", n.Value, yaml11Bool(n.Value)),
-				"%s is a string to some YAML readers and a boolean to kubectl", n.Value)
-			return nil
+			c.ambiguous(n, path, fmt.Sprintf("write %q or %t", n.Value, yaml11Bool(n.Value)),
+				"%s is a string to some YAML readers and a boolean to kubectl")
+			return cuesyntax.Bool(yaml11Bool(n.Value), pos)
 		}
 		if sexagesimal.MatchString(n.Value) {
-			c.problem(n, problem.RuleYAML, path, quote, "%s is a string to some YAML readers and a number to others", n.Value)
-			return nil
+			c.ambiguous(n, path, quote, "%s is a string to some YAML readers and a number to others")
 		}
 		return cuesyntax.String(n.Value, pos)
 	case "!!int", "!!float":
@@ -78,14 +77,22 @@ func (c *converter) scalar(n *yaml.Node, path string) ast.Expr {
 			return lit
 		}
 		if cuesyntax.IsDecimalInteger(n.Value) {
-			c.problem(n, problem.RuleYAML, path, fmt.Sprintf("quote it (%q) if it is no number", n.Value), "%s does not fit into 64 bits", n.Value)
-			return nil
+			c.ambiguous(n, path, fmt.Sprintf("quote it (%q) if it is no number", n.Value), "%s does not fit into 64 bits")
+		} else {
+			c.ambiguous(n, path, quote, "%s is not the same number to every YAML reader")
 		}
-		c.problem(n, problem.RuleYAML, path, quote, "%s is not the same number to every YAML reader", n.Value)
+		return cuesyntax.String(n.Value, pos)
 	default:
 		c.problem(n, problem.RuleYAML, path, "leave it out", "tag %s is not supported", tag)
 	}
 	return nil
+}
+
+// ambiguous reports a scalar that readers take for different values. format has a
+// verb for its text. The caller returns a stand-in: the value of kubectl, or the text.
+func (c *converter) ambiguous(n *yaml.Node, path, hint, format string) {
+	c.problem(n, problem.RuleYAML, path, hint, format, n.Value)
+	c.standIns++
 }
 
 // isQuoted reports whether a scalar is a string by its style or its tag,
