@@ -14,7 +14,7 @@ import (
 
 // resolve opens the modules that the package in f.Dir imports, directly or not. Errors
 // in the module file are left to the loader.
-func (f *Files) resolve(ctx context.Context) error {
+func (f *Files) resolve(ctx context.Context, published Published) error {
 	// Only the author of a module on disk replaces modules that it depends on.
 	list, err := cuemod.Read(f.FS, f.rootDir != "")
 	if errors.As(err, new(*cuemod.LocalError)) {
@@ -29,20 +29,24 @@ func (f *Files) resolve(ctx context.Context) error {
 	if err != nil || list == nil {
 		return nil
 	}
-	opened, err := cuemod.Walk(ctx, f.FS, list, f.Dir, f.open)
+	opened, err := cuemod.Walk(ctx, f.FS, list, f.Dir, func(ctx context.Context, l cuemod.Location) (cuemod.Files, error) {
+		if l.Dir != "" {
+			return f.openReplacement(l.Dir)
+		}
+		if published == nil {
+			return cuemod.Files{}, errNotPublished
+		}
+		m, err := published.Open(ctx, l.Content)
+		if err != nil {
+			return cuemod.Files{}, err
+		}
+		return cuemod.Files{FS: m.Files, Digest: m.Digest}, nil
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Ref, err)
 	}
 	f.Modules = &cuemod.Resolved{List: list, Modules: opened}
 	return nil
-}
-
-// open opens a module that f imports.
-func (f *Files) open(_ context.Context, l cuemod.Location) (cuemod.Files, error) {
-	if l.Dir == "" {
-		return cuemod.Files{}, errors.New("modules from registries are not supported")
-	}
-	return f.openReplacement(l.Dir)
 }
 
 // openReplacement opens a directory that replaces another module. Unlike all other files

@@ -1,11 +1,11 @@
 // Package modules finds the files of platform modules.
 //
 // [ParseRef] parses the reference that a user writes, such as ./shop,
-// embedded:webservice or oci://ghcr.io/acme/web:v1.4.0. [Open] is the only door to the
-// files: it returns them as an fs.FS that contains the module and nothing else. Every
-// kind of source has a file of its own (embedded.go, path.go, tree.go, artifact.go), and
-// imports.go opens the modules that a module imports. [Opener] opens each module once,
-// for programs that need the same module several times.
+// embedded:webservice, oci://ghcr.io/acme/web:v1.4.0 or example.com/web@v1. [Open] is
+// the only door to the files: it returns them as an fs.FS that contains the module and
+// nothing else. Every kind of source has a file of its own (embedded.go, path.go, tree.go,
+// artifact.go, published.go), and imports.go opens the modules that a module imports.
+// [Opener] opens each module once, for programs that need the same module several times.
 //
 // The package does not parse or evaluate CUE; package render does that.
 package modules
@@ -18,8 +18,11 @@ import (
 	"path"
 	"strings"
 
+	"cuelang.org/go/mod/module"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/cuemod"
+	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
@@ -81,6 +84,8 @@ type Options struct {
 	// Artifacts returns the client for modules of type oci. nil is a client with
 	// default options.
 	Artifacts func() (*oci.Client, error)
+	// Published fetches published modules by their paths. nil fetches none.
+	Published Published
 
 	// CacheDir is the directory for downloaded modules. Not implemented.
 	CacheDir string
@@ -90,6 +95,16 @@ type Options struct {
 	// PullSecret is the name of a Secret with registry credentials. Not
 	// implemented.
 	PullSecret string
+}
+
+// Published fetches published modules by their paths, as
+// [github.com/pequod-io/pequod/modules/modpath.Client] does.
+type Published interface {
+	// Open returns a version of a module.
+	Open(ctx context.Context, v module.Version) (*modpath.Module, error)
+	// Latest returns the newest version of a module with a major version, such as
+	// example.com/shop@v1.
+	Latest(ctx context.Context, path string) (module.Version, error)
 }
 
 // unsupported returns an error if an option is set that no source implements.
@@ -124,8 +139,8 @@ var refPrefixes = []struct {
 }
 
 // ParseRef parses a module reference: embedded:NAME, git::ADDRESS, an artifact in one of
-// the forms of [oci.ParseRef], or a directory. It accepts references that [Open] does
-// not support.
+// the forms of [oci.ParseRef], the path of a published module with a version, such as
+// example.com/shop@v1, or a directory. It accepts references that [Open] does not support.
 func ParseRef(s string) (v1alpha1.CueRef, error) {
 	if s == "" {
 		return v1alpha1.CueRef{}, errors.New("empty module reference")
@@ -141,6 +156,9 @@ func ParseRef(s string) (v1alpha1.CueRef, error) {
 	if oci.IsRef(s) {
 		_, err := oci.ParseRef(s)
 		return v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: s}, err
+	}
+	if modpath.IsRef(s) {
+		return v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: s}, nil
 	}
 	return v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: s}, nil
 }
@@ -169,6 +187,8 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 	switch {
 	case ref.Type == v1alpha1.CueRefEmbedded:
 		files, err = openEmbedded(ref.Ref)
+	case ref.Type == v1alpha1.CueRefOCI && modpath.IsRef(ref.Ref):
+		files, err = openPublished(ctx, ref, o.Published)
 	case ref.Type == v1alpha1.CueRefOCI:
 		files, err = openArtifact(ctx, ref, o)
 	case o.Tree != nil:
@@ -180,7 +200,7 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 		return nil, err
 	}
 	files.Digest = ref.Digest
-	if err := files.resolve(ctx); err != nil {
+	if err := files.resolve(ctx, o.Published); err != nil {
 		return nil, err
 	}
 	return files, nil

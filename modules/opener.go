@@ -16,6 +16,9 @@ type Opener struct {
 	// Artifacts is Options.Artifacts of the modules that are opened. It must not be
 	// changed once Open is in use.
 	Artifacts func() (*oci.Client, error)
+	// Published fetches published modules for options without it. It must not be changed
+	// once the Opener is in use.
+	Published Published
 
 	mu     sync.Mutex // guards opened
 	opened map[moduleKey]*opening
@@ -51,6 +54,9 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, options Options)
 	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
 	if ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI {
 		key.base, key.tree = filepath.Clean(options.BaseDir), options.Tree
+	}
+	if options.Published == nil {
+		options.Published = o.Published
 	}
 	if options.Artifacts == nil {
 		options.Artifacts = o.Artifacts

@@ -126,6 +126,9 @@ func (o *moduleTestOptions) report(ctx context.Context, dirs []string) (*modulet
 			_ = m.Close() // it was only read
 		}
 	}()
+	if err := o.Prefetch(ctx, dirs); err != nil {
+		return nil, err
+	}
 	for _, dir := range dirs {
 		m, err := render.Guard(ctx, o.Limits(), o.ModuleSubject(ctx, dir), func() (*moduletest.Module, error) { return moduletest.Open(ctx, o.Modules, dir) })
 		if err != nil {

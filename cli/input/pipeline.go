@@ -47,6 +47,9 @@ func (f *RenderFlags) AddFlags(cmd *cobra.Command) {
 
 // LoadPolicies loads the policies of --policy, under the limits of evaluation.
 func (f *RenderFlags) LoadPolicies(ctx context.Context) ([]*render.Policy, error) {
+	if err := f.Prefetch(ctx, f.Policies); err != nil {
+		return nil, err
+	}
 	return render.Map(ctx, f.Limits(), f.Policies,
 		func(ref string) render.Subject { return f.ModuleSubject(ctx, ref) },
 		func(ref string) (*render.Policy, error) { return f.OpenPolicy(ctx, ref) })

@@ -6,6 +6,7 @@
 //   - transformcheck.go: fields that the API server would refuse, and their positions
 //   - module.go: loading of CUE modules
 //   - registry.go: the flags for registries
+//   - published.go: modules from registries
 //   - catalog.go: the lookup of the platform of an instance
 //
 // A platform is a CUE module together with its Transform. These values of -p are
@@ -14,6 +15,7 @@
 //	-p embedded:webservice    a module that is part of the program
 //	-p ./shop                 a module: a directory with a .cue file
 //	-p oci://HOST/REPO:TAG    a module of a registry; also oci-layout:DIR and FILE.oci.tar
+//	-p example.com/shop@v1    a published module, by its path
 //	-p platforms/             a directory of Transforms
 //	-p platforms/shop.yaml    a file of Transforms
 //	-p main:platforms         one of the last three in a git revision
@@ -92,13 +94,13 @@ func (f *Flags) AddFlags(cmd *cobra.Command) {
 		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, embedded:NAME), or REV:PATH for one in a git revision; can be repeated")
 	f.RegistryFlags.AddFlags(cmd)
 	f.LimitFlags.AddFlags(cmd)
-	f.Modules.Artifacts = f.RegistryFlags.Client
+	f.Modules.Artifacts, f.Modules.Published = f.RegistryFlags.Client, f.RegistryFlags.published()
 	command.Must(cmd.RegisterFlagCompletionFunc("platform", CompletePlatforms))
 }
 
 // AddFlags registers the flags with cmd and sets Modules.
 func (f *LimitFlags) AddFlags(cmd *cobra.Command) {
-	f.Modules = &modules.Opener{}
+	f.Modules = &modules.Opener{Published: (&RegistryFlags{}).published()}
 	fl := cmd.Flags()
 	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module; 0 means no limit")
 	fl.IntVar(&f.memory, "eval-memory", 1024, "memory limit of the process during evaluations, in MiB; 0 means no limit")
@@ -120,6 +122,19 @@ func CompletePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	return names, cobra.ShellCompDirectiveDefault
 }
 
+// Prefetch opens the modules that args refer to, at the same time, so that downloads don't
+// count towards the limits of evaluations. Relative paths start at the working directory.
+func (f *LimitFlags) Prefetch(ctx context.Context, args []string) error {
+	return each(args, func(arg string) error {
+		ref, options, err := locate(ctx, arg)
+		if err != nil {
+			return nil // loading the module reports it
+		}
+		_, err = f.Modules.Open(ctx, ref, options)
+		return Refused(err)
+	})
+}
+
 // LoadPlatforms loads the platforms that -p names, in parallel, and returns them
 // in the order of -p. Its errors are a problem.List if a Transform or a module is
 // wrong, a *render.LimitError if an evaluation exceeded a limit, and I/O errors
@@ -136,6 +151,9 @@ func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
 			return nil, err
 		}
 		all = append(all, ts...)
+	}
+	if err := each(all, func(t transform) error { return t.open(ctx) }); err != nil {
+		return nil, err
 	}
 	platforms, err := render.Map(ctx, f.Limits(), all,
 		func(t transform) render.Subject { return t.subject(ctx) },

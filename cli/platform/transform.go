@@ -132,6 +132,14 @@ func parseTransforms(opener *modules.Opener, data []byte, file string, options m
 	return all, nil
 }
 
+// open opens the module of a Transform and its policies, so that load finds them open.
+func (t transform) open(ctx context.Context) error {
+	return each(append([]v1alpha1.CueRef{t.spec.CueRef}, t.spec.Policies...), func(ref v1alpha1.CueRef) error {
+		_, err := t.modules.Open(ctx, ref, t.options)
+		return Refused(err)
+	})
+}
+
 // load loads the module of a Transform and its policies, and evaluates both. The
 // name of the Transform wins over the module's default name.
 func (t transform) load(ctx context.Context) (*render.Platform, error) {

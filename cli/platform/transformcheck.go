@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/render"
 )
@@ -90,7 +91,11 @@ func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[
 		}
 		c.refuse(path, given, "path", "an embedded module has no path", "")
 	case v1alpha1.CueRefOCI:
-		if _, err := oci.ParseRef(ref.Ref); ref.Ref != "" && err != nil {
+		_, err := oci.ParseRef(ref.Ref)
+		if modpath.IsRef(ref.Ref) {
+			_, err = modpath.ParseRef(ref.Ref)
+		}
+		if ref.Ref != "" && err != nil {
 			c.wrong(refPath, err.Error(), "")
 		}
 	case v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:

@@ -36,6 +36,8 @@ type Files struct {
 	// Show returns the name by which the user knows a file of FS. If it is nil, files
 	// have names such as example.com/k8s@v1.2.0/apps/v1/types.cue.
 	Show func(file string) string
+	// Digest is the digest of the manifest of a published module, or "".
+	Digest string
 }
 
 // Walk opens the modules of all packages that the package in dir imports, directly or

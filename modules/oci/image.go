@@ -48,8 +48,8 @@ func (c *Client) Image(ctx context.Context, ref Ref) (v1.Image, error) {
 	return partial.CompressedToImage(core)
 }
 
-// manifest returns a manifest and its media type. Manifests with a known digest are
-// kept in the store of blobs.
+// manifest returns a manifest and its media type. Manifests are kept in the store of
+// blobs, which has those with a known digest.
 func (c *Client) manifest(ctx context.Context, ref Ref) ([]byte, string, error) {
 	fetch := func(ctx context.Context) ([]byte, string, error) {
 		raw, mediaType, err := c.place(ref).manifest(ctx, ref)
@@ -61,8 +61,18 @@ func (c *Client) manifest(ctx context.Context, ref Ref) ([]byte, string, error) 
 		}
 		return raw, mediaType, err
 	}
-	if ref.Digest == "" || c.options.Blobs == nil {
+	if c.options.Blobs == nil {
 		return fetch(ctx)
+	}
+	if ref.Digest == "" {
+		raw, mediaType, err := fetch(ctx)
+		if err == nil {
+			// The next reference to the artifact may be its digest.
+			_, err = c.options.Blobs.Get(ctx, digestOf(raw), int64(len(raw)), func(context.Context) (io.ReadCloser, error) {
+				return io.NopCloser(bytes.NewReader(raw)), nil
+			})
+		}
+		return raw, mediaType, err
 	}
 	raw, err := c.options.Blobs.Get(ctx, ref.Digest, -1, func(ctx context.Context) (io.ReadCloser, error) {
 		raw, _, err := fetch(ctx)
@@ -135,8 +145,7 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // verify returns an error if data has another digest or size. size -1 is any size.
 func verify(data []byte, digest string, size int64) error {
-	sum := sha256.Sum256(data)
-	got := "sha256:" + hex.EncodeToString(sum[:])
+	got := digestOf(data)
 	switch {
 	case size >= 0 && int64(len(data)) != size:
 		return &Error{Cause: DigestMismatch, Message: fmt.Sprintf("wrong content: got %d bytes of %s, want %d", len(data), digest, size)}
@@ -144,6 +153,12 @@ func verify(data []byte, digest string, size int64) error {
 		return &Error{Cause: DigestMismatch, Message: fmt.Sprintf("wrong content: got digest %s, want %s", got, digest)}
 	}
 	return nil
+}
+
+// digestOf returns the digest of data as sha256:HEX.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // addTags adds the nearest tags to an error about a tag that does not exist. That the

@@ -30,18 +30,27 @@ const (
 func newTransport(o Options) (http.RoundTripper, error) {
 	base := o.Transport
 	if base == nil {
-		t := remote.DefaultTransport.(*http.Transport).Clone()
-		if o.CAFile != "" {
-			pool, err := certificates(o.CAFile)
-			if err != nil {
-				return nil, err
-			}
-			t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+		var err error
+		if base, err = Transport(o.CAFile); err != nil {
+			return nil, err
 		}
-		base = t
 	}
 	stalled := &stall{inner: &guard{inner: base, plainHTTP: o.PlainHTTP}, timeout: o.timing.stall}
 	return &retry{inner: stalled, wait: o.timing.wait}, nil
+}
+
+// Transport returns the transport that sends the requests of a client without
+// Options.Transport. caFile is as in [Options].
+func Transport(caFile string) (http.RoundTripper, error) {
+	t := remote.DefaultTransport.(*http.Transport).Clone()
+	if caFile != "" {
+		pool, err := certificates(caFile)
+		if err != nil {
+			return nil, err
+		}
+		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	return t, nil
 }
 
 // certificates returns the certificates of the system and those in a PEM file.

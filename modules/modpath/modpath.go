@@ -1,0 +1,238 @@
+// Package modpath fetches CUE modules by their paths, such as example.com/k8s@v1.2.0.
+//
+// A path names no registry. The configuration of CUE maps paths to repositories: the
+// variable CUE_REGISTRY in all its forms, and registry.cue.works by default. This
+// package asks CUE's own code for the repository, and reads the artifact with package
+// oci, so that limits, repetitions and messages are those of all artifacts.
+// [Logins] adds the credentials of "cue login" to those of Docker and Podman.
+//
+// [Client.Open] returns the files of a version, and [Client.Latest] finds the newest
+// one. The package does not parse imports; package cuemod does. It reads nothing from
+// CUE's own cache directory, whose entries have no digest that could be verified.
+package modpath
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"cuelang.org/go/mod/modconfig"
+	"cuelang.org/go/mod/module"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/pequod-io/pequod/modules/artifact"
+	"github.com/pequod-io/pequod/modules/oci"
+)
+
+// Options configure [New].
+type Options struct {
+	// Registry is the value of CUE_REGISTRY. "" is CUE's default registry.
+	Registry string
+	// Artifacts returns a client of registries, by default one without options. plain
+	// allows unencrypted connections, as CUE_REGISTRY does with HOST+insecure.
+	Artifacts func(plain bool) (Artifacts, error)
+	// Digest returns the digest of the manifest that a version must have, or "". nil
+	// pins nothing.
+	Digest func(v module.Version) (string, error)
+	// Records remembers the digests of versions, which never change once they are
+	// published. nil remembers nothing.
+	Records Records
+}
+
+// Artifacts reads artifacts of registries, as [oci.Client] does.
+type Artifacts interface {
+	Image(ctx context.Context, ref oci.Ref) (v1.Image, error)
+	Tags(ctx context.Context, ref oci.Ref) ([]string, error)
+}
+
+// Records keeps short texts by their keys.
+type Records interface {
+	Remember(key, value string)
+	Recall(key string) (string, bool)
+}
+
+// Module is a published module.
+type Module struct {
+	Version module.Version
+	// Digest is the digest of its manifest.
+	Digest string
+	// Files is read-only and verified, and its root is the root of the module.
+	Files fs.FS
+}
+
+// Client fetches modules. Any number of goroutines may use it.
+type Client struct {
+	options  Options
+	resolver func() (*modconfig.Resolver, error)
+	plain    func() (Artifacts, error)
+	secure   func() (Artifacts, error)
+
+	mu      sync.Mutex // guards fetched
+	fetched map[module.Version]*fetch
+}
+
+// fetch is a module that was fetched, or is being fetched by the holder of mu.
+type fetch struct {
+	mu     sync.Mutex
+	module *Module // nil until it was fetched
+}
+
+// New returns a client. It accesses nothing; errors of the configuration are those of
+// the first use.
+func New(o Options) *Client {
+	if o.Artifacts == nil {
+		o.Artifacts = func(plain bool) (Artifacts, error) { return oci.New(oci.Options{PlainHTTP: plain}) }
+	}
+	return &Client{
+		options: o,
+		resolver: sync.OnceValues(func() (*modconfig.Resolver, error) {
+			r, err := modconfig.NewResolver(&modconfig.Config{CUERegistry: o.Registry, Env: []string{}})
+			if err != nil {
+				return nil, fmt.Errorf("CUE_REGISTRY: %w", err)
+			}
+			return r, nil
+		}),
+		plain:   sync.OnceValues(func() (Artifacts, error) { return o.Artifacts(true) }),
+		secure:  sync.OnceValues(func() (Artifacts, error) { return o.Artifacts(false) }),
+		fetched: map[module.Version]*fetch{},
+	}
+}
+
+// place returns the place of a version, or of all versions of a module if version is
+// "". The tag of the latter is the beginning of all tags.
+func (c *Client) place(path, version string) (oci.Ref, Artifacts, error) {
+	resolver, err := c.resolver()
+	if err != nil {
+		return oci.Ref{}, nil, err
+	}
+	loc, ok := resolver.ResolveToLocation(path, version)
+	if !ok {
+		return oci.Ref{}, nil, fmt.Errorf("CUE_REGISTRY has no registry for it")
+	}
+	open := c.secure
+	if loc.Insecure {
+		open = c.plain
+	}
+	artifacts, err := open()
+	return oci.Ref{Host: loc.Host, Repository: loc.Repository, Tag: loc.Tag}, artifacts, err
+}
+
+// Open fetches a version of a module, once. An error is not remembered.
+func (c *Client) Open(ctx context.Context, v module.Version) (*Module, error) {
+	c.mu.Lock()
+	f := c.fetched[v]
+	if f == nil {
+		f = &fetch{}
+		c.fetched[v] = f
+	}
+	c.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.module == nil {
+		m, err := c.fetch(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		f.module = m
+	}
+	return f.module, nil
+}
+
+func (c *Client) fetch(ctx context.Context, v module.Version) (*Module, error) {
+	ref, artifacts, err := c.place(v.BasePath(), v.Version())
+	if err != nil {
+		return nil, err
+	}
+	img, err := c.image(ctx, v, ref, artifacts)
+	if err != nil {
+		return nil, err
+	}
+	info, files, err := artifact.Open(img)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ref, err)
+	}
+	if info.Path != v.Path() {
+		return nil, fmt.Errorf("%s: is the module %s", ref, info.Path)
+	}
+	return &Module{Version: v, Digest: info.Digest, Files: files}, nil
+}
+
+// image returns the artifact of a version: the one with the pinned digest, else with
+// the digest that the version had before, else with the tag.
+func (c *Client) image(ctx context.Context, v module.Version, ref oci.Ref, artifacts Artifacts) (v1.Image, error) {
+	if c.options.Digest != nil {
+		digest, err := c.options.Digest(v)
+		if err != nil {
+			return nil, err
+		}
+		if digest != "" {
+			ref.Digest = digest
+			return artifacts.Image(ctx, ref)
+		}
+	}
+	if c.options.Records == nil {
+		return artifacts.Image(ctx, ref)
+	}
+	key := "module " + ref.String()
+	if digest, ok := c.options.Records.Recall(key); ok {
+		known := ref
+		known.Digest = digest
+		img, err := artifacts.Image(ctx, known)
+		if err == nil || !oci.Causes(err, oci.NotFound) {
+			return img, err
+		}
+		// The registry has lost it. What it has now is as good as on the first use.
+	}
+	img, err := artifacts.Image(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		return nil, err
+	}
+	c.options.Records.Remember(key, digest.String())
+	return img, nil
+}
+
+// Latest returns the newest version of a module. path has a major version, as in
+// example.com/shop/web@v1. A pre-release is returned only if there is no release.
+func (c *Client) Latest(ctx context.Context, path string) (module.Version, error) {
+	base, _, _ := strings.Cut(path, "@")
+	ref, artifacts, err := c.place(base, "")
+	if err != nil {
+		return module.Version{}, err
+	}
+	prefix := ref.Tag
+	ref.Tag = ""
+	tags, err := artifacts.Tags(ctx, ref)
+	if err != nil {
+		return module.Version{}, err
+	}
+	var latest module.Version
+	for _, tag := range tags {
+		version, ok := strings.CutPrefix(tag, prefix)
+		if !ok {
+			continue
+		}
+		// Tags that are no versions, and those of other major versions, are errors.
+		v, err := module.NewVersion(path, version)
+		if err == nil && v.IsCanonical() && (!latest.IsValid() || newer(v, latest)) {
+			latest = v
+		}
+	}
+	if !latest.IsValid() {
+		return module.Version{}, fmt.Errorf("%s: has no version of %s", ref, path)
+	}
+	return latest, nil
+}
+
+// newer reports whether v is preferred to w. Releases are preferred to pre-releases.
+func newer(v, w module.Version) bool {
+	if p, q := strings.Contains(v.Version(), "-"), strings.Contains(w.Version(), "-"); p != q {
+		return q
+	}
+	return v.Compare(w) > 0
+}
