@@ -6,6 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/shape"
@@ -123,7 +124,7 @@ func (o *written) checkScale() error {
 		return nil
 	}
 	for _, f := range []struct{ argument, path, kind string }{
-		{"scale", o.scale.StatusReplicasPath, "integer"}, {"scaleSelector", deref(o.scale.LabelSelectorPath), "string"},
+		{"scale", o.scale.StatusReplicasPath, "integer"}, {"scaleSelector", ptr.Deref(o.scale.LabelSelectorPath, ""), "string"},
 	} {
 		if f.path == "" {
 			continue
@@ -141,14 +142,6 @@ func (o *written) checkScale() error {
 		}
 	}
 	return nil
-}
-
-// deref returns the string that s points to, or the empty string.
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // jsonPath returns the JSONPath of a field. Dots in names are escaped.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/render/diagnose"
 )
 
@@ -112,13 +113,17 @@ func (b *builtModule) renderConverted(data *ast.StructLit, p *Platform, version 
 	schema := p.Schema(p.Version)
 	rendered := b.renderWith(schema)
 	v, problems := b.check(converted, schema, rendered, evalInput(rendered))
-	// The converted spec has no positions, so its problems are reported at the spec
-	// that was converted.
+	// The converted spec has no positions, so its problems are reported at the field
+	// of the same name in the spec that was converted, or at that spec.
 	spec := cuesyntax.Position(cuesyntax.Field(data, "spec").Pos())
 	for i := range problems {
 		q := &problems[i]
-		q.Message = fmt.Sprintf("%s refuses it as converted from %s: %s: %s", p.Version, version, q.Path, q.Message)
-		q.Position, q.Path = spec, "spec"
+		refusal := fmt.Sprintf("%s refuses it as converted from %s: ", p.Version, version)
+		if at := fieldpath.Split(q.Path); cuesyntax.ValueAt(data, at) != nil {
+			q.Position, q.Message = cuesyntax.PositionAt(data, at), refusal+q.Message
+			continue
+		}
+		q.Position, q.Path, q.Message = spec, "spec", refusal+q.Path+": "+q.Message
 	}
 	return v, problems
 }

@@ -21,14 +21,23 @@ func TestLimits(t *testing.T) {
 	}{
 		"time":   {Limits{Timeout: 50 * time.Millisecond}, forever, "evaluation took longer than 50ms"},
 		"heap":   {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB; --eval-memory sets the limit"},
+		"after":  {Limits{Memory: 200 << 20}, hoard, "evaluation used more than 200 MiB after 2 others; --eval-memory sets the limit"},
 		"stack":  {Limits{Memory: 1 << 30}, func() int { return deeper([128]int{}) }, "evaluation recursed too deeply"},
 		"depth":  {Limits{}, func() int { return deeper([128]int{}) }, "evaluation recursed too deeply"},
 		"panics": {Limits{}, func() int { panic("oops") }, "evaluation panicked: oops"},
 	}
 	if name := os.Getenv("PEQUOD_TEST_LIMIT"); name != "" {
 		j := jobs[name]
-		_, err := Map(context.Background(), j.limits, []string{"job"}, func(name string) Subject { return Subject{Name: name} },
-			func(string) (int, error) { return j.run(), nil })
+		names := []string{"job"}
+		if name == "after" {
+			names = []string{"one", "two", "job"}
+		}
+		_, err := Map(context.Background(), j.limits, names, func(name string) Subject { return Subject{Name: name} }, func(name string) (int, error) {
+			if name != "job" {
+				return 0, nil
+			}
+			return j.run(), nil
+		})
 		var limit *LimitError
 		if !errors.As(err, &limit) || limit.Subject != "job" || limit.Reason != j.want {
 			t.Errorf("error %v; want job: %s", err, j.want)

@@ -11,14 +11,6 @@ import (
 // props is one OpenAPI schema.
 type props = apiextensionsv1.JSONSchemaProps
 
-// deref returns the string that s points to, or the API server's default for it.
-func deref(s *string, fallback string) string {
-	if s == nil {
-		return fallback
-	}
-	return *s
-}
-
 // compact returns JSON in one form, so that equal values give equal texts.
 func compact(raw []byte) string {
 	var v any

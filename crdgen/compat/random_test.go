@@ -92,8 +92,6 @@ type random struct{ *rand.Rand }
 
 func (r random) chance(percent int) bool { return r.IntN(100) < percent }
 
-func ptr[T any](v T) *T { return &v }
-
 func value(v any) apiextensionsv1.JSON {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -119,24 +117,24 @@ func (r random) schema(depth int) *props {
 			s.Format = []string{"int32", "int64"}[r.IntN(2)]
 		}
 		if r.chance(40) {
-			s.Minimum = ptr(float64(r.IntN(4)))
+			s.Minimum = new(float64(r.IntN(4)))
 			s.ExclusiveMinimum = r.chance(30)
 		}
 		if r.chance(40) {
-			s.Maximum = ptr(float64(3 + r.IntN(4)))
+			s.Maximum = new(float64(3 + r.IntN(4)))
 			s.ExclusiveMaximum = r.chance(30)
 		}
 		if r.chance(15) {
-			s.MultipleOf = ptr(float64(1 + r.IntN(3)))
+			s.MultipleOf = new(float64(1 + r.IntN(3)))
 		}
 		r.finish(s, 1)
 	case 2, 3:
 		s.Type = "string"
 		if r.chance(30) {
-			s.MaxLength = ptr(int64(r.IntN(4)))
+			s.MaxLength = new(int64(r.IntN(4)))
 		}
 		if r.chance(30) {
-			s.MinLength = ptr(int64(r.IntN(2)))
+			s.MinLength = new(int64(r.IntN(2)))
 		}
 		if r.chance(20) {
 			s.Pattern = []string{"^x", "x$", "^[a-z]*$"}[r.IntN(3)]
@@ -159,17 +157,17 @@ func (r random) schema(depth int) *props {
 		s.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: r.schema(depth - 1)}
 		s.Items.Schema.Default = nil
 		if r.chance(30) {
-			s.MaxItems = ptr(int64(1 + r.IntN(3)))
+			s.MaxItems = new(int64(1 + r.IntN(3)))
 		}
 		if r.chance(30) {
-			s.MinItems = ptr(int64(r.IntN(2)))
+			s.MinItems = new(int64(r.IntN(2)))
 		}
 	case 6:
 		s.Type = "object"
 		s.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: r.schema(depth - 1)}
 		s.AdditionalProperties.Schema.Default = nil
 		if r.chance(30) {
-			s.MaxProperties = ptr(int64(1 + r.IntN(2)))
+			s.MaxProperties = new(int64(1 + r.IntN(2)))
 		}
 	case 7:
 		s.Type = "object"
@@ -183,10 +181,10 @@ func (r random) schema(depth int) *props {
 			}
 		}
 		if r.chance(15) {
-			s.XPreserveUnknownFields = ptr(true)
+			s.XPreserveUnknownFields = new(true)
 		}
 		if r.chance(15) {
-			s.MaxProperties = ptr(int64(1 + r.IntN(3)))
+			s.MaxProperties = new(int64(1 + r.IntN(3)))
 		}
 		r.relate(s)
 	}
@@ -212,7 +210,7 @@ func (r random) relate(s *props) {
 	case 2:
 		s.Not = &props{Required: []string{one, other}}
 	case 3:
-		s.AllOf = []props{{Not: ptr(required(one))}, {AnyOf: []props{required(other), {Not: ptr(required(one))}}}}
+		s.AllOf = []props{{Not: new(required(one))}, {AnyOf: []props{required(other), {Not: new(required(one))}}}}
 	default:
 		s.XValidations = apiextensionsv1.ValidationRules{{Rule: fmt.Sprintf([]string{
 			"!has(self.%s) || has(self.%s)", "!(has(self.%s) && has(self.%s))", "has(self.%[1]s)",
@@ -231,7 +229,7 @@ func (r random) finish(s *props, v any) {
 		return
 	}
 	if judge, err := newServer(s); err == nil && judge.accepts(v) {
-		s.Default = ptr(value(v))
+		s.Default = new(value(v))
 	}
 }
 

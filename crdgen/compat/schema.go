@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 )
 
 // schema compares two schemas of one value: whether the new one accepts every
@@ -131,7 +132,7 @@ func (c *checker) list(path string, old, new *props) {
 	if new.UniqueItems && !old.UniqueItems {
 		c.breaking(path, RuleItems, "items must be unique")
 	}
-	ol, nl := deref(old.XListType, atomic), deref(new.XListType, atomic)
+	ol, nl := ptr.Deref(old.XListType, atomic), ptr.Deref(new.XListType, atomic)
 	switch {
 	case ol != nl && nl == atomic:
 		c.warning(path, RuleListType, "list type %s → %s: an apply replaces the list as a whole", ol, nl)
@@ -140,7 +141,7 @@ func (c *checker) list(path string, old, new *props) {
 	case !slices.Equal(old.XListMapKeys, new.XListMapKeys):
 		c.breaking(path, RuleListType, "list keys %s → %s", strings.Join(old.XListMapKeys, ", "), strings.Join(new.XListMapKeys, ", "))
 	}
-	switch om, nm := deref(old.XMapType, granular), deref(new.XMapType, granular); {
+	switch om, nm := ptr.Deref(old.XMapType, granular), ptr.Deref(new.XMapType, granular); {
 	case om == nm:
 	case nm == atomic:
 		c.warning(path, RuleListType, "map type %s → %s: an apply replaces the map as a whole", om, nm)

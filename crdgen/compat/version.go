@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 )
 
 // crdVersion is one version of a definition.
@@ -75,7 +76,7 @@ func (c *checker) subresources(ov, nv *crdVersion) {
 	for _, p := range []struct{ what, old, new string }{
 		{"specReplicasPath", o.Scale.SpecReplicasPath, n.Scale.SpecReplicasPath},
 		{"statusReplicasPath", o.Scale.StatusReplicasPath, n.Scale.StatusReplicasPath},
-		{"labelSelectorPath", deref(o.Scale.LabelSelectorPath, ""), deref(n.Scale.LabelSelectorPath, "")},
+		{"labelSelectorPath", ptr.Deref(o.Scale.LabelSelectorPath, ""), ptr.Deref(n.Scale.LabelSelectorPath, "")},
 	} {
 		switch {
 		case p.old == p.new:

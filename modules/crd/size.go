@@ -26,6 +26,6 @@ func sizeProblem(made *crdgen.Result, from string) (problem.List, error) {
 	}
 	return problem.List{{
 		Severity: problem.Warning, Position: problem.Position{File: from}, Path: made.CRD.Name, Rule: problem.RuleSize,
-		Message: fmt.Sprintf("the CRD has %d KiB; etcd refuses objects over 1.5 MiB with their managedFields, so shorten descriptions or split the kind", len(data)>>10),
+		Message: fmt.Sprintf("the CRD has %d KiB; etcd refuses objects over 1.5 MiB with their managedFields, so shorten descriptions or split the kind, and apply the CRD with kubectl apply --server-side", len(data)>>10),
 	}}, nil
 }
