@@ -16,8 +16,9 @@ func (c *checker) object(path string, old, new *props) {
 	bound(c, path, lower, "minProperties", positive(old.MinProperties), positive(new.MinProperties))
 	bound(c, path, upper, "maxProperties", old.MaxProperties, new.MaxProperties)
 	keeps, kept := keepsUnknown(old), keepsUnknown(new)
-	// If a schema without a type gets one, types has reported it.
-	if keeps && !kept && old.Type != "" {
+	// If a schema without a type gets one, types has reported it. Scalars and lists
+	// have no fields to keep.
+	if keeps && !kept && old.Type == "object" && additional(new) == nil {
 		c.breaking(path, RuleKeys, "fields that the schema doesn't name are no longer kept")
 	}
 	oa, na := additional(old), additional(new)

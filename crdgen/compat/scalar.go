@@ -2,9 +2,13 @@ package compat
 
 import (
 	"cmp"
+	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -101,8 +105,17 @@ func (c *checker) numbers(path string, old, new *props) {
 // strings compares the constraints on strings. Patterns are compared as sets of
 // strings, see [excluded], and formats as text.
 func (c *checker) strings(path string, old, new *props) {
-	bound(c, path, lower, "minLength", positive(old.MinLength), positive(new.MinLength))
-	bound(c, path, upper, "maxLength", old.MaxLength, new.MaxLength)
+	// A bound that the old pattern implies demands nothing new.
+	implied := func(format string, n *int64) bool {
+		_, some, decided := excluded(old.Pattern, fmt.Sprintf(format, *n))
+		return decided && !some
+	}
+	if n := positive(new.MinLength); n == nil || old.MinLength != nil || !implied("(?s)^.{%d,}$", n) {
+		bound(c, path, lower, "minLength", positive(old.MinLength), n)
+	}
+	if n := new.MaxLength; n == nil || old.MaxLength != nil || !implied(`(?s)^.{0,%d}\z`, n) {
+		bound(c, path, upper, "maxLength", old.MaxLength, n)
+	}
 	switch {
 	case old.Pattern == new.Pattern:
 	case new.Pattern == "":
@@ -129,7 +142,12 @@ func (c *checker) strings(path string, old, new *props) {
 // integer has no format of the wider types, which are for strings or fractions.
 func (c *checker) format(path string, old, new *props) {
 	o, n := enforcedFormat(old), enforcedFormat(new)
-	fits := n == "int32" && new.Minimum != nil && new.Maximum != nil && *new.Minimum >= math.MinInt32 && *new.Maximum <= math.MaxInt32
+	beyond := func(v apiextensionsv1.JSON) bool {
+		_, err := strconv.ParseInt(compact(v.Raw), 10, 32)
+		return err != nil
+	}
+	listed := n == "int32" && len(old.Enum) > 0 && !slices.ContainsFunc(old.Enum, beyond)
+	fits := listed || n == "int32" && new.Minimum != nil && new.Maximum != nil && *new.Minimum >= math.MinInt32 && *new.Maximum <= math.MaxInt32
 	switch {
 	case o == n, fits, old.Type == "integer" && new.Type != "integer":
 	case n == "":
