@@ -9,6 +9,7 @@ import (
 
 	"github.com/pequod-io/pequod/cli/author"
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/distribute"
 	"github.com/pequod-io/pequod/cli/install"
 	"github.com/pequod-io/pequod/cli/review"
 	"github.com/pequod-io/pequod/cli/run"
@@ -70,6 +71,11 @@ that can't be reached, a module that had to be ended).`,
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
 	})
 	cmd.AddCommand(author.Commands(env)...)
+	for _, group := range cmd.Commands() {
+		if group.Name() == "module" {
+			group.AddCommand(distribute.ModuleCommands(env)...)
+		}
+	}
 	cmd.AddCommand(review.Commands(env)...)
 	cmd.AddCommand(run.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)

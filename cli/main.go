@@ -4,6 +4,7 @@
 // The commands live in rooms, one for each task of a user:
 //
 //   - author: create, vet and test modules; generate and check CRDs
+//   - distribute: publish, list and fetch modules
 //   - review: render, validate, graph, diff
 //   - run: apply, delete, status, adopt
 //   - install: install, uninstall, rbac generate

@@ -35,7 +35,7 @@ import (
 func Commands(env command.Env) []*cobra.Command {
 	return []*cobra.Command{
 		command.NewGroup("crd", "Generate and check CRDs", newCRDGenerateCommand(env), newCRDCheckCommand(env)),
-		command.NewGroup("module", "Create, check and test modules",
+		command.NewGroup("module", "Create, check, test and publish modules",
 			newModuleImportCommand(env), newModuleInitCommand(env), newModuleTestCommand(env), newModuleVetCommand(env)),
 	}
 }

@@ -1,10 +1,14 @@
 package platform
 
 import (
+	"os"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/progress"
+	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/modules/oci"
 )
@@ -24,6 +28,11 @@ func (f *RegistryFlags) AddFlags(cmd *cobra.Command) {
 	fl.StringVar(&f.caFile, "registry-ca-file", "", "PEM file with certificates of authorities to trust for registries, in addition to those of the system")
 	fl.BoolVar(&f.plainHTTP, "registry-plain-http", false, "allow registries without TLS")
 	f.Client = sync.OnceValues(func() (*oci.Client, error) {
-		return oci.New(oci.Options{CAFile: f.caFile, PlainHTTP: f.plainHTTP, UserAgent: "pequod/" + version.Program()})
+		o := oci.Options{CAFile: f.caFile, PlainHTTP: f.plainHTTP, UserAgent: "pequod/" + version.Program()}
+		if w := cmd.ErrOrStderr(); style.TerminalWidth(w) > 0 && os.Getenv("TERM") != "dumb" {
+			o.Progress = progress.NewTransfer(w, progress.Patience)
+		}
+		client, err := oci.New(o)
+		return client, command.FileError(err)
 	})
 }

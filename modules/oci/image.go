@@ -26,6 +26,7 @@ const maxTags = 3
 // are read when they are asked for, under ctx. A ref without tag and digest names the
 // only artifact of a layout, and nothing in a registry.
 func (c *Client) Image(ctx context.Context, ref Ref) (v1.Image, error) {
+	defer c.begin(ref)()
 	raw, mediaType, err := c.manifest(ctx, ref)
 	if err != nil {
 		err = c.fail(ctx, ref, err)
@@ -98,6 +99,7 @@ func (c *Client) blob(ctx context.Context, ref Ref, desc v1.Descriptor) ([]byte,
 // fetchBlob reads and verifies a blob. A transfer that breaks off is repeated: the
 // transport only repeats requests until their answer begins.
 func (c *Client) fetchBlob(ctx context.Context, ref Ref, desc v1.Descriptor) ([]byte, error) {
+	defer c.begin(ref)()
 	for n := 1; ; n++ {
 		data, err := c.readBlob(ctx, ref, desc)
 		if err == nil || !passing(err) || n == attempts || ctx.Err() != nil {
@@ -119,7 +121,7 @@ func (c *Client) readBlob(ctx context.Context, ref Ref, desc v1.Descriptor) ([]b
 	limited := io.LimitReader(r, desc.Size+1)
 	if c.options.Progress != nil {
 		limited = &counted{Reader: limited, report: func(done int64) {
-			c.options.Progress(Progress{Ref: ref.String(), Done: done, Total: desc.Size})
+			c.options.Progress.Advance(ref.String(), done, desc.Size)
 		}}
 	}
 	data, err := io.ReadAll(limited)

@@ -18,6 +18,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -44,8 +45,8 @@ type Options struct {
 	MaxBlob int64
 	// Blobs keeps blobs and manifests between calls. nil keeps nothing.
 	Blobs Blobs
-	// Progress is called while blobs are transferred, by any goroutine. nil is no call.
-	Progress func(Progress)
+	// Progress learns of operations and transfers. nil means none.
+	Progress Progress
 
 	// timing is for tests. Its zero value is that of programs.
 	timing timing
@@ -70,12 +71,14 @@ type Blobs interface {
 	Get(ctx context.Context, digest string, size int64, fetch func(context.Context) (io.ReadCloser, error)) ([]byte, error)
 }
 
-// Progress is the state of the transfer of one artifact or blob.
-type Progress struct {
-	// Ref is the reference of the artifact.
-	Ref string
-	// Done and Total are numbers of bytes.
-	Done, Total int64
+// Progress shows what a client does. Its methods are called by any goroutine.
+type Progress interface {
+	// Begin notes that an operation on an artifact begins.
+	Begin(ref string)
+	// Advance notes that done of total bytes of a part of the artifact are transferred.
+	Advance(ref string, done, total int64)
+	// End notes that an operation has ended.
+	End()
 }
 
 // Client reads and writes artifacts. Any number of goroutines may use it.
@@ -137,9 +140,19 @@ func (c *Client) fail(ctx context.Context, ref Ref, err error) error {
 	return classify(ctx, ref, err, func() bool { return c.registry.authenticated(ctx, ref) })
 }
 
+// begin notes that an operation on ref begins, and returns a function for its end.
+func (c *Client) begin(ref Ref) (end func()) {
+	if c.options.Progress == nil {
+		return func() {}
+	}
+	c.options.Progress.Begin(ref.String())
+	return c.options.Progress.End
+}
+
 // Tags returns the tags in the place of ref, sorted as text.
 func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	ref = ref.Place()
+	defer c.begin(ref)()
 	tags, err := c.place(ref).tags(ctx, ref)
 	if err != nil {
 		return nil, c.fail(ctx, ref, err)
@@ -151,12 +164,15 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 // Write writes an artifact and all its blobs, and names it by the tag of ref. A reader
 // sees either the whole artifact or none: the manifest is written last.
 func (c *Client) Write(ctx context.Context, ref Ref, img v1.Image) error {
+	defer c.begin(ref)()
 	return c.fail(ctx, ref, c.place(ref).write(ctx, ref, img))
 }
 
 // Repositories returns the repositories of a registry whose names begin with prefix, as
 // far as the registry lists them.
 func (c *Client) Repositories(ctx context.Context, host, prefix string) ([]string, error) {
+	ref := Ref{Host: host, Repository: strings.TrimSuffix(prefix, "/")}
+	defer c.begin(ref)()
 	names, err := c.registry.repositories(ctx, host, prefix)
-	return names, c.fail(ctx, Ref{Host: host, Repository: prefix}, err)
+	return names, c.fail(ctx, ref, err)
 }

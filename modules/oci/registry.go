@@ -23,7 +23,7 @@ type registry struct {
 	keychain authn.Keychain
 	insecure []name.Option
 	options  []remote.Option
-	progress func(Progress)
+	progress Progress
 	puller   *remote.Puller
 }
 
@@ -143,7 +143,7 @@ func (r *registry) write(ctx context.Context, ref Ref, img v1.Image) error {
 	go func() {
 		defer close(done)
 		for u := range updates { // the library closes it
-			r.progress(Progress{Ref: ref.String(), Done: u.Complete, Total: u.Total})
+			r.progress.Advance(ref.String(), u.Complete, u.Total)
 		}
 	}()
 	err = remote.Write(n, img, append(options, remote.WithProgress(updates))...)

@@ -48,6 +48,7 @@ var sessions = []session{
 	{doc: "docs/platform-engineer-guide.md"},
 	{doc: "docs/cue-modules.md"},
 	{doc: "docs/policy.md"},
+	{doc: "docs/distribution.md"},
 	{doc: "docs/gitops.md"},
 	{doc: "docs/applying.md", cluster: true, namespace: "shop"},
 	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop"},

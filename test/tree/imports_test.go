@@ -95,8 +95,8 @@ var importRules = []rule{{
 	why: "the API server's own server, with gRPC and OpenTelemetry, is 15 MB that the applier doesn't need",
 }, {
 	packages: []string{"cli/..."},
-	except:   []string{"cli", "cli/docgen", "cli/author", "cli/review", "cli/run", "cli/install"},
-	never:    ours("cli/author", "cli/review", "cli/run", "cli/install"),
+	except:   []string{"cli", "cli/docgen", "cli/author", "cli/distribute", "cli/review", "cli/run", "cli/install"},
+	never:    ours("cli/author", "cli/distribute", "cli/review", "cli/run", "cli/install"),
 	why:      "the base packages of the command line don't know its commands",
 }, {
 	packages: []string{"..."},

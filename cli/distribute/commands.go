@@ -1,0 +1,52 @@
+// Package distribute has the commands that publish modules and fetch them.
+//
+//   - push.go: module push, a directory to a registry
+//   - pull.go: module pull, a published module to a directory
+//   - list.go: module list, the versions of a module, or the modules of a namespace;
+//     catalogue.go reads them
+//   - show.go: module show, the inputs, versions and images of a module
+//
+// A typical sequence:
+//
+//	pequod module push ./web-shop oci://ghcr.io/acme/web-shop:v1.4.0
+//	pequod module list oci://ghcr.io/acme/web-shop
+//	pequod module show oci://ghcr.io/acme/web-shop:v1.4.0
+//	pequod render -f app.yaml -p oci://ghcr.io/acme/web-shop:v1.4.0
+//
+// The work is done by modules/oci, which reads and writes artifacts, and by
+// modules/artifact, which knows what is in one.
+package distribute
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/modules/oci"
+)
+
+// ModuleCommands returns the subcommands of "module" that this package has.
+func ModuleCommands(env command.Env) []*cobra.Command {
+	return []*cobra.Command{newPushCommand(env), newPullCommand(env), newListCommand(env), newShowCommand(env)}
+}
+
+// refused returns err as an answer no, unless files could not be read.
+func refused(err error) error {
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return command.FileError(err)
+	}
+	return command.ExitError{Code: command.ExitNo, Causes: []error{err}}
+}
+
+// parseVersion parses a reference to one version.
+func parseVersion(arg string) (oci.Ref, error) {
+	ref, err := oci.ParseRef(arg)
+	if err == nil && (ref.Tag == "" || ref.Digest != "") {
+		err = fmt.Errorf("%s: want a reference with a version, such as %s:v1.0.0", arg, ref.Place())
+	}
+	return ref, err
+}

@@ -1,0 +1,132 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/modules/artifact"
+	"github.com/pequod-io/pequod/modules/oci"
+)
+
+// newPushCommand returns the command "module push".
+func newPushCommand(env command.Env) *cobra.Command {
+	var registry platform.RegistryFlags
+	cmd := &cobra.Command{
+		Use:   "push DIR REF",
+		Short: "Publish a module",
+		Long: `Publish the module in a directory. REF has its version as the tag:
+oci://HOST/REPOSITORY:v1.4.0, or oci-layout:DIR:v1.4.0 or FILE.oci.tar:v1.4.0 for
+machines without a network.
+
+The artifact is that of 'cue mod publish', byte for byte, so cue can use the module
+too. With source: kind: "self" in cue.mod/module.cue, it has all files of the
+directory; with "git", the committed ones, and nothing may be uncommitted. Neither the
+directory nor cue.mod/module.cue is changed.
+
+A version is published once: if it exists with other content, the command refuses. On
+success, it prints the reference with the digest, which is the same on every machine.
+Credentials are those of Docker and Podman.`,
+		Example: `  pequod module push ./web-shop oci://ghcr.io/acme/web-shop:v1.4.0
+  pequod module push ./web-shop dist/web-shop.oci.tar:v1.4.0`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := parseVersion(args[1])
+			if err != nil {
+				return err
+			}
+			client, err := registry.Client()
+			if err != nil {
+				return err
+			}
+			return push(cmd.Context(), env, client, args[0], ref)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	registry.AddFlags(cmd)
+	return cmd
+}
+
+// push publishes the module in dir as ref.
+func push(ctx context.Context, env command.Env, client *oci.Client, dir string, ref oci.Ref) error {
+	img, info, err := artifact.Pack(ctx, dir, ref.Tag)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return refused(err)
+	}
+	done := "published"
+	exists, err := published(ctx, client, ref, info.Digest)
+	switch {
+	case err != nil:
+		return err
+	case exists:
+		done = "unchanged:"
+	default:
+		if err := write(ctx, client, ref, img); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "cue.mod", "local-module.cue")); err == nil {
+		fmt.Fprintln(env.Err, "note: cue.mod/local-module.cue is not published: it only affects the directory")
+	}
+	fmt.Fprintf(env.Err, "%s %s %s, %s\n", done, info.Path, ref.Tag, sizeText(info.Size))
+	return printPinned(env, ref, info)
+}
+
+// published reports whether a version exists with the given digest. It refuses a version
+// that exists with another one: what others use must not change.
+func published(ctx context.Context, client *oci.Client, ref oci.Ref, digest string) (bool, error) {
+	img, err := client.Image(ctx, ref)
+	if oci.Causes(err, oci.NotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	got, err := img.Digest()
+	if err != nil {
+		return false, err
+	}
+	if got.String() != digest {
+		return false, refused(fmt.Errorf("%s: exists with digest %s, and the directory has %s; publish another version", ref, got, digest))
+	}
+	return true, nil
+}
+
+// write writes the artifact. Layouts are made with all parent directories.
+func write(ctx context.Context, client *oci.Client, ref oci.Ref, img v1.Image) error {
+	if ref.Kind == oci.Archive {
+		if err := os.MkdirAll(filepath.Dir(ref.File), 0o755); err != nil {
+			return err
+		}
+	}
+	return client.Write(ctx, ref, img)
+}
+
+// printPinned prints the reference of a module with its digest.
+func printPinned(env command.Env, ref oci.Ref, info *artifact.Info) error {
+	ref.Digest = info.Digest
+	_, err := fmt.Fprintln(env.Out, ref)
+	return command.OutputError(err)
+}
+
+// sizeText returns a size in bytes for people.
+func sizeText(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
