@@ -56,7 +56,7 @@ func (g *grammar) parameterized(i int) (string, []string) {
 		) + "\n"
 	}
 	name := g.define("#P", "{\n\t"+body+g.pick("", "", "", "\t...\n")+"}")
-	argument := "{" + p + ": " + g.pick(g.ref(i), g.ref(i), g.number(), "2", `"a"`, "*"+g.ref(i)+" | 1", g.ref(i)+" + 1") + "}"
+	argument := "{" + p + ": " + g.pick(g.ref(i), g.ref(i), g.number(), "2", `"a"`, "*"+g.ref(i)+" | 1", g.number()+" + 1") + "}"
 	return g.pick(name, name+" & "+argument, name+" & "+argument, "{"+name+", "+argument+"}", name+" & "+argument+" & {x?: _}"),
 		[]string{"{}", "{x: 1}", "{x: 0}", "{x: 2, y: " + v[0] + "}", "{y: " + v[1] + "}", "{x: 1, q: 1}", "{y: a-x}", "{y: 1-x, x: 1}", "{y: {x: 1}}"}
 }
@@ -76,6 +76,9 @@ func (g *grammar) ternary(i int) (string, []string) {
 func (g *grammar) lookup(i int) (string, []string) {
 	a, v := g.scalar()
 	b, w := g.scalar()
+	if i == 0 {
+		return a, v // there is no field to name an element
+	}
 	key := g.ref(i)
 	table := g.pick("{a: "+a+", b: "+b+"}", `{"1": `+a+`, "5": `+b+", a: 3}", "["+a+", "+b+"]", "{a: {t: "+a+"}, b: {t: "+b+"}}", "{[string]: "+a+"}")
 	if table[0] == '{' && g.next(3) == 0 {

@@ -117,8 +117,8 @@ func (r *reader) underGuards(f *shape.Field, v cue.Value, c *syntax.Guarded, mar
 // checkParameters finds the definitions and hidden fields of the struct v whose
 // values the schema leaves open although v computes with them. They are parameters
 // without an argument. It notes the parameters that no instance gives a value, and
-// those that may be given values that their declarations don't admit, or a second
-// default.
+// those that may be given values that their declarations don't admit, a second
+// default, or the value of an absent field.
 func (r *reader) checkParameters(v cue.Value, in context, s *sources) {
 	it, err := v.Fields(cue.Definitions(true), cue.Hidden(true), cue.Optional(true))
 	if err != nil {
@@ -153,7 +153,8 @@ func (r *reader) checkParameters(v cue.Value, in context, s *sources) {
 				declared = shape.Intersect(declared, part)
 			}
 		}
-		if len(parts) > 1 && preferred || !declared.IsAnything() && !given.CoveredBy(declared) {
+		absent := slices.ContainsFunc(parts, func(p conjunct) bool { return r.dependsOnInput(p) && syntax.MayBeAbsent(syntax.Expression(p.Source())) })
+		if absent || len(parts) > 1 && preferred || !declared.IsAnything() && !given.CoveredBy(declared) {
 			in.note(it.Value().Pos(), "what %s demands of other fields", name)
 		}
 	}
