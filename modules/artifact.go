@@ -83,11 +83,3 @@ func shownModule(r oci.Ref, info *artifact.Info) string {
 	digest := strings.TrimPrefix(cmp.Or(r.Digest, info.Digest), "sha256:")
 	return base + "@" + cmp.Or(r.Tag, digest[:12])
 }
-
-// client returns the client for artifacts.
-func (o Options) client() (*oci.Client, error) {
-	if o.Artifacts != nil {
-		return o.Artifacts()
-	}
-	return oci.New(oci.Options{})
-}

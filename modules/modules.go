@@ -14,112 +14,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 
-	"cuelang.org/go/mod/module"
-
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/cuemod"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 )
-
-// Files is an opened module. It holds no resources of the operating system, so
-// there is nothing to close, and any number of goroutines may use it.
-type Files struct {
-	// FS is the module: its root is the module's root, and no name leads out of
-	// it. It also implements the interfaces that CUE's loader needs, such as
-	// fs.ReadFileFS and fs.ReadDirFS.
-	FS fs.FS
-	// Dir is the directory of the package in FS, slash-separated.
-	Dir string
-	// Name is the module's default name: the name of its directory, the name of the
-	// embedded module, or the last element of the path of a published module.
-	Name string
-	// Ref is the reference in the form in which a user writes it.
-	Ref string
-	// Version is the module's version, or "" for sources without versions.
-	Version string
-	// Digest is the digest of the reference, or "". Open does not compare it, because
-	// only the loader knows which files are part of the module: see
-	// [github.com/pequod-io/pequod/render.Source].
-	Digest string
-	// Modules are the other modules whose packages the package in Dir imports, directly
-	// or not. It is nil if there is no module file, or one with mistakes.
-	Modules *cuemod.Resolved
-
-	// display is the user's name for the root of FS; "" and "." mean that names
-	// in FS are shown as they are.
-	display string
-	// show replaces display for modules in a [Tree], or is nil.
-	show func(file string) string
-	// rootDir is the root on disk, or "" for modules that are not there.
-	rootDir string
-}
-
-// Show returns the name by which the user knows a file of FS. file is
-// slash-separated.
-func (f *Files) Show(file string) string {
-	if f.show != nil {
-		return f.show(file)
-	}
-	return path.Join(f.display, file)
-}
-
-// Options configure [Open]. The zero value opens embedded modules, modules of
-// registries with the user's credentials, and those of directories relative to the
-// working directory.
-//
-// Open returns an error if an option is set that no source implements: credentials that
-// nothing uses must not look as if they had been used.
-type Options struct {
-	// BaseDir is the directory that relative references to directories and files start
-	// from: the directory of the file that contains the reference. "" is the working
-	// directory, or the root of Tree.
-	BaseDir string
-	// Tree is the file system of references of type path. nil is the disk.
-	Tree *Tree
-	// Artifacts returns the client for modules of type oci. nil is a client with
-	// default options.
-	Artifacts func() (*oci.Client, error)
-	// Published fetches published modules by their paths. nil fetches none.
-	Published Published
-
-	// CacheDir is the directory for downloaded modules. Not implemented.
-	CacheDir string
-	// Credentials is a file with registry credentials, in Docker's config.json
-	// format. Not implemented.
-	Credentials string
-	// PullSecret is the name of a Secret with registry credentials. Not
-	// implemented.
-	PullSecret string
-}
-
-// Published fetches published modules by their paths, as
-// [github.com/pequod-io/pequod/modules/modpath.Client] does.
-type Published interface {
-	// Open returns a version of a module.
-	Open(ctx context.Context, v module.Version) (*modpath.Module, error)
-	// Latest returns the newest version of a module with a major version, such as
-	// example.com/shop@v1.
-	Latest(ctx context.Context, path string) (module.Version, error)
-}
-
-// unsupported returns an error if an option is set that no source implements.
-func (o Options) unsupported() error {
-	for _, option := range []struct{ name, value string }{
-		{"CacheDir", o.CacheDir},
-		{"Credentials", o.Credentials},
-		{"PullSecret", o.PullSecret},
-	} {
-		if option.value != "" {
-			return fmt.Errorf("module option %s is not supported", option.name)
-		}
-	}
-	return nil
-}
 
 // UnsupportedError reports a known kind of source that [Open] cannot open yet.
 type UnsupportedError struct{ Type v1alpha1.CueRefType }

@@ -1,0 +1,72 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+
+	"cuelang.org/go/mod/module"
+
+	"github.com/pequod-io/pequod/modules/modpath"
+	"github.com/pequod-io/pequod/modules/oci"
+)
+
+// Options configure [Open]. The zero value opens embedded modules, modules of
+// registries with the user's credentials, and those of directories relative to the
+// working directory.
+//
+// Open returns an error if an option is set that no source implements: credentials that
+// nothing uses must not look as if they had been used.
+type Options struct {
+	// BaseDir is the directory that relative references to directories and files start
+	// from: the directory of the file that contains the reference. "" is the working
+	// directory, or the root of Tree.
+	BaseDir string
+	// Tree is the file system of references of type path. nil is the disk.
+	Tree *Tree
+	// Artifacts returns the client for modules of type oci. nil is a client with
+	// default options.
+	Artifacts func() (*oci.Client, error)
+	// Published fetches published modules by their paths. nil fetches none.
+	Published Published
+
+	// CacheDir is the directory for downloaded modules. Not implemented.
+	CacheDir string
+	// Credentials is a file with registry credentials, in Docker's config.json
+	// format. Not implemented.
+	Credentials string
+	// PullSecret is the name of a Secret with registry credentials. Not
+	// implemented.
+	PullSecret string
+}
+
+// Published fetches published modules by their paths, as
+// [github.com/pequod-io/pequod/modules/modpath.Client] does.
+type Published interface {
+	// Open returns a version of a module.
+	Open(ctx context.Context, v module.Version) (*modpath.Module, error)
+	// Latest returns the newest version of a module with a major version, such as
+	// example.com/shop@v1.
+	Latest(ctx context.Context, path string) (module.Version, error)
+}
+
+// unsupported returns an error if an option is set that no source implements.
+func (o Options) unsupported() error {
+	for _, option := range []struct{ name, value string }{
+		{"CacheDir", o.CacheDir},
+		{"Credentials", o.Credentials},
+		{"PullSecret", o.PullSecret},
+	} {
+		if option.value != "" {
+			return fmt.Errorf("module option %s is not supported", option.name)
+		}
+	}
+	return nil
+}
+
+// client returns the client for artifacts.
+func (o Options) client() (*oci.Client, error) {
+	if o.Artifacts != nil {
+		return o.Artifacts()
+	}
+	return oci.New(oci.Options{})
+}
