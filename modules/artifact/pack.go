@@ -84,6 +84,7 @@ func pack(ctx context.Context, dir string, file *modfile.File, mv module.Version
 	if err != nil {
 		return nil, nil, err
 	}
+	//lint:ignore SA1019 cue mod publish makes its archives with it, and the bytes must be equal
 	err = modzip.Create(zip, mv, work.files, committedFiles{})
 	return zip.Bytes(), work.annotations, explainZip(dir, err)
 }
