@@ -79,6 +79,7 @@ that can't be reached, a module that had to be ended).`,
 	cmd.AddCommand(review.Commands(env)...)
 	cmd.AddCommand(run.Commands(env)...)
 	cmd.AddCommand(install.Commands(env)...)
+	cmd.AddCommand(distribute.Commands(env)...)
 	cmd.AddCommand(newConfigCommand(env), newVersionCommand(env))
 	command.ShowGroups(cmd)
 	return cmd

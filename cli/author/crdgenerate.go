@@ -8,15 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/generate"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/report"
-	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
-	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -91,7 +89,7 @@ func (o *crdGenerateOptions) commit(ctx context.Context, env command.Env, kinds 
 	if err != nil {
 		return sum, err
 	}
-	crds, err := o.generate(ctx, platforms)
+	crds, err := generate.CRDs(ctx, o.Limits(), platforms, o.Encoding())
 	if err != nil {
 		return sum, err
 	}
@@ -100,9 +98,9 @@ func (o *crdGenerateOptions) commit(ctx context.Context, env command.Env, kinds 
 	for i, made := range crds {
 		from := platforms[i].From
 		sum.Subjects = append(sum.Subjects, report.Subject{File: from, Instance: platforms[i].Kind})
-		sum.Problems = append(sum.Problems, made.notes...)
+		sum.Problems = append(sum.Problems, made.Notes...)
 		w.Add(made.Object, problem.Position{File: from})
-		for _, n := range made.notes {
+		for _, n := range made.Notes {
 			if o.ReportFormat() == "text" {
 				fmt.Fprintf(env.Err, "%v: %s: %s\n", n.Position, n.Path, n.Message)
 			}
@@ -114,43 +112,6 @@ func (o *crdGenerateOptions) commit(ctx context.Context, env command.Env, kinds 
 	}
 	sum.Problems = append(sum.Problems, stale...)
 	return sum, err
-}
-
-// generatedCRD is an encoded CRD, with notes about the constraints of the schema that
-// it can't express.
-type generatedCRD struct {
-	// Object is the CRD, encoded for -o.
-	output.Object
-	// notes have positions in the files of the module where these are known, and
-	// the position of the platform otherwise. They never fail the command.
-	notes problem.List
-}
-
-// generate generates the CRDs of platforms on all processors, under the limits of
-// evaluation. The result has the order of platforms. The first error ends it.
-func (o *crdGenerateOptions) generate(ctx context.Context, platforms []*render.Platform) ([]generatedCRD, error) {
-	return render.Map(ctx, o.Limits(), platforms, (*render.Platform).Subject, o.generateOne)
-}
-
-// generateOne generates and encodes the CRD of one platform.
-//
-// YAML has an encoder of its own, crdgen.Marshal; JSON and names take the encoder
-// of all commands.
-func (o *crdGenerateOptions) generateOne(p *render.Platform) (generatedCRD, error) {
-	var g generatedCRD
-	r, err := crd.Generate(p)
-	if err != nil {
-		return g, err
-	}
-	g.notes = r.Notes
-	g.Key = "customresourcedefinition.apiextensions.k8s.io/" + r.CRD.Name
-	g.Path = outdir.Path("apiextensions.k8s.io", "CustomResourceDefinition", "", r.CRD.Name)
-	if encoding := o.Encoding(); encoding == "yaml" {
-		g.Data, err = crdgen.Marshal(r.CRD)
-	} else {
-		g.Data, err = output.Encode(encoding, r.CRD, g.Key)
-	}
-	return g, err
 }
 
 // ofKinds returns the platforms of the given kinds, or all platforms if no kinds

@@ -1,10 +1,12 @@
-// Package distribute has the commands that publish modules and fetch them.
+// Package distribute has the commands that publish modules and bundles and fetch them.
 //
 //   - push.go: module push, a directory to a registry
 //   - pull.go: module pull, a published module to a directory
 //   - list.go: module list, the versions of a module, or the modules of a namespace;
 //     catalogue.go reads them
 //   - show.go: module show, the inputs, versions and images of a module
+//   - bundlepush.go: push, rendered instances to a registry; bundleparts.go renders them
+//   - bundlepull.go: pull, the files of a bundle to a directory
 //
 // A typical sequence:
 //
@@ -14,7 +16,7 @@
 //	pequod render -f app.yaml -p oci://ghcr.io/acme/web-shop:v1.4.0
 //
 // The work is done by modules/oci, which reads and writes artifacts, and by
-// modules/artifact, which knows what is in one.
+// modules/artifact and modules/bundle, which know what is in one.
 package distribute
 
 import (
@@ -27,6 +29,11 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/modules/oci"
 )
+
+// Commands returns the commands "push" and "pull" for bundles.
+func Commands(env command.Env) []*cobra.Command {
+	return []*cobra.Command{newBundlePushCommand(env), newBundlePullCommand(env)}
+}
 
 // ModuleCommands returns the subcommands of "module" that this package has.
 func ModuleCommands(env command.Env) []*cobra.Command {

@@ -1,8 +1,11 @@
 package files
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+
+	"github.com/pequod-io/pequod/internal/gitfs"
 )
 
 // RepositoryPaths returns a function that converts the name of a file as the user
@@ -36,6 +39,16 @@ func RepositoryPaths() func(name string) string {
 		}
 		return path
 	}
+}
+
+// HeadCommit returns the commit that is checked out in the repository of the working
+// directory, or nil if that is in no repository.
+func HeadCommit(ctx context.Context) (*gitfs.Commit, error) {
+	wd, err := os.Getwd()
+	if err != nil || repositoryOf(wd) == "" {
+		return nil, err
+	}
+	return gitfs.Head(ctx)
 }
 
 // repositoryOf returns the nearest directory at or above dir that contains .git, or

@@ -244,3 +244,15 @@ func placed(doc yamlfile.Document, g *v1alpha1.ResourceGraph, p graph.Problem) p
 	}
 	return p.At(doc.At(at))
 }
+
+// GraphProblems returns the problems of a graph at the position of its document.
+// instance is the name of the instance that was rendered, or "".
+func GraphProblems(found []graph.Problem, at problem.Position, instance string) problem.List {
+	var ps problem.List
+	for _, p := range found {
+		q := p.At(at)
+		q.Instance = instance
+		ps = append(ps, q)
+	}
+	return ps
+}

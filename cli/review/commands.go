@@ -6,6 +6,7 @@
 //   - graph.go: graph, a drawing of the nodes and edges of graphs
 //   - diff.go: diff, with its flags and the choice between three modes
 //   - diffobjects.go, livediff.go: diff of two sets of objects, or with a cluster
+//   - diffbundle.go: bundles as sets of objects
 //   - impact.go, impactprint.go: diff --impact, two versions of modules
 //
 // A typical review of a pull request:

@@ -76,8 +76,9 @@ An account that may read objects but not patch them gets the same comparison wit
 the API server: a new field then lacks the defaults that the API server would add to
 it, and nothing is validated. A line on stderr says so.
 
-OLD and NEW are files, directories, or REV:PATH for either in a git revision. They
-contain manifests, ResourceGraphs, or both. A ResourceGraph stands for the objects of
+OLD and NEW are files, directories, REV:PATH for either in a git revision, or bundles
+(oci://HOST/REPOSITORY:TAG, oci-layout:DIR[:TAG] or FILE.oci.tar[:TAG]). They contain
+manifests, ResourceGraphs, or both. A ResourceGraph stands for the objects of
 its nodes and for its own settings; fields without an effect in the cluster, such as
 the digest of its module, are ignored. Objects are matched by group, kind, namespace
 and name.
@@ -95,6 +96,9 @@ not be compared.`,
   # Show the changes of a pull request
   pequod diff main:manifests manifests
   pequod diff main:manifests manifests -o markdown > comment.md
+
+  # Show the changes of a release
+  pequod diff oci://ghcr.io/shop/deploy:1.4.0 oci://ghcr.io/shop/deploy:1.5.0
 
   # Show the effect of a new version of a module on all instances
   pequod diff --impact -p ./webservice --against main:webservice -f apps/`,
@@ -153,11 +157,11 @@ func (o *diffOptions) validate(args []string, named bool) error {
 // run compares two sets of objects offline. Both sides must be readable as a
 // whole; see readObjects. The exit code is 1 if they differ.
 func (o *diffOptions) run(ctx context.Context, env command.Env, oldArg, newArg string) error {
-	before, err := readObjects(ctx, oldArg)
+	before, err := o.readObjects(ctx, oldArg)
 	if err != nil {
 		return err
 	}
-	after, err := readObjects(ctx, newArg)
+	after, err := o.readObjects(ctx, newArg)
 	if err != nil {
 		return err
 	}

@@ -10,18 +10,17 @@ import (
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
-// readObjects reads the objects of a file, directory or git revision. Every document
-// must be an object, and each object must be there once. A skipped document would
+// readObjects reads the objects of a file, directory, git revision or bundle. Every
+// document must be an object, and each object must be there once. A skipped one would
 // look like an unchanged one, so anything else is an error.
-func readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
-	files, err := files.ReadTree(ctx, arg)
+func (o *diffOptions) readObjects(ctx context.Context, arg string) ([]objectdiff.Object, error) {
+	files, err := o.readTree(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, e
 			return nil, err
 		}
 		if found := graph.Read(rg).Problems(); len(found) > 0 {
-			return nil, graphProblems(found, doc.PosOf(nil), "")
+			return nil, input.GraphProblems(found, doc.PosOf(nil), "")
 		}
 		objects, err := objectdiff.FromGraph(rg, file)
 		if err != nil {
@@ -99,16 +98,4 @@ func documentObjects(doc yamlfile.Document, file string) ([]objectdiff.Object, e
 		return nil, doc.Problem(err)
 	}
 	return objects, nil
-}
-
-// graphProblems returns the problems of a graph at the position of its document.
-// instance is the name of the instance that was rendered, or "".
-func graphProblems(found []graph.Problem, at problem.Position, instance string) problem.List {
-	var ps problem.List
-	for _, p := range found {
-		q := p.At(at)
-		q.Instance = instance
-		ps = append(ps, q)
-	}
-	return ps
 }

@@ -1,25 +1,18 @@
 package review
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pequod-io/pequod/api/graph"
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/generate"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/render"
-	"github.com/pequod-io/pequod/render/manifests"
 )
 
 // renderOptions are the flags of render. validate refuses combinations without an
@@ -31,12 +24,8 @@ type renderOptions struct {
 	output.ObjectFlags
 	// SchemaFlags is --crd. It requires validates.
 	input.SchemaFlags
-	// format is "graph", the default, for ResourceGraphs, or "resources" for the
-	// manifests of their nodes.
-	format string
-	// annotate is the GitOps tool that applies the manifests: argocd or flux. ""
-	// adds no annotations. It requires format resources.
-	annotate string
+	// InstanceFlags are --format and --annotate.
+	generate.InstanceFlags
 	// validates is --validate: it checks each rendered object against the schema
 	// of its kind.
 	validates bool
@@ -76,8 +65,7 @@ code is 1.`,
 	o.ObjectFlags.AddFlags(cmd)
 	o.SchemaFlags.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.validates, "validate", false, "check rendered objects against the schemas of Kubernetes and of --crd")
-	command.Choice(cmd, &o.format, "format", "", "graph", []string{"graph", "resources"}, "type of the output: graph (ResourceGraphs) or resources (plain manifests)")
-	command.Choice(cmd, &o.annotate, "annotate", "", "", []string{"argocd", "flux"}, "with --format resources, add the annotations of a GitOps tool: argocd or flux")
+	o.InstanceFlags.AddFlags(cmd)
 	return cmd
 }
 
@@ -112,8 +100,12 @@ func (o *renderOptions) render(ctx context.Context, env command.Env) (input.Chec
 		o.NodeCheck = catalog.CheckNode
 	}
 	w := o.NewSink("render")
+	// It runs in the rendering goroutines.
+	objects := func(r render.Result) ([]output.Object, problem.List) {
+		return o.InstanceFlags.Objects(r, o.Encoding())
+	}
 	// The callback runs on one goroutine, in the order of the input.
-	sum, err := input.RenderAll(ctx, env, &o.RenderFlags, o.objects, func(r input.Rendered[[]output.Object]) error {
+	sum, err := input.RenderAll(ctx, env, &o.RenderFlags, objects, func(r input.Rendered[[]output.Object]) error {
 		for _, obj := range r.Value {
 			w.Add(obj, r.Instance.Pos())
 		}
@@ -147,91 +139,11 @@ func (o *renderOptions) render(ctx context.Context, env command.Env) (input.Chec
 // validate checks the flags that belong together. It runs before any file is
 // read.
 func (o *renderOptions) validate() error {
-	if o.annotate != "" && o.format != "resources" {
-		return fmt.Errorf("--annotate requires --format resources")
+	if err := o.InstanceFlags.Validate(); err != nil {
+		return err
 	}
 	if len(o.Crds) > 0 && !o.validates {
 		return fmt.Errorf("--crd requires --validate")
 	}
 	return o.ObjectFlags.Validate()
-}
-
-// objects returns the encoded objects of one rendered instance: its
-// ResourceGraph, or its manifests. It is called by several goroutines at once and
-// changes nothing in o. A graph with features that plain manifests can't express
-// is a problem of the instance.
-func (o *renderOptions) objects(r render.Result) ([]output.Object, problem.List) {
-	if o.format == "graph" {
-		g := r.Graph
-		obj, err := o.object("platform.pequod.io", g.Kind, g.Namespace, g.Name, g)
-		if err != nil {
-			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
-		}
-		obj.Private = hasSecretData(g)
-		obj.Keep = func(content []byte) bool { return differsInDigest(content, obj.Data) }
-		return []output.Object{obj}, nil
-	}
-	plain, refused := manifests.Plain(r.Graph, manifests.Tool(o.annotate))
-	if len(refused) > 0 {
-		return nil, graphProblems(refused, r.Instance.Pos(), r.Instance.String())
-	}
-	var objs []output.Object
-	for _, m := range plain {
-		obj, err := o.object(m.GroupVersionKind().Group, m.GetKind(), m.GetNamespace(), m.GetName(), m.Object)
-		if err != nil {
-			return nil, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Message: err.Error()}}
-		}
-		obj.Private = len(graph.LiteralSecretKeys(m.Object)) > 0
-		objs = append(objs, obj)
-	}
-	return objs, nil
-}
-
-// hasSecretData reports whether a graph contains a Secret with literal data, which
-// --allow-secrets permits.
-func hasSecretData(g *v1alpha1.ResourceGraph) bool {
-	return slices.ContainsFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool {
-		var object map[string]any
-		if n.Resource == nil || json.Unmarshal(n.Resource.Raw, &object) != nil {
-			return false
-		}
-		return len(graph.LiteralSecretKeys(object)) > 0
-	})
-}
-
-// digestField is the digest of the module in an encoded graph. No other place of a
-// graph has these lines with this indentation.
-var digestField = regexp.MustCompile(`\n  platformRef:\n    digest: (sha256:[0-9a-f]{64})\n`)
-
-// differsInDigest reports whether two encoded graphs are equal but for the digest of
-// the module. Their renderHash is then the same: the module changed, for example in
-// a comment, and renders the same graph. The file of the graph keeps the digest of
-// the module that rendered it first, so that such a change of a module changes no
-// file.
-func differsInDigest(committed, rendered []byte) bool {
-	was, is := digestField.FindSubmatchIndex(committed), digestField.FindSubmatchIndex(rendered)
-	if was == nil || is == nil || was[2] != is[2] {
-		return false
-	}
-	return bytes.Equal(committed[:was[2]], rendered[:is[2]]) && bytes.Equal(committed[was[3]:], rendered[is[3]:])
-}
-
-// object encodes one object and names it: KIND.GROUP/NAME for -o name, with the
-// namespace for messages. Its path is for --output-dir. For example, the key of a
-// Deployment is "deployment.apps shop/web", and -o name prints
-// "deployment.apps/web".
-func (o *renderOptions) object(group, kind, namespace, name string, object any) (output.Object, error) {
-	short := strings.ToLower(kind)
-	if group != "" {
-		short += "." + group
-	}
-	out := output.Object{Key: short + "/" + name, Path: outdir.Path(group, kind, namespace, name)}
-	data, err := output.Encode(o.Encoding(), object, out.Key)
-	out.Data = data
-	// Two namespaces may have objects of one name, so Key gets the namespace after
-	// -o name has used the short form.
-	if namespace != "" {
-		out.Key = fmt.Sprintf("%s %s/%s", short, namespace, name)
-	}
-	return out, err
 }

@@ -12,7 +12,7 @@ import (
 // is refused until a change of this list allows it.
 var repositoryFlags = []string{
 	// Input.
-	"against", "crd", "filename", "namespace", "platform", "policy", "recursive", "resource", "validate",
+	"against", "crd", "crds", "filename", "namespace", "platform", "policy", "rbac", "recursive", "resource", "transforms", "validate",
 	// Output.
 	"annotate", "coverage", "dir", "format", "impact", "max-size", "output", "output-dir", "prune",
 	// The course of a run, as far as it is harmless.

@@ -22,6 +22,9 @@ var userFlags = []string{
 	"server", "tls-server-name", "token", "user",
 	// Consent to what is otherwise refused or asked.
 	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "write", "yes",
+	"allow-dirty", "force",
+	// The origin that a bundle names.
+	"revision", "source",
 	// Inventories whose objects are taken over.
 	"from",
 	// The trust in registries.
