@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	cuecmd "cuelang.org/go/cmd/cue/cmd"
@@ -36,6 +37,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cacheDir := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       *update,
@@ -44,6 +46,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("XDG_CACHE_HOME", cacheDir)
 			// An empty file stops the search for pequod.yaml in parent directories.
 			return os.WriteFile(filepath.Join(env.WorkDir, "pequod.yaml"), nil, 0o600)
 		},
@@ -56,14 +59,23 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// registries are the running registries of all scripts, by their hosts.
+var registries sync.Map
+
 // startRegistry starts an empty registry in memory and sets a variable to its host:
-// registry VARIABLE.
+// registry VARIABLE. With an exclamation mark, it stops the registry of the variable.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: registry VARIABLE")
+	if len(args) != 1 {
+		ts.Fatalf("usage: [!] registry VARIABLE")
+	}
+	if neg {
+		server, _ := registries.Load(ts.Getenv(args[0]))
+		server.(*httptest.Server).Close()
+		return
 	}
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	ts.Defer(server.Close)
+	registries.Store(strings.TrimPrefix(server.URL, "http://"), server)
 	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
 }
 

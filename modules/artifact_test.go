@@ -20,6 +20,9 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
+// artifacts returns a client for Options.
+func artifacts() (modules.Artifacts, error) { return client() }
+
 // client returns a client without credentials.
 func client() (*oci.Client, error) {
 	return oci.New(oci.Options{Keychain: authn.NewMultiKeychain()})
@@ -71,7 +74,7 @@ func TestOpenArtifact(t *testing.T) {
 		if err != nil || ref.Type != v1alpha1.CueRefOCI {
 			t.Fatalf("%+v, %v", ref, err)
 		}
-		o := modules.Options{BaseDir: dir, Artifacts: client}
+		o := modules.Options{BaseDir: dir, Artifacts: artifacts}
 		files, err := modules.Open(t.Context(), ref, o)
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +104,7 @@ func TestOpenArtifact(t *testing.T) {
 	// CUE would not find a module under a tag of another major version.
 	publish(t, host+"/team/shop", "v2.0.0")
 	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: host + "/team/shop:v2.0.0"}
-	_, err := modules.Open(t.Context(), ref, modules.Options{Artifacts: client})
+	_, err := modules.Open(t.Context(), ref, modules.Options{Artifacts: artifacts})
 	if want := ref.Ref + ": the tag doesn't fit module example.com/team/shop@v1"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

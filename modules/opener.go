@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/modules/oci"
 )
 
 // Opener opens modules and remembers them, so that one run of a program opens
@@ -15,7 +14,7 @@ import (
 type Opener struct {
 	// Artifacts is Options.Artifacts of the modules that are opened. It must not be
 	// changed once Open is in use.
-	Artifacts func() (*oci.Client, error)
+	Artifacts func() (Artifacts, error)
 	// Published fetches published modules for options without it. It must not be changed
 	// once the Opener is in use.
 	Published Published

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cuelang.org/go/mod/module"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
@@ -23,9 +24,9 @@ type Options struct {
 	BaseDir string
 	// Tree is the file system of references of type path. nil is the disk.
 	Tree *Tree
-	// Artifacts returns the client for modules of type oci. nil is a client with
+	// Artifacts returns the reader for modules of type oci. nil is an [oci.Client] with
 	// default options.
-	Artifacts func() (*oci.Client, error)
+	Artifacts func() (Artifacts, error)
 	// Published fetches published modules by their paths. nil fetches none.
 	Published Published
 
@@ -37,6 +38,11 @@ type Options struct {
 	// PullSecret is the name of a Secret with registry credentials. Not
 	// implemented.
 	PullSecret string
+}
+
+// Artifacts reads the artifacts that references name, as [oci.Client] does.
+type Artifacts interface {
+	Image(ctx context.Context, ref oci.Ref) (v1.Image, error)
 }
 
 // Published fetches published modules by their paths, as
@@ -63,8 +69,8 @@ func (o Options) unsupported() error {
 	return nil
 }
 
-// client returns the client for artifacts.
-func (o Options) client() (*oci.Client, error) {
+// client returns the reader of artifacts.
+func (o Options) client() (Artifacts, error) {
 	if o.Artifacts != nil {
 		return o.Artifacts()
 	}

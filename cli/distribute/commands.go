@@ -5,6 +5,7 @@
 //   - list.go: module list, the versions of a module, or the modules of a namespace;
 //     catalogue.go reads them
 //   - show.go: module show, the inputs, versions and images of a module
+//   - modulelock.go: module lock, the digests of the modules that a repository uses
 //   - bundlepush.go: push, rendered instances to a registry; bundleparts.go renders them
 //   - bundlepull.go: pull, the files of a bundle to a directory
 //
@@ -16,7 +17,8 @@
 //	pequod render -f app.yaml -p oci://ghcr.io/acme/web-shop:v1.4.0
 //
 // The work is done by modules/oci, which reads and writes artifacts, and by
-// modules/artifact and modules/bundle, which know what is in one.
+// modules/artifact and modules/bundle, which know what is in one. modules/lock and
+// modules/pin keep and obey pequod.lock.
 package distribute
 
 import (
@@ -37,7 +39,7 @@ func Commands(env command.Env) []*cobra.Command {
 
 // ModuleCommands returns the subcommands of "module" that this package has.
 func ModuleCommands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newPushCommand(env), newPullCommand(env), newListCommand(env), newShowCommand(env)}
+	return []*cobra.Command{newPushCommand(env), newPullCommand(env), newListCommand(env), newShowCommand(env), newModuleLockCommand(env)}
 }
 
 // refused returns err as an answer no, unless files could not be read.

@@ -43,7 +43,7 @@ REF is any reference to a module that -p takes, and DIR without a dot is one too
 	}
 	flags.RegistryFlags.AddFlags(cmd)
 	flags.LimitFlags.AddFlags(cmd)
-	flags.Modules.Artifacts = flags.RegistryFlags.Client
+	flags.Modules.Artifacts = flags.RegistryFlags.Artifacts
 	return cmd
 }
 

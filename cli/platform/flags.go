@@ -7,6 +7,7 @@
 //   - module.go: loading of CUE modules
 //   - registry.go: the flags for registries
 //   - published.go: modules from registries
+//   - pins.go: the flags for pequod.lock and the cache
 //   - catalog.go: the lookup of the platform of an instance
 //
 // A platform is a CUE module together with its Transform. These values of -p are
@@ -93,8 +94,9 @@ func (f *Flags) AddFlags(cmd *cobra.Command) {
 	fl.StringArrayVarP(&f.Platforms, "platform", "p", nil,
 		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, embedded:NAME), or REV:PATH for one in a git revision; can be repeated")
 	f.RegistryFlags.AddFlags(cmd)
+	f.PinFlags.AddFlags(cmd)
 	f.LimitFlags.AddFlags(cmd)
-	f.Modules.Artifacts, f.Modules.Published = f.RegistryFlags.Client, f.RegistryFlags.published()
+	f.Modules.Artifacts, f.Modules.Published = f.RegistryFlags.Artifacts, f.RegistryFlags.published()
 	command.Must(cmd.RegisterFlagCompletionFunc("platform", CompletePlatforms))
 }
 
@@ -133,6 +135,21 @@ func (f *LimitFlags) Prefetch(ctx context.Context, args []string) error {
 		_, err = f.Modules.Open(ctx, ref, options)
 		return Refused(err)
 	})
+}
+
+// OpenModules opens the modules of the platforms that -p names and of their policies,
+// and the given policies, without evaluating them.
+func (f *Flags) OpenModules(ctx context.Context, policies []string) error {
+	for _, arg := range f.Platforms {
+		ts, err := transforms(ctx, f.Modules, arg)
+		if err != nil {
+			return err
+		}
+		if err := each(ts, func(t transform) error { return t.open(ctx) }); err != nil {
+			return err
+		}
+	}
+	return f.Prefetch(ctx, policies)
 }
 
 // LoadPlatforms loads the platforms that -p names, in parallel, and returns them

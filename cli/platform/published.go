@@ -2,80 +2,111 @@ package platform
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
 
+	"cuelang.org/go/mod/module"
+
 	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/modules"
-	"github.com/pequod-io/pequod/modules/cache"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/pin"
 )
 
-// published returns a client for published modules with the configuration and the
+// published returns a reader for published modules with the configuration and the
 // credentials of CUE, Docker and Podman. It accesses nothing, and reads no flag, until it
 // is used.
 func (f *RegistryFlags) published() modules.Published {
-	kept := sync.OnceValues(openCache)
-	return modpath.New(modpath.Options{
+	pins := f.Pins
+	if pins == nil {
+		// The command has no flags for pins. The lock holds for it, too.
+		pins = sync.OnceValues(func() (*pin.Pins, error) { return f.pins(nil) })
+	}
+	client := modpath.New(modpath.Options{
 		Registry: os.Getenv("CUE_REGISTRY"),
 		Artifacts: func(plain bool) (modpath.Artifacts, error) {
-			c, err := kept()
+			p, err := pins()
 			if err != nil {
 				return nil, err
 			}
-			transport, err := oci.Transport(f.caFile)
-			if err != nil {
-				return nil, err
+			transport := p.Transport()
+			if transport == nil {
+				base, err := oci.Transport(f.caFile)
+				if err != nil {
+					return nil, err
+				}
+				transport = modpath.Logins(cueConfigDir(), base)
 			}
-			return oci.New(oci.Options{
-				Transport: modpath.Logins(cueConfigDir(), transport),
+			client, err := oci.New(oci.Options{
+				Transport: transport,
 				PlainHTTP: plain || f.plainHTTP,
 				UserAgent: "pequod/" + version.Program(),
-				Blobs:     c,
+				Blobs:     p.Blobs(),
 			})
+			if err != nil {
+				return nil, err
+			}
+			return p.Imports(client), nil
 		},
-		Records: records(kept),
+		Digest: func(v module.Version) (string, error) {
+			p, err := pins()
+			if err != nil {
+				return "", err
+			}
+			return p.Import(v.Path(), v.Version())
+		},
+		Records: records(pins),
 	})
+	return pinned{client, pins}
 }
 
-// content is the cache as package oci uses it.
-type content struct{ *cache.Cache }
-
-// Get implements oci.Blobs.
-func (c content) Get(ctx context.Context, digest string, size int64, fetch func(context.Context) (io.ReadCloser, error)) ([]byte, error) {
-	return c.Cache.Get(ctx, digest, size, fetch)
+// pinned are published modules whose newest version is the one in pequod.lock.
+type pinned struct {
+	*modpath.Client
+	pins func() (*pin.Pins, error)
 }
 
-// openCache returns the cache that the environment configures.
-func openCache() (content, error) {
-	o, err := cache.FromEnvironment(os.LookupEnv)
+// Latest implements modules.Published.
+func (p pinned) Latest(ctx context.Context, path string) (module.Version, error) {
+	pins, err := p.pins()
 	if err != nil {
-		return content{}, err
+		return module.Version{}, err
 	}
-	return content{cache.Open(o)}, nil
+	locked, err := pins.Latest(path)
+	if err != nil {
+		return module.Version{}, err
+	}
+	if locked != "" {
+		return module.NewVersion(path, locked)
+	}
+	v, err := p.Client.Latest(ctx, path)
+	if err == nil {
+		pins.RecordLatest(path, v.Version())
+	}
+	return v, err
 }
 
-// records are the records of a cache that is opened on first use. One that can't be
-// opened has none; the error is that of the first download.
-type records func() (content, error)
+// records are the records of the cache of pins. Pins that can't be read have none; the
+// error is that of the first download.
+type records func() (*pin.Pins, error)
 
 // Remember implements modpath.Records.
 func (r records) Remember(key, value string) {
-	if c, err := r(); err == nil {
-		c.Cache.Remember(key, value)
+	if p, err := r(); err == nil {
+		p.Cache().Remember(key, value)
 	}
 }
 
 // Recall implements modpath.Records.
 func (r records) Recall(key string) (string, bool) {
-	c, err := r()
-	if err != nil {
+	p, err := r()
+	// A command that writes the lock asks the registry what a version is now.
+	if err != nil || p.Recording() {
 		return "", false
 	}
-	return c.Cache.Recall(key)
+	return p.Cache().Recall(key)
 }
 
 // cueConfigDir returns the directory in which "cue login" stores credentials, or "".

@@ -56,6 +56,31 @@ func configFiles(env command.Env) ([]configFile, error) {
 	return files, nil
 }
 
+// Beside returns the path of a file that belongs to the repository of the working
+// directory, whether it exists or not, relative to the working directory if possible.
+// It is beside the repository's pequod.yaml; without one, it is in the root of the git
+// repository, or in the working directory where there is none.
+func Beside(env command.Env, name string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	home := variable(env, "HOME", "USERPROFILE")
+	owners := ownership{uid: ownerOf, self: selves(env)}
+	file, err := findConfig(dir, home, owners)
+	if err != nil {
+		return "", err
+	}
+	searched := searchPath(dir, home, owners)
+	switch last := searched[len(searched)-1]; {
+	case file.path != "":
+		dir = filepath.Dir(file.path)
+	case isGitRoot(last):
+		dir = last
+	}
+	return shownPath(filepath.Join(dir, name)), nil
+}
+
 // variable returns the first of the variables that is set and not empty.
 func variable(env command.Env, names ...string) string {
 	for _, name := range names {

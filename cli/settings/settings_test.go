@@ -27,8 +27,8 @@ var userFlags = []string{
 	"revision", "source",
 	// Inventories whose objects are taken over.
 	"from",
-	// The trust in registries.
-	"registry-ca-file", "registry-plain-http",
+	// The trust in registries and in what they have.
+	"locked", "offline", "registry-ca-file", "registry-plain-http", "upgrade",
 	// A chart is rendered by another program, and the files become a module.
 	"from-chart", "from-manifests",
 	// The program that is installed in a cluster, its protection, and rights that are

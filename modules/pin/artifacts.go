@@ -14,12 +14,14 @@ import (
 
 // Roots returns a reader of the artifacts that users refer to. Layouts and archives are
 // files of the user's, as directories are, so they are not pinned.
-func (p *Pins) Roots(a Artifacts) Artifacts { return reader{p, a, p.Root} }
+func (p *Pins) Roots(a Artifacts) Artifacts {
+	return reader{p, a, p.Root, p.recorded.addRoot}
+}
 
 // Imports returns a reader of the artifacts of imported modules. Their references must
 // have the digests that [Pins.Import] returns.
 func (p *Pins) Imports(a Artifacts) Artifacts {
-	return reader{p, a, func(ref oci.Ref) (string, error) { return ref.Digest, nil }}
+	return reader{p, a, func(ref oci.Ref) (string, error) { return ref.Digest, nil }, p.recorded.addImported}
 }
 
 // reader reads the artifacts that are pinned.
@@ -27,6 +29,7 @@ type reader struct {
 	*Pins
 	artifacts Artifacts
 	digest    func(oci.Ref) (string, error)
+	record    func(oci.Ref, v1.Image)
 }
 
 // Image implements [Artifacts].
@@ -34,6 +37,15 @@ func (r reader) Image(ctx context.Context, ref oci.Ref) (v1.Image, error) {
 	if ref.Kind != oci.Registry {
 		return r.artifacts.Image(ctx, ref)
 	}
+	img, err := r.image(ctx, ref)
+	if err == nil && r.options.Record {
+		r.record(ref, img)
+	}
+	return img, err
+}
+
+// image returns the artifact that ref means.
+func (r reader) image(ctx context.Context, ref oci.Ref) (v1.Image, error) {
 	digest, err := r.digest(ref)
 	if err != nil {
 		return nil, err

@@ -38,17 +38,22 @@ type Options struct {
 	Offline bool
 	// Cache keeps artifacts, and the digests of tags for Offline.
 	Cache *cache.Cache
+	// Record keeps the artifacts that are read for [Pins.Recorded].
+	Record bool
 }
 
 // Pins are the decisions of one run of a program. They are safe for concurrent use.
-type Pins struct{ options Options }
+type Pins struct {
+	options  Options
+	recorded recording
+}
 
 // New returns the pins for o.
 func New(o Options) *Pins {
 	if o.Cache == nil {
 		o.Cache = cache.Open(cache.Options{})
 	}
-	return &Pins{o}
+	return &Pins{options: o}
 }
 
 // Artifacts reads artifacts of registries, as [oci.Client] does.
@@ -75,6 +80,9 @@ func (p *Pins) Root(ref oci.Ref) (string, error) {
 // Import returns the digest of a module that other modules import, or "" if nothing pins
 // it. path has the major version. Its errors are a [problem.List].
 func (p *Pins) Import(path, version string) (string, error) {
+	if p.options.Record {
+		p.recorded.addImport(path, version)
+	}
 	m, ok := p.find(func(f *lock.File) (lock.Module, bool) { return f.Import(path, version) })
 	if ok {
 		return m.Digest, nil
@@ -87,10 +95,25 @@ func (p *Pins) Import(path, version string) (string, error) {
 func (p *Pins) Latest(ref string) (string, error) {
 	m, ok := p.find(func(f *lock.File) (lock.Module, bool) { return f.Root(ref) })
 	if ok {
+		p.RecordLatest(ref, m.Version)
 		return m.Version, nil
 	}
 	return "", p.missing(ref)
 }
+
+// RecordLatest records that the newest version of a reference with a major version only
+// was asked for.
+func (p *Pins) RecordLatest(ref, version string) {
+	if p.options.Record {
+		p.recorded.addLatest(ref, version)
+	}
+}
+
+// Recording reports whether Options.Record is set.
+func (p *Pins) Recording() bool { return p.options.Record }
+
+// Cache returns the cache.
+func (p *Pins) Cache() *cache.Cache { return p.options.Cache }
 
 // find looks an entry up in the lock.
 func (p *Pins) find(look func(*lock.File) (lock.Module, bool)) (lock.Module, bool) {

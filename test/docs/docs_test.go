@@ -73,6 +73,7 @@ var noSession = map[string]string{
 	"SECURITY.md":          "it names tests instead; TestSecurityNamesTests checks them",
 	"docs/design.md":       "it follows the code, and has a picture but no commands",
 	"docs/glossary.md":     "it explains terms",
+	"docs/lock.md":         "it needs a registry; the script module_lock.txtar has one",
 	"docs/migrate.md":      "it needs the inventories of other tools; the script adopt_from.txtar has them",
 	"docs/dependencies.md": "it has tables; test/tree compares them with go.mod",
 }

@@ -1,0 +1,137 @@
+package platform
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/settings"
+	"github.com/pequod-io/pequod/modules/cache"
+	"github.com/pequod-io/pequod/modules/lock"
+	"github.com/pequod-io/pequod/modules/pin"
+)
+
+// PinFlags are the flags that decide which versions of modules are loaded, and whether
+// the network may be used.
+type PinFlags struct {
+	locked  choice
+	offline bool
+	// Pins returns the decisions, always the same. AddFlags sets it. It reads pequod.lock
+	// when it is first called.
+	Pins func() (*pin.Pins, error)
+	// relock is set by [PinFlags.Relock].
+	relock *relocking
+}
+
+// relocking is what a command that writes pequod.lock wants.
+type relocking struct{ upgrade bool }
+
+// Relock prepares the flags for a command that writes pequod.lock. Pins then refuses
+// nothing that is not in the file, looks at the registry for tags that were moved, and
+// records what is loaded. With upgrade, it ignores the file. It must be called before
+// Pins.
+func (f *PinFlags) Relock(upgrade bool) { f.relock = &relocking{upgrade} }
+
+// AddFlags registers the flags with cmd and sets Pins.
+func (f *PinFlags) AddFlags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.Var(&f.locked, "locked", "load only modules of registries that pequod.lock names (default: if that file exists, or CI=true)")
+	fl.Lookup("locked").NoOptDefVal = "true"
+	fl.BoolVar(&f.offline, "offline", false, "make no requests to registries: load modules from the cache")
+	f.Pins = sync.OnceValues(func() (*pin.Pins, error) {
+		return f.pins(func(err error) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "warning: downloaded modules are not kept: %v\n", err)
+		})
+	})
+}
+
+// pins returns the decisions of the flags, the environment and pequod.lock. warn gets the
+// reason for which the cache can't be used.
+func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
+	options, err := cache.FromEnvironment(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	options.Warn = warn
+	o := pin.Options{Offline: f.offline, Cache: cache.Open(options)}
+	if f.relock != nil && f.relock.upgrade {
+		o.Record = true
+		return pin.New(o), nil
+	}
+	if o.Lock, o.LockName, err = ReadLock(); err != nil {
+		return nil, err
+	}
+	if f.relock != nil {
+		o.Record, o.Fresh = true, true
+	} else {
+		o.Locked = f.locked.or(o.Lock != nil || inCI())
+	}
+	return pin.New(o), nil
+}
+
+// ReadLock returns the pequod.lock of the repository and its name. It returns nil if there
+// is none. The file is beside the pequod.yaml that applies in the working directory;
+// without one, it is in the root of the git repository, or in the working directory.
+func ReadLock() (*lock.File, string, error) {
+	name, err := settings.Beside(command.Env{Getenv: os.LookupEnv}, lock.FileName)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, name, nil
+	}
+	if err != nil {
+		return nil, "", command.FileError(err)
+	}
+	file, err := lock.Read(name, data)
+	return file, name, err
+}
+
+// inCI reports whether the process runs in a pipeline: all common systems set CI.
+func inCI() bool {
+	ci, _ := strconv.ParseBool(os.Getenv("CI"))
+	return ci
+}
+
+// choice is the value of a flag that is true, false, or not given.
+type choice struct{ value *bool }
+
+// Set implements pflag.Value. Empty text means not given.
+func (c *choice) Set(s string) error {
+	if s == "" {
+		c.value = nil
+		return nil
+	}
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return errors.New("must be true or false")
+	}
+	c.value = &b
+	return nil
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return strconv.FormatBool(*c.value)
+}
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "bool" }
+
+// or returns the given value, or otherwise if there is none.
+func (c *choice) or(otherwise bool) bool {
+	if c.value == nil {
+		return otherwise
+	}
+	return *c.value
+}

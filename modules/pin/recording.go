@@ -1,0 +1,107 @@
+package pin
+
+import (
+	"cmp"
+	"strings"
+	"sync"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/mod/semver"
+
+	"github.com/pequod-io/pequod/modules/artifact"
+	"github.com/pequod-io/pequod/modules/lock"
+	"github.com/pequod-io/pequod/modules/oci"
+)
+
+// recording has the artifacts that were read.
+type recording struct {
+	mu       sync.Mutex // guards all fields
+	roots    map[oci.Ref]v1.Image
+	imported map[oci.Ref]v1.Image
+	// imports are the paths and versions of imported modules.
+	imports map[[2]string]bool
+	// latest has the versions of references with a major version only.
+	latest map[string]string
+}
+
+func (r *recording) addRoot(ref oci.Ref, img v1.Image) { r.add(&r.roots, ref, img) }
+
+func (r *recording) addImported(ref oci.Ref, img v1.Image) { r.add(&r.imported, ref, img) }
+
+// add adds an artifact by its reference without a digest.
+func (r *recording) add(to *map[oci.Ref]v1.Image, ref oci.Ref, img v1.Image) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if *to == nil {
+		*to = map[oci.Ref]v1.Image{}
+	}
+	ref.Digest = ""
+	(*to)[ref] = img
+}
+
+func (r *recording) addImport(path, version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.imports == nil {
+		r.imports = map[[2]string]bool{}
+	}
+	r.imports[[2]string{path, version}] = true
+}
+
+func (r *recording) addLatest(ref, version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.latest == nil {
+		r.latest = map[string]string{}
+	}
+	r.latest[ref] = version
+}
+
+// Recorded returns a lock of all artifacts that were read, if Options.Record is set. It
+// reads them once more, which takes no request if there is a cache.
+func (p *Pins) Recorded() (*lock.File, error) {
+	p.recorded.mu.Lock()
+	defer p.recorded.mu.Unlock()
+	var file lock.File
+	for ref, img := range p.recorded.roots {
+		m, err := entry(ref, img)
+		if err != nil {
+			return nil, err
+		}
+		if semver.IsValid(ref.Tag) {
+			m.Version = ref.Tag
+		}
+		m.Ref = ref.String()
+		file.Modules = append(file.Modules, m)
+	}
+	for ref, img := range p.recorded.imported {
+		m, err := entry(ref, img)
+		if err != nil {
+			return nil, err
+		}
+		// A registry may have a prefix before the versions of a module.
+		for i := range p.recorded.imports {
+			if path, version := i[0], i[1]; path == m.Path && strings.HasSuffix(ref.Tag, version) && len(version) > len(m.Version) {
+				m.Version = version
+			}
+		}
+		m.Version = cmp.Or(m.Version, ref.Tag)
+		file.Modules = append(file.Modules, m)
+		// A reference without a full version is the module's path.
+		if p.recorded.latest[m.Path] == m.Version {
+			m.Ref = m.Path
+			file.Modules = append(file.Modules, m)
+		}
+	}
+	return &file, nil
+}
+
+// entry returns the entry of an artifact, without its version and reference.
+func entry(ref oci.Ref, img v1.Image) (lock.Module, error) {
+	info, files, err := artifact.Open(img)
+	if err != nil {
+		return lock.Module{}, oci.About(ref, err)
+	}
+	content, err := lock.Content(files)
+	return lock.Module{Path: info.Path, Digest: info.Digest, Content: content}, err
+}
