@@ -16,7 +16,6 @@ import (
 
 	"cuelabs.dev/go/oci/ociregistry/ocimem"
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/mod/modconfig"
@@ -146,7 +145,7 @@ func valueByCUE(t *testing.T, dir string, files fs.FS) (string, error) {
 	if err := insts[0].Err; err != nil {
 		return "", errors.New(cueerrors.Details(err, nil))
 	}
-	return outOf(cuecontext.New().BuildInstance(insts[0]))
+	return outOf(NewContext().BuildInstance(insts[0]))
 }
 
 // push publishes the module in a directory.
@@ -225,6 +224,12 @@ func TestDigestOfImports(t *testing.T) {
 			"lib/x.cue":                              true,
 			"_registry/example.com_lib_v1.0.0/x.cue": false,
 		},
+		"embed_text": {
+			"a.txt":       true,
+			"data/b.bin":  true,
+			"data/c.txt":  false,
+			"sub/mod.cue": false,
+		},
 		"excluded_files": {
 			"_registry/example.com_lib_v1.0.0/a_test.cue": false,
 			"_registry/example.com_lib_v1.0.0/tagged.cue": false,
@@ -243,15 +248,54 @@ func TestDigestOfImports(t *testing.T) {
 // that it imports, and that their positions name the module.
 func TestImportsAreHermetic(t *testing.T) {
 	for file, want := range map[string]string{
-		"package lib\nimport \"tool/exec\"\nx: exec.Run":        "example.com/lib@v1.0.0/x.cue:2:8: imports tool/exec: modules run no commands",
-		"@extern(embed)\npackage lib\nx: _ @embed(file=x.json)": "example.com/lib@v1.0.0/x.cue:1:1: @extern is not supported: a module is made of CUE alone",
-		"package lib\nx: \"\xff\"":                              "example.com/lib@v1.0.0/x.cue:2:5: not UTF-8",
-		"package lib\nx: 1 & 2":                                 "example.com/lib@v1.0.0/x.cue:2:4: x: conflicting values 2 and 1",
+		"package lib\nimport \"tool/exec\"\nx: exec.Run":      "example.com/lib@v1.0.0/x.cue:2:8: imports tool/exec: modules run no commands",
+		"@extern(wasm)\npackage lib\nx: _ @wasm(file=x.wasm)": "example.com/lib@v1.0.0/x.cue:1:1: @extern(wasm) is not supported; @extern(embed) is",
+		"package lib\nx: \"\xff\"":                            "example.com/lib@v1.0.0/x.cue:2:5: not UTF-8",
+		"package lib\nx: 1 & 2":                               "example.com/lib@v1.0.0/x.cue:2:4: x: conflicting values 2 and 1",
 	} {
 		_, _, dir, registry := importsCase(t, "testdata/imports/standard.txtar")
 		registry["example.com_lib_v1.0.0/x.cue"].Data = []byte(file)
 		if _, err := loadFrom(t.Context(), dir, registry); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s\ngot %v, want %s", file, err, want)
+		}
+	}
+}
+
+// TestEmbeddedFilesAreFixed checks that all evaluations of a module use the embedded
+// files that it was loaded with.
+func TestEmbeddedFilesAreFixed(t *testing.T) {
+	files := fstest.MapFS{
+		"cue.mod/module.cue": {Data: []byte("module: \"example.com/app@v0\"\nlanguage: version: \"v0.17.0\"")},
+		"app.cue":            {Data: []byte("@extern(embed)\npackage app\nout: _ @embed(glob=data/*.json)")},
+		"data/a.json":        {Data: []byte(`{"n": 1}`)},
+	}
+	m, err := Load(Source{FS: files, Ref: "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["data/a.json"].Data = []byte(`{"n": 2}`)
+	if got, err := outOf(m.Value()); err != nil || got != `{"data/a.json":{"n":1}}` {
+		t.Errorf("after a change: %s, %v", got, err)
+	}
+	files["data/b.json"] = &fstest.MapFile{Data: []byte(`{"n": 3}`)}
+	if got, err := outOf(m.Value()); err == nil || !strings.Contains(m.Value().Err().Error(), "appeared while the module was in use") {
+		t.Errorf("with a new file: %s, %v", got, m.Value().Err())
+	}
+}
+
+// TestEmbeddedFilesAreLimited checks that a pattern can't embed any number of files.
+func TestEmbeddedFilesAreLimited(t *testing.T) {
+	for _, n := range []int{maxEmbedded, maxEmbedded + 1} {
+		files := fstest.MapFS{
+			"cue.mod/module.cue": {Data: []byte("module: \"example.com/app@v0\"\nlanguage: version: \"v0.17.0\"")},
+			"app.cue":            {Data: []byte("@extern(embed)\npackage app\nout: _ @embed(glob=data/*.txt)")},
+		}
+		for i := range n {
+			files[fmt.Sprintf("data/%d.txt", i)] = &fstest.MapFile{}
+		}
+		_, err := Load(Source{FS: files, Ref: "app"})
+		if refused := err != nil && strings.Contains(err.Error(), "/app.cue:3:8: embeds more than 1000 files"); refused != (n > maxEmbedded) {
+			t.Errorf("%d files: %v", n, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/inject/embed"
 
 	"github.com/pequod-io/pequod/internal/cuemod"
 	"github.com/pequod-io/pequod/internal/problem"
@@ -55,7 +56,8 @@ func (e *DigestError) Error() string {
 //
 // 1. Parse the package; exactly one must be in the directory.
 //
-// 2. Refuse imports that fail, and packages that are not hermetic.
+// 2. Refuse imports that fail, and packages that are not hermetic. Read the files that
+// packages embed.
 //
 // 3. Compute the digest over the bytes that were parsed, and compare it with that
 // of the source.
@@ -82,6 +84,12 @@ func Load(src Source) (*Module, error) {
 		if err := checkHermetic(i); err != nil {
 			return nil, err
 		}
+		if err := im.embed(i); err != nil {
+			return nil, err
+		}
+	}
+	for _, root := range im.roots {
+		root.read.loaded = true
 	}
 	files := im.filesOf(inst)
 	if err := checkUTF8(files); err != nil {
@@ -154,8 +162,8 @@ func untyped(err cueerrors.Error) error {
 	return err
 }
 
-// checkHermetic refuses packages that could run commands or read files that are
-// not part of the module.
+// checkHermetic refuses packages that could run commands or programs of other
+// languages.
 func checkHermetic(inst *build.Instance) error {
 	refuse := func(n ast.Node, message string) error {
 		return problem.List{{Position: cuesyntax.Position(n.Pos()), Rule: problem.RuleModule, Message: message}}
@@ -167,8 +175,8 @@ func checkHermetic(inst *build.Instance) error {
 			}
 		}
 		for _, d := range f.Decls {
-			if a, ok := d.(*ast.Attribute); ok && strings.HasPrefix(a.Text, "@extern(") {
-				return refuse(a, "@extern is not supported: a module is made of CUE alone")
+			if kind, ok := externKind(d); ok && kind != embed.EmbedKind {
+				return refuse(d, "@extern("+kind+") is not supported; @extern(embed) is")
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
-	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -63,7 +62,7 @@ func (m *Module) Value() cue.Value { return m.build().root }
 // build evaluates the module in a new context. The parsed files are shared with
 // other contexts, which only read them.
 func (m *Module) build() *builtModule {
-	ctx := cuecontext.New()
+	ctx := NewContext()
 	return &builtModule{ctx: ctx, root: ctx.BuildInstance(m.inst)}
 }
 

@@ -1,8 +1,11 @@
 package render
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"sort"
@@ -29,14 +32,49 @@ type recorder struct {
 	maxFile int
 	mu      sync.Mutex // guards files
 	files   map[string][]byte
+	// embedded are the recorded files that packages embed. It doesn't change after
+	// [importer.embed], so evaluations may read it at the same time.
+	embedded map[string]fs.FileInfo
+	// loaded is set when everything is recorded. From then on, only embedded files can
+	// be read.
+	loaded bool
 }
 
-// Open opens a file or a directory without recording it.
+// Open opens a file or a directory without recording it. Evaluations read the files
+// that packages embed with Open: they get the bytes that were recorded.
 func (r *recorder) Open(name string) (fs.File, error) {
 	if name == cuemod.LocalFile {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return r.FS.Open(name)
+	if info, ok := r.embedded[name]; ok {
+		return recorded{bytes.NewReader(r.files[name]), info}, nil
+	}
+	f, err := r.FS.Open(name)
+	if err != nil || !r.loaded {
+		return f, err
+	}
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
+		return f, err
+	}
+	return recorded{unread{}, info}, f.Close()
+}
+
+// recorded is an open file with recorded bytes.
+type recorded struct {
+	io.Reader
+	info fs.FileInfo
+}
+
+func (f recorded) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f recorded) Close() error               { return nil }
+
+// unread is the content of a file that was not recorded, because it appeared after the
+// module was loaded.
+type unread struct{}
+
+func (unread) Read([]byte) (int, error) {
+	return 0, errors.New("it appeared while the module was in use")
 }
 
 // ReadFile reads a file and records its content. The loader may call it from
@@ -68,9 +106,12 @@ type moduleFile struct {
 	name  string // in the module's file system, after the name of another module
 	shown string // to the user
 	data  []byte
+	// embedded files are not CUE and may be binary.
+	embedded bool
 }
 
-// filesOf returns the recorded files of a package and its imports, by name. Other
+// filesOf returns the recorded files of a package and its imports, with the files that
+// they embed, by name. Other
 // recorded files, such as those of packages that the loader only listed, are not part
 // of the module. If packages of other modules are among them, the files that determine
 // the versions of these modules are, too.
@@ -88,17 +129,19 @@ func (im *importer) filesOf(inst *build.Instance) []moduleFile {
 	var files []moduleFile
 	for root, names := range built {
 		for name, data := range root.read.files {
-			if shown := root.show(path.Join("/", name)); names[shown] {
-				files = append(files, moduleFile{root.prefix + name, shown, data})
+			shown := root.show(path.Join("/", name))
+			_, embedded := root.read.embedded[name]
+			if names[shown] || embedded {
+				files = append(files, moduleFile{root.prefix + name, shown, data, embedded})
 			}
 		}
 		if root.module.File != nil {
-			files = append(files, moduleFile{root.prefix + cuemod.ModuleFile, root.show(cuemod.ModuleFile), root.module.File})
+			files = append(files, moduleFile{root.prefix + cuemod.ModuleFile, root.show(cuemod.ModuleFile), root.module.File, false})
 		}
 	}
 	if len(built) > 1 {
 		for name, data := range im.list.Files() {
-			files = append(files, moduleFile{name, im.roots[im.finder.Main].show(name), data})
+			files = append(files, moduleFile{name, im.roots[im.finder.Main].show(name), data, false})
 		}
 	}
 	sort.Slice(files, func(i, j int) bool { return files[i].name < files[j].name })
@@ -124,7 +167,7 @@ func digestOf(files []moduleFile) string {
 // checkUTF8 refuses bytes that the CUE scanner lets pass and JSON can't hold.
 func checkUTF8(files []moduleFile) error {
 	for _, f := range files {
-		if at, found := yamlfile.InvalidUTF8(f.shown, f.data); found {
+		if at, found := yamlfile.InvalidUTF8(f.shown, f.data); found && !f.embedded {
 			return problem.List{{Position: at, Rule: problem.RuleModule, Message: "not UTF-8"}}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
-	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
@@ -97,7 +96,7 @@ func (c *checker) guarded(run func()) {
 // build builds the module in a CUE context of its own, and finds out which metadata
 // its input accepts.
 func (c *checker) build() {
-	c.inst, c.ctx = c.platform.Module.Value().BuildInstance(), cuecontext.New()
+	c.inst, c.ctx = c.platform.Module.Value().BuildInstance(), render.NewContext()
 	c.root = c.ctx.BuildInstance(c.inst)
 	// A module may leave metadata.name or metadata.namespace out of a closed
 	// input. Setting such a field would make every sample invalid.
