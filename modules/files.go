@@ -23,6 +23,8 @@ type Files struct {
 	Ref string
 	// Version is the module's version, or "" for sources without versions.
 	Version string
+	// Commit is the full name of the git commit, or "" for other sources.
+	Commit string
 	// Digest is the digest of the reference, or "". Open does not compare it, because
 	// only the loader knows which files are part of the module: see
 	// [github.com/pequod-io/pequod/render.Source].

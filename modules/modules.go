@@ -1,11 +1,12 @@
 // Package modules finds the files of platform modules.
 //
 // [ParseRef] parses the reference that a user writes, such as ./shop,
-// embedded:webservice, oci://ghcr.io/acme/web:v1.4.0 or example.com/web@v1. [Open] is
-// the only door to the files: it returns them as an fs.FS that contains the module and
-// nothing else. Every kind of source has a file of its own (embedded.go, path.go, tree.go,
-// artifact.go, published.go), and imports.go opens the modules that a module imports.
-// [Opener] opens each module once, for programs that need the same module several times.
+// embedded:webservice, oci://ghcr.io/acme/web:v1.4.0, git::https://example.com/web.git or
+// example.com/web@v1. [Open] is the only door to the files: it returns them as an fs.FS
+// that contains the module and nothing else. Every kind of source has a file of its own
+// (embedded.go, path.go, tree.go, artifact.go, published.go, git.go), and imports.go opens
+// the modules that a module imports. [Opener] opens each module once, for programs that
+// need the same module several times.
 //
 // The package does not parse or evaluate CUE; package render does that.
 package modules
@@ -17,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 )
@@ -25,33 +27,22 @@ import (
 type UnsupportedError struct{ Type v1alpha1.CueRefType }
 
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("module source %q is not supported; oci, path and embedded are", e.Type)
+	return fmt.Sprintf("module source %q is not supported; oci, git, path and embedded are", e.Type)
 }
 
-// refPrefixes maps the prefixes of references to their source types. A
-// reference without one of them is a path.
-var refPrefixes = []struct {
-	prefix     string
-	sourceType v1alpha1.CueRefType
-}{
-	{"embedded:", v1alpha1.CueRefEmbedded},
-	{"git::", v1alpha1.CueRefGit},
-}
-
-// ParseRef parses a module reference: embedded:NAME, git::ADDRESS, an artifact in one of
-// the forms of [oci.ParseRef], the path of a published module with a version, such as
-// example.com/shop@v1, or a directory. It accepts references that [Open] does not support.
+// ParseRef parses a module reference: embedded:NAME, a git repository in the form of
+// [git.ParseRef], an artifact in one of the forms of [oci.ParseRef], the path of a
+// published module with a version, such as example.com/shop@v1, or a directory.
 func ParseRef(s string) (v1alpha1.CueRef, error) {
 	if s == "" {
 		return v1alpha1.CueRef{}, errors.New("empty module reference")
 	}
-	for _, p := range refPrefixes {
-		if rest, ok := strings.CutPrefix(s, p.prefix); ok {
-			if p.sourceType != v1alpha1.CueRefEmbedded {
-				rest = s // the prefix is part of a git address
-			}
-			return v1alpha1.CueRef{Type: p.sourceType, Ref: rest}, nil
-		}
+	if name, ok := strings.CutPrefix(s, "embedded:"); ok {
+		return v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}, nil
+	}
+	if strings.HasPrefix(s, git.Prefix) {
+		_, err := git.ParseRef(s)
+		return v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: s}, err
 	}
 	if oci.IsRef(s) {
 		_, err := oci.ParseRef(s)
@@ -73,8 +64,8 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 		return nil, err
 	}
 	switch ref.Type {
-	case v1alpha1.CueRefEmbedded, v1alpha1.CueRefPath, v1alpha1.CueRefOCI:
-	case v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
+	case v1alpha1.CueRefEmbedded, v1alpha1.CueRefPath, v1alpha1.CueRefOCI, v1alpha1.CueRefGit:
+	case v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
 		return nil, &UnsupportedError{ref.Type}
 	default:
 		return nil, fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
@@ -91,6 +82,8 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 		files, err = openPublished(ctx, ref, o.Published)
 	case ref.Type == v1alpha1.CueRefOCI:
 		files, err = openArtifact(ctx, ref, o)
+	case ref.Type == v1alpha1.CueRefGit:
+		files, err = openGit(ctx, ref, o)
 	case o.Tree != nil:
 		files, err = o.Tree.open(ref, o.BaseDir)
 	default:

@@ -24,9 +24,9 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci://x"}, modules.Options{}, `oci://x: "x" is not the host of a registry; want oci://HOST/REPOSITORY:TAG`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci-layout:none"}, modules.Options{BaseDir: "dir"}, `oci-layout:dir/none: no such file or directory`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Options{PullSecret: "x"}, `module source "git" is not supported; oci, path and embedded are`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "x"}, modules.Options{}, `module source "configmap" is not supported; oci, path and embedded are`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: "x"}, modules.Options{}, `module source "inline" is not supported; oci, path and embedded are`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Options{}, `git::x: want git::https://HOST/REPOSITORY[//DIR][?ref=REVISION], or ssh or file instead of https`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "x"}, modules.Options{}, `module source "configmap" is not supported; oci, git, path and embedded are`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: "x"}, modules.Options{}, `module source "inline" is not supported; oci, git, path and embedded are`},
 		{v1alpha1.CueRef{Type: "ftp"}, modules.Options{}, `unknown module source "ftp"; known: embedded, oci, git, configmap, inline, path`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "shop"}, modules.Options{}, `no embedded module "shop"; there are: application, backup, database, webservice`},
 		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "none"}, modules.Options{BaseDir: "platform"}, `platform/none: no such file or directory`},

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/modules/git"
 )
 
 // Opener opens modules and remembers them, so that one run of a program opens
@@ -18,6 +19,8 @@ type Opener struct {
 	// Published fetches published modules for options without it. It must not be changed
 	// once the Opener is in use.
 	Published Published
+	// Git is Options.Git of the modules that are opened. It must not be changed either.
+	Git func() (git.Options, error)
 
 	mu     sync.Mutex // guards opened
 	opened map[moduleKey]*opening
@@ -59,6 +62,9 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, options Options)
 	}
 	if options.Artifacts == nil {
 		options.Artifacts = o.Artifacts
+	}
+	if options.Git == nil {
+		options.Git = o.Git
 	}
 	module := o.opening(key)
 	module.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"cuelang.org/go/mod/module"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	// Artifacts returns the reader for modules of type oci. nil is an [oci.Client] with
 	// default options.
 	Artifacts func() (Artifacts, error)
+	// Git returns the options for modules of type git. nil is the default options.
+	Git func() (git.Options, error)
 	// Published fetches published modules by their paths. nil fetches none.
 	Published Published
 

@@ -109,8 +109,8 @@ type TransformSpec struct {
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// CueRef refers to a CUE module. Only the types embedded, oci and path are supported,
-// and path only in files.
+// CueRef refers to a CUE module. Only the types embedded, oci, git and path are
+// supported, and git and path only in files.
 //
 // +kubebuilder:validation:XValidation:rule="self.type != 'oci' || self.ref.startsWith('oci://')",fieldPath=".ref",reason=FieldValueInvalid,message="must begin with oci://: a cluster has no directories"
 // +kubebuilder:validation:XValidation:rule="self.type != 'path'",fieldPath=".type",reason=FieldValueForbidden,message="path is only for Transforms in files: a cluster has no directories"
@@ -122,8 +122,9 @@ type CueRef struct {
 	Type CueRefType `json:"type"`
 	// ref locates the module. Its meaning depends on type: the name of an embedded
 	// module, a directory relative to the file with the Transform, an artifact as
-	// oci://HOST/REPOSITORY[:TAG][@sha256:HEX], a git address, the name of a ConfigMap,
-	// or the CUE source itself. In files, artifacts can also be oci-layout:DIR[:TAG] and
+	// oci://HOST/REPOSITORY[:TAG][@sha256:HEX], a git repository as
+	// git::https://HOST/REPOSITORY[//DIR][?ref=REVISION], the name of a ConfigMap, or the
+	// CUE source itself. In files, artifacts can also be oci-layout:DIR[:TAG] and
 	// FILE.oci.tar[:TAG].
 	//
 	// +kubebuilder:validation:MinLength=1

@@ -17,6 +17,7 @@
 //	-p ./shop                 a module: a directory with a .cue file
 //	-p oci://HOST/REPO:TAG    a module of a registry; also oci-layout:DIR and FILE.oci.tar
 //	-p example.com/shop@v1    a published module, by its path
+//	-p git::https://…?ref=v1  a module of a git repository; also ssh and file
 //	-p platforms/             a directory of Transforms
 //	-p platforms/shop.yaml    a file of Transforms
 //	-p main:platforms         one of the last three in a git revision
@@ -97,6 +98,7 @@ func (f *Flags) AddFlags(cmd *cobra.Command) {
 	f.PinFlags.AddFlags(cmd)
 	f.LimitFlags.AddFlags(cmd)
 	f.Modules.Artifacts, f.Modules.Published = f.RegistryFlags.Artifacts, f.RegistryFlags.published()
+	f.Modules.Git = f.PinFlags.git
 	command.Must(cmd.RegisterFlagCompletionFunc("platform", CompletePlatforms))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/settings"
 	"github.com/pequod-io/pequod/modules/cache"
+	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/pin"
 )
@@ -49,6 +50,15 @@ func (f *PinFlags) AddFlags(cmd *cobra.Command) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: downloaded modules are not kept: %v\n", err)
 		})
 	})
+}
+
+// git returns the options for git repositories.
+func (f *PinFlags) git() (git.Options, error) {
+	pins, err := f.Pins()
+	if err != nil {
+		return git.Options{}, err
+	}
+	return pins.Git(), nil
 }
 
 // pins returns the decisions of the flags, the environment and pequod.lock. warn gets the

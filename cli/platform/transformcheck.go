@@ -15,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/render"
@@ -98,8 +99,12 @@ func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[
 		if ref.Ref != "" && err != nil {
 			c.wrong(refPath, err.Error(), "")
 		}
-	case v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
-		c.wrong(typePath, string(ref.Type)+" "+unsupported, "use oci, embedded or path")
+	case v1alpha1.CueRefGit:
+		if _, err := git.ParseRef(ref.Ref); ref.Ref != "" && err != nil {
+			c.wrong(refPath, err.Error(), "")
+		}
+	case v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
+		c.wrong(typePath, string(ref.Type)+" "+unsupported, "use oci, git, embedded or path")
 	case "":
 		c.wrong(typePath, "required field is missing", "")
 	default:

@@ -18,7 +18,7 @@ func (t *Tree) Sub(dir string) (fs.FS, error) {
 		return nil, err
 	}
 	shown := func(name string) string { return t.shown(path.Join(dir, name)) }
-	return &Tree{run: t.run, shown: shown, object: f.object, listed: map[string][]file{}}, nil
+	return New(t.objects, f.object, shown), nil
 }
 
 // ReadFile implements fs.ReadFileFS.

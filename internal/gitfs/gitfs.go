@@ -1,9 +1,10 @@
 // Package gitfs reads files of a revision of a git repository, as an fs.FS, and
 // describes the commit that is checked out.
 //
-// The entry points are [Open] and [Head]. The package runs the user's git command, because only
-// that command knows every way to name a revision. It checks nothing out, writes
-// nothing, and needs no work tree: bare repositories are read in the same way.
+// The entry points for a repository on disk are [Open] and [Head]. They run the user's git
+// command, because only that command knows every way to name a revision. They check
+// nothing out, write nothing, and need no work tree: bare repositories are read in the
+// same way. [New] is the entry point for objects that are elsewhere, such as in memory.
 //
 // revision.go finds the revision, tree.go finds its files, fs.go has the methods of
 // the file system, and head.go the commit.

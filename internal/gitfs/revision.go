@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -73,7 +74,7 @@ func Open(ctx context.Context, rev string) (*Revision, error) {
 		name:       rev,
 		prefix:     path.Clean(prefix),
 	}
-	r.Tree = &Tree{run: run, shown: r.Shown, object: strings.TrimSpace(string(object)), listed: map[string][]file{}}
+	r.Tree = New(command{run}, strings.TrimSpace(string(object)), r.Shown)
 	return r, nil
 }
 
@@ -94,6 +95,36 @@ func (r *Revision) Shown(name string) string {
 	}
 	return r.name + ":" + filepath.ToSlash(rel)
 }
+
+// command reads objects with the git command. run runs git until the context of [Open] is
+// done.
+type command struct {
+	run func(args ...string) ([]byte, error)
+}
+
+// Entries implements [Objects].
+func (c command) Entries(tree string) ([]Entry, error) {
+	// -z separates entries by zero bytes and doesn't quote names:
+	// MODE SP TYPE SP OBJECT SP+ SIZE TAB NAME
+	out, err := c.run("ls-tree", "--full-tree", "-l", "-z", tree)
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		fields, name, _ := strings.Cut(line, "\t")
+		f := strings.Fields(fields)
+		if len(f) != 4 {
+			continue // an empty tree
+		}
+		size, _ := strconv.ParseInt(f[3], 10, 64) // "-" for a directory
+		entries = append(entries, Entry{Name: name, Mode: f[0], Size: size, Object: f[2]})
+	}
+	return entries, nil
+}
+
+// Blob implements [Objects].
+func (c command) Blob(object string) ([]byte, error) { return c.run("cat-file", "blob", object) }
 
 // gitError is a failure of the git command, which wraps its [exec.ExitError].
 type gitError struct {

@@ -6,12 +6,35 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
+
+// Objects reads the objects of a git repository. Any number of goroutines may use it.
+type Objects interface {
+	// Entries returns the entries of the tree with the given object name, in any order.
+	Entries(tree string) ([]Entry, error)
+	// Blob returns the content of a file, or the target of a symbolic link.
+	Blob(object string) ([]byte, error)
+}
+
+// Entry is an entry of a tree.
+type Entry struct {
+	Name string
+	// Mode is the mode as git writes it, with six octal digits.
+	Mode string
+	// Size is the size of a file, in bytes.
+	Size   int64
+	Object string
+}
+
+// New returns the tree with the given object name as a file system. shown returns the
+// user's name for a file, for errors.
+func New(objects Objects, tree string, shown func(name string) string) *Tree {
+	return &Tree{objects: objects, shown: shown, object: tree, listed: map[string][]file{}}
+}
 
 // maxLinks is the limit for symbolic links in the resolution of one name, as in
 // Linux.
@@ -24,8 +47,7 @@ const maxLinks = 40
 //
 // Submodules are irregular files without contents.
 type Tree struct {
-	// run runs git until the context of [Open] is done.
-	run func(args ...string) ([]byte, error)
+	objects Objects
 	// shown returns the user's name for a file, which errors have.
 	shown func(name string) string
 	// object is the name of the git object of the directory.
@@ -70,22 +92,17 @@ func (t *Tree) list(dir file) ([]file, error) {
 	if entries, ok := t.listed[dir.object]; ok {
 		return entries, nil
 	}
-	// -z separates entries by zero bytes and doesn't quote names:
-	// MODE SP TYPE SP OBJECT SP+ SIZE TAB NAME
-	out, err := t.run("ls-tree", "--full-tree", "-l", "-z", dir.object)
+	all, err := t.objects.Entries(dir.object)
 	if err != nil {
 		return nil, err
 	}
 	var entries []file
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		fields, name, _ := strings.Cut(line, "\t")
-		f := strings.Fields(fields)
+	for _, e := range all {
 		// Other names are possible in a repository that others made with their own tools.
-		if len(f) != 4 || name == "." || name == ".." || strings.Contains(name, "/") {
+		if e.Name == "" || e.Name == "." || e.Name == ".." || strings.Contains(e.Name, "/") {
 			continue
 		}
-		size, _ := strconv.ParseInt(f[3], 10, 64) // "-" for a directory
-		entries = append(entries, file{name, modes[f[0]], size, f[2]})
+		entries = append(entries, file{e.Name, modes[e.Mode], e.Size, e.Object})
 	}
 	slices.SortFunc(entries, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	t.listed[dir.object] = entries
@@ -167,5 +184,5 @@ func (t *Tree) root() file {
 
 // content reads a file or the target of a link.
 func (t *Tree) content(f file) ([]byte, error) {
-	return t.run("cat-file", "blob", f.object)
+	return t.objects.Blob(f.object)
 }

@@ -64,6 +64,20 @@ var importRules = []rule{{
 	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator"), "cuelang.org/go/..."),
 	why:      "an artifact is bytes with digests, whatever it holds",
 }, {
+	packages: []string{"modules/git"},
+	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/artifact"), "cuelang.org/go/..."),
+	why:      "a revision is files, whatever they hold",
+}, {
+	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "internal/...", "cmd/pequod-applier"},
+	never:    []string{"github.com/go-git/...", "github.com/jdx/go-netrc/..."},
+	why:      "only package modules and the command line know git servers",
+}, {
+	packages: []string{"..."},
+	except:   []string{"modules/git"},
+	never:    []string{"github.com/go-git/..."},
+	direct:   true,
+	why:      "modules/git bounds what the library reads, and classifies its errors",
+}, {
 	packages: []string{"modules/artifact"},
 	never:    ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"),
 	why:      "packing a module needs no registry and no evaluation",

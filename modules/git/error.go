@@ -1,0 +1,97 @@
+package git
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os/exec"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/pequod-io/pequod/modules/oci"
+)
+
+// classify returns err as an [oci.Error] about ref. It returns the error of ctx if that is
+// the cause, and errors about ref as they are.
+func classify(ctx context.Context, ref Ref, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", ref, context.Cause(ctx))
+	}
+	if known := (*oci.Error)(nil); errors.As(err, &known) {
+		return known
+	}
+	if unexpected := (*plumbing.UnexpectedError)(nil); errors.As(err, &unexpected) {
+		err = unexpected.Err // it has no Unwrap
+	}
+	e := &oci.Error{Ref: ref.String(), Err: err}
+	e.Cause, e.Message = causeOf(ref, err)
+	return e
+}
+
+// causeOf returns the cause of an error and its message. The text of an answer is in none:
+// it can contain what the request contained.
+func causeOf(ref Ref, err error) (oci.Cause, string) {
+	host := ref.host()
+	var certificate *tls.CertificateVerificationError
+	var dns *net.DNSError
+	var timeout net.Error
+	var answer *githttp.Err
+	var key *knownhosts.KeyError
+	text := err.Error()
+	switch {
+	case errors.Is(err, errLargePack), errors.Is(err, errUnpacked), errors.Is(err, errObjects):
+		return oci.TooLarge, text
+	case errors.Is(err, transport.ErrAuthenticationRequired):
+		return oci.Unauthorized, host + " wants credentials, or others than those in netrc"
+	case strings.Contains(text, "SSH_AUTH_SOCK"), strings.Contains(text, "unable to authenticate"):
+		return oci.Unauthorized, host + " wants a key; add it to the ssh agent with ssh-add"
+	case errors.Is(err, transport.ErrAuthorizationFailed):
+		return oci.Forbidden, host + " denied access"
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return oci.NotFound, "no such repository, or no access without credentials"
+	case errors.Is(err, transport.ErrEmptyRemoteRepository):
+		return oci.NotFound, "the repository is empty"
+	case strings.Contains(text, "not our ref"):
+		return oci.NotFound, "no such commit"
+	case errors.As(err, &key), strings.Contains(text, "knownhosts:"), strings.Contains(text, "known_hosts"):
+		return oci.TLS, "the key of " + host + " is not in known_hosts, or is another one there"
+	case errors.As(err, &certificate):
+		return oci.TLS, fmt.Sprintf("the certificate of %s is not valid: %v", host, certificate.Err)
+	case errors.As(err, &dns):
+		return oci.Unavailable, fmt.Sprintf("cannot find host %s: %s", host, dns.Err)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return oci.Unavailable, host + " does not answer in time"
+	case errors.As(err, &answer):
+		return oci.Unavailable, fmt.Sprintf("%s answered %d", host, answer.StatusCode())
+	case errors.Is(err, exec.ErrNotFound):
+		return oci.Unavailable, "reading repositories on disk requires git, which is not installed"
+	}
+	return oci.Unavailable, "no usable answer: " + detail(err)
+}
+
+// maxDetail limits the length of texts of others in messages, in bytes.
+const maxDetail = 300
+
+// detail returns the text of an error in one line, without the URL that package url puts
+// in front of it.
+func detail(err error) string {
+	var u *url.Error
+	for errors.As(err, &u) {
+		err = u.Err
+	}
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "")), " ")
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
+	}
+	return text
+}
