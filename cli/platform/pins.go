@@ -30,7 +30,7 @@ type PinFlags struct {
 	relock *relocking
 }
 
-// relocking is what a command that writes pequod.lock wants.
+// relocking are the options of a command that writes pequod.lock.
 type relocking struct{ upgrade bool }
 
 // Relock prepares the flags for a command that writes pequod.lock. Pins then refuses

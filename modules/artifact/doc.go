@@ -59,16 +59,16 @@ func tooLarge(what string, limit int64) error {
 
 // NotModuleError is an artifact that is no module.
 type NotModuleError struct {
-	// Is is what it is instead, such as "a Helm chart", or "" if it looks like a module
-	// and has a defect.
-	Is string
-	// Defect is what is wrong with it, if Is is "".
+	// Type names the artifact, such as "a Helm chart". It is "" if the artifact looks
+	// like a module and has a defect.
+	Type string
+	// Defect describes the defect if Type is "".
 	Defect string
 }
 
 func (e *NotModuleError) Error() string {
-	if e.Is != "" {
-		return "not a CUE module but " + e.Is
+	if e.Type != "" {
+		return "not a CUE module but " + e.Type
 	}
 	return "not a valid CUE module: " + e.Defect
 }

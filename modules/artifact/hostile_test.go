@@ -134,7 +134,7 @@ func TestHostileArtifacts(t *testing.T) {
 }
 
 // TestLyingArchive checks that a file that is longer than its entry promises is not
-// read: the promised sizes are what the limits are compared with.
+// read: the limits are compared with the promised sizes.
 func TestLyingArchive(t *testing.T) {
 	data := []byte(archive(t, nil, "a.cue", strings.Repeat("x", 1<<20)))
 	entry := bytes.LastIndex(data, []byte("PK\x01\x02")) // of a.cue

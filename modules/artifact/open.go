@@ -47,7 +47,7 @@ func Inspect(img v1.Image) (*Info, error) {
 		return nil, err
 	}
 	if m.Config.MediaType != configType {
-		return nil, &NotModuleError{Is: describe(m)}
+		return nil, &NotModuleError{Type: describe(m)}
 	}
 	if err := checkLayers(m.Layers); err != nil {
 		return nil, err

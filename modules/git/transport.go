@@ -100,7 +100,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// body is an answer of which left bytes can still be read.
+// body is the body of an answer. At most left more bytes can be read from it.
 type body struct {
 	io.ReadCloser
 	left int

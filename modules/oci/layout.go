@@ -43,7 +43,7 @@ var (
 	_ place = archive("")
 )
 
-// layout is what a directory and an archive have in common.
+// layout is a directory or an archive in the format OCI Image Layout.
 type layout interface {
 	open() (opener, io.Closer, error)
 }

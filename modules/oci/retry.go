@@ -121,8 +121,8 @@ func passingStatus(status int) bool {
 	}, status)
 }
 
-// backoff returns the delay after the given attempt, of which up to a tenth is random,
-// so that clients that failed together don't return together.
+// backoff returns the delay after the given attempt. Up to a tenth of it is random, so
+// that clients that failed together don't return together.
 func backoff(attempt int) time.Duration {
 	d := firstDelay
 	for range attempt - 1 {
