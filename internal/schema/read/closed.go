@@ -115,3 +115,9 @@ func (c closer) isOpen() bool {
 	}
 	return false
 }
+
+// isDefinition reports whether v is a reference to a definition and nothing else. Such
+// a value is closed wherever it stands.
+func isDefinition(v cue.Value) bool {
+	return syntax.NamesDefinition(syntax.Expression(v.Source())) && v.IsClosedRecursively()
+}

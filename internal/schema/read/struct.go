@@ -51,7 +51,8 @@ func (r *reader) structure(v cue.Value, in context, c *syntax.Guarded) shape.Sha
 	}
 	inside := in
 	inside.closers = r.closers(in, v)
-	inside.open = in.open || cuefault.OpenMatchedStructs && slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
+	// The fault opens no definition that is referred to.
+	inside.open = in.open && !isDefinition(v) || cuefault.OpenMatchedStructs && slices.ContainsFunc(s.calls, func(v cue.Value) bool { return kindsOfValue(v) == shape.TopKind })
 	var out shape.Shape
 	if len(members) > 1 {
 		// Rules of outer structs can't be about a member.
