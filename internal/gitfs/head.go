@@ -1,7 +1,9 @@
 package gitfs
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -25,13 +27,17 @@ type Commit struct {
 	Change string
 }
 
-// Head returns the commit that is checked out in the repository of the working directory.
+// Head returns the commit that is checked out in the repository of the working directory,
+// or an error if there is none yet.
 func Head(ctx context.Context) (*Commit, error) {
-	head, err := git(ctx, "-c", "log.showSignature=false", "log", "-1", "--format=%H:%ct", "HEAD")
+	changes, err := git(ctx, "status", "--porcelain")
 	if err != nil {
 		return nil, err
 	}
-	changes, err := git(ctx, "status", "--porcelain")
+	if _, err := git(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		return nil, cmp.Or(ctx.Err(), errors.New("the repository has no commit yet; commit the files first"))
+	}
+	head, err := git(ctx, "-c", "log.showSignature=false", "log", "-1", "--format=%H:%ct", "HEAD")
 	if err != nil {
 		return nil, err
 	}
