@@ -93,7 +93,7 @@ type LimitFlags struct {
 func (f *Flags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.Platforms, "platform", "p", nil,
-		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, embedded:NAME), or REV:PATH for one in a git revision; can be repeated")
+		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, example.com/shop@v1, git::URL, embedded:NAME), or REV:PATH for one in a git revision; can be repeated")
 	f.RegistryFlags.AddFlags(cmd)
 	f.PinFlags.AddFlags(cmd)
 	f.LimitFlags.AddFlags(cmd)

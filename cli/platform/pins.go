@@ -42,9 +42,9 @@ func (f *PinFlags) Relock(upgrade bool) { f.relock = &relocking{upgrade} }
 // AddFlags registers the flags with cmd and sets Pins.
 func (f *PinFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Var(&f.locked, "locked", "load only modules of registries that pequod.lock names (default: if that file exists, or CI=true)")
+	fl.Var(&f.locked, "locked", "load only modules of registries that pequod.lock names, and of git only full commits (default: if pequod.lock exists, or CI=true)")
 	fl.Lookup("locked").NoOptDefVal = "true"
-	fl.BoolVar(&f.offline, "offline", false, "make no requests to registries: load modules from the cache")
+	fl.BoolVar(&f.offline, "offline", false, "make no requests to registries and git servers: load modules from the cache")
 	f.Pins = sync.OnceValues(func() (*pin.Pins, error) {
 		return f.pins(func(err error) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: downloaded modules are not kept: %v\n", err)
