@@ -157,7 +157,7 @@ func layoutTags(l layout) ([]string, error) {
 func indexTags(index *v1.IndexManifest) []string {
 	var tags []string
 	for _, d := range index.Manifests {
-		if tag := d.Annotations[refName]; tagPattern.MatchString(tag) {
+		if tag := d.Annotations[refName]; tagPattern().MatchString(tag) {
 			tags = append(tags, tag)
 		}
 	}

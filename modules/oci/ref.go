@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
 )
@@ -46,14 +47,20 @@ type Ref struct {
 	Digest string
 }
 
+// The patterns are compiled when they are first used: most commands have no references.
 var (
-	tagPattern    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	tagPattern    = pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	digestPattern = pattern(`^sha256:[0-9a-f]{64}$`)
 	// hostPattern is a name with a dot or a port, localhost, or an address.
-	hostPattern = regexp.MustCompile(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+:[0-9]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?$`)
+	hostPattern = pattern(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+:[0-9]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?$`)
 	// repositoryPattern is that of OCI's distribution specification.
-	repositoryPattern = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+	repositoryPattern = pattern(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 )
+
+// pattern returns a function that compiles a regular expression once.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // IsRef reports whether s has the form of a reference to an artifact, which
 // [ParseRef] then parses. Every other text is something else, such as a directory.
@@ -83,7 +90,7 @@ func parseRef(s string) (Ref, error) {
 	var ref Ref
 	if at := strings.LastIndex(s, "@"); at >= 0 && strings.Contains(s[at:], ":") && !strings.Contains(s[at:], "/") {
 		s, ref.Digest = s[:at], s[at+1:]
-		if !digestPattern.MatchString(ref.Digest) {
+		if !digestPattern().MatchString(ref.Digest) {
 			return ref, fmt.Errorf("%q is not a digest: want sha256: and 64 hex digits", ref.Digest)
 		}
 	}
@@ -115,13 +122,13 @@ func (r Ref) parseRepository(s string) (Ref, error) {
 	host, rest, _ := strings.Cut(s, "/")
 	r.Host = host
 	r.Repository, r.Tag = cutTag(rest)
-	if !hostPattern.MatchString(host) {
+	if !hostPattern().MatchString(host) {
 		return r, fmt.Errorf("%q is not the host of a registry; want %sHOST/REPOSITORY:TAG", host, registryPrefix)
 	}
 	if r.Repository == "" {
 		return r, fmt.Errorf("no repository; want %s%s/REPOSITORY:TAG", registryPrefix, host)
 	}
-	if !repositoryPattern.MatchString(r.Repository) {
+	if !repositoryPattern().MatchString(r.Repository) {
 		return r, fmt.Errorf("%q is not a repository: use lower-case letters, digits and -, _, . and / in between", rest)
 	}
 	return r, nil
@@ -130,7 +137,7 @@ func (r Ref) parseRepository(s string) (Ref, error) {
 // cutTag cuts the tag from the end of a name. A colon that no tag follows belongs to
 // the name.
 func cutTag(s string) (rest, tag string) {
-	if i := strings.LastIndex(s, ":"); i >= 0 && tagPattern.MatchString(s[i+1:]) {
+	if i := strings.LastIndex(s, ":"); i >= 0 && tagPattern().MatchString(s[i+1:]) {
 		return s[:i], s[i+1:]
 	}
 	return s, ""

@@ -125,7 +125,7 @@ func (r *registry) tags(ctx context.Context, ref Ref) ([]string, error) {
 		return nil, &Error{Cause: TooLarge, Message: fmt.Sprintf("more than %d tags", maxListed)}
 	}
 	// A tag is printed and becomes part of references.
-	return slices.DeleteFunc(tags, func(tag string) bool { return !tagPattern.MatchString(tag) }), nil
+	return slices.DeleteFunc(tags, func(tag string) bool { return !tagPattern().MatchString(tag) }), nil
 }
 
 // write implements place. The library writes the manifest after the blobs.
