@@ -70,7 +70,7 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 	default:
 		return nil, fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
 	}
-	if err := errors.Join(o.unsupported(), unsupportedFields(ref)); err != nil {
+	if err := unsupportedFields(ref); err != nil {
 		return nil, err
 	}
 	var files *Files

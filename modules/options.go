@@ -2,7 +2,6 @@ package modules
 
 import (
 	"context"
-	"fmt"
 
 	"cuelang.org/go/mod/module"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -15,9 +14,6 @@ import (
 // Options configure [Open]. The zero value opens embedded modules, modules of
 // registries with the user's credentials, and those of directories relative to the
 // working directory.
-//
-// Open returns an error if an option is set that no source implements: credentials that
-// nothing uses must not look as if they had been used.
 type Options struct {
 	// BaseDir is the directory that relative references to directories and files start
 	// from: the directory of the file that contains the reference. "" is the working
@@ -32,15 +28,6 @@ type Options struct {
 	Git func() (git.Options, error)
 	// Published fetches published modules by their paths. nil fetches none.
 	Published Published
-
-	// CacheDir is the directory for downloaded modules. Not implemented.
-	CacheDir string
-	// Credentials is a file with registry credentials, in Docker's config.json
-	// format. Not implemented.
-	Credentials string
-	// PullSecret is the name of a Secret with registry credentials. Not
-	// implemented.
-	PullSecret string
 }
 
 // Artifacts reads the artifacts that references name, as [oci.Client] does.
@@ -56,20 +43,6 @@ type Published interface {
 	// Latest returns the newest version of a module with a major version, such as
 	// example.com/shop@v1.
 	Latest(ctx context.Context, path string) (module.Version, error)
-}
-
-// unsupported returns an error if an option is set that no source implements.
-func (o Options) unsupported() error {
-	for _, option := range []struct{ name, value string }{
-		{"CacheDir", o.CacheDir},
-		{"Credentials", o.Credentials},
-		{"PullSecret", o.PullSecret},
-	} {
-		if option.value != "" {
-			return fmt.Errorf("module option %s is not supported", option.name)
-		}
-	}
-	return nil
 }
 
 // client returns the reader of artifacts.

@@ -166,9 +166,9 @@ func (w *walk) packageImports(p Package, pkg string) []string {
 	return all
 }
 
-// imports returns the imports of the files of a package in a directory and in those
-// above it, up to the root of the module, all of which belong to the package. If pkg is
-// "", it returns those of all packages in the directory.
+// imports returns the imports of the files of a package in a directory. The files of the
+// package in the directories above it, up to the root of the module, belong to it, too.
+// If pkg is "", imports returns those of all packages in the directory.
 func (w *walk) imports(m *Module, dir, pkg string) []string {
 	var all []string
 	packages := []string{pkg}

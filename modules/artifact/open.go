@@ -16,7 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Info is what an artifact tells of its module without its archive.
+// Info describes the module of an artifact. Reading it does not need the archive.
 type Info struct {
 	// Path is the path of the module with its major version, such as
 	// example.com/shop/web@v1.

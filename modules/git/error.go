@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os/exec"
 	"strings"
 
@@ -76,22 +75,5 @@ func causeOf(ref Ref, err error) (oci.Cause, string) {
 	case errors.Is(err, exec.ErrNotFound):
 		return oci.Unavailable, "reading repositories on disk requires git, which is not installed"
 	}
-	return oci.Unavailable, "no usable answer: " + detail(err)
-}
-
-// maxDetail limits the length of texts of others in messages, in bytes.
-const maxDetail = 300
-
-// detail returns the text of an error in one line, without the URL that package url puts
-// in front of it.
-func detail(err error) string {
-	var u *url.Error
-	for errors.As(err, &u) {
-		err = u.Err
-	}
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "")), " ")
-	if len(text) > maxDetail {
-		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
-	}
-	return text
+	return oci.Unavailable, "no usable answer: " + oci.Detail(err)
 }

@@ -121,7 +121,7 @@ func classify(ctx context.Context, ref Ref, err error, authenticated func() bool
 	e := &Error{Ref: ref.String(), Err: err}
 	host := ref.Host
 	if !(e.local(err) || e.connection(host, err) || e.answer(host, err, authenticated) || e.plain(host, err)) {
-		e.Cause, e.Message = Unavailable, "no usable answer: "+detail(err)
+		e.Cause, e.Message = Unavailable, "no usable answer: "+Detail(err)
 	}
 	return e
 }
@@ -138,7 +138,7 @@ func (e *Error) local(err error) bool {
 	// The library's errors about wrong digests and sizes have no exported type.
 	case strings.Contains(text, "error verifying"), strings.Contains(text, "does not match requested digest"),
 		strings.Contains(text, "does not match expected size"):
-		e.Cause, e.Message = DigestMismatch, "wrong content: "+detail(err)
+		e.Cause, e.Message = DigestMismatch, "wrong content: "+Detail(err)
 	default:
 		return false
 	}
@@ -158,9 +158,9 @@ func (e *Error) connection(host string, err error) bool {
 	case errors.As(err, &unknown):
 		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is signed by an unknown authority; name its CA with --registry-ca-file", host)
 	case errors.As(err, &wrongHost), errors.As(err, &invalid), errors.As(err, &verification):
-		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is not valid: %s", host, detail(err))
+		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is not valid: %s", host, Detail(err))
 	case errors.As(err, &alert):
-		e.Cause, e.Message = TLS, fmt.Sprintf("%s refused the TLS connection: %s", host, detail(err))
+		e.Cause, e.Message = TLS, fmt.Sprintf("%s refused the TLS connection: %s", host, Detail(err))
 	case errors.Is(err, errRedirects):
 		e.Cause, e.Message = Unavailable, host+" redirects without end"
 	case errors.Is(err, errStalled):
@@ -225,9 +225,9 @@ func (e *Error) plain(host string, err error) bool {
 	return true
 }
 
-// detail returns the text of an error without the URLs that the packages url and
+// Detail returns the text of an error without the URLs that the packages url and
 // transport put in front of it.
-func detail(err error) string {
+func Detail(err error) string {
 	var u *url.Error
 	for errors.As(err, &u) {
 		err = u.Err
