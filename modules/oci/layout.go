@@ -74,6 +74,11 @@ func layoutManifest(l layout, ref Ref) ([]byte, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if ref.Tag == "" && ref.Digest == "" && len(index.Manifests) > 1 {
+		if index, err = withoutReferrers(l, index); err != nil {
+			return nil, "", err
+		}
+	}
 	desc, err := choose(index, ref)
 	if err != nil {
 		return nil, "", err

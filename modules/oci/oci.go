@@ -119,7 +119,10 @@ type place interface {
 	blob(ctx context.Context, ref Ref, desc v1.Descriptor) (io.ReadCloser, error)
 	// tags returns all tags of the place of ref.
 	tags(ctx context.Context, ref Ref) ([]string, error)
-	// write writes an image and names it ref.Tag.
+	// referrers returns all artifacts whose subject has the digest of ref.
+	referrers(ctx context.Context, ref Ref) ([]v1.Descriptor, error)
+	// write writes an image and names it ref.Tag. Without a tag, it is found by its digest
+	// only.
 	write(ctx context.Context, ref Ref, img v1.Image) error
 }
 
