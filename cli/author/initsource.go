@@ -17,12 +17,15 @@ import (
 	"github.com/pequod-io/pequod/modules/moduleinit"
 )
 
-// source reads the objects of --from-manifests or --from-chart, and prints notes about
-// them to stderr. It returns nil if neither flag is given.
-func (o *moduleInitOptions) source(ctx context.Context, env command.Env, name string) (*moduleinit.Manifests, error) {
+// source returns the source of --from-embedded, --from-manifests or --from-chart. It reads
+// the objects of the last two, and prints notes about them to stderr. It returns nil if
+// no flag is given.
+func (o *moduleInitOptions) source(ctx context.Context, env command.Env, name string) (moduleinit.Source, error) {
 	var tree []files.TreeFile
 	var err error
 	switch {
+	case o.embedded != "":
+		return moduleinit.Embedded(o.embedded), nil
 	case o.manifests != "":
 		tree, err = files.ReadTree(ctx, o.manifests)
 	case o.chart != "":

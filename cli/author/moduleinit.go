@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/moduleinit"
 	"github.com/pequod-io/pequod/modules/moduletest"
 )
@@ -23,8 +25,9 @@ type moduleInitOptions struct {
 	// directory. It is created if it doesn't exist.
 	dir string
 	// manifests is the path of YAML files, and chart that of a Helm chart, from which
-	// the module is made. At most one is not empty.
-	manifests, chart string
+	// the module is made. embedded is the name of an embedded module. At most one of the
+	// three is not empty.
+	manifests, chart, embedded string
 }
 
 // newModuleInitCommand returns the command "module init". The argument is a new
@@ -47,13 +50,18 @@ Secrets are never copied: a Secret with values becomes a reference to one that e
 
 With --from-chart, the objects are the output of 'helm template NAME DIR' with the
 default values of the chart. Hooks and CRDs in the directory crds are left out. Helm
-must be installed.`,
+must be installed.
+
+With --from-embedded, the module is a copy of one that is part of the program, with its
+test cases. A copy with the same name takes the place of the embedded module, given
+with -p; one with another name has a kind of its own.`,
 		Example: `  pequod module init web-shop
   pequod module init web-shop --dir modules
 
   # Start from objects that exist
   pequod module init web-shop --from-manifests manifests/
-  pequod module init web-shop --from-chart charts/web-shop`,
+  pequod module init web-shop --from-chart charts/web-shop
+  pequod module init webservice --from-embedded webservice`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0]) },
 	}
@@ -64,7 +72,9 @@ must be installed.`,
 	cmd.Flags().StringVar(&o.manifests, "from-manifests", "", "start with the objects of a YAML file, of a directory with its subdirectories, or of REV:PATH")
 	cmd.Flags().StringVar(&o.chart, "from-chart", "", "start with the objects of the Helm chart in a directory")
 	command.Must(cmd.MarkFlagDirname("from-chart"))
-	cmd.MarkFlagsMutuallyExclusive("from-manifests", "from-chart")
+	cmd.Flags().StringVar(&o.embedded, "from-embedded", "", "start with a copy of an embedded module: "+strings.Join(modules.Embedded(), ", "))
+	command.Must(cmd.RegisterFlagCompletionFunc("from-embedded", cobra.FixedCompletions(modules.Embedded(), cobra.ShellCompDirectiveNoFileComp)))
+	cmd.MarkFlagsMutuallyExclusive("from-manifests", "from-chart", "from-embedded")
 	return cmd
 }
 

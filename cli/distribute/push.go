@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/oci"
 )
@@ -21,9 +23,9 @@ func newPushCommand(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push DIR REF",
 		Short: "Publish a module",
-		Long: `Publish the module in a directory. REF has its version as the tag:
-oci://HOST/REPOSITORY:v1.4.0, or oci-layout:DIR:v1.4.0 or FILE.oci.tar:v1.4.0 for
-machines without a network.
+		Long: `Publish the module in a directory, or with embedded:NAME one that is part of the
+program. REF has its version as the tag: oci://HOST/REPOSITORY:v1.4.0, or
+oci-layout:DIR:v1.4.0 or FILE.oci.tar:v1.4.0 for machines without a network.
 
 The artifact is that of 'cue mod publish', byte for byte, so cue can use the module
 too. With source: kind: "self" in cue.mod/module.cue, it has all files of the
@@ -34,7 +36,8 @@ A version is published once: if it exists with other content, the command refuse
 success, it prints the reference with the digest, which is the same on every machine.
 Credentials are those of Docker and Podman.`,
 		Example: `  pequod module push ./web-shop oci://ghcr.io/acme/web-shop:v1.4.0
-  pequod module push ./web-shop dist/web-shop.oci.tar:v1.4.0`,
+  pequod module push ./web-shop dist/web-shop.oci.tar:v1.4.0
+  pequod module push embedded:webservice oci://ghcr.io/acme/webservice:v0.1.0`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref, err := parseVersion(args[1])
@@ -45,9 +48,14 @@ Credentials are those of Docker and Podman.`,
 			if err != nil {
 				return err
 			}
-			return push(cmd.Context(), env, client, args[0], ref)
+			return inDirectory(args[0], func(dir string) error {
+				return push(cmd.Context(), env, client, dir, ref)
+			})
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 && strings.HasPrefix(toComplete, "e") {
+				return platform.CompletePlatforms(cmd, args, toComplete)
+			}
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
@@ -56,6 +64,28 @@ Credentials are those of Docker and Podman.`,
 	}
 	registry.AddFlags(cmd)
 	return cmd
+}
+
+// inDirectory calls use with a directory that has the module of an argument: the argument
+// itself, or a temporary directory with the files of an embedded module.
+func inDirectory(arg string, use func(dir string) error) error {
+	name, ok := strings.CutPrefix(arg, "embedded:")
+	if !ok {
+		return use(arg)
+	}
+	files, err := modules.EmbeddedSource(name)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "pequod-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) // an error would only leave files in a temporary directory
+	if err := os.CopyFS(dir, files); err != nil {
+		return err
+	}
+	return use(dir)
 }
 
 // push publishes the module in dir as ref.

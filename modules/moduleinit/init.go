@@ -2,10 +2,12 @@
 // `pequod module vet` and `cue vet`, and has test cases.
 //
 // The files of the module are the templates in the directory template. A module of
-// [Manifests] has a schema, a template and a test case of its own instead. The goldens
-// of the test cases are rendered when the module is created.
+// [Manifests] has a schema, a template and a test case of its own instead, and a copy of
+// an [Embedded] module has only its files. The goldens of the test cases are rendered
+// when the module is created.
 //
 //   - init.go creates the directory, all of it or nothing
+//   - embedded.go copies embedded modules
 //   - manifests.go reads objects, and nodeid.go names their nodes
 //   - write.go writes the schema and the template for objects
 //
@@ -18,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -63,28 +66,35 @@ func CheckName(name string) error {
 // dashes.
 func packageName(name string) string { return strings.ReplaceAll(name, "-", "") }
 
+// Source is what a module can be made from: [Manifests] or [Embedded].
+type Source interface {
+	// files returns the files of the module by name.
+	files(name string) (map[string][]byte, error)
+}
+
 // Init creates the module in a new directory dir/name and returns that directory.
 // It creates dir if necessary. The module appears completely or not at all: after
 // an error, all directories that Init created are removed again, unless others have
-// put files into them. If from is not nil, the module renders its objects.
-func Init(ctx context.Context, dir, name string, from *Manifests, o moduletest.Options) (string, error) {
+// put files into them. If from is nil, the module is that of the templates.
+func Init(ctx context.Context, dir, name string, from Source, o moduletest.Options) (string, error) {
 	target := filepath.Join(dir, name)
 	if err := CheckName(name); err != nil {
 		return target, err
 	}
-	var own map[string][]byte
-	if from != nil {
-		var err error
-		if own, err = from.files(name, render.KindName(name)); err != nil {
-			return target, err
-		}
+	if from == nil {
+		from = templateFiles{}
+	}
+	files, err := from.files(name)
+	if err != nil {
+		return target, err
 	}
 	if _, err := os.Lstat(target); err == nil {
 		return target, fmt.Errorf("%s: exists already", target)
 	}
 	made, err := makeDir(dir)
 	if err == nil {
-		err = stage(ctx, dir, target, name, own, o)
+		_, must := from.(*Manifests)
+		err = stage(ctx, dir, target, name, files, must, o)
 	}
 	if err != nil {
 		for _, d := range slices.Backward(made) {
@@ -117,22 +127,21 @@ func makeDir(dir string) ([]string, error) {
 	return append(made, dir), nil
 }
 
-// stage creates the module in a temporary directory in dir and renames it to
-// target. own has the files that replace templates; if it is not nil, the test cases
-// of the templates are left out, and all of its own must render.
-func stage(ctx context.Context, dir, target, name string, own map[string][]byte, o moduletest.Options) error {
+// stage creates a module of the given files in a temporary directory in dir and renames
+// it to target. If must is true, its test case basic must render.
+func stage(ctx context.Context, dir, target, name string, files map[string][]byte, must bool, o moduletest.Options) error {
 	staged, err := os.MkdirTemp(dir, "."+name+"-")
 	if err != nil {
 		return cause(dir, err)
 	}
 	defer os.RemoveAll(staged) // empty after a successful rename
-	if err := write(filepath.Join(staged, name), name, own); err != nil {
+	if err := write(filepath.Join(staged, name), files); err != nil {
 		return cause(target, err)
 	}
 	if err := goldens(ctx, filepath.Join(staged, name), o); err != nil {
 		return err
 	}
-	if own != nil {
+	if must {
 		problems, err := os.ReadFile(filepath.Join(staged, name, "tests", "basic", "error.txt"))
 		if err == nil {
 			text := stagedPosition.ReplaceAllString(strings.TrimSpace(string(problems)), "")
@@ -146,31 +155,39 @@ func stage(ctx context.Context, dir, target, name string, own map[string][]byte,
 	return nil
 }
 
-// write writes the filled-in templates to dir, and instead of some the files of own.
-// It creates dir, whose parent must exist.
-func write(dir, name string, own map[string][]byte) error {
-	fill := strings.NewReplacer("PACKAGE", packageName(name), "KIND", render.KindName(name), "NAME", name)
-	return fs.WalkDir(templates, "template", func(p string, e fs.DirEntry, err error) error {
-		if err != nil {
+// write writes files to a new directory, whose parent must exist.
+func write(dir string, files map[string][]byte) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
-		file := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(p, "template"), "/"), ".tmpl")
-		to := filepath.Join(dir, filepath.FromSlash(file))
-		if e.IsDir() {
-			if own != nil && file == "tests/gold-alone" {
-				return fs.SkipDir
-			}
-			return os.Mkdir(to, 0o755)
+		if err := os.WriteFile(to, files[name], 0o644); err != nil {
+			return err
 		}
-		data, ok := own[file]
-		if !ok {
-			if data, err = templates.ReadFile(p); err != nil {
-				return err
-			}
-			data = []byte(fill.Replace(string(data)))
+	}
+	return nil
+}
+
+// templateFiles are the templates.
+type templateFiles struct{}
+
+// files implements [Source]: it returns the filled-in templates.
+func (templateFiles) files(name string) (map[string][]byte, error) {
+	fill := strings.NewReplacer("PACKAGE", packageName(name), "KIND", render.KindName(name), "NAME", name)
+	all := map[string][]byte{}
+	err := fs.WalkDir(templates, "template", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
-		return os.WriteFile(to, data, 0o644)
+		data, err := templates.ReadFile(p)
+		all[strings.TrimSuffix(strings.TrimPrefix(p, "template/"), ".tmpl")] = []byte(fill.Replace(string(data)))
+		return err
 	})
+	return all, err
 }
 
 // goldens renders the test cases of the module and writes their goldens. A case

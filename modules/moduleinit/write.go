@@ -12,6 +12,7 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/render"
 )
 
 // podSpecs are the paths of the Pod template's spec, by API group and kind of the
@@ -26,10 +27,19 @@ var podSpecs = map[string][]string{
 	"batch/Job":        {"spec", "template", "spec"},
 }
 
-// files returns the files of a module that differ from the templates: its schema,
-// its template and an instance, by name. In their contents, PACKAGE, KIND and NAME
-// are not replaced.
-func (m *Manifests) files(name, kind string) (map[string][]byte, error) {
+// files implements [Source]: it returns the templates, with a schema, a render template
+// and a test case for the objects.
+func (m *Manifests) files(name string) (map[string][]byte, error) {
+	all, err := templateFiles{}.files(name)
+	if err != nil {
+		return nil, err
+	}
+	for file := range all {
+		if strings.HasPrefix(file, "tests/") {
+			delete(all, file)
+		}
+	}
+	kind := render.KindName(name)
 	var schema, render bytes.Buffer
 	fmt.Fprintf(&schema, "package %s\n\n// What developers write: the spec of a %s. Everything has a default, the value of\n"+
 		"// the manifests. Add what differs between instances.\n#Input: {\n", packageName(name), kind)
@@ -59,7 +69,7 @@ func (m *Manifests) files(name, kind string) (map[string][]byte, error) {
 	}
 	schema.WriteString("}\n")
 	render.WriteString("}\n}\n")
-	all := map[string][]byte{"tests/basic/instance.yaml": fmt.Appendf(nil, "apiVersion: pequod.io/v1alpha1\nkind: %s\nmetadata:\n  name: %s\nspec: {}\n", kind, name)}
+	all["tests/basic/instance.yaml"] = fmt.Appendf(nil, "apiVersion: pequod.io/v1alpha1\nkind: %s\nmetadata:\n  name: %s\nspec: {}\n", kind, name)
 	for file, b := range map[string]*bytes.Buffer{"schema.cue": &schema, "render.cue": &render} {
 		data, err := format.Source(b.Bytes())
 		if err != nil {
