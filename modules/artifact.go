@@ -18,16 +18,16 @@ import (
 
 // openArtifact opens the module in an artifact of a registry, a layout or an archive. It
 // holds the files in memory.
-func openArtifact(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
+func openArtifact(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files, error) {
 	r, err := oci.ParseRef(ref.Ref)
 	if err != nil {
 		return nil, err
 	}
-	if r.Kind != oci.Registry && o.Tree != nil {
+	if r.Kind != oci.Registry && at.Tree != nil {
 		return nil, fmt.Errorf("%s: a file on disk cannot be referenced from a git revision", r)
 	}
 	if r.Kind != oci.Registry && !filepath.IsAbs(r.File) {
-		r.File = filepath.Join(o.BaseDir, r.File)
+		r.File = filepath.Join(at.BaseDir, r.File)
 	}
 	client, err := o.client()
 	if err != nil {

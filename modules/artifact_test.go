@@ -74,8 +74,8 @@ func TestOpenArtifact(t *testing.T) {
 		if err != nil || ref.Type != v1alpha1.CueRefOCI {
 			t.Fatalf("%+v, %v", ref, err)
 		}
-		o := modules.Options{BaseDir: dir, Artifacts: artifacts}
-		files, err := modules.Open(t.Context(), ref, o)
+		at, o := modules.Place{BaseDir: dir}, modules.Options{Artifacts: artifacts}
+		files, err := modules.Open(t.Context(), ref, at, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,21 +90,21 @@ func TestOpenArtifact(t *testing.T) {
 			t.Error("no digest of the content")
 		}
 		ref.Path = "sub"
-		if files, err = modules.Open(t.Context(), ref, o); err != nil || files.Dir != "sub" || files.Name != "sub" {
+		if files, err = modules.Open(t.Context(), ref, at, o); err != nil || files.Dir != "sub" || files.Name != "sub" {
 			t.Errorf("path sub: %+v, %v", files, err)
 		}
 		if _, err := fs.ReadFile(files.FS, "sub/sub.cue"); err != nil {
 			t.Error(err)
 		}
 		ref.Path = "../secret"
-		if _, err := modules.Open(t.Context(), ref, o); err == nil || !strings.HasSuffix(err.Error(), `no directory "../secret" in the module`) {
+		if _, err := modules.Open(t.Context(), ref, at, o); err == nil || !strings.HasSuffix(err.Error(), `no directory "../secret" in the module`) {
 			t.Errorf("path outside: %v", err)
 		}
 	}
 	// CUE would not find a module under a tag of another major version.
 	publish(t, host+"/team/shop", "v2.0.0")
 	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: host + "/team/shop:v2.0.0"}
-	_, err := modules.Open(t.Context(), ref, modules.Options{Artifacts: artifacts})
+	_, err := modules.Open(t.Context(), ref, modules.Place{}, modules.Options{Artifacts: artifacts})
 	if want := ref.Ref + ": the tag doesn't fit module example.com/team/shop@v1"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -47,7 +47,7 @@ func TestGit(t *testing.T) {
 	}
 	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::file://" + dir + "//platforms?ref=v1.0.0", Path: "web"}
 	var opener modules.Opener
-	files, err := opener.Open(t.Context(), ref, modules.Options{})
+	files, err := opener.Open(t.Context(), ref, modules.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +65,8 @@ func TestGit(t *testing.T) {
 	if _, err := reader.ReadFile("web/huge.cue"); err == nil || !strings.Contains(err.Error(), "larger than 8 MiB") {
 		t.Errorf("a large file: %v", err)
 	}
-	locked := modules.Opener{Git: func() (git.Options, error) { return git.Options{Locked: true}, nil }}
-	if _, err := locked.Open(t.Context(), ref, modules.Options{}); err == nil || !strings.Contains(err.Error(), "is not locked") {
+	locked := modules.Opener{Options: modules.Options{Git: func() (git.Options, error) { return git.Options{Locked: true}, nil }}}
+	if _, err := locked.Open(t.Context(), ref, modules.Place{}); err == nil || !strings.Contains(err.Error(), "is not locked") {
 		t.Errorf("locked: %v", err)
 	}
 }

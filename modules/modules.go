@@ -54,12 +54,12 @@ func ParseRef(s string) (v1alpha1.CueRef, error) {
 	return v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: s}, nil
 }
 
-// Open finds the module that ref refers to. It returns an [UnsupportedError] for
+// Open finds the module that ref refers to at a place. It returns an [UnsupportedError] for
 // source types that are not implemented yet.
 //
 // ctx bounds the time for opening; it does not bound later reads from the
 // returned files.
-func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
+func Open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -81,13 +81,13 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error) {
 	case ref.Type == v1alpha1.CueRefOCI && modpath.IsRef(ref.Ref):
 		files, err = openPublished(ctx, ref, o.Published)
 	case ref.Type == v1alpha1.CueRefOCI:
-		files, err = openArtifact(ctx, ref, o)
+		files, err = openArtifact(ctx, ref, at, o)
 	case ref.Type == v1alpha1.CueRefGit:
 		files, err = openGit(ctx, ref, o)
-	case o.Tree != nil:
-		files, err = o.Tree.open(ref, o.BaseDir)
+	case at.Tree != nil:
+		files, err = at.Tree.open(ref, at.BaseDir)
 	default:
-		files, err = openPath(ref, o.BaseDir)
+		files, err = openPath(ref, at.BaseDir)
 	}
 	if err != nil {
 		return nil, err

@@ -18,31 +18,31 @@ import (
 func TestOpenErrors(t *testing.T) {
 	embedded := v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice"}
 	for _, test := range []struct {
-		ref     v1alpha1.CueRef
-		options modules.Options
-		want    string
+		ref   v1alpha1.CueRef
+		place modules.Place
+		want  string
 	}{
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci://x"}, modules.Options{}, `oci://x: "x" is not the host of a registry; want oci://HOST/REPOSITORY:TAG`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci-layout:none"}, modules.Options{BaseDir: "dir"}, `oci-layout:dir/none: no such file or directory`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Options{}, `git::x: want git::https://HOST/REPOSITORY[//DIR][?ref=REVISION], or ssh or file instead of https`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "x"}, modules.Options{}, `module source "configmap" is not supported; oci, git, path and embedded are`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: "x"}, modules.Options{}, `module source "inline" is not supported; oci, git, path and embedded are`},
-		{v1alpha1.CueRef{Type: "ftp"}, modules.Options{}, `unknown module source "ftp"; known: embedded, oci, git, configmap, inline, path`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "shop"}, modules.Options{}, `no embedded module "shop"; there are: application, backup, database, webservice`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "none"}, modules.Options{BaseDir: "platform"}, `platform/none: no such file or directory`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "modules.go"}, modules.Options{}, `modules.go: not a directory`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", Verify: &v1alpha1.Verify{}}, modules.Options{}, `verification of modules is not supported`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", PullSecretRef: new(string)}, modules.Options{}, `pull secrets of modules are not supported`},
-		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", Path: "x"}, modules.Options{}, `embedded module "webservice" has no path`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci://x"}, modules.Place{}, `oci://x: "x" is not the host of a registry; want oci://HOST/REPOSITORY:TAG`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefOCI, Ref: "oci-layout:none"}, modules.Place{BaseDir: "dir"}, `oci-layout:dir/none: no such file or directory`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefGit, Ref: "git::x"}, modules.Place{}, `git::x: want git::https://HOST/REPOSITORY[//DIR][?ref=REVISION], or ssh or file instead of https`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: "x"}, modules.Place{}, `module source "configmap" is not supported; oci, git, path and embedded are`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: "x"}, modules.Place{}, `module source "inline" is not supported; oci, git, path and embedded are`},
+		{v1alpha1.CueRef{Type: "ftp"}, modules.Place{}, `unknown module source "ftp"; known: embedded, oci, git, configmap, inline, path`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "shop"}, modules.Place{}, `no embedded module "shop"; there are: application, backup, database, webservice`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "none"}, modules.Place{BaseDir: "platform"}, `platform/none: no such file or directory`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "modules.go"}, modules.Place{}, `modules.go: not a directory`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", Verify: &v1alpha1.Verify{}}, modules.Place{}, `verification of modules is not supported`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", PullSecretRef: new(string)}, modules.Place{}, `pull secrets of modules are not supported`},
+		{v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: "webservice", Path: "x"}, modules.Place{}, `embedded module "webservice" has no path`},
 	} {
-		_, err := modules.Open(t.Context(), test.ref, test.options)
+		_, err := modules.Open(t.Context(), test.ref, test.place, modules.Options{})
 		if err == nil || err.Error() != test.want {
-			t.Errorf("%v, %+v: %v, want %s", test.ref, test.options, err, test.want)
+			t.Errorf("%v, %+v: %v, want %s", test.ref, test.place, err, test.want)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := modules.Open(cancelled, embedded, modules.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := modules.Open(cancelled, embedded, modules.Place{}, modules.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -52,7 +52,7 @@ func TestOpenErrors(t *testing.T) {
 func TestOpener(t *testing.T) {
 	var opener modules.Opener
 	open := func(ref, base string) (*modules.Files, error) {
-		return opener.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: ref}, modules.Options{BaseDir: base})
+		return opener.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: ref}, modules.Place{BaseDir: base})
 	}
 	dir := t.TempDir()
 	if _, err := open("shop", dir); err == nil {
@@ -75,11 +75,11 @@ func TestOpener(t *testing.T) {
 	}
 	// An open module doesn't hide what a second reference to it demands.
 	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: "shop", Digest: "sha256:0"}
-	if pinned, err := opener.Open(t.Context(), ref, modules.Options{BaseDir: dir}); err != nil || pinned.Digest != ref.Digest {
+	if pinned, err := opener.Open(t.Context(), ref, modules.Place{BaseDir: dir}); err != nil || pinned.Digest != ref.Digest {
 		t.Errorf("Open with a digest: %+v, %v", pinned, err)
 	}
 	ref.Digest, ref.Verify = "", &v1alpha1.Verify{}
-	if _, err := opener.Open(t.Context(), ref, modules.Options{BaseDir: dir}); err == nil {
+	if _, err := opener.Open(t.Context(), ref, modules.Place{BaseDir: dir}); err == nil {
 		t.Error("Open ignored verify")
 	}
 }
@@ -103,7 +103,7 @@ func TestEscapingLink(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	files, err := modules.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: shop}, modules.Options{})
+	files, err := modules.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: shop}, modules.Place{}, modules.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestVendoredFilesAreLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := modules.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, modules.Options{})
+	files, err := modules.Open(t.Context(), v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, modules.Place{}, modules.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,21 +6,14 @@ import (
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/modules/git"
 )
 
 // Opener opens modules and remembers them, so that one run of a program opens
 // each module once even if several Transforms, policies or diagnoses need it.
 // The zero value is ready to use, and any number of goroutines may use it.
 type Opener struct {
-	// Artifacts is Options.Artifacts of the modules that are opened. It must not be
-	// changed once Open is in use.
-	Artifacts func() (Artifacts, error)
-	// Published fetches published modules for options without it. It must not be changed
-	// once the Opener is in use.
-	Published Published
-	// Git is Options.Git of the modules that are opened. It must not be changed either.
-	Git func() (git.Options, error)
+	// Options are those of all modules. They must not be changed once Open is in use.
+	Options Options
 
 	mu     sync.Mutex // guards opened
 	opened map[moduleKey]*opening
@@ -36,10 +29,8 @@ type opening struct {
 // are two modules, because their files are shown under different names.
 type moduleKey struct {
 	sourceType v1alpha1.CueRefType
-	// base and tree are those of Options for references that they matter for, and zero
-	// for others.
-	base string
-	tree *Tree
+	// place is zero for references that it does not matter for.
+	place Place
 	// ref, path and digest are the fields of the CueRef.
 	ref, path, digest string
 }
@@ -49,28 +40,19 @@ type moduleKey struct {
 // Errors are not remembered, so a later call tries again.
 //
 // Different modules are opened at the same time, because fetching one can take long.
-func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, options Options) (*Files, error) {
+func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*Files, error) {
 	if err := unsupportedFields(ref); err != nil { // they are not part of the key
 		return nil, err
 	}
 	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
 	if ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI {
-		key.base, key.tree = filepath.Clean(options.BaseDir), options.Tree
-	}
-	if options.Published == nil {
-		options.Published = o.Published
-	}
-	if options.Artifacts == nil {
-		options.Artifacts = o.Artifacts
-	}
-	if options.Git == nil {
-		options.Git = o.Git
+		key.place = Place{filepath.Clean(at.BaseDir), at.Tree}
 	}
 	module := o.opening(key)
 	module.mu.Lock()
 	defer module.mu.Unlock()
 	if module.files == nil {
-		files, err := Open(ctx, ref, options)
+		files, err := Open(ctx, ref, at, o.Options)
 		if err != nil {
 			return nil, err
 		}

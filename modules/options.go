@@ -11,16 +11,20 @@ import (
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
-// Options configure [Open]. The zero value opens embedded modules, modules of
-// registries with the user's credentials, and those of directories relative to the
-// working directory.
-type Options struct {
+// Place is where relative references start. The zero value is the working directory.
+type Place struct {
 	// BaseDir is the directory that relative references to directories and files start
 	// from: the directory of the file that contains the reference. "" is the working
 	// directory, or the root of Tree.
 	BaseDir string
 	// Tree is the file system of references of type path. nil is the disk.
 	Tree *Tree
+}
+
+// Options are the ways to the modules that are not on disk. The zero value opens modules
+// of registries and git repositories with the user's credentials, and no modules by their
+// paths.
+type Options struct {
 	// Artifacts returns the reader for modules of type oci. nil is an [oci.Client] with
 	// default options.
 	Artifacts func() (Artifacts, error)

@@ -40,7 +40,7 @@ func dirs(t *testing.T) []string {
 // platform loads a module. An empty name means the name of its directory.
 func platform(t *testing.T, ref v1alpha1.CueRef, base, name string, spec v1alpha1.TransformSpec) *render.Platform {
 	t.Helper()
-	files, err := modules.Open(t.Context(), ref, modules.Options{BaseDir: base})
+	files, err := modules.Open(t.Context(), ref, modules.Place{BaseDir: base}, modules.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestNames(t *testing.T) {
 		if p := platform(t, ref, "", "", v1alpha1.TransformSpec{}); strings.ToLower(p.Kind) != name {
 			t.Errorf("embedded:%s has kind %s", name, p.Kind)
 		}
-		files, err := modules.Open(t.Context(), ref, modules.Options{})
+		files, err := modules.Open(t.Context(), ref, modules.Place{}, modules.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

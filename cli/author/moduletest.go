@@ -20,8 +20,9 @@ import (
 // with --update and --coverage, the expectations are updated before the coverage
 // is computed.
 type moduleTestOptions struct {
-	// LimitFlags limit the loading of each module and the rendering of each case.
-	platform.LimitFlags
+	// ModuleFlags limit the loading of each module and the rendering of each case, and
+	// have the registries of imported modules.
+	platform.ModuleFlags
 	// allowSecrets permits Secrets with literal data in the rendered objects.
 	// Without it, such a Secret is a problem of the test case.
 	allowSecrets bool
@@ -58,7 +59,7 @@ that no test case reaches, and conditions of if that are true in every test case
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	o.LimitFlags.AddFlags(cmd)
+	o.ModuleFlags.AddFlags(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&o.allowSecrets, "allow-secrets", false, "allow Secrets with literal data")
 	fl.BoolVar(&o.update, "update", false, "rewrite graph.yaml and error.txt of every test case")

@@ -34,7 +34,7 @@ directory nor cue.mod/module.cue is changed.
 
 A version is published once: if it exists with other content, the command refuses. On
 success, it prints the reference with the digest, which is the same on every machine.
-Credentials are those of Docker and Podman.`,
+Credentials are those of Docker, Podman and 'cue login'.`,
 		Example: `  pequod module push ./web-shop oci://ghcr.io/acme/web-shop:v1.4.0
   pequod module push ./web-shop dist/web-shop.oci.tar:v1.4.0
   pequod module push embedded:webservice oci://ghcr.io/acme/webservice:v0.1.0`,

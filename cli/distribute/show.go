@@ -18,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/crd"
+	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/render"
 )
@@ -32,7 +33,8 @@ func newShowCommand(env command.Env) *cobra.Command {
 the images that its author lists, and its README.md. Published modules also have
 a digest, a commit, and the other published versions.
 
-REF is any reference to a module that -p takes, and DIR without a dot is one too.`,
+REF is any reference to a module that -p takes, and DIR without a dot is one too. The
+module need not be in pequod.lock, unless --locked is given.`,
 		Example: `  pequod module show oci://ghcr.io/acme/web-shop:v1.4.0
   pequod module show embedded:webservice`,
 		Args: cobra.ExactArgs(1),
@@ -41,9 +43,8 @@ REF is any reference to a module that -p takes, and DIR without a dot is one too
 		},
 		ValidArgsFunction: platform.CompletePlatforms,
 	}
-	flags.RegistryFlags.AddFlags(cmd)
-	flags.LimitFlags.AddFlags(cmd)
-	flags.Modules.Artifacts = flags.RegistryFlags.Artifacts
+	flags.ModuleFlags.AddFlags(cmd)
+	flags.Unlock()
 	return cmd
 }
 
@@ -53,7 +54,7 @@ func show(ctx context.Context, env command.Env, flags *platform.Flags, arg strin
 	if err != nil {
 		return err
 	}
-	files, err := flags.Modules.Open(ctx, ref, modules.Options{})
+	files, err := flags.Modules.Open(ctx, ref, modules.Place{})
 	if err != nil {
 		return platform.Refused(err)
 	}
@@ -63,7 +64,10 @@ func show(ctx context.Context, env command.Env, flags *platform.Flags, arg strin
 		return err
 	}
 	var b strings.Builder
-	if ref.Type == v1alpha1.CueRefOCI {
+	if v, err := modpath.ParseRef(ref.Ref); ref.Type == v1alpha1.CueRefOCI && err == nil {
+		line(&b, "Module", v.Path())
+		line(&b, "Version", files.Version)
+	} else if ref.Type == v1alpha1.CueRefOCI {
 		if err := describeArtifact(ctx, &b, flags, ref.Ref); err != nil {
 			return err
 		}
@@ -98,7 +102,11 @@ func describeArtifact(ctx context.Context, b *strings.Builder, flags *platform.F
 	if err != nil {
 		return err
 	}
-	img, err := client.Image(ctx, ref)
+	artifacts, err := flags.Artifacts()
+	if err != nil {
+		return err
+	}
+	img, err := artifacts.Image(ctx, ref)
 	if err != nil {
 		return err
 	}

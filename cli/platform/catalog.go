@@ -101,7 +101,7 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 		return p, nil
 	}
 	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}
-	p, err := moduleTransform(c.modules, ref, modules.Options{}, "embedded:"+name).load(ctx)
+	p, err := moduleTransform(c.modules, ref, modules.Place{}, "embedded:"+name).load(ctx)
 	if err != nil {
 		return nil, err
 	}

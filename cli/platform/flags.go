@@ -44,49 +44,57 @@ import (
 // ModuleSubject returns the subject of evaluations of the module that arg refers
 // to. Its files are read only if an evaluation exceeds a limit, to explain the
 // cause.
-func (f *LimitFlags) ModuleSubject(ctx context.Context, arg string) render.Subject {
+func (f *ModuleFlags) ModuleSubject(ctx context.Context, arg string) render.Subject {
 	return render.Subject{Name: arg, Files: func() []*ast.File {
-		ref, options, err := locate(ctx, arg)
+		ref, at, err := locate(ctx, arg)
 		if err != nil {
 			return nil
 		}
-		return moduleFiles(ctx, f.Modules, ref, options)
+		return moduleFiles(ctx, f.Modules, ref, at)
 	}}
 }
 
 // OpenPolicy loads the policy module that arg refers to. Relative paths start at
 // the working directory. Loading evaluates the module, so callers run it under
 // the limits.
-func (f *LimitFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy, error) {
-	ref, options, err := locate(ctx, arg)
+func (f *ModuleFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy, error) {
+	ref, at, err := locate(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	return loadPolicy(ctx, f.Modules, ref, options)
+	return loadPolicy(ctx, f.Modules, ref, at)
 }
 
-// Flags are the flags of commands that load platforms: -p and the limits.
+// Flags are the flags of commands that load platforms: -p and [ModuleFlags].
 type Flags struct {
 	// Platforms are the values of -p, in the order of the command line. They may
 	// be empty: instances of embedded modules need none.
 	Platforms []string
-	// RegistryFlags are for modules of registries.
-	RegistryFlags
-	// LimitFlags limit the loading of platforms, and the rendering with them.
-	LimitFlags
+	ModuleFlags
 }
 
-// LimitFlags are the flags that limit evaluations. Commands that evaluate modules
-// without -p, such as module test, have only these.
+// ModuleFlags are the flags of all commands that load modules. Commands without -p, such
+// as module test, have only these.
+type ModuleFlags struct {
+	// RegistryFlags are for modules of registries.
+	RegistryFlags
+	// PinFlags decide which versions are loaded.
+	PinFlags
+	// LimitFlags limit the loading of modules, and the rendering with them.
+	LimitFlags
+	// Modules opens the modules of the command, each once. AddFlags sets it, so
+	// it is nil in flags that are not registered with a command.
+	Modules *modules.Opener
+}
+
+// LimitFlags are the flags that limit evaluations. Commands that load no modules, such as
+// module import, have only these.
 type LimitFlags struct {
 	// timeout is --eval-timeout, the limit of one evaluation; 0 means no limit.
 	timeout time.Duration
 	// memory is --eval-memory, the limit of the process in MiB; 0 and negative
 	// values mean no limit.
 	memory int
-	// Modules opens the modules of the command, each once. AddFlags sets it, so
-	// it is nil in flags that are not registered with a command.
-	Modules *modules.Opener
 }
 
 // AddFlags registers the flags with cmd.
@@ -94,17 +102,21 @@ func (f *Flags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.Platforms, "platform", "p", nil,
 		"platform: a Transform file, a directory of them, or a module (./dir, oci://HOST/REPO:TAG, example.com/shop@v1, git::URL, embedded:NAME), or REV:PATH for one in a git revision; can be repeated")
-	f.RegistryFlags.AddFlags(cmd)
-	f.PinFlags.AddFlags(cmd)
-	f.LimitFlags.AddFlags(cmd)
-	f.Modules.Artifacts, f.Modules.Published = f.RegistryFlags.Artifacts, f.RegistryFlags.published()
-	f.Modules.Git = f.PinFlags.git
+	f.ModuleFlags.AddFlags(cmd)
 	command.Must(cmd.RegisterFlagCompletionFunc("platform", CompletePlatforms))
 }
 
 // AddFlags registers the flags with cmd and sets Modules.
+func (f *ModuleFlags) AddFlags(cmd *cobra.Command) {
+	f.PinFlags.AddFlags(cmd)
+	f.RegistryFlags.AddFlags(cmd)
+	f.RegistryFlags.pins = f.Pins
+	f.LimitFlags.AddFlags(cmd)
+	f.Modules = &modules.Opener{Options: modules.Options{Artifacts: f.Artifacts, Git: f.git, Published: f.published()}}
+}
+
+// AddFlags registers the flags with cmd.
 func (f *LimitFlags) AddFlags(cmd *cobra.Command) {
-	f.Modules = &modules.Opener{Published: (&RegistryFlags{}).published()}
 	fl := cmd.Flags()
 	fl.DurationVar(&f.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module; 0 means no limit")
 	fl.IntVar(&f.memory, "eval-memory", 1024, "memory limit of the process during evaluations, in MiB; 0 means no limit")
@@ -128,13 +140,13 @@ func CompletePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellC
 
 // Prefetch opens the modules that args refer to, at the same time, so that downloads don't
 // count towards the limits of evaluations. Relative paths start at the working directory.
-func (f *LimitFlags) Prefetch(ctx context.Context, args []string) error {
+func (f *ModuleFlags) Prefetch(ctx context.Context, args []string) error {
 	return each(args, func(arg string) error {
-		ref, options, err := locate(ctx, arg)
+		ref, at, err := locate(ctx, arg)
 		if err != nil {
 			return nil // loading the module reports it
 		}
-		_, err = f.Modules.Open(ctx, ref, options)
+		_, err = f.Modules.Open(ctx, ref, at)
 		return Refused(err)
 	})
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/pequod-io/pequod/modules"
 )
 
-// locate returns the reference of a value of -p, and the options to open it with. The
-// reference of a path need not be a module: it may be a Transform as well. REV:PATH
+// locate returns the reference of a value of -p, and the place that it is
+// relative to. The reference of a path need not be a module: it may be a Transform as well. REV:PATH
 // is a path in a git revision, unless there is such a file on disk.
-func locate(ctx context.Context, arg string) (v1alpha1.CueRef, modules.Options, error) {
+func locate(ctx context.Context, arg string) (v1alpha1.CueRef, modules.Place, error) {
 	ref, err := modules.ParseRef(arg)
 	if err != nil || ref.Type != v1alpha1.CueRefPath {
-		return ref, modules.Options{}, err
+		return ref, modules.Place{}, err
 	}
 	if _, err := os.Stat(arg); err == nil {
-		return ref, modules.Options{}, nil
+		return ref, modules.Place{}, nil
 	} else if rev, name, ok, revErr := files.OpenRevision(ctx, arg); revErr != nil {
-		return ref, modules.Options{}, revErr
+		return ref, modules.Place{}, revErr
 	} else if ok {
 		ref.Ref = name
-		return ref, modules.Options{Tree: &modules.Tree{FS: rev, Name: rev.Repository, Show: rev.Shown}}, nil
+		return ref, modules.Place{Tree: &modules.Tree{FS: rev, Name: rev.Repository, Show: rev.Shown}}, nil
 	} else {
-		return ref, modules.Options{}, command.FileError(err)
+		return ref, modules.Place{}, command.FileError(err)
 	}
 }
 
@@ -91,7 +91,7 @@ func (p place) shown(name string) string {
 	return p.tree.Show(name)
 }
 
-// in returns the options for references that are relative to a directory.
-func (p place) in(dir string) modules.Options {
-	return modules.Options{BaseDir: dir, Tree: p.tree}
+// in returns the place of references that are relative to a directory.
+func (p place) in(dir string) modules.Place {
+	return modules.Place{BaseDir: dir, Tree: p.tree}
 }

@@ -15,9 +15,9 @@ import (
 )
 
 // loadModule opens and loads the module that ref refers to, and returns it with
-// its default name. The reference is relative to the place in options.
-func loadModule(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, options modules.Options) (*render.Module, string, error) {
-	files, err := opener.Open(ctx, ref, options)
+// its default name. The reference is relative to at.
+func loadModule(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, at modules.Place) (*render.Module, string, error) {
+	files, err := opener.Open(ctx, ref, at)
 	if err != nil {
 		return nil, "", Refused(err)
 	}
@@ -45,8 +45,8 @@ func Refused(err error) error {
 // moduleFiles returns the parsed files of a module whose evaluation was stopped,
 // for an explanation of the cause. It does not evaluate the module, which would
 // exceed the limit again, and returns nil if the module cannot be opened.
-func moduleFiles(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, options modules.Options) []*ast.File {
-	files, err := opener.Open(ctx, ref, options)
+func moduleFiles(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, at modules.Place) []*ast.File {
+	files, err := opener.Open(ctx, ref, at)
 	if err != nil {
 		return nil // loading the module reports the error
 	}
@@ -59,9 +59,9 @@ func sourceOf(f *modules.Files) render.Source {
 	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version, Digest: f.Digest, Modules: f.Modules}
 }
 
-// loadPolicy opens and loads a policy module. options are as in loadModule.
-func loadPolicy(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, options modules.Options) (*render.Policy, error) {
-	m, _, err := loadModule(ctx, opener, ref, options)
+// loadPolicy opens and loads a policy module. at is as in loadModule.
+func loadPolicy(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef, at modules.Place) (*render.Policy, error) {
+	m, _, err := loadModule(ctx, opener, ref, at)
 	if err != nil {
 		return nil, err
 	}

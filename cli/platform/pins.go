@@ -28,6 +28,8 @@ type PinFlags struct {
 	Pins func() (*pin.Pins, error)
 	// relock is set by [PinFlags.Relock].
 	relock *relocking
+	// unlocked is set by [PinFlags.Unlock].
+	unlocked bool
 }
 
 // relocking are the options of a command that writes pequod.lock.
@@ -38,6 +40,11 @@ type relocking struct{ upgrade bool }
 // records what is loaded. With upgrade, it ignores the file. It must be called before
 // Pins.
 func (f *PinFlags) Relock(upgrade bool) { f.relock = &relocking{upgrade} }
+
+// Unlock prepares the flags for a command that shows modules which need not be in
+// pequod.lock yet: the file is only obeyed with an explicit --locked. It must be called
+// before Pins.
+func (f *PinFlags) Unlock() { f.unlocked = true }
 
 // AddFlags registers the flags with cmd and sets Pins.
 func (f *PinFlags) AddFlags(cmd *cobra.Command) {
@@ -72,6 +79,9 @@ func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
 	o := pin.Options{Offline: f.offline, Cache: cache.Open(options)}
 	if f.relock != nil && f.relock.upgrade {
 		o.Record = true
+		return pin.New(o), nil
+	}
+	if f.unlocked && !f.locked.or(false) {
 		return pin.New(o), nil
 	}
 	if o.Lock, o.LockName, err = ReadLock(); err != nil {

@@ -3,63 +3,44 @@ package platform
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"cuelang.org/go/mod/module"
 
-	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/modpath"
-	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/pin"
 )
 
-// published returns a reader for published modules with the configuration and the
-// credentials of CUE, Docker and Podman. It accesses nothing, and reads no flag, until it
-// is used.
-func (f *RegistryFlags) published() modules.Published {
-	pins := f.Pins
-	if pins == nil {
-		// The command has no flags for pins. The lock holds for it, too.
-		pins = sync.OnceValues(func() (*pin.Pins, error) { return f.pins(nil) })
-	}
+// published returns a reader for published modules with CUE's configuration of
+// registries. It accesses nothing, and reads no flag, until it is used.
+func (f *ModuleFlags) published() modules.Published {
 	client := modpath.New(modpath.Options{
 		Registry: os.Getenv("CUE_REGISTRY"),
 		Artifacts: func(plain bool) (modpath.Artifacts, error) {
-			p, err := pins()
+			client, err := f.Client()
+			if plain && !f.plainHTTP {
+				client, err = f.connect(true)
+			}
 			if err != nil {
 				return nil, err
 			}
-			transport := p.Transport()
-			if transport == nil {
-				base, err := oci.Transport(f.caFile)
-				if err != nil {
-					return nil, err
-				}
-				transport = modpath.Logins(cueConfigDir(), base)
-			}
-			client, err := oci.New(oci.Options{
-				Transport: transport,
-				PlainHTTP: plain || f.plainHTTP,
-				UserAgent: "pequod/" + version.Program(),
-				Blobs:     p.Blobs(),
-			})
+			p, err := f.Pins()
 			if err != nil {
 				return nil, err
 			}
 			return p.Imports(client), nil
 		},
 		Digest: func(v module.Version) (string, error) {
-			p, err := pins()
+			p, err := f.Pins()
 			if err != nil {
 				return "", err
 			}
 			return p.Import(v.Path(), v.Version())
 		},
-		Records: records(pins),
+		Records: records(f.Pins),
 	})
-	return pinned{client, pins}
+	return pinned{client, f.Pins}
 }
 
 // pinned are published modules whose newest version is the one in pequod.lock.
@@ -107,18 +88,6 @@ func (r records) Recall(key string) (string, bool) {
 		return "", false
 	}
 	return p.Cache().Recall(key)
-}
-
-// cueConfigDir returns the directory in which "cue login" stores credentials, or "".
-func cueConfigDir() string {
-	if dir := os.Getenv("CUE_CONFIG_DIR"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "cue")
 }
 
 // each calls a function for all elements at the same time. It returns the error of the

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,9 @@ import (
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/pin"
 )
 
 // RegistryFlags are the flags of commands that use registries.
@@ -20,9 +23,12 @@ type RegistryFlags struct {
 	plainHTTP bool
 	// Client returns the client for registries, always the same one. AddFlags sets it.
 	Client func() (*oci.Client, error)
-	// PinFlags decide which artifacts may be read. Commands that load no modules do not
-	// register them; Client then has no cache.
-	PinFlags
+	// connect returns a new client. plain allows registries without TLS, as
+	// --registry-plain-http does.
+	connect func(plain bool) (*oci.Client, error)
+	// pins has the cache of clients. It is nil for commands that load no modules: their
+	// clients have no cache.
+	pins func() (*pin.Pins, error)
 }
 
 // AddFlags registers the flags with cmd and sets Client, which reads them when it is
@@ -31,33 +37,52 @@ func (f *RegistryFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.caFile, "registry-ca-file", "", "PEM file with certificates of authorities to trust for registries, in addition to those of the system")
 	fl.BoolVar(&f.plainHTTP, "registry-plain-http", false, "allow registries without TLS")
-	f.Client = sync.OnceValues(func() (*oci.Client, error) {
-		o := oci.Options{CAFile: f.caFile, PlainHTTP: f.plainHTTP, UserAgent: "pequod/" + version.Program()}
-		if f.Pins != nil {
-			pins, err := f.Pins()
+	f.connect = func(plain bool) (*oci.Client, error) {
+		o := oci.Options{PlainHTTP: plain, UserAgent: "pequod/" + version.Program()}
+		if f.pins != nil {
+			pins, err := f.pins()
 			if err != nil {
 				return nil, err
 			}
 			o.Blobs, o.Transport = pins.Blobs(), pins.Transport()
 		}
+		if o.Transport == nil {
+			base, err := oci.Transport(f.caFile)
+			if err != nil {
+				return nil, command.FileError(err)
+			}
+			o.Transport = modpath.Logins(cueConfigDir(), base)
+		}
 		if w := cmd.ErrOrStderr(); style.TerminalWidth(w) > 0 && os.Getenv("TERM") != "dumb" {
 			o.Progress = progress.NewTransfer(w, progress.Patience)
 		}
-		client, err := oci.New(o)
-		return client, command.FileError(err)
-	})
+		return oci.New(o)
+	}
+	f.Client = sync.OnceValues(func() (*oci.Client, error) { return f.connect(f.plainHTTP) })
 }
 
 // Artifacts returns the reader for the artifacts that users refer to: Client, limited to
-// those that pequod.lock allows for commands with PinFlags.
-func (f *RegistryFlags) Artifacts() (modules.Artifacts, error) {
+// those that pequod.lock allows.
+func (f *ModuleFlags) Artifacts() (modules.Artifacts, error) {
 	client, err := f.Client()
-	if err != nil || f.Pins == nil {
-		return client, err
+	if err != nil {
+		return nil, err
 	}
 	pins, err := f.Pins()
 	if err != nil {
 		return nil, err
 	}
 	return pins.Roots(client), nil
+}
+
+// cueConfigDir returns the directory in which "cue login" stores credentials, or "".
+func cueConfigDir() string {
+	if dir := os.Getenv("CUE_CONFIG_DIR"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "cue")
 }

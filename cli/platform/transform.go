@@ -24,8 +24,8 @@ type transform struct {
 	spec v1alpha1.TransformSpec
 	// from is its name in messages: the file, or the reference of the module.
 	from string
-	// options are the place that relative paths in spec start from.
-	options modules.Options
+	// at is the place that relative paths in spec start from.
+	at modules.Place
 	// modules opens the module and its policies.
 	modules *modules.Opener
 	// doc is the document of the Transform, for positions. It is nil for a module
@@ -36,22 +36,22 @@ type transform struct {
 // moduleTransform returns a Transform for a module that was given without one.
 // Names and settings then come from the module itself and from defaults. from is the
 // user's name for the module.
-func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef, options modules.Options, from string) transform {
-	return transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, options: options, from: from}
+func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef, at modules.Place, from string) transform {
+	return transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, at: at, from: from}
 }
 
 // transforms reads the Transforms for one value of -p: all documents of a file or
 // of the files of a directory, or a single Transform for a module. A directory
 // with a .cue file at its top is a module. Subdirectories are not read.
 func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]transform, error) {
-	ref, options, err := locate(ctx, arg)
+	ref, at, err := locate(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
 	if ref.Type != v1alpha1.CueRefPath {
-		return []transform{moduleTransform(opener, ref, options, arg)}, nil
+		return []transform{moduleTransform(opener, ref, at, arg)}, nil
 	}
-	in := place{options.Tree}
+	in := place{at.Tree}
 	info, err := in.stat(ref.Ref)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 	var all []transform
 	for _, e := range entries {
 		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") {
-			return []transform{moduleTransform(opener, ref, options, arg)}, nil
+			return []transform{moduleTransform(opener, ref, at, arg)}, nil
 		}
 	}
 	for _, e := range entries {
@@ -97,7 +97,7 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 
 // parseTransforms parses a file in which every document is a Transform. Other
 // documents are errors rather than skipped: the file was given as platforms. file is
-// its name in messages, and options are the place of its relative references. A
+// its name in messages, and at is the place of its relative references. A
 // typical document:
 //
 //	apiVersion: platform.pequod.io/v1alpha1
@@ -106,7 +106,7 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 //	  name: shop
 //	spec:
 //	  cueRef: {type: path, ref: ../modules/shop}
-func parseTransforms(opener *modules.Opener, data []byte, file string, options modules.Options) ([]transform, error) {
+func parseTransforms(opener *modules.Opener, data []byte, file string, at modules.Place) ([]transform, error) {
 	docs, err := yamlfile.Parse(file, data)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func parseTransforms(opener *modules.Opener, data []byte, file string, options m
 		if err := checkTransform(doc, t.Spec).Err(); err != nil {
 			return nil, err
 		}
-		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, options: options, modules: opener, doc: &doc})
+		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, at: at, modules: opener, doc: &doc})
 	}
 	return all, nil
 }
@@ -135,7 +135,7 @@ func parseTransforms(opener *modules.Opener, data []byte, file string, options m
 // open opens the module of a Transform and its policies, so that load finds them open.
 func (t transform) open(ctx context.Context) error {
 	return each(append([]v1alpha1.CueRef{t.spec.CueRef}, t.spec.Policies...), func(ref v1alpha1.CueRef) error {
-		_, err := t.modules.Open(ctx, ref, t.options)
+		_, err := t.modules.Open(ctx, ref, t.at)
 		return Refused(err)
 	})
 }
@@ -143,7 +143,7 @@ func (t transform) open(ctx context.Context) error {
 // load loads the module of a Transform and its policies, and evaluates both. The
 // name of the Transform wins over the module's default name.
 func (t transform) load(ctx context.Context) (*render.Platform, error) {
-	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.options)
+	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.at)
 	if err != nil {
 		return nil, t.placeDigest(err, "spec.cueRef")
 	}
@@ -156,7 +156,7 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	}
 	p.From = t.from
 	for i, ref := range t.spec.Policies {
-		policy, err := loadPolicy(ctx, t.modules, ref, t.options)
+		policy, err := loadPolicy(ctx, t.modules, ref, t.at)
 		if err != nil {
 			return nil, t.placeDigest(err, policyPath(i))
 		}
@@ -169,9 +169,9 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 // those of the module and of all policies, because either may be the cause.
 func (t transform) subject(ctx context.Context) render.Subject {
 	return render.Subject{Name: t.from, Files: func() []*ast.File {
-		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.options)
+		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.at)
 		for _, ref := range t.spec.Policies {
-			files = append(files, moduleFiles(ctx, t.modules, ref, t.options)...)
+			files = append(files, moduleFiles(ctx, t.modules, ref, t.at)...)
 		}
 		return files
 	}}

@@ -65,7 +65,7 @@ func Open(ctx context.Context, opener *modules.Opener, dir string) (*Module, err
 		return nil, fmt.Errorf("%s: not a directory", dir)
 	}
 	m := &Module{Dir: filepath.ToSlash(filepath.Clean(dir))}
-	if m.files, err = opener.Open(ctx, v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, modules.Options{}); err != nil {
+	if m.files, err = opener.Open(ctx, v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: dir}, modules.Place{}); err != nil {
 		return nil, err
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
