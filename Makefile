@@ -34,7 +34,7 @@ DEMO_FLAGS ?=
 GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln
+.PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -154,6 +154,9 @@ bench-cluster: ## Compare the applier with a bare client on a control plane
 
 cluster: ## Run a Kubernetes control plane until Ctrl-C
 	@binary=$$($(GO) run ./test/buildcluster) && exec "$$binary" $(CLUSTER_FLAGS)
+
+registry: ## Run an empty registry on localhost:5001 until Ctrl-C
+	@$(GO) run ./test/registry
 
 demo-cluster: ## Demonstrate everything on such a cluster; DEMO_FLAGS=-keep keeps it running
 	@$(GO) build -o bin/demo-cluster ./test/demo && exec bin/demo-cluster $(DEMO_FLAGS)

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"bufio"
 	"encoding/json"
 	"maps"
 	"os"
@@ -36,6 +37,9 @@ type session struct {
 	// applierFrom is the command before which the applier is started. The test
 	// cluster runs no containers, so the applier runs as a local process.
 	applierFrom string
+	// registry starts the registry of "make registry" on a free port, and uses its
+	// address where the document has that of the command.
+	registry bool
 }
 
 var sessions = []session{
@@ -44,7 +48,7 @@ var sessions = []session{
 		"make build":                   "the session is run with what it builds, made under another name",
 		`export PATH="$PWD/bin:$PATH"`: "the session has a path of its own",
 	}},
-	{doc: "docs/tutorial.md", cluster: true, clusterFrom: "pequod install", applierFrom: "kubectl create serviceaccount pequod"},
+	{doc: "docs/tutorial.md", cluster: true, clusterFrom: "pequod install", applierFrom: "kubectl create serviceaccount pequod", registry: true},
 	{doc: "docs/platform-engineer-guide.md"},
 	{doc: "docs/cue-modules.md"},
 	{doc: "docs/policy.md"},
@@ -201,6 +205,9 @@ func (s session) runIn(t *testing.T, bin string) {
 	if s.cluster {
 		s.withCluster(t, bin, &run)
 	}
+	if s.registry {
+		run.Replace = map[string]string{"localhost:5001": startRegistry(t)}
+	}
 	if s.inCheckout {
 		run.Dir, run.ReadOnly = checkout, true
 	}
@@ -208,6 +215,33 @@ func (s session) runIn(t *testing.T, bin string) {
 		run.Must = []string{"make demo"}
 	}
 	docsession.Run(t, run)
+}
+
+// startRegistry runs the program of "make registry" until the test ends. It returns the
+// address of the registry.
+func startRegistry(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "registry")
+	if out, err := exec.Command("go", "build", "-o", program, "./test/registry").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	registry := exec.Command(program, "-address", "localhost:0")
+	out, err := registry.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := registry.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = registry.Process.Kill()
+		_ = registry.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`[\w.]+:\d+`).FindString(line)
 }
 
 func (s session) withCluster(t *testing.T, bin string, run *docsession.Session) {

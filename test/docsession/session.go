@@ -22,6 +22,7 @@
 package docsession
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -53,6 +54,9 @@ type Session struct {
 	Before func(command string)
 	// Must lists commands that the document has to show.
 	Must []string
+	// Replace maps texts of the document to others, such as the address of a server that
+	// a reader starts to that of the one of the test.
+	Replace map[string]string
 }
 
 // Run runs a session and fails the test if a command prints something else than
@@ -67,6 +71,9 @@ func Run(t testing.TB, s Session) {
 	text, err := os.ReadFile(s.Doc)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for from, to := range s.Replace {
+		text = bytes.ReplaceAll(text, []byte(from), []byte(to))
 	}
 	blocks, err := Parse(string(text))
 	if err != nil {
