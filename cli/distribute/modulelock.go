@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/style"
+	"github.com/pequod-io/pequod/internal/atomicfile"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules/lock"
 )
@@ -108,7 +108,7 @@ func (o *moduleLockOptions) run(ctx context.Context, env command.Env) error {
 		fmt.Fprintf(env.Err, "%s is not up to date; run 'pequod module lock'\n", name)
 		return command.ExitWith(command.ExitNo)
 	}
-	if err := replaceFile(name, file.Bytes()); err != nil {
+	if err := atomicfile.Write(name, file.Bytes()); err != nil {
 		return command.FileError(err)
 	}
 	fmt.Fprintf(env.Err, "%s: %s locked\n", name, source.Count(len(file.Modules), "module"))
@@ -154,18 +154,4 @@ func shortDigest(digest string) string {
 	}
 	hex := strings.TrimPrefix(digest, "sha256:")
 	return hex[:min(12, len(hex))]
-}
-
-// replaceFile writes a file as a whole.
-func replaceFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // after the renaming, there is none
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

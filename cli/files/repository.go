@@ -48,7 +48,7 @@ func HeadCommit(ctx context.Context) (*gitfs.Commit, error) {
 	if err != nil || repositoryOf(wd) == "" {
 		return nil, err
 	}
-	return gitfs.Head(ctx)
+	return gitfs.Head(ctx, "")
 }
 
 // repositoryOf returns the nearest directory at or above dir that contains .git, or

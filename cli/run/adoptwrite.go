@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/atomicfile"
 	"github.com/pequod-io/pequod/inventory"
 )
 
@@ -21,10 +21,6 @@ import (
 // byte of the file: comments and formatting stay. It returns the number of references
 // that were added; those that are listed already are left out.
 func addToFile(path string, owner inventory.Owner, defaultNamespace string, list adoptList) (int, error) {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return 0, err
-	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
@@ -33,21 +29,7 @@ func addToFile(path string, owner inventory.Owner, defaultNamespace string, list
 	if err != nil || added == 0 {
 		return 0, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, err
-	}
-	// A rename replaces the file as a whole or not at all.
-	staged, err := os.CreateTemp(filepath.Dir(path), ".pequod-*")
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(staged.Name()) // fails after the rename
-	_, err = staged.Write(changed)
-	if err := errors.Join(err, staged.Chmod(info.Mode().Perm()), staged.Close()); err != nil {
-		return 0, err
-	}
-	return added, os.Rename(staged.Name(), path)
+	return added, atomicfile.Write(path, changed)
 }
 
 // addReferences is addToFile for the contents of a file.

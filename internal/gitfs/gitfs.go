@@ -7,5 +7,5 @@
 // same way. [New] is the entry point for objects that are elsewhere, such as in memory.
 //
 // revision.go finds the revision, tree.go finds its files, fs.go has the methods of
-// the file system, and head.go the commit.
+// the file system, head.go describes the commit, and command.go runs git.
 package gitfs

@@ -12,8 +12,10 @@ import (
 	"time"
 )
 
-// Commit describes the commit that is checked out in the working directory.
+// Commit describes the commit that is checked out.
 type Commit struct {
+	// ID is the full name of the commit.
+	ID string
 	// Revision is the commit in the form of Flux: BRANCH@sha1:HEX, with a tag if no
 	// branch is checked out, or sha1:HEX if there is neither.
 	Revision string
@@ -27,17 +29,17 @@ type Commit struct {
 	Change string
 }
 
-// Head returns the commit that is checked out in the repository of the working directory,
-// or an error if there is none yet.
-func Head(ctx context.Context) (*Commit, error) {
-	changes, err := git(ctx, "status", "--porcelain")
+// Head returns the commit that is checked out in the repository of a directory, or an
+// error if there is none yet. "" is the working directory.
+func Head(ctx context.Context, dir string) (*Commit, error) {
+	changes, err := Git(ctx, dir, "status", "--porcelain")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := git(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+	if _, err := Git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		return nil, cmp.Or(ctx.Err(), errors.New("the repository has no commit yet; commit the files first"))
 	}
-	head, err := git(ctx, "-c", "log.showSignature=false", "log", "-1", "--format=%H:%ct", "HEAD")
+	head, err := Git(ctx, dir, "-c", "log.showSignature=false", "log", "-1", "--format=%H:%ct", "HEAD")
 	if err != nil {
 		return nil, err
 	}
@@ -52,24 +54,24 @@ func Head(ctx context.Context) (*Commit, error) {
 		hash = "sha256:"
 	}
 	revision := hash + id
-	if name := headName(ctx); name != "" {
+	if name := headName(ctx, dir); name != "" {
 		revision = name + "@" + revision
 	}
-	origin, _ := git(ctx, "config", "--get", "remote.origin.url") // fails if there is none
+	origin, _ := Git(ctx, dir, "config", "--get", "remote.origin.url") // fails if there is none
 	return &Commit{
-		Revision: revision, Time: time.Unix(unix, 0).UTC(), Change: strings.TrimSpace(first),
+		ID: id, Revision: revision, Time: time.Unix(unix, 0).UTC(), Change: strings.TrimSpace(first),
 		Source: publicAddress(strings.TrimSpace(string(origin))),
 	}, ctx.Err()
 }
 
 // headName returns the branch or the tag that is checked out, or "". Git reports that
 // there is none by an exit code, so errors mean the same.
-func headName(ctx context.Context) string {
+func headName(ctx context.Context, dir string) string {
 	for _, args := range [][]string{
 		{"symbolic-ref", "--quiet", "--short", "HEAD"},
 		{"describe", "--exact-match", "--tags", "HEAD"},
 	} {
-		if name, err := git(ctx, args...); err == nil {
+		if name, err := Git(ctx, dir, args...); err == nil {
 			return strings.TrimSpace(string(name))
 		}
 	}

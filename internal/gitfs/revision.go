@@ -1,7 +1,6 @@
 package gitfs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +41,7 @@ func Cut(arg string) (rev, file string, ok bool) {
 // The revision is determined once, so files that are read later fit together even if
 // the branch moves meanwhile. When ctx is done, files can't be read anymore.
 func Open(ctx context.Context, rev string) (*Revision, error) {
-	run := func(args ...string) ([]byte, error) { return git(ctx, args...) }
+	run := func(args ...string) ([]byte, error) { return Git(ctx, "", args...) }
 	// The working directory has to be known because paths are relative to it. git
 	// itself takes relative paths in work trees only; see <rev>:<path> in
 	// gitrevisions(7).
@@ -125,34 +124,3 @@ func (c command) Entries(tree string) ([]Entry, error) {
 
 // Blob implements [Objects].
 func (c command) Blob(object string) ([]byte, error) { return c.run("cat-file", "blob", object) }
-
-// gitError is a failure of the git command, which wraps its [exec.ExitError].
-type gitError struct {
-	// message is the first line that git wrote to stderr.
-	message string
-	err     error
-}
-
-func (e *gitError) Error() string { return "git: " + e.message }
-func (e *gitError) Unwrap() error { return e.err }
-
-// git runs the git command and returns its stdout.
-func git(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("reading revisions requires git, which is not installed")
-	case err != nil:
-		message, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
-		if message == "" {
-			message = err.Error()
-		}
-		return nil, &gitError{strings.TrimPrefix(message, "fatal: "), err}
-	}
-	return out, nil
-}

@@ -1,19 +1,17 @@
 package artifact
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pequod-io/pequod/internal/gitfs"
 )
 
 // work is a work tree of git without uncommitted changes.
@@ -44,23 +42,16 @@ func (committedFiles) Open(f committedFile) (io.ReadCloser, error) { return os.O
 // the repository. The time of the commit is in UTC: CUE writes it in the local time
 // zone, so its artifacts depend on the machine.
 func committed(ctx context.Context, dir string) (*work, error) {
-	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	head, err := gitfs.Head(ctx, dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	root := strings.TrimSuffix(top, "\n")
-	changes, err := git(ctx, root, "status", "--porcelain")
-	if err != nil {
-		return nil, err
+	if head.Change != "" {
+		return nil, fmt.Errorf("%s: uncommitted changes, such as %q; commit them, or publish the directory as it is with source: kind: \"self\"", dir, head.Change)
 	}
-	if changes != "" {
-		first, _, _ := strings.Cut(changes, "\n")
-		return nil, fmt.Errorf("%s: uncommitted changes, such as %q; commit them, or publish the directory as it is with source: kind: \"self\"", dir, strings.TrimSpace(first))
-	}
-	w := &work{}
-	if w.annotations, err = commit(ctx, root); err != nil {
-		return nil, err
-	}
+	w := &work{annotations: map[string]string{
+		vcsType: "git", vcsCommit: head.ID, vcsCommitTime: head.Time.Format(time.RFC3339),
+	}}
 	if w.files, err = listed(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -68,8 +59,13 @@ func committed(ctx context.Context, dir string) (*work, error) {
 	if hasLicense {
 		return w, nil
 	}
-	inRoot, err := git(ctx, root, "ls-files", "-z", "--", license)
-	if err == nil && inRoot != "" {
+	top, err := gitfs.Git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	root := strings.TrimSuffix(string(top), "\n")
+	inRoot, err := gitfs.Git(ctx, root, "ls-files", "-z", "--", license)
+	if err == nil && len(inRoot) > 0 {
 		w.files = append(w.files, committedFile{license, filepath.Join(root, license)})
 	}
 	return w, err
@@ -78,52 +74,17 @@ func committed(ctx context.Context, dir string) (*work, error) {
 // license is the file that a module takes from the root of its repository.
 const license = "LICENSE"
 
-// commit returns the annotations of the commit that is checked out.
-func commit(ctx context.Context, root string) (map[string]string, error) {
-	out, err := git(ctx, root, "-c", "log.showsignature=false", "log", "-1", "--format=%H:%ct")
-	if err != nil {
-		return nil, err
-	}
-	id, seconds, _ := strings.Cut(strings.TrimSpace(out), ":")
-	unix, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("git log: %w", err)
-	}
-	return map[string]string{
-		vcsType:       "git",
-		vcsCommit:     id,
-		vcsCommitTime: time.Unix(unix, 0).UTC().Format(time.RFC3339),
-	}, nil
-}
-
 // listed returns the committed files below dir.
 func listed(ctx context.Context, dir string) ([]committedFile, error) {
-	out, err := git(ctx, dir, "ls-files", "-z")
+	out, err := gitfs.Git(ctx, dir, "ls-files", "-z")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	var files []committedFile
-	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if name != "" {
 			files = append(files, committedFile{name, filepath.Join(dir, filepath.FromSlash(name))})
 		}
 	}
 	return files, nil
-}
-
-// git runs git in dir and returns its output.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return string(out), nil
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case errors.As(err, &exit):
-		return "", fmt.Errorf("%s: git %s: %s", dir, args[0], bytes.TrimSpace(exit.Stderr))
-	}
-	return "", fmt.Errorf("%s: %w", dir, err)
 }

@@ -15,6 +15,8 @@ import (
 	ggcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/pequod-io/pequod/internal/atomicfile"
 )
 
 // layoutVersion is the content of the file oci-layout.
@@ -56,10 +58,10 @@ func (d directory) write(_ context.Context, ref Ref, img v1.Image) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(string(d), "oci-layout"), []byte(layoutVersion)); err != nil {
+	if err := atomicfile.Write(filepath.Join(string(d), "oci-layout"), []byte(layoutVersion)); err != nil {
 		return err
 	}
-	return replace(filepath.Join(string(d), "index.json"), append(raw, '\n'))
+	return atomicfile.Write(filepath.Join(string(d), "index.json"), append(raw, '\n'))
 }
 
 // onlyOurs returns an error if a directory that is to become a layout has other files.
@@ -74,21 +76,6 @@ func onlyOurs(dir string) error {
 		}
 	}
 	return nil
-}
-
-// replace writes a file as a whole: a reader finds the old or the new content.
-func replace(file string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // after the renaming, there is none
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }
 
 // write implements place. It writes a new archive with the artifacts of the old one and
