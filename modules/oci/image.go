@@ -284,3 +284,6 @@ func (l *layer) Compressed() (io.ReadCloser, error) {
 	}
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
+
+// typeOf returns the type of an artifact.
+func typeOf(m *v1.Manifest) string { return cmp.Or(m.ArtifactType, string(m.Config.MediaType)) }

@@ -206,3 +206,70 @@ func readManifest(r io.Reader) ([]byte, error) {
 
 // notExist is the error of a file that an archive doesn't have.
 func notExist(name string) error { return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist} }
+
+func (d directory) referrers(_ context.Context, ref Ref) ([]v1.Descriptor, error) {
+	return layoutReferrers(d, ref)
+}
+
+func (a archive) referrers(_ context.Context, ref Ref) ([]v1.Descriptor, error) {
+	return layoutReferrers(a, ref)
+}
+
+// layoutReferrers returns the referrers of an artifact in a layout.
+func layoutReferrers(l layout, ref Ref) ([]v1.Descriptor, error) {
+	index, err := readIndex(l)
+	if err != nil {
+		return nil, err
+	}
+	var all []v1.Descriptor
+	for _, d := range index.Manifests {
+		m, err := layoutSubject(l, d)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil && m.Subject.Digest.String() == ref.Digest {
+			d.ArtifactType = typeOf(m)
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// layoutSubject returns the manifest of an artifact of a layout that has a subject, or nil
+// if it has none.
+func layoutSubject(l layout, d v1.Descriptor) (*v1.Manifest, error) {
+	if !d.MediaType.IsImage() {
+		return nil, nil
+	}
+	r, err := layoutBlob(l, d.Digest)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() // it is only read
+	raw, err := readManifest(r)
+	if err != nil {
+		return nil, err
+	}
+	m, err := v1.ParseManifest(bytes.NewReader(raw))
+	if err != nil || m.Subject == nil {
+		return nil, nil // an artifact that can't be read is an error for those who read it
+	}
+	return m, nil
+}
+
+// withoutReferrers returns the index of a layout without the artifacts that have a
+// subject. They are found by their subject, not by the user.
+func withoutReferrers(l layout, index *v1.IndexManifest) (*v1.IndexManifest, error) {
+	reduced := *index
+	reduced.Manifests = nil
+	for _, d := range index.Manifests {
+		m, err := layoutSubject(l, d)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			reduced.Manifests = append(reduced.Manifests, d)
+		}
+	}
+	return &reduced, nil
+}

@@ -182,3 +182,23 @@ func (r *registry) repositories(ctx context.Context, host, prefix string) ([]str
 	slices.Sort(names)
 	return names, nil
 }
+
+// referrers implements place. The library falls back to the tag.
+func (r *registry) referrers(ctx context.Context, ref Ref) ([]v1.Descriptor, error) {
+	repo, err := r.repository(ref)
+	if err != nil {
+		return nil, err
+	}
+	index, err := remote.Referrers(repo.Digest(ref.Digest), append(slices.Clone(r.options), remote.WithContext(ctx), remote.Reuse(r.puller))...)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	if n := len(manifest.Manifests); n > maxListed {
+		return nil, &Error{Cause: TooLarge, Message: fmt.Sprintf("more than %d referrers", maxListed)}
+	}
+	return manifest.Manifests, nil
+}
