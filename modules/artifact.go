@@ -57,7 +57,7 @@ func openArtifact(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options)
 		name = path.Base(dir)
 	}
 	return &Files{
-		FS: files, Dir: dir, Name: name, Ref: r.String(), Version: version,
+		FS: files, Dir: dir, Name: name, Ref: r.String(), Version: version, Manifest: info.Digest,
 		display: shownModule(r, info),
 	}, nil
 }

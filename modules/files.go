@@ -25,6 +25,8 @@ type Files struct {
 	Version string
 	// Commit is the full name of the git commit, or "" for other sources.
 	Commit string
+	// Manifest is the digest of the manifest of a module in an artifact, or "".
+	Manifest string
 	// Digest is the digest of the reference, or "". Open does not compare it, because
 	// only the loader knows which files are part of the module: see
 	// [github.com/pequod-io/pequod/render.Source].

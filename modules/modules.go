@@ -54,6 +54,12 @@ func ParseRef(s string) (v1alpha1.CueRef, error) {
 	return v1alpha1.CueRef{Type: v1alpha1.CueRefPath, Ref: s}, nil
 }
 
+// IsPath reports whether a reference in the form of [ParseRef] is a directory.
+func IsPath(s string) bool {
+	ref, err := ParseRef(s)
+	return err == nil && ref.Type == v1alpha1.CueRefPath
+}
+
 // Open finds the module that ref refers to at a place. It returns an [UnsupportedError] for
 // source types that are not implemented yet.
 //

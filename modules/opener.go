@@ -2,7 +2,9 @@ package modules
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -59,6 +61,22 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*File
 		module.files = files
 	}
 	return module.files, nil
+}
+
+// Opened returns all modules that are open, in no particular order.
+func (o *Opener) Opened() []*Files {
+	o.mu.Lock()
+	all := slices.Collect(maps.Values(o.opened))
+	o.mu.Unlock()
+	var opened []*Files
+	for _, module := range all {
+		module.mu.Lock()
+		if module.files != nil {
+			opened = append(opened, module.files)
+		}
+		module.mu.Unlock()
+	}
+	return opened
 }
 
 // opening returns the state of a module.

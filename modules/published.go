@@ -37,5 +37,5 @@ func openPublished(ctx context.Context, ref v1alpha1.CueRef, published Published
 		return nil, fmt.Errorf("module %s: %w", v, err)
 	}
 	name := path.Base(path.Join(v.BasePath(), dir))
-	return &Files{FS: m.Files, Dir: dir, Name: name, Ref: ref.Ref, Version: v.Version(), display: v.String()}, nil
+	return &Files{FS: m.Files, Dir: dir, Name: name, Ref: ref.Ref, Version: v.Version(), Manifest: m.Digest, display: v.String()}, nil
 }

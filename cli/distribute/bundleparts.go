@@ -53,17 +53,20 @@ func (o *pushOptions) render(ctx context.Context, env command.Env) ([]bundle.Fil
 	type result struct {
 		objects []output.Object
 		graph   *v1alpha1.ResourceGraph
+		module  *render.Module
 	}
 	var rendered []outdir.File
 	var graphs []*v1alpha1.ResourceGraph
+	o.digests = map[string]string{}
 	sum, err := input.RenderAll(ctx, env, &o.RenderFlags, func(r render.Result) (result, problem.List) {
 		objects, problems := o.InstanceFlags.Objects(r, "yaml")
-		return result{objects, r.Graph}, problems
+		return result{objects, r.Graph, r.Platform.Module}, problems
 	}, func(r input.Rendered[result]) error {
 		for _, obj := range r.Value.objects {
 			rendered = append(rendered, outdir.File{Path: obj.Path, Source: r.Instance.Pos().String(), Data: obj.Data})
 		}
 		graphs = append(graphs, r.Value.graph)
+		o.digests[r.Value.module.Ref] = r.Value.module.Digest
 		return nil
 	})
 	if err != nil {

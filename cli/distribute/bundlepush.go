@@ -11,12 +11,14 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/generate"
 	"github.com/pequod-io/pequod/cli/input"
+	"github.com/pequod-io/pequod/internal/gitfs"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
@@ -40,6 +42,12 @@ type pushOptions struct {
 	allowDirty, force bool
 	// dryRun is one of execute.DryRunModes.
 	dryRun string
+	// withProvenance is --provenance.
+	withProvenance bool
+	// flags are all flags, for the provenance.
+	flags *pflag.FlagSet
+	// digests are those of the modules of the instances, by reference. Rendering sets it.
+	digests map[string]string
 }
 
 // newBundlePushCommand returns the command "push".
@@ -67,6 +75,10 @@ checked out: its time, revision and origin, without credentials. SOURCE_DATE_EPO
 another time. Uncommitted changes are refused unless --allow-dirty is set, which marks the
 revision.
 
+A statement of provenance is attached to the bundle. It names the commit, the digests of all
+modules, the flags and the version of Pequod, so that 'pequod module verify --rerender' can
+make the bundle again. It names no files outside of the repository.
+
 If the tag exists, nothing is written: the exit code is 0 if it names the same bundle, and
 1 if it names another one. Use --force to replace it, as 'crane push' and 'flux push
 artifact' always do. Consumers that have resolved the tag before may keep the old one.
@@ -88,6 +100,7 @@ bundle are printed, too, and nothing is written.`,
 	o.InstanceFlags.AddFlags(cmd)
 	o.RoleFlags.AddFlags(cmd)
 	fl := cmd.Flags()
+	o.flags = fl
 	fl.Lookup("crd").Usage = "with --rbac, " + fl.Lookup("crd").Usage
 	fl.BoolVar(&o.withCRDs, "crds", false, "add the CRDs of the platforms of -p")
 	fl.BoolVar(&o.withRoles, "rbac", false, "add the roles for the service accounts of the graphs")
@@ -95,6 +108,7 @@ bundle are printed, too, and nothing is written.`,
 	fl.StringVar(&o.revision, "revision", "", "revision of the input; the default is the commit that is checked out, such as main@sha1:HEX")
 	fl.StringVar(&o.source, "source", "", "address of the repository of the input; the default is that of the remote origin")
 	fl.BoolVar(&o.allowDirty, "allow-dirty", false, "allow uncommitted changes")
+	fl.BoolVar(&o.withProvenance, "provenance", true, "attach a statement of the commit, the modules and the flags that the bundle is made from")
 	fl.BoolVar(&o.force, "force", false, "replace another artifact with the tag")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "list the files without writing them: server (ask the registry about the tag) or client (ask nothing)")
 	for _, name := range []string{"revision", "source"} {
@@ -110,7 +124,11 @@ func (o *pushOptions) run(ctx context.Context, env command.Env, arg string) erro
 	if err != nil {
 		return err
 	}
-	origin, err := o.origin(ctx, env)
+	commit, err := o.commit(ctx)
+	if err != nil {
+		return err
+	}
+	origin, err := o.origin(env, commit)
 	if err != nil {
 		return err
 	}
@@ -122,7 +140,11 @@ func (o *pushOptions) run(ctx context.Context, env command.Env, arg string) erro
 	if err != nil {
 		return err
 	}
-	return o.write(ctx, env, ref, img)
+	statement, err := o.statement(img, commit)
+	if err != nil {
+		return err
+	}
+	return o.write(ctx, env, ref, img, statement)
 }
 
 // target parses the reference to write to, and checks the flags. A registry knows
@@ -149,18 +171,23 @@ func (o *pushOptions) target(arg string) (oci.Ref, error) {
 // dirty marks the revision of a bundle with uncommitted changes.
 const dirty = "-dirty"
 
-// origin returns the commit from which the bundle is made, or nothing if the working
+// commit returns the commit from which the bundle is made, or nil if the working
 // directory is in no repository.
-func (o *pushOptions) origin(ctx context.Context, env command.Env) (bundle.Options, error) {
-	made := bundle.Options{Revision: o.revision, Source: o.source}
+func (o *pushOptions) commit(ctx context.Context) (*gitfs.Commit, error) {
 	commit, err := files.HeadCommit(ctx)
-	if err != nil {
-		return made, err
+	if err != nil || commit == nil {
+		return nil, err
 	}
+	if commit.Change != "" && !o.allowDirty {
+		return nil, refused(fmt.Errorf("uncommitted changes, such as %q; commit them, or set --allow-dirty to mark the bundle", source.Escape(commit.Change, "")))
+	}
+	return commit, nil
+}
+
+// origin returns the origin that the bundle names. commit may be nil.
+func (o *pushOptions) origin(env command.Env, commit *gitfs.Commit) (bundle.Options, error) {
+	made := bundle.Options{Revision: o.revision, Source: o.source}
 	if commit != nil {
-		if commit.Change != "" && !o.allowDirty {
-			return made, refused(fmt.Errorf("uncommitted changes, such as %q; commit them, or set --allow-dirty to mark the bundle", source.Escape(commit.Change, "")))
-		}
 		if commit.Change != "" {
 			commit.Revision += dirty
 		}
@@ -178,8 +205,9 @@ func (o *pushOptions) origin(ctx context.Context, env command.Env) (bundle.Optio
 	return made, nil
 }
 
-// write writes the bundle unless it is there already, and prints its reference.
-func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, img v1.Image) error {
+// write writes the bundle unless it is there already, with its provenance, and prints its
+// reference. statement is nil without provenance.
+func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, img, statement v1.Image) error {
 	digest, err := img.Digest()
 	if err != nil {
 		return err
@@ -197,15 +225,14 @@ func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, i
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.dryRun == "server":
+	if o.dryRun == "server" {
 		return printFiles(env, pinned, img)
-	case there:
+	}
+	if err := publish(ctx, client, ref, img, statement, there); err != nil {
+		return err
+	}
+	if there {
 		fmt.Fprintf(env.Err, "pequod: %s is already there\n", ref)
-	default:
-		if err := write(ctx, client, ref, img); err != nil {
-			return err
-		}
 	}
 	_, err = fmt.Fprintln(env.Out, pinned)
 	return command.OutputError(err)

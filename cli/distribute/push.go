@@ -138,12 +138,18 @@ func published(ctx context.Context, client *oci.Client, ref oci.Ref, digest stri
 
 // write writes the artifact. Layouts are made with all parent directories.
 func write(ctx context.Context, client *oci.Client, ref oci.Ref, img v1.Image) error {
-	if ref.Kind == oci.Archive {
-		if err := os.MkdirAll(filepath.Dir(ref.File), 0o755); err != nil {
-			return err
-		}
+	if err := makeParent(ref); err != nil {
+		return err
 	}
 	return client.Write(ctx, ref, img)
+}
+
+// makeParent makes the directory of an archive.
+func makeParent(ref oci.Ref) error {
+	if ref.Kind != oci.Archive {
+		return nil
+	}
+	return os.MkdirAll(filepath.Dir(ref.File), 0o755)
 }
 
 // printPinned prints the reference of a module with its digest.

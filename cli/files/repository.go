@@ -87,3 +87,26 @@ func pathIn(top, wd, name string) string {
 	}
 	return filepath.ToSlash(path)
 }
+
+// Base returns the directory that names of files in records for other machines start from:
+// the root of the git repository of the working directory, or the working directory if it
+// is in none. It also returns the working directory. Neither has links.
+func Base() (base, wd string, err error) {
+	if wd, err = os.Getwd(); err != nil {
+		return "", "", err
+	}
+	if wd, err = filepath.EvalSymlinks(wd); err != nil {
+		return "", "", err
+	}
+	if base = repositoryOf(wd); base == "" {
+		base = wd
+	}
+	return base, wd, nil
+}
+
+// Below returns the path of an existing file below base, with slashes. base and wd are
+// those of [Base]. ok is false if the file is elsewhere.
+func Below(base, wd, name string) (below string, ok bool) {
+	below = pathIn(base, wd, name)
+	return below, filepath.IsLocal(filepath.FromSlash(below))
+}
