@@ -16,6 +16,9 @@ import (
 type Opener struct {
 	// Options are those of all modules. They must not be changed once Open is in use.
 	Options Options
+	// InTree returns the options for references that stand in a file of a tree. nil is
+	// Options.
+	InTree func(*Tree) (Options, error)
 
 	mu     sync.Mutex // guards opened
 	opened map[moduleKey]*opening
@@ -47,14 +50,21 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*File
 		return nil, err
 	}
 	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
-	if ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI {
+	if at.Tree != nil || ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI {
 		key.place = Place{filepath.Clean(at.BaseDir), at.Tree}
 	}
 	module := o.opening(key)
 	module.mu.Lock()
 	defer module.mu.Unlock()
 	if module.files == nil {
-		files, err := Open(ctx, ref, at, o.Options)
+		options := o.Options
+		if at.Tree != nil && o.InTree != nil {
+			var err error
+			if options, err = o.InTree(at.Tree); err != nil {
+				return nil, err
+			}
+		}
+		files, err := Open(ctx, ref, at, options)
 		if err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func describeArtifact(ctx context.Context, b *strings.Builder, flags *platform.F
 	if err != nil {
 		return err
 	}
-	artifacts, err := flags.Artifacts()
+	artifacts, err := flags.Modules.Options.Artifacts()
 	if err != nil {
 		return err
 	}

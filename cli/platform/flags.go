@@ -31,6 +31,7 @@ package platform
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"cuelang.org/go/cue/ast"
@@ -38,6 +39,8 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/git"
+	"github.com/pequod-io/pequod/modules/pin"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -112,7 +115,53 @@ func (f *ModuleFlags) AddFlags(cmd *cobra.Command) {
 	f.RegistryFlags.AddFlags(cmd)
 	f.RegistryFlags.pins = f.Pins
 	f.LimitFlags.AddFlags(cmd)
-	f.Modules = &modules.Opener{Options: modules.Options{Artifacts: f.Artifacts, Git: f.git, Published: f.published()}}
+	f.Modules = &modules.Opener{Options: f.sources(f.Pins), InTree: f.sourcesIn()}
+}
+
+// sources returns the ways to modules that are not on disk, as the pins allow. It calls
+// pins when a module is fetched.
+func (f *ModuleFlags) sources(pins func() (*pin.Pins, error)) modules.Options {
+	return modules.Options{
+		Artifacts: func() (modules.Artifacts, error) {
+			client, err := f.Client()
+			if err != nil {
+				return nil, err
+			}
+			p, err := pins()
+			if err != nil {
+				return nil, err
+			}
+			return p.Roots(client), nil
+		},
+		Git: func() (git.Options, error) {
+			p, err := pins()
+			if err != nil {
+				return git.Options{}, err
+			}
+			return p.Git(), nil
+		},
+		Published: f.published(pins),
+	}
+}
+
+// sourcesIn returns a function for the sources of references in the files of a git
+// revision. It reads the lock of each revision once.
+func (f *ModuleFlags) sourcesIn() func(*modules.Tree) (modules.Options, error) {
+	var mu sync.Mutex
+	known := map[*modules.Tree]modules.Options{}
+	return func(tree *modules.Tree) (modules.Options, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if o, ok := known[tree]; ok {
+			return o, nil
+		}
+		pins, err := f.pinsIn(tree)
+		if err != nil {
+			return modules.Options{}, err
+		}
+		known[tree] = f.sources(func() (*pin.Pins, error) { return pins, nil })
+		return known[tree], nil
+	}
 }
 
 // AddFlags registers the flags with cmd.

@@ -12,8 +12,9 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/settings"
+	"github.com/pequod-io/pequod/internal/gitfs"
+	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/cache"
-	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/pin"
 )
@@ -59,15 +60,6 @@ func (f *PinFlags) AddFlags(cmd *cobra.Command) {
 	})
 }
 
-// git returns the options for git repositories.
-func (f *PinFlags) git() (git.Options, error) {
-	pins, err := f.Pins()
-	if err != nil {
-		return git.Options{}, err
-	}
-	return pins.Git(), nil
-}
-
 // pins returns the decisions of the flags, the environment and pequod.lock. warn gets the
 // reason for which the cache can't be used.
 func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
@@ -95,11 +87,48 @@ func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
 	return pin.New(o), nil
 }
 
+// pinsIn returns the decisions for references in the files of a git revision: those of the
+// pequod.lock of the revision, or of Pins if it has none. Commands that write the lock use
+// Pins.
+func (f *PinFlags) pinsIn(tree *modules.Tree) (*pin.Pins, error) {
+	now, err := f.Pins()
+	revision, ok := tree.FS.(*gitfs.Revision)
+	if err != nil || !ok || f.relock != nil || f.unlocked {
+		return now, err
+	}
+	name, err := lockName()
+	if err != nil {
+		return nil, err
+	}
+	name, inside := revision.Path(name)
+	if !inside {
+		return now, nil
+	}
+	data, err := revision.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, nil
+	}
+	if err != nil {
+		return nil, command.FileError(err)
+	}
+	o := pin.Options{Offline: f.offline, Cache: now.Cache(), Locked: f.locked.or(true), LockName: revision.Shown(name)}
+	if o.Lock, err = lock.Read(o.LockName, data); err != nil {
+		return nil, err
+	}
+	return pin.New(o), nil
+}
+
+// lockName returns the name of the repository's pequod.lock, whether it exists or not. The
+// file is beside the pequod.yaml that applies in the working directory; without one, it is
+// in the root of the git repository, or in the working directory.
+func lockName() (string, error) {
+	return settings.Beside(command.Env{Getenv: os.LookupEnv}, lock.FileName)
+}
+
 // ReadLock returns the pequod.lock of the repository and its name. It returns nil if there
-// is none. The file is beside the pequod.yaml that applies in the working directory;
-// without one, it is in the root of the git repository, or in the working directory.
+// is none.
 func ReadLock() (*lock.File, string, error) {
-	name, err := settings.Beside(command.Env{Getenv: os.LookupEnv}, lock.FileName)
+	name, err := lockName()
 	if err != nil {
 		return nil, "", err
 	}

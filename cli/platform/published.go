@@ -14,7 +14,7 @@ import (
 
 // published returns a reader for published modules with CUE's configuration of
 // registries. It accesses nothing, and reads no flag, until it is used.
-func (f *ModuleFlags) published() modules.Published {
+func (f *ModuleFlags) published(pins func() (*pin.Pins, error)) modules.Published {
 	client := modpath.New(modpath.Options{
 		Registry: os.Getenv("CUE_REGISTRY"),
 		Artifacts: func(plain bool) (modpath.Artifacts, error) {
@@ -25,22 +25,22 @@ func (f *ModuleFlags) published() modules.Published {
 			if err != nil {
 				return nil, err
 			}
-			p, err := f.Pins()
+			p, err := pins()
 			if err != nil {
 				return nil, err
 			}
 			return p.Imports(client), nil
 		},
 		Digest: func(v module.Version) (string, error) {
-			p, err := f.Pins()
+			p, err := pins()
 			if err != nil {
 				return "", err
 			}
 			return p.Import(v.Path(), v.Version())
 		},
-		Records: records(f.Pins),
+		Records: records(pins),
 	})
-	return pinned{client, f.Pins}
+	return pinned{client, pins}
 }
 
 // pinned are published modules whose newest version is the one in pequod.lock.

@@ -11,7 +11,6 @@ import (
 	"github.com/pequod-io/pequod/cli/progress"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/version"
-	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/pin"
@@ -59,20 +58,6 @@ func (f *RegistryFlags) AddFlags(cmd *cobra.Command) {
 		return oci.New(o)
 	}
 	f.Client = sync.OnceValues(func() (*oci.Client, error) { return f.connect(f.plainHTTP) })
-}
-
-// Artifacts returns the reader for the artifacts that users refer to: Client, limited to
-// those that pequod.lock allows.
-func (f *ModuleFlags) Artifacts() (modules.Artifacts, error) {
-	client, err := f.Client()
-	if err != nil {
-		return nil, err
-	}
-	pins, err := f.Pins()
-	if err != nil {
-		return nil, err
-	}
-	return pins.Roots(client), nil
 }
 
 // cueConfigDir returns the directory in which "cue login" stores credentials, or "".
