@@ -25,8 +25,8 @@ var repositoryFlags = []string{
 // from the environment are relative to the working directory, as on the command
 // line.
 var pathFlags = []string{
-	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "kubeconfig",
-	"output-dir", "platform", "policy", "registry-ca-file",
+	"against", "cache-dir", "certificate-authority", "client-certificate", "client-key", "crd", "dir", "filename", "key", "kubeconfig",
+	"output-dir", "platform", "policy", "registry-ca-file", "sign-key", "trusted-root",
 }
 
 // variableOf returns the name of the environment variable that sets f.

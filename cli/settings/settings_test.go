@@ -28,7 +28,8 @@ var userFlags = []string{
 	// Inventories whose objects are taken over.
 	"from",
 	// The trust in registries and in what they have.
-	"locked", "offline", "registry-ca-file", "registry-plain-http", "upgrade",
+	"certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer", "certificate-oidc-issuer-regexp", "key",
+	"locked", "offline", "registry-ca-file", "registry-plain-http", "sign-key", "trusted-root", "upgrade",
 	// A chart is rendered by another program, and the files become a module.
 	"from-chart", "from-manifests",
 	// The program that is installed in a cluster, its protection, and rights that are

@@ -18,6 +18,10 @@ import (
 // are listed. A registry could answer with pages without end.
 const maxListed = 100_000
 
+// fallbackPattern matches the tags of lists of referrers, in registries without the API for
+// them.
+var fallbackPattern = pattern(`^sha256-[0-9a-f]{64}$`)
+
 // registry reads and writes artifacts of registries.
 type registry struct {
 	keychain authn.Keychain
@@ -124,8 +128,8 @@ func (r *registry) tags(ctx context.Context, ref Ref) ([]string, error) {
 	if len(tags) > maxListed {
 		return nil, &Error{Cause: TooLarge, Message: fmt.Sprintf("more than %d tags", maxListed)}
 	}
-	// A tag is printed and becomes part of references.
-	return slices.DeleteFunc(tags, func(tag string) bool { return !tagPattern().MatchString(tag) }), nil
+	// A tag is printed and becomes part of references. Lists of referrers are no artifacts.
+	return slices.DeleteFunc(tags, func(tag string) bool { return !tagPattern().MatchString(tag) || fallbackPattern().MatchString(tag) }), nil
 }
 
 // write implements place. The library writes the manifest after the blobs.

@@ -78,6 +78,20 @@ var importRules = []rule{{
 	direct:   true,
 	why:      "modules/git bounds what the library reads, and classifies its errors",
 }, {
+	packages: []string{"modules/sign"},
+	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/artifact"), "cuelang.org/go/..."),
+	why:      "an artifact is signed by its digest, whatever it holds",
+}, {
+	packages: []string{"api/...", "render/...", "crdgen/...", "inventory/...", "applier/...", "cmd/pequod-applier"},
+	never:    []string{"github.com/sigstore/...", "github.com/secure-systems-lab/..."},
+	why:      "only package modules and the command line know signatures",
+}, {
+	packages: []string{"..."},
+	except:   []string{"modules/sign"},
+	never:    []string{"github.com/sigstore/...", "github.com/secure-systems-lab/..."},
+	direct:   true,
+	why:      "one package decides what a valid signature is",
+}, {
 	packages: []string{"modules/artifact"},
 	never:    ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"),
 	why:      "packing a module needs no registry and no evaluation",

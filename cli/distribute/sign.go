@@ -1,0 +1,83 @@
+package distribute
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/spf13/cobra"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/sign"
+)
+
+// newSignCommand returns the command "module sign".
+func newSignCommand(env command.Env) *cobra.Command {
+	var registry platform.RegistryFlags
+	var keyFile string
+	cmd := &cobra.Command{
+		Use:   "sign REF --key FILE",
+		Short: "Sign a published module or bundle",
+		Long: `Sign a published module, or a bundle of 'pequod push', with a private key. The signature
+is for the digest that REF has now, and stands beside it in the same repository or
+layout: a Sigstore bundle as cosign 3 writes it, so cosign and Flux verify it, too.
+
+FILE is a key of 'cosign generate-key-pair', or a key in PEM format without a password,
+as 'openssl ecparam -name prime256v1 -genkey -noout' writes it. The password is read
+from the environment variable COSIGN_PASSWORD.
+
+Nothing is sent to a transparency log: cosign verifies the signature with
+--insecure-ignore-tlog. The reference with the digest is printed on stdout.`,
+		Example: `  pequod module sign oci://ghcr.io/acme/web-shop:v1.4.0 --key cosign.key`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := oci.ParseRef(args[0])
+			if err != nil {
+				return err
+			}
+			key, err := loadKey(cmd.Context(), env, keyFile)
+			if err != nil {
+				return err
+			}
+			client, err := registry.Client()
+			if err != nil {
+				return err
+			}
+			img, err := client.Image(cmd.Context(), ref)
+			if err != nil {
+				return err
+			}
+			if err := signImage(cmd.Context(), env, client, &ref, img, key); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(env.Out, ref)
+			return command.OutputError(err)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	registry.AddFlags(cmd)
+	cmd.Flags().StringVar(&keyFile, "key", "", "private key in PEM format")
+	command.Must(cmd.MarkFlagRequired("key"))
+	return cmd
+}
+
+// signImage signs the artifact that ref names, and sets the digest of ref.
+func signImage(ctx context.Context, env command.Env, client *oci.Client, ref *oci.Ref, img v1.Image, key *sign.PrivateKey) error {
+	digest, err := img.Digest()
+	if err != nil {
+		return err
+	}
+	signature, err := key.Sign(img, sign.SignatureType, json.RawMessage("{}"))
+	if err != nil {
+		return err
+	}
+	if err := client.Attach(ctx, *ref, signature); err != nil {
+		return err
+	}
+	ref.Digest = digest.String()
+	_, err = fmt.Fprintf(env.Err, "signed with %s\n", key.Signer())
+	return command.OutputError(err)
+}
