@@ -6,6 +6,7 @@
 //     catalogue.go reads them
 //   - show.go: module show, the inputs, versions and images of a module
 //   - modulelock.go: module lock, the digests of the modules that a repository uses
+//   - modulevendor.go: module vendor, a copy of these modules in the repository
 //   - sign.go: module sign; verify.go: module verify; trust.go reads keys for both
 //   - bundlepush.go: push, rendered instances to a registry; bundleparts.go renders them
 //   - bundlepull.go: pull, the files of a bundle to a directory
@@ -35,5 +36,5 @@ func Commands(env command.Env) []*cobra.Command {
 
 // ModuleCommands returns the subcommands of "module" that this package has.
 func ModuleCommands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newPushCommand(env), newPullCommand(env), newListCommand(env), newShowCommand(env), newModuleLockCommand(env), newSignCommand(env), newVerifyCommand(env)}
+	return []*cobra.Command{newPushCommand(env), newPullCommand(env), newListCommand(env), newShowCommand(env), newModuleLockCommand(env), newModuleVendorCommand(env), newSignCommand(env), newVerifyCommand(env)}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/modules/cache"
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/pin"
+	"github.com/pequod-io/pequod/modules/vendored"
 )
 
 // PinFlags are the flags that decide which versions of modules are loaded, and whether
@@ -31,6 +33,8 @@ type PinFlags struct {
 	relock *relocking
 	// unlocked is set by [PinFlags.Unlock].
 	unlocked bool
+	// unvendored is set by [PinFlags.IgnoreVendored].
+	unvendored bool
 }
 
 // relocking are the options of a command that writes pequod.lock.
@@ -47,12 +51,16 @@ func (f *PinFlags) Relock(upgrade bool) { f.relock = &relocking{upgrade} }
 // before Pins.
 func (f *PinFlags) Unlock() { f.unlocked = true }
 
+// IgnoreVendored prepares the flags for a command that writes the vendored modules. It must be
+// called before Pins.
+func (f *PinFlags) IgnoreVendored() { f.unvendored = true }
+
 // AddFlags registers the flags with cmd and sets Pins.
 func (f *PinFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Var(&f.locked, "locked", "load only modules of registries that pequod.lock names, and of git only full commits (default: if pequod.lock exists, or CI=true)")
 	fl.Lookup("locked").NoOptDefVal = "true"
-	fl.BoolVar(&f.offline, "offline", false, "make no requests to registries and git servers: load modules from the cache")
+	fl.BoolVar(&f.offline, "offline", false, "make no requests to registries and git servers: load modules from pequod.vendor and the cache")
 	f.Pins = sync.OnceValues(func() (*pin.Pins, error) {
 		return f.pins(func(err error) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: downloaded modules are not kept: %v\n", err)
@@ -83,6 +91,12 @@ func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
 		o.Record, o.Fresh = true, true
 	} else {
 		o.Locked = f.locked.or(o.Lock != nil || inCI())
+	}
+	if f.relock == nil && !f.unvendored {
+		dir := filepath.Join(filepath.Dir(o.LockName), vendored.DirName)
+		if o.Vendored, err = vendored.Open(dir, o.Lock); err != nil {
+			return nil, err
+		}
 	}
 	return pin.New(o), nil
 }

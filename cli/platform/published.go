@@ -6,9 +6,12 @@ import (
 	"sync"
 
 	"cuelang.org/go/mod/module"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/modpath"
+	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/pin"
 )
 
@@ -67,6 +70,31 @@ func (p pinned) Latest(ctx context.Context, path string) (module.Version, error)
 		pins.RecordLatest(path, v.Version())
 	}
 	return v, err
+}
+
+// Locked returns a function that fetches the artifacts of modules of pequod.lock. Any number
+// of goroutines may use it.
+func (f *ModuleFlags) Locked() func(ctx context.Context, m lock.Module) (v1.Image, error) {
+	sources := f.sources(f.Pins)
+	imports := sources.Published.(pinned)
+	return func(ctx context.Context, m lock.Module) (v1.Image, error) {
+		if oci.IsRef(m.Ref) {
+			ref, err := oci.ParseRef(m.Ref)
+			if err != nil {
+				return nil, err
+			}
+			artifacts, err := sources.Artifacts()
+			if err != nil {
+				return nil, err
+			}
+			return artifacts.Image(ctx, ref)
+		}
+		v, err := module.NewVersion(m.Path, m.Version)
+		if err != nil {
+			return nil, err
+		}
+		return imports.Image(ctx, v)
+	}
 }
 
 // records are the records of the cache of pins. Pins that can't be read have none; the

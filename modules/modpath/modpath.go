@@ -13,6 +13,7 @@ package modpath
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -100,6 +101,9 @@ func New(o Options) *Client {
 	}
 }
 
+// errNoRegistry is the error of a path that no registry is configured for.
+var errNoRegistry = errors.New("CUE_REGISTRY has no registry for it")
+
 // place returns the place of a version, or of all versions of a module if version is
 // "". The tag of the latter is the beginning of all tags.
 func (c *Client) place(path, version string) (oci.Ref, Artifacts, error) {
@@ -109,7 +113,7 @@ func (c *Client) place(path, version string) (oci.Ref, Artifacts, error) {
 	}
 	loc, ok := resolver.ResolveToLocation(path, version)
 	if !ok {
-		return oci.Ref{}, nil, fmt.Errorf("CUE_REGISTRY has no registry for it")
+		return oci.Ref{}, nil, errNoRegistry
 	}
 	open := c.secure
 	if loc.Insecure {
@@ -140,12 +144,14 @@ func (c *Client) Open(ctx context.Context, v module.Version) (*Module, error) {
 	return f.module, nil
 }
 
+// Image returns the artifact of a version of a module.
+func (c *Client) Image(ctx context.Context, v module.Version) (v1.Image, error) {
+	img, _, err := c.image(ctx, v)
+	return img, err
+}
+
 func (c *Client) fetch(ctx context.Context, v module.Version) (*Module, error) {
-	ref, artifacts, err := c.place(v.BasePath(), v.Version())
-	if err != nil {
-		return nil, err
-	}
-	img, err := c.image(ctx, v, ref, artifacts)
+	img, ref, err := c.image(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -159,19 +165,49 @@ func (c *Client) fetch(ctx context.Context, v module.Version) (*Module, error) {
 	return &Module{Version: v, Digest: info.Digest, Files: files}, nil
 }
 
-// image returns the artifact of a version: the one with the pinned digest, else with
-// the digest that the version had before, else with the tag.
-func (c *Client) image(ctx context.Context, v module.Version, ref oci.Ref, artifacts Artifacts) (v1.Image, error) {
+// image returns the artifact of a version and its place: the one with the pinned digest,
+// else with the digest that the version had before, else with the tag.
+func (c *Client) image(ctx context.Context, v module.Version) (v1.Image, oci.Ref, error) {
+	digest := ""
 	if c.options.Digest != nil {
-		digest, err := c.options.Digest(v)
-		if err != nil {
-			return nil, err
-		}
-		if digest != "" {
-			ref.Digest = digest
-			return artifacts.Image(ctx, ref)
+		var err error
+		if digest, err = c.options.Digest(v); err != nil {
+			return nil, oci.Ref{}, err
 		}
 	}
+	ref, artifacts, err := c.place(v.BasePath(), v.Version())
+	if errors.Is(err, errNoRegistry) && digest != "" {
+		img, err := c.kept(ctx, v, digest)
+		return img, ref, err
+	}
+	if err != nil {
+		return nil, ref, err
+	}
+	if digest != "" {
+		ref.Digest = digest
+		img, err := artifacts.Image(ctx, ref)
+		return img, ref, err
+	}
+	img, err := c.known(ctx, ref, artifacts)
+	return img, ref, err
+}
+
+// kept returns an artifact that no registry has, if it is on this machine.
+func (c *Client) kept(ctx context.Context, v module.Version, digest string) (v1.Image, error) {
+	artifacts, err := c.secure()
+	if err != nil {
+		return nil, err
+	}
+	// Without a host, no request can be sent.
+	img, err := artifacts.Image(ctx, oci.Ref{Repository: v.BasePath(), Digest: digest})
+	if err == nil || ctx.Err() != nil || oci.Causes(err, oci.DigestMismatch) || oci.Causes(err, oci.NotFound) {
+		return img, err
+	}
+	return nil, errNoRegistry
+}
+
+// known returns the artifact that a tag had before, else the one that it has now.
+func (c *Client) known(ctx context.Context, ref oci.Ref, artifacts Artifacts) (v1.Image, error) {
 	if c.options.Records == nil {
 		return artifacts.Image(ctx, ref)
 	}

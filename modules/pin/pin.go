@@ -22,6 +22,7 @@ import (
 	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/vendored"
 )
 
 // Options configure [New]. The zero value pins nothing.
@@ -39,6 +40,9 @@ type Options struct {
 	Offline bool
 	// Cache keeps artifacts, and the digests of tags for Offline.
 	Cache *cache.Cache
+	// Vendored has modules that Lock names, which are then neither read from Cache nor
+	// downloaded. It may be nil.
+	Vendored *vendored.Tree
 	// Record keeps the artifacts that are read for [Pins.Recorded].
 	Record bool
 }
@@ -160,20 +164,42 @@ func (p *Pins) Git() git.Options {
 }
 
 // Blobs returns the store for a client of registries.
-func (p *Pins) Blobs() oci.Blobs { return blobs{p.options.Cache, p.options.Offline} }
+func (p *Pins) Blobs() oci.Blobs {
+	return blobs{p.options.Vendored, p.options.Cache, p.options.Offline}
+}
 
-// blobs is the cache, which downloads nothing if offline is set.
+// blobs are the vendored modules and the cache, which downloads nothing if offline is set.
 type blobs struct {
-	cache   *cache.Cache
-	offline bool
+	vendored *vendored.Tree
+	cache    *cache.Cache
+	offline  bool
 }
 
 // Get implements oci.Blobs.
 func (b blobs) Get(ctx context.Context, digest string, size int64, fetch func(context.Context) (io.ReadCloser, error)) ([]byte, error) {
+	data, ok, err := b.vendored.Get(digest)
+	if err != nil {
+		return nil, vendoredError(err)
+	}
+	if ok {
+		return data, nil
+	}
 	if b.offline {
 		fetch = func(context.Context) (io.ReadCloser, error) { return nil, offlineError() }
 	}
 	return b.cache.Get(ctx, digest, size, fetch)
+}
+
+// vendoredError returns an error of a vendored module by its cause.
+func vendoredError(err error) error {
+	cause := oci.Unavailable
+	if changed := (*vendored.ChangedError)(nil); errors.As(err, &changed) {
+		cause = oci.DigestMismatch
+	}
+	if missing := (*vendored.MissingError)(nil); errors.As(err, &missing) {
+		cause = oci.NotFound
+	}
+	return &oci.Error{Cause: cause, Message: err.Error(), Err: err}
 }
 
 // Transport returns the transport for a client of registries: nil, which is the
