@@ -1,7 +1,8 @@
 // Package earlygc makes the garbage collector of a short-lived command run less
 // often. The evaluation of CUE creates a lot of garbage and keeps little of it, so
-// with Go's default the collector would take half of the CPU time. Import the package
-// for its side effect.
+// with Go's default the collector would take half of the CPU time. It also turns off
+// the sampling of allocations for heap profiles, which no command writes. Import the
+// package for its side effect.
 //
 // It is a package with an init function because of the order of initialization: Go
 // initializes packages in the order of their import paths, dependencies first. This
@@ -11,6 +12,7 @@ package earlygc
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -19,6 +21,7 @@ import (
 const percent = 400
 
 func init() {
+	runtime.MemProfileRate = 0
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
