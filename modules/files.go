@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/pequod-io/pequod/internal/cuemod"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // Files is an opened module. It holds no resources of the operating system, so
@@ -34,6 +35,10 @@ type Files struct {
 	// Modules are the other modules whose packages the package in Dir imports, directly
 	// or not. It is nil if there is no module file, or one with mistakes.
 	Modules *cuemod.Resolved
+
+	// Place returns the lines of a YAML file that a file consists of, by the name that Show
+	// returns. It is nil for modules that are not in such a file.
+	Place func(shown string) (yamlfile.Block, bool)
 
 	// display is the user's name for the root of FS; "" and "." mean that names
 	// in FS are shown as they are.

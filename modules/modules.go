@@ -1,10 +1,10 @@
 // Package modules finds the files of platform modules.
 //
 // [ParseRef] parses the reference that a user writes, such as ./shop,
-// embedded:webservice, oci://ghcr.io/acme/web:v1.4.0, git::https://example.com/web.git or
-// example.com/web@v1. [Open] is the only door to the files: it returns them as an fs.FS
+// embedded:webservice, oci://ghcr.io/acme/web:v1.4.0, git::https://example.com/web.git,
+// configmap:shop/web or example.com/web@v1. [Open] is the only door to the files: it returns them as an fs.FS
 // that contains the module and nothing else. Every kind of source has a file of its own
-// (embedded.go, path.go, tree.go, artifact.go, published.go, git.go), and imports.go opens
+// (embedded.go, path.go, tree.go, artifact.go, published.go, git.go, inlined.go), and imports.go opens
 // the modules that a module imports. [Opener] opens each module once, for programs that
 // need the same module several times.
 //
@@ -19,18 +19,12 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules/git"
+	"github.com/pequod-io/pequod/modules/inline"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
-// UnsupportedError reports a known kind of source that [Open] cannot open yet.
-type UnsupportedError struct{ Type v1alpha1.CueRefType }
-
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("module source %q is not supported; oci, git, path and embedded are", e.Type)
-}
-
-// ParseRef parses a module reference: embedded:NAME, a git repository in the form of
+// ParseRef parses a module reference: embedded:NAME, configmap:NAMESPACE/NAME, a git repository in the form of
 // [git.ParseRef], an artifact in one of the forms of [oci.ParseRef], the path of a
 // published module with a version, such as example.com/shop@v1, or a directory.
 func ParseRef(s string) (v1alpha1.CueRef, error) {
@@ -39,6 +33,10 @@ func ParseRef(s string) (v1alpha1.CueRef, error) {
 	}
 	if name, ok := strings.CutPrefix(s, "embedded:"); ok {
 		return v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}, nil
+	}
+	if name, ok := strings.CutPrefix(s, "configmap:"); ok {
+		_, _, err := inline.ParseConfigMap(name)
+		return v1alpha1.CueRef{Type: v1alpha1.CueRefConfigMap, Ref: name}, err
 	}
 	if strings.HasPrefix(s, git.Prefix) {
 		_, err := git.ParseRef(s)
@@ -60,21 +58,13 @@ func IsPath(s string) bool {
 	return err == nil && ref.Type == v1alpha1.CueRefPath
 }
 
-// Open finds the module that ref refers to at a place. It returns an [UnsupportedError] for
-// source types that are not implemented yet.
+// Open finds the module that ref refers to at a place.
 //
 // ctx bounds the time for opening; it does not bound later reads from the
 // returned files.
 func Open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
-	}
-	switch ref.Type {
-	case v1alpha1.CueRefEmbedded, v1alpha1.CueRefPath, v1alpha1.CueRefOCI, v1alpha1.CueRefGit:
-	case v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
-		return nil, &UnsupportedError{ref.Type}
-	default:
-		return nil, fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
 	}
 	if err := unsupportedFields(ref); err != nil {
 		return nil, err
@@ -84,12 +74,18 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files
 	switch {
 	case ref.Type == v1alpha1.CueRefEmbedded:
 		files, err = openEmbedded(ref.Ref)
+	case ref.Type == v1alpha1.CueRefInline:
+		files, err = openInline(ref, at.Inline)
+	case ref.Type == v1alpha1.CueRefConfigMap:
+		files, err = openConfigMap(ctx, ref, at, o)
 	case ref.Type == v1alpha1.CueRefOCI && modpath.IsRef(ref.Ref):
 		files, err = openPublished(ctx, ref, o.Published)
 	case ref.Type == v1alpha1.CueRefOCI:
 		files, err = openArtifact(ctx, ref, at, o)
 	case ref.Type == v1alpha1.CueRefGit:
 		files, err = openGit(ctx, ref, o)
+	case ref.Type != v1alpha1.CueRefPath:
+		err = fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
 	case at.Tree != nil:
 		files, err = at.Tree.open(ref, at.BaseDir)
 	default:

@@ -50,8 +50,18 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*File
 		return nil, err
 	}
 	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
-	if at.Tree != nil || ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI {
-		key.place = Place{filepath.Clean(at.BaseDir), at.Tree}
+	key.place.Tree = at.Tree
+	switch ref.Type {
+	case v1alpha1.CueRefPath, v1alpha1.CueRefOCI:
+		key.place.BaseDir = filepath.Clean(at.BaseDir)
+	case v1alpha1.CueRefConfigMap:
+		key.place.Namespace, key.place.ConfigMaps = at.Namespace, at.ConfigMaps
+	case v1alpha1.CueRefInline:
+		// The files are not part of the key, but a place has one reference only.
+		if at.Inline == nil {
+			return Open(ctx, ref, at, o.Options)
+		}
+		key.place.Inline = at.Inline
 	}
 	module := o.opening(key)
 	module.mu.Lock()

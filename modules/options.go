@@ -7,11 +7,12 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/pequod-io/pequod/modules/git"
+	"github.com/pequod-io/pequod/modules/inline"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
-// Place is where relative references start. The zero value is the working directory.
+// Place is what references are relative to. The zero value is the working directory.
 type Place struct {
 	// BaseDir is the directory that relative references to directories and files start
 	// from: the directory of the file that contains the reference. "" is the working
@@ -19,6 +20,12 @@ type Place struct {
 	BaseDir string
 	// Tree is the file system of references of type path. nil is the disk.
 	Tree *Tree
+	// Namespace is that of references of type configmap without one, or "".
+	Namespace string
+	// ConfigMaps are manifests beside the reference. It may be nil.
+	ConfigMaps *inline.Manifests
+	// Inline is the place of the files of a reference of type inline. It may be nil.
+	Inline *inline.Origin
 }
 
 // Options are the ways to the modules that are not on disk. The zero value opens modules
@@ -30,6 +37,8 @@ type Options struct {
 	Artifacts func() (Artifacts, error)
 	// Git returns the options for modules of type git. nil is the default options.
 	Git func() (git.Options, error)
+	// ConfigMaps finds ConfigMaps in a cluster. nil finds none.
+	ConfigMaps inline.ConfigMaps
 	// Published fetches published modules by their paths. nil fetches none.
 	Published Published
 }

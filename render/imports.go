@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -115,6 +116,9 @@ func (im *importer) root(m *cuemod.Module) *moduleRoot {
 		SkipImports: true, // the importer resolves them
 		Context:     im.context,
 		ParseFile: func(name string, src any, config parser.Config) (*ast.File, error) {
+			if m.IsMain() && im.src.Place != nil {
+				name, src = im.place(name, src)
+			}
 			f, err := parser.ParseFile(name, src, config)
 			if f != nil {
 				im.canonicalize(m, f)
@@ -124,6 +128,30 @@ func (im *importer) root(m *cuemod.Module) *moduleRoot {
 	}
 	im.roots[m] = r
 	return r
+}
+
+// place returns the name and the text of a file such that positions in it are those of the
+// YAML file that has it. The digest and the embedded files of the module don't depend on
+// the result: they are made of the bytes that were read.
+func (im *importer) place(name string, src any) (string, any) {
+	block, ok := im.src.Place(name)
+	if !ok {
+		return name, src
+	}
+	var text []byte
+	switch s := src.(type) {
+	case []byte:
+		text = s
+	case io.Reader:
+		data, err := io.ReadAll(s)
+		if err != nil {
+			return name, src
+		}
+		text = data
+	default:
+		return name, src
+	}
+	return block.File, block.Place(text)
 }
 
 // canonicalize replaces the import paths of a file by [cuemod.Package.Path]. CUE

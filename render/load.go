@@ -17,6 +17,7 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cueerror"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
+	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 
 // Source locates the files of a module.
@@ -29,6 +30,9 @@ type Source struct {
 	// Show returns the name by which the user knows a file of FS. If it is nil,
 	// files have their path in FS after a slash.
 	Show func(file string) string
+	// Place returns the lines of a YAML file that a file consists of, by the name that Show
+	// returns. Positions are then those of the YAML file. It may be nil.
+	Place func(shown string) (yamlfile.Block, bool)
 	// Ref is the user's name for the module. It stands in for positions that
 	// are not known.
 	Ref string

@@ -55,7 +55,8 @@ const (
 	LabelGraphNamespace = "pequod.io/graph-namespace"
 	// LabelInventory marks the ConfigMaps that store the inventory of a graph.
 	LabelInventory = "pequod.io/inventory"
-	// LabelCueModule is reserved for the name of the CUE module of an object.
+	// LabelCueModule marks the ConfigMaps that are modules, with the value "true". Without
+	// it, a ConfigMap is not read, so that no other one becomes a module by accident.
 	LabelCueModule = "pequod.io/cue-module"
 	// LabelAggregate marks ClusterRoles whose rules become rights of the applier, with
 	// the value "true". The ClusterRole pequod-applier-watch aggregates them.

@@ -109,10 +109,13 @@ type TransformSpec struct {
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// CueRef refers to a CUE module. Only the types embedded, oci, git and path are
-// supported, and git and path only in files.
+// CueRef refers to a CUE module. The type path is only supported in files.
 //
-// +kubebuilder:validation:XValidation:rule="self.type != 'oci' || self.ref.startsWith('oci://')",fieldPath=".ref",reason=FieldValueInvalid,message="must begin with oci://: a cluster has no directories"
+// +kubebuilder:validation:XValidation:rule="has(self.ref) || (has(self.files) && self.type == 'inline')",fieldPath=".ref",reason=FieldValueRequired,message="must locate the module"
+// +kubebuilder:validation:XValidation:rule="!has(self.files) || self.type == 'inline'",fieldPath=".files",reason=FieldValueForbidden,message="is only for type inline"
+// +kubebuilder:validation:XValidation:rule="!has(self.files) || !has(self.ref)",fieldPath=".files",reason=FieldValueForbidden,message="ref has the source of the module already"
+// +kubebuilder:validation:XValidation:rule="self.type != 'configmap' || !has(self.ref) || self.ref.size() <= 317",fieldPath=".ref",reason=FieldValueInvalid,message="must be the name of a ConfigMap, or NAMESPACE/NAME"
+// +kubebuilder:validation:XValidation:rule="self.type != 'oci' || !has(self.ref) || self.ref.startsWith('oci://')",fieldPath=".ref",reason=FieldValueInvalid,message="must begin with oci://: a cluster has no directories"
 // +kubebuilder:validation:XValidation:rule="self.type != 'path'",fieldPath=".type",reason=FieldValueForbidden,message="path is only for Transforms in files: a cluster has no directories"
 // +kubebuilder:validation:XValidation:rule="self.type != 'embedded' || !has(self.path)",fieldPath=".path",reason=FieldValueForbidden,message="an embedded module has no path"
 // +kubebuilder:validation:XValidation:rule="!has(self.pullSecretRef)",fieldPath=".pullSecretRef",reason=FieldValueForbidden,message="is not supported yet"
@@ -123,13 +126,22 @@ type CueRef struct {
 	// ref locates the module. Its meaning depends on type: the name of an embedded
 	// module, a directory relative to the file with the Transform, an artifact as
 	// oci://HOST/REPOSITORY[:TAG][@sha256:HEX], a git repository as
-	// git::https://HOST/REPOSITORY[//DIR][?ref=REVISION], the name of a ConfigMap, or the
-	// CUE source itself. In files, artifacts can also be oci-layout:DIR[:TAG] and
-	// FILE.oci.tar[:TAG].
+	// git::https://HOST/REPOSITORY[//DIR][?ref=REVISION], a ConfigMap as NAME or
+	// NAMESPACE/NAME, or the CUE source itself. A ConfigMap without a namespace is in that
+	// of the Transform. In files, artifacts can also be oci-layout:DIR[:TAG] and
+	// FILE.oci.tar[:TAG]. Required, unless files has the source.
 	//
 	// +kubebuilder:validation:MinLength=1
-	Ref string `json:"ref"`
-	// path is a directory inside the source that ref locates.
+	// +kubebuilder:validation:MaxLength=1048576
+	Ref string `json:"ref,omitempty"`
+	// files are the files of a module of type inline that has more than one.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	Files []CueFile `json:"files,omitempty"`
+	// path is a directory inside the source that ref or files have.
 	Path string `json:"path,omitempty"`
 	// digest is the digest that the module must have, as sha256:HEX: that of the
 	// files that its package and the package's imports consist of. Graphs record it
@@ -143,6 +155,20 @@ type CueRef struct {
 	PullSecretRef *string `json:"pullSecretRef,omitempty"`
 	// verify requires a signature on the module. Not supported yet.
 	Verify *Verify `json:"verify,omitempty"`
+}
+
+// CueFile is a file of an inline module.
+type CueFile struct {
+	// name is the path of the file in the module, such as schema.cue or
+	// cue.mod/module.cue.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9][-A-Za-z0-9_.]*/)*[A-Za-z0-9][-A-Za-z0-9_.]*$`
+	Name string `json:"name"`
+	// content is the content of the file.
+	//
+	// +kubebuilder:validation:MaxLength=1048576
+	Content string `json:"content"`
 }
 
 // CueRefType is a kind of module source.

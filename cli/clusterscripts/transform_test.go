@@ -60,6 +60,17 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: embedded, ref: webservice, " + pinned + "}, group: apps.example.com, version: v1, kind: WebShop, plural: webshops, scope: Namespaced, " +
 			"shortNames: [ws], categories: [all], serviceAccountName: deployer, graphDeletionPolicy: Orphan, policies: [{type: oci, ref: 'oci://example.com/x:v1', path: org}]}", ""},
 		{"{cueRef: {type: embedded, ref: webservice}}", ""},
+		{"{cueRef: {type: configmap, ref: shop/web}}", ""},
+		{"{cueRef: {type: inline, ref: package x}}", ""},
+		{"{cueRef: {type: inline, files: [{name: x.cue, content: package x}, {name: cue.mod/module.cue, content: x}]}}", ""},
+		{"{cueRef: {type: inline}}", "spec.cueRef.ref: Required value"},
+		{"{cueRef: {type: inline, files: []}}", "spec.cueRef.files: Invalid value"},
+		{"{cueRef: {type: inline, ref: package x, files: [{name: x.cue, content: x}]}}", "spec.cueRef.files: Forbidden: ref has the source of the module already"},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', files: [{name: x.cue, content: x}]}}", "spec.cueRef.files: Forbidden: is only for type inline"},
+		{"{cueRef: {type: oci, files: [{name: x.cue, content: x}]}}", "spec.cueRef.ref: Required value"},
+		{"{cueRef: {type: inline, files: [{name: ../x.cue, content: x}]}}", "spec.cueRef.files[0].name: Invalid value"},
+		{"{cueRef: {type: inline, files: [{name: x.cue, content: x}, {name: x.cue, content: x}]}}", "spec.cueRef.files[1]: Duplicate value"},
+		{"{cueRef: {type: configmap, ref: '" + strings.Repeat("x", 318) + "'}}", "spec.cueRef.ref: Invalid value"},
 	} {
 		var spec map[string]any
 		if err := yaml.Unmarshal([]byte(test.spec), &spec); err != nil {
@@ -85,7 +96,7 @@ func TestTransforms(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if want := "NAME PHASE READY REASON CRD MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 3 {
+	if want := "NAME PHASE READY REASON CRD MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 6 {
 		t.Errorf("columns; want %s:\n%s", want, out)
 	}
 	for _, line := range lines[1:] {

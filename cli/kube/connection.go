@@ -3,6 +3,7 @@
 //   - connection.go: the connection flags of kubectl, and the connection
 //   - usage.go: the help of these flags
 //   - timeout.go: --request-timeout
+//   - configmaps.go: the modules in ConfigMaps
 //   - foreign.go: the reader of the inventories of other tools
 //   - fallback.go: comparison without the right to send dry runs
 //   - errors.go: connection errors as one line

@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/inline"
 )
 
 // locate returns the reference of a value of -p, and the place that it is
@@ -93,5 +94,5 @@ func (p place) shown(name string) string {
 
 // in returns the place of references that are relative to a directory.
 func (p place) in(dir string) modules.Place {
-	return modules.Place{BaseDir: dir, Tree: p.tree}
+	return modules.Place{BaseDir: dir, Tree: p.tree, ConfigMaps: &inline.Manifests{}}
 }

@@ -56,7 +56,7 @@ func moduleFiles(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRe
 // sourceOf returns the files of an open module in the form that render takes.
 // render doesn't know package modules.
 func sourceOf(f *modules.Files) render.Source {
-	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version, Digest: f.Digest, Modules: f.Modules}
+	return render.Source{FS: f.FS, Dir: f.Dir, Show: f.Show, Ref: f.Ref, Version: f.Version, Digest: f.Digest, Modules: f.Modules, Place: f.Place}
 }
 
 // loadPolicy opens and loads a policy module. at is as in loadModule.

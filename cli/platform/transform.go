@@ -3,7 +3,9 @@ package platform
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -12,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/inline"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -24,8 +27,10 @@ type transform struct {
 	spec v1alpha1.TransformSpec
 	// from is its name in messages: the file, or the reference of the module.
 	from string
-	// at is the place that relative paths in spec start from.
-	at modules.Place
+	// at is the place that references in spec are relative to, and inline those of the
+	// inline ones, by their paths.
+	at     modules.Place
+	inline map[string]*inline.Origin
 	// modules opens the module and its policies.
 	modules *modules.Opener
 	// doc is the document of the Transform, for positions. It is nil for a module
@@ -61,7 +66,8 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 		if err != nil {
 			return nil, err
 		}
-		return parseTransforms(opener, data, arg, in.in(filepath.Dir(ref.Ref)))
+		at := in.in(filepath.Dir(ref.Ref))
+		return parseTransforms(opener, data, arg, at)
 	}
 	entries, err := in.readDir(ref.Ref)
 	if err != nil {
@@ -75,6 +81,7 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 			return []transform{moduleTransform(opener, ref, at, arg)}, nil
 		}
 	}
+	dir := in.in(filepath.Clean(ref.Ref))
 	for _, e := range entries {
 		if e.IsDir() || !files.IsYAML(e.Name()) {
 			continue
@@ -83,7 +90,7 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 		if err != nil {
 			return nil, err
 		}
-		ts, err := parseTransforms(opener, data, in.shown(filepath.Join(ref.Ref, e.Name())), in.in(filepath.Clean(ref.Ref)))
+		ts, err := parseTransforms(opener, data, in.shown(filepath.Join(ref.Ref, e.Name())), dir)
 		if err != nil {
 			return nil, err
 		}
@@ -95,10 +102,10 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 	return all, nil
 }
 
-// parseTransforms parses a file in which every document is a Transform. Other
-// documents are errors rather than skipped: the file was given as platforms. file is
-// its name in messages, and at is the place of its relative references. A
-// typical document:
+// parseTransforms parses a file in which every document is a Transform, or a ConfigMap
+// with a module, which it adds to at.ConfigMaps. Other documents are errors rather than
+// skipped: the file was given as platforms. file is its name in messages, and at is what
+// its references are relative to. A typical document:
 //
 //	apiVersion: platform.pequod.io/v1alpha1
 //	kind: Transform
@@ -113,6 +120,11 @@ func parseTransforms(opener *modules.Opener, data []byte, file string, at module
 	}
 	var all []transform
 	for _, doc := range docs {
+		if is, err := addConfigMap(at.ConfigMaps, doc); err != nil {
+			return nil, err
+		} else if is {
+			continue
+		}
 		var t v1alpha1.Transform
 		if err := doc.Decode(&t); err != nil {
 			return nil, err
@@ -127,25 +139,43 @@ func parseTransforms(opener *modules.Opener, data []byte, file string, at module
 		if err := checkTransform(doc, t.Spec).Err(); err != nil {
 			return nil, err
 		}
-		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, at: at, modules: opener, doc: &doc})
+		here := at
+		here.Namespace = t.Namespace
+		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, at: here, inline: inlineOrigins(doc, t.Spec), modules: opener, doc: &doc})
 	}
 	return all, nil
 }
 
+// place returns what the reference at a path is relative to.
+func (t transform) place(path string) modules.Place {
+	at := t.at
+	at.Inline = t.inline[path]
+	return at
+}
+
 // open opens the module of a Transform and its policies, so that load finds them open.
 func (t transform) open(ctx context.Context) error {
-	return each(append([]v1alpha1.CueRef{t.spec.CueRef}, t.spec.Policies...), func(ref v1alpha1.CueRef) error {
-		_, err := t.modules.Open(ctx, ref, t.at)
+	return each(slices.Sorted(maps.Keys(refsOf(t.spec))), func(path string) error {
+		_, err := t.modules.Open(ctx, refsOf(t.spec)[path], t.place(path))
 		return Refused(err)
 	})
+}
+
+// refsOf returns the references of a Transform by their paths.
+func refsOf(spec v1alpha1.TransformSpec) map[string]v1alpha1.CueRef {
+	refs := map[string]v1alpha1.CueRef{modulePath: spec.CueRef}
+	for i, ref := range spec.Policies {
+		refs[policyPath(i)] = ref
+	}
+	return refs
 }
 
 // load loads the module of a Transform and its policies, and evaluates both. The
 // name of the Transform wins over the module's default name.
 func (t transform) load(ctx context.Context) (*render.Platform, error) {
-	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.at)
+	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.place(modulePath))
 	if err != nil {
-		return nil, t.placeDigest(err, "spec.cueRef")
+		return nil, t.placeDigest(err, modulePath)
 	}
 	if t.name != "" {
 		name = t.name
@@ -156,7 +186,7 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	}
 	p.From = t.from
 	for i, ref := range t.spec.Policies {
-		policy, err := loadPolicy(ctx, t.modules, ref, t.at)
+		policy, err := loadPolicy(ctx, t.modules, ref, t.place(policyPath(i)))
 		if err != nil {
 			return nil, t.placeDigest(err, policyPath(i))
 		}
@@ -169,9 +199,9 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 // those of the module and of all policies, because either may be the cause.
 func (t transform) subject(ctx context.Context) render.Subject {
 	return render.Subject{Name: t.from, Files: func() []*ast.File {
-		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.at)
-		for _, ref := range t.spec.Policies {
-			files = append(files, moduleFiles(ctx, t.modules, ref, t.at)...)
+		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.place(modulePath))
+		for i, ref := range t.spec.Policies {
+			files = append(files, moduleFiles(ctx, t.modules, ref, t.place(policyPath(i)))...)
 		}
 		return files
 	}}

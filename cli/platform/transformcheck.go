@@ -16,6 +16,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/git"
+	"github.com/pequod-io/pequod/modules/inline"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/render"
@@ -35,8 +36,7 @@ type transformChecker struct {
 }
 
 // checkTransform returns the problems of a Transform that the API server would
-// refuse by the rules of its CRD, except that files may refer to other files. It also refuses the types of references that [modules.Open] does not
-// support. Names are left out: render.NewPlatform checks them together with those
+// refuse by the rules of its CRD, except that files may refer to other files. Names are left out: render.NewPlatform checks them together with those
 // of #Platform; see placeNames.
 func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.List {
 	c := &transformChecker{doc: doc}
@@ -64,7 +64,7 @@ func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.
 		c.wrong("spec.graphDeletionPolicy", fmt.Sprintf("%q is neither Delete nor Orphan", spec.GraphDeletionPolicy), "")
 	}
 	ref, _ := given["cueRef"].(map[string]any)
-	c.checkRef("spec.cueRef", spec.CueRef, ref)
+	c.checkRef(modulePath, spec.CueRef, ref)
 	policies, _ := given["policies"].([]any)
 	for i, policy := range spec.Policies {
 		ref, _ := policies[i].(map[string]any)
@@ -72,6 +72,9 @@ func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.
 	}
 	return c.problems.Sorted()
 }
+
+// modulePath is the path of the reference to the module.
+const modulePath = "spec.cueRef"
 
 // policyPath returns the path of a reference to a policy.
 func policyPath(i int) string { return "spec.policies" + fieldpath.Index(i) }
@@ -103,22 +106,53 @@ func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[
 		if _, err := git.ParseRef(ref.Ref); ref.Ref != "" && err != nil {
 			c.wrong(refPath, err.Error(), "")
 		}
-	case v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline:
-		c.wrong(typePath, string(ref.Type)+" "+unsupported, "use oci, git, embedded or path")
+	case v1alpha1.CueRefConfigMap:
+		if _, _, err := inline.ParseConfigMap(ref.Ref); ref.Ref != "" && err != nil {
+			c.wrong(refPath, err.Error(), "")
+		}
+	case v1alpha1.CueRefInline:
+		c.checkInline(path, ref)
 	case "":
 		c.wrong(typePath, "required field is missing", "")
 	default:
 		known := []string{"embedded", "oci", "git", "configmap", "inline", "path"}
 		c.wrong(typePath, fmt.Sprintf("%q is not a type of module source", ref.Type), hintOf(string(ref.Type), known))
 	}
-	if ref.Ref == "" {
+	if _, ok := given["ref"]; ref.Ref == "" && (ok || len(ref.Files) == 0) {
 		c.wrong(refPath, "required field is missing", "")
+	}
+	if ref.Type != v1alpha1.CueRefInline {
+		c.refuse(path, given, "files", "is only for type inline", "")
+	} else if ref.Ref != "" {
+		c.refuse(path, given, "files", "ref has the source of the module already", "")
 	}
 	if _, pinned := given["digest"]; pinned && !digestPattern.MatchString(ref.Digest) {
 		c.wrong(digestPath, fmt.Sprintf("%q is not sha256: and 64 hex digits", ref.Digest), "")
 	}
 	c.refuse(path, given, "pullSecretRef", unsupported, "")
 	c.refuse(path, given, "verify", unsupported, "pin the module with digest")
+}
+
+// checkInline checks the files of an inline module.
+func (c *transformChecker) checkInline(path string, ref v1alpha1.CueRef) {
+	if ref.Ref == "" && len(ref.Files) == 0 {
+		return // reported as missing
+	}
+	seen := map[string]bool{}
+	for i, f := range ref.Files {
+		name := fieldpath.Join(fieldpath.Join(path, "files")+fieldpath.Index(i), "name")
+		if err := inline.CheckName(f.Name); err != nil {
+			c.wrong(name, err.Error(), "")
+			return
+		}
+		if seen[f.Name] {
+			c.wrong(name, "given twice", "")
+		}
+		seen[f.Name] = true
+	}
+	if _, err := inline.New(modules.InlineFiles(ref), inline.Origin{}); err != nil {
+		c.wrong(path, err.Error(), "")
+	}
 }
 
 // hintOf returns the most similar of the known names as a hint, or all of them.

@@ -18,6 +18,7 @@ import (
 // here. The exit code is 1 if there are changes, and higher if an apply would fail
 // without a certain answer.
 func (o *diffOptions) runLive(ctx context.Context, env command.Env) error {
+	o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {
 		return err

@@ -116,6 +116,7 @@ func (o *applyOptions) run(ctx context.Context, env command.Env) error {
 	if o.dryRun != "none" && o.Output != "text" {
 		return errors.New("--dry-run only supports -o text; for JSON use pequod diff")
 	}
+	o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
 	graphs, err := o.ReadGraphs(ctx, env)
 	if err != nil {
 		return err

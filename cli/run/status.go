@@ -147,6 +147,7 @@ func (o *statusOptions) states(ctx context.Context, env command.Env, names []str
 	var graphs []input.Graph
 	var err error
 	if len(names) == 0 {
+		o.Modules.Options.ConfigMaps = o.ConfigMaps(kube.PrintWarnings(env.Err), o.Namespace)
 		if graphs, err = o.ReadGraphs(ctx, env); err != nil {
 			return nil, err
 		}

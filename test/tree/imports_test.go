@@ -92,6 +92,10 @@ var importRules = []rule{{
 	direct:   true,
 	why:      "one package decides what a valid signature is",
 }, {
+	packages: []string{"modules/inline"},
+	never:    append(ours("render", "crdgen", "inventory", "applier", "operator", "modules/oci", "modules/artifact"), "k8s.io/client-go/..."),
+	why:      "callers have the objects, from a file or from a cluster",
+}, {
 	packages: []string{"modules/artifact"},
 	never:    ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/oci"),
 	why:      "packing a module needs no registry and no evaluation",
