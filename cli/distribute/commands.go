@@ -8,6 +8,7 @@
 //   - modulelock.go: module lock, the digests of the modules that a repository uses
 //   - modulevendor.go: module vendor, a copy of these modules in the repository
 //   - sign.go: module sign; verify.go: module verify; trust.go reads keys for both
+//   - modulemirror.go: module mirror, modules and bundles from place to place
 //   - bundlepush.go: push, rendered instances to a registry; bundleparts.go renders them
 //   - bundlepull.go: pull, the files of a bundle to a directory
 //
@@ -36,5 +37,5 @@ func Commands(env command.Env) []*cobra.Command {
 
 // ModuleCommands returns the subcommands of "module" that this package has.
 func ModuleCommands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newPushCommand(env), newPullCommand(env), newListCommand(env), newShowCommand(env), newModuleLockCommand(env), newModuleVendorCommand(env), newSignCommand(env), newVerifyCommand(env)}
+	return []*cobra.Command{newPushCommand(env), newPullCommand(env), newListCommand(env), newShowCommand(env), newModuleLockCommand(env), newModuleVendorCommand(env), newMirrorCommand(env), newSignCommand(env), newVerifyCommand(env)}
 }

@@ -144,6 +144,12 @@ func (c *Client) Open(ctx context.Context, v module.Version) (*Module, error) {
 	return f.module, nil
 }
 
+// Place returns the reference of a version of a module in its registry.
+func (c *Client) Place(v module.Version) (oci.Ref, error) {
+	ref, _, err := c.place(v.BasePath(), v.Version())
+	return ref, err
+}
+
 // Image returns the artifact of a version of a module.
 func (c *Client) Image(ctx context.Context, v module.Version) (v1.Image, error) {
 	img, _, err := c.image(ctx, v)

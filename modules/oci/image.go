@@ -35,6 +35,11 @@ func (c *Client) Image(ctx context.Context, ref Ref) (v1.Image, error) {
 		}
 		return nil, err
 	}
+	return c.open(ctx, ref, raw, mediaType)
+}
+
+// open returns the artifact with a manifest.
+func (c *Client) open(ctx context.Context, ref Ref, raw []byte, mediaType string) (v1.Image, error) {
 	core, err := newImage(ref, raw, mediaType)
 	if err != nil {
 		return nil, c.fail(ctx, ref, err)
