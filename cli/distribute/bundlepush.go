@@ -52,6 +52,12 @@ type pushOptions struct {
 
 // newBundlePushCommand returns the command "push".
 func newBundlePushCommand(env command.Env) *cobra.Command {
+	cmd, _ := newPush(env)
+	return cmd
+}
+
+// newPush returns the command "push" and its flags.
+func newPush(env command.Env) (*cobra.Command, *pushOptions) {
 	o := &pushOptions{}
 	cmd := &cobra.Command{
 		Use:   "push REF -f FILENAME",
@@ -114,7 +120,7 @@ bundle are printed, too, and nothing is written.`,
 	for _, name := range []string{"revision", "source"} {
 		command.Must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
-	return cmd
+	return cmd, o
 }
 
 // run makes the bundle and writes it, after everything that can fail without a

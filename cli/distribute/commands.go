@@ -10,6 +10,8 @@
 //   - sign.go: module sign; verify.go: module verify; trust.go reads keys for both
 //   - modulemirror.go: module mirror, modules and bundles from place to place
 //   - bundlepush.go: push, rendered instances to a registry; bundleparts.go renders them
+//   - provenance.go: the statement about the origin of a bundle; rerender.go proves it,
+//     with parameters.go and comparebundles.go
 //   - bundlepull.go: pull, the files of a bundle to a directory
 //
 // A typical sequence:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
@@ -18,6 +19,11 @@ import (
 type verifyOptions struct {
 	platform.RegistryFlags
 	trustFlags
+	// LimitFlags have an effect with --rerender only, which is again.
+	platform.LimitFlags
+	again bool
+	// flags are all flags.
+	flags *pflag.FlagSet
 }
 
 // newVerifyCommand returns the command "module verify".
@@ -37,17 +43,29 @@ transparency log. Get the file with 'cosign trusted-root create' or from the own
 Sigstore instance.
 
 Only the registry is asked, and nothing at all for a layout. The exit code is 1 if no
-signature is trusted.`,
+signature is trusted.
+
+--rerender proves that a bundle is the output of its instances. Run it in a checkout of the
+commit that the provenance of the bundle names. It renders the instances again, with the
+modules that have the digests in the provenance, and compares the files byte for byte. If
+they differ, the files and objects are printed, and the exit code is 1. A signature is not
+needed for that; if a signer is named, its provenance is used.`,
 		Example: `  pequod module verify oci://ghcr.io/acme/web-shop:v1.4.0 --key cosign.pub
   pequod module verify oci-layout:mirror:v1.4.0 --trusted-root trusted_root.json \
     --certificate-oidc-issuer https://token.actions.githubusercontent.com \
-    --certificate-identity-regexp '^https://github.com/acme/'`,
+    --certificate-identity-regexp '^https://github.com/acme/'
+
+  # Render a bundle again, in a checkout of its repository
+  pequod module verify oci://ghcr.io/shop/deploy:1.4.0 --rerender`,
 		Args:              cobra.ExactArgs(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), env, args[0]) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	o.RegistryFlags.AddFlags(cmd)
 	o.trustFlags.addFlags(cmd)
+	o.LimitFlags.AddFlags(cmd)
+	o.flags = cmd.Flags()
+	o.flags.BoolVar(&o.again, "rerender", false, "render the instances of a bundle again, and compare the result with the bundle")
 	return cmd
 }
 
@@ -61,8 +79,8 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 	if err != nil {
 		return err
 	}
-	if trust == nil {
-		return errors.New("no signer; name a key with --key, or identities with --trusted-root")
+	if trust == nil && !o.again {
+		return errors.New("no signer; name a key with --key, or identities with --trusted-root; or prove a bundle with --rerender")
 	}
 	client, err := o.Client()
 	if err != nil {
@@ -77,6 +95,24 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 		return err
 	}
 	ref.Digest = digest.String()
+	var b strings.Builder
+	line(&b, "Digest", ref.Digest)
+	if trust != nil {
+		if err := printSigners(ctx, &b, client, ref, trust); err != nil {
+			return err
+		}
+	}
+	if o.again {
+		if err := o.rerender(ctx, env, &b, client, ref, img, trust); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(env.Out, b.String())
+	return command.OutputError(err)
+}
+
+// printSigners prints the trusted signers of an artifact. It is an error if there are none.
+func printSigners(ctx context.Context, b *strings.Builder, client *oci.Client, ref oci.Ref, trust *sign.Trust) error {
 	statements, err := trust.Find(ctx, client, ref, sign.SignatureType)
 	var untrusted *sign.UntrustedError
 	if errors.As(err, &untrusted) {
@@ -85,11 +121,8 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	line(&b, "Digest", ref.Digest)
 	for _, s := range statements {
-		line(&b, "Signed by", s.Signer.String())
+		line(b, "Signed by", s.Signer.String())
 	}
-	_, err = io.WriteString(env.Out, b.String())
-	return command.OutputError(err)
+	return nil
 }

@@ -2,6 +2,7 @@
 //
 //   - flags.go, instances.go: the files, and the instances in them
 //   - pipeline.go: rendering of all instances on all processors
+//   - objects.go: the objects of one document, for comparisons
 //   - graphs.go: ResourceGraphs as they are, instances rendered to graphs
 //   - checks.go: the problems found, for reports and exit codes
 //   - schemas.go: the definitions of --crd

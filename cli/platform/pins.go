@@ -35,6 +35,8 @@ type PinFlags struct {
 	unlocked bool
 	// unvendored is set by [PinFlags.IgnoreVendored].
 	unvendored bool
+	// fixed is set by [PinFlags.Fix].
+	fixed *lock.File
 }
 
 // relocking are the options of a command that writes pequod.lock.
@@ -54,6 +56,10 @@ func (f *PinFlags) Unlock() { f.unlocked = true }
 // IgnoreVendored prepares the flags for a command that writes the vendored modules. It must be
 // called before Pins.
 func (f *PinFlags) IgnoreVendored() { f.unvendored = true }
+
+// Fix prepares the flags for a command that loads exactly the modules of a file, instead of
+// those of pequod.lock, by their digests. It must be called before Pins.
+func (f *PinFlags) Fix(file *lock.File) { f.fixed = file }
 
 // AddFlags registers the flags with cmd and sets Pins.
 func (f *PinFlags) AddFlags(cmd *cobra.Command) {
@@ -79,6 +85,10 @@ func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
 	o := pin.Options{Offline: f.offline, Cache: cache.Open(options)}
 	if f.relock != nil && f.relock.upgrade {
 		o.Record = true
+		return pin.New(o), nil
+	}
+	if f.fixed != nil {
+		o.Lock, o.Locked, o.ByDigest = f.fixed, true, true
 		return pin.New(o), nil
 	}
 	if f.unlocked && !f.locked.or(false) {

@@ -22,7 +22,7 @@ var userFlags = []string{
 	"server", "tls-server-name", "token", "user",
 	// Consent to what is otherwise refused or asked.
 	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "write", "yes",
-	"allow-dirty", "force", "provenance",
+	"allow-dirty", "force", "provenance", "rerender",
 	// The origin that a bundle names.
 	"revision", "source",
 	// Inventories whose objects are taken over.

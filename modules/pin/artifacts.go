@@ -56,7 +56,7 @@ func (r reader) image(ctx context.Context, ref oci.Ref) (v1.Image, error) {
 	switch {
 	case digest == "":
 		return r.resolve(ctx, tagged)
-	case ref.Tag != "" && !r.options.Offline && r.locks(digest) && (r.options.Fresh || !r.options.Vendored.Has(digest) && !r.options.Cache.Has(digest)):
+	case ref.Tag != "" && !r.options.Offline && !r.options.ByDigest && r.locks(digest) && (r.options.Fresh || !r.options.Vendored.Has(digest) && !r.options.Cache.Has(digest)):
 		// Without the tag, a download of the locked digest would hide that the registry
 		// now has another artifact for the version.
 		if err := r.compare(ctx, tagged, digest); err != nil {

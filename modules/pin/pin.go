@@ -36,6 +36,8 @@ type Options struct {
 	// Fresh asks the registry for each tag, even if the cache has the artifact that
 	// the lock names, and so finds tags that were moved.
 	Fresh bool
+	// ByDigest reads the artifacts of Lock by their digests, wherever their tags are now.
+	ByDigest bool
 	// Offline allows no requests.
 	Offline bool
 	// Cache keeps artifacts, and the digests of tags for Offline.

@@ -208,7 +208,7 @@ func Read(img v1.Image, bundle v1.Hash) (*Build, error) {
 			return nil, err
 		}
 	}
-	return parse(data, bundle)
+	return Parse(data, bundle)
 }
 
 // payload returns the statement in a bundle of Sigstore.
@@ -228,8 +228,9 @@ func payload(data []byte) ([]byte, error) {
 	return signed.Envelope.Payload, nil
 }
 
-// parse reads a statement about the bundle with a digest.
-func parse(data []byte, bundle v1.Hash) (*Build, error) {
+// Parse reads a statement about the bundle with a digest. It returns a [ForeignError] for
+// others.
+func Parse(data []byte, bundle v1.Hash) (*Build, error) {
 	var s statement
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, foreign("%v", err)
