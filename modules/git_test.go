@@ -10,6 +10,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/git"
+	"github.com/pequod-io/pequod/modules/pin"
 )
 
 // TestGit opens a module of a git repository: its root is the nearest cue.mod, its version
@@ -65,8 +66,8 @@ func TestGit(t *testing.T) {
 	if _, err := reader.ReadFile("web/huge.cue"); err == nil || !strings.Contains(err.Error(), "larger than 8 MiB") {
 		t.Errorf("a large file: %v", err)
 	}
-	locked := modules.Opener{Options: modules.Options{Git: func() (git.Options, error) { return git.Options{Locked: true}, nil }}}
-	if _, err := locked.Open(t.Context(), ref, modules.Place{}); err == nil || !strings.Contains(err.Error(), "is not locked") {
+	locked := modules.Opener{Options: modules.Options{Git: func() (git.Options, error) { return pin.New(pin.Options{Locked: true}).Git(), nil }}}
+	if _, err := locked.Open(t.Context(), ref, modules.Place{}); err == nil || !strings.Contains(err.Error(), "there is no pequod.lock") {
 		t.Errorf("locked: %v", err)
 	}
 }

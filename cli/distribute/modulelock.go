@@ -36,10 +36,10 @@ func newModuleLockCommand(env command.Env) *cobra.Command {
 	o := &moduleLockOptions{}
 	cmd := &cobra.Command{
 		Use:   "lock",
-		Short: "Write pequod.lock, the digests of the modules from registries",
+		Short: "Write pequod.lock, the digests of the modules from registries and git",
 		Long: `Write pequod.lock, which has the versions and digests of all modules from registries
-that the platforms of -p, their Transforms and --policy name, and of the modules that
-these import. Without -p, the platforms are those in pequod.yaml. The file is beside
+and git that the platforms of -p, their Transforms and --policy name, and of the modules
+that these import. Without -p, the platforms are those in pequod.yaml. The file is beside
 pequod.yaml; without one, it is in the root of the git repository, or in the working
 directory. Commit it.
 
@@ -130,7 +130,7 @@ func printChanges(env command.Env, changes []lock.Change) error {
 			now = c.New
 		}
 		rows = append(rows, []string{
-			source.Escape(cmp.Or(now.Path, old.Path), ""), versionText(c.Old), versionText(c.New), shortDigest(old.Digest), shortDigest(now.Digest),
+			source.Escape(cmp.Or(now.Identity(), old.Identity()), ""), versionText(c.Old), versionText(c.New), shortDigest(old), shortDigest(now),
 		})
 	}
 	_, err := fmt.Fprint(env.Out, style.Table([]string{"MODULE", "FROM", "TO", "OLD DIGEST", "NEW DIGEST"}, rows, style.TerminalWidth(env.Out)))
@@ -144,14 +144,18 @@ func versionText(m *lock.Module) string {
 		return "-"
 	}
 	tag := m.Ref[strings.LastIndexAny(m.Ref, ":@/")+1:]
+	if m.Commit != "" {
+		_, tag, _ = strings.Cut(m.Ref, "?ref=")
+		tag = cmp.Or(tag, "HEAD")
+	}
 	return source.Escape(cmp.Or(m.Version, tag), "")
 }
 
-// shortDigest returns the beginning of a digest, or "-" for none.
-func shortDigest(digest string) string {
-	if digest == "" {
+// shortDigest returns the beginning of the digest or commit of a module, or "-" for none.
+func shortDigest(m *lock.Module) string {
+	hex := strings.TrimPrefix(cmp.Or(m.Digest, m.Commit), "sha256:")
+	if hex == "" {
 		return "-"
 	}
-	hex := strings.TrimPrefix(digest, "sha256:")
 	return hex[:min(12, len(hex))]
 }

@@ -64,7 +64,7 @@ func (f *PinFlags) Fix(file *lock.File) { f.fixed = file }
 // AddFlags registers the flags with cmd and sets Pins.
 func (f *PinFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Var(&f.locked, "locked", "load only modules of registries that pequod.lock names, and of git only full commits (default: if pequod.lock exists, or CI=true)")
+	fl.Var(&f.locked, "locked", "load only modules of registries and git that pequod.lock names (default: if pequod.lock exists, or CI=true)")
 	fl.Lookup("locked").NoOptDefVal = "true"
 	fl.BoolVar(&f.offline, "offline", false, "make no requests to registries and git servers: load modules from pequod.vendor and the cache")
 	f.Pins = sync.OnceValues(func() (*pin.Pins, error) {

@@ -14,6 +14,7 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
@@ -28,6 +29,9 @@ func classify(ctx context.Context, ref Ref, err error) error {
 	}
 	if known := (*oci.Error)(nil); errors.As(err, &known) {
 		return known
+	}
+	if refused := (problem.List)(nil); errors.As(err, &refused) {
+		return refused
 	}
 	if unexpected := (*plumbing.UnexpectedError)(nil); errors.As(err, &unexpected) {
 		err = unexpected.Err // it has no Unwrap

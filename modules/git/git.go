@@ -1,11 +1,12 @@
 // Package git reads revisions of remote git repositories, as an fs.FS in memory.
 //
 // The entry point is [Fetch]. It makes a shallow fetch of one commit: no history, no
-// checkout, and nothing on disk. Submodules are not fetched, and of git's configuration
+// checkout, and nothing on disk but the cache. Submodules are not fetched, and of git's configuration
 // only the environment's proxies apply.
 //
 //   - ref.go: references
 //   - revision.go: the commit that a reference means
+//   - pins.go: locked commits, and the cache
 //   - transport.go: connections and credentials
 //   - pack.go: limits and objects of what the server sends
 //   - error.go: errors by cause
@@ -16,7 +17,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -27,16 +27,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
 	"github.com/pequod-io/pequod/internal/gitfs"
-	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/modules/cache"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
 // Options configure [Fetch]. The zero value is ready to use.
 type Options struct {
-	// Offline refuses all repositories that are not on this machine's disk.
+	// Offline allows no requests. Repositories on this machine's disk are read all the same.
 	Offline bool
-	// Locked refuses references without a commit: pequod.lock has no entries for git.
-	Locked bool
+	// Fresh asks the server for each tag and branch, even if the cache has the locked
+	// commit, and so finds those that were moved.
+	Fresh bool
+	// Pins decide which commits may be read. nil allows all.
+	Pins Pins
+	// Cache keeps packs, and the commits of tags and branches for Offline. nil keeps
+	// nothing.
+	Cache *cache.Cache
 	// Transport sends HTTP requests. nil is the default one.
 	Transport http.RoundTripper
 	// Netrc is the file with credentials for HTTP. "" is $NETRC, or .netrc in the home
@@ -69,11 +75,32 @@ func (s *Snapshot) Version() string {
 	return s.Commit[:12]
 }
 
-// Fetch reads a revision into memory. Its errors are an [oci.Error], a [problem.List] if a
+// Fetch reads a revision into memory. Its errors are an [oci.Error], a [github.com/pequod-io/pequod/internal/problem.List] if a
 // rule refuses the reference, or that of ctx.
 func Fetch(ctx context.Context, ref Ref, o Options) (*Snapshot, error) {
-	if err := o.allow(ref); err != nil {
+	target, err := o.target(ref)
+	if err != nil {
 		return nil, err
+	}
+	s, err := o.read(ctx, ref, target)
+	if err == nil && o.Pins != nil {
+		err = o.Pins.Check(ref, s)
+	}
+	return s, err
+}
+
+// read returns a revision of the cache, or fetches it.
+func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, error) {
+	if target.Commit != "" && (!o.Fresh || ref.Pinned() || o.offline(ref)) {
+		if s := o.kept(ctx, target); s != nil {
+			return s, nil
+		}
+	}
+	if o.offline(ref) {
+		return nil, &oci.Error{
+			Cause: oci.Unavailable, Ref: ref.String(),
+			Message: "not in the cache, and --offline allows no requests; run the command once without --offline, or use a mirror on disk with git::file:///DIR",
+		}
 	}
 	type result struct {
 		snapshot *Snapshot
@@ -83,7 +110,7 @@ func Fetch(ctx context.Context, ref Ref, o Options) (*Snapshot, error) {
 	// keep the caller. The connection then ends with its own time limit.
 	done := make(chan result, 1)
 	go func() {
-		s, err := o.fetch(ctx, ref)
+		s, err := o.fetch(ctx, ref, target)
 		done <- result{s, err}
 	}()
 	select {
@@ -94,47 +121,50 @@ func Fetch(ctx context.Context, ref Ref, o Options) (*Snapshot, error) {
 	}
 }
 
-// allow returns an error for a reference that the options refuse.
-func (o Options) allow(ref Ref) error {
-	switch {
-	case o.Locked && !ref.Pinned():
-		return problem.List{{
-			Rule: problem.RuleLock, Message: fmt.Sprintf("%s is not locked: pequod.lock has no entries for git repositories", ref),
-			Hint: "name the full commit, as ?ref=COMMIT with 40 hex digits",
-		}}
-	case o.Offline && ref.URL.Scheme != "file":
-		return &oci.Error{
-			Cause: oci.Unavailable, Ref: ref.String(),
-			Message: "git repositories are not in the cache, and --offline allows no requests; use a mirror on disk with git::file:///DIR",
-		}
-	}
-	return nil
-}
-
-// fetch reads a revision.
-func (o Options) fetch(ctx context.Context, ref Ref) (*Snapshot, error) {
-	s, err := o.connect(ref)
+// fetch reads a revision of the server. target is the locked one, if there is one.
+func (o Options) fetch(ctx context.Context, ref Ref, target Target) (*Snapshot, error) {
+	session, err := o.connect(ref)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close() // it was only used for reading
-	advertised, err := s.AdvertisedReferencesContext(ctx)
+	defer session.Close() // it was only used for reading
+	advertised, err := session.AdvertisedReferencesContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	want, tag, err := resolve(ref, advertised)
+	if target.Commit != "" && !ref.Pinned() {
+		tag = target.Tag
+		want, err = o.hold(ref, target, advertised, want, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	pack, err := download(ctx, s, advertised, want)
+	now := Target{peeled(advertised, want), tag}
+	if o.Cache != nil && target.Commit == "" {
+		o.Cache.Remember(keyOf(ref), now.Commit+" "+tag)
+	}
+	if s := o.kept(ctx, now); s != nil {
+		return s, nil
+	}
+	pack, err := download(ctx, session, advertised, want)
 	if err != nil {
 		return nil, err
 	}
+	s, err := snapshot(pack, want, tag)
+	if err == nil {
+		o.keep(ctx, s, pack)
+	}
+	return s, err
+}
+
+// snapshot returns the revision in a pack. object is the name of its commit or of a tag.
+func snapshot(pack []byte, object plumbing.Hash, tag string) (*Snapshot, error) {
 	objects, err := unpack(pack)
 	if err != nil {
 		return nil, err
 	}
-	commit, tree, err := objects.commit(want)
+	commit, tree, err := objects.commit(object)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
@@ -205,17 +204,14 @@ func TestRefused(t *testing.T) {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("a request for %s", r.URL) })
 	})
 	_, err := Fetch(t.Context(), parse(t, r.url, "v1.0.0"), Options{Offline: true})
-	wantError(t, err, oci.Unavailable, "git repositories are not in the cache, and --offline allows no requests; use a mirror on disk with git::file:///DIR")
+	wantError(t, err, oci.Unavailable, "not in the cache, and --offline allows no requests; run the command once without --offline, or use a mirror on disk with git::file:///DIR")
 	if _, err := Fetch(t.Context(), parse(t, "file://"+r.dir, "v1.0.0"), Options{Offline: true}); err != nil {
 		t.Errorf("offline, from disk: %v", err)
 	}
-	_, err = Fetch(t.Context(), parse(t, "file://"+r.dir, "v1.0.0"), Options{Locked: true})
-	var ps problem.List
-	if !errors.As(err, &ps) || ps[0].Rule != problem.RuleLock || !strings.HasSuffix(ps[0].Message, "ref=v1.0.0 is not locked: pequod.lock has no entries for git repositories") {
-		t.Errorf("locked, a tag: %v", err)
-	}
-	if _, err := Fetch(t.Context(), parse(t, "file://"+r.dir, r.old), Options{Locked: true}); err != nil {
-		t.Errorf("locked, a commit: %v", err)
+	for _, revision := range []string{"v1.0.0", r.old} {
+		if _, err := Fetch(t.Context(), parse(t, r.url, revision), Options{Pins: pins{}}); !errors.Is(err, errUnlocked) {
+			t.Errorf("locked, %s: %v", revision, err)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package lock reads and writes pequod.lock, the list of the modules from registries
-// that a repository uses, with their digests.
+// Package lock reads and writes pequod.lock, the list of the modules from registries and
+// git repositories that a repository uses, with their digests.
 //
 // The file has an entry for each reference in a Transform, a setting or a flag, and one
 // for each module that these modules import:
@@ -14,6 +14,10 @@
 //	  version: v1.4.0
 //	  ref: oci://ghcr.io/acme/web:v1.4.0
 //	  digest: sha256:…
+//	  content: h1:…
+//	- version: v1.4.0
+//	  ref: git::https://git.example.com/platforms.git//web?ref=v1.4.0
+//	  commit: '…'
 //	  content: h1:…
 //
 // [Read] is strict and reports problems with their positions. [File.Bytes] is
@@ -42,18 +46,29 @@ const format = 1
 
 // Module is a module of a lock.
 type Module struct {
-	// Path is the module's path with its major version, such as example.com/web@v1.
-	Path string `json:"path"`
+	// Path is the module's path with its major version, such as example.com/web@v1. It is
+	// empty for a git repository, which Ref identifies.
+	Path string `json:"path,omitempty"`
 	// Version is the module's version, such as v1.4.0. It is empty for an artifact whose
-	// tag is not a version.
+	// tag is not a version. For a git repository, it is the tag that Ref names.
 	Version string `json:"version,omitempty"`
 	// Ref is the reference that a user wrote, without a digest. It is empty for a module
 	// that other modules import.
 	Ref string `json:"ref,omitempty"`
-	// Digest is the digest of the manifest, sha256:HEX.
-	Digest string `json:"digest"`
-	// Content is the hash of the module's files: see [Content].
+	// Digest is the digest of the manifest, sha256:HEX. It is empty for git repositories.
+	Digest string `json:"digest,omitempty"`
+	// Commit is the full name of the commit of a git repository. It is empty for others.
+	Commit string `json:"commit,omitempty"`
+	// Content is the hash of the files of the module, or of the git revision: see
+	// [Content].
 	Content string `json:"content"`
+}
+
+// Identity returns what stays the same when a module gets another version: its path, or
+// the reference to a git repository without the revision.
+func (m Module) Identity() string {
+	repository, _, _ := strings.Cut(m.Ref, "?ref=")
+	return cmp.Or(m.Path, repository)
 }
 
 // Name returns the name of a module for messages: its reference, or its path and
@@ -120,7 +135,7 @@ func (f *File) Bytes() []byte {
 	for _, m := range sorted(f.Modules) {
 		field := "- "
 		for _, f := range []struct{ name, value string }{
-			{"path", m.Path}, {"version", m.Version}, {"ref", m.Ref}, {"digest", m.Digest}, {"content", m.Content},
+			{"path", m.Path}, {"version", m.Version}, {"ref", m.Ref}, {"digest", m.Digest}, {"commit", m.Commit}, {"content", m.Content},
 		} {
 			if f.value != "" {
 				fmt.Fprintf(&b, "%s%s: %s\n", field, f.name, scalar(f.value))
@@ -143,14 +158,14 @@ func scalar(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// sorted returns modules by path, version and reference.
+// sorted returns modules by identity, version and reference.
 func sorted(modules []Module) []Module {
 	return slices.SortedFunc(slices.Values(modules), compare)
 }
 
 // compare is the order of modules in a file.
 func compare(a, b Module) int {
-	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Version, b.Version), strings.Compare(a.Ref, b.Ref))
+	return cmp.Or(strings.Compare(a.Identity(), b.Identity()), strings.Compare(a.Version, b.Version), strings.Compare(a.Ref, b.Ref))
 }
 
 // Change is a module that differs between two files. Old is nil for a module that was
@@ -183,7 +198,7 @@ func Compare(from, to *File) []Change {
 	}
 	for _, m := range missing {
 		// The reference of a root contains its version, so an upgrade changes both.
-		n := take(func(n Module) bool { return n.Path == m.Path && (n.Ref == "") == (m.Ref == "") })
+		n := take(func(n Module) bool { return n.Identity() == m.Identity() && (n.Ref == "") == (m.Ref == "") })
 		changes = append(changes, Change{&m, n})
 	}
 	for _, n := range left {
@@ -193,13 +208,13 @@ func Compare(from, to *File) []Change {
 	return changes
 }
 
-// Content returns the hash of all files of a module: "h1:" and the SHA-256 of their
+// Content returns the hash of all regular files of a file system: "h1:" and the SHA-256 of their
 // sorted names and hashes, as go.sum has it. It depends on names and bytes only, so it is
 // the same for a zip file, a directory and a checkout.
 func Content(files fs.FS) (string, error) {
 	var names []string
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && d.Type().IsRegular() {
 			names = append(names, name)
 		}
 		return err

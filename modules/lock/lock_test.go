@@ -15,6 +15,7 @@ import (
 const (
 	digestA  = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	digestB  = "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	commitA  = "1111111111111111111111111111111111111111"
 	contentA = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 )
 
@@ -35,6 +36,10 @@ modules:
   ref: oci://ghcr.io/acme/web:v1.4.0
   digest: ` + digestB + `
   content: ` + contentA + `
+- version: release/1
+  ref: 'git::https://git.example.com/web.git//shop?ref=release/1'
+  commit: '` + commitA + `'
+  content: ` + contentA + `
 `
 
 func TestRoundTrip(t *testing.T) {
@@ -43,7 +48,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reversed := &File{[]Module{f.Modules[2], f.Modules[1], f.Modules[0]}}
+	reversed := &File{[]Module{f.Modules[3], f.Modules[2], f.Modules[1], f.Modules[0]}}
 	for _, f := range []*File{f, reversed} {
 		if diff := cmp.Diff(written, string(f.Bytes())); diff != "" {
 			t.Errorf("the written form differs:\n%s", diff)
@@ -93,6 +98,13 @@ func TestReadProblems(t *testing.T) {
 			replace("oci-layout:x", "oci://ghcr.io/acme/web:v1.4.0"),
 			"pequod.lock:12:3: modules[2]: oci://ghcr.io/acme/web:v1.4.0 is listed twice" + hint + " (pequod.lock:8:3)",
 		},
+		"commit":    {replace(commitA, "abc"), `pequod.lock:19:11: modules[3].commit: "abc" is not the full name of a commit, 40 hex digits` + hint},
+		"no commit": {replace("  commit: '"+commitA+"'\n", ""), "pequod.lock:17:3: modules[3].commit: required field is missing" + hint},
+		"two digests": {
+			replace("  commit: '"+commitA+"'\n", "  commit: '"+commitA+"'\n  digest: "+digestA+"\n"),
+			"pequod.lock:19:11: modules[3].commit: a git repository has neither path nor digest" + hint,
+		},
+		"not git":       {replace("ref: 'git::https://git.example.com/web.git//shop?ref=release/1'", "ref: oci://h/web"), `pequod.lock:18:8: modules[3].ref: "oci://h/web" is not a reference to a git repository` + hint},
 		"duplicate key": {replace("  version: v1.2.0\n", "  version: v1.2.0\n  version: v1.2.0\n"), "pequod.lock:6:3: modules[0].version: key given twice, first at line 5"},
 		"newer":         {replace("version: 1", "version: 2"), `pequod.lock:2:10: version: "2" is a version of the format that this pequod does not know; use a newer pequod, or write it again with 'pequod module lock'`},
 		"empty":         {"", "pequod.lock:1:1: 0 documents, not 1" + hint},
@@ -138,6 +150,9 @@ func TestCompare(t *testing.T) {
 	k8s13 := module("example.com/k8s@v1", "v1.3.0", "", digestB)
 	retagged := module("example.com/k8s@v1", "v1.2.0", "", digestB)
 	old := module("example.com/old@v1", "v1.0.0", "", digestA)
+	shop1 := Module{Version: "v1.0.0", Ref: "git::https://h/shop.git?ref=v1.0.0", Commit: commitA}
+	shop2 := Module{Version: "v2.0.0", Ref: "git::https://h/shop.git?ref=v2.0.0", Commit: commitA}
+	other := Module{Ref: "git::https://h/other.git?ref=main", Commit: commitA}
 	from, to := &File{[]Module{web14, k8s12, old}}, &File{[]Module{web15, k8s13}}
 	for _, test := range []struct {
 		from, to *File
@@ -146,6 +161,7 @@ func TestCompare(t *testing.T) {
 		{from, from, nil},
 		{from, to, []Change{{&k8s12, &k8s13}, {&old, nil}, {&web14, &web15}}},
 		{&File{}, to, []Change{{nil, &k8s13}, {nil, &web15}}},
+		{&File{[]Module{shop1}}, &File{[]Module{other, shop2}}, []Change{{nil, &other}, {&shop1, &shop2}}},
 		{&File{[]Module{k8s12}}, &File{[]Module{retagged}}, []Change{{&k8s12, &retagged}}},
 	} {
 		if diff := cmp.Diff(test.want, Compare(test.from, test.to)); diff != "" {

@@ -15,6 +15,7 @@ import (
 )
 
 var (
+	commitPattern  = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	digestPattern  = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 	contentPattern = regexp.MustCompile(`^h1:[A-Za-z0-9+/]{43}=$`)
 	// conflictPattern matches the lines that git adds where it can't merge.
@@ -78,14 +79,24 @@ func check(doc yamlfile.Document, modules []Module) problem.List {
 				Position: doc.At(path), Path: path, Rule: problem.RuleLock, Message: fmt.Sprintf(format, args...), Hint: rewrite,
 			})
 		}
-		for _, f := range []struct {
+		type field struct {
 			name, value, form string
 			ok                bool
-		}{
+		}
+		required := []field{
 			{"path", m.Path, "the path of a module with its major version", module.CheckPath(m.Path) == nil},
 			{"digest", m.Digest, "sha256: and 64 hex digits", digestPattern.MatchString(m.Digest)},
-			{"content", m.Content, "h1: and a hash in base64", contentPattern.MatchString(m.Content)},
-		} {
+		}
+		if m.Commit != "" || strings.HasPrefix(m.Ref, "git::") {
+			required = []field{
+				{"commit", m.Commit, "the full name of a commit, 40 hex digits", commitPattern.MatchString(m.Commit)},
+				{"ref", m.Ref, "a reference to a git repository", strings.HasPrefix(m.Ref, "git::")},
+			}
+			if m.Path != "" || m.Digest != "" {
+				wrong("commit", "a git repository has neither path nor digest")
+			}
+		}
+		for _, f := range append(required, field{"content", m.Content, "h1: and a hash in base64", contentPattern.MatchString(m.Content)}) {
 			switch {
 			case f.value == "":
 				wrong(f.name, "required field is missing")
@@ -93,14 +104,16 @@ func check(doc yamlfile.Document, modules []Module) problem.List {
 				wrong(f.name, "%q is not %s", f.value, f.form)
 			}
 		}
-		if _, err := module.NewVersion(m.Path, m.Version); m.Version != "" && module.CheckPath(m.Path) == nil && err != nil {
+		if _, err := module.NewVersion(m.Path, m.Version); m.Commit == "" && m.Version != "" && module.CheckPath(m.Path) == nil && err != nil {
 			wrong("version", "%q is not a version of %s", m.Version, m.Path)
 		}
 		if m.Ref == "" && m.Version == "" {
 			wrong("version", "required field is missing")
 		}
-		if strings.ContainsFunc(m.Ref, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			wrong("ref", "%q has characters that can't be printed", m.Ref)
+		for _, f := range []field{{name: "ref", value: m.Ref}, {name: "version", value: m.Version}} {
+			if strings.ContainsFunc(f.value, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				wrong(f.name, "%q has characters that can't be printed", f.value)
+			}
 		}
 		at := doc.At(entry)
 		if first, ok := seen[m.key()]; ok {

@@ -3,7 +3,6 @@ package pin
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -88,9 +87,7 @@ func (r reader) compare(ctx context.Context, tagged oci.Ref, locked string) erro
 		return err
 	}
 	if h.String() != locked {
-		list := r.refuse(fmt.Sprintf("%s was moved: it is %s now, and %s is locked", tagged, h, locked))
-		list[0].Hint = "find out why; 'pequod module lock --upgrade' accepts the new digest"
-		return list
+		return r.moved(tagged.String(), locked, h.String())
 	}
 	return nil
 }

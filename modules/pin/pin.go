@@ -19,7 +19,6 @@ import (
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/cache"
-	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/vendored"
@@ -158,11 +157,6 @@ var errOffline = errors.New("--offline allows no requests")
 // offlineError returns the error about content that the cache lacks.
 func offlineError() error {
 	return &oci.Error{Cause: oci.Unavailable, Err: errOffline, Message: "not in the cache, and --offline allows no requests; run the command once without --offline"}
-}
-
-// Git returns the options for git repositories, which neither the lock nor the cache has.
-func (p *Pins) Git() git.Options {
-	return git.Options{Offline: p.options.Offline, Locked: p.options.Locked}
 }
 
 // Blobs returns the store for a client of registries.

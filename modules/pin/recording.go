@@ -2,6 +2,7 @@ package pin
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/pequod-io/pequod/modules/artifact"
+	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/oci"
 )
@@ -22,6 +24,8 @@ type recording struct {
 	imports map[[2]string]bool
 	// latest has the versions of references with a major version only.
 	latest map[string]string
+	// revisions have the revisions of git repositories by their references.
+	revisions map[string]*git.Snapshot
 }
 
 func (r *recording) addRoot(ref oci.Ref, img v1.Image) { r.add(&r.roots, ref, img) }
@@ -57,8 +61,17 @@ func (r *recording) addLatest(ref, version string) {
 	r.latest[ref] = version
 }
 
-// Recorded returns a lock of all artifacts that were read, if Options.Record is set. It
-// reads them once more, which takes no request if there is a cache.
+func (r *recording) addRevision(ref git.Ref, s *git.Snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.revisions == nil {
+		r.revisions = map[string]*git.Snapshot{}
+	}
+	r.revisions[ref.String()] = s
+}
+
+// Recorded returns a lock of all modules that were read, if Options.Record is set. It
+// reads artifacts once more, which takes no request if there is a cache.
 func (p *Pins) Recorded() (*lock.File, error) {
 	p.recorded.mu.Lock()
 	defer p.recorded.mu.Unlock()
@@ -92,6 +105,13 @@ func (p *Pins) Recorded() (*lock.File, error) {
 			m.Ref = m.Path
 			file.Modules = append(file.Modules, m)
 		}
+	}
+	for ref, s := range p.recorded.revisions {
+		content, err := contentOf(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", ref, err)
+		}
+		file.Modules = append(file.Modules, lock.Module{Version: s.Tag, Ref: ref, Commit: s.Commit, Content: content})
 	}
 	return &file, nil
 }
