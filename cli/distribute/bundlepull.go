@@ -13,13 +13,14 @@ import (
 
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/platform"
+	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
 // newBundlePullCommand returns the command "pull".
 func newBundlePullCommand(env command.Env) *cobra.Command {
-	var registry platform.RegistryFlags
+	var artifacts platform.ArtifactFlags
 	cmd := &cobra.Command{
 		Use:   "pull REF DIR",
 		Short: "Write the files of a bundle to a directory",
@@ -27,23 +28,26 @@ func newBundlePullCommand(env command.Env) *cobra.Command {
 push', and may have a digest.
 
 Only you can read the directory: a bundle may have Secrets. The reference with the digest
-of the bundle is printed on stdout.`,
+of the bundle is printed on stdout. The directory appears when all files are written.
+
+Downloads are kept in the cache. With --offline, no request is made, and a tag means the
+bundle that it meant when this machine last saw it. pequod.lock has no bundles.`,
 		Example: `  pequod pull oci://ghcr.io/shop/deploy:1.4.0 deploy`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := registry.Client()
+			reader, err := artifacts.Artifacts()
 			if err != nil {
 				return err
 			}
-			return pullBundle(cmd.Context(), env, client, args[0], args[1])
+			return pullBundle(cmd.Context(), env, reader, args[0], args[1])
 		},
 	}
-	registry.AddFlags(cmd)
+	artifacts.AddFlags(cmd)
 	return cmd
 }
 
 // pullBundle writes the files of a bundle to a directory, all of them or none.
-func pullBundle(ctx context.Context, env command.Env, client *oci.Client, arg, dir string) error {
+func pullBundle(ctx context.Context, env command.Env, artifacts modules.Artifacts, arg, dir string) error {
 	ref, err := oci.ParseRef(arg)
 	if err != nil {
 		return err
@@ -53,7 +57,7 @@ func pullBundle(ctx context.Context, env command.Env, client *oci.Client, arg, d
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return command.FileError(err)
 	}
-	img, err := client.Image(ctx, ref)
+	img, err := artifacts.Image(ctx, ref)
 	if err != nil {
 		return platform.Refused(err)
 	}

@@ -5,7 +5,7 @@
 //   - transform.go: Transform files, directories of them, and modules without one
 //   - transformcheck.go: fields that the API server would refuse, and their positions
 //   - module.go: loading of CUE modules
-//   - registry.go: the flags for registries
+//   - registry.go: the flags for registries; artifacts.go adds the cache
 //   - published.go: modules from registries
 //   - pins.go: the flags for pequod.lock and the cache
 //   - catalog.go: the lookup of the platform of an instance

@@ -117,7 +117,7 @@ func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
 func (f *PinFlags) pinsIn(tree *modules.Tree) (*pin.Pins, error) {
 	now, err := f.Pins()
 	revision, ok := tree.FS.(*gitfs.Revision)
-	if err != nil || !ok || f.relock != nil || f.unlocked {
+	if err != nil || !ok || f.relock != nil || f.unlocked || f.fixed != nil {
 		return now, err
 	}
 	name, err := lockName()

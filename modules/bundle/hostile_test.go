@@ -61,19 +61,22 @@ func TestHostileBundles(t *testing.T) {
 		layer []byte
 		want  string // after "not a bundle: "
 	}{
-		"no archive":    {[]byte("apiVersion: v1\n"), "reading its layer: gzip: invalid header"},
-		"no tar":        {zipped(t, strings.Repeat("x", 1024)), "reading its layer: archive/tar: invalid tar header"},
-		"cut off":       {good[:len(good)-10], "reading its layer: unexpected EOF"},
-		"parent":        {archive(t, regular("../web.yaml", "")), `"../web.yaml" in it is not a relative path`},
-		"parent inside": {archive(t, regular("a/../../web.yaml", "")), `"a/../../web.yaml" in it is not a relative path`},
-		"absolute":      {archive(t, regular("/etc/passwd", "")), `"/etc/passwd" in it is not a relative path`},
-		"backslash":     {archive(t, regular(`..\web.yaml`, "")), `"..\\web.yaml" in it is not a relative path`},
-		"link":          {archive(t, link), `"web.yaml" in it is not a regular file`},
-		"hard link":     {archive(t, hard), `"web.yaml" in it is not a regular file`},
-		"device":        {archive(t, device), `"web.yaml" in it is not a regular file`},
-		"twice":         {archive(t, regular("web.yaml", "a"), regular("./web.yaml", "b")), `two files "web.yaml" in it`},
-		"bomb":          {bomb(t, 300), "more than 256 MiB of files"},
-		"empty entries": {archive(t, many(50_001)...), "it has more than 50000 files"},
+		"no archive":          {[]byte("apiVersion: v1\n"), "reading its layer: gzip: invalid header"},
+		"no tar":              {zipped(t, strings.Repeat("x", 1024)), "reading its layer: archive/tar: invalid tar header"},
+		"cut off":             {good[:len(good)-10], "reading its layer: unexpected EOF"},
+		"parent":              {archive(t, regular("../web.yaml", "")), `"../web.yaml" in it is not a relative path`},
+		"parent inside":       {archive(t, regular("a/../../web.yaml", "")), `"a/../../web.yaml" in it is not a relative path`},
+		"absolute":            {archive(t, regular("/etc/passwd", "")), `"/etc/passwd" in it is not a relative path`},
+		"backslash":           {archive(t, regular(`..\web.yaml`, "")), `"..\\web.yaml" in it is not a relative path`},
+		"link":                {archive(t, link), `"web.yaml" in it is not a regular file`},
+		"hard link":           {archive(t, hard), `"web.yaml" in it is not a regular file`},
+		"device":              {archive(t, device), `"web.yaml" in it is not a regular file`},
+		"twice":               {archive(t, regular("web.yaml", "a"), regular("./web.yaml", "b")), `two files "web.yaml" in it`},
+		"case":                {archive(t, regular("a/web.yaml", "a"), regular("a/Web.YAML", "b")), `"a/web.yaml" and "a/Web.YAML" in it are one file on systems that ignore case`},
+		"fifo":                {archive(t, entry{Header: tar.Header{Typeflag: tar.TypeFifo, Name: "web.yaml"}}), `"web.yaml" in it is not a regular file`},
+		"file as a directory": {archive(t, regular("web", "a"), regular("web/a.yaml", "b")), `"web" and "web/a.yaml" in it cannot both be files`},
+		"bomb":                {bomb(t, 300), "more than 256 MiB of files"},
+		"empty entries":       {archive(t, many(50_001)...), "it has more than 50000 files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			img, err := ociimage.New(ociimage.Artifact{

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func unpack(r io.Reader) ([]File, error) {
 		return nil, defect("reading its layer: %v", err)
 	}
 	var files []File
-	names := map[string]bool{}
+	names := map[string]string{} // by the form in which file systems without case compare them
 	left := int64(maxUnpacked)
 	limited := &limit{reader: zr, left: 2 * maxUnpacked}
 	for tr := tar.NewReader(limited); ; {
@@ -80,8 +81,10 @@ func unpack(r io.Reader) ([]File, error) {
 			return nil, defect("%q in it is not a regular file", header.Name)
 		case !validName(name):
 			return nil, defect("%q in it is not a relative path", header.Name)
-		case names[name]:
+		case names[fold(name)] == name:
 			return nil, defect("two files %q in it", name)
+		case names[fold(name)] != "":
+			return nil, defect("%q and %q in it are one file on systems that ignore case", names[fold(name)], name)
 		case header.Size > left:
 			return nil, defect("%v", errTooLarge)
 		case len(files) == maxFiles:
@@ -92,7 +95,7 @@ func unpack(r io.Reader) ([]File, error) {
 			return nil, defect("reading %q in it: %v", name, err)
 		}
 		left -= header.Size
-		names[name] = true
+		names[fold(name)] = name
 		files = append(files, File{name, data})
 	}
 	// The checksum stands behind the end of the archive.
@@ -100,8 +103,18 @@ func unpack(r io.Reader) ([]File, error) {
 		return nil, defect("reading its layer: %v", err)
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	for _, f := range files {
+		for dir := path.Dir(f.Name); dir != "."; dir = path.Dir(dir) {
+			if other := names[fold(dir)]; other != "" {
+				return nil, defect("%q and %q in it cannot both be files", other, f.Name)
+			}
+		}
+	}
 	return files, nil
 }
+
+// fold returns a name in a form that is equal for names that differ in case only.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 // limit is a reader that fails after a number of bytes.
 type limit struct {
