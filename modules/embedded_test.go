@@ -4,11 +4,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/artifact"
+	"github.com/pequod-io/pequod/modules/vet"
+	"github.com/pequod-io/pequod/render"
 )
 
 // TestPublishEmbedded checks that the embedded modules can be published as they are, that
@@ -45,6 +48,10 @@ func TestPublishEmbedded(t *testing.T) {
 		compiled := platform(t, v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}, "", "", v1alpha1.TransformSpec{})
 		if published := moduleIn(t, dir); published.Module.Digest != compiled.Module.Digest {
 			t.Errorf("%s: digest %s, and embedded %s", name, published.Module.Digest, compiled.Module.Digest)
+		}
+		images, err := vet.Images(t.Context(), compiled, render.Limits{})
+		if err != nil || !slices.Equal(images, info.Metadata.Images) {
+			t.Errorf("%s has the images %q, and lists %q, %v", name, images, info.Metadata.Images, err)
 		}
 		if compiled.Module.Name != name {
 			t.Errorf("embedded:%s has the name %s in graphs", name, compiled.Module.Name)

@@ -12,12 +12,14 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/inline"
 	"github.com/pequod-io/pequod/modules/modpath"
@@ -95,6 +97,9 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files
 		return nil, err
 	}
 	files.Digest = ref.Digest
+	if err := files.checkMinimum(cmp.Or(o.Version, version.Program())); err != nil {
+		return nil, fmt.Errorf("module %s %w", files.Ref, err)
+	}
 	if err := files.resolve(ctx, o.Published); err != nil {
 		return nil, err
 	}

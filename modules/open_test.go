@@ -49,6 +49,32 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestMinimumPequod checks that a module which needs a newer version of Pequod is refused
+// from every source, and that development builds can use all.
+func TestMinimumPequod(t *testing.T) {
+	const file = "module: \"example.com/x@v0\"\nlanguage: version: \"v0.17.0\"\ncustom: \"pequod.io@v0\": minimumPequod: \"v0.12.0\"\n"
+	dir := t.TempDir()
+	for name, data := range map[string]string{"cue.mod/module.cue": file, "x.cue": "package x"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ref := range []v1alpha1.CueRef{
+		{Type: v1alpha1.CueRefPath, Ref: dir},
+		{Type: v1alpha1.CueRefInline, Files: []v1alpha1.CueFile{{Name: "x.cue", Content: "package x"}, {Name: "cue.mod/module.cue", Content: file}}},
+	} {
+		for version, refused := range map[string]bool{"v0.11.9": true, "v0.12.0-rc.1": true, "v0.12.0": false, "v1.0.0": false, "dev": false} {
+			_, err := modules.Open(t.Context(), ref, modules.Place{}, modules.Options{Version: version})
+			if (err != nil) != refused || refused && !strings.HasSuffix(err.Error(), " needs Pequod v0.12.0 or newer; this is "+version) {
+				t.Errorf("%s with %s: %v", ref.Type, version, err)
+			}
+		}
+	}
+}
+
 // TestOpener checks that the same reference is opened once, that different base
 // directories are different modules, and that errors are not remembered.
 func TestOpener(t *testing.T) {

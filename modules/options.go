@@ -39,6 +39,9 @@ type Options struct {
 	Git func() (git.Options, error)
 	// ConfigMaps finds ConfigMaps in a cluster. nil finds none.
 	ConfigMaps inline.ConfigMaps
+	// Version is the version of Pequod, for modules that need a newer one. "" is that of
+	// the program.
+	Version string
 	// Published fetches published modules by their paths. nil fetches none.
 	Published Published
 }

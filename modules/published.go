@@ -8,11 +8,22 @@ import (
 	"path"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/cuemod"
+	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/modpath"
 )
 
 // errNotPublished is the error of published modules if nothing fetches them.
 var errNotPublished = errors.New("modules from registries are not supported here")
+
+// checkMinimum returns an error if the module needs a newer version of Pequod.
+func (f *Files) checkMinimum(have string) error {
+	data, err := fs.ReadFile(f.FS, cuemod.ModuleFile)
+	if err != nil {
+		return nil // the loader reports it
+	}
+	return artifact.CheckMinimum(data, have)
+}
 
 // openPublished opens a published module: a version, or the newest one of a major version.
 func openPublished(ctx context.Context, ref v1alpha1.CueRef, published Published) (*Files, error) {

@@ -1,6 +1,6 @@
 // Package distribute has the commands that publish modules and bundles and fetch them.
 //
-//   - push.go: module push, a directory to a registry
+//   - push.go: module push, a directory to a registry; metadata.go checks what it says
 //   - pull.go: module pull, a published module to a directory
 //   - list.go: module list, the versions of a module, or the modules of a namespace;
 //     catalogue.go reads them

@@ -19,7 +19,7 @@ import (
 
 // newPushCommand returns the command "module push".
 func newPushCommand(env command.Env) *cobra.Command {
-	var registry platform.RegistryFlags
+	var flags platform.Flags
 	cmd := &cobra.Command{
 		Use:   "push DIR REF",
 		Short: "Publish a module",
@@ -31,6 +31,10 @@ The artifact is that of 'cue mod publish', byte for byte, so cue can use the mod
 too. With source: kind: "self" in cue.mod/module.cue, it has all files of the
 directory; with "git", the committed ones, and nothing may be uncommitted. Neither the
 directory nor cue.mod/module.cue is changed.
+
+What cue.mod/module.cue says in custom: "pequod.io@v0" must be true: if the kinds are
+others, or an image of the module is missing, the command refuses and prints what to
+write. Without these fields, the module is not evaluated.
 
 A version is published once: if it exists with other content, the command refuses. On
 success, it prints the reference with the digest, which is the same on every machine.
@@ -44,12 +48,12 @@ Credentials are those of Docker, Podman and 'cue login'.`,
 			if err != nil {
 				return err
 			}
-			client, err := registry.Client()
+			client, err := flags.Client()
 			if err != nil {
 				return err
 			}
 			return inDirectory(args[0], func(dir string) error {
-				return push(cmd.Context(), env, client, dir, ref)
+				return push(cmd.Context(), env, client, &flags, dir, ref)
 			})
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -62,7 +66,8 @@ Credentials are those of Docker, Podman and 'cue login'.`,
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	registry.AddFlags(cmd)
+	flags.ModuleFlags.AddFlags(cmd)
+	flags.Unlock()
 	return cmd
 }
 
@@ -89,13 +94,18 @@ func inDirectory(arg string, use func(dir string) error) error {
 }
 
 // push publishes the module in dir as ref.
-func push(ctx context.Context, env command.Env, client *oci.Client, dir string, ref oci.Ref) error {
+func push(ctx context.Context, env command.Env, client *oci.Client, flags *platform.Flags, dir string, ref oci.Ref) error {
 	img, info, err := artifact.Pack(ctx, dir, ref.Tag)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		return refused(err)
+	}
+	if err := checkMetadata(ctx, flags, dir, info.Metadata); isMetadataError(err) {
+		return refused(err)
+	} else if err != nil {
+		return err
 	}
 	done := "published"
 	exists, err := published(ctx, client, ref, info.Digest)

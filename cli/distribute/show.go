@@ -30,7 +30,7 @@ func newShowCommand(env command.Env) *cobra.Command {
 		Use:   "show REF",
 		Short: "Show the kind, the inputs and the documentation of a module",
 		Long: `Show what a module offers: its kind and versions, its inputs with types and defaults,
-the images that its author lists, and its README.md. Published modules also have
+the images that its author lists, or those of sample instances, and its README.md. Published modules also have
 a digest, a commit, and the other published versions.
 
 REF is any reference to a module that -p takes, and DIR without a dot is one too. The
@@ -71,6 +71,14 @@ func show(ctx context.Context, env command.Env, flags *platform.Flags, arg strin
 		if err := describeArtifact(ctx, &b, flags, ref.Ref); err != nil {
 			return err
 		}
+	}
+	// The text has a line of images if the author lists them.
+	if !strings.Contains("\n"+b.String(), "\nImages:") {
+		images, err := imagesOf(ctx, flags, catalog.Given)
+		if err != nil {
+			return err
+		}
+		line(&b, "Images", strings.Join(images, ", "))
 	}
 	width := style.TerminalWidth(env.Out)
 	for _, p := range catalog.Given {

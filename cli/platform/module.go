@@ -31,11 +31,12 @@ func loadModule(ctx context.Context, opener *modules.Opener, ref v1alpha1.CueRef
 func Refused(err error) error {
 	var not *artifact.NotModuleError
 	var limit *artifact.LimitError
+	var tooNew *artifact.TooNewError
 	rule := problem.RulePlatform
 	switch {
 	case oci.Causes(err, oci.DigestMismatch):
 		rule = problem.RuleDigest
-	case errors.As(err, &not), errors.As(err, &limit), oci.Causes(err, oci.WrongType), oci.Causes(err, oci.TooLarge):
+	case errors.As(err, &not), errors.As(err, &limit), errors.As(err, &tooNew), oci.Causes(err, oci.WrongType), oci.Causes(err, oci.TooLarge):
 	default:
 		return err
 	}

@@ -1,11 +1,13 @@
 package artifact
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"cuelang.org/go/mod/modfile"
+	"golang.org/x/mod/semver"
 )
 
 // metadataKey is the field of custom in a module file that has the metadata.
@@ -38,6 +40,34 @@ type Kind struct {
 	Kind  string `json:"kind"`
 	// Versions are the versions of the kind, the stored one first.
 	Versions []string `json:"versions"`
+}
+
+// TooNewError is a module that needs a newer version of Pequod.
+type TooNewError struct {
+	// Needs is the oldest version that can use the module, and Have the running one.
+	Needs, Have string
+}
+
+func (e *TooNewError) Error() string {
+	return fmt.Sprintf("needs Pequod %s or newer; this is %s", e.Needs, e.Have)
+}
+
+// CheckMinimum returns a [TooNewError] if the module with a module file needs a newer
+// version of Pequod than the given one. Mistakes in the file are left to its reader, and
+// versions that are none, such as those of development builds, are new enough.
+func CheckMinimum(moduleFile []byte, have string) error {
+	if !bytes.Contains(moduleFile, []byte("minimumPequod")) {
+		return nil
+	}
+	file, err := modfile.ParseNonStrict(moduleFile, "module.cue")
+	if err != nil {
+		return nil
+	}
+	m, err := metadataOf(file)
+	if err != nil || m == nil || !semver.IsValid(m.MinimumPequod) || !semver.IsValid(have) || semver.Compare(have, m.MinimumPequod) >= 0 {
+		return nil
+	}
+	return &TooNewError{m.MinimumPequod, have}
 }
 
 // metadataOf returns the metadata in a module file, or nil if it has none. Fields that

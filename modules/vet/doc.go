@@ -13,7 +13,7 @@
 // policies. The package reads files only through the loaded module, except for the test
 // cases, and never changes them.
 //
-// [Module] is the check of the module alone.
+// [Module] is the check of the module alone. [Images] returns the images in its samples.
 //
 // It works in two steps. First it walks the syntax of #Render (inputwalker.go): it
 // resolves what the module reads of the input (reads.go, schema.go), reports misspelled

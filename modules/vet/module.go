@@ -25,13 +25,8 @@ func Module(p *render.Platform, o Options, guard func(run func()) error) (proble
 	c := &checker{platform: p, catalog: o.Catalog, guard: guard, reported: map[problem.Problem]bool{}}
 	var s *inputWalker
 	c.guarded(func() {
-		c.build()
-		s = &inputWalker{resolver: c.resolver()}
-		s.walk(c.inst, "#Render")
+		s = c.walkRender()
 		c.checkLosses()
-		// The ids come after the walk, because only the walk knows which guards
-		// never hold.
-		c.ids = nodeIDsOf(c.inst, s.never)
 		for _, q := range slices.Concat(s.problems, openLists(c.inst)) {
 			c.report(q)
 		}
@@ -49,6 +44,16 @@ func Module(p *render.Platform, o Options, guard func(run func()) error) (proble
 		c.report(p)
 	}
 	return c.problems.Sorted(), nil
+}
+
+// walkRender builds the module and walks the syntax of #Render.
+func (c *checker) walkRender() *inputWalker {
+	c.build()
+	s := &inputWalker{resolver: c.resolver()}
+	s.walk(c.inst, "#Render")
+	// The ids come after the walk, because only the walk knows which guards never hold.
+	c.ids = nodeIDsOf(c.inst, s.never)
+	return s
 }
 
 // checker evaluates a module with samples and collects problems. It is used by one

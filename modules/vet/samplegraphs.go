@@ -16,6 +16,8 @@ type renderedGraph struct {
 	// unknown means that there may be more.
 	refusals int
 	unknown  bool
+	// sample is the input.
+	sample *sample
 	// complete is the sample with generated strings where the common values don't fit,
 	// or nil if it needs none. value has none of them.
 	complete *sample
@@ -79,6 +81,7 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		tried[text] = true
 		if g, ok := c.render(tested); ok {
 			tested, g = c.avoidViolations(g, tested, wants, s.allowing, maxAvoidances)
+			g.sample = tested
 			if len(c.generated) > 0 {
 				g.complete = tested.clone()
 				g.complete.fill(complete)
