@@ -5,7 +5,8 @@
 //   - list.go: module list, the versions of a module, or the modules of a namespace;
 //     catalogue.go reads them
 //   - show.go: module show, the inputs, versions and images of a module
-//   - modulelock.go: module lock, the digests of the modules that a repository uses
+//   - modulelock.go: module lock, the digests of the modules that a repository uses;
+//     lockupgrade.go finds newer versions
 //   - modulevendor.go: module vendor, a copy of these modules in the repository
 //   - sign.go: module sign; verify.go: module verify; trust.go reads keys for both
 //   - modulemirror.go: module mirror, modules and bundles from place to place

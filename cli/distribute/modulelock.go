@@ -46,7 +46,8 @@ directory. Commit it.
 If the file exists, all commands load exactly these modules: see --locked. Modules that
 are in the file already keep their digests. A tag that has another digest now is an
 error. --upgrade accepts it, and moves references without a full version to the newest
-one. Layouts, archives and directories are not locked: they are files of the
+one. A reference with a full version stays as it is; if a newer release with the same
+major version is published, a line on stderr says which references to change. Layouts, archives and directories are not locked: they are files of the
 repository.
 
 The changes are printed. With --check nothing is written, and the exit code is 1 if the
@@ -95,6 +96,11 @@ func (o *moduleLockOptions) run(ctx context.Context, env command.Env) error {
 	changes := lock.Compare(old, file)
 	if err := printChanges(env, changes); err != nil {
 		return command.OutputError(err)
+	}
+	if o.upgrade {
+		if err := o.printNewer(ctx, env, file); err != nil {
+			return err
+		}
 	}
 	written, err := os.ReadFile(name)
 	current := err == nil && bytes.Equal(written, file.Bytes())

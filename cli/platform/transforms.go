@@ -82,3 +82,30 @@ func (t transform) object() (output.Object, error) {
 	obj.Data, err = output.Encode("yaml", generic, obj.Key)
 	return obj, err
 }
+
+// References returns the places in Transforms at which each reference to a module stands,
+// as FILE:LINE:COLUMN. Digests are left out of references. Those that -p names directly
+// have no place.
+func (f *Flags) References(ctx context.Context) (map[string][]string, error) {
+	places := map[string][]string{}
+	for _, arg := range f.Platforms {
+		all, err := transforms(ctx, f.Modules, arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range all {
+			if t.doc == nil {
+				continue
+			}
+			add := func(path string, ref v1alpha1.CueRef) {
+				name, _, _ := strings.Cut(ref.Ref, "@sha256:")
+				places[name] = append(places[name], t.doc.At(fieldpath.Join(path, "ref")).String())
+			}
+			add("spec.cueRef", t.spec.CueRef)
+			for i, ref := range t.spec.Policies {
+				add(policyPath(i), ref)
+			}
+		}
+	}
+	return places, nil
+}
