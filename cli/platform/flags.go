@@ -138,7 +138,9 @@ func (f *ModuleFlags) sources(pins func() (*pin.Pins, error)) modules.Options {
 			if err != nil {
 				return git.Options{}, err
 			}
-			return p.Git(), nil
+			o := p.Git()
+			o.Progress = f.progress()
+			return o, nil
 		},
 		Published: f.published(pins),
 	}

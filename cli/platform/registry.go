@@ -25,6 +25,9 @@ type RegistryFlags struct {
 	// connect returns a new client. plain allows registries without TLS, as
 	// --registry-plain-http does.
 	connect func(plain bool) (*oci.Client, error)
+	// progress returns the line on the terminal for transfers, or nil if there is no
+	// terminal. All transfers of the command share it.
+	progress func() oci.Progress
 	// pins has the cache of clients. It is nil for commands that load no modules: their
 	// clients have no cache.
 	pins func() (*pin.Pins, error)
@@ -36,6 +39,12 @@ func (f *RegistryFlags) AddFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.caFile, "registry-ca-file", "", "PEM file with certificates of authorities to trust for registries, in addition to those of the system")
 	fl.BoolVar(&f.plainHTTP, "registry-plain-http", false, "allow registries without TLS")
+	f.progress = sync.OnceValue(func() oci.Progress {
+		if w := cmd.ErrOrStderr(); style.TerminalWidth(w) > 0 && os.Getenv("TERM") != "dumb" {
+			return progress.NewTransfer(w, progress.Patience)
+		}
+		return nil
+	})
 	f.connect = func(plain bool) (*oci.Client, error) {
 		o := oci.Options{PlainHTTP: plain, UserAgent: "pequod/" + version.Program()}
 		if f.pins != nil {
@@ -52,9 +61,7 @@ func (f *RegistryFlags) AddFlags(cmd *cobra.Command) {
 			}
 			o.Transport = modpath.Logins(cueConfigDir(), base)
 		}
-		if w := cmd.ErrOrStderr(); style.TerminalWidth(w) > 0 && os.Getenv("TERM") != "dumb" {
-			o.Progress = progress.NewTransfer(w, progress.Patience)
-		}
+		o.Progress = f.progress()
 		return oci.New(o)
 	}
 	f.Client = sync.OnceValues(func() (*oci.Client, error) { return f.connect(f.plainHTTP) })

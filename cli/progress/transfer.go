@@ -43,14 +43,18 @@ func (t *Transfer) Begin(name string) {
 	}
 }
 
-// Advance notes that done of total bytes of name are transferred.
+// Advance notes that done of total bytes of name are transferred. total is 0 if it is not
+// known.
 func (t *Transfer) Advance(name string, done, total int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running == 0 {
 		return
 	}
-	t.text = fmt.Sprintf("%s: %.1f of %.1f MiB", name, float64(done)/(1<<20), float64(total)/(1<<20))
+	t.text = fmt.Sprintf("%s: %.1f MiB", name, float64(done)/(1<<20))
+	if total > 0 {
+		t.text = fmt.Sprintf("%s: %.1f of %.1f MiB", name, float64(done)/(1<<20), float64(total)/(1<<20))
+	}
 	if t.shown && time.Since(t.drawn) >= redrawInterval {
 		t.draw()
 	}

@@ -36,6 +36,10 @@ func classify(ctx context.Context, ref Ref, err error) error {
 	if unexpected := (*plumbing.UnexpectedError)(nil); errors.As(err, &unexpected) {
 		err = unexpected.Err // it has no Unwrap
 	}
+	if gaveUp := oci.GivenUp(ref.host(), err); gaveUp != nil {
+		gaveUp.Ref = ref.String()
+		return gaveUp
+	}
 	e := &oci.Error{Ref: ref.String(), Err: err}
 	e.Cause, e.Message = causeOf(ref, err)
 	return e

@@ -45,6 +45,8 @@ type Options struct {
 	Cache *cache.Cache
 	// Transport sends HTTP requests. nil is the default one.
 	Transport http.RoundTripper
+	// Progress learns of fetches. nil means none.
+	Progress oci.Progress
 	// Netrc is the file with credentials for HTTP. "" is $NETRC, or .netrc in the home
 	// directory.
 	Netrc string
@@ -109,9 +111,17 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 	// The library connects by ssh without a context, so a hanging server must not
 	// keep the caller. The connection then ends with its own time limit.
 	done := make(chan result, 1)
+	if o.Progress != nil {
+		o.Progress.Begin(ref.String())
+		defer o.Progress.End()
+	}
 	go func() {
-		s, err := o.fetch(ctx, ref, target)
-		done <- result{s, err}
+		var r result
+		r.err = oci.Repeat(ctx, func() (err error) {
+			r.snapshot, err = o.fetch(ctx, ref, target)
+			return err
+		})
+		done <- r
 	}()
 	select {
 	case <-ctx.Done():
@@ -147,7 +157,7 @@ func (o Options) fetch(ctx context.Context, ref Ref, target Target) (*Snapshot, 
 	if s := o.kept(ctx, now); s != nil {
 		return s, nil
 	}
-	pack, err := download(ctx, session, advertised, want)
+	pack, err := o.download(ctx, session, advertised, ref, want)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +182,7 @@ func snapshot(pack []byte, object plumbing.Hash, tag string) (*Snapshot, error) 
 }
 
 // download returns the pack with a commit and its files, without its history.
-func download(ctx context.Context, s transport.UploadPackSession, advertised *packp.AdvRefs, want plumbing.Hash) ([]byte, error) {
+func (o Options) download(ctx context.Context, s transport.UploadPackSession, advertised *packp.AdvRefs, ref Ref, want plumbing.Hash) ([]byte, error) {
 	req := packp.NewUploadPackRequestFromCapabilities(advertised.Capabilities)
 	req.Capabilities.Delete(capability.ThinPack) // there are no objects that it could build on
 	req.Wants = []plumbing.Hash{want}
@@ -194,6 +204,9 @@ func download(ctx context.Context, s transport.UploadPackSession, advertised *pa
 	case req.Capabilities.Supports(capability.Sideband):
 		content = sideband.NewDemuxer(sideband.Sideband, response)
 	}
+	if o.Progress != nil {
+		content = io.TeeReader(content, &counter{o.Progress, ref.String(), 0})
+	}
 	var pack bytes.Buffer
 	if _, err := io.Copy(&pack, io.LimitReader(content, maxPack+1)); err != nil {
 		return nil, err
@@ -202,4 +215,18 @@ func download(ctx context.Context, s transport.UploadPackSession, advertised *pa
 		return nil, errLargePack
 	}
 	return pack.Bytes(), nil
+}
+
+// counter counts what is written to it.
+type counter struct {
+	progress oci.Progress
+	name     string
+	done     int64
+}
+
+// Write implements io.Writer. The size of a pack is not known before its end.
+func (c *counter) Write(p []byte) (int, error) {
+	c.done += int64(len(p))
+	c.progress.Advance(c.name, c.done, 0)
+	return len(p), nil
 }

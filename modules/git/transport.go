@@ -18,11 +18,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"github.com/jdx/go-netrc"
 	cryptossh "golang.org/x/crypto/ssh"
+
+	"github.com/pequod-io/pequod/modules/oci"
 )
 
 const (
-	// answerTimeout limits the wait for the beginning of an answer. A server compresses a
-	// large revision before it answers.
+	// answerTimeout limits the time without a byte. A server compresses a large revision
+	// before it answers.
 	answerTimeout = time.Minute
 	// connectTimeout limits the time for a connection by ssh.
 	connectTimeout = 30 * time.Second
@@ -41,8 +43,11 @@ func (o Options) connect(ref Ref) (transport.UploadPackSession, error) {
 	case "file":
 		return file.NewClient(transport.UploadPackServiceName, transport.ReceivePackServiceName).NewUploadPackSession(endpoint, nil)
 	case "ssh":
-		// The library asks the agent for keys and refuses hosts that known_hosts lacks.
-		return ssh.NewClient(&cryptossh.ClientConfig{Timeout: connectTimeout}).NewUploadPackSession(endpoint, nil)
+		keys, err := ssh.NewSSHAgentAuth(endpoint.User)
+		if err != nil {
+			return nil, err
+		}
+		return ssh.DefaultClient.NewUploadPackSession(endpoint, patient{keys})
 	}
 	auth, err := o.credentials(ref)
 	if err != nil {
@@ -50,13 +55,26 @@ func (o Options) connect(ref Ref) (transport.UploadPackSession, error) {
 	}
 	base := o.Transport
 	if base == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ResponseHeaderTimeout = answerTimeout
-		base = t
+		base = http.DefaultTransport
 	}
 	// The library follows redirects of the first request only, none from https to http,
 	// and sends credentials to no other host.
-	return githttp.NewClient(&http.Client{Transport: bounded{base}}).NewUploadPackSession(endpoint, auth)
+	return githttp.NewClient(&http.Client{Transport: bounded{oci.Repeating(base, answerTimeout)}}).NewUploadPackSession(endpoint, auth)
+}
+
+// patient has the keys of an agent, and limits the time for a connection. The options of the
+// library's client can't do that: they replace the keys and the check of hosts as well.
+type patient struct{ ssh.AuthMethod }
+
+// ClientConfig implements ssh.AuthMethod. Without a callback, the library refuses hosts that
+// known_hosts lacks, and asks hosts with several keys for the one that is known.
+func (p patient) ClientConfig() (*cryptossh.ClientConfig, error) {
+	c, err := p.AuthMethod.ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	c.Timeout, c.HostKeyCallback = connectTimeout, nil
+	return c, nil
 }
 
 // credentials returns the credentials in netrc for the host of ref, or nil.

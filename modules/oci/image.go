@@ -105,15 +105,12 @@ func (c *Client) blob(ctx context.Context, ref Ref, desc v1.Descriptor) ([]byte,
 // transport only repeats requests until their answer begins.
 func (c *Client) fetchBlob(ctx context.Context, ref Ref, desc v1.Descriptor) ([]byte, error) {
 	defer c.begin(ref)()
-	for n := 1; ; n++ {
-		data, err := c.readBlob(ctx, ref, desc)
-		if err == nil || !passing(err) || n == attempts || ctx.Err() != nil {
-			return data, err
-		}
-		if err := c.options.timing.wait(ctx, backoff(n)); err != nil {
-			return nil, err
-		}
-	}
+	var data []byte
+	err := repeat(ctx, c.options.timing.wait, func() (err error) {
+		data, err = c.readBlob(ctx, ref, desc)
+		return err
+	})
+	return data, err
 }
 
 func (c *Client) readBlob(ctx context.Context, ref Ref, desc v1.Descriptor) ([]byte, error) {

@@ -75,7 +75,8 @@ type Blobs interface {
 type Progress interface {
 	// Begin notes that an operation on an artifact begins.
 	Begin(ref string)
-	// Advance notes that done of total bytes of a part of the artifact are transferred.
+	// Advance notes that done of total bytes of a part of the artifact are transferred. total
+	// is 0 if it is not known.
 	Advance(ref string, done, total int64)
 	// End notes that an operation has ended.
 	End()
