@@ -135,6 +135,9 @@ func (e *Error) local(err error) bool {
 		e.Cause, e.Message = TooLarge, tooLarge.Error()
 	case errors.Is(err, fs.ErrNotExist):
 		e.Cause, e.Message = NotFound, "no such file or directory"
+	// The library repeats the output of the helper, which can contain credentials.
+	case strings.Contains(text, "error getting credentials"):
+		e.Cause, e.Message, e.Err = Unauthorized, "the credential helper in the configuration of Docker failed; its output is not shown, because it can contain credentials", nil
 	// The library's errors about wrong digests and sizes have no exported type.
 	case strings.Contains(text, "error verifying"), strings.Contains(text, "does not match requested digest"),
 		strings.Contains(text, "does not match expected size"):
