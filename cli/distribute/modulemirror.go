@@ -82,7 +82,7 @@ func (o *mirrorOptions) run(ctx context.Context, env command.Env, args []string)
 	if err != nil {
 		return err
 	}
-	all, err := o.artifacts(ctx, client, refs)
+	all, err := o.artifacts(ctx, env, client, refs)
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,13 @@ func (o *mirrorOptions) run(ctx context.Context, env command.Env, args []string)
 }
 
 // artifacts returns what is to be copied.
-func (o *mirrorOptions) artifacts(ctx context.Context, client *oci.Client, refs []oci.Ref) ([]mirrored, error) {
+func (o *mirrorOptions) artifacts(ctx context.Context, env command.Env, client *oci.Client, refs []oci.Ref) ([]mirrored, error) {
 	to := refs[len(refs)-1]
 	switch {
 	case to.Digest != "":
 		return nil, fmt.Errorf("%s: the digest follows from the source; name the copy by a tag only", to)
 	case o.locked:
-		return lockedArtifacts(refs)
+		return lockedArtifacts(env, refs)
 	case len(refs) != 2:
 		return nil, errors.New("want SRC and DST, or --lock and DST")
 	case !o.allVersions:
@@ -145,7 +145,7 @@ func (o *mirrorOptions) artifacts(ctx context.Context, client *oci.Client, refs 
 
 // lockedArtifacts returns the modules of pequod.lock. refs are the root of the copy, and
 // optionally the root of another copy before it.
-func lockedArtifacts(refs []oci.Ref) ([]mirrored, error) {
+func lockedArtifacts(env command.Env, refs []oci.Ref) ([]mirrored, error) {
 	for _, ref := range refs {
 		if ref.Tag != "" || ref.Digest != "" || ref.Kind == oci.Archive {
 			return nil, fmt.Errorf("%s: with --lock, want oci://HOST/PREFIX or oci-layout:DIR", ref)
@@ -158,10 +158,14 @@ func lockedArtifacts(refs []oci.Ref) ([]mirrored, error) {
 	if l == nil {
 		return nil, fmt.Errorf("there is no %s; write it with 'pequod module lock'", name)
 	}
+	noteRevisions(env, l)
 	published := modpath.New(modpath.Options{Registry: os.Getenv("CUE_REGISTRY")})
 	var all []mirrored
 	seen := map[oci.Ref]bool{}
 	for _, m := range l.Modules {
+		if m.Commit != "" {
+			continue // a revision of a git repository
+		}
 		to := placeIn(refs[len(refs)-1], m)
 		to.Tag = m.Version
 		from, err := lockedPlace(published, m)

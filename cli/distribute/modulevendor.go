@@ -98,7 +98,17 @@ func (o *moduleVendorOptions) run(ctx context.Context, env command.Env) error {
 		done = "is up to date"
 	}
 	fmt.Fprintf(env.Err, "%s %s\n", dir, done)
+	noteRevisions(env, l)
 	return nil
+}
+
+// noteRevisions tells the user which modules of a lock are left out.
+func noteRevisions(env command.Env, l *lock.File) {
+	for _, m := range l.Modules {
+		if m.Commit != "" {
+			fmt.Fprintf(env.Err, "note: %s is left out: only modules of registries have the form that CUE reads\n", m.Name())
+		}
+	}
 }
 
 // checkVendored compares a directory with a lock.

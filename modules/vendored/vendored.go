@@ -70,8 +70,9 @@ const (
 	archiveFile  = ".zip"
 )
 
-// entries returns the modules of a lock in its order, each once. An artifact whose tag is not
-// a version gets one from its digest, so that it has a place.
+// entries returns the modules of a lock by their places, each once. An artifact whose tag is
+// not a version gets one from its digest, so that it has a place. Revisions of git
+// repositories are no artifacts: CUE could not find them.
 func entries(f *lock.File) ([]entry, error) {
 	versioned := map[string]bool{}
 	for _, m := range f.Modules {
@@ -79,7 +80,7 @@ func entries(f *lock.File) ([]entry, error) {
 	}
 	all := map[string]entry{}
 	for _, m := range f.Modules {
-		if m.Version == "" && versioned[m.Digest] {
+		if m.Commit != "" || m.Version == "" && versioned[m.Digest] {
 			continue
 		}
 		e, err := place(m)

@@ -195,15 +195,16 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestTwoArtifacts checks that two artifacts of one version are refused, and one artifact
-// with two names is not.
+// TestTwoArtifacts checks that two artifacts of one version are refused, one artifact with
+// two names is not, and revisions of git are left out.
 func TestTwoArtifacts(t *testing.T) {
 	var p published
 	check(t, p.publish("example.com/web@v1", "v1.2.0", "a: 1"))
 	twice := p
 	latest := p.lock.Modules[0]
 	latest.Version, latest.Ref = "", "oci://localhost:1/web:latest"
-	twice.lock.Modules = append(twice.lock.Modules[:1:1], latest)
+	git := lock.Module{Ref: "git::https://example.com/a.git?ref=main", Commit: strings.Repeat("a", 40), Content: latest.Content}
+	twice.lock.Modules = append(twice.lock.Modules[:1:1], latest, git)
 	if changes, err := Write(t.Context(), t.TempDir(), &twice.lock, p.fetch); err != nil || len(changes.Added) != 1 {
 		t.Errorf("%+v, %v", changes, err)
 	}
