@@ -92,6 +92,10 @@ var importRules = []rule{{
 	direct:   true,
 	why:      "one package decides what a valid signature is",
 }, {
+	packages: []string{"modules/pullsecret"},
+	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator", "modules/artifact"), "cuelang.org/go/...", "k8s.io/client-go/..."),
+	why:      "credentials are made of Secrets that callers have read",
+}, {
 	packages: []string{"modules/inline"},
 	never:    append(ours("render", "crdgen", "inventory", "applier", "operator", "modules/oci", "modules/artifact"), "k8s.io/client-go/..."),
 	why:      "callers have the objects, from a file or from a cluster",
