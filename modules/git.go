@@ -3,6 +3,7 @@ package modules
 import (
 	"context"
 	"path"
+	"strings"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules/git"
@@ -15,6 +16,12 @@ func openGit(ctx context.Context, ref v1alpha1.CueRef, o Options) (*Files, error
 	r, err := git.ParseRef(ref.Ref)
 	if err != nil {
 		return nil, err
+	}
+	// A repository on this machine is a directory of the user's.
+	if o.Allowed != nil && r.URL.Scheme != "file" {
+		if err := o.Allowed(r.String(), r.URL.Host, strings.TrimSuffix(r.URL.Path, ".git")); err != nil {
+			return nil, err
+		}
 	}
 	options, err := o.gitOptions()
 	if err != nil {

@@ -44,6 +44,10 @@ type Options struct {
 	Version string
 	// Published fetches published modules by their paths. nil fetches none.
 	Published Published
+	// Allowed returns an error if the modules of a git repository may not be used. ref is
+	// the reference to one. Artifacts and Published decide about modules of registries.
+	// nil allows all.
+	Allowed func(ref, host, path string) error
 }
 
 // Artifacts reads the artifacts that references name, as [oci.Client] does.

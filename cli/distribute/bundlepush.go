@@ -22,6 +22,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/sign"
 )
 
 // pushOptions are the flags of push.
@@ -40,6 +41,9 @@ type pushOptions struct {
 	// allowDirty is consent to uncommitted changes, force to the replacement of an
 	// artifact.
 	allowDirty, force bool
+	// keyFile is --sign-key, and key the key in it or nil.
+	keyFile signKey
+	key     *sign.PrivateKey
 	// dryRun is one of execute.DryRunModes.
 	dryRun string
 	// withProvenance is --provenance.
@@ -105,6 +109,7 @@ bundle are printed, too, and nothing is written.`,
 	o.RenderFlags.AddFlags(cmd)
 	o.InstanceFlags.AddFlags(cmd)
 	o.RoleFlags.AddFlags(cmd)
+	o.keyFile.addFlag(cmd)
 	fl := cmd.Flags()
 	o.flags = fl
 	fl.Lookup("crd").Usage = "with --rbac, " + fl.Lookup("crd").Usage
@@ -128,6 +133,9 @@ bundle are printed, too, and nothing is written.`,
 func (o *pushOptions) run(ctx context.Context, env command.Env, arg string) error {
 	ref, err := o.target(arg)
 	if err != nil {
+		return err
+	}
+	if o.key, err = o.keyFile.load(ctx, env); err != nil {
 		return err
 	}
 	commit, err := o.commit(ctx)
@@ -239,6 +247,11 @@ func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, i
 	}
 	if there {
 		fmt.Fprintf(env.Err, "pequod: %s is already there\n", ref)
+	}
+	if o.key != nil {
+		if err := signImage(ctx, env, client, &pinned, img, o.key); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintln(env.Out, pinned)
 	return command.OutputError(err)

@@ -8,7 +8,8 @@
 //   - modulelock.go: module lock, the digests of the modules that a repository uses;
 //     lockupgrade.go finds newer versions
 //   - modulevendor.go: module vendor, a copy of these modules in the repository
-//   - sign.go: module sign; verify.go: module verify; trust.go reads keys for both
+//   - sign.go: module sign, and --sign-key of others; verify.go: module verify; trust.go
+//     reads keys for both
 //   - modulemirror.go: module mirror, modules and bundles from place to place
 //   - bundlepush.go: push, rendered instances to a registry; bundleparts.go renders them
 //   - provenance.go: the statement about the origin of a bundle; rerender.go proves it,

@@ -14,6 +14,7 @@ import (
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // newPullCommand returns the command "module pull".
@@ -34,11 +35,11 @@ references.`,
 			if err != nil {
 				return err
 			}
-			client, err := registry.Client()
+			allowed, err := registry.Allowed()
 			if err != nil {
 				return err
 			}
-			return pull(cmd.Context(), env, client, ref, args[1])
+			return pull(cmd.Context(), env, allowed, ref, args[1])
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
@@ -52,13 +53,13 @@ references.`,
 }
 
 // pull writes the files of a module to dir.
-func pull(ctx context.Context, env command.Env, client *oci.Client, ref oci.Ref, dir string) error {
+func pull(ctx context.Context, env command.Env, artifacts trust.Artifacts, ref oci.Ref, dir string) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s: not empty", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return command.FileError(err)
 	}
-	img, err := client.Image(ctx, ref)
+	img, err := artifacts.Image(ctx, ref)
 	if err != nil {
 		return platform.Refused(err)
 	}

@@ -15,11 +15,13 @@ import (
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/sign"
 )
 
 // newPushCommand returns the command "module push".
 func newPushCommand(env command.Env) *cobra.Command {
 	var flags platform.Flags
+	var keyFile signKey
 	cmd := &cobra.Command{
 		Use:   "push DIR REF",
 		Short: "Publish a module",
@@ -48,12 +50,16 @@ Credentials are those of Docker, Podman and 'cue login'.`,
 			if err != nil {
 				return err
 			}
+			key, err := keyFile.load(cmd.Context(), env)
+			if err != nil {
+				return err
+			}
 			client, err := flags.Client()
 			if err != nil {
 				return err
 			}
 			return inDirectory(args[0], func(dir string) error {
-				return push(cmd.Context(), env, client, &flags, dir, ref)
+				return push(cmd.Context(), env, client, &flags, dir, ref, key)
 			})
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -68,6 +74,7 @@ Credentials are those of Docker, Podman and 'cue login'.`,
 	}
 	flags.ModuleFlags.AddFlags(cmd)
 	flags.Unlock()
+	keyFile.addFlag(cmd)
 	return cmd
 }
 
@@ -93,8 +100,8 @@ func inDirectory(arg string, use func(dir string) error) error {
 	return use(dir)
 }
 
-// push publishes the module in dir as ref.
-func push(ctx context.Context, env command.Env, client *oci.Client, flags *platform.Flags, dir string, ref oci.Ref) error {
+// push publishes the module in dir as ref, and signs it unless key is nil.
+func push(ctx context.Context, env command.Env, client *oci.Client, flags *platform.Flags, dir string, ref oci.Ref, key *sign.PrivateKey) error {
 	img, info, err := artifact.Pack(ctx, dir, ref.Tag)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -123,6 +130,11 @@ func push(ctx context.Context, env command.Env, client *oci.Client, flags *platf
 		fmt.Fprintln(env.Err, "note: cue.mod/local-module.cue is not published: it only affects the directory")
 	}
 	fmt.Fprintf(env.Err, "%s %s %s, %s\n", done, info.Path, ref.Tag, sizeText(info.Size))
+	if key != nil {
+		if err := signImage(ctx, env, client, &ref, img, key); err != nil {
+			return err
+		}
+	}
 	return printPinned(env, ref, info)
 }
 

@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -64,20 +65,52 @@ Nothing is sent to a transparency log: cosign verifies the signature with
 	return cmd
 }
 
-// signImage signs the artifact that ref names, and sets the digest of ref.
+// signImage signs the artifact that ref names unless it is signed with the key already, and
+// sets the digest of ref.
 func signImage(ctx context.Context, env command.Env, client *oci.Client, ref *oci.Ref, img v1.Image, key *sign.PrivateKey) error {
 	digest, err := img.Digest()
 	if err != nil {
 		return err
 	}
-	signature, err := key.Sign(img, sign.SignatureType, json.RawMessage("{}"))
+	ref.Digest = digest.String()
+	trust, err := key.Trust()
 	if err != nil {
 		return err
 	}
-	if err := client.Attach(ctx, *ref, signature); err != nil {
+	done := "signed with"
+	_, err = trust.Find(ctx, client, *ref, sign.SignatureType)
+	var untrusted *sign.UntrustedError
+	switch {
+	case err == nil:
+		done = "already signed with"
+	case !errors.As(err, &untrusted):
 		return err
+	default:
+		signature, err := key.Sign(img, sign.SignatureType, json.RawMessage("{}"))
+		if err != nil {
+			return err
+		}
+		if err := client.Attach(ctx, *ref, signature); err != nil {
+			return err
+		}
 	}
-	ref.Digest = digest.String()
-	_, err = fmt.Fprintf(env.Err, "signed with %s\n", key.Signer())
+	_, err = fmt.Fprintf(env.Err, "%s %s\n", done, key.Signer())
 	return command.OutputError(err)
+}
+
+// signKey is the flag --sign-key of commands that publish.
+type signKey struct{ file string }
+
+// addFlag registers the flag with cmd.
+func (s *signKey) addFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.file, "sign-key", "", "sign with the private key in this file, as 'pequod module sign' does")
+}
+
+// load reads the key. It returns nil without the flag. Commands call it before they
+// publish anything.
+func (s *signKey) load(ctx context.Context, env command.Env) (*sign.PrivateKey, error) {
+	if s.file == "" {
+		return nil, nil
+	}
+	return loadKey(ctx, env, s.file)
 }

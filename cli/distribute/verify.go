@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/sign"
+	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // verifyOptions are the flags of module verify.
@@ -41,6 +42,9 @@ With --trusted-root, the signature must have everything for which the file has
 authorities: usually a certificate, its entry in a log of certificates, and an entry in a
 transparency log. Get the file with 'cosign trusted-root create' or from the owner of the
 Sigstore instance.
+
+Without these flags, the signers are those that the rules in pequod.yaml demand for REF:
+see verify there.
 
 Only the registry is asked, and nothing at all for a layout. The exit code is 1 if no
 signature is trusted.
@@ -75,12 +79,13 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 	if err != nil {
 		return err
 	}
-	trust, err := o.trust(ctx)
+	signers, err := o.trust(ctx)
 	if err != nil {
 		return err
 	}
-	if trust == nil && !o.again {
-		return errors.New("no signer; name a key with --key, or identities with --trusted-root; or prove a bundle with --rerender")
+	demands, err := o.demands(ref, signers)
+	if err != nil {
+		return err
 	}
 	client, err := o.Client()
 	if err != nil {
@@ -97,13 +102,17 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 	ref.Digest = digest.String()
 	var b strings.Builder
 	line(&b, "Digest", ref.Digest)
-	if trust != nil {
-		if err := printSigners(ctx, &b, client, ref, trust); err != nil {
+	if len(demands) > 0 {
+		statements, err := trust.New(nil, nil).Verify(ctx, client, ref, demands)
+		if err != nil {
 			return err
+		}
+		for _, s := range statements {
+			line(&b, "Signed by", s.Signer.String())
 		}
 	}
 	if o.again {
-		if err := o.rerender(ctx, env, &b, client, ref, img, trust); err != nil {
+		if err := o.rerender(ctx, env, &b, client, ref, img, signers); err != nil {
 			return err
 		}
 	}
@@ -111,18 +120,22 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 	return command.OutputError(err)
 }
 
-// printSigners prints the trusted signers of an artifact. It is an error if there are none.
-func printSigners(ctx context.Context, b *strings.Builder, client *oci.Client, ref oci.Ref, trust *sign.Trust) error {
-	statements, err := trust.Find(ctx, client, ref, sign.SignatureType)
-	var untrusted *sign.UntrustedError
-	if errors.As(err, &untrusted) {
-		return refused(err)
+// demands returns what the signatures must satisfy: the flags, or else the rules about
+// modules. There may be none with --rerender only. signers may be nil.
+func (o *verifyOptions) demands(ref oci.Ref, signers *sign.Trust) ([]trust.Rule, error) {
+	if signers != nil {
+		return []trust.Rule{{Trust: func() (*sign.Trust, error) { return signers, nil }}}, nil
 	}
+	guard, err := o.Guard()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, s := range statements {
-		line(b, "Signed by", s.Signer.String())
+	var rules []trust.Rule
+	if ref.Kind == oci.Registry {
+		rules = guard.Demands(trust.Location(ref.Host, ref.Repository))
 	}
-	return nil
+	if len(rules) == 0 && !o.again {
+		return nil, errors.New("no signer; name a key with --key, identities with --trusted-root, or a rule in pequod.yaml; or prove a bundle with --rerender")
+	}
+	return rules, nil
 }

@@ -8,6 +8,7 @@
 //   - registry.go: the flags for registries; artifacts.go adds the cache
 //   - published.go: modules from registries
 //   - pins.go: the flags for pequod.lock and the cache
+//   - guard.go: the rules of pequod.yaml about modules
 //   - catalog.go: the lookup of the platform of an instance
 //
 // A platform is a CUE module together with its Transform. These values of -p are
@@ -41,6 +42,7 @@ import (
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/pin"
+	"github.com/pequod-io/pequod/modules/trust"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -121,6 +123,7 @@ func (f *ModuleFlags) AddFlags(cmd *cobra.Command) {
 // sources returns the ways to modules that are not on disk, as the pins allow. It calls
 // pins when a module is fetched.
 func (f *ModuleFlags) sources(pins func() (*pin.Pins, error)) modules.Options {
+	rules := guard(pins)
 	return modules.Options{
 		Artifacts: func() (modules.Artifacts, error) {
 			client, err := f.Client()
@@ -131,7 +134,7 @@ func (f *ModuleFlags) sources(pins func() (*pin.Pins, error)) modules.Options {
 			if err != nil {
 				return nil, err
 			}
-			return p.Roots(client), nil
+			return guarded(client, rules, p.Roots(client))
 		},
 		Git: func() (git.Options, error) {
 			p, err := pins()
@@ -142,7 +145,14 @@ func (f *ModuleFlags) sources(pins func() (*pin.Pins, error)) modules.Options {
 			o.Progress = f.progress()
 			return o, nil
 		},
-		Published: f.published(pins),
+		Published: f.published(pins, rules),
+		Allowed: func(ref, host, path string) error {
+			g, err := rules()
+			if err != nil {
+				return err
+			}
+			return g.Location(ref, trust.Location(host, path))
+		},
 	}
 }
 

@@ -13,11 +13,12 @@ import (
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/pin"
+	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // published returns a reader for published modules with CUE's configuration of
 // registries. It accesses nothing, and reads no flag, until it is used.
-func (f *ModuleFlags) published(pins func() (*pin.Pins, error)) modules.Published {
+func (f *ModuleFlags) published(pins func() (*pin.Pins, error), rules func() (*trust.Guard, error)) modules.Published {
 	client := modpath.New(modpath.Options{
 		Registry: os.Getenv("CUE_REGISTRY"),
 		Artifacts: func(plain bool) (modpath.Artifacts, error) {
@@ -32,7 +33,7 @@ func (f *ModuleFlags) published(pins func() (*pin.Pins, error)) modules.Publishe
 			if err != nil {
 				return nil, err
 			}
-			return p.Imports(client), nil
+			return guarded(client, rules, p.Imports(client))
 		},
 		Digest: func(v module.Version) (string, error) {
 			p, err := pins()

@@ -172,6 +172,8 @@ var descriptions = map[string]string{
 	problem.RuleTransform:  "A field of a Transform is wrong or not supported.",
 	problem.RuleDigest:     "A module doesn't have the pinned digest.",
 	problem.RuleLock:       "A module is not the one that pequod.lock names.",
+	problem.RuleAllowed:    "A module is not in allow-modules.",
+	problem.RuleSignature:  "A module is not signed as a rule demands.",
 	problem.RuleGraph:      "The rendered graph is broken.",
 	problem.RuleSecret:     "A secret value is in clear text.",
 	problem.RuleSize:       "The rendered graph is too large.",

@@ -116,9 +116,23 @@ func isFile(path string) bool {
 // findConfig returns the pequod.yaml in dir or in the nearest directory above it,
 // or no file.
 func findConfig(dir, home string, owners ownership) (configFile, error) {
+	files, err := findConfigs(dir, home, owners, 1)
+	if err != nil || len(files) == 0 {
+		return configFile{}, err
+	}
+	return files[0], nil
+}
+
+// findConfigs returns the files pequod.yaml in dir and in the directories above it, the
+// nearest first, and at most limit of them. The first one of another user ends the search.
+func findConfigs(dir, home string, owners ownership, limit int) ([]configFile, error) {
+	var files []configFile
 	searched := searchPath(dir, home, owners)
 	for _, in := range searched {
 		path := filepath.Join(in, FileName)
+		if len(files) == limit {
+			break
+		}
 		if !isFile(path) {
 			continue
 		}
@@ -131,15 +145,15 @@ func findConfig(dir, home string, owners ownership) (configFile, error) {
 		case !owners.trusts(path) && known && owners.owns(uid, dir):
 			// The checkout belongs to that user, as in a container that mounts it. Ignoring
 			// its configuration silently would change what commands do.
-			return configFile{}, fmt.Errorf("%s: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=%d", shownPath(path), uid)
+			return nil, fmt.Errorf("%s: belongs to another user; run pequod as that user, or set PEQUOD_TRUST_UID=%d", shownPath(path), uid)
 		case !owners.trusts(path):
-			return configFile{}, nil
+			return files, nil
 		case !inside(root, path):
-			return configFile{}, fmt.Errorf("%s: is a link that leads out of the repository", shownPath(path))
+			return nil, fmt.Errorf("%s: is a link that leads out of the repository", shownPath(path))
 		}
-		return configFile{path: path, repository: root}, nil
+		files = append(files, configFile{path: path, repository: root})
 	}
-	return configFile{}, nil
+	return files, nil
 }
 
 // searchPath returns dir and the directories above it that may have the

@@ -18,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/internal/gitfs"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // setting is the value of one flag in a file, or its built-in default.
@@ -37,17 +38,27 @@ func readConfig(file configFile, root *cobra.Command) (map[string]setting, error
 		return nil, command.FileError(err)
 	}
 	c := &configReader{file: shownPath(file.path), from: file, settings: map[string]setting{}}
+	doc, err := parse(c.file, data)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	return c.settings, c.mapping(doc, "", flagsOf(root), commandsOf(root))
+}
+
+// parse returns the only document of a file, or nil if it is empty. file is its name in
+// messages.
+func parse(file string, data []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, yamlError(c.file, err)
+		return nil, yamlError(file, err)
 	}
 	if dec.Decode(new(yaml.Node)) != io.EOF {
-		return nil, fmt.Errorf("%s: more than one document", c.file)
+		return nil, fmt.Errorf("%s: more than one document", file)
 	}
-	return c.settings, c.mapping(doc.Content[0], "", flagsOf(root), commandsOf(root))
+	return doc.Content[0], nil
 }
 
 // yamlError adds the position to a syntax error of the YAML library. The library
@@ -81,6 +92,12 @@ func (c *configReader) mapping(n *yaml.Node, command string, flags map[string]*p
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
+		if command == "" && isRule(k.Value) {
+			if err := c.rule(&trust.Rules{}, k, v); err != nil {
+				return err
+			}
+			continue
+		}
 		// A name may be both a command and a flag, such as "validate". Only a mapping
 		// is the section of a command.
 		if sub, ok := commands[k.Value]; ok && v.Kind == yaml.MappingNode {

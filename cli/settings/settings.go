@@ -24,6 +24,9 @@
 // With it, PEQUOD_EVAL_TIMEOUT=1m makes the limit one minute, and --eval-timeout
 // 5s wins over both.
 //
+// Two keys at the top level are no flags: allow-modules and verify decide which published
+// modules may be used. [Rules] reads them. They apply in addition to those of other files.
+//
 // Three parties share the work. readConfig reads a file strictly: unknown keys and
 // wrong types are errors with a line and a column. viper decides which layer wins
 // (see Layers.viper). pflag parses the winning value. viper reads no file and

@@ -83,28 +83,30 @@ type Problem struct {
 // The rules of problems that rendering and validation find. Packages that
 // compare definitions or objects have rules of their own.
 const (
-	RuleYAML       = "yaml"        // not YAML, or read differently by different YAML parsers
-	RuleInstance   = "instance"    // apiVersion, kind or metadata
-	RulePlatform   = "platform"    // no platform for the kind, or several
-	RuleUnknown    = "unknown"     // a field that the schema does not have
-	RuleRequired   = "required"    // a missing field
-	RuleType       = "type"        // a value of the wrong type
-	RuleEnum       = "enum"        // a value outside an enumeration
-	RuleConstraint = "constraint"  // a value outside bounds, a pattern or a similar constraint
-	RulePolicy     = "policy"      // a policy violation
-	RuleModule     = "module"      // the module itself
-	RuleTransform  = "transform"   // a field of a Transform
-	RuleDigest     = "digest"      // a module with another digest than the pinned one
-	RuleLock       = "lock"        // pequod.lock, or a module that it does not name
-	RuleGraph      = "graph"       // the graph that the module produced
-	RuleSecret     = "secret"      // secret values in plain text
-	RuleSize       = "size"        // a graph that is too large
-	RuleDuplicate  = "duplicate"   // two instances with the same identity
-	RuleReserved   = "reserved"    // $from or $generate in an instance
-	RuleNull       = "null"        // a null that the API server would drop
-	RuleSchema     = "schema"      // an object that does not match the schema of its kind
-	RuleStale      = "stale"       // an output file that rendering again would change
-	RuleUnchecked  = "not-checked" // an evaluation that was stopped before it had a result
+	RuleYAML       = "yaml"          // not YAML, or read differently by different YAML parsers
+	RuleInstance   = "instance"      // apiVersion, kind or metadata
+	RulePlatform   = "platform"      // no platform for the kind, or several
+	RuleUnknown    = "unknown"       // a field that the schema does not have
+	RuleRequired   = "required"      // a missing field
+	RuleType       = "type"          // a value of the wrong type
+	RuleEnum       = "enum"          // a value outside an enumeration
+	RuleConstraint = "constraint"    // a value outside bounds, a pattern or a similar constraint
+	RulePolicy     = "policy"        // a policy violation
+	RuleModule     = "module"        // the module itself
+	RuleTransform  = "transform"     // a field of a Transform
+	RuleDigest     = "digest"        // a module with another digest than the pinned one
+	RuleLock       = "lock"          // pequod.lock, or a module that it does not name
+	RuleAllowed    = "allow-modules" // a module that a list of allowed modules lacks
+	RuleSignature  = "signature"     // a module that is not signed as a rule demands
+	RuleGraph      = "graph"         // the graph that the module produced
+	RuleSecret     = "secret"        // secret values in plain text
+	RuleSize       = "size"          // a graph that is too large
+	RuleDuplicate  = "duplicate"     // two instances with the same identity
+	RuleReserved   = "reserved"      // $from or $generate in an instance
+	RuleNull       = "null"          // a null that the API server would drop
+	RuleSchema     = "schema"        // an object that does not match the schema of its kind
+	RuleStale      = "stale"         // an output file that rendering again would change
+	RuleUnchecked  = "not-checked"   // an evaluation that was stopped before it had a result
 )
 
 // String formats the problem as one line:

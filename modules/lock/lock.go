@@ -62,6 +62,8 @@ type Module struct {
 	// Content is the hash of the files of the module, or of the git revision: see
 	// [Content].
 	Content string `json:"content"`
+	// Signer made the signature of the manifest, if a rule of pequod.yaml demands one.
+	Signer string `json:"signer,omitempty"`
 }
 
 // Identity returns what stays the same when a module gets another version: its path, or
@@ -136,6 +138,7 @@ func (f *File) Bytes() []byte {
 		field := "- "
 		for _, f := range []struct{ name, value string }{
 			{"path", m.Path}, {"version", m.Version}, {"ref", m.Ref}, {"digest", m.Digest}, {"commit", m.Commit}, {"content", m.Content},
+			{"signer", m.Signer},
 		} {
 			if f.value != "" {
 				fmt.Fprintf(&b, "%s%s: %s\n", field, f.name, scalar(f.value))

@@ -86,7 +86,7 @@ func TestReadProblems(t *testing.T) {
 			replace("  digest: "+digestB, "<<<<<<< HEAD\n  digest: "+digestA+"\n=======\n  digest: "+digestB+"\n>>>>>>> main"),
 			"pequod.lock:15:1: a merge conflict; take one side and write it again with 'pequod module lock'",
 		},
-		"unknown field": {replace("  content", "  signer: x\n  content"), "pequod.lock:7:3: signer: unknown field"},
+		"unknown field": {replace("  content", "  license: x\n  content"), "pequod.lock:7:3: license: unknown field"},
 		"unknown top":   {text[:strings.Index(text, "modules")] + "x: 1\n", "pequod.lock:3:1: x: unknown field"},
 		"digest":        {replace(digestB, "sha256:b"), `pequod.lock:15:11: modules[2].digest: "sha256:b" is not sha256: and 64 hex digits` + hint},
 		"content":       {replace(contentA, "x"), `pequod.lock:7:12: modules[0].content: "x" is not h1: and a hash in base64` + hint},

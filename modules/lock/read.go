@@ -115,6 +115,9 @@ func check(doc yamlfile.Document, modules []Module) problem.List {
 				wrong(f.name, "%q has characters that can't be printed", f.value)
 			}
 		}
+		if strings.ContainsFunc(m.Signer, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			wrong("signer", "%q has characters that can't be printed", m.Signer)
+		}
 		at := doc.At(entry)
 		if first, ok := seen[m.key()]; ok {
 			ps = append(ps, problem.Problem{

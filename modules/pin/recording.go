@@ -26,6 +26,8 @@ type recording struct {
 	latest map[string]string
 	// revisions have the revisions of git repositories by their references.
 	revisions map[string]*git.Snapshot
+	// signers has the signers of artifacts by their digests.
+	signers map[string]string
 }
 
 func (r *recording) addRoot(ref oci.Ref, img v1.Image) { r.add(&r.roots, ref, img) }
@@ -61,6 +63,15 @@ func (r *recording) addLatest(ref, version string) {
 	r.latest[ref] = version
 }
 
+func (r *recording) addSigner(digest, signer string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.signers == nil {
+		r.signers = map[string]string{}
+	}
+	r.signers[digest] = signer
+}
+
 func (r *recording) addRevision(ref git.Ref, s *git.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +88,7 @@ func (p *Pins) Recorded() (*lock.File, error) {
 	defer p.recorded.mu.Unlock()
 	var file lock.File
 	for ref, img := range p.recorded.roots {
-		m, err := entry(ref, img)
+		m, err := p.recorded.entry(ref, img)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +99,7 @@ func (p *Pins) Recorded() (*lock.File, error) {
 		file.Modules = append(file.Modules, m)
 	}
 	for ref, img := range p.recorded.imported {
-		m, err := entry(ref, img)
+		m, err := p.recorded.entry(ref, img)
 		if err != nil {
 			return nil, err
 		}
@@ -116,12 +127,13 @@ func (p *Pins) Recorded() (*lock.File, error) {
 	return &file, nil
 }
 
-// entry returns the entry of an artifact, without its version and reference.
-func entry(ref oci.Ref, img v1.Image) (lock.Module, error) {
+// entry returns the entry of an artifact, without its version and reference. The caller
+// holds mu.
+func (r *recording) entry(ref oci.Ref, img v1.Image) (lock.Module, error) {
 	info, files, err := artifact.Open(img)
 	if err != nil {
 		return lock.Module{}, oci.About(ref, err)
 	}
 	content, err := lock.Content(files)
-	return lock.Module{Path: info.Path, Digest: info.Digest, Content: content}, err
+	return lock.Module{Path: info.Path, Digest: info.Digest, Content: content, Signer: r.signers[info.Digest]}, err
 }

@@ -81,6 +81,11 @@ func parsePrivateKey(data []byte, password func() ([]byte, error)) (crypto.Priva
 // Signer returns the signer that signatures with the key have.
 func (k *PrivateKey) Signer() Signer { return Signer{Key: fingerprint(k.public)} }
 
+// Trust returns the trust in signatures with the key.
+func (k *PrivateKey) Trust() (*Trust, error) {
+	return Keys(pem.EncodeToMemory(&pem.Block{Type: publicType, Bytes: k.public}))
+}
+
 // Sign returns a statement about an artifact with a signature, as an artifact for
 // [oci.Client.Attach]. predicate is the content of the statement, as an object in JSON: {} if the type
 // is [SignatureType].

@@ -162,13 +162,19 @@ func (e *UntrustedError) Error() string {
 func (e *UntrustedError) Unwrap() error { return e.Err }
 
 // Find returns the statements of one type about the artifact with the digest of ref that
-// trusted signers signed, one for each signer and sorted by them. It returns an [UntrustedError] if there are
-// none.
+// trusted signers signed: see [Trust.Check].
 func (t *Trust) Find(ctx context.Context, r Reader, ref oci.Ref, predicateType string) ([]Statement, error) {
 	bundles, err := Read(ctx, r, ref)
 	if err != nil {
 		return nil, err
 	}
+	return t.Check(ref, bundles, predicateType)
+}
+
+// Check returns the statements of one type about the artifact with the digest of ref in
+// bundles that trusted signers signed, one for each signer and sorted by them. It returns an
+// [UntrustedError] if there are none.
+func (t *Trust) Check(ref oci.Ref, bundles []Bundle, predicateType string) ([]Statement, error) {
 	var found []Statement
 	refused := &UntrustedError{Ref: ref.String()}
 	for _, b := range bundles {

@@ -50,11 +50,14 @@ type source struct {
 	signer   Signer // if the source is a key
 }
 
+// publicType is the type of public keys in PEM files.
+const publicType = "PUBLIC KEY"
+
 // Keys returns the trust in the owners of public keys. data is a PEM file with one or more.
 func Keys(data []byte) (*Trust, error) {
 	t := &Trust{}
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "PUBLIC KEY" {
+		if block.Type != publicType {
 			return nil, fmt.Errorf("%q is not a public key", block.Type)
 		}
 		public, err := x509.ParsePKIXPublicKey(block.Bytes)
@@ -133,6 +136,8 @@ func (s source) explain(parsed *bundle.Bundle, err error) error {
 type Statement struct {
 	// Signer made the signature.
 	Signer Signer
+	// Bundle is the digest of the artifact with the bundle.
+	Bundle string
 	// Type is the type of the predicate, and JSON the whole statement.
 	Type string
 	JSON []byte
@@ -166,7 +171,7 @@ func (t *Trust) Verify(b Bundle, digest string) (*Statement, error) {
 			signer.Issuer = result.Signature.Certificate.Issuer
 			signer.Subject = result.Signature.Certificate.SubjectAlternativeName
 		}
-		return &Statement{Signer: signer, Type: result.Statement.GetPredicateType(), JSON: envelope.Payload}, nil
+		return &Statement{Signer: signer, Bundle: b.Digest, Type: result.Statement.GetPredicateType(), JSON: envelope.Payload}, nil
 	}
 	return nil, failed
 }
