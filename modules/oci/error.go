@@ -228,6 +228,17 @@ func (e *Error) plain(host string, err error) bool {
 	return true
 }
 
+// GivenUp returns an error about a request that [Repeating] gave up because the host limits
+// requests or sends nothing, or nil for any other error.
+func GivenUp(host string, err error) *Error {
+	var limited *limitedError
+	e := &Error{Err: err}
+	if errors.As(err, &limited) && e.answer(host, err, nil) || errors.Is(err, errStalled) && e.connection(host, err) {
+		return e
+	}
+	return nil
+}
+
 // Detail returns the text of an error without the URLs that the packages url and
 // transport put in front of it.
 func Detail(err error) string {

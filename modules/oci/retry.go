@@ -63,14 +63,6 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// Repeating returns a transport that sends requests through base as those of a [Client] are
-// sent: it repeats those that fail for a passing reason, and ends those that transfer no
-// byte for the time of patience. [GivenUp] explains
-// its errors.
-func Repeating(base http.RoundTripper, patience time.Duration) http.RoundTripper {
-	return &retry{inner: &stall{inner: base, timeout: patience}, wait: wait}
-}
-
 // Repeat calls f again while it fails for a passing reason, such as a transfer that broke
 // off, as often as a request is sent. It does not repeat what a transport has repeated.
 func Repeat(ctx context.Context, f func() error) error { return repeat(ctx, wait, f) }
@@ -86,17 +78,6 @@ func repeat(ctx context.Context, wait func(context.Context, time.Duration) error
 			return err
 		}
 	}
-}
-
-// GivenUp returns an error about a request that [Repeating] gave up because the host limits
-// requests or sends nothing, or nil for any other error.
-func GivenUp(host string, err error) *Error {
-	var limited *limitedError
-	e := &Error{Err: err}
-	if errors.As(err, &limited) && e.answer(host, err, nil) || errors.Is(err, errStalled) && e.connection(host, err) {
-		return e
-	}
-	return nil
 }
 
 // failed returns the result of the last attempt. The demand of a registry that limits

@@ -39,6 +39,14 @@ func newTransport(o Options) (http.RoundTripper, error) {
 	return &retry{inner: stalled, wait: o.timing.wait}, nil
 }
 
+// Repeating returns a transport that sends requests through base as those of a [Client] are
+// sent: it repeats those that fail for a passing reason, and ends those that transfer no
+// byte for the time of patience. [GivenUp] explains
+// its errors.
+func Repeating(base http.RoundTripper, patience time.Duration) http.RoundTripper {
+	return &retry{inner: &stall{inner: base, timeout: patience}, wait: wait}
+}
+
 // Transport returns the transport that sends the requests of a client without
 // Options.Transport. caFile is as in [Options].
 func Transport(caFile string) (http.RoundTripper, error) {
