@@ -75,7 +75,7 @@ file is not up to date.`,
 // run compares the file with the modules and writes it.
 func (o *moduleLockOptions) run(ctx context.Context, env command.Env) error {
 	o.Relock(o.upgrade)
-	old, name, err := platform.ReadLock()
+	old, name, err := platform.ReadLock(ctx)
 	if err != nil && !o.upgrade {
 		return err
 	}

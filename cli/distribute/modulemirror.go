@@ -118,7 +118,7 @@ func (o *mirrorOptions) artifacts(ctx context.Context, env command.Env, client *
 	case to.Digest != "":
 		return nil, fmt.Errorf("%s: the digest follows from the source; name the copy by a tag only", to)
 	case o.locked:
-		return lockedArtifacts(env, refs)
+		return lockedArtifacts(ctx, env, refs)
 	case len(refs) != 2:
 		return nil, errors.New("want SRC and DST, or --lock and DST")
 	case !o.allVersions:
@@ -145,13 +145,13 @@ func (o *mirrorOptions) artifacts(ctx context.Context, env command.Env, client *
 
 // lockedArtifacts returns the modules of pequod.lock. refs are the root of the copy, and
 // optionally the root of another copy before it.
-func lockedArtifacts(env command.Env, refs []oci.Ref) ([]mirrored, error) {
+func lockedArtifacts(ctx context.Context, env command.Env, refs []oci.Ref) ([]mirrored, error) {
 	for _, ref := range refs {
 		if ref.Tag != "" || ref.Digest != "" || ref.Kind == oci.Archive {
 			return nil, fmt.Errorf("%s: with --lock, want oci://HOST/PREFIX or oci-layout:DIR", ref)
 		}
 	}
-	l, name, err := platform.ReadLock()
+	l, name, err := platform.ReadLock(ctx)
 	if err != nil {
 		return nil, err
 	}

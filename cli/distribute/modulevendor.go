@@ -62,7 +62,7 @@ exit code is 1 if the directory does not have exactly these modules.`,
 // run compares the directory with the lock, and writes it.
 func (o *moduleVendorOptions) run(ctx context.Context, env command.Env) error {
 	o.IgnoreVendored()
-	l, name, err := platform.ReadLock()
+	l, name, err := platform.ReadLock(ctx)
 	if err != nil {
 		return err
 	}

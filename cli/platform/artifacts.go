@@ -22,7 +22,7 @@ func (f *ArtifactFlags) AddFlags(cmd *cobra.Command) {
 	f.pinned.Unlock()
 	cmd.Flags().BoolVar(&f.pinned.offline, "offline", false, "make no requests to registries: read from the cache")
 	f.pinned.Pins = sync.OnceValues(func() (*pin.Pins, error) {
-		return f.pinned.pins(func(err error) {
+		return f.pinned.pins(cmd.Context(), func(err error) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: downloads are not kept: %v\n", err)
 		})
 	})

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/settings"
 	"github.com/pequod-io/pequod/internal/gitfs"
 	"github.com/pequod-io/pequod/modules"
@@ -68,7 +70,7 @@ func (f *PinFlags) AddFlags(cmd *cobra.Command) {
 	fl.Lookup("locked").NoOptDefVal = "true"
 	fl.BoolVar(&f.offline, "offline", false, "make no requests to registries and git servers: load modules from pequod.vendor and the cache")
 	f.Pins = sync.OnceValues(func() (*pin.Pins, error) {
-		return f.pins(func(err error) {
+		return f.pins(cmd.Context(), func(err error) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: downloaded modules are not kept: %v\n", err)
 		})
 	})
@@ -76,7 +78,7 @@ func (f *PinFlags) AddFlags(cmd *cobra.Command) {
 
 // pins returns the decisions of the flags, the environment and pequod.lock. warn gets the
 // reason for which the cache can't be used.
-func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
+func (f *PinFlags) pins(ctx context.Context, warn func(error)) (*pin.Pins, error) {
 	options, err := cache.FromEnvironment(os.LookupEnv)
 	if err != nil {
 		return nil, err
@@ -94,7 +96,7 @@ func (f *PinFlags) pins(warn func(error)) (*pin.Pins, error) {
 	if f.unlocked && !f.locked.or(false) {
 		return pin.New(o), nil
 	}
-	if o.Lock, o.LockName, err = ReadLock(); err != nil {
+	if o.Lock, o.LockName, err = ReadLock(ctx); err != nil {
 		return nil, err
 	}
 	if f.relock != nil {
@@ -151,17 +153,17 @@ func lockName() (string, error) {
 
 // ReadLock returns the pequod.lock of the repository and its name. It returns nil if there
 // is none.
-func ReadLock() (*lock.File, string, error) {
+func ReadLock(ctx context.Context) (*lock.File, string, error) {
 	name, err := lockName()
 	if err != nil {
 		return nil, "", err
 	}
-	data, err := os.ReadFile(name)
+	data, err := files.ReadFile(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, name, nil
 	}
 	if err != nil {
-		return nil, "", command.FileError(err)
+		return nil, "", err
 	}
 	file, err := lock.Read(name, data)
 	return file, name, err
