@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/internal/gitfs"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules"
+	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/provenance"
 )
@@ -117,4 +118,27 @@ func digestText(digests map[string]string) string {
 		}
 	}
 	return noDigest
+}
+
+// lockOf returns the modules of registries with their digests, so that exactly these are
+// loaded.
+func lockOf(b *provenance.Build) *lock.File {
+	file := &lock.File{}
+	for _, r := range b.Dependencies {
+		digest := r.Digest[provenance.SHA256]
+		if digest == "" || r.Name == "" || r.Role() != provenance.Module && r.Role() != provenance.Import {
+			continue // a directory, an embedded module, or one of git
+		}
+		m := lock.Module{Ref: r.URI, Digest: "sha256:" + digest}
+		base, version, _ := strings.Cut(r.Name, "@")
+		m.Path, m.Version = base, version
+		if major, _, ok := strings.Cut(version, "."); ok {
+			m.Path += "@" + major
+		}
+		if strings.HasPrefix(m.Ref, "oci://") {
+			m.Ref, _, _ = strings.Cut(m.Ref, "@")
+		}
+		file.Modules = append(file.Modules, m)
+	}
+	return file
 }

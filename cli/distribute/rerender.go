@@ -64,7 +64,7 @@ func (o *verifyOptions) rerender(ctx context.Context, env command.Env, b *string
 			}
 		}
 	}
-	again.Fix(made.Lock())
+	again.Fix(lockOf(made))
 	parts, err := again.parts(ctx, quiet)
 	if err != nil {
 		fmt.Fprint(env.Err, notes.String())
