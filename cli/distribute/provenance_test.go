@@ -13,7 +13,7 @@ import (
 // its annotations record.
 var withoutEffect = []string{
 	"allow-dirty", "dry-run", "eval-memory", "eval-timeout", "force", "locked", "offline", "provenance",
-	"registry-ca-file", "registry-plain-http", "revision", "source",
+	"registry-ca-file", "registry-plain-http", "revision", "sign-key", "source",
 }
 
 // TestParameters checks that the provenance of a bundle has every flag that changes its
