@@ -18,6 +18,7 @@ import (
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	c := start(t)
+	begin := time.Now() // before the Pod exists, so that a slow request doesn't look like an early Pod
 	c.Apply(t, `
 apiVersion: v1
 kind: Pod
@@ -49,7 +50,6 @@ kind: Pod
 metadata: {name: toolarge}
 spec: {containers: [{name: app, image: app, resources: {requests: {cpu: 1k}}}]}
 `)
-	begin := time.Now()
 	for name, want := range map[string]string{
 		"never":    "Running/ContainersNotReady/",
 		"missing":  "Pending/ContainersNotReady/ImagePullBackOff",
