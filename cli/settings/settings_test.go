@@ -25,8 +25,8 @@ var userFlags = []string{
 	"allow-dirty", "force", "provenance", "rerender",
 	// The origin that a bundle names.
 	"revision", "source",
-	// Inventories whose objects are taken over.
-	"from",
+	// Inventories whose objects are taken over, and artifacts that are copied.
+	"from", "all-versions", "lock",
 	// The trust in registries and in what they have.
 	"certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer", "certificate-oidc-issuer-regexp", "key",
 	"locked", "offline", "registry-ca-file", "registry-plain-http", "sign-key", "trusted-root", "upgrade",
