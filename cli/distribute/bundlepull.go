@@ -30,6 +30,9 @@ push', and may have a digest.
 Only you can read the directory: a bundle may have Secrets. The reference with the digest
 of the bundle is printed on stdout. The directory appears when all files are written.
 
+A bundle that a rule of verify in pequod.yaml matches must be signed; the exit code is 1
+otherwise.
+
 Downloads are kept in the cache. With --offline, no request is made, and a tag means the
 bundle that it meant when this machine last saw it. pequod.lock has no bundles.`,
 		Example: `  pequod pull oci://ghcr.io/shop/deploy:1.4.0 deploy`,

@@ -30,8 +30,9 @@ func (f *ArtifactFlags) AddFlags(cmd *cobra.Command) {
 	f.RegistryFlags.pins = f.pinned.Pins
 }
 
-// Artifacts returns the reader of artifacts. With --offline, a tag names the artifact that
-// it named when this machine last saw it.
+// Artifacts returns the reader of artifacts that are signed as the rules of pequod.yaml
+// demand. With --offline, a tag names the artifact that it named when this machine last saw
+// it.
 func (f *ArtifactFlags) Artifacts() (modules.Artifacts, error) {
 	client, err := f.Client()
 	if err != nil {
@@ -41,5 +42,5 @@ func (f *ArtifactFlags) Artifacts() (modules.Artifacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pins.Roots(client), nil
+	return signed(client, guard(f.pinned.Pins), pins.Roots(client))
 }

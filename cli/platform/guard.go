@@ -56,3 +56,22 @@ func guarded(client *oci.Client, guard func() (*trust.Guard, error), pinned trus
 	}
 	return g.Artifacts(pinned, client), nil
 }
+
+// signed returns a reader of bundles, for which only the demands of signatures hold.
+func signed(client *oci.Client, guard func() (*trust.Guard, error), bundles trust.Artifacts) (trust.Artifacts, error) {
+	g, err := guard()
+	if err != nil {
+		return nil, err
+	}
+	return g.Signed(bundles, client), nil
+}
+
+// Bundles returns a reader of bundles that are signed as the rules demand. pequod.lock has no
+// bundles, so it isn't asked about them.
+func (f *ModuleFlags) Bundles() (trust.Artifacts, error) {
+	client, err := f.Client()
+	if err != nil {
+		return nil, err
+	}
+	return signed(client, guard(f.Pins), client)
+}

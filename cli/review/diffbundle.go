@@ -10,7 +10,7 @@ import (
 )
 
 // readTree reads the files of a bundle in a registry, a layout or an archive, or what
-// [files.ReadTree] reads. A reference to an artifact has a form that no path has.
+// [files.ReadTree] reads. A bundle must be signed as pequod.yaml demands. A reference to an artifact has a form that no path has.
 func (o *diffOptions) readTree(ctx context.Context, arg string) ([]files.TreeFile, error) {
 	if !oci.IsRef(arg) {
 		return files.ReadTree(ctx, arg)
@@ -19,11 +19,11 @@ func (o *diffOptions) readTree(ctx context.Context, arg string) ([]files.TreeFil
 	if err != nil {
 		return nil, err
 	}
-	client, err := o.Client()
+	bundles, err := o.Bundles()
 	if err != nil {
 		return nil, err
 	}
-	img, err := client.Image(ctx, ref)
+	img, err := bundles.Image(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,8 @@
 // add conditions: a module must be allowed by every list, and be signed as every rule
 // demands that matches it. [Guard.Artifacts] is a reader of artifacts that refuses others
 // before their content is fetched, and [Guard.Location] checks places that have no
-// artifacts, such as git repositories.
+// artifacts, such as git repositories. [Guard.Signed] demands signatures only: bundles are
+// output, and not evaluated, so a list of modules doesn't restrict them.
 //
 // Rules are about places on other machines. Directories, layouts and archives are files of
 // the user's.
@@ -154,19 +155,28 @@ type Artifacts interface {
 // Artifacts returns a reader of the artifacts of a that the rules allow. registry has their
 // signatures. Its errors about rules are a [problem.List].
 func (g *Guard) Artifacts(a Artifacts, registry Registry) Artifacts {
-	return reader{g, a, registry}
+	return reader{g, a, registry, g.allowed}
 }
 
+// Signed returns a reader of the artifacts of a that are signed as the rules demand, whether
+// the lists of allowed modules have them or not. It is otherwise like [Guard.Artifacts].
+func (g *Guard) Signed(a Artifacts, registry Registry) Artifacts {
+	return reader{g, a, registry, func(string, string) error { return nil }}
+}
+
+// reader reads the artifacts that the rules allow.
 type reader struct {
 	*Guard
 	artifacts Artifacts
 	registry  Registry
+	// allow returns an error if an artifact must not be read, by its name and location.
+	allow func(name, location string) error
 }
 
 // Tags implements [Artifacts].
 func (r reader) Tags(ctx context.Context, ref oci.Ref) ([]string, error) {
 	if ref.Kind == oci.Registry {
-		if err := r.allowed(ref.String(), Location(ref.Host, ref.Repository)); err != nil {
+		if err := r.allow(ref.String(), Location(ref.Host, ref.Repository)); err != nil {
 			return nil, err
 		}
 	}
@@ -179,7 +189,7 @@ func (r reader) Image(ctx context.Context, ref oci.Ref) (v1.Image, error) {
 		return r.artifacts.Image(ctx, ref)
 	}
 	location := Location(ref.Host, ref.Repository)
-	if err := r.allowed(ref.String(), location); err != nil {
+	if err := r.allow(ref.String(), location); err != nil {
 		return nil, err
 	}
 	img, err := r.artifacts.Image(ctx, ref)
