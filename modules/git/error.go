@@ -19,8 +19,8 @@ import (
 )
 
 // classify returns err as an [oci.Error] about ref. It returns the error of ctx if that is
-// the cause, and errors about ref as they are.
-func classify(ctx context.Context, ref Ref, err error) error {
+// the cause, and errors about ref as they are. auth is that of [Options].
+func classify(ctx context.Context, ref Ref, auth *Auth, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -42,6 +42,9 @@ func classify(ctx context.Context, ref Ref, err error) error {
 	}
 	e := &oci.Error{Ref: ref.String(), Err: err}
 	e.Cause, e.Message = causeOf(ref, err)
+	if auth != nil && e.Cause == oci.Unauthorized {
+		e.Message = auth.refused(ref.host(), err)
+	}
 	return e
 }
 
@@ -58,7 +61,7 @@ func causeOf(ref Ref, err error) (oci.Cause, string) {
 	switch {
 	case errors.Is(err, errLargePack), errors.Is(err, errUnpacked), errors.Is(err, errObjects):
 		return oci.TooLarge, text
-	case errors.Is(err, transport.ErrAuthenticationRequired):
+	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, errNoKey), errors.Is(err, errKey), errors.Is(err, errKnownHosts):
 		return oci.Unauthorized, host + " wants credentials, or others than those in netrc"
 	case strings.Contains(text, "SSH_AUTH_SOCK"), strings.Contains(text, "unable to authenticate"):
 		return oci.Unauthorized, host + " wants a key; add it to the ssh agent with ssh-add"

@@ -7,7 +7,8 @@
 //   - ref.go: references
 //   - revision.go: the commit that a reference means
 //   - pins.go: locked commits, and the cache
-//   - transport.go: connections and credentials
+//   - transport.go: connections, and the user's credentials
+//   - auth.go: credentials that callers give
 //   - pack.go: limits and objects of what the server sends
 //   - error.go: errors by cause
 //
@@ -50,6 +51,9 @@ type Options struct {
 	// Netrc is the file with credentials for HTTP. "" is $NETRC, or .netrc in the home
 	// directory.
 	Netrc string
+	// Auth replaces the credentials of the user: nothing of their files and ssh agent is
+	// used then. nil is those of the user.
+	Auth *Auth
 }
 
 // Snapshot is a revision of a repository.
@@ -125,9 +129,9 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, classify(ctx, ref, ctx.Err())
+		return nil, classify(ctx, ref, o.Auth, ctx.Err())
 	case r := <-done:
-		return r.snapshot, classify(ctx, ref, r.err)
+		return r.snapshot, classify(ctx, ref, o.Auth, r.err)
 	}
 }
 

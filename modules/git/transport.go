@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
@@ -43,6 +45,13 @@ func (o Options) connect(ref Ref) (transport.UploadPackSession, error) {
 	case "file":
 		return file.NewClient(transport.UploadPackServiceName, transport.ReceivePackServiceName).NewUploadPackSession(endpoint, nil)
 	case "ssh":
+		if o.Auth != nil {
+			auth, err := o.Auth.forSSH(endpoint.User, net.JoinHostPort(endpoint.Host, strconv.Itoa(cmp.Or(endpoint.Port, ssh.DefaultPort))))
+			if err != nil {
+				return nil, err
+			}
+			return ssh.DefaultClient.NewUploadPackSession(endpoint, auth)
+		}
 		keys, err := ssh.NewSSHAgentAuth(endpoint.User)
 		if err != nil {
 			return nil, err
@@ -77,8 +86,12 @@ func (p patient) ClientConfig() (*cryptossh.ClientConfig, error) {
 	return c, nil
 }
 
-// credentials returns the credentials in netrc for the host of ref, or nil.
+// credentials returns the credentials for the host of ref, or nil: those of Auth, or else of
+// netrc.
 func (o Options) credentials(ref Ref) (transport.AuthMethod, error) {
+	if o.Auth != nil {
+		return o.Auth.forHTTP(), nil
+	}
 	name := cmp.Or(o.Netrc, os.Getenv("NETRC"))
 	if name == "" {
 		home, err := os.UserHomeDir()

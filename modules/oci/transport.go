@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,31 +51,33 @@ func Repeating(base http.RoundTripper, patience time.Duration) http.RoundTripper
 // Transport returns the transport that sends the requests of a client without
 // Options.Transport. caFile is as in [Options].
 func Transport(caFile string) (http.RoundTripper, error) {
-	t := remote.DefaultTransport.(*http.Transport).Clone()
-	if caFile != "" {
-		pool, err := certificates(caFile)
-		if err != nil {
-			return nil, err
-		}
-		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if caFile == "" {
+		return remote.DefaultTransport.(*http.Transport).Clone(), nil
+	}
+	data, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Trusting(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", caFile, err)
 	}
 	return t, nil
 }
 
-// certificates returns the certificates of the system and those in a PEM file.
-func certificates(file string) (*x509.CertPool, error) {
+// Trusting returns a transport that trusts the authorities with certificates in PEM format
+// in addition to those of the system.
+func Trusting(certificates []byte) (http.RoundTripper, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool() // the platform has no certificates
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
+	if !pool.AppendCertsFromPEM(certificates) {
+		return nil, errors.New("no certificate in PEM format")
 	}
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%s: no certificate in PEM format", file)
-	}
-	return pool, nil
+	t := remote.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return t, nil
 }
 
 // guard refuses requests over plain HTTP to other machines, and endless redirects,

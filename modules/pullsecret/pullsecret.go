@@ -1,9 +1,9 @@
-// Package pullsecret makes credentials for registries of Secrets of Kubernetes: of the
-// types kubernetes.io/dockerconfigjson and kubernetes.io/dockercfg, as pods have them in
-// imagePullSecrets.
+// Package pullsecret makes credentials of Secrets of Kubernetes.
 //
-// [Keychain] is the entry point. The package reads nothing: callers have the Secrets. It
-// doesn't know the credential services of clouds.
+// [Keychain] returns those for registries, of the types kubernetes.io/dockerconfigjson and
+// kubernetes.io/dockercfg, as pods have them in imagePullSecrets. [Git] returns those for git
+// servers, and [Transport] trusts the authorities that Secrets name. The package reads
+// nothing: callers have the Secrets. It doesn't know the credential services of clouds.
 package pullsecret
 
 import (
