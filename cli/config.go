@@ -23,7 +23,8 @@ type configEntry struct {
 	// all other commands with the key share.
 	Command string `json:"command,omitempty"`
 	Key     string `json:"key"`
-	// Value is a list of strings if the key is a list, and a string otherwise.
+	// Value is a ruleValue for a rule of verify, a list of strings for other keys that are
+	// lists, and a string otherwise.
 	Value any `json:"value"`
 	// Source is default, file, environment or flag. At is the place in the source:
 	// file:line:column, the name of a variable, or a flag. It is empty for defaults.
@@ -49,6 +50,9 @@ func newConfigViewCommand(env command.Env) *cobra.Command {
 		Long: `Print the effective value of every flag, and its origin: a file with line and
 column, an environment variable, the command line, or the built-in default.
 
+Rules about modules, allow-modules and verify, have a row for each file and each rule,
+because all of them hold together.
+
 Without COMMAND, a row without the name of a command holds for all commands that
 have the flag, except for those with a row of their own. With COMMAND, only the
 settings of this command are printed, as they would be with the given FLAGS. The
@@ -68,6 +72,9 @@ command isn't run. Credentials are not printed.`,
 				entries, err = allSettings(cmd.Root(), layers)
 			} else {
 				entries, err = settingsOf(cmd.Root(), layers, args)
+			}
+			if err == nil && (len(args) == 0 || usesRegistries(cmd.Root(), args)) {
+				entries, err = withRules(entries, env)
 			}
 			if err != nil {
 				return err
@@ -148,7 +155,6 @@ func allSettings(root *cobra.Command, layers *settings.Layers) ([]configEntry, e
 			}
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b configEntry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, nil
 }
 

@@ -121,12 +121,14 @@ func (o *moduleLockOptions) run(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-// printChanges prints a table of changes to stdout, or nothing if there are none.
+// printChanges prints a table of changes to stdout, and a line for each module with another
+// signer. It prints nothing if there are none.
 func printChanges(env command.Env, changes []lock.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	var rows [][]string
+	var signers strings.Builder
 	for _, c := range changes {
 		old, now := &lock.Module{}, &lock.Module{}
 		if c.Old != nil {
@@ -138,9 +140,26 @@ func printChanges(env command.Env, changes []lock.Change) error {
 		rows = append(rows, []string{
 			source.Escape(cmp.Or(now.Identity(), old.Identity()), ""), versionText(c.Old), versionText(c.New), shortDigest(old), shortDigest(now),
 		})
+		if c.New != nil && old.Signer != now.Signer {
+			fmt.Fprintf(&signers, "%s: %s\n", source.Escape(now.Name(), ""), signerChange(old.Signer, now.Signer))
+		}
 	}
-	_, err := fmt.Fprint(env.Out, style.Table([]string{"MODULE", "FROM", "TO", "OLD DIGEST", "NEW DIGEST"}, rows, style.TerminalWidth(env.Out)))
+	table := style.Table([]string{"MODULE", "FROM", "TO", "OLD DIGEST", "NEW DIGEST"}, rows, style.TerminalWidth(env.Out))
+	_, err := fmt.Fprint(env.Out, table+signers.String())
 	return err
+}
+
+// signerChange describes a change of the signer of a module. Modules for which no rule
+// demands a signature have none.
+func signerChange(old, now string) string {
+	old, now = source.Escape(old, ""), source.Escape(now, "")
+	switch {
+	case old == "":
+		return "signed by " + now
+	case now == "":
+		return "no rule demands a signature; before, it was signed by " + old
+	}
+	return "signed by " + now + "; before, by " + old
 }
 
 // versionText returns the version of a module, its tag if that is not a version, or "-"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/pin"
+	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // ArtifactFlags are the flags of commands that read artifacts other than modules, such as
@@ -43,4 +44,14 @@ func (f *ArtifactFlags) Artifacts() (modules.Artifacts, error) {
 		return nil, err
 	}
 	return signed(client, guard(f.pinned.Pins), pins.Roots(client))
+}
+
+// Bundles returns a reader of bundles that are signed as the rules demand. pequod.lock has no
+// bundles, so it isn't asked about them.
+func (f *ModuleFlags) Bundles() (trust.Artifacts, error) {
+	client, err := f.Client()
+	if err != nil {
+		return nil, err
+	}
+	return signed(client, guard(f.Pins), client)
 }

@@ -65,13 +65,3 @@ func signed(client *oci.Client, guard func() (*trust.Guard, error), bundles trus
 	}
 	return g.Signed(bundles, client), nil
 }
-
-// Bundles returns a reader of bundles that are signed as the rules demand. pequod.lock has no
-// bundles, so it isn't asked about them.
-func (f *ModuleFlags) Bundles() (trust.Artifacts, error) {
-	client, err := f.Client()
-	if err != nil {
-		return nil, err
-	}
-	return signed(client, guard(f.Pins), client)
-}

@@ -16,12 +16,12 @@ import (
 
 // The keys of rules about modules.
 const (
-	allowKey  = "allow-modules"
-	verifyKey = "verify"
+	AllowKey  = "allow-modules"
+	VerifyKey = "verify"
 )
 
 // isRule reports whether a key at the top level of a file is about modules.
-func isRule(key string) bool { return key == allowKey || key == verifyKey }
+func isRule(key string) bool { return key == AllowKey || key == VerifyKey }
 
 // Rules returns the rules about modules of every pequod.yaml in the working directory and
 // above it, and of the user's own file. Unlike a flag, no rule takes precedence over
@@ -76,19 +76,19 @@ func readRules(file configFile) (trust.Rules, error) {
 
 // rule reads the value of a key for which isRule is true.
 func (c *configReader) rule(rules *trust.Rules, k, v *yaml.Node) error {
-	if k.Value == allowKey {
-		patterns, err := c.patterns(allowKey, v)
+	if k.Value == AllowKey {
+		patterns, err := c.patterns(AllowKey, v)
 		if rules.Allow != nil {
-			err = fmt.Errorf("%s: key %q given twice", c.at(k), allowKey)
+			err = fmt.Errorf("%s: key %q given twice", c.at(k), AllowKey)
 		}
 		rules.Allow, rules.At = patterns, c.position(k)
 		return err
 	}
 	if v.Kind != yaml.SequenceNode {
-		return fmt.Errorf("%s: %s must be a list of rules", c.at(v), verifyKey)
+		return fmt.Errorf("%s: %s must be a list of rules", c.at(v), VerifyKey)
 	}
 	if len(rules.Verify) > 0 {
-		return fmt.Errorf("%s: key %q given twice", c.at(k), verifyKey)
+		return fmt.Errorf("%s: key %q given twice", c.at(k), VerifyKey)
 	}
 	for _, item := range v.Content {
 		rule, err := c.verifyRule(item)
@@ -122,10 +122,8 @@ func (c *configReader) patterns(key string, v *yaml.Node) ([]string, error) {
 func (c *configReader) verifyRule(n *yaml.Node) (trust.Rule, error) {
 	rule := trust.Rule{At: c.position(n)}
 	if n.Kind != yaml.MappingNode {
-		return rule, fmt.Errorf("%s: a rule of %s must be a mapping", c.at(n), verifyKey)
+		return rule, fmt.Errorf("%s: a rule of %s must be a mapping", c.at(n), VerifyKey)
 	}
-	var key, root string
-	var identities []sign.Identity
 	var err error
 	var seen []string
 	for i := 0; i+1 < len(n.Content) && err == nil; i += 2 {
@@ -142,40 +140,41 @@ func (c *configReader) verifyRule(n *yaml.Node) (trust.Rule, error) {
 				err = fmt.Errorf("%s: provider must be cosign", c.at(v))
 			}
 		case "key":
-			key, err = c.fileName(v)
+			rule.Signers.Key, err = c.fileName(v)
 		case "trustedRoot":
-			root, err = c.fileName(v)
+			rule.Signers.TrustedRoot, err = c.fileName(v)
 		case "matchOIDCIdentity":
-			identities, err = c.identities(v)
+			rule.Signers.Identities, err = c.identities(v)
 		default:
 			err = fmt.Errorf("%s: unknown key %q; there are modules, provider, key, trustedRoot and matchOIDCIdentity", c.at(k), k.Value)
 		}
 	}
+	signers := rule.Signers
 	switch {
 	case err != nil:
 	case len(rule.Modules) == 0:
 		err = fmt.Errorf("%s: modules is missing", c.at(n))
-	case (key == "") == (root == ""):
+	case (signers.Key == "") == (signers.TrustedRoot == ""):
 		err = fmt.Errorf("%s: want either key or trustedRoot", c.at(n))
-	case (root == "") != (len(identities) == 0):
+	case (signers.TrustedRoot == "") != (len(signers.Identities) == 0):
 		err = fmt.Errorf("%s: trustedRoot and matchOIDCIdentity belong together", c.at(n))
 	}
-	rule.Trust = func() (*sign.Trust, error) { return readTrust(rule.At, key, root, identities) }
+	rule.Trust = func() (*sign.Trust, error) { return readTrust(rule.At, signers) }
 	return rule, err
 }
 
 // readTrust reads the file of a rule.
-func readTrust(at problem.Position, key, root string, identities []sign.Identity) (*sign.Trust, error) {
-	name := key + root // one of them is empty
+func readTrust(at problem.Position, signers trust.Signers) (*sign.Trust, error) {
+	name := signers.Key + signers.TrustedRoot // one of them is empty
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, command.FileError(err))
 	}
 	var t *sign.Trust
-	if key != "" {
+	if signers.Key != "" {
 		t, err = sign.Keys(data)
 	} else {
-		t, err = sign.Identities(data, identities)
+		t, err = sign.Identities(data, signers.Identities)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", at, name, err)

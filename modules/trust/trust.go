@@ -45,8 +45,30 @@ type Rule struct {
 	// Trust returns the trust in the signers. It reads files, and is called when a module
 	// matches.
 	Trust func() (*sign.Trust, error)
+	// Signers describes the signers for people.
+	Signers Signers
 	// At is the position of the rule.
 	At problem.Position
+}
+
+// Signers are the signers of a rule as pequod.yaml names them: a file with keys, or a file with
+// authorities and the identities that they certify.
+type Signers struct {
+	Key         string          `json:"key,omitempty"`
+	TrustedRoot string          `json:"trustedRoot,omitempty"`
+	Identities  []sign.Identity `json:"matchOIDCIdentity,omitempty"`
+}
+
+// String returns the signers on one line.
+func (s Signers) String() string {
+	if s.Key != "" {
+		return "key " + s.Key
+	}
+	var all []string
+	for _, i := range s.Identities {
+		all = append(all, i.Subject+" of "+i.Issuer)
+	}
+	return strings.Join(all, " or ") + " in " + s.TrustedRoot
 }
 
 // Locks compares and records signers, as [github.com/pequod-io/pequod/modules/pin.Pins]
