@@ -14,6 +14,7 @@ import (
 	"cuelang.org/go/mod/module"
 	"cuelang.org/go/mod/modzip"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
 )
 
 // Info describes the module of an artifact. Reading it does not need the archive.
@@ -42,14 +43,8 @@ func (i *Info) Name() string {
 // Inspect reads the module file of an artifact and checks that the artifact is a module.
 // It does not read the archive.
 func Inspect(img v1.Image) (*Info, error) {
-	m, err := img.Manifest()
+	m, err := manifest(img)
 	if err != nil {
-		return nil, err
-	}
-	if m.Config.MediaType != configType {
-		return nil, &NotModuleError{Type: describe(m)}
-	}
-	if err := checkLayers(m.Layers); err != nil {
 		return nil, err
 	}
 	data, err := readLayer(img, m.Layers[1])
@@ -72,6 +67,18 @@ func Inspect(img v1.Image) (*Info, error) {
 		Path: file.QualifiedModule(), ModuleFile: data, Digest: digest.String(), Size: m.Layers[0].Size,
 		Commit: m.Annotations[vcsCommit], CommitTime: m.Annotations[vcsCommitTime], Metadata: metadata,
 	}, nil
+}
+
+// manifest returns the manifest of a module, and an error for all other artifacts.
+func manifest(img v1.Image) (*v1.Manifest, error) {
+	m, err := img.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	if m.Config.MediaType != configType {
+		return nil, &NotModuleError{Type: describe(m)}
+	}
+	return m, checkLayers(m.Layers)
 }
 
 // checkLayers checks the descriptions of the two layers of a module.
@@ -106,17 +113,22 @@ func readLayer(img v1.Image, desc v1.Descriptor) ([]byte, error) {
 }
 
 // Open returns the module of an artifact and its files. It checks the names and sizes of
-// all files; nothing is written to disk.
+// all files; nothing is written to disk. The archive is fetched beside the module file.
 func Open(img v1.Image) (*Info, fs.FS, error) {
+	m, err := manifest(img)
+	if err != nil {
+		return nil, nil, err
+	}
+	var data []byte
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		data, err = readLayer(img, m.Layers[0])
+		return err
+	})
 	info, err := Inspect(img)
-	if err != nil {
-		return nil, nil, err
+	if zipErr := group.Wait(); err == nil {
+		err = zipErr
 	}
-	m, err := img.Manifest()
-	if err != nil {
-		return nil, nil, err
-	}
-	data, err := readLayer(img, m.Layers[0])
 	if err != nil {
 		return nil, nil, err
 	}
