@@ -16,7 +16,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/version"
@@ -63,7 +65,8 @@ func IsPath(s string) bool {
 // Open finds the module that ref refers to at a place.
 //
 // ctx bounds the time for opening; it does not bound later reads from the
-// returned files.
+// returned files. Errors of registries and git servers are an [oci.Error], whose cause is one
+// of few.
 func Open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,9 +74,34 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files
 	if err := unsupportedFields(ref); err != nil {
 		return nil, err
 	}
+	if o.Fetched == nil || !known(ref.Type) {
+		return open(ctx, ref, at, o)
+	}
+	begin := time.Now()
+	files, err := open(ctx, ref, at, o)
+	o.Fetched(ref.Type, time.Since(begin), err)
+	return files, err
+}
+
+// sourceTypes are the types of references.
+var sourceTypes = []v1alpha1.CueRefType{
+	v1alpha1.CueRefEmbedded, v1alpha1.CueRefOCI, v1alpha1.CueRefGit, v1alpha1.CueRefConfigMap, v1alpha1.CueRefInline, v1alpha1.CueRefPath,
+}
+
+// known reports whether Open knows a type of reference.
+func known(source v1alpha1.CueRefType) bool { return slices.Contains(sourceTypes, source) }
+
+// open is Open for references whose fields are supported.
+func open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files, error) {
 	var files *Files
 	var err error
 	switch {
+	case !known(ref.Type):
+		var names []string
+		for _, source := range sourceTypes {
+			names = append(names, string(source))
+		}
+		err = fmt.Errorf("unknown module source %q; known: %s", ref.Type, strings.Join(names, ", "))
 	case ref.Type == v1alpha1.CueRefEmbedded:
 		files, err = openEmbedded(ref.Ref)
 	case ref.Type == v1alpha1.CueRefInline:
@@ -86,8 +114,6 @@ func Open(ctx context.Context, ref v1alpha1.CueRef, at Place, o Options) (*Files
 		files, err = openArtifact(ctx, ref, at, o)
 	case ref.Type == v1alpha1.CueRefGit:
 		files, err = openGit(ctx, ref, o)
-	case ref.Type != v1alpha1.CueRefPath:
-		err = fmt.Errorf("unknown module source %q; known: embedded, oci, git, configmap, inline, path", ref.Type)
 	case at.Tree != nil:
 		files, err = at.Tree.open(ref, at.BaseDir)
 	default:

@@ -2,10 +2,12 @@ package modules
 
 import (
 	"context"
+	"time"
 
 	"cuelang.org/go/mod/module"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/inline"
 	"github.com/pequod-io/pequod/modules/modpath"
@@ -48,6 +50,13 @@ type Options struct {
 	// the reference to one. Artifacts and Published decide about modules of registries.
 	// nil allows all.
 	Allowed func(ref, host, path string) error
+	// Fetched is called by any goroutine whenever a module was opened, or could not be, for
+	// metrics. took is the time for the module and all that it imports, from wherever they
+	// come: a registry, a server, the cache, the disk or the program. err is the error of Open,
+	// or nil. An [Opener] opens a module once, so that later uses are not reported.
+	// References that nothing is fetched for, such as those of unknown types, are not
+	// reported, so source has few values. It may be nil.
+	Fetched func(source v1alpha1.CueRefType, took time.Duration, err error)
 }
 
 // Artifacts reads the artifacts that references name, as [oci.Client] does.

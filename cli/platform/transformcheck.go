@@ -129,8 +129,19 @@ func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[
 	if _, pinned := given["digest"]; pinned && !digestPattern.MatchString(ref.Digest) {
 		c.wrong(digestPath, fmt.Sprintf("%q is not sha256: and 64 hex digits", ref.Digest), "")
 	}
-	c.refuse(path, given, "pullSecretRef", unsupported, "")
+	c.refuse(path, given, "pullSecretRef", "this command reads no Secrets; it has your credentials", credentials(ref.Type))
 	c.refuse(path, given, "verify", unsupported, "pin the module with digest")
+}
+
+// credentials returns how to give credentials for a type of source.
+func credentials(source v1alpha1.CueRefType) string {
+	switch source {
+	case v1alpha1.CueRefOCI:
+		return "remove the field, and log in with docker login or cue login"
+	case v1alpha1.CueRefGit:
+		return "remove the field, and use netrc or an ssh agent"
+	}
+	return "remove the field: the module needs none"
 }
 
 // checkInline checks the files of an inline module.
