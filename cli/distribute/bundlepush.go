@@ -22,6 +22,7 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/provenance"
 	"github.com/pequod-io/pequod/modules/sign"
 )
 
@@ -87,7 +88,8 @@ revision.
 
 A statement of provenance is attached to the bundle. It names the commit, the digests of all
 modules, the flags and the version of Pequod, so that 'pequod module verify --rerender' can
-make the bundle again. It names no files outside of the repository.
+make the bundle again. It names no files outside of the repository. With --sign-key, it is
+signed, too.
 
 If the tag exists, nothing is written: the exit code is 0 if it names the same bundle, and
 1 if it names another one. Use --force to replace it, as 'crane push' and 'flux push
@@ -154,11 +156,11 @@ func (o *pushOptions) run(ctx context.Context, env command.Env, arg string) erro
 	if err != nil {
 		return err
 	}
-	statement, err := o.statement(img, commit)
+	made, err := o.build(commit)
 	if err != nil {
 		return err
 	}
-	return o.write(ctx, env, ref, img, statement)
+	return o.write(ctx, env, ref, img, made)
 }
 
 // target parses the reference to write to, and checks the flags. A registry knows
@@ -220,8 +222,8 @@ func (o *pushOptions) origin(env command.Env, commit *gitfs.Commit) (bundle.Opti
 }
 
 // write writes the bundle unless it is there already, with its provenance, and prints its
-// reference. statement is nil without provenance.
-func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, img, statement v1.Image) error {
+// reference. made is nil without provenance.
+func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, img v1.Image, made *provenance.Build) error {
 	digest, err := img.Digest()
 	if err != nil {
 		return err
@@ -241,6 +243,12 @@ func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, i
 	}
 	if o.dryRun == "server" {
 		return printFiles(env, pinned, img)
+	}
+	var statement v1.Image
+	if made != nil {
+		if statement, err = statementOf(ctx, client, pinned, img, made, o.key); err != nil {
+			return err
+		}
 	}
 	if err := publish(ctx, client, ref, img, statement, there); err != nil {
 		return err

@@ -2,14 +2,10 @@ package distribute
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/spf13/pflag"
 
 	"github.com/pequod-io/pequod/cli/files"
@@ -36,9 +32,9 @@ var (
 // element of their path follows: the rest is a matter of the machine.
 const outside = "outside:"
 
-// statement returns the provenance of a bundle as an artifact, or nil if --provenance is
-// off. commit may be nil.
-func (o *pushOptions) statement(img v1.Image, commit *gitfs.Commit) (v1.Image, error) {
+// build returns the description of how a bundle was made, or nil if --provenance is off.
+// commit may be nil.
+func (o *pushOptions) build(commit *gitfs.Commit) (*provenance.Build, error) {
 	if !o.withProvenance {
 		return nil, nil
 	}
@@ -47,43 +43,10 @@ func (o *pushOptions) statement(img v1.Image, commit *gitfs.Commit) (v1.Image, e
 		return nil, err
 	}
 	at := checkout{base, wd}
-	made := provenance.Build{
+	return &provenance.Build{
 		Parameters: at.parameters(o.flags), Version: version.Program(),
 		Dependencies: append(o.sourceOf(commit), at.modules(o.Modules.Opened(), o.digests)...),
-	}
-	subject, err := partial.Descriptor(img)
-	if err != nil {
-		return nil, err
-	}
-	// The type of the bundle says nothing that its digest doesn't.
-	subject.ArtifactType = ""
-	data, err := made.Statement(subject.Digest)
-	if err != nil {
-		return nil, err
-	}
-	return provenance.Image(subject, provenance.ArtifactType, data)
-}
-
-// publish writes a bundle, unless it is there, and its provenance, which may be nil. The
-// tag is written last: whoever finds a bundle by its tag finds its provenance.
-func publish(ctx context.Context, client *oci.Client, ref oci.Ref, img, statement v1.Image, there bool) error {
-	if statement != nil {
-		if !there && ref.Kind == oci.Registry {
-			if err := client.Attach(ctx, ref, img); err != nil {
-				return err
-			}
-		}
-		if err := makeParent(ref); err != nil {
-			return err
-		}
-		if err := client.Attach(ctx, ref, statement); err != nil {
-			return fmt.Errorf("attaching the provenance, which --provenance=false leaves out: %w", err)
-		}
-	}
-	if there {
-		return nil
-	}
-	return write(ctx, client, ref, img)
+	}, nil
 }
 
 // sourceOf returns the repository and the commit of the instances, or nothing if they are in

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ import (
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/provenance"
-	"github.com/pequod-io/pequod/modules/sign"
+	"github.com/pequod-io/pequod/modules/trust"
 )
 
 // rerender renders the instances of a bundle again and compares the result with the
@@ -30,11 +29,8 @@ import (
 //
 // A statement is a claim, and may be hostile: it chooses the flags, so only flags that
 // decide about the content are set, and only with files of the repository.
-func (o *verifyOptions) rerender(ctx context.Context, env command.Env, b *strings.Builder, client *oci.Client, ref oci.Ref, img v1.Image, trust *sign.Trust) error {
-	made, err := signedProvenance(ctx, client, ref, trust)
-	if err == nil && made == nil {
-		made, err = findProvenance(ctx, client, ref)
-	}
+func (o *verifyOptions) rerender(ctx context.Context, env command.Env, b *strings.Builder, client *oci.Client, ref oci.Ref, img v1.Image, demands []trust.Rule) error {
+	made, err := provenanceOf(ctx, client, ref, demands)
 	if err != nil {
 		return err
 	}
@@ -83,71 +79,6 @@ func (o *verifyOptions) rerender(ctx context.Context, env command.Env, b *string
 	}
 	printRerendered(b, made)
 	return nil
-}
-
-// signedProvenance returns the provenance that a trusted signer signed, or nil if there is
-// none. Rendering again proves the content without a signature, too.
-func signedProvenance(ctx context.Context, client *oci.Client, ref oci.Ref, trust *sign.Trust) (*provenance.Build, error) {
-	if trust == nil {
-		return nil, nil
-	}
-	statements, err := trust.Find(ctx, client, ref, provenance.PredicateType)
-	if errors.As(err, new(*sign.UntrustedError)) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	bundleDigest, err := v1.NewHash(ref.Digest)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range statements {
-		made, err := provenance.Parse(s.JSON, bundleDigest)
-		if err == nil {
-			return made, nil
-		}
-	}
-	return nil, nil
-}
-
-// findProvenance returns the provenance of the bundle with the digest of ref. If it has
-// several, one by the same version of this program is preferred: each of them has to lead
-// to the same bytes.
-func findProvenance(ctx context.Context, client *oci.Client, ref oci.Ref) (*provenance.Build, error) {
-	bundleDigest, err := v1.NewHash(ref.Digest)
-	if err != nil {
-		return nil, err
-	}
-	found, err := client.Referrers(ctx, ref, "")
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(found, func(a, b v1.Descriptor) int { return strings.Compare(a.Digest.Hex, b.Digest.Hex) })
-	var best *provenance.Build
-	for _, d := range found {
-		attached := ref
-		attached.Tag, attached.Digest = "", d.Digest.String()
-		img, err := client.Image(ctx, attached)
-		if oci.Causes(err, oci.WrongType) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		made, err := provenance.Read(img, bundleDigest)
-		switch {
-		case errors.As(err, new(*provenance.ForeignError)): // such as a signature
-		case err != nil:
-			return nil, err
-		case best == nil, best.Version != version.Program() && made.Version == version.Program():
-			best = made
-		}
-	}
-	if best == nil {
-		return nil, refused(fmt.Errorf("%s: the bundle has no provenance; 'pequod push' attaches it", ref))
-	}
-	return best, nil
 }
 
 // checkSource returns an error unless the commit from which a bundle was made is checked

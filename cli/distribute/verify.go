@@ -53,7 +53,8 @@ signature is trusted.
 commit that the provenance of the bundle names. It renders the instances again, with the
 modules that have the digests in the provenance, and compares the files byte for byte. If
 they differ, the files and objects are printed, and the exit code is 1. A signature is not
-needed for that; if a signer is named, its provenance is used.`,
+needed for that. But if a signer is named, or a rule in pequod.yaml demands one, the
+provenance must be signed, too, as 'pequod push --sign-key' does.`,
 		Example: `  pequod module verify oci://ghcr.io/acme/web-shop:v1.4.0 --key cosign.pub
   pequod module verify oci-layout:mirror:v1.4.0 --trusted-root trusted_root.json \
     --certificate-oidc-issuer https://token.actions.githubusercontent.com \
@@ -112,7 +113,7 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 		}
 	}
 	if o.again {
-		if err := o.rerender(ctx, env, &b, client, ref, img, signers); err != nil {
+		if err := o.rerender(ctx, env, &b, client, ref, img, demands); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,7 @@
 // of the instances, every module with its digest, the version of this program and all
 // parameters, so that others can render the same bundle again. [Image] packs it into an
 // artifact that refers to the bundle, and [Read] reads it back, also from an artifact with
-// a signature. [Image] takes any bytes, so a caller may sign the statement.
+// a signature. [Build.Predicate] is for callers that sign the statement.
 //
 // Statements are deterministic: two machines that make the same bundle make the same
 // statement. They have no times and no names of files outside of the repository.
@@ -145,12 +145,19 @@ func (b Build) Statement(bundle v1.Hash) ([]byte, error) {
 		Type:          StatementType,
 		Subject:       []Resource{{Digest: map[string]string{bundle.Algorithm: bundle.Hex}}},
 		PredicateType: PredicateType,
-		Predicate: predicate{
-			BuildDefinition: definition{BuildType: BuildType, ExternalParameters: b.Parameters, ResolvedDependencies: b.Dependencies},
-			RunDetails:      details{builder{ID: BuilderID, Version: map[string]string{program: b.Version}}},
-		},
+		Predicate:     b.predicate(),
 	})
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
+// Predicate returns the content of the statement, whose type is [PredicateType].
+func (b Build) Predicate() (json.RawMessage, error) { return json.Marshal(b.predicate()) }
+
+func (b Build) predicate() predicate {
+	return predicate{
+		BuildDefinition: definition{BuildType: BuildType, ExternalParameters: b.Parameters, ResolvedDependencies: b.Dependencies},
+		RunDetails:      details{builder{ID: BuilderID, Version: map[string]string{program: b.Version}}},
+	}
 }
 
 // Image returns the artifact of a statement about a bundle. artifactType is [ArtifactType],

@@ -128,6 +128,33 @@ func (g *Guard) Demands(location string) []Rule {
 	return found
 }
 
+// Statements returns the statements of one type about the artifact with the digest of ref that
+// a trusted signer of each rule signed, in a fixed order. One signature satisfies one rule, so
+// a statement may have to be signed several times.
+func Statements(ctx context.Context, registry sign.Reader, ref oci.Ref, rules []Rule, predicateType string) ([]string, error) {
+	bundles, err := sign.Read(ctx, registry, ref)
+	if err != nil {
+		return nil, err
+	}
+	var statements []string
+	for i, rule := range rules {
+		trust, err := rule.Trust()
+		if err != nil {
+			return nil, err
+		}
+		var signed []string
+		for _, b := range bundles {
+			s, err := trust.Verify(b, ref.Digest)
+			if err == nil && s.Type == predicateType && (i == 0 || slices.Contains(statements, string(s.JSON))) {
+				signed = append(signed, string(s.JSON))
+			}
+		}
+		statements = signed
+	}
+	slices.Sort(statements)
+	return slices.Compact(statements), nil
+}
+
 // refuse returns an error about a rule.
 func refuse(rule string, at problem.Position, message string) error {
 	return problem.List{{Position: at, Rule: rule, Message: message}}
