@@ -45,12 +45,13 @@ func TestKilledPull(t *testing.T) {
 	}))
 	defer server.Close()
 	host := "oci://" + strings.TrimPrefix(server.URL, "http://")
-	// command returns a process of pequod.
+	// command returns a process of pequod with a cache of its own, so that it downloads
+	// everything.
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), self)
 		cmd.Args = append([]string{"pequod"}, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PEQUOD_CACHE_DIR="+filepath.Join(dir, "cache"), "SOURCE_DATE_EPOCH=1")
+		cmd.Env = append(os.Environ(), "PEQUOD_CACHE_DIR="+t.TempDir(), "SOURCE_DATE_EPOCH=1")
 		return cmd
 	}
 	run := func(args ...string) {
@@ -88,13 +89,22 @@ func TestKilledPull(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
 		if hang.Load() {
-			<-halves
+			select {
+			case <-halves:
+			case err := <-ended:
+				t.Fatalf("%v ended without a download: %v", p.args, err)
+			}
 		} else {
 			time.Sleep(time.Duration(i*11%100) * time.Millisecond) // a different moment each time
 		}
 		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()
+		<-ended
+		for len(halves) > 0 {
+			<-halves // of another blob
+		}
 		hang.Store(false)
 		_, dirErr := os.Stat(target)
 		_, fileErr := os.Stat(filepath.Join(target, p.file))
