@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
 			"interrupts": interrupts,
+			"keyless":    signKeyless,
 			"registry":   startRegistry,
 			"tree":       tree,
 		},

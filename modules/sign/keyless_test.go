@@ -2,22 +2,13 @@ package sign_test
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
-	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
-	protodsse "github.com/sigstore/protobuf-specs/gen/pb-go/dsse"
-	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
-	"github.com/sigstore/sigstore-go/pkg/root"
-	"github.com/sigstore/sigstore-go/pkg/testing/ca"
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"github.com/pequod-io/pequod/modules/sign"
+	"github.com/pequod-io/pequod/test/sigstore"
 )
 
 const (
@@ -25,23 +16,20 @@ const (
 	subject = "https://github.com/acme/modules/.github/workflows/release.yml@refs/tags/v1"
 )
 
-// trustedRoot returns the file of the authorities of a Sigstore instance in memory, which
-// has no log of certificates.
-func trustedRoot(t *testing.T, instance *ca.VirtualSigstore) []byte {
+// newInstance returns a Sigstore instance in memory.
+func newInstance(t *testing.T) *sigstore.Instance {
 	t.Helper()
-	logs := instance.RekorLogs()
-	for id, l := range logs {
-		raw, err := hex.DecodeString(id) // the instance has the text, which a file can't have
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.ID = raw
-	}
-	made, err := root.NewTrustedRoot(root.TrustedRootMediaType01, instance.FulcioCertificateAuthorities(), nil, instance.TimestampingAuthorities(), logs)
+	instance, err := sigstore.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := made.MarshalJSON()
+	return instance
+}
+
+// trustedRoot returns the file of the authorities of an instance.
+func trustedRoot(t *testing.T, instance *sigstore.Instance) []byte {
+	t.Helper()
+	data, err := instance.TrustedRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,54 +37,11 @@ func trustedRoot(t *testing.T, instance *ca.VirtualSigstore) []byte {
 }
 
 // keyless returns the bundle of a statement about a digest that an identity signed.
-func keyless(t *testing.T, instance *ca.VirtualSigstore, identity, digest string, at time.Time) sign.Bundle {
+func keyless(t *testing.T, instance *sigstore.Instance, identity, digest string, at time.Time) sign.Bundle {
 	t.Helper()
-	payload := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":%q}}],"predicateType":%q,"predicate":{}}`,
+	statement := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":%q}}],"predicateType":%q,"predicate":{}}`,
 		strings.TrimPrefix(digest, "sha256:"), sign.SignatureType)
-	entity, err := instance.AttestAtTime(identity, issuer, []byte(payload), at, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := entity.SignatureContent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	verification, err := entity.VerificationContent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := entity.TlogEntries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log []*protorekor.TransparencyLogEntry
-	for _, e := range entries {
-		entry := e.TransparencyLogEntry()
-		entry.KindVersion = &protorekor.KindVersion{Kind: "dsse", Version: "0.0.1"}
-		log = append(log, entry)
-	}
-	stamps, err := entity.Timestamps()
-	if err != nil {
-		t.Fatal(err)
-	}
-	envelope := content.EnvelopeContent().RawEnvelope()
-	made, err := base64.StdEncoding.DecodeString(envelope.Signatures[0].Sig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := protojson.Marshal(&protobundle.Bundle{
-		MediaType: bundleType,
-		VerificationMaterial: &protobundle.VerificationMaterial{
-			Content:     &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: verification.Certificate().Raw}},
-			TlogEntries: log,
-			TimestampVerificationData: &protobundle.TimestampVerificationData{
-				Rfc3161Timestamps: []*protocommon.RFC3161SignedTimestamp{{SignedTimestamp: stamps[0]}},
-			},
-		},
-		Content: &protobundle.Bundle_DsseEnvelope{DsseEnvelope: &protodsse.Envelope{
-			Payload: []byte(payload), PayloadType: envelope.PayloadType, Signatures: []*protodsse.Signature{{Sig: made}},
-		}},
-	})
+	data, err := instance.Sign(identity, issuer, []byte(statement), at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,17 +50,10 @@ func keyless(t *testing.T, instance *ca.VirtualSigstore, identity, digest string
 
 // TestKeyless has signatures with certificates of a Sigstore instance in memory.
 func TestKeyless(t *testing.T) {
-	instance, err := ca.NewVirtualSigstore()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := ca.NewVirtualSigstore()
-	if err != nil {
-		t.Fatal(err)
-	}
+	instance, other := newInstance(t), newInstance(t)
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("a")))
 	another := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("b")))
-	now := time.Now().Add(5 * time.Minute) // the certificates of the instance are valid then
+	now := instance.Valid()
 	signed := keyless(t, instance, subject, digest, now)
 	for _, test := range []struct {
 		name     string
