@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -46,7 +45,7 @@ func checkMetadata(ctx context.Context, flags *platform.Flags, dir string, m *ar
 	}
 	wrong := &metadataError{file: filepath.ToSlash(filepath.Join(dir, "cue.mod", "module.cue"))}
 	if kinds := kindsOf(platforms); len(m.Kinds) > 0 && !slices.EqualFunc(sortedKinds(m.Kinds), kinds, equalKinds) {
-		wrong.lines = append(wrong.lines, kindsLine(kinds))
+		wrong.lines = append(wrong.lines, "kinds: "+artifact.KindsList(kinds))
 	}
 	if len(m.Images) > 0 {
 		images, err := imagesOf(ctx, flags, platforms)
@@ -54,7 +53,7 @@ func checkMetadata(ctx context.Context, flags *platform.Flags, dir string, m *ar
 			return err
 		}
 		if slices.ContainsFunc(images, func(image string) bool { return !slices.Contains(m.Images, image) }) {
-			wrong.lines = append(wrong.lines, imagesLine(images))
+			wrong.lines = append(wrong.lines, "images: "+artifact.TextList(images))
 		}
 	}
 	if len(wrong.lines) > 0 {
@@ -154,27 +153,6 @@ func imagesOf(ctx context.Context, flags *platform.Flags, platforms []*render.Pl
 	}
 	slices.Sort(all)
 	return slices.Compact(all), nil
-}
-
-// kindsLine returns the field kinds of the metadata as CUE.
-func kindsLine(kinds []artifact.Kind) string {
-	var all []string
-	for _, k := range kinds {
-		all = append(all, fmt.Sprintf("{group: %q, kind: %q, versions: [%s]}", k.Group, k.Kind, quoted(k.Versions)))
-	}
-	return "kinds: [" + strings.Join(all, ", ") + "]"
-}
-
-// imagesLine returns the field images of the metadata as CUE.
-func imagesLine(images []string) string { return "images: [" + quoted(images) + "]" }
-
-// quoted returns strings as the items of a list in CUE.
-func quoted(all []string) string {
-	var q []string
-	for _, s := range all {
-		q = append(q, strconv.Quote(s))
-	}
-	return strings.Join(q, ", ")
 }
 
 // isMetadataError reports whether an error is about wrong metadata.

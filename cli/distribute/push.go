@@ -22,6 +22,7 @@ import (
 func newPushCommand(env command.Env) *cobra.Command {
 	var flags platform.Flags
 	var keyFile signKey
+	var writing bool
 	cmd := &cobra.Command{
 		Use:   "push DIR REF",
 		Short: "Publish a module",
@@ -31,18 +32,21 @@ oci-layout:DIR:v1.4.0 or FILE.oci.tar:v1.4.0 for machines without a network.
 
 The artifact is that of 'cue mod publish', byte for byte, so cue can use the module
 too. With source: kind: "self" in cue.mod/module.cue, it has all files of the
-directory; with "git", the committed ones, and nothing may be uncommitted. Neither the
-directory nor cue.mod/module.cue is changed.
+directory; with "git", the committed ones, and nothing may be uncommitted. The directory is not
+changed without --write-metadata.
 
 What cue.mod/module.cue says in custom: "pequod.io@v0" must be true: if the kinds are
 others, or an image of the module is missing, the command refuses and prints what to
-write. Without these fields, the module is not evaluated.
+write. Without these fields, the module is not evaluated. --write-metadata writes them
+before the module is published: it replaces wrong kinds and adds missing images. All else
+in the file stays, comments included, in the format of 'cue fmt'. With source: kind: "git",
+commit the file and push again.
 
 A version is published once: if it exists with other content, the command refuses. On
 success, it prints the reference with the digest, which is the same on every machine.
 Credentials are those of Docker, Podman and 'cue login'.`,
 		Example: `  pequod module push ./web-shop oci://ghcr.io/acme/web-shop:v1.4.0
-  pequod module push ./web-shop dist/web-shop.oci.tar:v1.4.0
+  pequod module push ./web-shop dist/web-shop.oci.tar:v1.4.0 --write-metadata
   pequod module push embedded:webservice oci://ghcr.io/acme/webservice:v0.1.0`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +63,14 @@ Credentials are those of Docker, Podman and 'cue login'.`,
 				return err
 			}
 			return inDirectory(args[0], func(dir string) error {
+				if writing {
+					if dir != args[0] {
+						return fmt.Errorf("--write-metadata requires a directory, not %s", args[0])
+					}
+					if err := writeMetadata(cmd.Context(), env, &flags, dir); err != nil {
+						return err
+					}
+				}
 				return push(cmd.Context(), env, client, &flags, dir, ref, key)
 			})
 		},
@@ -75,6 +87,7 @@ Credentials are those of Docker, Podman and 'cue login'.`,
 	flags.ModuleFlags.AddFlags(cmd)
 	flags.Unlock()
 	keyFile.addFlag(cmd)
+	cmd.Flags().BoolVar(&writing, "write-metadata", false, "write the kinds and images of the module into cue.mod/module.cue first")
 	return cmd
 }
 

@@ -21,7 +21,7 @@ var userFlags = []string{
 	"cluster", "context", "disable-compression", "insecure-skip-tls-verify", "kubeconfig", "proxy-url", "request-timeout",
 	"server", "tls-server-name", "token", "user",
 	// Consent to what is otherwise refused or asked.
-	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "write", "yes",
+	"allow-empty", "allow-escalation", "allow-secrets", "cascade", "force-conflicts", "orphan", "orphan-graphs", "update", "write", "write-metadata", "yes",
 	"allow-dirty", "force", "provenance", "rerender",
 	// The origin that a bundle names.
 	"revision", "source",

@@ -70,6 +70,15 @@ func CheckMinimum(moduleFile []byte, have string) error {
 	return &TooNewError{m.MinimumPequod, have}
 }
 
+// ReadMetadata returns the metadata in a module file, or nil if it has none.
+func ReadMetadata(moduleFile []byte) (*Metadata, error) {
+	file, err := modfile.ParseNonStrict(moduleFile, "module.cue")
+	if err != nil {
+		return nil, err
+	}
+	return metadataOf(file)
+}
+
 // metadataOf returns the metadata in a module file, or nil if it has none. Fields that
 // a newer version of Pequod wrote are ignored.
 func metadataOf(file *modfile.File) (*Metadata, error) {
