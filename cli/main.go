@@ -16,6 +16,7 @@
 //   - files: bounded reading of files and of git revisions
 //   - platform: the flags that choose platforms, and their loading
 //   - input: instances and graphs from files, the rendering of them
+//   - impact: the effect of another version of modules on instances
 //
 // These work with a cluster:
 //

@@ -55,7 +55,7 @@ type diffOptions struct {
 
 // newDiffCommand returns the command "diff". It has three modes with a file each:
 // two sets of objects (diffobjects.go), a cluster (livediff.go), and two versions
-// of modules (impact.go). All of them share the formats and the exit codes.
+// of modules (diffimpact.go). All of them share the formats and the exit codes.
 func newDiffCommand(env command.Env) *cobra.Command {
 	o := &diffOptions{}
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package review
+package impact
 
 import (
 	"fmt"
@@ -13,13 +13,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source"
 )
 
-// writeImpact prints an impact in the format of -o. Only markdown is truncated.
-func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
-	switch o.output {
+// Write prints the report in a format: text, json or markdown. Only markdown is truncated, to
+// maxSize characters unless that is 0.
+func (m *Report) Write(w io.Writer, format string, maxSize int) error {
+	switch format {
 	case "json":
 		return m.writeJSON(w)
 	case "markdown":
-		_, err := io.WriteString(w, objectdiff.Fit(o.maxSize, m.markdown))
+		_, err := io.WriteString(w, objectdiff.Fit(maxSize, m.markdown))
 		return err
 	}
 	return m.writeText(w, style.Colored(w))
@@ -29,7 +30,7 @@ func (o *diffOptions) writeImpact(w io.Writer, m *impact) error {
 // left out, except the first:
 //
 //	3 of 40 instances would change, 1 no longer valid
-func (m *impact) summary() string {
+func (m *Report) summary() string {
 	parts := []string{fmt.Sprintf("%d of %s", m.Changed, source.Count(m.instances-m.skipped, "instance"))}
 	parts[0] += " would change"
 	if n := m.broken.instances; n > 0 {
@@ -55,7 +56,7 @@ type section struct {
 }
 
 // sections returns the sections that are not empty, the broken instances first.
-func (m *impact) sections() []section {
+func (m *Report) sections() []section {
 	var all []section
 	for _, s := range []struct {
 		title string
@@ -105,7 +106,7 @@ func alike(problems problem.List) problem.List {
 
 // writeText prints the groups of changes, the sections and the summary. The
 // summary comes last, where a terminal shows it.
-func (m *impact) writeText(w io.Writer, color bool) error {
+func (m *Report) writeText(w io.Writer, color bool) error {
 	if err := m.WriteText(w, color); err != nil {
 		return err
 	}
@@ -122,11 +123,11 @@ func (m *impact) writeText(w io.Writer, color bool) error {
 // truncated. A stronger cut may leave fewer.
 const maxProblems = 20
 
-// markdown returns the impact as markdown, truncated according to cut.
+// markdown returns the report as markdown, truncated according to cut.
 // objectdiff.Fit calls it with different cuts to find the largest text that fits.
 // The summary and the problems come first, because Fit cuts off the end if
 // nothing else helps.
-func (m *impact) markdown(cut objectdiff.Cut) string {
+func (m *Report) markdown(cut objectdiff.Cut) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n%s\n", m.summary(), m.Plan)
 	for _, s := range m.sections() {
@@ -140,8 +141,8 @@ func (m *impact) markdown(cut objectdiff.Cut) string {
 	return b.String()
 }
 
-// impactReport is the JSON form of an impact. Fields are only ever added to it.
-type impactReport struct {
+// jsonReport is the JSON form of a report. Fields are only ever added to it.
+type jsonReport struct {
 	// Instances is the number of all instances in the input. The next three count
 	// those that change, those that don't, and those without a platform.
 	Instances int `json:"instances"`
@@ -160,9 +161,9 @@ type impactReport struct {
 	Fixed   []string             `json:"validOnlyNow"`
 }
 
-// writeJSON prints the impact as one indented JSON object; see impactReport.
-func (m *impact) writeJSON(w io.Writer) error {
-	return jsonvalue.Write(w, impactReport{
+// writeJSON prints the report as one indented JSON object; see jsonReport.
+func (m *Report) writeJSON(w io.Writer) error {
+	return jsonvalue.Write(w, jsonReport{
 		Instances: m.instances, Changed: m.Changed, Unchanged: m.unchanged, Passed: m.skipped, Plan: m.Plan,
 		Groups: m.Report(), Broken: report.JSON(m.broken.Problems), Invalid: report.JSON(m.invalid.Problems), Fixed: append([]string{}, m.fixed...),
 	})

@@ -1,4 +1,12 @@
-package review
+// Package impact renders instances with two versions of their platforms and reports what
+// differs.
+//
+// [Compare] is the entry point. Its [Report] groups the instances whose objects change, and
+// has those that are valid with only one of the versions. [Report.Write] prints it as text,
+// JSON or markdown. Callers choose the versions, and the exit code.
+//
+// The package doesn't write output by itself, and doesn't connect to a cluster.
+package impact
 
 import (
 	"bytes"
@@ -19,8 +27,8 @@ import (
 	"github.com/pequod-io/pequod/render"
 )
 
-// impact is the effect of a change of modules on a set of instances.
-type impact struct {
+// Report is the effect of a change of modules on a set of instances.
+type Report struct {
 	// Impact groups the instances that change.
 	objectdiff.Impact
 	// instances is the number of all instances in the input.
@@ -34,6 +42,22 @@ type impact struct {
 	// skipped is the number of instances that neither side has a platform for,
 	// unchanged the number of those that render to the same graph.
 	skipped, unchanged int
+	// unchecked is true if an instance could not be checked with one of the versions, for
+	// example because its evaluation exceeded a limit.
+	unchecked bool
+}
+
+// Unchecked reports whether an instance could not be checked. There is no answer then,
+// whatever the other instances show.
+func (m *Report) Unchecked() bool { return m.unchecked }
+
+// Broken returns the number of instances that are valid only with the old platforms.
+func (m *Report) Broken() int { return m.broken.instances }
+
+// Empty reports whether all instances are valid and unchanged, apart from those that neither
+// side has a platform for.
+func (m *Report) Empty() bool {
+	return m.Changed+len(m.fixed)+m.broken.instances+m.invalid.instances == 0
 }
 
 // failures are the problems of a number of instances.
@@ -53,8 +77,9 @@ type compared struct {
 	fixed bool
 }
 
-// runImpact renders every instance twice and prints the differences. It keeps the
-// graphs of the first rendering, and compares those of the second as they come.
+// Compare renders every instance of the input with the old and with the new platforms. Both
+// have the same files and options. It keeps the graphs of the first rendering, and compares
+// those of the second as they come.
 //
 // Stdin is read into memory first, because both renderings need it.
 //
@@ -67,69 +92,62 @@ type compared struct {
 //	not valid       not valid       invalid
 //	no platform     no platform     skipped
 //
-// Skipped and unchanged instances don't count for the exit code.
-func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
+// Compare returns an error if platforms can't be loaded or files can't be read.
+func Compare(ctx context.Context, env command.Env, before, after *input.RenderFlags) (*Report, error) {
 	var stdin []byte
-	if slices.Contains(o.Filenames, "-") {
+	if slices.Contains(after.Filenames, "-") {
 		var err error
 		if stdin, err = files.ReadStdin(ctx, env.In); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	// First rendering, with the old platforms. An instance is identified by its
 	// position, which is the same in both renderings.
 	env.In = bytes.NewReader(stdin)
-	old := o.RenderFlags
-	old.Platforms = o.against
-	before := map[string]*v1alpha1.ResourceGraph{}
-	oldSum, err := input.RenderAll(ctx, env, &old,
+	graphs := map[string]*v1alpha1.ResourceGraph{}
+	oldSum, err := input.RenderAll(ctx, env, before,
 		func(r render.Result) (*v1alpha1.ResourceGraph, problem.List) { return r.Graph, nil },
 		func(r input.Rendered[*v1alpha1.ResourceGraph]) error {
-			before[r.Instance.Pos().String()] = r.Value
+			graphs[r.Instance.Pos().String()] = r.Value
 			return nil
 		})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Second rendering, with the new platforms. compareWith runs in the rendering
-	// goroutines and only reads before; the counts are made on this goroutine.
+	// goroutines and only reads graphs; the counts are made on this goroutine.
 	env.In = bytes.NewReader(stdin)
-	m := &impact{}
-	newSum, err := input.RenderAll(ctx, env, &o.RenderFlags,
-		func(r render.Result) (compared, problem.List) { return compareWith(before, r) },
+	m := &Report{}
+	newSum, err := input.RenderAll(ctx, env, after,
+		func(r render.Result) (compared, problem.List) { return compareWith(graphs, r) },
 		func(r input.Rendered[compared]) error {
-			in := r.Instance
-			switch {
-			case r.Value.fixed:
-				m.fixed = append(m.fixed, in.Pos().String()+": "+in.String())
-			case len(r.Value.diff.Objects) == 0:
-				m.unchanged++
-			default:
-				m.Add(objectdiff.Instance{
-					Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: r.File, Graph: r.Value.graph,
-				}, r.Value.diff)
-			}
+			m.add(r)
 			return nil
 		})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.instances = len(newSum.Subjects)
 	m.classify(oldSum.Problems, newSum.Problems)
-	if err := o.writeImpact(env.Out, m); err != nil {
-		return command.OutputError(err)
-	}
-	// A check that could not be made on either side leaves no answer. It outweighs
-	// the differences.
 	for _, problems := range []problem.List{oldSum.Problems, newSum.Problems} {
-		if command.ProblemsExitCode(problems) == command.ExitUnknown {
-			return command.ExitError{Code: command.ExitUnknown}
-		}
+		m.unchecked = m.unchecked || command.ProblemsExitCode(problems) == command.ExitUnknown
 	}
-	if m.Changed+len(m.fixed)+m.broken.instances+m.invalid.instances > 0 {
-		return command.ExitError{Code: command.ExitNo}
+	return m, nil
+}
+
+// add adds an instance that is valid with the new platforms.
+func (m *Report) add(r input.Rendered[compared]) {
+	in := r.Instance
+	switch {
+	case r.Value.fixed:
+		m.fixed = append(m.fixed, in.Pos().String()+": "+in.String())
+	case len(r.Value.diff.Objects) == 0:
+		m.unchanged++
+	default:
+		m.Add(objectdiff.Instance{
+			Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: r.File, Graph: r.Value.graph,
+		}, r.Value.diff)
 	}
-	return nil
 }
 
 // compareWith compares a rendered graph with the one of the first rendering. It
@@ -166,7 +184,7 @@ func compareWith(before map[string]*v1alpha1.ResourceGraph, r render.Result) (co
 // are skipped, and all others are invalid. Their problems are put in the order of
 // positions. Instances are sorted by key first, so that equal positions have a
 // stable order.
-func (m *impact) classify(before, after problem.List) {
+func (m *Report) classify(before, after problem.List) {
 	was := byInstance(before)
 	is := byInstance(after)
 	for _, k := range slices.Sorted(maps.Keys(is)) {

@@ -1,0 +1,28 @@
+package review
+
+import (
+	"context"
+
+	"github.com/pequod-io/pequod/cli/command"
+	"github.com/pequod-io/pequod/cli/impact"
+)
+
+// runImpact prints what differs if the platforms are those of --against and of -p.
+func (o *diffOptions) runImpact(ctx context.Context, env command.Env) error {
+	old := o.RenderFlags
+	old.Platforms = o.against
+	m, err := impact.Compare(ctx, env, &old, &o.RenderFlags)
+	if err != nil {
+		return err
+	}
+	if err := m.Write(env.Out, o.output, o.maxSize); err != nil {
+		return command.OutputError(err)
+	}
+	switch {
+	case m.Unchecked():
+		return command.ExitWith(command.ExitUnknown)
+	case !m.Empty():
+		return command.ExitWith(command.ExitNo)
+	}
+	return nil
+}
