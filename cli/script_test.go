@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -52,6 +53,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
+			"forget":     forget,
 			"interrupts": interrupts,
 			"keyless":    signKeyless,
 			"registry":   startRegistry,
@@ -64,20 +66,44 @@ func TestScripts(t *testing.T) {
 var registries sync.Map
 
 // startRegistry starts an empty registry in memory and sets a variable to its host:
-// registry VARIABLE. With an exclamation mark, it stops the registry of the variable.
+// registry VARIABLE [unlisted]. An unlisted registry refuses to list tags. With an
+// exclamation mark, it stops the registry of the variable.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: [!] registry VARIABLE")
+	if len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "unlisted" {
+		ts.Fatalf("usage: [!] registry VARIABLE [unlisted]")
 	}
 	if neg {
 		server, _ := registries.Load(ts.Getenv(args[0]))
 		server.(*httptest.Server).Close()
 		return
 	}
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(args) == 2 && strings.HasSuffix(r.URL.Path, "/tags/list") {
+			http.Error(w, "tags are not listed", http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	ts.Defer(server.Close)
 	registries.Store(strings.TrimPrefix(server.URL, "http://"), server)
 	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
+}
+
+// forget removes an artifact from a registry in memory: forget HOST/REPOSITORY DIGEST.
+func forget(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: forget HOST/REPOSITORY DIGEST")
+	}
+	host, repository, _ := strings.Cut(args[0], "/")
+	req, err := http.NewRequest(http.MethodDelete, "http://"+host+"/v2/"+repository+"/manifests/"+args[1], nil)
+	ts.Check(err)
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	ts.Check(resp.Body.Close())
+	if resp.StatusCode != http.StatusAccepted {
+		ts.Fatalf("%s", resp.Status)
+	}
 }
 
 // exits runs a command and fails unless it ends with the exit code:

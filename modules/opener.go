@@ -19,6 +19,9 @@ type Opener struct {
 	// InTree returns the options for references that stand in a file of a tree. nil is
 	// Options.
 	InTree func(*Tree) (Options, error)
+	// Instead returns the reference to open instead of another one. nil opens all references
+	// as they are.
+	Instead func(v1alpha1.CueRef) (v1alpha1.CueRef, error)
 
 	mu     sync.Mutex // guards opened
 	opened map[moduleKey]*opening
@@ -48,6 +51,12 @@ type moduleKey struct {
 func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*Files, error) {
 	if err := unsupportedFields(ref); err != nil { // they are not part of the key
 		return nil, err
+	}
+	if o.Instead != nil {
+		var err error
+		if ref, err = o.Instead(ref); err != nil {
+			return nil, err
+		}
 	}
 	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
 	key.place.Tree = at.Tree

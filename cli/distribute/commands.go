@@ -6,7 +6,7 @@
 //     catalogue.go reads them
 //   - show.go: module show, the inputs, versions and images of a module
 //   - modulelock.go: module lock, the digests of the modules that a repository uses;
-//     lockupgrade.go finds newer versions
+//     lockupgrade.go finds newer versions, and lockimpact.go compares instances
 //   - modulevendor.go: module vendor, a copy of these modules in the repository
 //   - sign.go: module sign, and --sign-key of others; verify.go: module verify; trust.go
 //     reads keys for both

@@ -34,9 +34,13 @@ func (o *moduleLockOptions) printNewer(ctx context.Context, env command.Env, fil
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if err != nil { // a registry need not let its tags be listed
+			fmt.Fprintf(env.Err, "note: newer versions are not known: %v\n", err)
+			continue
+		}
 		newer := newestRelease(ref.Tag, tags)
-		if err != nil || newer == "" {
-			continue // a registry need not let its tags be listed
+		if newer == "" {
+			continue
 		}
 		where := "where -p or --policy names it"
 		if len(places[m.Ref]) > 0 {

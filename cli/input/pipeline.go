@@ -50,9 +50,10 @@ func (f *RenderFlags) LoadPolicies(ctx context.Context) ([]*render.Policy, error
 	if err := f.Prefetch(ctx, f.Policies); err != nil {
 		return nil, err
 	}
-	return render.Map(ctx, f.Limits(), f.Policies,
+	policies, err := render.Map(ctx, f.Limits(), f.Policies,
 		func(ref string) render.Subject { return f.ModuleSubject(ctx, ref) },
 		func(ref string) (*render.Policy, error) { return f.OpenPolicy(ctx, ref) })
+	return slices.DeleteFunc(policies, func(p *render.Policy) bool { return p == nil }), err
 }
 
 // Rendered is the result of one instance. Value is the result of the command's

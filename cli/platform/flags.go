@@ -8,6 +8,8 @@
 //   - registry.go: the flags for registries; artifacts.go adds the cache
 //   - published.go: modules from registries
 //   - pins.go: the flags for pequod.lock and the cache
+//   - previous.go: the same platforms with the modules of an earlier pequod.lock; instead.go
+//     finds their references
 //   - guard.go: the rules of pequod.yaml about modules
 //   - catalog.go: the lookup of the platform of an instance
 //
@@ -61,13 +63,14 @@ func (f *ModuleFlags) ModuleSubject(ctx context.Context, arg string) render.Subj
 
 // OpenPolicy loads the policy module that arg refers to. Relative paths start at
 // the working directory. Loading evaluates the module, so callers run it under
-// the limits.
+// the limits. It returns nil for a policy that [Flags.Before] has no earlier version of.
 func (f *ModuleFlags) OpenPolicy(ctx context.Context, arg string) (*render.Policy, error) {
 	ref, at, err := locate(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	return loadPolicy(ctx, f.Modules, ref, at)
+	p, err := loadPolicy(ctx, f.Modules, ref, at)
+	return p, unlessNew(err)
 }
 
 // Flags are the flags of commands that load platforms: -p and [ModuleFlags].
@@ -208,7 +211,7 @@ func (f *ModuleFlags) Prefetch(ctx context.Context, args []string) error {
 			return nil // loading the module reports it
 		}
 		_, err = f.Modules.Open(ctx, ref, at)
-		return Refused(err)
+		return Refused(unlessNew(err))
 	})
 }
 
@@ -249,12 +252,18 @@ func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
 	}
 	platforms, err := render.Map(ctx, f.Limits(), all,
 		func(t transform) render.Subject { return t.subject(ctx) },
-		func(t transform) (*render.Platform, error) { return t.load(ctx) })
+		func(t transform) (*render.Platform, error) {
+			p, err := t.load(ctx)
+			return p, unlessNew(err)
+		})
 	if err != nil {
 		return nil, err
 	}
 	c := &Catalog{modules: f.Modules}
 	for _, p := range platforms {
+		if p == nil {
+			continue // it is new
+		}
 		if err := c.add(p); err != nil {
 			return nil, err
 		}

@@ -105,12 +105,16 @@ func (f *PinFlags) pins(ctx context.Context, warn func(error)) (*pin.Pins, error
 		o.Locked = f.locked.or(o.Lock != nil || inCI())
 	}
 	if f.relock == nil && !f.unvendored {
-		dir := filepath.Join(filepath.Dir(o.LockName), vendored.DirName)
-		if o.Vendored, err = vendored.Open(dir, o.Lock); err != nil {
+		if o.Vendored, err = openVendored(o.LockName, o.Lock); err != nil {
 			return nil, err
 		}
 	}
 	return pin.New(o), nil
+}
+
+// openVendored returns the vendored modules of a lock. name is that of its file.
+func openVendored(name string, file *lock.File) (*vendored.Tree, error) {
+	return vendored.Open(filepath.Join(filepath.Dir(name), vendored.DirName), file)
 }
 
 // pinsIn returns the decisions for references in the files of a git revision: those of the
@@ -163,7 +167,7 @@ func ReadLock(ctx context.Context) (*lock.File, string, error) {
 		return nil, name, nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, name, err
 	}
 	file, err := lock.Read(name, data)
 	return file, name, err

@@ -22,9 +22,6 @@ type RegistryFlags struct {
 	plainHTTP bool
 	// Client returns the client for registries, always the same one. AddFlags sets it.
 	Client func() (*oci.Client, error)
-	// connect returns a new client. plain allows registries without TLS, as
-	// --registry-plain-http does.
-	connect func(plain bool) (*oci.Client, error)
 	// progress returns the line on the terminal for transfers, or nil if there is no
 	// terminal. All transfers of the command share it.
 	progress func() oci.Progress
@@ -45,26 +42,36 @@ func (f *RegistryFlags) AddFlags(cmd *cobra.Command) {
 		}
 		return nil
 	})
-	f.connect = func(plain bool) (*oci.Client, error) {
-		o := oci.Options{PlainHTTP: plain, UserAgent: "pequod/" + version.Program()}
-		if f.pins != nil {
-			pins, err := f.pins()
-			if err != nil {
-				return nil, err
-			}
-			o.Blobs, o.Transport = pins.Blobs(), pins.Transport()
-		}
-		if o.Transport == nil {
-			base, err := oci.Transport(f.caFile)
-			if err != nil {
-				return nil, command.FileError(err)
-			}
-			o.Transport = modpath.Logins(cueConfigDir(), base)
-		}
-		o.Progress = f.progress()
-		return oci.New(o)
-	}
 	f.Client = sync.OnceValues(func() (*oci.Client, error) { return f.connect(f.plainHTTP) })
+}
+
+// with returns the same flags for clients with the cache of other pins.
+func (f *RegistryFlags) with(pins func() (*pin.Pins, error)) RegistryFlags {
+	other := &RegistryFlags{caFile: f.caFile, plainHTTP: f.plainHTTP, progress: f.progress, pins: pins}
+	other.Client = sync.OnceValues(func() (*oci.Client, error) { return other.connect(other.plainHTTP) })
+	return *other
+}
+
+// connect returns a new client. plain allows registries without TLS, as
+// --registry-plain-http does.
+func (f *RegistryFlags) connect(plain bool) (*oci.Client, error) {
+	o := oci.Options{PlainHTTP: plain, UserAgent: "pequod/" + version.Program()}
+	if f.pins != nil {
+		pins, err := f.pins()
+		if err != nil {
+			return nil, err
+		}
+		o.Blobs, o.Transport = pins.Blobs(), pins.Transport()
+	}
+	if o.Transport == nil {
+		base, err := oci.Transport(f.caFile)
+		if err != nil {
+			return nil, command.FileError(err)
+		}
+		o.Transport = modpath.Logins(cueConfigDir(), base)
+	}
+	o.Progress = f.progress()
+	return oci.New(o)
 }
 
 // cueConfigDir returns the directory in which "cue login" stores credentials, or "".

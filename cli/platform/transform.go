@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -157,7 +158,7 @@ func (t transform) place(path string) modules.Place {
 func (t transform) open(ctx context.Context) error {
 	return each(slices.Sorted(maps.Keys(refsOf(t.spec))), func(path string) error {
 		_, err := t.modules.Open(ctx, refsOf(t.spec)[path], t.place(path))
-		return Refused(err)
+		return Refused(unlessNew(err))
 	})
 }
 
@@ -187,6 +188,9 @@ func (t transform) load(ctx context.Context) (*render.Platform, error) {
 	p.From = t.from
 	for i, ref := range t.spec.Policies {
 		policy, err := loadPolicy(ctx, t.modules, ref, t.place(policyPath(i)))
+		if errors.Is(err, errNew) {
+			continue
+		}
 		if err != nil {
 			return nil, t.placeDigest(err, policyPath(i))
 		}

@@ -182,3 +182,44 @@ func TestContent(t *testing.T) {
 		t.Errorf("Content() of other bytes = %s, %v", other, err)
 	}
 }
+
+func TestBefore(t *testing.T) {
+	module := func(path, version, ref, digest string) Module {
+		return Module{Path: path, Version: version, Ref: ref, Digest: digest, Content: contentA}
+	}
+	web14 := module("example.com/web@v1", "v1.4.0", "oci://h/web:v1.4.0", digestA)
+	web15 := module("example.com/web@v1", "v1.5.0", "oci://mirror/web:v1.5.0", digestB)
+	shop1 := module("example.com/shop@v1", "v1.0.0", "example.com/shop@v1", digestA)
+	shop2 := module("example.com/shop@v2", "v2.0.0", "example.com/shop@v2", digestB)
+	git1 := Module{Version: "v1.0.0", Ref: "git::https://h/shop.git//a?ref=v1.0.0", Commit: commitA}
+	git2 := Module{Version: "v2.0.0", Ref: "git::https://h/shop.git//a?ref=v2.0.0", Commit: commitA}
+	k8s12 := module("example.com/k8s@v1", "v1.2.0", "", digestA)
+	k8s13 := module("example.com/k8s@v1", "v1.3.0", "", digestB)
+	fresh := module("example.com/new@v1", "v1.0.0", "oci://h/new:v1.0.0", digestB)
+	imported := module("example.com/imported@v1", "v1.0.0", "", digestB)
+	k8s12.Signer = "key sha256:a"
+	p := Before(&File{[]Module{web14, shop1, git1, k8s12}}, &File{[]Module{web15, shop2, git2, k8s13, fresh, imported}})
+	for ref, want := range map[string]string{
+		"oci://mirror/web:v1.5.0":               "oci://h/web:v1.4.0",
+		"oci://h/web:v1.4.0":                    "oci://h/web:v1.4.0",
+		"example.com/shop@v2":                   "example.com/shop@v1",
+		"git::https://h/shop.git//a?ref=v2.0.0": "git::https://h/shop.git//a?ref=v1.0.0",
+		"example.com/k8s@v1.3.0":                "example.com/k8s@v1.2.0",
+		"oci://h/new:v1.0.0":                    "",
+		"example.com/imported@v1.0.0":           "",
+	} {
+		if got, ok := p.Ref(ref); ok != (want != "") || ok && got != want {
+			t.Errorf("Ref(%s) = %s, %t; want %s", ref, got, ok, want)
+		}
+	}
+	// Packages of the working directory import the versions of today.
+	k8s12.Version, k8s12.Signer = "v1.3.0", ""
+	for _, want := range []Module{k8s12, imported} {
+		if got, ok := p.File.Import(want.Path, want.Version); !ok || got != want {
+			t.Errorf("Import(%s, %s) = %v, %t; want %v", want.Path, want.Version, got, ok, want)
+		}
+	}
+	if m, ok := p.File.Import("example.com/k8s@v1", "v1.2.0"); !ok || m.Digest != digestA || m.Signer != "" {
+		t.Errorf("the import of an earlier module: %v, %t", m, ok)
+	}
+}
