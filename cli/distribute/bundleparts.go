@@ -24,6 +24,11 @@ func (o *pushOptions) parts(ctx context.Context, env command.Env) ([]bundle.Part
 	if err := o.ReadResources(ctx); err != nil {
 		return nil, err
 	}
+	// Its errors have positions, which those of modules that can't be opened lack.
+	transforms, err := o.transformFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rendered, graphs, err := o.render(ctx, env)
 	if err != nil {
 		return nil, err
@@ -33,10 +38,6 @@ func (o *pushOptions) parts(ctx context.Context, env command.Env) ([]bundle.Part
 		return nil, err
 	}
 	roles, err := o.roleFiles(env, graphs)
-	if err != nil {
-		return nil, err
-	}
-	transforms, err := o.transformFiles(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -77,8 +77,9 @@ bundles are versions without a v, such as 1.4.0.
 A bundle has the directory graphs, or resources with --format resources, with the files of
 'pequod render --output-dir'. --crds adds crds, the output of 'pequod crd generate' for
 the platforms of -p; --rbac adds rbac, the roles of 'pequod rbac generate', and refuses
-the same rights; --transforms adds transforms, the Transforms in the files of -p. Each
-directory has a kustomization.yaml, and so has the root. Nothing is written unless all of
+the same rights; --transforms adds transforms, the Transforms in the files of -p, with the
+ConfigMaps beside them that have their modules. Each directory has a kustomization.yaml, and
+so has the root. Nothing is written unless all of
 it can be rendered and no policy is violated.
 
 The same input makes the same digest on every machine. The bundle names the commit that is

@@ -1,21 +1,28 @@
 package platform
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/outdir"
 	"github.com/pequod-io/pequod/cli/output"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
+	"github.com/pequod-io/pequod/modules/inline"
 )
 
-// Transforms returns the Transforms in the files that -p names, as they are, for the
-// use in a cluster. A module without a Transform is an error. So is a Transform that
-// refers to files, because a cluster has none.
+// Transforms returns the Transforms in the files that -p names, as they are, and the
+// ConfigMaps beside them that they refer to, for the use in a cluster. A module without a
+// Transform is an error. So is a Transform that refers to files, because a cluster has none, or
+// to a ConfigMap that is not there.
 func (f *Flags) Transforms(ctx context.Context) ([]output.Object, error) {
 	var objects []output.Object
 	var problems problem.List
@@ -33,7 +40,17 @@ func (f *Flags) Transforms(ctx context.Context) ([]output.Object, error) {
 			if err != nil {
 				return nil, err
 			}
-			objects = append(objects, obj)
+			maps, missing, err := t.configMaps()
+			if err != nil {
+				return nil, err
+			}
+			problems = append(problems, missing...)
+			for _, o := range append(maps, obj) {
+				// Several Transforms can refer to one ConfigMap.
+				if !slices.ContainsFunc(objects, func(have output.Object) bool { return have.Path == o.Path && bytes.Equal(have.Data, o.Data) }) {
+					objects = append(objects, o)
+				}
+			}
 		}
 	}
 	if len(problems) > 0 {
@@ -60,6 +77,51 @@ func (t transform) localRefs() problem.List {
 		add(policyPath(i), ref)
 	}
 	return ps
+}
+
+// configMaps returns the ConfigMaps that the references of a Transform name, and a problem for
+// each that is not beside it. One without a namespace gets that of the reference or of the
+// Transform, if they have one.
+func (t transform) configMaps() (objects []output.Object, missing problem.List, err error) {
+	for at, ref := range refsOf(t.spec) {
+		if ref.Type != v1alpha1.CueRefConfigMap {
+			continue
+		}
+		namespace, name, err := inline.ParseConfigMap(ref.Ref)
+		if err != nil {
+			return nil, nil, err
+		}
+		namespace = cmp.Or(namespace, t.at.Namespace)
+		cm, err := t.at.ConfigMaps.Object(namespace, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if cm == nil {
+			at = fieldpath.Join(at, "ref")
+			missing = append(missing, problem.Problem{
+				Position: t.doc.At(at), Path: at, Rule: problem.RuleTransform,
+				Message: fmt.Sprintf("ConfigMap %s is not beside the Transform, so the bundle would lack it", path.Join(namespace, name)),
+				Hint:    "add its manifest to the file or the directory",
+			})
+			continue
+		}
+		cm = cm.DeepCopy()
+		cm.Namespace = cmp.Or(cm.Namespace, namespace)
+		obj := output.Object{Key: "configmap/" + name, Path: outdir.Path("", "ConfigMap", cm.Namespace, name)}
+		if cm.Namespace == "" {
+			obj.Path = path.Base(obj.Path)
+		}
+		generic, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cm)
+		if err != nil {
+			return nil, nil, err
+		}
+		if obj.Data, err = output.Encode("yaml", generic, obj.Key); err != nil {
+			return nil, nil, err
+		}
+		objects = append(objects, obj)
+	}
+	slices.SortFunc(objects, func(a, b output.Object) int { return cmp.Compare(a.Path, b.Path) })
+	return objects, missing.Sorted(), nil
 }
 
 // object returns the document of the Transform. Its path names no namespace unless the

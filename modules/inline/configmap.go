@@ -32,6 +32,24 @@ func (m *Manifests) Add(cm *corev1.ConfigMap, at Origin) { m.all = append(m.all,
 // Find returns the module of a ConfigMap, or nil if there is no such manifest. Manifests
 // often have no namespace, and are then of any.
 func (m *Manifests) Find(namespace, name string) (*Module, error) {
+	found, err := m.find(namespace, name)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return FromConfigMap(found.object, found.origin)
+}
+
+// Object returns a ConfigMap, or nil if there is no such manifest. It must not be changed.
+func (m *Manifests) Object(namespace, name string) (*corev1.ConfigMap, error) {
+	found, err := m.find(namespace, name)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return found.object, nil
+}
+
+// find returns the only manifest of a ConfigMap, or nil.
+func (m *Manifests) find(namespace, name string) (*manifest, error) {
 	if m == nil {
 		return nil, nil
 	}
@@ -45,7 +63,7 @@ func (m *Manifests) Find(namespace, name string) (*Module, error) {
 	case 0:
 		return nil, nil
 	case 1:
-		return FromConfigMap(found[0].object, found[0].origin)
+		return &found[0], nil
 	}
 	return nil, fmt.Errorf("two ConfigMaps %s: %s and %s", name, found[0].origin.Name, found[1].origin.Name)
 }
