@@ -14,7 +14,7 @@ import (
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
-// Place is what references are relative to. The zero value is the working directory.
+// Place is the origin of relative references. The zero value is the working directory.
 type Place struct {
 	// BaseDir is the directory that relative references to directories and files start
 	// from: the directory of the file that contains the reference. "" is the working

@@ -13,9 +13,9 @@ import (
 	"github.com/pequod-io/pequod/modules/oci"
 )
 
-// printNewer prints a line for each locked reference with a full version of which a newer
-// one is published, with the places to edit. References stay as they are: a version that
-// a user wrote is the user's decision.
+// printNewer prints a line for each locked reference with a full version that has a newer
+// release, with the places to edit. References stay as they are: a version that a user
+// wrote is the user's decision.
 func (o *moduleLockOptions) printNewer(ctx context.Context, env command.Env, file *lock.File) error {
 	client, err := o.Client()
 	if err != nil {

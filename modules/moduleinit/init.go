@@ -66,7 +66,7 @@ func CheckName(name string) error {
 // dashes.
 func packageName(name string) string { return strings.ReplaceAll(name, "-", "") }
 
-// Source is what a module can be made from: [Manifests] or [Embedded].
+// Source is the origin of a new module: [Manifests] or [Embedded].
 type Source interface {
 	// files returns the files of the module by name.
 	files(name string) (map[string][]byte, error)

@@ -145,7 +145,7 @@ type statement struct {
 	Predicate     json.RawMessage `json:"predicate"`
 }
 
-// resource is what a statement is about.
+// resource is the subject of a statement.
 type resource struct {
 	Digest map[string]string `json:"digest"`
 }

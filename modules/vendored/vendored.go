@@ -48,7 +48,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s was changed: it has %s, and %s is locked; %s", e.Name, e.Got, e.Want, repair)
 }
 
-// MissingError is a module of which only a part is there.
+// MissingError reports that only a part of a module is there.
 type MissingError struct{ Name string }
 
 func (e *MissingError) Error() string { return e.Name + " is missing; " + repair }
