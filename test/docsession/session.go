@@ -1,13 +1,15 @@
 // Package docsession runs the commands that a document shows, and compares their
 // output with the document. [Run] is the entry point.
 //
-// A document has two kinds of fenced blocks:
+// A document has three kinds of fenced blocks:
 //
 //   - console: lines that begin with "$ " are shell commands. They run one after
 //     the other in one directory. The lines after a command are the output, stdout
 //     and stderr, that it must print. "…" stands for omitted text: on a line of its
 //     own for one or more lines, otherwise for part of a line. A command that fails
 //     must be followed by one that shows its exit code: $ echo $?
+//   - sh: commands that are only shown, because they need what a session doesn't have, such
+//     as a registry on another machine.
 //   - any other language: a file that is written when the block is reached. Its
 //     name is the last `code` in the line before the block.
 //
@@ -204,6 +206,8 @@ func Parse(text string) ([]Block, error) {
 	for i, line := range strings.Split(text, "\n") {
 		fence, fenced := strings.CutPrefix(line, "```")
 		switch {
+		case fenced && inside && info == "sh":
+			inside = false
 		case fenced && inside:
 			if info != "console" {
 				spans := codeSpan.FindAllStringSubmatch(before, -1)
