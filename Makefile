@@ -71,7 +71,7 @@ build: ## Build bin/pequod and bin/pequod-applier
 	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # Packages whose tests use the test cluster. It is built while the other tests run.
-CLUSTER_PKGS := ./test/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/localapply ./applier/controller ./applier/program ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts
+CLUSTER_PKGS := ./test/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/localapply ./applier/controller ./applier/program ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts ./operator/...
 
 test: ## Run all tests, and the race detector if there is a C compiler
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \
