@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -84,11 +85,14 @@ func TestErrors(t *testing.T) {
 // TestRegistry pushes to a registry that wants the credentials of the Secret, and to one
 // of another host, which must not get them.
 func TestRegistry(t *testing.T) {
+	var mu sync.Mutex // guards sent
 	var sent []string
 	files := registry.New()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
+		mu.Lock()
 		sent = append(sent, user)
+		mu.Unlock()
 		if user != "shop" || password != "hunter2" {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 			w.WriteHeader(http.StatusUnauthorized)
@@ -120,10 +124,14 @@ func TestRegistry(t *testing.T) {
 	if err := push(`{"auths": {"` + host + `/acme": {"username": "shop", "password": "hunter2"}}}`); err != nil {
 		t.Error(err)
 	}
+	mu.Lock()
 	sent = nil
+	mu.Unlock()
 	if err := push(`{"auths": {"example.com": {"username": "shop", "password": "hunter2"}}}`); !oci.Causes(err, oci.Unauthorized) {
 		t.Errorf("foreign credentials: %v", err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	for _, user := range sent {
 		if user != "" {
 			t.Errorf("credentials of example.com were sent to %s", host)
