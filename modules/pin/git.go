@@ -25,6 +25,9 @@ func (r repositories) entry(ref git.Ref) (lock.Module, bool) {
 // Target implements git.Pins.
 func (r repositories) Target(ref git.Ref) (git.Target, error) {
 	m, ok := r.entry(ref)
+	if !ok && r.options.ByDigest && ref.Pinned() {
+		return git.Target{}, nil // the reference is as exact as an entry
+	}
 	if !ok {
 		return git.Target{}, r.missing(ref.String())
 	}

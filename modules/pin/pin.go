@@ -36,6 +36,7 @@ type Options struct {
 	// the lock names, and so finds tags that were moved.
 	Fresh bool
 	// ByDigest reads the artifacts of Lock by their digests, wherever their tags are now.
+	// Lock need not have revisions of git that a reference names by their commits.
 	ByDigest bool
 	// Offline allows no requests.
 	Offline bool
