@@ -8,8 +8,8 @@
 //     and stderr, that it must print. "…" stands for omitted text: on a line of its
 //     own for one or more lines, otherwise for part of a line. A command that fails
 //     must be followed by one that shows its exit code: $ echo $?
-//   - sh: commands that are only shown, because they need what a session doesn't have, such
-//     as a registry on another machine.
+//   - sh, unless the file below has the suffix .sh: commands that are only shown, because
+//     they need what a session doesn't have, such as a registry on another machine.
 //   - any other language: a file that is written when the block is reached. Its
 //     name is the last `code` in the line before the block.
 //
@@ -206,18 +206,18 @@ func Parse(text string) ([]Block, error) {
 	for i, line := range strings.Split(text, "\n") {
 		fence, fenced := strings.CutPrefix(line, "```")
 		switch {
-		case fenced && inside && info == "sh":
-			inside = false
 		case fenced && inside:
+			inside = false
 			if info != "console" {
-				spans := codeSpan.FindAllStringSubmatch(before, -1)
-				if len(spans) == 0 {
-					return nil, fmt.Errorf("line %d: a block that is no console session and no line before it names a file", i+1)
-				}
-				b.File = spans[len(spans)-1][1]
+				b.File = lastCode(before)
+			}
+			if info == "sh" && !strings.HasSuffix(b.File, ".sh") {
+				continue
+			}
+			if info != "console" && b.File == "" {
+				return nil, fmt.Errorf("line %d: a block that is no console session and no line before it names a file", i+1)
 			}
 			blocks = append(blocks, b)
-			inside = false
 		case fenced:
 			inside, info, b = true, fence, Block{}
 		case !inside && line != "":
@@ -237,6 +237,15 @@ func Parse(text string) ([]Block, error) {
 		return nil, errors.New("a block doesn't end")
 	}
 	return blocks, nil
+}
+
+// lastCode returns the last `code` of a line, or "".
+func lastCode(line string) string {
+	spans := codeSpan.FindAllStringSubmatch(line, -1)
+	if len(spans) == 0 {
+		return ""
+	}
+	return spans[len(spans)-1][1]
 }
 
 // outputMatches compares output line by line. "…" in want stands for omitted

@@ -35,13 +35,14 @@ func TestConvention(t *testing.T) {
 			t.Errorf("outputMatches(%q, %q) = %t", test.want, test.got, got)
 		}
 	}
-	blocks, err := Parse("Text, `x`, and `dir/a.yaml`:\n\n```yaml\na: 1\n\nb: 2\n```\n\n```sh\nscp a b:\n```\n\n```console\n$ cat a\nout\n\n$ true\n```\n")
+	blocks, err := Parse("Text, `x`, and `dir/a.yaml`:\n\n```yaml\na: 1\n\nb: 2\n```\n\n```sh\nscp a b:\n```\n\nThe script, `b.sh`:\n\n```sh\ntrue\n```\n\n```console\n$ cat a\nout\n\n$ true\n```\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []Block{
 		{File: "dir/a.yaml", Lines: []string{"a: 1", "", "b: 2"}},
-		{Commands: []Command{{Line: 14, Text: "cat a", Output: []string{"out", ""}}, {Line: 17, Text: "true"}}},
+		{File: "b.sh", Lines: []string{"true"}},
+		{Commands: []Command{{Line: 20, Text: "cat a", Output: []string{"out", ""}}, {Line: 23, Text: "true"}}},
 	}
 	if diff := cmp.Diff(want, blocks); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s", diff)
