@@ -17,3 +17,27 @@ func Guard[T any](ctx context.Context, limits Limits, subject Subject, run func(
 	}
 	return results[0], nil
 }
+
+// GuardWith is like [Guard], and runs the function with a Renderer of the caller, which keeps
+// its CUE contexts for the next call. After an error, the Renderer must not be used again.
+func GuardWith[T any](ctx context.Context, r *Renderer, limits Limits, subject Subject, run func(*Renderer) (T, error)) (T, error) {
+	type result struct {
+		out T
+		err error
+	}
+	var none T
+	t := newTask(Job[result]{Subject: subject, Run: func(r *Renderer) result {
+		out, err := run(r)
+		return result{out, err}
+	}})
+	w := newWatchdog(limits)
+	defer w.stop()
+	go t.run(r)
+	if err := w.await(ctx, &t.progress); err != nil {
+		return none, err
+	}
+	if err := t.failure(); err != nil {
+		return none, err
+	}
+	return t.result.out, t.result.err
+}

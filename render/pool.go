@@ -2,10 +2,8 @@ package render
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"runtime"
-	"sync/atomic"
 	"time"
 )
 
@@ -39,7 +37,7 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 			defer close(order)
 			defer close(todo)
 			for job := range jobs {
-				t := &task[T]{job: job, done: make(chan struct{})}
+				t := newTask(job)
 				select {
 				case order <- t:
 				case <-stop:
@@ -67,25 +65,12 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 		// The watchdog checks only the first task that is not yielded. The tasks behind
 		// it may exceed their time as well; they are checked once they are first.
 		for t := range order {
-			w.overStack = 0
-			for {
-				select {
-				case <-t.done:
-				case <-ctx.Done():
-					w.gaveUp = true
-					yield(none, context.Cause(ctx))
-					return
-				case <-w.tick.C:
-					if err := w.check(t.job.Subject, t.started.Load()); err != nil {
-						yield(none, err)
-						return
-					}
-					continue
-				}
-				break
+			if err := w.await(ctx, &t.progress); err != nil {
+				yield(none, err)
+				return
 			}
-			if t.panicked != nil {
-				yield(none, &LimitError{t.job.Subject.Name, fmt.Sprintf("evaluation panicked: %v", t.panicked)})
+			if err := t.failure(); err != nil {
+				yield(none, err)
 				return
 			}
 			w.done++
@@ -99,11 +84,14 @@ func Each[T any](ctx context.Context, opts Options, limits Limits, jobs iter.Seq
 // task is a job on its way through the pool. A worker writes result and
 // panicked before it closes done.
 type task[T any] struct {
-	job      Job[T]
-	result   T
-	panicked any
-	started  atomic.Int64 // Unix time in nanoseconds, 0 before
-	done     chan struct{}
+	job    Job[T]
+	result T
+	progress
+}
+
+// newTask returns a task that has not started.
+func newTask[T any](job Job[T]) *task[T] {
+	return &task[T]{job: job, progress: progress{subject: job.Subject, done: make(chan struct{})}}
 }
 
 // run recovers a panic of CUE, which a module can provoke, so that the user

@@ -1,10 +1,12 @@
 package render
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -116,6 +118,42 @@ func (w *watchdog) boundGarbage(live uint64) {
 	if percent/10 != w.gcPercentNow/10 {
 		debug.SetGCPercent(percent)
 		w.gcPercentNow = percent
+	}
+}
+
+// progress is the state of an evaluation. Whoever runs it writes panicked before done is
+// closed.
+type progress struct {
+	subject  Subject
+	panicked any
+	started  atomic.Int64 // Unix time in nanoseconds, 0 before
+	done     chan struct{}
+}
+
+// failure returns an error if the evaluation panicked. It must be done.
+func (p *progress) failure() error {
+	if p.panicked == nil {
+		return nil
+	}
+	return &LimitError{p.subject.Name, fmt.Sprintf("evaluation panicked: %v", p.panicked)}
+}
+
+// await waits until an evaluation is done. It returns an error if the evaluation exceeds its
+// limits, or if ctx ends before. The evaluation goes on then.
+func (w *watchdog) await(ctx context.Context, t *progress) error {
+	w.overStack = 0
+	for {
+		select {
+		case <-t.done:
+			return nil
+		case <-ctx.Done():
+			w.gaveUp = true
+			return context.Cause(ctx)
+		case <-w.tick.C:
+			if err := w.check(t.subject, t.started.Load()); err != nil {
+				return err
+			}
+		}
 	}
 }
 

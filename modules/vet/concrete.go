@@ -21,6 +21,19 @@ const maxConcrete = 60
 // of the input refuse is none either. Samples get generated strings here and not
 // before, because checks of values would report them.
 func (c *checker) renderConcrete(samples []renderedGraph, allowSecrets bool) {
+	c.eachConcrete(samples, allowSecrets, func(result render.Result) {
+		for _, q := range result.Problems {
+			if isModuleFault(q) && !c.looksUpGenerated(q) && !c.blames(q.Position) {
+				q.Instance, q.InstanceAt = "", problem.Position{}
+				c.report(q)
+			}
+		}
+	})
+}
+
+// eachConcrete renders the samples whose input is complete, up to [maxConcrete], and calls
+// visit with the results. visit runs under the guard.
+func (c *checker) eachConcrete(samples []renderedGraph, allowSecrets bool, visit func(render.Result)) {
 	r := &render.Renderer{Options: render.Options{AllowSecrets: allowSecrets}}
 	left := maxConcrete
 	for _, g := range samples {
@@ -39,12 +52,7 @@ func (c *checker) renderConcrete(samples []renderedGraph, allowSecrets bool) {
 				return
 			}
 			left--
-			for _, q := range r.Render(in, c.platform).Problems {
-				if isModuleFault(q) && !c.looksUpGenerated(q) && !c.blames(q.Position) {
-					q.Instance, q.InstanceAt = "", problem.Position{}
-					c.report(q)
-				}
-			}
+			visit(r.Render(in, c.platform))
 		})
 	}
 }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package child
+
+// restrict does nothing: the manager runs on Linux, and elsewhere only in tests.
+func restrict() {}

@@ -1,0 +1,109 @@
+package child
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/modules/crd"
+	"github.com/pequod-io/pequod/modules/vet"
+	"github.com/pequod-io/pequod/operator/worker/protocol"
+	"github.com/pequod-io/pequod/render"
+)
+
+// session is a loaded platform and what evaluates it.
+type session struct {
+	platform *render.Platform // nil until load
+	limits   render.Limits
+	renderer *render.Renderer
+}
+
+// load loads the platform of encoded sources.
+func (s *session) load(ctx context.Context, request *protocol.Load, sources []byte) error {
+	if err := verify(sources, request.Digest); err != nil {
+		return err
+	}
+	s.limits = render.Limits{Timeout: request.Timeout, Memory: request.Memory}
+	platform, err := render.Guard(ctx, s.limits, render.Subject{Name: request.Platform}, func() (*render.Platform, error) {
+		return loadPlatform(ctx, sources)
+	})
+	if err != nil {
+		return err
+	}
+	platform.From = request.Platform
+	s.renderer = &render.Renderer{Options: render.Options{AllowSecrets: request.AllowSecrets}}
+	s.platform = platform
+	return nil
+}
+
+// describe generates the CRD and the graphs of samples.
+func (s *session) describe(ctx context.Context, request protocol.Describe) (*protocol.Description, error) {
+	all, cancel := context.WithTimeoutCause(ctx, request.Timeout,
+		&render.LimitError{Subject: s.platform.From, Reason: fmt.Sprintf("generation took longer than %v", request.Timeout)})
+	defer cancel()
+	p := s.platform
+	made, err := render.Guard(all, s.limits, p.Subject(), func() (*protocol.Description, error) {
+		made, err := crd.Generate(p)
+		if err != nil {
+			return nil, err
+		}
+		return &protocol.Description{CRD: made.CRD, Names: p.Names, Notes: made.Notes}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	made.Digest, made.Version = p.Module.Digest, p.Module.Version
+	made.Samples, err = vet.Graphs(all, p, s.limits)
+	return made, err
+}
+
+// instanceFile stands for the file of an instance. Its positions mean nothing to a user, who
+// has written another text.
+const instanceFile = "instance"
+
+// render renders an instance as the command line does.
+func (s *session) render(ctx context.Context, request protocol.Render) (*v1alpha1.ResourceGraph, problem.List, error) {
+	var in *render.Instance
+	var problems problem.List
+	for in, problems = range render.Instances(instanceFile, request.Object) {
+		break
+	}
+	if in == nil {
+		return nil, withoutPositions(problems), nil
+	}
+	if in.Group() != s.platform.Group || in.Kind != s.platform.Kind {
+		return nil, nil, fmt.Errorf("%s is not of the kind %s", in, s.platform.GroupKind())
+	}
+	problems = append(problems, in.SetNamespaces(s.platform, request.Namespace)...)
+	subject := render.Subject{Name: in.String(), Files: s.platform.Subject().Files}
+	result, err := render.GuardWith(ctx, s.renderer, s.limits, subject, func(r *render.Renderer) (render.Result, error) {
+		return r.Render(in, s.platform), nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	problems = append(problems, result.Problems...)
+	graph := result.Graph
+	if problems.Failed() {
+		graph = nil
+	}
+	return graph, withoutPositions(problems), nil
+}
+
+// withoutPositions removes positions in the instance, and problems that differ in nothing
+// else.
+func withoutPositions(problems problem.List) problem.List {
+	for i := range problems {
+		p := &problems[i]
+		if p.Position.File == instanceFile {
+			p.Position = problem.Position{}
+		}
+		if p.Related.File == instanceFile {
+			p.Related = problem.Position{}
+		}
+		p.InstanceAt = problem.Position{}
+	}
+	return slices.Compact(problems.Sorted())
+}

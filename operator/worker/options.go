@@ -1,0 +1,92 @@
+package worker
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// Options configure a [Pool]. Dir is required; the zero value of every other field is a
+// default.
+type Options struct {
+	// Dir is a directory for the sources of platforms. It belongs to the pool, which creates
+	// and empties it.
+	Dir string
+	// Command starts a child process, which must call [child.Serve]. The default is the
+	// program itself with the argument worker.
+	//
+	// [child.Serve]: https://pkg.go.dev/github.com/pequod-io/pequod/operator/worker/child#Serve
+	Command []string
+	// Timeout is the limit of one evaluation. The default is 10 s.
+	Timeout time.Duration
+	// Memory is the limit of one process during an evaluation, in bytes. The default is 1 GiB.
+	Memory uint64
+	// Processes is the greatest number of processes. If another one is needed, the one that
+	// has been idle for the longest time ends. The default is 16.
+	Processes int
+	// Evaluations is the greatest number of evaluations at a time. The default is that of
+	// processors.
+	Evaluations int
+	// Idle is the time after which a process without work ends. The default is 5 min.
+	Idle time.Duration
+	// Backoff is the time until a process starts again after the first failure. It doubles
+	// with every further one. The default is 500 ms.
+	Backoff time.Duration
+	// AllowSecrets lets Secrets have literal data.
+	AllowSecrets bool
+	// Policies are the encoded sources of policies that see the instances of all platforms.
+	Policies [][]byte
+	// Metrics may be nil.
+	Metrics Metrics
+	// Log gets what processes print, and the restarts.
+	Log logr.Logger
+}
+
+// maxBackoff is the longest time until a process starts again.
+const maxBackoff = 30 * time.Second
+
+// withDefaults returns o with the defaults of fields that are not set.
+func (o Options) withDefaults() Options {
+	setDefault(&o.Timeout, 10*time.Second)
+	setDefault(&o.Memory, 1<<30)
+	setDefault(&o.Processes, 16)
+	setDefault(&o.Evaluations, runtime.GOMAXPROCS(0))
+	setDefault(&o.Idle, 5*time.Minute)
+	setDefault(&o.Backoff, 500*time.Millisecond)
+	// Otherwise an evaluation could wait for a process that is busy, although it has a turn.
+	o.Processes = max(o.Processes, o.Evaluations+1)
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	if o.Log.IsZero() {
+		o.Log = logr.Discard()
+	}
+	return o
+}
+
+// setDefault sets a field that has its zero value.
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Metrics are told of evaluations and processes. All methods may be called at once.
+type Metrics interface {
+	// Rendered is called after each rendering that a process has begun. errorType is "" if
+	// the instance has a graph.
+	Rendered(platform string, took time.Duration, errorType string)
+	// Processes is called when the number of processes has changed.
+	Processes(n int)
+	// Failed is called when a process of a platform has ended by a failure, and will be started
+	// again.
+	Failed(platform, errorType string)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Rendered(string, time.Duration, string) {}
+func (noMetrics) Processes(int)                          {}
+func (noMetrics) Failed(string, string)                  {}

@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/pequod-io/pequod/operator/worker/protocol"
+)
+
+// platform is a platform that was loaded. The mutex of the pool guards its fields.
+type platform struct {
+	key Key
+	// calls wait for their evaluation, in the order of their arrival.
+	calls []*call
+	// busy is true while a goroutine evaluates a call. The process is its own then, but for kill.
+	busy bool
+	slot slot
+	// process is nil if there is none. It may have ended.
+	process *process
+	// loaded is true if the process has loaded the platform.
+	loaded bool
+	// starting is true if the platform has the room for a process that does not exist yet.
+	starting bool
+	// idle ends the process after a while. It is nil while there is none, or busy.
+	idle *time.Timer
+	// idleSince is when the last evaluation ended, and used when the last call began.
+	idleSince, used time.Time
+	// failures is the number of failures in a row. The next evaluation must not begin before
+	// retryAt.
+	failures int
+	retryAt  time.Time
+	// gone is the error of calls if the pool does not have the platform any more.
+	gone error
+}
+
+// name is the name of the platform in messages and metrics.
+func (k Key) name() string { return k.Transform.String() }
+
+// call is a request that waits for its answer.
+type call struct {
+	request protocol.Request
+	limit   time.Duration
+	// evaluated, if not nil, is called with the time and the error of the evaluation.
+	evaluated func(took time.Duration, answer *protocol.Answer, err error)
+	// done gets the outcome. It has room for it, since the caller may be gone.
+	done chan outcome
+}
+
+// outcome is the outcome of a call.
+type outcome struct {
+	answer *protocol.Answer
+	err    error
+}
+
+// do has a request of a platform answered. If ctx ends before the evaluation begins, it never
+// does; after that, its result is lost.
+func (p *Pool) do(ctx context.Context, key Key, c *call) (*protocol.Answer, error) {
+	c.done = make(chan outcome, 1)
+	p.mu.Lock()
+	pl := p.platforms[key]
+	switch {
+	case p.closed:
+		p.mu.Unlock()
+		return nil, ErrClosed
+	case pl == nil:
+		p.mu.Unlock()
+		return nil, ErrNotLoaded
+	}
+	pl.calls = append(pl.calls, c)
+	pl.used = time.Now()
+	p.queue.add(pl)
+	p.dispatch()
+	p.mu.Unlock()
+	select {
+	case o := <-c.done:
+		return o.answer, o.err
+	case <-ctx.Done():
+		p.withdraw(pl, c)
+		return nil, context.Cause(ctx)
+	}
+}

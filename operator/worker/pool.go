@@ -1,0 +1,252 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/operator/worker/protocol"
+)
+
+// Pool has the processes of all platforms. Any number of goroutines may use it.
+type Pool struct {
+	options Options
+	store   store
+	threads chan func()
+
+	mu        sync.Mutex // guards what follows, and the fields of platforms
+	platforms map[Key]*platform
+	queue     queue
+	processes int // the number of processes that exist or are about to start
+	closed    bool
+	running   sync.WaitGroup // evaluations, and processes that end
+}
+
+// New returns a pool without processes. The caller must close it.
+func New(o Options) (*Pool, error) {
+	o = o.withDefaults()
+	if len(o.Command) == 0 {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("finding the program of evaluation processes: %w", err)
+		}
+		o.Command = []string{program, "worker"}
+	}
+	store, err := newStore(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the directory for sources of platforms: %w", err)
+	}
+	p := &Pool{
+		options: o, store: store, threads: make(chan func()), platforms: map[Key]*platform{},
+		queue: queue{slots: o.Evaluations, suspects: true},
+	}
+	go p.startOnOneThread()
+	return p, nil
+}
+
+// startOnOneThread starts the processes. Linux kills them with the thread that started them,
+// so it must not end before the pool is closed.
+func (p *Pool) startOnOneThread() {
+	runtime.LockOSThread() // and never unlocked, which ends the thread with the goroutine
+	for start := range p.threads {
+		start()
+	}
+}
+
+// Load loads a platform, whose sources must have the digest of the key, and describes it. It
+// may be called again. The error is a [problem.List] if the module is wrong.
+//
+// [problem.List]: https://pkg.go.dev/github.com/pequod-io/pequod/internal/problem#List
+func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, error) {
+	if len(sources) > protocol.MaxSources {
+		return nil, fmt.Errorf("platform %s: its sources are too large: %d bytes", key.name(), len(sources))
+	}
+	if err := p.store.put(key.Digest, sources); err != nil {
+		return nil, fmt.Errorf("platform %s: storing its sources: %w", key.name(), err)
+	}
+	if err := p.add(key); err != nil {
+		return nil, err
+	}
+	// The evaluations of all samples together have the time of several.
+	timeout := 6 * p.options.Timeout
+	answer, err := p.do(ctx, key, &call{request: protocol.Request{Describe: &protocol.Describe{Timeout: timeout}}, limit: timeout + grace})
+	if err != nil {
+		return nil, err
+	}
+	d := answer.Description
+	if d == nil || d.CRD == nil {
+		return nil, fmt.Errorf("platform %s: an answer without a CRD", key.name())
+	}
+	return &Loaded{CRD: d.CRD, Names: d.Names, Module: Content{Digest: d.Digest, Version: d.Version}, Notes: d.Notes, Samples: d.Samples}, nil
+}
+
+// grace is the time that a process has, beyond the limit of an evaluation, to report that
+// the limit was exceeded. It is long, because the machine may be busy.
+const grace = 5 * time.Second
+
+// Render renders an instance, an object of the API server. namespace is that of an instance
+// without one. Of the metadata, only name, namespace, labels and annotations are used.
+func (p *Pool) Render(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (*Rendered, error) {
+	object, err := encode(instance)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{
+		request: protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace}},
+		limit:   p.options.Timeout + grace,
+		evaluated: func(took time.Duration, answer *protocol.Answer, err error) {
+			p.options.Metrics.Rendered(key.name(), took, errorType(answer, err))
+		},
+	}
+	answer, err := p.do(ctx, key, c)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Graph == nil && !answer.Problems.Failed() {
+		return nil, fmt.Errorf("platform %s: an answer without a graph", key.name())
+	}
+	return &Rendered{Graph: answer.Graph, Problems: answer.Problems}, nil
+}
+
+// encode returns the part of an object that rendering needs as JSON.
+func encode(instance *unstructured.Unstructured) (json.RawMessage, error) {
+	object := map[string]any{}
+	for name, value := range instance.Object {
+		switch name {
+		case "status":
+		case "metadata":
+			given, _ := value.(map[string]any)
+			meta := map[string]any{}
+			for _, name := range []string{"name", "namespace", "labels", "annotations"} {
+				if v, ok := given[name]; ok {
+					meta[name] = v
+				}
+			}
+			object[name] = meta
+		default:
+			object[name] = value
+		}
+	}
+	return protocol.Encode(object)
+}
+
+// add adds a platform, unless the pool has it.
+func (p *Pool) add(key Key) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	if p.platforms[key] == nil {
+		p.platforms[key] = &platform{key: key, used: time.Now()}
+	}
+	return nil
+}
+
+// Forget ends the processes of a Transform, and removes its sources.
+func (p *Pool) Forget(transform types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range p.platforms {
+		if key.Transform == transform {
+			p.forget(p.platforms[key], ErrNotLoaded)
+		}
+	}
+}
+
+// forget removes a platform. Its calls that wait get the error. p.mu is held.
+func (p *Pool) forget(pl *platform, err error) {
+	delete(p.platforms, pl.key)
+	pl.gone = err
+	for _, c := range pl.calls {
+		c.done <- outcome{err: err}
+	}
+	pl.calls = nil
+	p.queue.remove(pl)
+	if pl.busy {
+		if pl.process != nil {
+			pl.process.kill() // the evaluation fails
+		}
+	} else {
+		p.endProcess(pl)
+	}
+	for key := range p.platforms {
+		if key.Digest == pl.key.Digest {
+			return
+		}
+	}
+	p.store.remove(pl.key.Digest)
+}
+
+// endProcess ends the process of a platform that is not busy. p.mu is held.
+func (p *Pool) endProcess(pl *platform) {
+	if pl.idle != nil {
+		pl.idle.Stop()
+	}
+	if pl.process == nil {
+		return
+	}
+	p.running.Go(pl.process.end)
+	pl.process = nil
+	p.countProcesses(-1)
+}
+
+// countProcesses changes the number of processes. p.mu is held.
+func (p *Pool) countProcesses(by int) {
+	p.processes += by
+	p.options.Metrics.Processes(p.processes)
+}
+
+// Close ends all processes and waits until they have ended. Calls that wait or are being
+// evaluated fail with [ErrClosed].
+func (p *Pool) Close() {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.closed = true
+	for _, pl := range p.platforms {
+		p.forget(pl, ErrClosed)
+	}
+	p.mu.Unlock()
+	p.running.Wait()
+	close(p.threads)
+}
+
+// withdraw removes a call that waits. It does nothing once the evaluation has begun.
+func (p *Pool) withdraw(pl *platform, c *call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pl.calls = slices.DeleteFunc(pl.calls, func(w *call) bool { return w == c })
+	if len(pl.calls) == 0 {
+		p.queue.remove(pl)
+	}
+}
+
+// copySources writes the sources of a platform as a frame.
+func (s store) copySources(digest string, to io.Writer) error {
+	f, err := os.Open(s.path(digest))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := protocol.WriteLength(to, info.Size()); err != nil {
+		return err
+	}
+	_, err = io.CopyN(to, f, info.Size())
+	return err
+}

@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"slices"
+	"time"
+)
+
+// queue decides which platform evaluates next: platforms alternate, and the calls of one
+// platform are in the order of their arrival. It starts nothing, and its caller synchronizes
+// its use.
+//
+// An evaluation has a slot. A platform that has failed last does not use one of the ordinary
+// slots but one of its own, which all such platforms share, so that any number of them leaves
+// the ordinary slots to the others. Nor does an evaluation that takes long keep its slot.
+type queue struct {
+	slots    int  // ordinary slots that are free
+	suspects bool // the slot of platforms that have failed is free
+	// waiting are the platforms with calls that are not busy, in the order of their turns.
+	waiting []*platform
+}
+
+// slot is what an evaluation uses.
+type slot int
+
+const (
+	noSlot slot = iota
+	ordinarySlot
+	suspectSlot
+)
+
+// add adds a platform at the end, unless it is busy, is in the queue or has no calls.
+func (q *queue) add(p *platform) {
+	if !p.busy && len(p.calls) > 0 && !slices.Contains(q.waiting, p) {
+		q.waiting = append(q.waiting, p)
+	}
+}
+
+// remove removes a platform.
+func (q *queue) remove(p *platform) {
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *platform) bool { return w == p })
+}
+
+// next removes the next platform that may evaluate now and can, and takes its slot. It
+// returns nil if there is none.
+func (q *queue) next(now time.Time, can func(*platform) bool) *platform {
+	for i, p := range q.waiting {
+		if now.Before(p.retryAt) || !can(p) {
+			continue
+		}
+		switch {
+		case p.failures > 0 && q.suspects:
+			p.slot, q.suspects = suspectSlot, false
+		case p.failures == 0 && q.slots > 0:
+			p.slot = ordinarySlot
+			q.slots--
+		default:
+			continue
+		}
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+		return p
+	}
+	return nil
+}
+
+// release gives the slot of a platform back. It may be called again.
+func (q *queue) release(p *platform) {
+	switch p.slot {
+	case ordinarySlot:
+		q.slots++
+	case suspectSlot:
+		q.suspects = true
+	}
+	p.slot = noSlot
+}
