@@ -67,11 +67,11 @@ demo: ## Print a CRD and a ResourceGraph
 	$(GO) run ./cmd/pequod crd generate -p embedded:webservice
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml
 
-build: ## Build bin/pequod and bin/pequod-applier
+build: ## Build bin/pequod, bin/pequod-applier and bin/pequod-manager
 	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # Packages whose tests use the test cluster. It is built while the other tests run.
-CLUSTER_PKGS := ./test/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/localapply ./applier/controller ./applier/program ./applier/rbac ./cmd/pequod-applier ./cli/clusterscripts ./operator/...
+CLUSTER_PKGS := ./test/... ./inventory/configmap ./inventory/stored ./applier ./applier/cause ./applier/localapply ./applier/controller ./applier/program ./applier/rbac ./cmd/pequod-applier ./cmd/pequod-manager ./cli/clusterscripts ./operator/...
 
 test: ## Run all tests, and the race detector if there is a C compiler
 	@set -e; $(MAKE) --no-print-directory testcluster & build=$$!; \

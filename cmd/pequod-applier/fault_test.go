@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/pequod-io/pequod/cmd/internal/incluster"
 	"github.com/pequod-io/pequod/test/churn"
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
@@ -148,7 +149,7 @@ func TestLeaders(t *testing.T) {
 		of   func(replica)
 	}{
 		{"asked", func(r replica) {
-			if code := r.stop(t); code != exitDone {
+			if code := r.stop(t); code != incluster.ExitDone {
 				t.Errorf("asked to end, it ended with exit code %d", code)
 			}
 		}},
@@ -196,7 +197,7 @@ func (p *process) lost(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the applier can't renew the lease, and goes on")
 	}
-	if code := p.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(p.log.String(), `"error":"leader election lost"`) {
+	if code := p.cmd.ProcessState.ExitCode(); code != incluster.ExitFailed || !strings.Contains(p.log.String(), `"error":"leader election lost"`) {
 		t.Errorf("when it couldn't renew the lease, it ended with exit code %d", code)
 	}
 }

@@ -5,14 +5,34 @@
 //
 // runs one of several replicas. One of them is active at a time.
 //
-// flags.go defines and validates the flags, run.go handles what is common to
-// programs (help, version, logging, signals, exit codes), and serve.go starts the
+// This file has the flags that only this program has; package incluster has those that
+// all programs in a cluster have, and what is common to programs. serve.go starts the
 // controller of package applier/controller.
 //
 // Non-goals: this package has no logic about graphs, and no configuration other
 // than flags.
 package main
 
-import "os"
+import (
+	"os"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+	"github.com/spf13/pflag"
+
+	"github.com/pequod-io/pequod/cmd/internal/incluster"
+)
+
+// name is the name of the program.
+const name = "pequod-applier"
+
+// applier is the program.
+var applier = incluster.Program{
+	Name: name, About: "Execute ResourceGraphs in the cluster.",
+	AddFlags: func(fs *pflag.FlagSet, s *incluster.Settings) {
+		fs.StringVar(&s.Graphs.Namespace, "namespace", "", "execute only the graphs of this namespace; default: all namespaces")
+		fs.StringVar(&s.Graphs.DefaultServiceAccount, "default-service-account", "pequod",
+			"service account to impersonate for graphs that don't name one, in the namespace of the graph; if empty, every graph must name one")
+	},
+	Serve: serve,
+}
+
+func main() { os.Exit(applier.Run(os.Args[1:], os.Stdout, os.Stderr)) }

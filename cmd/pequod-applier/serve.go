@@ -15,34 +15,25 @@ import (
 	"github.com/pequod-io/pequod/applier/controller"
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
-	"github.com/pequod-io/pequod/internal/version"
+	"github.com/pequod-io/pequod/cmd/internal/incluster"
 )
 
 // serve runs the applier until ctx is done and requests in flight have ended. The
 // program is ready only if the cluster serves ResourceGraphs. It returns an error
 // if the program cannot start or cannot continue, and nil after a signal.
-func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *settings) error {
+func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *incluster.Settings) error {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return err
 	}
-	election := s.election
-	election.Lease = s.lease()
 	// Package program has everything that is not specific to graphs: the manager,
 	// metrics, probes and the leader election.
-	return program.Run(ctx, config, program.Options{
-		Name: name, Version: version.Program(), Log: log,
-		Scheme:    scheme,
-		Needs:     []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")},
-		Namespace: s.namespace,
-		Metrics:   s.metrics, Probes: s.probes, Election: election,
-		Setup: func(m manager.Manager) error {
-			return controller.Setup(m, controller.Options{
-				Concurrent: s.concurrent, Resync: s.resync, Relist: s.relist, PruneGrace: s.pruneGrace,
-				DefaultServiceAccount: s.defaultServiceAccount, NoCrossNamespace: s.noCrossNamespace,
-				Namespace: s.namespace, Selector: s.selector,
-				Metrics: appliermetrics.New(metrics.Registry), AtRest: debug.FreeOSMemory,
-			})
-		},
-	})
+	o := s.Program(log, scheme)
+	o.Needs = []schema.GroupVersionResource{v1alpha1.GroupVersion.WithResource("resourcegraphs")}
+	o.Setup = func(m manager.Manager) error {
+		graphs := s.Graphs
+		graphs.Metrics, graphs.AtRest = appliermetrics.New(metrics.Registry), debug.FreeOSMemory
+		return controller.Setup(m, graphs)
+	}
+	return program.Run(ctx, config, o)
 }

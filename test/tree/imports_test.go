@@ -62,6 +62,12 @@ var importRules = []rule{{
 	never:    []string{"cuelang.org/go/..."},
 	why:      "right of the ResourceGraph there is no CUE",
 }, {
+	packages: []string{"operator/...", "cmd/pequod-manager"},
+	except:   []string{"operator/worker/child"},
+	never:    []string{"cuelang.org/go/...", module + "/render", module + "/crdgen"},
+	direct:   true,
+	why:      "only child processes evaluate: an evaluation in the manager could not be interrupted",
+}, {
 	packages: []string{"modules/oci"},
 	never:    append(ours("api", "render", "crdgen", "inventory", "applier", "operator"), "cuelang.org/go/..."),
 	why:      "an artifact is bytes with digests, whatever it holds",
@@ -124,7 +130,7 @@ var importRules = []rule{{
 	direct:   true,
 	why:      "flags, defaults and colour belong to the command line",
 }, {
-	packages: []string{"cmd/pequod-applier", "cmd/pequod-manager"},
+	packages: []string{"cmd/pequod-applier", "cmd/pequod-manager", "cmd/internal/..."},
 	never: []string{module + "/cli/...", "github.com/spf13/cobra/...", "github.com/spf13/viper/...",
 		"charm.land/lipgloss/..."},
 	direct: true,

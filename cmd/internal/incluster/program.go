@@ -1,4 +1,4 @@
-package main
+package incluster
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,8 +22,8 @@ import (
 
 // Exit codes.
 const (
-	exitDone   = 0 // the program was asked to terminate, or printed help or version
-	exitFailed = 2 // it couldn't start, or couldn't continue
+	ExitDone   = 0 // the program was asked to terminate, or printed help or version
+	ExitFailed = 2 // it couldn't start, or couldn't continue
 )
 
 // gcPercent is the default of GOGC. The live heap is small, and most memory that
@@ -30,24 +31,41 @@ const (
 // milliseconds and saves a quarter of the memory.
 const gcPercent = 50
 
-// run runs the program with command-line arguments and returns its exit code.
+// Program is a program in a cluster.
+type Program struct {
+	// Name is the name of the program, its user agent and, unless its graphs are
+	// restricted, its lease.
+	Name string
+	// About is the sentence that begins the help.
+	About string
+	// AddFlags adds the program's own flags to those of Settings, and may set fields of
+	// Settings by them. Nil adds none.
+	AddFlags func(*pflag.FlagSet, *Settings)
+	// Check checks the values of the program's own flags. Nil accepts all.
+	Check func() error
+	// Serve runs the controllers until ctx is done. An error means that the program cannot
+	// start or cannot continue.
+	Serve func(ctx context.Context, config *rest.Config, log logr.Logger, s *Settings) error
+}
+
+// Run runs the program with command-line arguments and returns its exit code.
 // Errors in the arguments are one line on stderr. All later errors are logged.
 //
 // It does, in this order: parse the arguments, answer --help and --version, set
 // the target of the garbage collector, set up logging and signals, find the
 // cluster, and serve until a signal arrives.
-func run(args []string, stdout, stderr io.Writer) int {
-	s, fs, err := parse(args)
+func (p Program) Run(args []string, stdout, stderr io.Writer) int {
+	s, fs, err := p.Parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(stdout, "Execute ResourceGraphs in the cluster.\n\nUsage:\n  %s [flags]\n\nFlags:\n%s", name, fs.FlagUsages())
-		return exitDone
+		fmt.Fprintf(stdout, "%s\n\nUsage:\n  %s [flags]\n\nFlags:\n%s", p.About, p.Name, fs.FlagUsages())
+		return ExitDone
 	case err != nil:
-		fmt.Fprintf(stderr, "%s: %s; see '%s --help'\n", name, strings.ReplaceAll(err.Error(), "\n", " "), name)
-		return exitFailed
+		fmt.Fprintf(stderr, "%s: %s; see '%s --help'\n", p.Name, strings.ReplaceAll(err.Error(), "\n", " "), p.Name)
+		return ExitFailed
 	case s.version:
-		fmt.Fprintln(stdout, name, version.Program())
-		return exitDone
+		fmt.Fprintln(stdout, p.Name, version.Program())
+		return ExitDone
 	}
 	// The variable is for the administrator; the runtime has applied it already.
 	if os.Getenv("GOGC") == "" {
@@ -61,20 +79,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop)
 	config, err := s.config()
 	if err == nil {
-		err = serve(ctx, config, log, s)
+		err = p.Serve(ctx, config, log, s)
 	}
 	if err != nil {
 		log.Error(err, "ended")
-		return exitFailed
+		return ExitFailed
 	}
-	return exitDone
+	return ExitDone
 }
 
 // config returns the configuration for the cluster: --kubeconfig if it is set,
 // else the service account of the Pod, else the kubeconfig that kubectl would
 // use. In a Pod whose service account cannot be read, it returns that error and
 // does not look for a kubeconfig.
-func (s *settings) config() (*rest.Config, error) {
+func (s *Settings) config() (*rest.Config, error) {
 	if s.kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if !errors.Is(err, rest.ErrNotInCluster) {

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/pequod-io/pequod/cmd/internal/incluster"
+)
+
+// name is the name of the program.
+const name = "pequod-manager"
+
+// defaultNamespace is the namespace of the manager outside of a Pod.
+const defaultNamespace = "pequod-system"
+
+// options has the values of the flags that only this program has.
+type options struct {
+	// namespace is the namespace of the manager: of its Transforms, unless
+	// transformNamespaces names others, and of their service accounts.
+	namespace string
+	// transformNamespaces are the namespaces whose Transforms are used; "*" means all. Empty
+	// means the namespace of the manager.
+	transformNamespaces []string
+	evaluation          evaluation
+}
+
+// evaluation has the limits of evaluations.
+type evaluation struct {
+	timeout   time.Duration
+	memory    int // MiB
+	processes int
+}
+
+// program returns the program, whose flags set o.
+func (o *options) program() incluster.Program {
+	return incluster.Program{
+		Name: name, About: "Generate kinds from Transforms, and execute their instances in the cluster.",
+		AddFlags: o.addFlags, Check: o.check, Serve: o.serve,
+	}
+}
+
+// addFlags adds the flags, which set o to their defaults.
+func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
+	fs.StringVar(&o.namespace, "manager-namespace", "",
+		"namespace of the service accounts of Transforms; default: the namespace of the Pod, else "+defaultNamespace)
+	fs.StringSliceVar(&o.transformNamespaces, "transform-namespaces", nil,
+		"namespaces whose Transforms are used, or '*' for all: whoever writes a Transform defines a kind of the whole cluster; default: the namespace of the manager")
+	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module")
+	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB")
+	fs.IntVar(&o.evaluation.processes, "eval-processes", 16, "maximum number of processes that evaluate; each Transform in use has one")
+}
+
+// check checks the values that can be wrong without a cluster, and sets the namespace.
+func (o *options) check() error {
+	if o.namespace == "" {
+		o.namespace = podNamespace(podNamespaceFile)
+	}
+	if len(validation.IsDNS1123Label(o.namespace)) > 0 {
+		return fmt.Errorf("--manager-namespace: %q is not the name of a namespace", o.namespace)
+	}
+	for _, namespace := range o.transformNamespaces {
+		if namespace != "*" && len(validation.IsDNS1123Label(namespace)) > 0 {
+			return fmt.Errorf("--transform-namespaces: %q is not the name of a namespace", namespace)
+		}
+	}
+	switch {
+	case o.evaluation.timeout <= 0:
+		return fmt.Errorf("--eval-timeout: must be more than 0, not %s", o.evaluation.timeout)
+	case o.evaluation.memory < 64:
+		return fmt.Errorf("--eval-memory: must be at least 64, not %d", o.evaluation.memory)
+	case o.evaluation.processes < 1:
+		return fmt.Errorf("--eval-processes: must be at least 1, not %d", o.evaluation.processes)
+	}
+	return nil
+}
+
+// podNamespaceFile is where Kubernetes writes the namespace of a Pod.
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// podNamespace returns the namespace of the Pod, or the default outside of a Pod.
+func podNamespace(file string) string {
+	text, err := os.ReadFile(file)
+	if namespace := strings.TrimSpace(string(text)); err == nil && namespace != "" {
+		return namespace
+	}
+	return defaultNamespace
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	"github.com/pequod-io/pequod/modules/cache"
+)
+
+// TestDefaults checks the names and the defaults of the flags, which deployed
+// manifests rely on.
+func TestDefaults(t *testing.T) {
+	want := map[string]string{
+		"metrics-bind-address":      ":8443",
+		"metrics-secure":            "true",
+		"metrics-cert-path":         "",
+		"metrics-cert-name":         "tls.crt",
+		"metrics-cert-key":          "tls.key",
+		"health-probe-bind-address": ":8081",
+		"leader-elect":              "false",
+		"leader-election-id":        "",
+		"leader-election-namespace": "",
+		"watch-label-selector":      "",
+		"concurrent":                "4",
+		"resync":                    "5m0s",
+		"relist":                    "1h0m0s",
+		"prune-grace":               "1m0s",
+		"no-cross-namespace":        "false",
+		"manager-namespace":         "",
+		"transform-namespaces":      "[]",
+		"eval-timeout":              "10s",
+		"eval-memory":               "512",
+		"eval-processes":            "16",
+		"kubeconfig":                "",
+		"zap-log-level":             "info",
+		"zap-encoder":               "json",
+		"zap-stacktrace-level":      "panic",
+		"zap-time-encoding":         "rfc3339",
+		"version":                   "false",
+	}
+	got := map[string]string{}
+	_, fs, err := new(options).program().Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags (-want +got):\n%s", diff)
+	}
+}
+
+// TestFlagsDocumented checks that the documentation lists every flag that only this program
+// has, with its default.
+func TestFlagsDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Operator mode\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	want, got := map[string]string{}, map[string]string{}
+	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	new(options).addFlags(fs, nil)
+	fs.VisitAll(func(f *pflag.Flag) { want[f.Name] = f.DefValue })
+	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| (?:`([^`]*)`)? *\\|").FindAllStringSubmatch(section, -1) {
+		got[row[1]] = row[2]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags (-program +docs/operations.md):\n%s", diff)
+	}
+}
+
+// TestRun checks the errors of the flags that only this program has. Package incluster
+// tests all others.
+func TestRun(t *testing.T) {
+	const help = "; see 'pequod-manager --help'\n"
+	for _, test := range []struct {
+		arg    string
+		stderr string
+	}{
+		{"--default-service-account=x", "pequod-manager: unknown flag: --default-service-account" + help},
+		{"--manager-namespace=A", `pequod-manager: --manager-namespace: "A" is not the name of a namespace` + help},
+		{"--transform-namespaces=a,B", `pequod-manager: --transform-namespaces: "B" is not the name of a namespace` + help},
+		{"--eval-timeout=0", "pequod-manager: --eval-timeout: must be more than 0, not 0s" + help},
+		{"--eval-memory=1", "pequod-manager: --eval-memory: must be at least 64, not 1" + help},
+		{"--eval-processes=0", "pequod-manager: --eval-processes: must be at least 1, not 0" + help},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := new(options).program().Run([]string{test.arg}, &stdout, &stderr)
+		if code != incluster.ExitFailed || stdout.Len() > 0 || stderr.String() != test.stderr {
+			t.Errorf("%s: exit code %d\nstdout: %sstderr: %s", test.arg, code, &stdout, &stderr)
+		}
+	}
+	o := new(options)
+	if _, _, err := o.program().Parse([]string{"--transform-namespaces=*"}); err != nil || o.namespace != defaultNamespace {
+		t.Errorf("namespace %q, %v", o.namespace, err)
+	}
+}
+
+func TestPodNamespace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "namespace")
+	if got := podNamespace(file); got != defaultNamespace {
+		t.Errorf("outside of a Pod: %q", got)
+	}
+	if err := os.WriteFile(file, []byte("platforms\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := podNamespace(file); got != "platforms" {
+		t.Errorf("in a Pod: %q", got)
+	}
+}
+
+// TestCache checks the defaults of the cache, and that variables replace them.
+func TestCache(t *testing.T) {
+	env := map[string]string{}
+	getenv := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
+	options := func() cache.Options {
+		t.Helper()
+		o, err := cacheOptions(getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	if diff := cmp.Diff(cache.Options{Dir: "/tmp/pequod-cache/modules", MaxBytes: 100 << 20, MaxAge: 24 * time.Hour}, options()); diff != "" {
+		t.Errorf("without variables (-want +got):\n%s", diff)
+	}
+	env["PEQUOD_CACHE_DIR"], env["PEQUOD_CACHE_SIZE_MB"], env["PEQUOD_CACHE_TTL_HOURS"] = "/cache", "5", "0"
+	if diff := cmp.Diff(cache.Options{Dir: "/cache/modules", MaxBytes: 5 << 20}, options()); diff != "" {
+		t.Errorf("with variables (-want +got):\n%s", diff)
+	}
+	env["PEQUOD_CACHE_SIZE_MB"] = "much"
+	if _, err := cacheOptions(getenv); err == nil {
+		t.Error("a wrong size is accepted")
+	}
+}
