@@ -1,0 +1,26 @@
+// Package instance turns instances of generated kinds into ResourceGraphs, and the state of
+// the graphs into the status of the instances.
+//
+// [Setup] adds it to a manager. The data flow, in the order of the files:
+//
+//   - controllers.go starts a controller for each kind that package catalog lists, and stops
+//     it, with its informer, when the kind is listed no longer.
+//   - kind.go is the controller of one kind. Every kind has a queue of its own, so a module
+//     that evaluates for long delays only its own instances.
+//   - graphs.go watches the graphs that the manager made, and wakes their instances.
+//     graphview.go keeps of each graph only the parts that are needed here.
+//   - reconcile.go handles one instance: it renders (render.go), writes the graph
+//     (graphwrite.go) and then the status (statuswrite.go).
+//   - status.go composes the status, which is a pure function. problems.go writes the
+//     messages, and events.go emits Events.
+//
+// A graph is written by server-side apply if it differs from the rendered one, and is
+// otherwise left alone: an instance that is unchanged costs a rendering after a restart, and
+// no request. An instance that can't be rendered keeps its former graph.
+//
+// No state that matters is kept in the process only. What a controller remembers of an
+// instance saves renderings and bridges the time until its informers show its own writes.
+//
+// The package neither fetches modules nor executes graphs, and evaluates no CUE: see
+// packages operator/transform, applier/controller and operator/worker.
+package instance

@@ -1,0 +1,162 @@
+package instance
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/pequod-io/pequod/operator/catalog"
+)
+
+// kind is the controller of one generated kind.
+type kind struct {
+	*services
+	group    schema.GroupKind
+	resource schema.GroupVersionResource
+	informer cache.SharedIndexInformer
+	// entry is the platform of the kind, which changes with its module.
+	entry atomic.Pointer[catalog.Entry]
+	queue atomic.Pointer[queue]
+
+	mu       sync.Mutex
+	memories map[types.NamespacedName]*memory
+}
+
+type queue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// newKind returns the controller of the kind of an entry.
+func newKind(s *services, e *catalog.Entry) *kind {
+	k := &kind{
+		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{},
+		resource: schema.GroupVersionResource{Group: e.Names.Group, Version: e.Names.Version, Resource: e.Names.Plural},
+	}
+	k.entry.Store(e)
+	k.informer = dynamicinformer.NewFilteredDynamicInformer(s.dynamic, k.resource, metav1.NamespaceAll, 0, nil, nil).Informer()
+	return k
+}
+
+// run reconciles the instances of the kind until ctx is done and all reconciliations have
+// ended. After that there is no informer any more.
+func (k *kind) run(ctx context.Context) error {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	built, err := controller.NewUnmanaged("instance-"+k.resource.GroupResource().String(), controller.Options{
+		Reconciler: k, MaxConcurrentReconciles: k.Concurrent, SkipNameValidation: new(true), Logger: k.log,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
+	})
+	if err != nil {
+		return err
+	}
+	begin := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		k.queue.Store(&queue{q})
+		if err := k.informer.SetTransform(trimmed); err != nil {
+			return err
+		}
+		_, err := k.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc:    func(obj any, initial bool) { k.enqueueObject(obj, initial) },
+			UpdateFunc: func(_, obj any) { k.enqueueObject(obj, false) },
+			DeleteFunc: func(obj any) { k.enqueueObject(obj, false) },
+		})
+		watching.Go(func() { k.informer.RunWithContext(ctx) })
+		return err
+	})
+	if err := built.Watch(begin); err != nil {
+		return err
+	}
+	return built.Start(ctx)
+}
+
+// minBackoff and maxBackoff bound the pause after a request that failed. The pause doubles
+// with each failure.
+const (
+	minBackoff = 200 * time.Millisecond
+	maxBackoff = 5 * time.Minute
+)
+
+// trimmed removes from an instance the parts that aren't needed.
+func trimmed(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		u.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+// enqueueObject queues an instance that an event is about.
+func (k *kind) enqueueObject(obj any, initial bool) {
+	key, err := cache.DeletionHandlingObjectToName(obj)
+	if err != nil {
+		return // can't happen: every object has a name
+	}
+	k.enqueue(types.NamespacedName(key), initial)
+}
+
+// enqueue queues instances. If late is set, they wait until all others were handled: a
+// developer who changes an instance doesn't wait for all instances of a new module.
+func (k *kind) enqueue(key types.NamespacedName, late bool) {
+	q := k.queue.Load()
+	if q == nil {
+		return // the informer isn't running yet, and will show the instance
+	}
+	request := reconcile.Request{NamespacedName: key}
+	if p, ok := q.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[reconcile.Request]); ok && late {
+		p.AddWithOpts(priorityqueue.AddOpts{Priority: new(handler.LowPriority)}, request)
+		return
+	}
+	q.Add(request)
+}
+
+// update makes e the platform of the kind. All instances are rendered again.
+func (k *kind) update(e *catalog.Entry) {
+	k.entry.Store(e)
+	for _, key := range k.informer.GetStore().ListKeys() {
+		if name, err := cache.ParseObjectName(key); err == nil {
+			k.enqueue(types.NamespacedName(name), true)
+		}
+	}
+}
+
+// get returns an instance as the informer shows it, or nil. It must not be changed.
+func (k *kind) get(key types.NamespacedName) *unstructured.Unstructured {
+	name := cache.ObjectName(key)
+	obj, exists, err := k.informer.GetStore().GetByKey(name.String())
+	if !exists || err != nil { // an error can't happen: the key has the form of all keys
+		return nil
+	}
+	return obj.(*unstructured.Unstructured)
+}
+
+// remember returns the memory of an instance. Another instance of the same name has no part
+// in it.
+func (k *kind) remember(key types.NamespacedName, uid types.UID) *memory {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := k.memories[key]
+	if m == nil || m.uid != uid {
+		m = &memory{uid: uid}
+		k.memories[key] = m
+	}
+	return m
+}
+
+// forget drops the memory of an instance that doesn't exist any more.
+func (k *kind) forget(key types.NamespacedName) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.memories, key)
+}

@@ -1,0 +1,6 @@
+package instance
+
+const (
+	labelOperator  = "pequod.io/managed-by-operator"
+	annotationFlux = "reconcile.fluxcd.io/requestedAt"
+)

@@ -1,0 +1,55 @@
+package instance
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/operator/catalog"
+)
+
+// Options configure the controllers.
+type Options struct {
+	// Catalog lists the platforms whose instances are handled, and Renderer renders them.
+	Catalog  *catalog.Catalog
+	Renderer Renderer
+	// Concurrent is the number of instances of a kind that are handled at once; 0 means 4.
+	Concurrent int
+	// Reconciled is called after each reconciliation; nil means that nothing is called.
+	Reconciled func(failed error, took time.Duration)
+}
+
+// Renderer renders instances. Its method may be called concurrently.
+type Renderer interface {
+	// Render renders an instance with the platform of an entry. The graph is nil if the
+	// problems have an error. An error that is a [problem.List] means that the platform is
+	// wrong; any other error may pass.
+	Render(ctx context.Context, entry *catalog.Entry, instance *unstructured.Unstructured) (*v1alpha1.ResourceGraph, problem.List, error)
+}
+
+// services are shared by the controllers of all kinds.
+type services struct {
+	Options
+	dynamic  dynamic.Interface  // for informers
+	metadata metadata.Interface // for all other requests: their answers have no specs
+	graphs   *graphs
+	// listed is closed when all graphs are known.
+	listed chan struct{}
+	events events.EventRecorder
+	log    logr.Logger
+	now    func() time.Time
+}
+
+// reconciled counts a reconciliation.
+func (s *services) reconciled(err error, took time.Duration) {
+	if s.Reconciled != nil {
+		s.Reconciled(err, took)
+	}
+}

@@ -1,0 +1,160 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// beginAfter is how long an execution may take before the status shows that it has begun. A
+// status that soon changes again is not written.
+const beginAfter = time.Second
+
+// Reconcile handles one instance. It implements the Reconciler of controller-runtime.
+func (k *kind) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	began := k.now()
+	result, err := k.reconcile(ctx, request.NamespacedName)
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil // the kind is stopped
+	}
+	k.reconciled(err, k.now().Sub(began))
+	return result, err
+}
+
+func (k *kind) reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	instance := k.get(key)
+	if instance == nil {
+		k.forget(key)
+		return reconcile.Result{}, nil
+	}
+	t := &task{kind: k, entry: k.entry.Load(), instance: instance, memory: k.remember(key, instance.GetUID()), requested: requestOf(instance)}
+	var err error
+	if t.stored, err = t.memory.storedStatus(instance); err != nil {
+		return reconcile.Result{}, err
+	}
+	s, failed := t.settle(ctx)
+	next := compose(s)
+	t.report(s.refusal)
+	if wait := t.patience(s, next); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, failed
+	}
+	if err := t.writeStatus(ctx, next); err != nil && !gone(err) {
+		failed = errors.Join(failed, err)
+	}
+	return reconcile.Result{RequeueAfter: t.next(s)}, failed
+}
+
+// settle makes the graph what the instance demands, and returns the situation that it found
+// or led to. The error is one after which it has to be tried again.
+func (t *task) settle(ctx context.Context) (situation, error) {
+	s := situation{generation: t.instance.GetGeneration(), stored: t.stored, requested: t.requested}
+	key := t.graphKey()
+	s.graph = t.graphs.get(key, t.memory.written)
+	if t.memory.written != s.graph {
+		t.memory.written = nil // the informer shows it, or a later one
+	}
+	if s.deleting = t.instance.GetDeletionTimestamp() != nil; s.deleting {
+		return s, nil
+	}
+	if s.paused = t.pausedBy(); s.paused != "" {
+		return s, nil
+	}
+	t.render(ctx, false)
+	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
+		return s, nil
+	}
+	if s.refusal = t.elsewhere(key); s.refusal != nil {
+		return s, nil
+	}
+	found := s.graph
+	if found == nil {
+		var err error
+		if found, err = t.findGraph(ctx, key); err != nil {
+			return s, err
+		}
+	}
+	if s.refusal = t.refuseGraph(found); s.refusal != nil {
+		return s, nil
+	}
+	if found != nil && t.upToDate(found) {
+		t.memory.rendering.graph = nil
+		return s, nil
+	}
+	return s, t.replaceGraph(ctx, &s)
+}
+
+// replaceGraph writes the graph of a situation.
+func (t *task) replaceGraph(ctx context.Context, s *situation) error {
+	t.render(ctx, true) // if only the digest of the graph is known
+	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
+		return nil
+	}
+	g, err := t.writeGraph(ctx, s.graph)
+	if err != nil {
+		s.refusal = refusedByServer(err)
+		if s.refusal != nil && !s.refusal.retried {
+			t.memory.rendering.refusal, t.memory.rendering.graph = s.refusal, nil
+			return nil
+		}
+		return err
+	}
+	t.memory.rendering.graph = nil
+	s.graph = g
+	return nil
+}
+
+// patience returns how long to wait before a status is written that only shows that the
+// execution of the graph goes on; 0 means not to wait. Most executions end before.
+func (t *task) patience(s situation, next *status) time.Duration {
+	if s.refusal != nil || s.paused != "" || s.deleting || s.graph == nil || next.Phase != phasePending || next.FirstFailure != nil {
+		return 0
+	}
+	return max(0, beginAfter-t.now().Sub(t.memory.writtenAt))
+}
+
+// relookAfter is when to look again for a graph that was written and that the informer
+// doesn't show, in case that the graph was deleted before the informer saw it.
+const relookAfter = 10 * time.Second
+
+// next returns when to reconcile an instance again whatever happens; 0 means never.
+func (t *task) next(s situation) time.Duration {
+	switch r := &t.memory.rendering; {
+	case s.deleting || s.paused != "":
+		return 0
+	case s.refusal != nil && s.refusal == r.refusal && s.refusal.retried:
+		return max(time.Millisecond, r.retry.Sub(t.now()))
+	case t.memory.written != nil:
+		return relookAfter
+	}
+	return 0
+}
+
+// pausedBy returns why the instance is paused, or "".
+func (t *task) pausedBy() string {
+	if t.instance.GetLabels()[v1alpha1.LabelPaused] == "true" {
+		return "the instance is paused by its label " + v1alpha1.LabelPaused + "; its ResourceGraph is not changed"
+	}
+	return ""
+}
+
+// elsewhere refuses an instance that has a graph in another namespace than its
+// graphNamespace: both graphs would want the same objects.
+func (t *task) elsewhere(key types.NamespacedName) *refusal {
+	if had := t.stored.graphKey(); had.Name != "" && had.Namespace != key.Namespace {
+		if g := t.graphs.get(had, nil); g != nil {
+			return &refusal{reason: reasonGraphElsewhere, message: "the ResourceGraph of the instance is " + had.String() +
+				"; set graphNamespace to " + had.Namespace + ", or delete that ResourceGraph, which deletes its objects"}
+		}
+	}
+	return nil
+}
+
+// gone reports whether a write failed because the instance, or the instance with this UID,
+// exists no longer.
+func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

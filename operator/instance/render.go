@@ -1,0 +1,76 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"hash/maphash"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/operator/catalog"
+)
+
+// minRetry and maxRetry bound the pause after a rendering that failed for a reason that may
+// pass, such as a limit of time. The pause doubles with each failure.
+const (
+	minRetry = 2 * time.Second
+	maxRetry = 5 * time.Minute
+)
+
+var inputSeed = maphash.MakeSeed()
+
+// inputOf identifies everything that a rendering depends on, within this process.
+func inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requested string) uint64 {
+	raw, err := json.Marshal([]any{
+		instance.GetUID(), instance.GetAPIVersion(), instance.Object["spec"], instance.Object["graphNamespace"],
+		instance.GetLabels(), instance.GetAnnotations(), entry.Transform.String(), entry.Digest, requested,
+	})
+	if err != nil {
+		return 0 // can't happen: the instance was decoded from JSON
+	}
+	return maphash.Bytes(inputSeed, raw)
+}
+
+// render renders the instance of a task, unless that was done already. Afterwards the
+// rendering has a refusal, or the digest of a spec. If content is set, it has the graph, too.
+func (t *task) render(ctx context.Context, content bool) {
+	r := &t.memory.rendering
+	input := inputOf(t.instance, t.entry, t.requested)
+	if r.input != input {
+		*r = rendering{input: input}
+	} else {
+		known := r.refusal != nil || r.spec != specDigest{} && (r.graph != nil || !content)
+		if known && (r.retry.IsZero() || t.now().Before(r.retry)) {
+			return
+		}
+	}
+	rg, problems, err := t.Renderer.Render(ctx, t.entry, t.instance)
+	var wrong problem.List
+	switch {
+	case errors.As(err, &wrong):
+		r.refusal = refusalOf(wrong)
+	case err != nil:
+		t.failedToRender(r, err)
+		return
+	case problems.Failed() || rg == nil:
+		r.refusal = refusalOf(problems)
+	default:
+		spec, err := specOf(rg)
+		if err != nil {
+			t.failedToRender(r, err)
+			return
+		}
+		r.graph, r.spec, r.refusal = rg, digestOf(spec), nil
+	}
+	r.failures, r.retry = 0, time.Time{}
+}
+
+// failedToRender notes a failure that may pass.
+func (t *task) failedToRender(r *rendering, err error) {
+	pause := min(minRetry<<min(r.failures, 10), maxRetry)
+	r.failures, r.retry = r.failures+1, t.now().Add(pause)
+	r.refusal = &refusal{reason: reasonRenderFailed, message: err.Error(), retried: true}
+}

@@ -1,0 +1,60 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// Setup adds the controllers to a manager. They don't use the manager's cache: it can't drop
+// the informers of a kind that is gone.
+func Setup(mgr manager.Manager, o Options) error {
+	if o.Catalog == nil || o.Renderer == nil {
+		return errors.New("operator/instance: a catalog and a renderer are needed")
+	}
+	if o.Concurrent <= 0 {
+		o.Concurrent = 4
+	}
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.QPS = -1 // the API server limits requests itself
+	watching, err := dynamic.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	writing, err := metadata.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	c := &controllers{running: map[schema.GroupKind]*runningKind{}, services: &services{
+		Options: o, dynamic: watching, metadata: writing, listed: make(chan struct{}),
+		events: mgr.GetEventRecorder("pequod-manager"), log: mgr.GetLogger().WithName("instance"), now: time.Now,
+	}}
+	if c.graphs, err = newGraphs(watching, c.graphChanged); err != nil {
+		return err
+	}
+	var leading atomic.Bool
+	if err := mgr.AddReadyzCheck("instances", func(*http.Request) error {
+		select {
+		case <-c.listed:
+		default:
+			if leading.Load() {
+				return errors.New("the ResourceGraphs of instances aren't listed yet")
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		leading.Store(true)
+		return c.run(ctx)
+	}))
+}

@@ -1,0 +1,78 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/internal/resourceversion"
+)
+
+// statusOf reads the status of an instance. Fields of other types than those of every
+// generated kind are an error.
+func statusOf(instance *unstructured.Unstructured) (*status, error) {
+	raw, _ := instance.Object["status"].(map[string]any)
+	s := &status{}
+	if raw == nil {
+		return s, nil
+	}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, s)
+	return s, err
+}
+
+// storedStatus returns the status of an instance as it is in the cluster, as far as this
+// process knows: as the informer shows it, or as it was written since.
+func (m *memory) storedStatus(instance *unstructured.Unstructured) (*status, error) {
+	if m.status != nil && resourceversion.Older(instance.GetResourceVersion(), m.statusVersion) {
+		return m.status, nil
+	}
+	m.status = nil
+	return statusOf(instance)
+}
+
+// writeStatus writes the status of the instance if it differs from the stored one. Fields
+// that only the module's #Status has aren't touched.
+func (t *task) writeStatus(ctx context.Context, next *status) error {
+	if equality.Semantic.DeepEqual(t.stored, next) {
+		return nil
+	}
+	patch, err := statusPatch(t.stored, next)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{
+		// An instance of the same name with another UID has a status of its own.
+		"metadata": map[string]any{"uid": t.instance.GetUID()},
+		"status":   json.RawMessage(patch),
+	})
+	if err != nil {
+		return err
+	}
+	stored, err := t.metadata.Resource(t.resource).Namespace(t.instance.GetNamespace()).Patch(ctx, t.instance.GetName(), types.MergePatchType, body,
+		metav1.PatchOptions{FieldManager: fieldManager}, "status")
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	t.memory.status, t.memory.statusVersion = next, stored.ResourceVersion
+	return nil
+}
+
+// statusPatch returns the JSON merge patch that leads from one status to another.
+func statusPatch(from, to *status) ([]byte, error) {
+	old, err := json.Marshal(from)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := json.Marshal(to)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.CreateMergePatch(old, wanted)
+}

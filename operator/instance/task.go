@@ -1,0 +1,69 @@
+package instance
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/catalog"
+)
+
+// memory is what a controller remembers of an instance between two reconciliations. Only one
+// of them runs at a time for an instance.
+type memory struct {
+	uid       types.UID
+	rendering rendering
+	// written is the graph as this process wrote it, at the time writtenAt.
+	written   *graphView
+	writtenAt time.Time
+	// status is the status as this process wrote it, with the version that the instance got by
+	// that. It is nil if the informer shows a later version.
+	status        *status
+	statusVersion string
+	// reported is the refusal of which an Event was emitted.
+	reported refusal
+}
+
+// task is one reconciliation of an instance.
+type task struct {
+	*kind
+	entry    *catalog.Entry
+	instance *unstructured.Unstructured // shared; it isn't changed
+	memory   *memory
+	stored   *status
+	// requested is the last request for a reconciliation, or "".
+	requested string
+}
+
+// rendering is the result of the last rendering of an instance.
+type rendering struct {
+	// input identifies the input of the rendering.
+	input uint64
+	// refusal is set if there is no graph.
+	refusal *refusal
+	// spec is the digest of the graph's spec.
+	spec specDigest
+	// graph is the graph. It is dropped when it was written or compared.
+	graph *v1alpha1.ResourceGraph
+	// failures counts the renderings of this input in a row that failed for a reason that may
+	// pass, and retry is when to try again.
+	failures int
+	retry    time.Time
+}
+
+// graphKey returns the namespace and name of the instance's graph.
+func (t *task) graphKey() types.NamespacedName {
+	in := t.instance
+	namespace := in.GetNamespace()
+	if t.entry.Names.Scope == v1alpha1.ScopeCluster {
+		namespace, _, _ = unstructured.NestedString(in.Object, "graphNamespace")
+	}
+	return types.NamespacedName{Namespace: namespace, Name: v1alpha1.GraphName(t.group.Group, t.group.Kind, in.GetNamespace(), in.GetName())}
+}
+
+// source returns the key by which graphs name the instance.
+func (t *task) source() sourceKey {
+	return sourceKey{t.group, types.NamespacedName{Namespace: t.instance.GetNamespace(), Name: t.instance.GetName()}}
+}
