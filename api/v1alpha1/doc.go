@@ -3,8 +3,8 @@
 //
 // [ResourceGraph] (resourcegraph.go, status.go) is the interface between the two
 // halves of Pequod: rendering produces it from CUE without a cluster, and the
-// applier executes it without CUE. [Transform] (transform.go) binds a CUE module
-// to the API kind that is generated from it. names.go has the names of generated
+// applier executes it without CUE. [Transform] (transform.go, transformstatus.go,
+// rollout.go) binds a CUE module to the API kind that is generated from it. names.go has the names of generated
 // kinds and of graphs.
 //
 // The comments on API types and fields become the descriptions in the CRDs, so
@@ -61,12 +61,27 @@ const (
 	// LabelAggregate marks ClusterRoles whose rules become rights of the applier, with
 	// the value "true". The ClusterRole pequod-applier-watch aggregates them.
 	LabelAggregate = "pequod.io/aggregate-to-applier"
+	// LabelOperator is "true" on graphs that pequod-manager made. It executes only these
+	// graphs, and pequod-applier executes all others.
+	LabelOperator = "pequod.io/managed-by-operator"
 	// LabelPaused stops reconciliation of a Transform, an instance or a graph if
 	// its value is "true".
 	LabelPaused = "pequod.io/paused"
 	// AnnotationReconcileRequestedAt requests a reconciliation each time its value
 	// changes. The value is usually a timestamp, but it may be any string.
 	AnnotationReconcileRequestedAt = "pequod.io/reconcile-requested-at"
+	// AnnotationFluxRequestedAt has the same effect on Transforms and instances, so that
+	// flux reconcile and tools that use Flux's annotation work.
+	AnnotationFluxRequestedAt = "reconcile.fluxcd.io/requestedAt"
+	// AnnotationPinnedVersion holds an instance at a version of its module. The value is a
+	// version or a digest.
+	AnnotationPinnedVersion = "pequod.io/pinned-version"
+	// AnnotationAdopt on an instance makes its graph adopt objects that exist, for all
+	// nodes, if its value is "true".
+	AnnotationAdopt = "pequod.io/adopt"
+	// AnnotationResumeRollout on a Transform resumes a halted rollout each time its value
+	// changes. The value is usually a timestamp, but it may be any string.
+	AnnotationResumeRollout = "pequod.io/resume-rollout"
 	// AnnotationClaimedBy is the namespace and name of the graph that waits for the
 	// object of another graph, for example shop/web. The graph that owns the object
 	// hands it over when it doesn't list the object any more.
@@ -74,6 +89,9 @@ const (
 	// Finalizer keeps a deleted graph in the cluster until the applier has deleted
 	// or orphaned its objects.
 	Finalizer = "pequod.io/applier"
+	// ManagerFinalizer keeps a deleted Transform in the cluster until the manager has
+	// deleted or orphaned its CRD.
+	ManagerFinalizer = "pequod.io/manager"
 
 	// LabelManagedBy is the recommended Kubernetes label for the managing tool,
 	// with the value ManagedBy on objects that Pequod applies.

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -13,6 +15,9 @@ import (
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="CRD",type=string,JSONPath=`.status.generatedCRD`
+// +kubebuilder:printcolumn:name="Instances",type=integer,JSONPath=`.status.instances.total`
+// +kubebuilder:printcolumn:name="Version",type=string,priority=1,JSONPath=`.status.resolvedCueRef.version`
+// +kubebuilder:printcolumn:name="Rollout",type=string,priority=1,JSONPath=`.status.rollout.phase`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Transform struct {
@@ -33,8 +38,7 @@ type Transform struct {
 // The rules refuse fields that nothing implements: a security setting without an
 // effect must not look as if it had one.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.managedResources)",fieldPath=".managedResources",reason=FieldValueForbidden,message="is not supported yet"
-// +kubebuilder:validation:XValidation:rule="!has(self.rbacScope)",fieldPath=".rbacScope",reason=FieldValueForbidden,message="is not supported yet"
+// +kubebuilder:validation:XValidation:rule="!has(self.rollout)",fieldPath=".rollout",reason=FieldValueForbidden,message="is not supported yet"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy)",fieldPath=".deletionPolicy",reason=FieldValueForbidden,message="was renamed to graphDeletionPolicy"
 type TransformSpec struct {
 	// cueRef is the module.
@@ -89,14 +93,49 @@ type TransformSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Policies []CueRef `json:"policies,omitempty"`
 
-	// managedResources are the resources that graphs of the platform write. Not
-	// supported yet.
+	// interval is the time between two fetches of a reference whose content can change,
+	// such as a tag, a branch or a ConfigMap. Defaults to 10m; at least 30s. References
+	// with a digest are fetched once.
+	//
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s')",reason=FieldValueInvalid,message="must be at least 30s"
+	Interval *metav1.Duration `json:"interval,omitempty"`
+	// rollout selects how a new version of the module reaches the instances. Without
+	// it, all instances get the new version at once.
+	Rollout *Rollout `json:"rollout,omitempty"`
+	// approvedBreakingDigest is the digest of the module whose breaking changes of the
+	// generated CRD are approved, as sha256:HEX. Breaking changes of any other
+	// content are refused.
+	//
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	ApprovedBreakingDigest string `json:"approvedBreakingDigest,omitempty"`
+	// crdDeletionPolicy is the treatment of the generated CRD when the Transform is
+	// deleted. Delete, the default, waits until no instance exists and then deletes the
+	// CRD. Orphan leaves the CRD, the instances and their graphs in the cluster.
+	CRDDeletionPolicy DeletionPolicy `json:"crdDeletionPolicy,omitempty"`
+	// adoptCRDs are the names of CRDs that the Transform may take over although it
+	// didn't create them, as PLURAL.GROUP. Without an entry, a CRD that exists is
+	// never changed.
+	//
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$`
+	// +listType=set
+	AdoptCRDs []string `json:"adoptCRDs,omitempty"`
+
+	// managedResources are the resources that graphs of the platform may write. If it
+	// is set, the generated roles have exactly these rules. Otherwise they are
+	// computed from the nodes that the module can be seen to render.
 	//
 	// +kubebuilder:validation:MaxItems=256
+	// +listType=atomic
 	ManagedResources []ManagedResource `json:"managedResources,omitempty"`
-	// rbacScope is the scope of the generated roles: Namespaced or Cluster. Not
-	// supported yet.
-	RBACScope string `json:"rbacScope,omitempty"`
+	// rbacScope is the scope of the generated roles. Cluster, the default, grants them in
+	// all namespaces. Namespace grants them only in the namespaces that have instances, and
+	// then graphs can't write cluster-scoped resources.
+	RBACScope RBACScope `json:"rbacScope,omitempty"`
 	// serviceAccountName is the service account of the rendered graphs.
 	//
 	// +kubebuilder:validation:MaxLength=253
@@ -198,12 +237,46 @@ type Verify struct {
 // ManagedResource is a rule of the roles that graphs of the platform need.
 type ManagedResource struct {
 	// apiGroup is the API group of the resources; "" is the core group.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	APIGroup string `json:"apiGroup"`
-	// resources are the plural names of the resources.
+	// resources are the plural names of the resources, in lower case.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
+	// +kubebuilder:validation:items:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?(/[a-z]([-a-z0-9]*[a-z0-9])?)?$`
+	// +listType=set
 	Resources []string `json:"resources"`
-	// verbs are the allowed verbs.
+	// verbs are the allowed verbs. Defaults to the verbs that an applier needs to
+	// create, update, watch and delete the resources.
+	//
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z]+$`
+	// +listType=set
 	Verbs []string `json:"verbs,omitempty"`
 }
+
+// RBACScope is the scope of the roles that are generated for a Transform.
+//
+// +kubebuilder:validation:Enum=Cluster;Namespace
+type RBACScope string
+
+// The scopes of generated roles.
+const (
+	// RBACCluster grants the rules in all namespaces.
+	RBACCluster RBACScope = "Cluster"
+	// RBACNamespace grants the rules in the namespaces that have instances.
+	RBACNamespace RBACScope = "Namespace"
+)
+
+// The default and the least time between two fetches of a module.
+const (
+	DefaultInterval = 10 * time.Minute
+	MinInterval     = 30 * time.Second
+)
 
 // Scope is the scope of a kind: its objects are namespaced or cluster-scoped.
 //
@@ -215,32 +288,3 @@ const (
 	ScopeNamespaced Scope = "Namespaced"
 	ScopeCluster    Scope = "Cluster"
 )
-
-// TransformStatus is the observed state of a Transform.
-type TransformStatus struct {
-	// phase is Pending, Fetching, Generating, Ready or Failed.
-	Phase string `json:"phase,omitempty"`
-	// observedGeneration is the generation that the status describes. It is -1 until
-	// a manager has seen the Transform.
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// generatedCRD is the name of the generated CustomResourceDefinition.
-	GeneratedCRD string `json:"generatedCRD,omitempty"`
-	// generatedRBAC is the name of the generated role.
-	GeneratedRBAC string `json:"generatedRBAC,omitempty"`
-	// resolvedCueRef is the module content that cueRef was resolved to.
-	ResolvedCueRef *ResolvedCueRef `json:"resolvedCueRef,omitempty"`
-	// conditions are the current conditions of the Transform.
-	//
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=map
-	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// ResolvedCueRef is the module content that a CueRef was resolved to.
-type ResolvedCueRef struct {
-	// digest is the digest of the content, as sha256:HEX.
-	Digest string `json:"digest"`
-	// fetchedAt is the time at which the content was fetched.
-	FetchedAt metav1.Time `json:"fetchedAt"`
-}

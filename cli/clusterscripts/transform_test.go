@@ -45,8 +45,12 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: embedded, ref: x, verify: {}}}", "spec.cueRef.verify: Forbidden: is not supported yet"},
 		{"{cueRef: {type: embedded, ref: x}, policies: [{type: path, ref: z}]}", "spec.policies[0].type: Forbidden"},
 		{"{cueRef: {type: embedded, ref: x}, policies: [{type: embedded, ref: z, verify: {provider: cosign}}]}", "spec.policies[0].verify: Forbidden"},
-		{"{cueRef: {type: embedded, ref: x}, managedResources: []}", "spec.managedResources: Forbidden: is not supported yet"},
-		{"{cueRef: {type: embedded, ref: x}, rbacScope: Cluster}", "spec.rbacScope: Forbidden: is not supported yet"},
+		{"{cueRef: {type: embedded, ref: x}, rollout: {}}", "spec.rollout: Forbidden: is not supported yet"},
+		{"{cueRef: {type: embedded, ref: x}, interval: 5s}", "spec.interval: Invalid value: \"5s\": must be at least 30s"},
+		{"{cueRef: {type: embedded, ref: x}, interval: soon}", "spec.interval: Invalid value"},
+		{"{cueRef: {type: embedded, ref: x}, rbacScope: Namespaced}", `spec.rbacScope: Unsupported value: "Namespaced"`},
+		{"{cueRef: {type: embedded, ref: x}, crdDeletionPolicy: Keep}", `spec.crdDeletionPolicy: Unsupported value: "Keep"`},
+		{"{cueRef: {type: embedded, ref: x}, adoptCRDs: [shops]}", "spec.adoptCRDs[0]: Invalid value"},
 		{"{cueRef: {type: embedded, ref: x}, deletionPolicy: Orphan}", "spec.deletionPolicy: Forbidden: was renamed to graphDeletionPolicy"},
 		{"{cueRef: {type: embedded, ref: x}, graphDeletionPolicy: Keep}", `spec.graphDeletionPolicy: Unsupported value: "Keep"`},
 		{"{cueRef: {type: embedded, ref: x}, scope: Nope}", `spec.scope: Unsupported value: "Nope"`},
@@ -60,6 +64,8 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: embedded, ref: webservice, " + pinned + "}, group: apps.example.com, version: v1, kind: WebShop, plural: webshops, scope: Namespaced, " +
 			"shortNames: [ws], categories: [all], serviceAccountName: deployer, graphDeletionPolicy: Orphan, policies: [{type: oci, ref: 'oci://example.com/x:v1', path: org}]}", ""},
 		{"{cueRef: {type: embedded, ref: webservice}}", ""},
+		{"{cueRef: {type: embedded, ref: webservice}, interval: 1h, crdDeletionPolicy: Orphan, adoptCRDs: [shops.pequod.io], " +
+			"managedResources: [{apiGroup: '', resources: [configmaps]}], rbacScope: Namespace}", ""},
 		{"{cueRef: {type: configmap, ref: shop/web}}", ""},
 		{"{cueRef: {type: inline, ref: package x}}", ""},
 		{"{cueRef: {type: inline, files: [{name: x.cue, content: package x}, {name: cue.mod/module.cue, content: x}]}}", ""},
@@ -96,7 +102,7 @@ func TestTransforms(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if want := "NAME PHASE READY REASON CRD MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 6 {
+	if want := "NAME PHASE READY REASON CRD INSTANCES VERSION ROLLOUT MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 7 {
 		t.Errorf("columns; want %s:\n%s", want, out)
 	}
 	for _, line := range lines[1:] {

@@ -3,7 +3,8 @@
 //   - flags.go: -p and the limits of evaluation, and LoadPlatforms
 //   - locate.go: the place of -p, on disk or in a git revision
 //   - transform.go: Transform files, directories of them, and modules without one
-//   - transformcheck.go: fields that the API server would refuse, and their positions
+//   - transformcheck.go: fields that the API server would refuse, and their positions;
+//     clustercheck.go checks those that only matter in a cluster
 //   - module.go: loading of CUE modules
 //   - registry.go: the flags for registries; artifacts.go adds the cache
 //   - published.go: modules from registries

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func parseTransforms(opener *modules.Opener, data []byte, file string, at module
 		}
 		var t v1alpha1.Transform
 		if err := doc.Decode(&t); err != nil {
-			return nil, err
+			return nil, cmp.Or(clusterProblems(doc).Err(), err)
 		}
 		if t.APIVersion != v1alpha1.GroupVersion.String() || t.Kind != "Transform" {
 			return nil, doc.Problem(fmt.Errorf("a Transform (apiVersion %s) is expected, not %s %s",

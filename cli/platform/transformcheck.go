@@ -47,8 +47,6 @@ func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.
 		return problem.List{{Position: doc.Start(), Rule: problem.RuleTransform, Message: err.Error()}}
 	}
 	given, _ := raw["spec"].(map[string]any)
-	c.refuse("spec", given, "managedResources", unsupported, "generate the roles with pequod rbac generate")
-	c.refuse("spec", given, "rbacScope", unsupported, "")
 	c.refuse("spec", given, "deletionPolicy", "was renamed to graphDeletionPolicy", "")
 	for _, name := range []string{"group", "version", "kind", "plural", "scope", "serviceAccountName", "graphDeletionPolicy"} {
 		if given[name] == "" {
@@ -63,6 +61,7 @@ func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.
 	default:
 		c.wrong("spec.graphDeletionPolicy", fmt.Sprintf("%q is neither Delete nor Orphan", spec.GraphDeletionPolicy), "")
 	}
+	c.checkClusterFields(given)
 	ref, _ := given["cueRef"].(map[string]any)
 	c.checkRef(modulePath, spec.CueRef, ref)
 	policies, _ := given["policies"].([]any)
