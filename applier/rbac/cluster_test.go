@@ -96,6 +96,8 @@ nodes:
 type fixture struct {
 	*harness.Cluster
 	other string
+	// requester impersonates the accounts of graphs. It is an administrator by default.
+	requester *rest.Config
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -113,7 +115,7 @@ func newFixtureOn(t *testing.T, c *harness.Cluster) *fixture {
 		_ = c.Client.CoreV1().Namespaces().Delete(ctx, other, metav1.DeleteOptions{})
 	})
 	c.Apply(t, `{apiVersion: v1, kind: Service, metadata: {name: given}, spec: {ports: [{port: 80}]}}`)
-	return &fixture{c, other}
+	return &fixture{c, other, c.Config}
 }
 
 // graph returns a graph with a name; its account has the same name.
@@ -194,9 +196,11 @@ func userOf(namespace, name string) string { return "system:serviceaccount:" + n
 // administrator.
 func (f *fixture) run(t *testing.T, rg *v1alpha1.ResourceGraph, ownInventories bool) (denied []string) {
 	t.Helper()
-	config := rest.CopyConfig(f.Config)
-	config.Impersonate.UserName = userOf(rg.Namespace, rg.Spec.ServiceAccountName)
-	client, err := cluster.New(config)
+	own, err := cluster.New(f.requester)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := own.As(userOf(rg.Namespace, rg.Spec.ServiceAccountName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@
 //
 // The files: generate.go walks through the graphs; node.go has the verbs for a
 // node, escalation.go the extra rights for nodes that are roles and bindings;
-// grants.go collects verbs and merges them to rules, roles.go makes the objects and
+// grants.go collects verbs and merges them to rules, roles.go makes the objects,
+// constrained.go those for an applier that may only impersonate what they allow, and
 // summary.go describes them; resources.go maps kinds to resource names.
 package rbac

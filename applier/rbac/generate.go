@@ -8,6 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -34,6 +35,10 @@ type Options struct {
 	// WatchSecrets lets the applier watch the Secrets of all namespaces. Without
 	// it, Secrets are polled as the account of their graph.
 	WatchSecrets bool
+	// Constrained is the service account of an applier that may only impersonate what
+	// these roles allow: the accounts of the graphs, with their verbs on their resources.
+	// The zero value is an applier that may impersonate accounts without constraints.
+	Constrained types.NamespacedName
 	// Resources are the resources of kinds that neither Kubernetes nor one of the
 	// graphs defines.
 	Resources Resources

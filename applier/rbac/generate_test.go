@@ -51,6 +51,11 @@ func nodesOf(t *testing.T, nodes string) *v1alpha1.ResourceGraph {
 	return graphOf(t, "metadata: {name: web, namespace: shop}\nspec:\n  graph:\n    nodes:\n"+nodes)
 }
 
+// actingAs returns the verbs that allow an applier to use other verbs as a service account.
+func actingAs(all ...string) string {
+	return "impersonate-on:serviceaccount:" + strings.Join(all, " impersonate-on:serviceaccount:")
+}
+
 func TestRules(t *testing.T) {
 	for _, test := range []struct {
 		name, nodes string
@@ -76,6 +81,32 @@ func TestRules(t *testing.T) {
 		{"in another namespace", `
     - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}}`,
 			Options{ServiceAccount: "robot"}, []string{"robot other: configmaps: get list create patch delete"}},
+		{"constrained", `
+    - {id: a, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}
+    - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: other}}}
+    - {id: c, resource: {apiVersion: v1, kind: Namespace, metadata: {name: c}}}
+    - id: d
+      resource:
+        {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: d}, rules: [{apiGroups: [apps], resources: [daemonsets], verbs: [get]}]}
+    - id: e
+      resource:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: e}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}`,
+			Options{NoCauses: true, Constrained: DefaultApplier}, []string{
+				"pequod -: namespaces c: get create patch",
+				"pequod-applier -: namespaces c: " + actingAs("get", "create", "patch"),
+				"pequod other: configmaps: get list create patch delete",
+				"pequod shop: configmaps: get list create patch delete",
+				"pequod shop: clusterroles.rbac.authorization.k8s.io view: bind",
+				"pequod shop: rolebindings,roles.rbac.authorization.k8s.io: get list create patch delete",
+				"pequod shop: daemonsets.apps: get",
+				"pequod-applier other: configmaps: " + actingAs("get", "list", "create", "patch", "delete"),
+				"pequod-applier shop: serviceaccounts.authentication.k8s.io pequod: impersonate:serviceaccount",
+				"pequod-applier shop: configmaps: " + actingAs("get", "list", "create", "patch", "delete"),
+				"pequod-applier shop: rolebindings,roles.rbac.authorization.k8s.io: " + actingAs("get", "list", "create", "patch", "delete"),
+			}},
 		{"cluster-scoped", `
     - {id: a, resource: {apiVersion: v1, kind: Namespace, metadata: {name: a, namespace: x}}}
     - {id: b, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: b}}}`,

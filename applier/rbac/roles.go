@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
@@ -29,9 +30,12 @@ func (g *generator) roles() *Roles {
 		grants := g.accounts[a]
 		for _, namespace := range slices.Sorted(maps.Keys(grants.namespaces)) {
 			if rules := grants.namespaces[namespace].rules(); len(rules) > 0 {
-				r.add(a, namespace, rules)
+				r.add(a.roleName(), namespace, rules, a.subject())
 				awaited[namespace] = g.createdNamespaces[namespace]
 			}
+		}
+		if g.options.Constrained != (types.NamespacedName{}) {
+			r.addImpersonation(a, grants, g.options.Constrained)
 		}
 		if len(grants.watched) > 0 {
 			watchRoles = append(watchRoles, watchRole(a, grants.watched))
@@ -46,10 +50,15 @@ func (g *generator) roles() *Roles {
 	return r
 }
 
-// add adds a role of an account and its binding; namespace "" means a ClusterRole.
-func (r *Roles) add(a account, namespace string, rules []rbacv1.PolicyRule) {
-	meta := metav1.ObjectMeta{Name: a.roleName(), Namespace: namespace}
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: a.namespace, Name: a.name}}
+// subject returns the account as the subject of a binding.
+func (a account) subject() rbacv1.Subject {
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: a.namespace, Name: a.name}
+}
+
+// add adds a role and its binding to a subject; namespace "" means a ClusterRole.
+func (r *Roles) add(name, namespace string, rules []rbacv1.PolicyRule, subject rbacv1.Subject) {
+	meta := metav1.ObjectMeta{Name: name, Namespace: namespace}
+	subjects := []rbacv1.Subject{subject}
 	if namespace == "" {
 		r.ClusterRoles = append(r.ClusterRoles, rbacv1.ClusterRole{TypeMeta: typeMeta("ClusterRole"), ObjectMeta: meta, Rules: rules})
 		r.ClusterRoleBindings = append(r.ClusterRoleBindings, rbacv1.ClusterRoleBinding{

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // sortedAccounts returns the accounts in the order of their namespaces and names.
@@ -19,7 +20,7 @@ func (g *generator) sortedAccounts() []account {
 
 // summary returns the lines of Roles.Summary.
 func (g *generator) summary() []string {
-	var lines []string
+	var lines, accounts []string
 	watched := map[schema.GroupResource]bool{}
 	for _, a := range g.sortedAccounts() {
 		grants := g.accounts[a]
@@ -33,6 +34,10 @@ func (g *generator) summary() []string {
 			}
 		}
 		maps.Copy(watched, grants.watched)
+		accounts = append(accounts, a.namespace+"/"+a.name)
+	}
+	if g.options.Constrained != (types.NamespacedName{}) && len(accounts) > 0 {
+		lines = append(lines, fmt.Sprintf("applier %s: may act as %s", g.options.Constrained, strings.Join(accounts, ", ")))
 	}
 	if len(watched) > 0 {
 		var names []string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -24,8 +25,12 @@ type RoleFlags struct {
 	// SchemaFlags is --crd, which here only tells the resource names of kinds.
 	input.SchemaFlags
 	// Options are --by-name, --watch-secrets and --default-service-account. A command
-	// may set CLI and NoCauses. ReadResources fills in Resources.
+	// may set CLI and NoCauses. ReadResources fills in Resources and Constrained.
 	rbac.Options
+	// constrained and applier are --constrained and the value of --applier, which has
+	// the form NAMESPACE/NAME.
+	constrained bool
+	applier     string
 	// resources are the values of --resource: KIND.GROUP=PLURAL[,cluster]. They
 	// win over --crd.
 	resources []string
@@ -45,15 +50,27 @@ func (f *RoleFlags) AddFlags(cmd *cobra.Command) {
 	fl.BoolVar(&f.ByName, "by-name", false, "grant access only to the objects of the graphs, by name")
 	fl.BoolVar(&f.allowEscalation, "allow-escalation", false, "also grant rights that reach beyond the namespaces of the graphs or can be used to gain others")
 	fl.BoolVar(&f.WatchSecrets, "watch-secrets", false, "let the applier watch Secrets in all namespaces if graphs contain any")
-	for _, name := range []string{"default-service-account", "resource"} {
+	fl.BoolVar(&f.constrained, "constrained", false, "add roles for an applier that may only act as the accounts of the graphs, with their rights (Kubernetes 1.36)")
+	fl.StringVar(&f.applier, "applier", rbac.DefaultApplier.String(), "service account of the applier for --constrained: NAMESPACE/NAME")
+	for _, name := range []string{"default-service-account", "resource", "applier"} {
 		command.Must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }
 
-// ReadResources fills in the known resources from --crd and --resource. A value
-// of --resource looks like "Database.example.com=databases", and for a
-// cluster-scoped kind like "Zone.example.com=zones,cluster".
+// ReadResources fills in the known resources from --crd and --resource, and the account
+// of --applier. A value of --resource looks like "Database.example.com=databases", and
+// for a cluster-scoped kind like "Zone.example.com=zones,cluster".
 func (f *RoleFlags) ReadResources(ctx context.Context) error {
+	if !f.constrained && f.applier != rbac.DefaultApplier.String() {
+		return errors.New("--applier goes with --constrained")
+	}
+	if f.constrained {
+		namespace, name, ok := strings.Cut(f.applier, "/")
+		if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+			return fmt.Errorf("--applier %q: want NAMESPACE/NAME", f.applier)
+		}
+		f.Constrained = types.NamespacedName{Namespace: namespace, Name: name}
+	}
 	f.Resources = rbac.Resources{}
 	err := f.EachCRD(ctx, func(definition []byte) error {
 		if !f.Resources.Define(definition) {

@@ -66,13 +66,21 @@ A ClusterRole for each account, labeled ` + v1alpha1.LabelAggregate + `,
 lets the applier itself watch these kinds. Secrets are excluded unless
 --watch-secrets is set: the applier polls them as the account.
 
+With --constrained, more roles allow the applier itself to act as these accounts, and
+only with the verbs and on the resources that the accounts are granted. They are for an
+applier that was installed with 'pequod install --constrained', which may act as no
+account otherwise.
+
 The resource name of a kind is taken from its CustomResourceDefinition, in a graph or
 in --crd. It is never guessed.`,
 		Example: `  # For rendered graphs
   pequod rbac generate -f graphs/ -R > rbac.yaml
 
   # For instances, and for the previous revision of their graphs
-  pequod rbac generate -f apps/ -f before/graphs/ -R -p platforms/`,
+  pequod rbac generate -f apps/ -f before/graphs/ -R -p platforms/
+
+  # For an applier that may act as no other accounts
+  pequod rbac generate -f graphs/ -R --constrained > rbac.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
