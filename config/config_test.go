@@ -71,6 +71,11 @@ func TestComponents(t *testing.T) {
 		t.Errorf("per-namespace adds %d objects, want 1", got)
 	}
 
+	constrained := string(buildIn(t, "applier", "components: [../applier/components/constrained]\n"))
+	if strings.Contains(constrained, "- impersonate\n") || count([]byte(constrained)) != count(base) {
+		t.Errorf("constrained: %d objects, want %d and no right to impersonate", count([]byte(constrained)), count(base))
+	}
+
 	// In the whole cluster, an applier of one namespace may do nothing of what the
 	// namespace can grant.
 	one := buildIn(t, "applier", "components: [../applier/components/one-namespace]\n")

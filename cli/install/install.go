@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,6 +34,9 @@ type installOptions struct {
 	// networkPolicy installs the NetworkPolicy of the applier. If it is unset, an
 	// installed one is removed.
 	networkPolicy bool
+	// constrained takes the right to impersonate every service account from the applier,
+	// if the API server has constrained impersonation.
+	constrained bool
 	// export prints the manifests instead of applying them. It needs no cluster
 	// and excludes dryRun.
 	export bool
@@ -57,6 +61,10 @@ rights. The result is the same as that of 'kubectl apply -k config/applier', and
 objects that kubectl created are taken over. Objects that an earlier version of this
 command installed, and this version does not, are removed.
 
+The applier may act as every service account of the cluster, unless --constrained is set:
+then it may only do what the roles of 'pequod rbac generate --constrained' allow. This
+needs Kubernetes 1.36; in older clusters the flag has no effect but a warning.
+
 The namespace is always ` + installNamespace + `. To use another one, write a kustomization around
 the output of --export.
 
@@ -78,6 +86,7 @@ time; 2 if the cluster could not be reached.`,
 	fl.StringVar(&o.image, "image", "", "image of the applier (default: the image of this version, by digest in releases)")
 	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for an applier that runs elsewhere")
 	fl.BoolVar(&o.networkPolicy, "network-policy", true, "install a NetworkPolicy that admits only connections to the metrics and probes of the applier")
+	fl.BoolVar(&o.constrained, "constrained", false, "let the applier act only as the service accounts, and with the rights, of 'pequod rbac generate --constrained' (Kubernetes 1.36)")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
@@ -108,7 +117,7 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	case o.dryRun != "none" && o.Output != "text":
 		return errors.New("--dry-run only supports -o text")
 	}
-	m, err := applierManifests(o.image, o.installs)
+	m, err := applierManifests(o.image, o.constrained, o.installs)
 	if err != nil {
 		return err
 	}
@@ -123,17 +132,29 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 // earlier versions are found by their labels, and are pruned unless only the CRDs
 // are installed. A dry run plans the same graph.
 func (o *installOptions) apply(ctx context.Context, env command.Env, m *installation) error {
-	rg, err := m.graph()
-	if err != nil {
-		return err
-	}
 	// Warnings of the API server go to stderr until the display is open.
 	warn := kube.PrintWarnings(env.Err)
 	a, err := o.Connect(func(text string) { warn(text) })
 	if err != nil {
 		return err
 	}
+	if o.constrained {
+		can, have, err := canConstrain(ctx, a.Client)
+		if err != nil {
+			return err
+		}
+		if !can {
+			fmt.Fprintf(env.Err, "pequod: Kubernetes %s has no constrained impersonation, which 1.36 has: the applier may act as every service account\n", have)
+			if m, err = applierManifests(o.image, false, o.installs); err != nil {
+				return err
+			}
+		}
+	}
 	a.Inventories = unrecorded{m.excluded}
+	rg, err := m.graph()
+	if err != nil {
+		return err
+	}
 	if o.dryRun != "none" {
 		var opts applier.PlanOptions
 		opts.ForceConflicts, opts.Prune = o.force, !o.crdsOnly

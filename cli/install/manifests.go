@@ -67,13 +67,17 @@ func imageOf(chosen, digest string) string {
 var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
 // applierManifests returns the objects of config/applier that keep accepts. image
-// replaces the image of the applier unless it is empty. The replacement is done
-// in the text, so that --export shows it with all comments.
-func applierManifests(image string, keep func(*unstructured.Unstructured) bool) (*installation, error) {
+// replaces the image of the applier unless it is empty, and constrained takes the right
+// to impersonate every service account away. Both are done in the text, so that --export
+// shows them with all comments.
+func applierManifests(image string, constrained bool, keep func(*unstructured.Unstructured) bool) (*installation, error) {
 	if image != "" && !imageName.MatchString(image) {
 		return nil, fmt.Errorf("--image: %q is not a valid image reference", image)
 	}
 	text := imageLine.ReplaceAll(config.Applier, []byte(imageOf(image, version.ImageDigest())))
+	if constrained {
+		text = []byte(constrain(string(text)))
+	}
 	all := &installation{}
 	// The text is split rather than decoded as a stream, because export keeps the
 	// comments of each document.
