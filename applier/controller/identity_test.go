@@ -10,8 +10,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/rbac"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -213,15 +215,50 @@ func TestImpersonationPerNamespace(t *testing.T) {
 	b.wantExists(false, "v1", "ConfigMap", "b")
 }
 
+// An applier without the right to impersonate executes graphs with constrained roles, and
+// no others.
+func TestConstrainedImpersonation(t *testing.T) {
+	t.Parallel()
+	b := narrowTo(t, "get")
+	web := b.rendered("web", webService)
+	roles, err := rbac.Generate([]*v1alpha1.ResourceGraph{web}, rbac.Options{Constrained: types.NamespacedName{Namespace: b.Namespace, Name: "applier"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range roles.Roles {
+		if _, err := b.Client.RbacV1().Roles(b.Namespace).Create(t.Context(), &roles.Roles[i], metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Client.RbacV1().RoleBindings(b.Namespace).Create(t.Context(), &roles.RoleBindings[i], metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.account("other", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	b.options.Resync = 2 * time.Second // what may not be watched is polled
+	b.start(b.ServiceAccount(t, b.Namespace, "applier"))
+	b.apply(web)
+	b.ready("web")
+	b.patch("v1", "ConfigMap", "web", "somebody", `{"data":{"a":"other"}}`)
+	b.eventually("corrected", func(ctx ctx) bool { return b.data(ctx, "web") == "one" })
+	b.apply(b.rendered("denied", nodes(configMap("b", "b", "1")), as("other")))
+	b.until("denied", condition("Ready", "False", "Forbidden", `cannot impersonate:serviceaccount`))
+	b.remove("web")
+	b.gone("web")
+	b.wantExists(false, "v1", "ConfigMap", "web", "b")
+}
+
 // narrow returns an env with an account for the applier that may read and write
 // graphs and impersonate, and no more.
-func narrow(t *testing.T) *env {
+func narrow(t *testing.T) *env { return narrowTo(t, "get", "impersonate") }
+
+// narrowTo is narrow with the given verbs for service accounts.
+func narrowTo(t *testing.T, verbs ...string) *env {
 	b := idle(t, harness.Start(t))
 	b.ServiceAccount(t, b.Namespace, "applier")
 	roles := b.Client.RbacV1().ClusterRoles()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: b.Unique("narrow")}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"*"}, Verbs: []string{"*"}},
-		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"get", "impersonate"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: verbs},
 		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
 	}}
 	if _, err := roles.Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
