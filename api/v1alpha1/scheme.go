@@ -15,10 +15,19 @@ type ResourceGraphList struct {
 	Items []ResourceGraph `json:"items"`
 }
 
-// AddToScheme registers ResourceGraph with a scheme. Transform is not registered:
-// no program reads Transforms from a cluster yet.
+// TransformList is a list of Transforms.
+//
+// +kubebuilder:object:root=true
+type TransformList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Transform `json:"items"`
+}
+
+// AddToScheme registers the kinds of this package with a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &ResourceGraph{}, &ResourceGraphList{})
+	scheme.AddKnownTypes(GroupVersion, &ResourceGraph{}, &ResourceGraphList{}, &Transform{}, &TransformList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }
