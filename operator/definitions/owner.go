@@ -1,0 +1,82 @@
+package definitions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+)
+
+// FieldManager is the field manager of definitions that a manager applied.
+const FieldManager = "pequod-manager"
+
+// Applied reports whether a manager applied a definition for the Transform with the given
+// name. Transforms in different namespaces may have the same name; their status tells them
+// apart.
+func Applied(live *apiextensionsv1.CustomResourceDefinition, transform string) bool {
+	return live.Labels[v1alpha1.LabelTransform] == v1alpha1.LabelValue(transform) && appliedByManager(live)
+}
+
+// appliedByManager reports whether the field manager of the manager has applied fields. Others
+// may set the label, but writing as this field manager is no accident.
+func appliedByManager(live *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(live.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationApply
+	})
+}
+
+// Owner describes who made a definition, for the message of a refusal.
+func Owner(live *apiextensionsv1.CustomResourceDefinition) string {
+	if name := live.Labels[v1alpha1.LabelTransform]; name != "" && appliedByManager(live) {
+		return "it was generated for Transform " + name
+	}
+	var managers []string
+	for _, m := range live.ManagedFields {
+		if m.Subresource == "" && !slices.Contains(managers, m.Manager) {
+			managers = append(managers, m.Manager)
+		}
+	}
+	if release := live.Annotations["meta.helm.sh/release-name"]; release != "" {
+		return "it belongs to Helm release " + live.Annotations["meta.helm.sh/release-namespace"] + "/" + release
+	}
+	if len(managers) == 0 {
+		return "nothing names its owner"
+	}
+	return "it was written by " + strings.Join(managers, ", ")
+}
+
+// reserved are the groups whose kinds must not be generated: those of Kubernetes, and those of
+// Pequod itself.
+var reserved = []string{"k8s.io", "kubernetes.io", v1alpha1.Group}
+
+// Reserved returns an error if a group is one of Kubernetes or of Pequod, or below one.
+func Reserved(group string) error {
+	for _, r := range reserved {
+		if group == r || strings.HasSuffix(group, "."+r) {
+			return fmt.Errorf("the group %s is reserved: *.%s can't have generated kinds", group, r)
+		}
+	}
+	return nil
+}
+
+// AppliedAt returns the time at which a manager changed a definition last, in whole seconds.
+func AppliedAt(live *apiextensionsv1.CustomResourceDefinition) (at time.Time) {
+	for _, m := range live.ManagedFields {
+		if m.Manager == FieldManager && m.Subresource == "" && m.Time != nil && m.Time.After(at) {
+			at = m.Time.Time
+		}
+	}
+	return at
+}
+
+// Edited reports whether others have written fields of a definition that a manager applied.
+func Edited(live *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(live.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager != FieldManager && m.Subresource == ""
+	})
+}
