@@ -1,0 +1,121 @@
+package transform
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/definitions"
+)
+
+// finish deletes what the Transform generated, and removes the finalizer. Transforms of
+// namespaces that are not allowed any more leave everything behind.
+func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
+	if !controllerutil.ContainsFinalizer(s.t, v1alpha1.ManagerFinalizer) {
+		return reconcile.Result{}, nil
+	}
+	if s.allowed(s.t.Namespace) {
+		if s.t.Spec.CRDDeletionPolicy != v1alpha1.DeletionOrphan && s.t.Status.GeneratedCRD != "" {
+			b, err := s.removeDefinition(ctx)
+			if err != nil {
+				return reconcile.Result{}, ignoreConflict(err)
+			}
+			if b != nil {
+				next := s.t.Status.DeepCopy()
+				s.blockedBy(next, b)
+				return reconcile.Result{RequeueAfter: b.after}, s.writeStatus(ctx, next)
+			}
+		}
+		if err := s.roles.Apply(ctx, s.key, nil); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	before := s.t.DeepCopy()
+	controllerutil.RemoveFinalizer(s.t, v1alpha1.ManagerFinalizer)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Patch(ctx, s.t, patch, client.FieldOwner(fieldManager)); err != nil {
+		return reconcile.Result{}, ignoreConflict(err)
+	}
+	return reconcile.Result{}, s.forget(ctx, s.key)
+}
+
+// removeDefinition deletes the CRD when no instance exists. It returns nil when the CRD is
+// gone, or is not the Transform's.
+func (s *session) removeDefinition(ctx context.Context) (*blocked, error) {
+	name := s.t.Status.GeneratedCRD
+	live, err := s.definition(ctx, name)
+	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) {
+		return nil, err
+	}
+	if slices.ContainsFunc(s.generating(ctx, name), func(other v1alpha1.Transform) bool {
+		return other.UID != s.t.UID && s.allowed(other.Namespace) && !s.precedes(&other)
+	}) {
+		return nil, nil
+	}
+	if s.claims.take(name, s.key) != s.key {
+		return nil, nil
+	}
+	if !live.DeletionTimestamp.IsZero() {
+		return deleting(name), nil
+	}
+	// A kind that is not served has no instances.
+	if definitions.Established(live) {
+		if b, err := s.instancesExist(ctx, live); b != nil || err != nil {
+			return b, err
+		}
+	}
+	// The controllers of the kind end before it is gone.
+	s.Catalog.Delete(s.key)
+	if err := s.instances.forget(ctx, s.key); err != nil {
+		return nil, err
+	}
+	same := client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion}
+	if err := client.IgnoreNotFound(s.client.Delete(ctx, live, same)); err != nil {
+		return nil, err
+	}
+	return deleting(name), nil
+}
+
+// instancesExist returns the block for instances that exist. Their deletion has the Transform
+// reconciled again.
+func (s *session) instancesExist(ctx context.Context, live *apiextensionsv1.CustomResourceDefinition) (*blocked, error) {
+	kind := schema.GroupVersionKind{Group: live.Spec.Group, Version: definitions.Served(live), Kind: live.Spec.Names.Kind}
+	counts, err := s.instances.namespaces(ctx, kind, s.key)
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	if total == 0 {
+		// The watch may not have seen the last one.
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(live.Spec.Names.ListKind))
+		if err := s.api.List(ctx, list, client.Limit(1)); err != nil {
+			return nil, err
+		}
+		total = len(list.Items)
+	}
+	if total == 0 {
+		return nil, nil
+	}
+	text := fmt.Sprintf("%d instances of %s exist in %d namespaces", total, kind.Kind, len(counts))
+	if total == 1 {
+		text = "1 instance of " + kind.Kind + " exists"
+	}
+	return &blocked{reason: reasonInstances, message: text + ": delete them, or set spec.crdDeletionPolicy to Orphan"}, nil
+}
+
+// deleting returns the block for a CRD whose deletion was requested. An event continues.
+func deleting(name string) *blocked {
+	return &blocked{reason: reasonDeleting, message: "CustomResourceDefinition " + name + " is being deleted"}
+}

@@ -1,0 +1,102 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/rbac"
+	"github.com/pequod-io/pequod/operator/roles"
+)
+
+// grant gives the service account of the Transform the rights of its graphs.
+func (s *session) grant(ctx context.Context) (*blocked, error) {
+	if s.t.Spec.ServiceAccountName != "" {
+		return nil, s.roles.Apply(ctx, s.key, nil)
+	}
+	grants, b, err := s.grants(ctx)
+	if b != nil || err != nil {
+		return b, err
+	}
+	if err := s.roles.Apply(ctx, s.key, grants); roles.Escalates(err) {
+		return s.refuseRights(err.Error()), nil
+	} else if err != nil {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// grants returns the rights that the graphs of the Transform need.
+func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
+	rules, b := s.rules()
+	if b != nil {
+		return nil, b, nil
+	}
+	if s.t.Spec.RBACScope != v1alpha1.RBACNamespace {
+		return &roles.Grants{Rules: rules, Cluster: true}, nil, nil
+	}
+	names := s.p.loaded.Names
+	if names.Scope == v1alpha1.ScopeCluster {
+		b := s.refuseRights("rbacScope Namespace is for namespaced kinds; " + names.Kind + " is cluster-scoped")
+		b.reason = reasonRefused
+		return nil, b, nil
+	}
+	kind := schema.GroupVersionKind{Group: names.Group, Version: requestVersion(names), Kind: names.Kind}
+	counts, err := s.instances.namespaces(ctx, kind, s.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &roles.Grants{Rules: rules, Namespaces: slices.Sorted(maps.Keys(counts))}, nil, nil
+}
+
+// requestVersion returns a version of a kind that clients can use: the storage version if
+// possible.
+func requestVersion(names v1alpha1.Names) string {
+	if served := names.Served(); len(served) > 0 && !slices.Contains(served, names.Version) {
+		return served[0]
+	}
+	return names.Version
+}
+
+// rules returns the rules of managedResources, or those that the samples need.
+func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
+	if len(s.t.Spec.ManagedResources) > 0 {
+		return roles.Managed(s.t.Spec.ManagedResources), nil
+	}
+	kinds := rbac.Resources{}
+	for {
+		rules, err := roles.Seen(s.p.loaded.Samples, kinds)
+		var escalation *roles.EscalationError
+		var unknown *rbac.UnknownKindError
+		switch {
+		case err == nil:
+			return rules, nil
+		case errors.As(err, &escalation):
+			return nil, s.refuseRights(escalation.Error() + "; to allow it, list all resources in spec.managedResources")
+		case !errors.As(err, &unknown):
+			return nil, s.refuseRights(err.Error())
+		}
+		mapping, err := s.mapper.RESTMapping(unknown.GroupKind)
+		if err != nil {
+			b := s.refuseRights(unknown.Error() + ": install its CustomResourceDefinition, or list its resource in spec.managedResources")
+			b.reason, b.stalled, b.after = reasonUnknownKind, false, time.Minute
+			return nil, b
+		}
+		kinds[unknown.GroupKind] = rbac.Resource{Name: mapping.Resource.Resource, Namespaced: mapping.Scope.Name() == apimeta.RESTScopeNameNamespace}
+	}
+}
+
+// refuseRights returns the block for rights that are not granted. They are tried again, because
+// the rights of the manager may change.
+func (s *session) refuseRights(message string) *blocked {
+	return &blocked{
+		condition: v1alpha1.ConditionRBACConfigured, reason: v1alpha1.ReasonEscalationRefused, message: message, stalled: true, after: 10 * time.Minute,
+	}
+}

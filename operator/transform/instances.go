@@ -1,0 +1,113 @@
+package transform
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// instances counts the instances of kinds, by watches of their metadata. Only kinds whose
+// number matters are watched: those with roles in each namespace, and those to be deleted.
+type instances struct {
+	cache cache.Cache
+	mu    sync.Mutex // guards what follows
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	kinds map[schema.GroupVersionKind]*watched
+}
+
+// watched is a kind that is watched for a Transform.
+type watched struct {
+	transform types.NamespacedName
+}
+
+func newInstances(c cache.Cache) *instances {
+	return &instances{cache: c, kinds: map[schema.GroupVersionKind]*watched{}}
+}
+
+// start takes the queue of the controller.
+func (i *instances) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.queue = queue
+	return nil
+}
+
+// namespaces returns how many instances of a kind each namespace has; the namespace is "" for
+// cluster-scoped kinds. From then on, the Transform is reconciled when an instance is created
+// or deleted.
+func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind, transform types.NamespacedName) (map[string]int, error) {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(kind)
+	informer, err := i.cache.GetInformer(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.handle(informer, kind, transform); err != nil {
+		return nil, err
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := i.cache.List(ctx, list); err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for _, item := range list.Items {
+		counts[item.Namespace]++
+	}
+	return counts, nil
+}
+
+// handle adds a handler to the informer of a kind, unless it has one.
+func (i *instances) handle(informer cache.Informer, kind schema.GroupVersionKind, transform types.NamespacedName) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if w := i.kinds[kind]; w != nil {
+		w.transform = transform
+		return nil
+	}
+	w := &watched{transform: transform}
+	wake := func(any) {
+		i.mu.Lock()
+		key := w.transform
+		i.mu.Unlock()
+		i.enqueue(key)
+	}
+	i.kinds[kind] = w
+	_, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: wake, DeleteFunc: wake})
+	return err
+}
+
+// enqueue has a Transform reconciled.
+func (i *instances) enqueue(transform types.NamespacedName) {
+	i.mu.Lock()
+	queue := i.queue
+	i.mu.Unlock()
+	queue.Add(reconcile.Request{NamespacedName: transform})
+}
+
+// forget ends the watches for a Transform.
+func (i *instances) forget(ctx context.Context, transform types.NamespacedName) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, kind := range slices.Collect(maps.Keys(i.kinds)) {
+		if i.kinds[kind].transform != transform {
+			continue
+		}
+		delete(i.kinds, kind)
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(kind)
+		if err := i.cache.RemoveInformer(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package transform
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/roles"
+)
+
+// Options configure [Setup]. Catalog, Fetcher, Loader and Namespace are required.
+type Options struct {
+	// Catalog gets the platforms that are ready.
+	Catalog *catalog.Catalog
+	Fetcher Fetcher
+	Loader  Loader
+	// Namespace is the namespace of the manager. Service accounts of Transforms are in it.
+	Namespace string
+	// Namespaces are the namespaces whose Transforms are reconciled, "*" for all. Empty means
+	// the manager's.
+	Namespaces []string
+	// StateDir is a directory for the sources of the last good version of each platform, so
+	// that a restarted manager continues with them if the current version can't be used.
+	// Empty means that they are not kept.
+	StateDir string
+	// Concurrent is the number of Transforms that are reconciled at once, by default 4.
+	Concurrent int
+	// Backoff is the time before the first repetition of a failed fetch, by default 5 s. It
+	// is doubled with every failure, up to the interval of the Transform.
+	Backoff time.Duration
+	// Settle is the time after which all API servers store objects in a new version of a CRD,
+	// by default 10 s.
+	Settle time.Duration
+	// Now returns the time. nil is the system's clock.
+	Now func() time.Time
+}
+
+// ByObject returns the options of the manager's cache for the objects that this package reads.
+func ByObject() map[client.Object]cache.ByObject {
+	generated := labels.SelectorFromSet(labels.Set{
+		v1alpha1.LabelManaged: "true", v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
+	})
+	granted := cache.ByObject{Label: labels.SelectorFromSet(roles.Selector()), Transform: cache.TransformStripManagedFields()}
+	return map[client.Object]cache.ByObject{
+		&v1alpha1.Transform{}:                       {Transform: cache.TransformStripManagedFields()},
+		&apiextensionsv1.CustomResourceDefinition{}: {Label: generated, Transform: stripFields},
+		&corev1.ServiceAccount{}:                    granted,
+		&rbacv1.Role{}:                              granted,
+		&rbacv1.RoleBinding{}:                       granted,
+		&rbacv1.ClusterRole{}:                       granted,
+		&rbacv1.ClusterRoleBinding{}:                granted,
+	}
+}
+
+// stripFields drops the fields of managedFields, and keeps the names of the field managers.
+func stripFields(object any) (any, error) {
+	if o, ok := object.(metav1.Object); ok {
+		managers := o.GetManagedFields()
+		for i := range managers {
+			managers[i].FieldsV1 = nil
+		}
+	}
+	return object, nil
+}
+
+// AddToScheme adds the kinds that the manager's client needs.
+func AddToScheme(scheme *runtime.Scheme) error {
+	for _, add := range []func(*runtime.Scheme) error{
+		v1alpha1.AddToScheme, apiextensionsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Setup adds the controller to a manager. The manager's scheme must have the kinds of
+// [AddToScheme], and its cache the options of [ByObject].
+func Setup(mgr manager.Manager, o Options) error {
+	o.Concurrent = cmp.Or(o.Concurrent, 4)
+	o.Backoff = cmp.Or(o.Backoff, 5*time.Second)
+	o.Settle = cmp.Or(o.Settle, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = []string{o.Namespace}
+	}
+	r := &reconciler{
+		Options: o, client: mgr.GetClient(), api: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), events: mgr.GetEventRecorder("pequod-manager"),
+		roles: roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace}, store: store{o.StateDir},
+		platforms: map[types.NamespacedName]*platform{}, claims: claims{owners: map[string]types.NamespacedName{}},
+	}
+	c, err := controller.New("transform", mgr, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
+	})
+	if err != nil {
+		return err
+	}
+	r.instances = newInstances(mgr.GetCache())
+	watches := []source.Source{
+		source.Kind(mgr.GetCache(), &v1alpha1.Transform{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Transform]{}),
+		source.Kind(mgr.GetCache(), &apiextensionsv1.CustomResourceDefinition{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofDefinition)),
+		source.Func(r.instances.start),
+	}
+	for _, object := range []client.Object{
+		&corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{},
+	} {
+		watches = append(watches, source.Kind(mgr.GetCache(), object, handler.EnqueueRequestsFromMapFunc(r.ofRole)))
+	}
+	for _, w := range watches {
+		if err := c.Watch(w); err != nil {
+			return err
+		}
+	}
+	return mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.Transform{}, byDefinition, func(o client.Object) []string {
+		return []string{o.(*v1alpha1.Transform).Status.GeneratedCRD}
+	})
+}
+
+// byDefinition is the index of Transforms by the names of their CRDs.
+const byDefinition = "status.generatedCRD"
+
+// ofDefinition returns the Transforms that a CRD concerns: the one that generates it, and
+// those that it is in the way of.
+func (r *reconciler) ofDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) []reconcile.Request {
+	wake := r.waitingFor(crd.Name)
+	for _, t := range r.generating(ctx, crd.Name) {
+		if key := client.ObjectKeyFromObject(&t); !slices.Contains(wake, key) {
+			wake = append(wake, key)
+		}
+	}
+	return requests(wake)
+}
+
+// generating returns the Transforms whose status names a CRD.
+func (r *reconciler) generating(ctx context.Context, crd string) []v1alpha1.Transform {
+	var all v1alpha1.TransformList
+	if err := r.client.List(ctx, &all, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(byDefinition, crd)}); err != nil {
+		return nil // the cache is not running any more
+	}
+	return all.Items
+}
+
+// ofRole returns the Transforms that an object of package roles may be of.
+func (r *reconciler) ofRole(_ context.Context, object client.Object) []reconcile.Request {
+	var wake []types.NamespacedName
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key := range r.platforms {
+		if v1alpha1.LabelValue(key.Name) == object.GetLabels()[v1alpha1.LabelTransform] {
+			wake = append(wake, key)
+		}
+	}
+	return requests(wake)
+}
+
+func requests(keys []types.NamespacedName) []reconcile.Request {
+	var all []reconcile.Request
+	for _, key := range keys {
+		all = append(all, reconcile.Request{NamespacedName: key})
+	}
+	return all
+}

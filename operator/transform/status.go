@@ -1,0 +1,140 @@
+package transform
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/source"
+)
+
+// steps are the conditions of the steps in their order.
+var steps = []string{
+	v1alpha1.ConditionCueFetched, v1alpha1.ConditionSchemaExtracted, v1alpha1.ConditionCRDGenerated, v1alpha1.ConditionRBACConfigured,
+}
+
+// set sets a condition.
+func (s *session) set(status *v1alpha1.TransformStatus, name string, value metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: name, Status: value, Reason: reason, Message: message, ObservedGeneration: s.t.Generation,
+		LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+// blockedBy sets the status of a Transform that a step blocks. Conditions of later steps stay
+// those of the last good version.
+func (s *session) blockedBy(status *v1alpha1.TransformStatus, b *blocked) {
+	for _, name := range steps {
+		if b.condition == "" || name == b.condition {
+			break
+		}
+		s.stepDone(status, name)
+	}
+	if b.condition != "" {
+		s.set(status, b.condition, metav1.ConditionFalse, b.reason, b.message)
+	}
+	s.set(status, v1alpha1.ConditionReady, metav1.ConditionFalse, b.reason, b.message)
+	is, isNot := v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled
+	if b.stalled {
+		is, isNot = isNot, is
+	}
+	s.set(status, is, metav1.ConditionTrue, b.reason, b.message)
+	apimeta.RemoveStatusCondition(&status.Conditions, isNot)
+	switch {
+	case b.stalled:
+		status.Phase = v1alpha1.TransformFailed
+	case b.condition == v1alpha1.ConditionCueFetched:
+		status.Phase = v1alpha1.TransformFetching
+	default:
+		status.Phase = v1alpha1.TransformGenerating
+	}
+	s.observed(status)
+}
+
+// succeeded sets the status of a Transform whose steps are all done.
+func (s *session) succeeded(status *v1alpha1.TransformStatus) {
+	for _, name := range steps {
+		s.stepDone(status, name)
+	}
+	s.set(status, v1alpha1.ConditionReady, metav1.ConditionTrue, reasonSucceeded, "instances of "+s.p.loaded.Names.Kind+" are reconciled")
+	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
+	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
+	status.Phase = v1alpha1.TransformReady
+	status.AvailableCueRef = nil
+	module, ref := s.p.loaded.Module, s.p.fetched.Ref
+	if r := status.ResolvedCueRef; r == nil || r.Digest != module.Digest || r.Version != module.Version || r.Ref != ref {
+		status.ResolvedCueRef = &v1alpha1.ResolvedCueRef{Digest: module.Digest, Version: module.Version, Ref: ref, FetchedAt: metav1.NewTime(s.now)}
+	}
+	s.observed(status)
+}
+
+// stepDone sets the condition of a step that is done.
+func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
+	reason, message := reasonSucceeded, ""
+	switch name {
+	case v1alpha1.ConditionCueFetched:
+		message = "the module and its policies were fetched"
+	case v1alpha1.ConditionSchemaExtracted:
+		message = "the CRD has the schema of the module"
+		if n := len(s.p.loaded.Notes); n > 0 {
+			message = fmt.Sprintf("the CRD has the schema of the module, with %d notes: %s", n, s.p.loaded.Notes[0])
+		}
+	case v1alpha1.ConditionCRDGenerated:
+		message = "CustomResourceDefinition " + s.p.loaded.CRD.Name + " is served"
+	case v1alpha1.ConditionRBACConfigured:
+		message = "service account " + s.entry(s.p.fetched, s.p.loaded).Account.String() + " has the rights of the platform"
+		if name := s.t.Spec.ServiceAccountName; name != "" {
+			reason, message = reasonOwnAccount, "graphs run as service account "+name+" of their namespace, which has the rights that others grant"
+		}
+	}
+	s.set(status, name, metav1.ConditionTrue, reason, message)
+}
+
+// observed records what the status describes.
+func (s *session) observed(status *v1alpha1.TransformStatus) {
+	status.ObservedGeneration = s.t.Generation
+	status.LastHandledReconcileAt = requested(s.t)
+}
+
+// sameStatus reports whether two statuses are stored alike. The API server stores times
+// without fractions of seconds.
+func sameStatus(a, b *v1alpha1.TransformStatus) bool { return equality.Semantic.DeepEqual(a, b) }
+
+// maxNote is the number of bytes of an Event's note. The API server allows 1024.
+const maxNote = 1000
+
+// report emits Events about the status that was written. Events with equal texts would hide
+// when something happened again, so only changes are reported.
+func (s *session) report(before *v1alpha1.Transform) {
+	was, is := condition(&before.Status, v1alpha1.ConditionReady), condition(&s.t.Status, v1alpha1.ConditionReady)
+	if was.Status == is.Status && was.Reason == is.Reason && was.Message == is.Message {
+		return
+	}
+	if is.Status == metav1.ConditionTrue {
+		s.emit(corev1.EventTypeNormal, "Ready", is.Message)
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if condition(&s.t.Status, v1alpha1.ConditionStalled).Status == metav1.ConditionTrue || s.p.block != nil {
+		kind = corev1.EventTypeWarning
+	}
+	reason := is.Reason
+	if s.p.block != nil && s.p.block.reason == is.Reason {
+		reason = s.p.block.event
+	}
+	s.emit(kind, reason, is.Message)
+}
+
+// emit emits an Event about the Transform, without its resource version: Events about
+// different versions would not be counted as one.
+func (s *session) emit(kind, reason, text string) {
+	about := &v1alpha1.Transform{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.t.Namespace, Name: s.t.Name, UID: s.t.UID},
+	}
+	s.events.Eventf(about, nil, kind, reason, "Reconcile", "%s", source.OneLine(text, maxNote))
+}
