@@ -16,6 +16,7 @@ import (
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/bundle"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/transform"
 )
 
 // newBundlePullCommand returns the command "pull".
@@ -62,7 +63,7 @@ func pullBundle(ctx context.Context, env command.Env, artifacts modules.Artifact
 	}
 	img, err := artifacts.Image(ctx, ref)
 	if err != nil {
-		return platform.Refused(err)
+		return transform.Refused(err)
 	}
 	packed, err := bundle.Files(img)
 	if err != nil {

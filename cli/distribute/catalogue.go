@@ -10,9 +10,9 @@ import (
 	"golang.org/x/mod/semver"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/transform"
 )
 
 // parallel is the number of artifacts whose descriptions are read at the same time.
@@ -91,7 +91,7 @@ func inspect(ctx context.Context, client *oci.Client, ref oci.Ref) (*entry, erro
 	if errors.As(err, &not) {
 		return nil, nil
 	} else if err != nil {
-		return nil, platform.Refused(oci.About(ref, err))
+		return nil, transform.Refused(oci.About(ref, err))
 	}
 	return &entry{
 		Ref: ref.String(), Module: info.Path, Version: ref.Tag, Digest: info.Digest, Size: info.Size,

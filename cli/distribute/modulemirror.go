@@ -18,6 +18,7 @@ import (
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/transform"
 )
 
 // mirrorOptions are the flags of module mirror.
@@ -97,7 +98,7 @@ func (o *mirrorOptions) run(ctx context.Context, env command.Env, args []string)
 			return refused(fmt.Errorf("%w; copy it to another tag, or replace it with --force", err))
 		}
 		if err != nil {
-			return platform.Refused(err)
+			return transform.Refused(err)
 		}
 		done := "copied"
 		if copied.Unchanged {

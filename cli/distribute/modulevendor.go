@@ -12,6 +12,7 @@ import (
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/modules/lock"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/vendored"
 )
 
@@ -81,7 +82,7 @@ func (o *moduleVendorOptions) run(ctx context.Context, env command.Env) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return command.FileError(platform.Refused(err))
+		return command.FileError(transform.Refused(err))
 	}
 	for _, m := range changes.Added {
 		if _, err := fmt.Fprintf(env.Out, "+ %s\n", m); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/modules/artifact"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/trust"
 )
 
@@ -63,11 +64,11 @@ func pull(ctx context.Context, env command.Env, artifacts trust.Artifacts, ref o
 	}
 	img, err := artifacts.Image(ctx, ref)
 	if err != nil {
-		return platform.Refused(err)
+		return transform.Refused(err)
 	}
 	info, files, err := artifact.Open(img)
 	if err != nil {
-		return platform.Refused(oci.About(ref, err))
+		return transform.Refused(oci.About(ref, err))
 	}
 	if err := writeFiles(files, dir); err != nil {
 		return command.FileError(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/render"
 )
 
@@ -56,7 +57,7 @@ func show(ctx context.Context, env command.Env, flags *platform.Flags, arg strin
 	}
 	files, err := flags.Modules.Open(ctx, ref, modules.Place{})
 	if err != nil {
-		return platform.Refused(err)
+		return transform.Refused(err)
 	}
 	flags.Platforms = []string{arg}
 	catalog, err := flags.LoadPlatforms(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/modules/oci"
 	"github.com/pequod-io/pequod/modules/sign"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/trust"
 )
 
@@ -94,7 +95,7 @@ func (o *verifyOptions) run(ctx context.Context, env command.Env, arg string) er
 	}
 	img, err := client.Image(ctx, ref)
 	if err != nil {
-		return platform.Refused(err)
+		return transform.Refused(err)
 	}
 	digest, err := img.Digest()
 	if err != nil {

@@ -101,7 +101,11 @@ func (c *Catalog) embeddedPlatform(ctx context.Context, name string) (*render.Pl
 		return p, nil
 	}
 	ref := v1alpha1.CueRef{Type: v1alpha1.CueRefEmbedded, Ref: name}
-	p, err := moduleTransform(c.modules, ref, modules.Place{}, "embedded:"+name).load(ctx)
+	sources, err := moduleTransform(c.modules, ref, modules.Place{}, "embedded:"+name).open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := sources.Load()
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 //   - transform.go: Transform files, directories of them, and modules without one
 //   - transformcheck.go: fields that the API server would refuse, and their positions;
 //     clustercheck.go checks those that only matter in a cluster
-//   - module.go: loading of CUE modules
+//   - module.go: modules without a platform
 //   - registry.go: the flags for registries; artifacts.go adds the cache
 //   - published.go: modules from registries
 //   - pins.go: the flags for pequod.lock and the cache
@@ -45,6 +45,7 @@ import (
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/pin"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/trust"
 	"github.com/pequod-io/pequod/render"
 )
@@ -206,14 +207,15 @@ func CompletePlatforms(*cobra.Command, []string, string) ([]string, cobra.ShellC
 // Prefetch opens the modules that args refer to, at the same time, so that downloads don't
 // count towards the limits of evaluations. Relative paths start at the working directory.
 func (f *ModuleFlags) Prefetch(ctx context.Context, args []string) error {
-	return each(args, func(arg string) error {
+	_, err := each(args, func(arg string) (*modules.Files, error) {
 		ref, at, err := locate(ctx, arg)
 		if err != nil {
-			return nil // loading the module reports it
+			return nil, nil // loading the module reports it
 		}
-		_, err = f.Modules.Open(ctx, ref, at)
-		return Refused(unlessNew(err))
+		files, err := f.Modules.Open(ctx, ref, at)
+		return files, transform.Refused(unlessNew(err))
 	})
+	return err
 }
 
 // OpenModules opens the modules of the platforms that -p names and of their policies,
@@ -224,11 +226,18 @@ func (f *Flags) OpenModules(ctx context.Context, policies []string) error {
 		if err != nil {
 			return err
 		}
-		if err := each(ts, func(t transform) error { return t.open(ctx) }); err != nil {
+		if _, err := openAll(ctx, ts); err != nil {
 			return err
 		}
 	}
 	return f.Prefetch(ctx, policies)
+}
+
+// openAll opens the modules of Transforms and their policies, in the same order, without
+// those that [Flags.Before] has no earlier version of.
+func openAll(ctx context.Context, all []definition) ([]*opened, error) {
+	sources, err := each(all, func(t definition) (*opened, error) { return t.open(ctx) })
+	return slices.DeleteFunc(sources, func(o *opened) bool { return o == nil }), err
 }
 
 // LoadPlatforms loads the platforms that -p names, in parallel, and returns them
@@ -237,7 +246,7 @@ func (f *Flags) OpenModules(ctx context.Context, policies []string) error {
 // otherwise. Embedded modules that -p doesn't name are not loaded here but when
 // an instance needs one.
 func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
-	var all []transform
+	var all []definition
 	for i, arg := range f.Platforms {
 		if slices.Contains(f.Platforms[:i], arg) {
 			continue // during completion, cobra parses the flags twice
@@ -248,23 +257,17 @@ func (f *Flags) LoadPlatforms(ctx context.Context) (*Catalog, error) {
 		}
 		all = append(all, ts...)
 	}
-	if err := each(all, func(t transform) error { return t.open(ctx) }); err != nil {
+	sources, err := openAll(ctx, all)
+	if err != nil {
 		return nil, err
 	}
-	platforms, err := render.Map(ctx, f.Limits(), all,
-		func(t transform) render.Subject { return t.subject(ctx) },
-		func(t transform) (*render.Platform, error) {
-			p, err := t.load(ctx)
-			return p, unlessNew(err)
-		})
+	platforms, err := render.Map(ctx, f.Limits(), sources,
+		func(o *opened) render.Subject { return o.Subject() }, (*opened).Load)
 	if err != nil {
 		return nil, err
 	}
 	c := &Catalog{modules: f.Modules}
 	for _, p := range platforms {
-		if p == nil {
-			continue // it is new
-		}
 		if err := c.add(p); err != nil {
 			return nil, err
 		}

@@ -10,13 +10,14 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules/inline"
+	"github.com/pequod-io/pequod/modules/transform"
 )
 
 // inlineOrigins returns the places of the inline modules of a Transform by the paths of
 // their references. A place is the key of an open module, so there must be one for each.
 func inlineOrigins(doc yamlfile.Document, spec v1alpha1.TransformSpec) map[string]*inline.Origin {
 	origins := map[string]*inline.Origin{}
-	for at, ref := range refsOf(spec) {
+	for at, ref := range transform.References(spec) {
 		if ref.Type != v1alpha1.CueRefInline {
 			continue
 		}

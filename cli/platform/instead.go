@@ -2,20 +2,22 @@ package platform
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules/git"
 	"github.com/pequod-io/pequod/modules/lock"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/modules/transform"
 )
 
 // errNew is the error of references to modules that the earlier lock has no version of.
-var errNew = errors.New("the lock had no version of the module")
+var errNew = fmt.Errorf("the lock had no version of the module: %w", transform.ErrLeftOut)
 
 // unlessNew returns err, or nil if it is that of a module that is left out.
 func unlessNew(err error) error {
-	if errors.Is(err, errNew) {
+	if errors.Is(err, transform.ErrLeftOut) {
 		return nil
 	}
 	return err

@@ -119,19 +119,19 @@ func (r records) Recall(key string) (string, bool) {
 	return p.Cache().Recall(key)
 }
 
-// each calls a function for all elements at the same time. It returns the error of the
-// first element, in their order, that has one.
-func each[T any](all []T, call func(T) error) error {
-	errs := make([]error, len(all))
+// each calls a function for all elements at the same time, and returns the results in the
+// order of the elements. The error is that of the first element that has one.
+func each[In, Out any](all []In, call func(In) (Out, error)) ([]Out, error) {
+	results, errs := make([]Out, len(all)), make([]error, len(all))
 	var group sync.WaitGroup
 	for i, v := range all {
-		group.Go(func() { errs[i] = call(v) })
+		group.Go(func() { results[i], errs[i] = call(v) })
 	}
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return results, nil
 }

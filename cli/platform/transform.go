@@ -5,24 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue/ast"
-
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/cli/files"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/inline"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/render"
 )
 
-// transform is a Transform and its origin. It is a value to load later: reading
+// definition is a Transform and its origin. It is a value to load later: reading
 // all Transforms first finds errors in files before the first evaluation.
-type transform struct {
+type definition struct {
 	// name is metadata.name, "" for a module that was given without a Transform.
 	name string
 	// spec has the reference of the module. For a bare module it has nothing else.
@@ -43,20 +42,20 @@ type transform struct {
 // moduleTransform returns a Transform for a module that was given without one.
 // Names and settings then come from the module itself and from defaults. from is the
 // user's name for the module.
-func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef, at modules.Place, from string) transform {
-	return transform{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, at: at, from: from}
+func moduleTransform(opener *modules.Opener, ref v1alpha1.CueRef, at modules.Place, from string) definition {
+	return definition{modules: opener, spec: v1alpha1.TransformSpec{CueRef: ref}, at: at, from: from}
 }
 
 // transforms reads the Transforms for one value of -p: all documents of a file or
 // of the files of a directory, or a single Transform for a module. A directory
 // with a .cue file at its top is a module. Subdirectories are not read.
-func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]transform, error) {
+func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]definition, error) {
 	ref, at, err := locate(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
 	if ref.Type != v1alpha1.CueRefPath {
-		return []transform{moduleTransform(opener, ref, at, arg)}, nil
+		return []definition{moduleTransform(opener, ref, at, arg)}, nil
 	}
 	in := place{at.Tree}
 	info, err := in.stat(ref.Ref)
@@ -77,10 +76,10 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 	}
 	// A .cue file anywhere at the top makes the directory a module, even if it also
 	// contains YAML files, such as samples.
-	var all []transform
+	var all []definition
 	for _, e := range entries {
 		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") {
-			return []transform{moduleTransform(opener, ref, at, arg)}, nil
+			return []definition{moduleTransform(opener, ref, at, arg)}, nil
 		}
 	}
 	dir := in.in(filepath.Clean(ref.Ref))
@@ -109,18 +108,18 @@ func transforms(ctx context.Context, opener *modules.Opener, arg string) ([]tran
 // skipped: the file was given as platforms. file is its name in messages, and at is what
 // its references are relative to. A typical document:
 //
-//	apiVersion: platform.pequod.io/v1alpha1
+//	apiVersion: platform.transform.io/v1alpha1
 //	kind: Transform
 //	metadata:
 //	  name: shop
 //	spec:
 //	  cueRef: {type: path, ref: ../modules/shop}
-func parseTransforms(opener *modules.Opener, data []byte, file string, at modules.Place) ([]transform, error) {
+func parseTransforms(opener *modules.Opener, data []byte, file string, at modules.Place) ([]definition, error) {
 	docs, err := yamlfile.Parse(file, data)
 	if err != nil {
 		return nil, err
 	}
-	var all []transform
+	var all []definition
 	for _, doc := range docs {
 		if is, err := addConfigMap(at.ConfigMaps, doc); err != nil {
 			return nil, err
@@ -143,71 +142,50 @@ func parseTransforms(opener *modules.Opener, data []byte, file string, at module
 		}
 		here := at
 		here.Namespace = t.Namespace
-		all = append(all, transform{name: t.Name, spec: t.Spec, from: file, at: here, inline: inlineOrigins(doc, t.Spec), modules: opener, doc: &doc})
+		all = append(all, definition{name: t.Name, spec: t.Spec, from: file, at: here, inline: inlineOrigins(doc, t.Spec), modules: opener, doc: &doc})
 	}
 	return all, nil
 }
 
 // place returns what the reference at a path is relative to.
-func (t transform) place(path string) modules.Place {
+func (t definition) place(path string) modules.Place {
 	at := t.at
 	at.Inline = t.inline[path]
 	return at
 }
 
-// open opens the module of a Transform and its policies, so that load finds them open.
-func (t transform) open(ctx context.Context) error {
-	return each(slices.Sorted(maps.Keys(refsOf(t.spec))), func(path string) error {
-		_, err := t.modules.Open(ctx, refsOf(t.spec)[path], t.place(path))
-		return Refused(unlessNew(err))
-	})
-}
-
-// refsOf returns the references of a Transform by their paths.
-func refsOf(spec v1alpha1.TransformSpec) map[string]v1alpha1.CueRef {
-	refs := map[string]v1alpha1.CueRef{modulePath: spec.CueRef}
-	for i, ref := range spec.Policies {
-		refs[policyPath(i)] = ref
+// open opens the module of a Transform and its policies. It returns nil for a module that
+// [Flags.Before] has no earlier version of.
+func (t definition) open(ctx context.Context) (*opened, error) {
+	sources, err := transform.Open(ctx, t.modules, t.name, t.spec, t.place)
+	if errors.Is(err, transform.ErrLeftOut) {
+		return nil, nil
 	}
-	return refs
-}
-
-// load loads the module of a Transform and its policies, and evaluates both. The
-// name of the Transform wins over the module's default name.
-func (t transform) load(ctx context.Context) (*render.Platform, error) {
-	m, name, err := loadModule(ctx, t.modules, t.spec.CueRef, t.place(modulePath))
 	if err != nil {
-		return nil, t.placeDigest(err, modulePath)
+		return nil, transform.Refused(err)
 	}
-	if t.name != "" {
-		name = t.name
-	}
-	p, err := render.NewPlatform(name, t.spec, m)
-	if err != nil {
-		return nil, t.placeNames(err, m.Ref)
-	}
-	p.From = t.from
-	for i, ref := range t.spec.Policies {
-		policy, err := loadPolicy(ctx, t.modules, ref, t.place(policyPath(i)))
-		if errors.Is(err, errNew) {
-			continue
-		}
-		if err != nil {
-			return nil, t.placeDigest(err, policyPath(i))
-		}
-		p.Policies = append(p.Policies, policy)
-	}
-	return p, nil
+	sources.From = t.from
+	return &opened{sources, t.doc}, nil
 }
 
-// subject returns the subject of evaluations of the Transform. Its files are
-// those of the module and of all policies, because either may be the cause.
-func (t transform) subject(ctx context.Context) render.Subject {
-	return render.Subject{Name: t.from, Files: func() []*ast.File {
-		files := moduleFiles(ctx, t.modules, t.spec.CueRef, t.place(modulePath))
-		for i, ref := range t.spec.Policies {
-			files = append(files, moduleFiles(ctx, t.modules, ref, t.place(policyPath(i)))...)
+// opened are the open modules of a Transform, and its document or nil.
+type opened struct {
+	*transform.Sources
+	doc *yamlfile.Document
+}
+
+// Load is [transform.Sources.Load] with the positions of problems in the document.
+func (s *opened) Load() (*render.Platform, error) {
+	p, err := s.Sources.Load()
+	var problems problem.List
+	if s.doc == nil || !errors.As(err, &problems) {
+		return p, err
+	}
+	placed := slices.Clone(problems)
+	for i, q := range placed {
+		if q.Position == (problem.Position{File: s.From}) && strings.HasPrefix(q.Path, "spec.") {
+			placed[i].Position = s.doc.At(q.Path)
 		}
-		return files
-	}}
+	}
+	return nil, placed
 }

@@ -1,7 +1,6 @@
 package platform
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,7 +18,7 @@ import (
 	"github.com/pequod-io/pequod/modules/inline"
 	"github.com/pequod-io/pequod/modules/modpath"
 	"github.com/pequod-io/pequod/modules/oci"
-	"github.com/pequod-io/pequod/render"
+	"github.com/pequod-io/pequod/modules/transform"
 )
 
 // unsupported is the message for fields that nothing implements. To ignore them
@@ -37,7 +36,7 @@ type transformChecker struct {
 
 // checkTransform returns the problems of a Transform that the API server would
 // refuse by the rules of its CRD, except that files may refer to other files. Names are left out: render.NewPlatform checks them together with those
-// of #Platform; see placeNames.
+// of #Platform; see [opened.Load].
 func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.List {
 	c := &transformChecker{doc: doc}
 	// Only the generic form tells an empty field from one that is not given. Unlike
@@ -63,20 +62,14 @@ func checkTransform(doc yamlfile.Document, spec v1alpha1.TransformSpec) problem.
 	}
 	c.checkClusterFields(given)
 	ref, _ := given["cueRef"].(map[string]any)
-	c.checkRef(modulePath, spec.CueRef, ref)
+	c.checkRef(transform.ModulePath, spec.CueRef, ref)
 	policies, _ := given["policies"].([]any)
 	for i, policy := range spec.Policies {
 		ref, _ := policies[i].(map[string]any)
-		c.checkRef(policyPath(i), policy, ref)
+		c.checkRef(transform.PolicyPath(i), policy, ref)
 	}
 	return c.problems.Sorted()
 }
-
-// modulePath is the path of the reference to the module.
-const modulePath = "spec.cueRef"
-
-// policyPath returns the path of a reference to a policy.
-func policyPath(i int) string { return "spec.policies" + fieldpath.Index(i) }
 
 // checkRef checks a reference to a module. given has the fields of the reference as
 // they are in the file, empty ones included.
@@ -189,37 +182,4 @@ func (c *transformChecker) wrong(path, message, hint string) {
 	c.problems = append(c.problems, problem.Problem{
 		Position: c.doc.At(path), Path: path, Rule: problem.RuleTransform, Message: message, Hint: hint,
 	})
-}
-
-// placeDigest returns the error of loading a module. If the module has another
-// digest than its reference, the error is a problem at that digest, with the digest
-// that the module has. ref is the path of the reference in the Transform.
-func (t transform) placeDigest(err error, ref string) error {
-	var digest *render.DigestError
-	if t.doc == nil || !errors.As(err, &digest) {
-		return err
-	}
-	path := fieldpath.Join(ref, "digest")
-	return problem.List{{Position: t.doc.At(path), Path: path, Rule: problem.RuleDigest, Message: digest.Error()}}
-}
-
-// placeNames returns the error of [render.NewPlatform], with the problems of names
-// that the Transform gives at their positions in it. Others are about #Platform.
-func (t transform) placeNames(err error, module string) error {
-	var problems problem.List
-	if t.doc == nil || !errors.As(err, &problems) {
-		return err
-	}
-	set := map[string]bool{
-		"group": t.spec.Group != "", "version": t.spec.Version != "", "kind": t.spec.Kind != "", "plural": t.spec.Plural != "",
-		"scope": t.spec.Scope != "", "shortNames": t.spec.ShortNames != nil, "categories": t.spec.Categories != nil,
-	}
-	placed := slices.Clone(problems)
-	for i, p := range placed {
-		if set[p.Path] && p.Position == (problem.Position{File: module}) {
-			placed[i].Path = fieldpath.Join("spec", p.Path)
-			placed[i].Position = t.doc.At(placed[i].Path)
-		}
-	}
-	return placed
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 	"github.com/pequod-io/pequod/modules/inline"
+	"github.com/pequod-io/pequod/modules/transform"
 )
 
 // Transforms returns the Transforms in the files that -p names, as they are, and the
@@ -60,7 +61,7 @@ func (f *Flags) Transforms(ctx context.Context) ([]output.Object, error) {
 }
 
 // localRefs returns a problem for each reference to files.
-func (t transform) localRefs() problem.List {
+func (t definition) localRefs() problem.List {
 	var ps problem.List
 	add := func(path string, ref v1alpha1.CueRef) {
 		local := ref.Type == v1alpha1.CueRefPath || ref.Type == v1alpha1.CueRefOCI && !strings.HasPrefix(ref.Ref, "oci://")
@@ -74,7 +75,7 @@ func (t transform) localRefs() problem.List {
 	}
 	add("spec.cueRef", t.spec.CueRef)
 	for i, ref := range t.spec.Policies {
-		add(policyPath(i), ref)
+		add(transform.PolicyPath(i), ref)
 	}
 	return ps
 }
@@ -82,8 +83,8 @@ func (t transform) localRefs() problem.List {
 // configMaps returns the ConfigMaps that the references of a Transform name, and a problem for
 // each that is not beside it. One without a namespace gets that of the reference or of the
 // Transform, if they have one.
-func (t transform) configMaps() (objects []output.Object, missing problem.List, err error) {
-	for at, ref := range refsOf(t.spec) {
+func (t definition) configMaps() (objects []output.Object, missing problem.List, err error) {
+	for at, ref := range transform.References(t.spec) {
 		if ref.Type != v1alpha1.CueRefConfigMap {
 			continue
 		}
@@ -126,7 +127,7 @@ func (t transform) configMaps() (objects []output.Object, missing problem.List, 
 
 // object returns the document of the Transform. Its path names no namespace unless the
 // document has one.
-func (t transform) object() (output.Object, error) {
+func (t definition) object() (output.Object, error) {
 	var generic map[string]any
 	if err := t.doc.Decode(&generic); err != nil {
 		return output.Object{}, err
@@ -165,7 +166,7 @@ func (f *Flags) References(ctx context.Context) (map[string][]string, error) {
 			}
 			add("spec.cueRef", t.spec.CueRef)
 			for i, ref := range t.spec.Policies {
-				add(policyPath(i), ref)
+				add(transform.PolicyPath(i), ref)
 			}
 		}
 	}

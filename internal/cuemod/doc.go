@@ -9,6 +9,7 @@
 //     that it imports.
 //   - [Finder] determines the module and the directory of an import path.
 //   - [Walk] opens the modules of all packages that a package imports, directly or not.
+//   - [Reach] returns the directories of all these packages.
 //
 // The package fetches nothing: callers supply the files of other modules. It is stricter
 // than CUE in one point. CUE evaluates some modules whose dependencies aren't tidy, with

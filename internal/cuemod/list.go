@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -185,6 +187,12 @@ func isWindowsPath(s string) bool {
 
 // Files returns the contents of the files that the list was read from, by name.
 func (l *List) Files() map[string][]byte { return l.files }
+
+// IsLocal reports whether the list has the replacements of LocalFile.
+func (l *List) IsLocal() bool { return l.files[LocalFile] != nil }
+
+// Locations returns the other modules, in no particular order.
+func (l *List) Locations() []Location { return slices.Collect(maps.Values(l.locations)) }
 
 // IsEmpty reports whether the list has no other modules.
 func (l *List) IsEmpty() bool { return l == nil || len(l.locations) == 0 }

@@ -56,18 +56,27 @@ func Walk(ctx context.Context, main fs.FS, list *List, dir string, open func(con
 		f, err := w.get(ctx, l)
 		return f.FS, err
 	})
+	if _, err := w.packages(dir, func(level []importer) error { return w.prefetch(ctx, level) }); err != nil {
+		return nil, err
+	}
+	return w.opened, ctx.Err()
+}
+
+// packages visits the package in dir and all packages that it imports, and returns the number
+// of those. It calls prefetch before it looks for the imports of a level.
+func (w *walk) packages(dir string, prefetch func([]importer) error) (int, error) {
 	visited := map[string]bool{}
 	level := []importer{{w.finder.Main, w.imports(w.finder.Main, dir, "")}}
 	for len(level) > 0 && len(visited) < maxPackages {
-		if err := w.prefetch(ctx, level); err != nil {
-			return nil, err
+		if err := prefetch(level); err != nil {
+			return 0, err
 		}
 		var next []importer
 		for _, i := range level {
 			for _, importPath := range i.paths {
 				p, err := w.finder.Find(i.module, importPath)
-				if failed := (*OpenError)(nil); errors.As(err, &failed) {
-					return nil, failed
+				if failed := (*OpenError)(nil); errors.As(err, &failed) && w.open != nil {
+					return 0, failed
 				}
 				if err != nil || visited[p.Path] {
 					continue
@@ -79,7 +88,7 @@ func Walk(ctx context.Context, main fs.FS, list *List, dir string, open func(con
 		}
 		level = next
 	}
-	return w.opened, ctx.Err()
+	return len(visited), nil
 }
 
 // importer is a package with its imports from other packages than those of the
@@ -89,11 +98,14 @@ type importer struct {
 	paths  []string
 }
 
-// walk is the state of one call of [Walk].
+// walk is the state of one call of [Walk] or [Reach].
 type walk struct {
 	finder *Finder
-	open   func(context.Context, Location) (Files, error)
-	files  map[fileKey]importingFile
+	// open opens modules for Walk. It is nil for Reach.
+	open  func(context.Context, Location) (Files, error)
+	files map[fileKey]importingFile
+	// dirs are the directories that were read, by module. It is nil for Walk.
+	dirs map[Location]map[string]bool
 
 	mu     sync.Mutex // guards opened
 	opened map[Location]Files
@@ -176,6 +188,12 @@ func (w *walk) imports(m *Module, dir, pkg string) []string {
 		entries, err := fs.ReadDir(m.FS, d)
 		if err != nil && d == path.Clean(dir) {
 			return nil // the loader reports it
+		}
+		if w.dirs != nil {
+			if w.dirs[m.Location] == nil {
+				w.dirs[m.Location] = map[string]bool{}
+			}
+			w.dirs[m.Location][d] = true
 		}
 		for _, e := range entries {
 			if !strings.HasSuffix(e.Name(), ".cue") || strings.HasSuffix(e.Name(), "_tool.cue") || strings.HasSuffix(e.Name(), "_test.cue") {
