@@ -31,7 +31,7 @@ CLUSTER_FLAGS ?=
 DEMO_FLAGS ?=
 
 # The generated files. `make generate` writes them.
-GENERATED := docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
+GENERATED := docs/api.md docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
 .PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
@@ -104,11 +104,12 @@ lint: ## Run go vet and staticcheck
 	$(GO) tool staticcheck ./...
 	cd test/cluster && CGO_ENABLED=0 $(GO) vet ./...
 
-generate: ## Regenerate the command reference, deep copies, CRDs and the table of kinds
+generate: ## Regenerate the references of commands and API, deep copies, CRDs and the table of kinds
 	$(GO) tool controller-gen object paths=./api/...
 	@$(MAKE) --no-print-directory manifests
 	$(GO) run ./render/kinds/gen render/kinds/builtin.txt
 	$(GO) run ./cli/docgen docs/cmd
+	$(GO) tool crd-ref-docs --source-path=api/v1alpha1 --config=api/reference.yaml --renderer=markdown --output-path=docs/api.md --log-level=error
 
 verify: lint ## Check formatting, modules, the shape of the tree and generated files
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || \
