@@ -13,6 +13,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 
 	"github.com/pequod-io/pequod/api/reference"
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/cueerror"
@@ -36,6 +37,8 @@ type decoder struct {
 	nodes    []*decodedNode
 	// found are the violations that the module itself reports.
 	found []violation
+	// adopted are the existing objects that the graph may take over, or nil.
+	adopted *v1alpha1.Adopt
 	// output is #Render.output, where positions of the whole graph are looked up.
 	output  cue.Value
 	unknown *unknowns // nil if everything must be known

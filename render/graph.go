@@ -33,12 +33,17 @@ func (r *Renderer) graph(v cue.Value, in *Instance, p *Platform) (*v1alpha1.Reso
 		return nil, nil, d.problems
 	}
 	rg := newGraph(in, p)
-	rg.Spec.Graph = *g
+	rg.Spec.Graph, rg.Spec.Adopt = *g, d.adopted
+	if in.adoptsAll() {
+		if err := adoptAll(rg); err != nil {
+			return nil, nil, problem.List{{Path: "metadata.annotations", Rule: problem.RuleGraph, Message: err.Error()}}
+		}
+	}
 	// The check is shared with everything that executes graphs, so an accepted graph is
 	// not refused later for its form.
 	read := graph.Read(rg)
 	for _, q := range read.Problems() {
-		d.problems = append(d.problems, q.At(d.positionOf(q.Node, q.Field)))
+		d.problems = append(d.problems, q.At(d.positionOf(q.Node, strings.TrimPrefix(q.Field, "spec."))))
 	}
 	if !r.AllowSecrets {
 		d.refuseSecrets()

@@ -12,8 +12,8 @@ import (
 	"github.com/pequod-io/pequod/internal/source/fieldpath"
 )
 
-// graph reads #Render.output: nodes, outputs and violations. The graph has no
-// violations; they are in d.found.
+// graph reads #Render.output: nodes, outputs, violations and adopt. The graph has no
+// violations; they are in d.found. What may be adopted is in d.adopted.
 //
 // The output has this form:
 //
@@ -29,7 +29,7 @@ func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 	}
 	hasNodes := false
 	// Modules of the original operator have metadata. It is not read.
-	d.fields(out, "", []string{"nodes", "outputs", "violations", "metadata"}, func(name string, v cue.Value) {
+	d.fields(out, "", []string{"nodes", "outputs", "violations", "adopt", "metadata"}, func(name string, v cue.Value) {
 		switch name {
 		case "nodes":
 			hasNodes = true
@@ -38,6 +38,8 @@ func (d *decoder) graph(out cue.Value) *v1alpha1.Graph {
 			g.Outputs = d.outputs(v)
 		case "violations":
 			d.found = append(d.found, d.violations(v)...)
+		case "adopt":
+			d.adopted = d.adopt(v)
 		}
 	})
 	if !hasNodes && len(d.problems) == 0 {
