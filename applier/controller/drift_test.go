@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -99,4 +100,32 @@ func TestStatusFollowsReadiness(t *testing.T) {
 	}
 	b.ready("web")
 	t.Logf("ready again after %v", time.Since(start))
+}
+
+// What happens to the objects of an instance is shown on the instance, if it owns the graph.
+func TestEventsOfInstance(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	owner := b.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {name: instance}}`)[0]
+	for name, kind := range map[string]string{"web": "Secret", "other": "ConfigMap"} {
+		rg := b.rendered(name, nodes(configMap("a", name, "one")), func(s *v1alpha1.ResourceGraphSpec) {
+			s.SourceRef = v1alpha1.ObjectRef{APIVersion: "v1", Kind: kind, Namespace: b.Namespace, Name: "instance"}
+		})
+		rg.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: "instance", UID: owner.GetUID(), Controller: new(true)}}
+		b.apply(rg)
+		b.ready(name)
+		b.patch("v1", "ConfigMap", name, "somebody", `{"data":{"a":"other"}}`)
+		b.event(name, "DriftCorrected", "ConfigMap "+b.Namespace+"/"+name)
+	}
+	var list *eventsv1.EventList
+	b.eventually("an Event of the instance", func(ctx ctx) (ok bool) {
+		var err error
+		list, err = b.Client.EventsV1().Events(b.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "regarding.kind=Secret"})
+		return err == nil && len(list.Items) > 0
+	})
+	for _, e := range list.Items {
+		if e.Reason != "DriftCorrected" || e.Regarding.UID != owner.GetUID() || e.Regarding.Name != "instance" || e.Related == nil || e.Related.Name != "web" {
+			t.Errorf("Event %s of %+v, related to %+v", e.Reason, e.Regarding, e.Related)
+		}
+	}
 }

@@ -69,5 +69,25 @@ func (r *reporter) emit(kind, reason, action string, node *engine.Status, text s
 			text = "node " + node.ID + ": " + text
 		}
 	}
-	r.events.Eventf(regarding(r.graph), related, kind, reason, action, "%s", source.OneLine(text, maxNote))
+	note := source.OneLine(text, maxNote)
+	r.events.Eventf(regarding(r.graph), related, kind, reason, action, "%s", note)
+	if instance := instanceOf(r.graph); instance != nil {
+		r.events.Eventf(instance, related, kind, reason, action, "%s", note)
+	}
+}
+
+// instanceOf returns the instance that a graph was rendered from if it owns the graph, and
+// otherwise nil. Its developer looks for Events there, and may not know of the graph.
+func instanceOf(rg *v1alpha1.ResourceGraph) *unstructured.Unstructured {
+	owner, from := metav1.GetControllerOfNoCopy(rg), rg.Spec.SourceRef
+	if owner == nil || owner.Kind != from.Kind || owner.Name != from.Name {
+		return nil
+	}
+	instance := &unstructured.Unstructured{}
+	instance.SetAPIVersion(owner.APIVersion)
+	instance.SetKind(owner.Kind)
+	instance.SetNamespace(from.Namespace)
+	instance.SetName(owner.Name)
+	instance.SetUID(owner.UID)
+	return instance
 }
