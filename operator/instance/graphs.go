@@ -25,7 +25,7 @@ type graphs struct {
 // of each graph that was added, changed or deleted.
 func newGraphs(client dynamic.Interface, changed func(sourceKey)) (*graphs, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(client, graphResource, metav1.NamespaceAll, 0, nil,
-		func(o *metav1.ListOptions) { o.LabelSelector = labelOperator + "=true" }).Informer()
+		func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelOperator + "=true" }).Informer()
 	if err := informer.SetTransform(viewOf); err != nil {
 		return nil, err
 	}

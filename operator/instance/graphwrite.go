@@ -29,7 +29,7 @@ func (t *task) refuseGraph(g *graphView) *refusal {
 	}
 	owner := metav1.GetControllerOfNoCopy(&g.ObjectMeta)
 	switch {
-	case g.Labels[labelOperator] != "true":
+	case g.Labels[v1alpha1.LabelOperator] != "true":
 		return foreign("was not made by pequod-manager; delete it with its objects or, to keep them, set spec.suspend first")
 	case owner != nil && (owner.Kind != t.instance.GetKind() || owner.Name != t.instance.GetName()):
 		return foreign("belongs to " + owner.Kind + " " + owner.Name)
@@ -85,7 +85,7 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph) ([]byte, error) {
 		return nil, err
 	}
 	labels := maps.Clone(rg.Labels)
-	labels[labelOperator] = "true"
+	labels[v1alpha1.LabelOperator] = "true"
 	meta := map[string]any{
 		"name": rg.Name, "namespace": rg.Namespace, "labels": labels,
 		"ownerReferences": []any{map[string]any{

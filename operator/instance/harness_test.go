@@ -58,12 +58,10 @@ func TestMain(m *testing.M) {
 const appModule = `
 package app
 
-import "strings"
-
 #Platform: {group: "GROUP", kind: "App"}
 #Input: {
 	// Text of the ConfigMap.
-	text: strings.MaxRunes(20)
+	text: string
 	// Another ConfigMap depends on the first one if this is set.
 	second?: string
 	// The first ConfigMap is named after the instance unless this is set.
@@ -100,6 +98,9 @@ import "strings"
 			}
 		}
 		outputs: text: "$from": "first.data.text"
+		if input.spec.text == "broken" {
+			nodes: first: resource: data: text: "other"
+		}
 		if input.spec.text == "forbidden" {
 			violations: [{path: "spec.text", message: "must not be forbidden"}]
 		}
@@ -123,8 +124,8 @@ type local struct {
 	mu        sync.Mutex
 	platforms map[string]*render.Platform // by digest of the entry
 	renders   map[string]int              // by instance
-	// fail is returned instead of a rendering if it gives an error.
-	fail func(*unstructured.Unstructured) error
+	// fail is returned instead of a rendering if it gives problems or an error.
+	fail func(*unstructured.Unstructured) (problem.List, error)
 }
 
 // Render implements [instance.Renderer].
@@ -133,11 +134,18 @@ func (l *local) Render(_ context.Context, e *catalog.Entry, in *unstructured.Uns
 	defer l.mu.Unlock()
 	l.renders[in.GetName()]++
 	if l.fail != nil {
-		if err := l.fail(in); err != nil {
-			return nil, nil, err
+		if ps, err := l.fail(in); len(ps) > 0 || err != nil {
+			return nil, ps, err
 		}
 	}
 	return renderLocally(l.platforms[e.Digest], in.Object)
+}
+
+// set makes renderings fail, or not if fail is nil.
+func (l *local) set(fail func(*unstructured.Unstructured) (problem.List, error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail = fail
 }
 
 func (l *local) count(name string) int {
@@ -494,5 +502,16 @@ func (b *env) kubectl(args ...string) (string, error) {
 }
 
 type ctx = context.Context
+
+// object returns a graph as it is sent to the API server.
+func object(t testing.TB, rg *v1alpha1.ResourceGraph) *unstructured.Unstructured {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(rg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(content, "status")
+	return &unstructured.Unstructured{Object: content}
+}
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) }

@@ -118,8 +118,8 @@ func (t *task) patience(s situation, next *status) time.Duration {
 	return max(0, beginAfter-t.now().Sub(t.memory.writtenAt))
 }
 
-// relookAfter is when to look again for a graph that was written and that the informer
-// doesn't show, in case that the graph was deleted before the informer saw it.
+// relookAfter is when to look again for a graph that no informer shows: one that was written,
+// in case that it was deleted before the informer saw it, or one of other origin.
 const relookAfter = 10 * time.Second
 
 // next returns when to reconcile an instance again whatever happens; 0 means never.
@@ -129,7 +129,7 @@ func (t *task) next(s situation) time.Duration {
 		return 0
 	case s.refusal != nil && s.refusal == r.refusal && s.refusal.retried:
 		return max(time.Millisecond, r.retry.Sub(t.now()))
-	case t.memory.written != nil:
+	case t.memory.written != nil, s.refusal != nil && s.refusal.reason == reasonGraphExists:
 		return relookAfter
 	}
 	return 0

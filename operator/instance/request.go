@@ -18,7 +18,7 @@ const maxRequest = 256
 // aren't both times.
 func requestOf(instance *unstructured.Unstructured) string {
 	annotations := instance.GetAnnotations()
-	own, flux := annotations[v1alpha1.AnnotationReconcileRequestedAt], annotations[annotationFlux]
+	own, flux := annotations[v1alpha1.AnnotationReconcileRequestedAt], annotations[v1alpha1.AnnotationFluxRequestedAt]
 	if own != "" && flux != "" {
 		ownAt, err := time.Parse(time.RFC3339Nano, own)
 		fluxAt, fluxErr := time.Parse(time.RFC3339Nano, flux)
