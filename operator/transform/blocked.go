@@ -85,10 +85,15 @@ func (r *reconciler) loadFailed(t *v1alpha1.Transform, err error, failures int) 
 		b.message = firstLines(lines(problems))
 		return b
 	}
-	b.reason, b.message, b.stalled = reasonEvaluation, err.Error(), false
+	// A busy machine may be the cause, so it is tried again. A module that needs too much stays
+	// one that needs a change.
+	b.reason, b.message, b.stalled = reasonEvaluation, err.Error(), failures >= patience
 	b.after = min(r.Backoff<<min(failures, 20), interval(t))
 	return b
 }
+
+// patience is the number of evaluations that are repeated without a user's doing.
+const patience = 3
 
 // requestFailed returns the block for an error of the API server that a user has to solve, or
 // nil for one that a repetition solves.

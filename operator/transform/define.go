@@ -205,7 +205,7 @@ func (s *session) announce(ctx context.Context, changes []compat.Change) error {
 	if err := s.writeStatus(ctx, next); err != nil || known {
 		return err
 	}
-	s.emit(corev1.EventTypeNormal, "NewModuleVersion", fmt.Sprintf("the module changed from %s to %s, with %d changes of the CRD",
+	s.emit(corev1.EventTypeNormal, "NewModuleVersion", "Fetch", fmt.Sprintf("the module changed from %s to %s, with %d changes of the CRD",
 		named(resolved.Version, resolved.Digest), named(module.Version, module.Digest), len(changes)))
 	return nil
 }

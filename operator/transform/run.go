@@ -76,6 +76,9 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 	if same && (p.due.IsZero() || s.now.Before(p.due)) {
 		return s.blockOf(v1alpha1.ConditionCueFetched), nil
 	}
+	if p.generation != s.t.Generation || p.request != request {
+		p.failures = 0
+	}
 	fetched, err := s.Fetcher.Fetch(ctx, s.t)
 	if errors.Is(err, context.Canceled) {
 		return nil, err // the manager ends

@@ -115,7 +115,7 @@ func (s *session) report(before *v1alpha1.Transform) {
 		return
 	}
 	if is.Status == metav1.ConditionTrue {
-		s.emit(corev1.EventTypeNormal, "Ready", is.Message)
+		s.emit(corev1.EventTypeNormal, "Ready", "Reconcile", is.Message)
 		return
 	}
 	kind := corev1.EventTypeNormal
@@ -126,15 +126,17 @@ func (s *session) report(before *v1alpha1.Transform) {
 	if s.p.block != nil && s.p.block.reason == is.Reason {
 		reason = s.p.block.event
 	}
-	s.emit(kind, reason, is.Message)
+	// Events with equal reasons and actions are counted as one, with the first text. So the
+	// action tells causes apart.
+	s.emit(kind, reason, is.Reason, is.Message)
 }
 
 // emit emits an Event about the Transform, without its resource version: Events about
 // different versions would not be counted as one.
-func (s *session) emit(kind, reason, text string) {
+func (s *session) emit(kind, reason, action, text string) {
 	about := &v1alpha1.Transform{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Transform"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.t.Namespace, Name: s.t.Name, UID: s.t.UID},
 	}
-	s.events.Eventf(about, nil, kind, reason, "Reconcile", "%s", source.OneLine(text, maxNote))
+	s.events.Eventf(about, nil, kind, reason, action, "%s", source.OneLine(text, maxNote))
 }

@@ -1,0 +1,109 @@
+package transform_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/harness"
+)
+
+// gone waits until a Transform doesn't exist.
+func (b *env) gone(name string) {
+	b.t.Helper()
+	harness.Eventually(b.t, patience, func(ctx context.Context) error {
+		t := &v1alpha1.Transform{}
+		err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: name}, t)
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it exists: %v; conditions %v", err, conditions(t))
+		}
+		return nil
+	})
+}
+
+// TestDelete deletes a Transform with instances: it waits for them, also while the manager is
+// restarted, and then removes all that it made.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.ready("app")
+	one, two := b.Apply(t, b.instance("one"))[0], b.Apply(t, b.instance("two"))[0]
+	if err := b.client.Delete(t.Context(), b.transform("app", "")); err != nil {
+		t.Fatal(err)
+	}
+	waits := func(text string) {
+		t.Helper()
+		b.blocked("app", "Ready", "InstancesExist", text)
+	}
+	waits("2 instances of App exist in 1 namespaces: delete them, or set spec.crdDeletionPolicy to Orphan")
+	b.event("app", "InstancesExist", "2 instances of App exist")
+	if err := b.client.Delete(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	waits("1 instance of App exists")
+	b.stop()
+	b.start(b.Config)
+	waits("1 instance of App exists")
+	name := "apps." + b.group
+	if b.crd(name) == nil {
+		t.Fatal("the CRD is gone")
+	}
+	if err := b.client.Delete(t.Context(), two); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("app")
+	b.noRole("", "app")
+	if b.crd(name) != nil || len(b.catalog.Entries()) > 0 {
+		t.Error("the CRD is left, or the platform is listed")
+	}
+}
+
+// TestOrphan leaves the CRD and the instances of a deleted Transform, which a new Transform
+// of this name gets back.
+func TestOrphan(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	orphan := func(t *v1alpha1.Transform) { t.Spec.CRDDeletionPolicy = v1alpha1.DeletionOrphan }
+	b.create(b.transform("app", b.appModule(`text: string`), orphan))
+	b.ready("app")
+	one := b.Apply(t, b.instance("one"))[0]
+	if err := b.client.Delete(t.Context(), b.transform("app", "")); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("app")
+	b.noRole("", "app")
+	if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(one), one); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.catalog.Entries()) > 0 {
+		t.Error("the platform is listed")
+	}
+	b.create(b.transform("other", b.appModule(`text: string`)))
+	b.blocked("other", "CRDGenerated", "Conflict", "it was generated for Transform app")
+	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.ready("app")
+}
+
+// TestDeleteBlocked deletes a Transform whose CRD is another owner's: the CRD stays.
+func TestDeleteBlocked(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.create(b.transform("first", b.appModule(`text: string`)))
+	b.ready("first")
+	b.create(b.transform("second", b.appModule(`text: string`)))
+	b.blocked("second", "CRDGenerated", "Conflict", "/first generates it")
+	if err := b.client.Delete(t.Context(), b.transform("second", "")); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("second")
+	b.ready("first")
+	if crd := b.crd("apps." + b.group); crd == nil || !crd.DeletionTimestamp.IsZero() {
+		t.Errorf("CRD: %v", crd)
+	}
+}

@@ -1,0 +1,238 @@
+package transform_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/harness"
+)
+
+// managerAccount gives the service account manager the rights that a manager needs,
+// and the given ones, and returns the name of the role.
+func (b *env) managerAccount(grants ...rbacv1.PolicyRule) string {
+	b.t.Helper()
+	name := b.Unique("manager")
+	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+	}
+	write := []string{"get", "list", "watch", "create", "patch", "update", "delete"}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: append([]rbacv1.PolicyRule{
+		rule(v1alpha1.Group, "transforms", write...), rule(v1alpha1.Group, "transforms/status", "patch"),
+		rule("apiextensions.k8s.io", "customresourcedefinitions", write...), rule("apiextensions.k8s.io", "customresourcedefinitions/status", "patch"),
+		rule("", "serviceaccounts", write...), rule("events.k8s.io", "events", "create", "patch"), rule(b.group, "*", write...),
+		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"}, Verbs: write},
+	}, grants...)}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: b.Namespace, Name: "manager"}},
+	}
+	b.create(role)
+	b.create(binding)
+	b.t.Cleanup(func() {
+		_ = b.client.Delete(context.Background(), binding)
+		_ = b.client.Delete(context.Background(), role)
+	})
+	return name
+}
+
+// configMaps is the rule that graphs of the test's module need, as managedResources grant it.
+var configMaps = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}
+
+// roleOf returns the rules of a role of a Transform; namespace "" stands for a ClusterRole.
+func (b *env) roleOf(ctx context.Context, namespace, transform string) ([]rbacv1.PolicyRule, error) {
+	key := types.NamespacedName{Namespace: namespace, Name: "pequod:transform:" + b.Namespace + ":" + transform}
+	if namespace == "" {
+		role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
+		return role.Rules, errors.Join(b.client.Get(ctx, key, role), b.client.Get(ctx, key, binding))
+	}
+	role, binding := &rbacv1.Role{}, &rbacv1.RoleBinding{}
+	err := errors.Join(b.client.Get(ctx, key, role), b.client.Get(ctx, key, binding))
+	return role.Rules, err
+}
+
+// noRole waits until a role is gone.
+func (b *env) noRole(namespace, transform string) {
+	b.t.Helper()
+	harness.Eventually(b.t, patience, func(ctx context.Context) error {
+		key := types.NamespacedName{Namespace: namespace, Name: "pequod:transform:" + b.Namespace + ":" + transform}
+		objects := []client.Object{&rbacv1.Role{}, &rbacv1.RoleBinding{}}
+		if namespace == "" {
+			objects = []client.Object{&rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}}
+		}
+		for _, o := range objects {
+			if err := b.client.Get(ctx, key, o); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("%T %s exists: %v", o, key, err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestClusterRoles grants what the samples need in the whole cluster, and no more.
+func TestClusterRoles(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.ready("app")
+	user := "system:serviceaccount:" + b.Namespace + ":pequod-transform-app"
+	b.mayOnly(user, "default", true)
+	b.mayOnly(user, "kube-system", true)
+	// What others change is corrected.
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "pequod:transform:" + b.Namespace + ":app"}}
+	if err := b.client.Delete(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		_, err := b.roleOf(ctx, "", "app")
+		return err
+	})
+	// An account of the namespace needs no generated one.
+	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.ServiceAccountName = "team" })
+	b.until("app", func(t *v1alpha1.Transform) error {
+		if got := conditions(t)["RBACConfigured"]; got != "True ServiceAccountName" {
+			return errors.New(got)
+		}
+		return nil
+	})
+	b.noRole("", "app")
+	_, err := b.Client.CoreV1().ServiceAccounts(b.Namespace).Get(t.Context(), "pequod-transform-app", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the account exists: %v", err)
+	}
+}
+
+// mayOnly checks that a user may write ConfigMaps of a namespace, or not, and nothing else.
+func (b *env) mayOnly(user, namespace string, want bool) {
+	b.t.Helper()
+	harness.Eventually(b.t, patience, func(ctx context.Context) error {
+		for _, q := range []struct {
+			group, resource, verb string
+			allowed               bool
+		}{
+			{"", "configmaps", "create", want}, {"", "configmaps", "patch", want}, {"", "configmaps", "delete", want},
+			{"", "secrets", "get", false}, {"apps", "deployments", "create", false}, {"rbac.authorization.k8s.io", "roles", "create", false},
+		} {
+			review, err := b.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Namespace: namespace, Group: q.group, Resource: q.resource, Verb: q.verb,
+				}},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			if review.Status.Allowed != q.allowed {
+				return fmt.Errorf("%s may %s %s in %s: %v", user, q.verb, q.resource, namespace, review.Status.Allowed)
+			}
+		}
+		return nil
+	})
+}
+
+// TestNamespaceRoles grants rights in the namespaces that have instances.
+func TestNamespaceRoles(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.create(b.transform("app", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.RBACScope = v1alpha1.RBACNamespace }))
+	b.ready("app")
+	user := "system:serviceaccount:" + b.Namespace + ":pequod-transform-app"
+	b.mayOnly(user, b.Namespace, false)
+	instance := b.Apply(t, b.instance("web"))[0]
+	b.mayOnly(user, b.Namespace, true)
+	b.mayOnly(user, "default", false)
+	b.noRole("", "app")
+	if err := b.client.Delete(t.Context(), instance); err != nil {
+		t.Fatal(err)
+	}
+	b.noRole(b.Namespace, "app")
+	b.mayOnly(user, b.Namespace, false)
+}
+
+// instance returns an instance of the test's kind.
+func (b *env) instance(name string) string {
+	return "{apiVersion: " + b.group + "/v1alpha1, kind: App, metadata: {name: " + name + "}, spec: {text: a}}"
+}
+
+// TestEscalation has a manager grant no more than it has itself.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	name := b.managerAccount()
+	b.start(b.ServiceAccount(t, b.Namespace, "manager"))
+	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.blocked("app", "RBACConfigured", "EscalationRefused", "attempting to grant RBAC permissions not currently held")
+	b.noRole("", "app")
+	// An administrator gives the manager the right.
+	role := &rbacv1.ClusterRole{}
+	if err := b.client.Get(t.Context(), types.NamespacedName{Name: name}, role); err != nil {
+		t.Fatal(err)
+	}
+	role.Rules = append(role.Rules, configMaps, rbacv1.PolicyRule{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"get", "list", "watch"}})
+	if err := b.client.Update(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	// The authorizer of the API server learns of the new rule some time later.
+	for i := 0; ; i++ {
+		request := fmt.Sprint(i)
+		b.edit("app", func(t *v1alpha1.Transform) {
+			t.Annotations = map[string]string{v1alpha1.AnnotationReconcileRequestedAt: request}
+		})
+		got := b.until("app", func(t *v1alpha1.Transform) error {
+			if t.Status.LastHandledReconcileAt != request {
+				return errors.New("not handled")
+			}
+			return nil
+		})
+		if got.Status.Phase == v1alpha1.TransformReady {
+			break
+		}
+		if i == 1000 {
+			t.Fatalf("status: %+v", got.Status)
+		}
+	}
+}
+
+// TestManagedResources grants what is listed, and refuses graphs that reach further unless it
+// is listed.
+func TestManagedResources(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	module := `
+package app
+
+#Platform: {group: "` + b.group + `", kind: "App"}
+#Input: {text: string}
+#Render: {
+	input: {metadata: {name: string, namespace: string}, spec: #Input}
+	output: nodes: first: resource: {
+		apiVersion: "v1"
+		kind:       "Namespace"
+		metadata: name: input.metadata.name
+	}
+}
+`
+	b.create(b.transform("app", module))
+	b.blocked("app", "RBACConfigured", "EscalationRefused", "asks for rights on a cluster-scoped object")
+	b.edit("app", func(t *v1alpha1.Transform) {
+		t.Spec.ManagedResources = []v1alpha1.ManagedResource{{Resources: []string{"namespaces"}, Verbs: []string{"get", "create"}}, {Resources: []string{"configmaps"}}}
+	})
+	b.ready("app")
+	got := &rbacv1.ClusterRole{}
+	if err := b.client.Get(t.Context(), types.NamespacedName{Name: "pequod:transform:" + b.Namespace + ":app"}, got); err != nil {
+		t.Fatal(err)
+	}
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "create"}}, configMaps}
+	if diff := cmp.Diff(want, got.Rules); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
