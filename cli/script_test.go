@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 			"forget":     forget,
 			"interrupts": interrupts,
 			"keyless":    signKeyless,
+			"keypair":    writeKeyPair,
 			"registry":   startRegistry,
 			"tree":       tree,
 		},
