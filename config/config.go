@@ -11,3 +11,9 @@ import _ "embed"
 //
 //go:embed applier.yaml
 var Applier []byte
+
+// GraphPolicy has the policy that keeps users from making graphs of pequod-manager, and its
+// binding. pequod-manager compares them with those of the cluster.
+//
+//go:embed rbac/graph_policy.yaml
+var GraphPolicy []byte

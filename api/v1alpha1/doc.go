@@ -86,6 +86,9 @@ const (
 	// object of another graph, for example shop/web. The graph that owns the object
 	// hands it over when it doesn't list the object any more.
 	AnnotationClaimedBy = "pequod.io/claimed-by"
+	// AnnotationAccount on a graph with LabelOperator is the service account of its
+	// Transform, in the namespace of pequod-manager. Only pequod-manager may set it.
+	AnnotationAccount = "pequod.io/account"
 	// Finalizer keeps a deleted graph in the cluster until the applier has deleted
 	// or orphaned its objects.
 	Finalizer = "pequod.io/applier"

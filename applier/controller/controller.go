@@ -45,7 +45,29 @@ func (c *controller) start(ctx context.Context, queue workqueue.TypedRateLimitin
 	c.queue = queue
 	c.leading.Store(true)
 	go c.watchGraphs(ctx)
+	if c.Operator != nil && c.Operator.Changed != nil {
+		go c.retryRefused(ctx)
+	}
 	return nil
+}
+
+// retryRefused tries the graphs again that are stalled because their accounts may not be
+// used, whenever that may have changed.
+func (c *controller) retryRefused(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.Operator.Changed:
+		}
+		for _, d := range c.all() {
+			d.inbox.post(func() {
+				if d.awaits == accountAllowed {
+					d.restart()
+				}
+			})
+		}
+	}
 }
 
 // shutdownTimeout is how long requests in flight may take when the process is

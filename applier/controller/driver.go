@@ -2,6 +2,7 @@ package controller
 
 import (
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,17 +25,19 @@ type driver struct {
 	turn  turn
 	epoch int64 // the part of the cluster's history that the driver knows
 
-	run      *run // nil if nothing has to be done
-	graph    knownGraph
-	account  string // name of the service account, empty if it isn't known
-	restarts int    // part of the current goal
+	run   *run // nil if nothing has to be done
+	graph knownGraph
+	// account is the service account, zero if it isn't known. Graphs share it.
+	account  unique.Handle[share.Account]
+	restarts int // part of the current goal
 	retries  retries
 	// limits are those of writes for the last request of a user; nil until they are needed.
 	limits     *engine.Damper
 	leaving    *engine.Departures
 	objects    objects
 	unrecorded unrecorded
-	// awaits isn't noAccountEvent while the driver is subscribed to its account only.
+	// awaits isn't noAccountEvent while nothing but an event of the account, for which the
+	// driver may be subscribed to it, calls for another run.
 	awaits  accountEvent
 	settled bool // the last run came to its end, and retries has its goal
 	stalls  bool // the graph stalled in this step
@@ -53,6 +56,7 @@ const (
 	noAccountEvent accountEvent = iota
 	accountCreated              // the graph can't be executed before
 	accountDeleted              // the account may not delete the graph's objects
+	accountAllowed              // the account may not be used; [controller.retryRefused] tells
 )
 
 // happenedIn reports whether an observation of the account shows that it happened.

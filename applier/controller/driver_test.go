@@ -133,7 +133,7 @@ func TestLateAnswerOfASettledRun(t *testing.T) {
 	d.begin(goal{verb: verbExecute, uid: "1"}, "", time.Now())
 	r := d.run
 	r.end()
-	d.stalled(false)
+	d.stalled(noAccountEvent)
 	r.fail(errors.New("too late"))
 	if d.run != nil || !d.retries.notBefore.IsZero() || !d.settledAt(r.goal) {
 		t.Errorf("run %v, retried at %v, settled %t for %+v", d.run, d.retries.notBefore, d.settled, d.retries.goal)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"time"
+	"unique"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,20 +22,26 @@ func (d *driver) post(f func()) { d.inbox.post(f) }
 
 // serviceAccount implements host.
 func (d *driver) serviceAccount() share.Account {
-	return share.Account{Namespace: d.key.Namespace, Name: d.account}
+	if d.account == (unique.Handle[share.Account]{}) {
+		return share.Account{}
+	}
+	return d.account.Value()
 }
 
 // setAccount implements host. The client of an account is kept as long as a
 // driver uses it.
-func (d *driver) setAccount(name string) {
-	if name == d.account {
+func (d *driver) setAccount(a share.Account) {
+	old := d.serviceAccount()
+	if a == old {
 		return
 	}
-	if d.account != "" {
-		d.share.Drop(d.serviceAccount())
+	if old != (share.Account{}) {
+		d.share.Drop(old)
 	}
-	if d.account = name; name != "" {
-		d.share.Retain(d.serviceAccount())
+	d.account = unique.Handle[share.Account]{}
+	if a != (share.Account{}) {
+		d.account = unique.Make(a)
+		d.share.Retain(a)
 	}
 }
 
@@ -139,18 +146,21 @@ func (d *driver) completed(s *engine.Snapshot, nextPrune time.Time) {
 // suspended implements host.
 func (d *driver) suspended() { d.settle() }
 
-// stalled implements host. A graph whose account is missing is tried again when the
-// account is created, and from time to time in case that the watch is refused.
-func (d *driver) stalled(accountMissing bool) {
+// stalled implements host. A graph that awaits an event of its account is tried again then,
+// and from time to time in case that the event is missed, or the watch is refused.
+func (d *driver) stalled(awaits accountEvent) {
 	d.settle()
 	d.stalls = true
 	d.objects.forget()
 	d.retries.resyncAt = time.Time{}
-	if accountMissing {
+	if awaits != noAccountEvent {
 		d.retries.scheduleResync(d.now(), d.Resync, true)
-		d.await(accountCreated)
+	}
+	if awaits == accountCreated {
+		d.await(awaits)
 	} else {
 		d.unsubscribe() // observations wouldn't change anything
+		d.awaits = awaits
 	}
 	d.wake()
 }

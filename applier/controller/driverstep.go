@@ -3,6 +3,7 @@ package controller
 import (
 	"time"
 
+	"github.com/pequod-io/pequod/applier/controller/share"
 	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
@@ -148,6 +149,6 @@ func (d *driver) idle(now time.Time) time.Time {
 // end ends the driver of a deleted graph. There is no run.
 func (d *driver) end() stepResult {
 	d.unsubscribe()
-	d.setAccount("")
+	d.setAccount(share.Account{})
 	return stepResult{ended: true}
 }

@@ -100,8 +100,19 @@ func (r *run) stall(reason, message string) {
 		r.report.stalled(reason, message)
 	}
 	r.publishLast(next, func() {
-		r.host.stalled(reason == reasonAccountMissing)
+		r.host.stalled(awaitedBy(reason))
 	})
+}
+
+// awaitedBy returns the event of the account that ends a stall for a reason.
+func awaitedBy(reason string) accountEvent {
+	switch reason {
+	case reasonAccountMissing:
+		return accountCreated
+	case reasonAccountRefused:
+		return accountAllowed
+	}
+	return noAccountEvent
 }
 
 // sameStall reports whether two statuses are stalled for the same reason.

@@ -4,6 +4,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // Options configure the controller. The zero value works for graphs that name
@@ -37,9 +41,12 @@ type Options struct {
 	// means all namespaces.
 	Namespace string
 	// Selector restricts the controller to the graphs with matching labels; nil
-	// means all graphs. A graph that stops matching is left as it is, with its
+	// means all graphs, except that [Options.Operator] excludes some. A graph that stops matching is left as it is, with its
 	// finalizer, for the controller of another selector.
 	Selector labels.Selector
+	// Operator makes the controller that of pequod-manager; nil is the controller of
+	// pequod-applier.
+	Operator *Operator
 	// Wall is the wall clock whose times are recorded in inventories; nil means
 	// time.Now. Everything else is measured by the monotonic clock.
 	Wall func() time.Time
@@ -50,6 +57,37 @@ type Options struct {
 	// AtRest is called when nothing was to be done for some seconds, after much was: most
 	// of the memory that was used meanwhile is free then. Nil means that nothing is called.
 	AtRest func()
+}
+
+// Operator are the options of the controller of pequod-manager. It executes the graphs with
+// [v1alpha1.LabelOperator] and no others; the controller of pequod-applier executes all
+// others. Both can run in one cluster.
+type Operator struct {
+	// Account returns the service account of a graph that names none. The graph is stalled
+	// with the error if it has no account.
+	Account func(*v1alpha1.ResourceGraph) (types.NamespacedName, error)
+	// Refused returns why no graph may be executed as such an account at the moment, or "".
+	// It may be called by any goroutine. Nil refuses nothing.
+	Refused func() string
+	// Changed gets a value when Refused has returned something else than before: graphs
+	// that are stalled for it are tried again. It may be nil.
+	Changed <-chan struct{}
+}
+
+// selector returns the selector of the graphs that the controller executes.
+func (o Options) selector() labels.Selector {
+	selector, operator := labels.Everything(), selection.NotEquals
+	if o.Selector != nil {
+		selector = o.Selector
+	}
+	if o.Operator != nil {
+		operator = selection.Equals
+	}
+	made, err := labels.NewRequirement(v1alpha1.LabelOperator, operator, []string{"true"})
+	if err != nil {
+		panic(err) // all parts are constants
+	}
+	return selector.Add(*made)
 }
 
 // Clock tells the time by which graphs are retried, damped and looked at again. It

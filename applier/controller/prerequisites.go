@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -28,7 +29,7 @@ type prerequisites struct {
 	graph   *v1alpha1.ResourceGraph
 	version string // of the graph; newer than graph if the finalizer was added
 
-	account string
+	account share.Account
 	client  *cluster.Client // acts as the account
 	// message explains why there is no client, and is empty if there is one. A graph
 	// that is being deleted is then abandoned: its objects stay. Any other graph is
@@ -111,10 +112,16 @@ func (p *prerequisites) load(ctx context.Context, known bool) (err error) {
 // none, it sets the reason.
 func (s *services) findAccount(ctx context.Context, p *prerequisites, verify bool) error {
 	a := share.Account{Namespace: p.graph.Namespace, Name: p.graph.Spec.ServiceAccountName}
-	if a.Name == "" {
+	switch {
+	case a.Name != "":
+	case s.Operator != nil:
+		var err error
+		if a, err = s.operatorAccount(p, verify); err != nil || p.reason != "" {
+			return err
+		}
+	case s.DefaultServiceAccount != "":
 		a.Name = s.DefaultServiceAccount
-	}
-	if a.Name == "" {
+	default:
 		p.reason = reasonNoAccount
 		p.message = "spec.serviceAccountName is empty, and the applier has no default (--default-service-account)"
 		return nil
@@ -123,10 +130,31 @@ func (s *services) findAccount(ctx context.Context, p *prerequisites, verify boo
 	if err != nil {
 		return err
 	}
-	p.account, p.client = a.Name, client
+	p.account, p.client = a, client
 	if client == nil {
 		p.reason = reasonAccountMissing
 		p.message = fmt.Sprintf("service account %s of namespace %s doesn't exist", a.Name, a.Namespace)
 	}
 	return nil
+}
+
+// operatorAccount returns the account of a graph that pequod-manager made, or sets the reason.
+// A graph that is to be deleted waits while the account may not be used: without an
+// account its objects would be left.
+func (s *services) operatorAccount(p *prerequisites, deleting bool) (share.Account, error) {
+	if s.Operator.Refused != nil {
+		if why := s.Operator.Refused(); why != "" {
+			if deleting {
+				return share.Account{}, errors.New(why)
+			}
+			p.reason, p.message = reasonAccountRefused, why
+			return share.Account{}, nil
+		}
+	}
+	a, err := s.Operator.Account(p.graph)
+	if err != nil {
+		p.reason, p.message = reasonNoAccount, err.Error()
+		return share.Account{}, nil
+	}
+	return share.Account{Namespace: a.Namespace, Name: a.Name}, nil
 }

@@ -12,6 +12,9 @@ const (
 	reasonNoAccount = "NoServiceAccount"
 	// reasonAccountMissing: the service account doesn't exist.
 	reasonAccountMissing = "ServiceAccountMissing"
+	// reasonAccountRefused: pequod-manager can't be sure that it made the graph itself, so
+	// it may not use the account of a Transform.
+	reasonAccountRefused = "ServiceAccountRefused"
 	// reasonCrossNamespace: an object is outside the graph's namespace, which
 	// Options.NoCrossNamespace forbids.
 	reasonCrossNamespace = "CrossNamespace"

@@ -79,9 +79,9 @@ type host interface {
 	share.Graph
 	// post makes the worker call a function in the next step.
 	post(func())
-	// setAccount sets the name of the service account that the graph is executed
-	// as, and serviceAccount returns the account.
-	setAccount(name string)
+	// setAccount sets the service account that the graph is executed as, and
+	// serviceAccount returns it.
+	setAccount(share.Account)
 	serviceAccount() share.Account
 	// subscribe makes the driver receive observations of the targets. It returns
 	// true if the engine has to read objects again, because events were missed.
@@ -127,7 +127,7 @@ type host interface {
 	// for never.
 	completed(s *engine.Snapshot, nextPrune time.Time)
 	suspended()
-	stalled(accountMissing bool)
+	stalled(awaits accountEvent)
 	finalized()
 	failed(goal, error)
 }
@@ -166,8 +166,7 @@ func (r *run) noteUnrecorded(p *prerequisites) {
 // created together share one read that finds out which of them have one.
 func (r *run) lookUp(p *prerequisites) {
 	r.requests.add()
-	account := share.Account{Namespace: p.graph.Namespace, Name: p.account}
-	r.share.Index(account, p.client, func(index configmap.Index, err error) {
+	r.share.Index(p.account, p.client, func(index configmap.Index, err error) {
 		r.requests.answer(func() {
 			switch {
 			case r.ended():

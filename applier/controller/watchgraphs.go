@@ -17,7 +17,7 @@ import (
 // handed over to its driver at once, and not kept here. While the graphs aren't
 // watched, no request of a graph starts.
 func (c *controller) watchGraphs(ctx context.Context) {
-	source := c.graphs.ListWatch(c.Namespace, c.Selector, func(watched bool) { c.share.Hold(!watched) })
+	source := c.graphs.ListWatch(c.Namespace, c.selector(), func(watched bool) { c.share.Hold(!watched) })
 	r := cache.NewReflectorWithOptions(source, &v1alpha1.ResourceGraph{}, &graphStore{c: c}, cache.ReflectorOptions{
 		Name: "resourcegraphs",
 		// The default waits up to a minute after the API server was unavailable.

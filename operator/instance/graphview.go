@@ -89,8 +89,15 @@ func viewOf(obj any) (any, error) {
 		Generation: u.GetGeneration(), DeletionTimestamp: u.GetDeletionTimestamp(), Labels: u.GetLabels(),
 		OwnerReferences: u.GetOwnerReferences(),
 	}
-	if at := u.GetAnnotations()[v1alpha1.AnnotationReconcileRequestedAt]; at != "" {
-		v.Annotations = map[string]string{v1alpha1.AnnotationReconcileRequestedAt: at}
+	for _, key := range []string{v1alpha1.AnnotationReconcileRequestedAt, v1alpha1.AnnotationAccount} {
+		value := u.GetAnnotations()[key]
+		if value == "" {
+			continue
+		}
+		if v.Annotations == nil {
+			v.Annotations = map[string]string{}
+		}
+		v.Annotations[key] = value
 	}
 	spec, _ := u.Object["spec"].(map[string]any)
 	v.spec = digestOf(spec)

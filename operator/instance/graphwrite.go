@@ -44,7 +44,7 @@ func (t *task) refuseGraph(g *graphView) *refusal {
 // upToDate reports whether a graph is as it would be written now.
 func (t *task) upToDate(g *graphView) bool {
 	owner := metav1.GetControllerOfNoCopy(&g.ObjectMeta)
-	return g.spec == t.memory.rendering.spec && owner != nil && owner.UID == t.instance.GetUID() &&
+	return g.spec == t.memory.rendering.spec && g.Annotations[v1alpha1.AnnotationAccount] == t.entry.Account.Name && owner != nil && owner.UID == t.instance.GetUID() &&
 		(t.requested == "" || t.requested == t.stored.LastHandledReconcileAt || t.requested == g.Annotations[v1alpha1.AnnotationReconcileRequestedAt])
 }
 
@@ -93,11 +93,12 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph) ([]byte, error) {
 			"uid": t.instance.GetUID(), "controller": true, "blockOwnerDeletion": true,
 		}},
 	}
-	annotations := maps.Clone(rg.Annotations)
+	annotations := map[string]string{}
+	maps.Copy(annotations, rg.Annotations)
+	if t.entry.Account.Name != "" {
+		annotations[v1alpha1.AnnotationAccount] = t.entry.Account.Name
+	}
 	if t.requested != "" {
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
 		annotations[v1alpha1.AnnotationReconcileRequestedAt] = t.requested
 	}
 	if len(annotations) > 0 {

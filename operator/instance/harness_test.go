@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -261,7 +260,7 @@ func (b *env) platform(text string, spec v1alpha1.TransformSpec) *render.Platfor
 	b.local.mu.Unlock()
 	b.entry = catalog.Entry{
 		Transform: types.NamespacedName{Namespace: b.Namespace, Name: "app"}, Digest: digest, Names: p.Names,
-		Module: catalog.Module{Digest: p.Module.Digest},
+		Module: catalog.Module{Digest: p.Module.Digest}, Account: types.NamespacedName{Namespace: b.Namespace, Name: "pequod"},
 	}
 	e := b.entry
 	b.catalog.Set(&e)
@@ -280,7 +279,9 @@ func (b *env) start(config *rest.Config) {
 		b.t.Fatal(err)
 	}
 	if err := controller.Setup(mgr, controller.Options{
-		DefaultServiceAccount: "pequod", Namespace: b.Namespace, Selector: labels.SelectorFromSet(labels.Set{"pequod.io/managed-by-operator": "true"}),
+		Namespace: b.Namespace, Operator: &controller.Operator{Account: func(rg *v1alpha1.ResourceGraph) (types.NamespacedName, error) {
+			return types.NamespacedName{Namespace: b.Namespace, Name: rg.Annotations[v1alpha1.AnnotationAccount]}, nil
+		}},
 	}); err != nil {
 		b.t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ func TestInstance(t *testing.T) {
 		t.Errorf("spec (-pequod render +cluster):\n%s", diff)
 	}
 	want.Labels["pequod.io/managed-by-operator"] = "true"
+	if account := rg.Annotations["pequod.io/account"]; account != "pequod" {
+		t.Errorf("account %q", account)
+	}
 	if diff := cmp.Diff(want.Labels, rg.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}

@@ -15,8 +15,7 @@ import (
 )
 
 // ListWatch returns the source of a reflector of the graphs of a namespace, or
-// of all namespaces if it is empty, whose labels match the selector, or of all graphs
-// if it is nil. The API server reports a graph that stops matching as deleted.
+// of all namespaces if it is empty, whose labels match the selector. The API server reports a graph that stops matching as deleted.
 //
 // A reflector whose watch was lost because the API server is away opens it again at
 // the version that it knows, without a list. If etcd was restored meanwhile, the
@@ -28,9 +27,7 @@ import (
 // one continues where it ended. It isn't called for a list.
 func (c *Client) ListWatch(namespace string, selector labels.Selector, watched func(bool)) cache.ListerWatcher {
 	matching := func(o *metav1.ListOptions) {
-		if selector != nil {
-			o.LabelSelector = selector.String()
-		}
+		o.LabelSelector = selector.String()
 	}
 	return &listWatch{ListWatch: cache.NewFilteredListWatchFromClient(c.typed, resource, namespace, matching), watched: watched}
 }
