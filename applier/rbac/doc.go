@@ -11,6 +11,9 @@
 // reach beyond the namespace of the graph, or that can be used to gain others, are
 // therefore listed in [Roles.Escalations]; callers must not grant them silently.
 //
+// [Rights] returns the same rights one by one, with the node that needs each of them,
+// for checks of other users than accounts.
+//
 // The package is a pure function: it sends no requests. It has to know which verbs
 // package cluster uses; a test on a cluster compares the two.
 //
@@ -18,5 +21,5 @@
 // node, escalation.go the extra rights for nodes that are roles and bindings;
 // grants.go collects verbs and merges them to rules, roles.go makes the objects,
 // constrained.go those for an applier that may only impersonate what they allow, and
-// summary.go describes them; resources.go maps kinds to resource names.
+// summary.go describes them; rights.go lists the rights of nodes; resources.go maps kinds to resource names.
 package rbac

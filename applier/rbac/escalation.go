@@ -1,12 +1,12 @@
 package rbac
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // bind is a binding that is a node of a graph.
@@ -20,29 +20,32 @@ type bind struct {
 // allowEscalation grants what the API server's escalation checks demand from an
 // account that writes roles and bindings: every rule of the role, and the verb bind
 // on the role of a binding. If these are known only after the apply, it adds a note
-// instead. Bindings are only collected, for [generator.allowBinds].
+// instead, and an unknown right for [Rights]. Bindings are only collected, for
+// [generator.allowBinds].
 //
 // See https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping.
 func (g *generator) allowEscalation(to *accountGrants, namespace string, n *node) {
 	if n.GroupKind().Group != rbacv1.GroupName || n.Resource == nil {
 		return
 	}
-	note := func(text string) {
+	note := func(text, verb string, roles ...target) {
 		g.notes = append(g.notes, fmt.Sprintf("graph %s/%s: node %s: %s", n.graph.Namespace, n.graph.Name, n.ID, text))
+		to.in(namespace).addUnknown(verb, roles...)
 	}
 	switch n.Object.Kind {
 	case "Role", "ClusterRole":
+		self := target{rbacv1.GroupName, builtInResource(n.Object.Kind), n.Object.Name}
 		var role struct {
 			Rules           []rbacv1.PolicyRule     `json:"rules"`
 			AggregationRule *rbacv1.AggregationRule `json:"aggregationRule"`
 		}
 		switch err := json.Unmarshal(n.Resource.Raw, &role); {
 		case err != nil:
-			note("its rules are known only after the apply: grant them to the account yourself")
+			note("its rules are known only after the apply: grant them to the account yourself", "escalate", self)
 		case role.AggregationRule != nil:
-			note("its rules are aggregated from other roles: grant them to the account yourself")
+			note("its rules are aggregated from other roles: grant them to the account yourself", "escalate", self)
 		default:
-			to.in(namespace).copyRules(target{rbacv1.GroupName, builtInResource(n.Object.Kind), n.Object.Name}, role.Rules)
+			to.in(namespace).copyRules(self, role.Rules)
 			g.escalatesByRules(n, role.Rules)
 		}
 	case "RoleBinding", "ClusterRoleBinding":
@@ -50,7 +53,8 @@ func (g *generator) allowEscalation(to *accountGrants, namespace string, n *node
 			RoleRef rbacv1.RoleRef `json:"roleRef"`
 		}
 		if err := json.Unmarshal(n.Resource.Raw, &binding); err != nil || binding.RoleRef.Name == "" || binding.RoleRef.Kind == "" {
-			note("the role that it binds is known only after the apply: grant the account the verb bind for it yourself")
+			note("the role that it binds is known only after the apply: grant the account the verb bind for it yourself", "bind",
+				target{group: rbacv1.GroupName, resource: "clusterroles"}, target{group: rbacv1.GroupName, resource: "roles"})
 			return
 		}
 		g.binds = append(g.binds, bind{n, to, namespace, target{rbacv1.GroupName, builtInResource(binding.RoleRef.Kind), binding.RoleRef.Name}})

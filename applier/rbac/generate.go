@@ -145,6 +145,7 @@ func (g *generator) addNode(to *accountGrants, n *node) error {
 	if r.Namespaced {
 		namespace = cmp.Or(n.Object.Namespace, n.graph.Namespace)
 	}
+	n.Object.Namespace = namespace // of a kind whose scope was not known before
 	gk := n.GroupKind()
 	objects := target{group: gk.Group, resource: r.Name}
 	if g.options.WatchSecrets || gk != (schema.GroupKind{Kind: "Secret"}) {

@@ -39,6 +39,19 @@ type namespaceGrants struct {
 	// an account write only roles whose rules it has itself.
 	copied []rbacv1.PolicyRule
 	roles  map[target]bool // the roles that copied is from
+	// unknown are the verbs escalate and bind on roles whose rules are known only after
+	// the apply. They are no grants: only [Rights] uses them.
+	unknown map[target]verbs
+}
+
+// addUnknown adds a verb on roles to unknown.
+func (g *namespaceGrants) addUnknown(verb string, roles ...target) {
+	if g.unknown == nil {
+		g.unknown = map[target]verbs{}
+	}
+	for _, role := range roles {
+		g.unknown[role] = verbs{verb: true}
+	}
 }
 
 // target is the object of a right: all objects of a resource, or one if name is set.
@@ -76,7 +89,7 @@ func (g *namespaceGrants) allow(t target, all ...string) {
 }
 
 // verbOrder is the order of verbs in kubectl's documentation.
-var verbOrder = []string{"get", "list", "watch", "create", "patch", "delete", "bind"}
+var verbOrder = []string{"get", "list", "watch", "create", "patch", "delete", "bind", "escalate"}
 
 // sorted returns the verbs in verbOrder.
 func (v verbs) sorted() []string {

@@ -1,12 +1,12 @@
 package rbac
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -84,7 +84,10 @@ func (r Resources) Define(definition []byte) bool {
 // graph. Nodes that can't be read are left out: applying them fails anyway.
 func (r Resources) defineFromGraph(rg *v1alpha1.ResourceGraph) {
 	for _, n := range rg.Spec.Graph.Nodes {
-		var object struct{ APIVersion, Kind string }
+		var object struct {
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
+		}
 		if n.Resource == nil || json.Unmarshal(n.Resource.Raw, &object) != nil {
 			continue
 		}
