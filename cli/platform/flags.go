@@ -4,7 +4,8 @@
 //   - locate.go: the place of -p, on disk or in a git revision
 //   - transform.go: Transform files, directories of them, and modules without one
 //   - transformcheck.go: fields that the API server would refuse, and their positions;
-//     clustercheck.go checks those that only matter in a cluster
+//     clustercheck.go checks those that only matter in a cluster, and checker.go has
+//     the checks of single values
 //   - module.go: modules without a platform
 //   - registry.go: the flags for registries; artifacts.go adds the cache
 //   - published.go: modules from registries

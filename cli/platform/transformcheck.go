@@ -2,7 +2,6 @@ package platform
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,15 +23,6 @@ import (
 // unsupported is the message for fields that nothing implements. To ignore them
 // would be unsafe: most of them restrict what a module may do.
 const unsupported = "is not supported yet"
-
-// digestPattern is the form of a digest.
-var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
-// transformChecker collects the problems of one Transform.
-type transformChecker struct {
-	doc      yamlfile.Document
-	problems problem.List
-}
 
 // checkTransform returns the problems of a Transform that the API server would
 // refuse by the rules of its CRD, except that files may refer to other files. Names are left out: render.NewPlatform checks them together with those
@@ -164,22 +154,4 @@ func hintOf(name string, known []string) string {
 		return hint
 	}
 	return "known: " + strings.Join(known, ", ")
-}
-
-// refuse reports a field that a Transform must not have, at its key.
-func (c *transformChecker) refuse(parent string, given map[string]any, name, message, hint string) {
-	if _, ok := given[name]; !ok {
-		return
-	}
-	path := fieldpath.Join(parent, name)
-	c.problems = append(c.problems, problem.Problem{
-		Position: c.doc.KeyAt(path), Path: path, Rule: problem.RuleTransform, Message: message, Hint: hint,
-	})
-}
-
-// wrong reports the value of a field, or a field that is missing.
-func (c *transformChecker) wrong(path, message, hint string) {
-	c.problems = append(c.problems, problem.Problem{
-		Position: c.doc.At(path), Path: path, Rule: problem.RuleTransform, Message: message, Hint: hint,
-	})
 }
