@@ -100,6 +100,9 @@ func statusSchema() apiextensionsv1.JSONSchemaProps {
 	str := func(description string) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description}
 	}
+	count := func(description string) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "integer", Format: "int64", Minimum: new(0.0), Description: description}
+	}
 	phase := str("Phase sums the conditions up.")
 	// The values are part of the kind's API: removing one is a breaking change.
 	phase.Enum = literals("Pending", "Rendering", "Ready", "Failed")
@@ -128,6 +131,35 @@ func statusSchema() apiextensionsv1.JSONSchemaProps {
 				Description: "The metadata.generation that the status describes.",
 			},
 			"conditions": conditionsSchema(),
+			"nodes": {
+				Type:        "object",
+				Description: "Numbers of nodes of the ResourceGraph.",
+				Required:    []string{"failed", "ready", "total"},
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"total":  count("Number of nodes."),
+					"ready":  count("Number of nodes that are ready."),
+					"failed": count("Number of nodes that failed."),
+				},
+			},
+			"firstFailure": {
+				Type:        "object",
+				Description: "The first node of the ResourceGraph that failed.",
+				Required:    []string{"node"},
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"node":    str("Id of the node."),
+					"reason":  str("Why the node failed, in CamelCase."),
+					"message": str("The details, for people."),
+				},
+			},
+			"module": {
+				Type:        "object",
+				Description: "The module that the ResourceGraph was rendered from.",
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"digest":  str("Digest of the module, as sha256:HEX."),
+					"version": str("Version of the module, if it has one."),
+				},
+			},
+			"lastHandledReconcileAt": str("Value of the last handled annotation that requests a reconciliation."),
 		},
 	}
 }
