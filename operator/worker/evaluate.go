@@ -120,11 +120,11 @@ func (p *Pool) processOf(pl *platform) (*process, error) {
 	}}, func(to io.Writer) error {
 		unread = p.store.copySources(pl.key.Digest, to)
 		return unread
-	}, p.options.Timeout+grace)
+	}, p.options.Timeout+p.options.Grace)
 	if errors.Is(unread, fs.ErrNotExist) {
 		return nil, ErrNotLoaded
 	}
-	if err := p.explain(pl, started, answer, err, p.options.Timeout+grace); err != nil {
+	if err := p.explain(pl, started, answer, err, p.options.Timeout+p.options.Grace); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()

@@ -20,6 +20,10 @@ type Options struct {
 	Command []string
 	// Timeout is the limit of one evaluation. The default is 10 s.
 	Timeout time.Duration
+	// Grace is the time that a process has, beyond the limit of an evaluation, to report that
+	// the limit was exceeded. Then it is killed. The default is 5 s, because the machine may be
+	// busy.
+	Grace time.Duration
 	// Memory is the limit of one process during an evaluation, in bytes. The default is 1 GiB.
 	Memory uint64
 	// Processes is the greatest number of processes. If another one is needed, the one that
@@ -49,6 +53,7 @@ const maxBackoff = 30 * time.Second
 // withDefaults returns o with the defaults of fields that are not set.
 func (o Options) withDefaults() Options {
 	setDefault(&o.Timeout, 10*time.Second)
+	setDefault(&o.Grace, 5*time.Second)
 	setDefault(&o.Memory, 1<<30)
 	setDefault(&o.Processes, 16)
 	setDefault(&o.Evaluations, runtime.GOMAXPROCS(0))

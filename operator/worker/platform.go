@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"time"
 
 	"github.com/pequod-io/pequod/operator/worker/protocol"
@@ -52,30 +51,11 @@ type outcome struct {
 	err    error
 }
 
-// do has a request of a platform answered. If ctx ends before the evaluation begins, it never
-// does; after that, its result is lost.
-func (p *Pool) do(ctx context.Context, key Key, c *call) (*protocol.Answer, error) {
-	c.done = make(chan outcome, 1)
-	p.mu.Lock()
-	pl := p.platforms[key]
-	switch {
-	case p.closed:
-		p.mu.Unlock()
-		return nil, ErrClosed
-	case pl == nil:
-		p.mu.Unlock()
-		return nil, ErrNotLoaded
-	}
-	pl.calls = append(pl.calls, c)
-	pl.used = time.Now()
-	p.queue.add(pl)
-	p.dispatch()
-	p.mu.Unlock()
-	select {
-	case o := <-c.done:
-		return o.answer, o.err
-	case <-ctx.Done():
-		p.withdraw(pl, c)
-		return nil, context.Cause(ctx)
-	}
-}
+// slot is what an evaluation uses.
+type slot int
+
+const (
+	noSlot slot = iota
+	ordinarySlot
+	suspectSlot
+)

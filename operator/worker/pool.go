@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
 
@@ -49,6 +49,7 @@ func New(o Options) (*Pool, error) {
 		options: o, store: store, threads: make(chan func()), platforms: map[Key]*platform{},
 		queue: queue{slots: o.Evaluations, suspects: true},
 	}
+	keepInherited()
 	go p.startOnOneThread()
 	return p, nil
 }
@@ -63,9 +64,8 @@ func (p *Pool) startOnOneThread() {
 }
 
 // Load loads a platform, whose sources must have the digest of the key, and describes it. It
-// may be called again. The error is a [problem.List] if the module is wrong.
-//
-// [problem.List]: https://pkg.go.dev/github.com/pequod-io/pequod/internal/problem#List
+// may be called again. The error is a [problem.List] if the module is wrong. Samples that exceed
+// a limit are a note.
 func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, error) {
 	if len(sources) > protocol.MaxSources {
 		return nil, fmt.Errorf("platform %s: its sources are too large: %d bytes", key.name(), len(sources))
@@ -76,9 +76,7 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 	if err := p.add(key); err != nil {
 		return nil, err
 	}
-	// The evaluations of all samples together have the time of several.
-	timeout := 6 * p.options.Timeout
-	answer, err := p.do(ctx, key, &call{request: protocol.Request{Describe: &protocol.Describe{Timeout: timeout}}, limit: timeout + grace})
+	answer, err := p.do(ctx, key, &call{request: protocol.Request{Describe: &protocol.Describe{}}, limit: p.options.Timeout + p.options.Grace})
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +84,22 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 	if d == nil || d.CRD == nil {
 		return nil, fmt.Errorf("platform %s: an answer without a CRD", key.name())
 	}
-	return &Loaded{CRD: d.CRD, Names: d.Names, Module: Content{Digest: d.Digest, Version: d.Version}, Notes: d.Notes, Samples: d.Samples}, nil
+	loaded := &Loaded{CRD: d.CRD, Names: d.Names, Module: Content{Digest: d.Digest, Version: d.Version}, Notes: d.Notes}
+	// There are many samples, which together may take the time of several evaluations.
+	timeout := 6 * p.options.Timeout
+	answer, err = p.do(ctx, key, &call{request: protocol.Request{Sample: &protocol.Sample{Timeout: timeout}}, limit: timeout + p.options.Grace})
+	switch {
+	case failed(err):
+		loaded.Notes = append(loaded.Notes, problem.Problem{
+			Severity: problem.Warning, Rule: problem.RuleUnchecked, Message: "no samples could be rendered, which roles are computed from: " + err.Error(),
+		})
+	case err != nil:
+		return nil, err
+	default:
+		loaded.Samples = answer.Samples
+	}
+	return loaded, nil
 }
-
-// grace is the time that a process has, beyond the limit of an evaluation, to report that
-// the limit was exceeded. It is long, because the machine may be busy.
-const grace = 5 * time.Second
 
 // Render renders an instance, an object of the API server. namespace is that of an instance
 // without one. Of the metadata, only name, namespace, labels and annotations are used.
@@ -102,7 +110,7 @@ func (p *Pool) Render(ctx context.Context, key Key, instance *unstructured.Unstr
 	}
 	c := &call{
 		request: protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace}},
-		limit:   p.options.Timeout + grace,
+		limit:   p.options.Timeout + p.options.Grace,
 		evaluated: func(took time.Duration, answer *protocol.Answer, err error) {
 			p.options.Metrics.Rendered(key.name(), took, errorType(answer, err))
 		},
@@ -223,6 +231,34 @@ func (p *Pool) Close() {
 	close(p.threads)
 }
 
+// do has a request of a platform answered. If ctx ends before the evaluation begins, it never
+// does; after that, its result is lost.
+func (p *Pool) do(ctx context.Context, key Key, c *call) (*protocol.Answer, error) {
+	c.done = make(chan outcome, 1)
+	p.mu.Lock()
+	pl := p.platforms[key]
+	switch {
+	case p.closed:
+		p.mu.Unlock()
+		return nil, ErrClosed
+	case pl == nil:
+		p.mu.Unlock()
+		return nil, ErrNotLoaded
+	}
+	pl.calls = append(pl.calls, c)
+	pl.used = time.Now()
+	p.queue.add(pl)
+	p.dispatch()
+	p.mu.Unlock()
+	select {
+	case o := <-c.done:
+		return o.answer, o.err
+	case <-ctx.Done():
+		p.withdraw(pl, c)
+		return nil, context.Cause(ctx)
+	}
+}
+
 // withdraw removes a call that waits. It does nothing once the evaluation has begun.
 func (p *Pool) withdraw(pl *platform, c *call) {
 	p.mu.Lock()
@@ -231,22 +267,4 @@ func (p *Pool) withdraw(pl *platform, c *call) {
 	if len(pl.calls) == 0 {
 		p.queue.remove(pl)
 	}
-}
-
-// copySources writes the sources of a platform as a frame.
-func (s store) copySources(digest string, to io.Writer) error {
-	f, err := os.Open(s.path(digest))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if err := protocol.WriteLength(to, info.Size()); err != nil {
-		return err
-	}
-	_, err = io.CopyN(to, f, info.Size())
-	return err
 }

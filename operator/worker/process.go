@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -152,7 +153,7 @@ func (p *process) alive() bool {
 func (p *process) explain(err error) error {
 	how := ""
 	// The end of a process closes its output before it is known.
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) {
+	if slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, os.ErrClosed}, func(end error) bool { return errors.Is(err, end) }) {
 		select {
 		case <-p.exited:
 			if how = p.cmd.ProcessState.String(); how == "signal: killed" {

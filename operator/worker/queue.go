@@ -19,15 +19,6 @@ type queue struct {
 	waiting []*platform
 }
 
-// slot is what an evaluation uses.
-type slot int
-
-const (
-	noSlot slot = iota
-	ordinarySlot
-	suspectSlot
-)
-
 // add adds a platform at the end, unless it is busy, is in the queue or has no calls.
 func (q *queue) add(p *platform) {
 	if !p.busy && len(p.calls) > 0 && !slices.Contains(q.waiting, p) {

@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pequod-io/pequod/operator/worker/protocol"
 )
 
 // store keeps encoded sources in a directory, one file for each digest. Whoever reads a file
@@ -65,3 +68,21 @@ func (s store) path(digest string) string {
 
 // remove removes sources. It is no error if there are none.
 func (s store) remove(digest string) { _ = os.Remove(s.path(digest)) }
+
+// copySources writes the sources of a platform as a frame.
+func (s store) copySources(digest string, to io.Writer) error {
+	f, err := os.Open(s.path(digest))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := protocol.WriteLength(to, info.Size()); err != nil {
+		return err
+	}
+	_, err = io.CopyN(to, f, info.Size())
+	return err
+}

@@ -63,11 +63,15 @@ func newPool(t *testing.T, program string, o worker.Options) *worker.Pool {
 // sources returns the encoded sources of a Transform, and their key.
 func sources(t *testing.T, name string, spec v1alpha1.TransformSpec) (worker.Key, []byte) {
 	t.Helper()
+	return encode(name, spec)
+}
+
+func encode(name string, spec v1alpha1.TransformSpec) (worker.Key, []byte) {
 	transform := v1alpha1.Transform{Spec: spec}
 	transform.Name = name
 	data, err := json.Marshal(transform)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	sum := sha256.Sum256(data)
 	return worker.Key{

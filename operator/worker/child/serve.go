@@ -2,8 +2,6 @@ package child
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,7 +89,9 @@ func serve(ctx context.Context, frames <-chan []byte, out io.Writer) error {
 		case s.platform == nil:
 			return errors.New("the first request must load a platform")
 		case request.Describe != nil:
-			answer.Description, err = s.describe(ctx, *request.Describe)
+			answer.Description, err = s.describe(ctx)
+		case request.Sample != nil:
+			answer.Samples, err = s.sample(ctx, *request.Sample)
 		case request.Render != nil:
 			answer.Graph, answer.Problems, err = s.render(ctx, *request.Render)
 		default:
@@ -122,9 +122,6 @@ func serve(ctx context.Context, frames <-chan []byte, out io.Writer) error {
 	}
 }
 
-// errCorrupt reports sources that don't have their digest.
-var errCorrupt = errors.New("the sources don't have their digest")
-
 // failureOf returns an error as a message.
 func failureOf(err error) *protocol.Failure {
 	var problems problem.List
@@ -138,13 +135,4 @@ func failureOf(err error) *protocol.Failure {
 		return &protocol.Failure{Corrupt: true}
 	}
 	return &protocol.Failure{Error: err.Error()}
-}
-
-// verify compares sources with their digest.
-func verify(sources []byte, digest string) error {
-	sum := sha256.Sum256(sources)
-	if digest != "sha256:"+hex.EncodeToString(sum[:]) {
-		return errCorrupt
-	}
-	return nil
 }

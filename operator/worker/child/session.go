@@ -2,6 +2,9 @@ package child
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,25 +41,36 @@ func (s *session) load(ctx context.Context, request *protocol.Load, sources []by
 	return nil
 }
 
-// describe generates the CRD and the graphs of samples.
-func (s *session) describe(ctx context.Context, request protocol.Describe) (*protocol.Description, error) {
-	all, cancel := context.WithTimeoutCause(ctx, request.Timeout,
-		&render.LimitError{Subject: s.platform.From, Reason: fmt.Sprintf("generation took longer than %v", request.Timeout)})
-	defer cancel()
+// errCorrupt reports sources that don't have their digest.
+var errCorrupt = errors.New("the sources don't have their digest")
+
+// verify compares sources with their digest.
+func verify(sources []byte, digest string) error {
+	sum := sha256.Sum256(sources)
+	if digest != "sha256:"+hex.EncodeToString(sum[:]) {
+		return errCorrupt
+	}
+	return nil
+}
+
+// describe generates the CRD.
+func (s *session) describe(ctx context.Context) (*protocol.Description, error) {
 	p := s.platform
-	made, err := render.Guard(all, s.limits, p.Subject(), func() (*protocol.Description, error) {
+	return render.Guard(ctx, s.limits, p.Subject(), func() (*protocol.Description, error) {
 		made, err := crd.Generate(p)
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.Description{CRD: made.CRD, Names: p.Names, Notes: made.Notes}, nil
+		return &protocol.Description{CRD: made.CRD, Names: p.Names, Notes: made.Notes, Digest: p.Module.Digest, Version: p.Module.Version}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	made.Digest, made.Version = p.Module.Digest, p.Module.Version
-	made.Samples, err = vet.Graphs(all, p, s.limits)
-	return made, err
+}
+
+// sample renders samples.
+func (s *session) sample(ctx context.Context, request protocol.Sample) ([]*v1alpha1.ResourceGraph, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, request.Timeout,
+		&render.LimitError{Subject: s.platform.From, Reason: fmt.Sprintf("evaluation of samples took longer than %v", request.Timeout)})
+	defer cancel()
+	return vet.Graphs(ctx, s.platform, s.limits)
 }
 
 // instanceFile stands for the file of an instance. Its positions mean nothing to a user, who

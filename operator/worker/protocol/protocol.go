@@ -36,6 +36,7 @@ type Request struct {
 	ID       uint64    `json:"id"`
 	Load     *Load     `json:"load,omitempty"`
 	Describe *Describe `json:"describe,omitempty"`
+	Sample   *Sample   `json:"sample,omitempty"`
 	Render   *Render   `json:"render,omitempty"`
 }
 
@@ -56,9 +57,12 @@ type Load struct {
 	AllowSecrets bool `json:"allowSecrets,omitempty"`
 }
 
-// Describe generates the CRD of the platform, and graphs of samples.
-type Describe struct {
-	// Timeout is the limit of all evaluations together.
+// Describe generates the CRD of the platform.
+type Describe struct{}
+
+// Sample renders samples of instances.
+type Sample struct {
+	// Timeout is the limit of all samples together.
 	Timeout time.Duration `json:"timeout"`
 }
 
@@ -76,6 +80,8 @@ type Answer struct {
 
 	// Description is the result of Describe.
 	Description *Description `json:"description,omitempty"`
+	// Samples are the result of Sample.
+	Samples []*v1alpha1.ResourceGraph `json:"samples,omitempty"`
 	// Graph and Problems are the result of Render.
 	Graph    *v1alpha1.ResourceGraph `json:"graph,omitempty"`
 	Problems problem.List            `json:"problems,omitempty"`
@@ -88,7 +94,6 @@ type Description struct {
 	Digest  string                                    `json:"digest"`
 	Version string                                    `json:"version,omitempty"`
 	Notes   problem.List                              `json:"notes,omitempty"`
-	Samples []*v1alpha1.ResourceGraph                 `json:"samples,omitempty"`
 }
 
 // Failure is an error of a child. One of the fields is set.

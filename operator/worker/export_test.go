@@ -1,0 +1,43 @@
+package worker
+
+import "time"
+
+// IDs returns the process ids of the processes.
+func (p *Pool) IDs() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var ids []int
+	for _, pl := range p.platforms {
+		if pl.process != nil {
+			ids = append(ids, pl.process.cmd.Process.Pid)
+		}
+	}
+	return ids
+}
+
+// Path returns the file of the sources with a digest.
+func (p *Pool) Path(digest string) string { return p.store.path(digest) }
+
+// Turns returns the order in which platforms with numbers of waiting calls get their turns if
+// one of them evaluates at a time. All that are in failed have failed last.
+func Turns(calls map[string]int, failed map[string]bool, order []string) []string {
+	q := &queue{slots: 1, suspects: true}
+	for _, name := range order {
+		p := &platform{key: Key{Digest: name}, calls: make([]*call, calls[name])}
+		if failed[name] {
+			p.failures = 1
+		}
+		q.add(p)
+	}
+	var turns []string
+	for {
+		p := q.next(time.Time{}, func(*platform) bool { return true })
+		if p == nil {
+			return turns
+		}
+		turns = append(turns, p.key.Digest)
+		p.calls = p.calls[1:]
+		q.release(p)
+		q.add(p)
+	}
+}

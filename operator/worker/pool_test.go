@@ -1,0 +1,222 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pequod-io/pequod/operator/worker"
+)
+
+// TestCorrupt changes the sources on disk. A process that starts must not use them.
+func TestCorrupt(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"changed":   func(path string) error { return os.WriteFile(path, []byte("{}"), 0o600) },
+		"truncated": func(path string) error { return os.Truncate(path, 10) },
+		"removed":   os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := newPool(t, "worker", worker.Options{Timeout: time.Minute, Idle: time.Millisecond})
+			key, data := sources(t, "shop", inlined(hostile))
+			if _, err := pool.Load(t.Context(), key, data); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() error { return processes(pool, 0) })
+			if err := change(pool.Path(key.Digest)); err != nil {
+				t.Fatal(err)
+			}
+			if err := fine(t.Context(), pool, key, 1); !errors.Is(err, worker.ErrNotLoaded) {
+				t.Errorf("got %v, want %v", err, worker.ErrNotLoaded)
+			}
+			if _, err := pool.Load(t.Context(), key, data); err != nil {
+				t.Fatal(err)
+			}
+			if err := fine(t.Context(), pool, key, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWrongDigest(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{})
+	key, _ := sources(t, "shop", inlined(hostile))
+	if _, err := pool.Load(t.Context(), key, []byte("other")); err == nil {
+		t.Error("sources with another digest were loaded")
+	}
+	if err := fine(t.Context(), pool, key, 1); !errors.Is(err, worker.ErrNotLoaded) {
+		t.Errorf("got %v, want %v", err, worker.ErrNotLoaded)
+	}
+}
+
+// processes returns an error unless the pool has a number of processes.
+func processes(pool *worker.Pool, want int) error {
+	if ids := pool.IDs(); len(ids) != want {
+		return fmt.Errorf("%d processes; want %d", len(ids), want)
+	}
+	return nil
+}
+
+// eventually waits until f returns nil.
+func eventually(t *testing.T, f func() error) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// counts records metrics.
+type counts struct {
+	mu        sync.Mutex
+	most, now int
+	rendered  map[string]int
+	failed    map[string]int
+}
+
+func (c *counts) Rendered(platform string, _ time.Duration, errorType string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rendered == nil {
+		c.rendered = map[string]int{}
+	}
+	c.rendered[platform+" "+errorType]++
+}
+
+func (c *counts) Processes(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = n
+	c.most = max(c.most, n)
+}
+
+func (c *counts) Failed(platform, errorType string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil {
+		c.failed = map[string]int{}
+	}
+	c.failed[platform+" "+errorType]++
+}
+
+// TestProcesses uses more platforms than there may be processes.
+func TestProcesses(t *testing.T) {
+	metrics := &counts{}
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute, Evaluations: 2, Processes: 3, Metrics: metrics})
+	var all sync.WaitGroup
+	for i := range 6 {
+		key, _ := load(t, pool, fmt.Sprintf("shop-%d", i), inlined(hostile))
+		all.Go(func() {
+			for n := range 20 {
+				if err := fine(t.Context(), pool, key, n); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if metrics.most != 3 {
+		t.Errorf("there were up to %d processes; want 3", metrics.most)
+	}
+	want := map[string]int{}
+	for i := range 6 {
+		want[fmt.Sprintf("pequod-system/shop-%d ", i)] = 20
+	}
+	if diff := cmp.Diff(want, metrics.rendered); diff != "" {
+		t.Errorf("renderings:\n%s", diff)
+	}
+}
+
+// TestForget checks that nothing of a Transform is left, and that its calls fail.
+func TestForget(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour})
+	key, _ := load(t, pool, "shop", inlined(hostile))
+	other, _ := load(t, pool, "other", inlined(hostile))
+	results := make(chan error, 2)
+	for range 2 { // one is evaluated, the other waits
+		go func() {
+			_, err := pool.Render(t.Context(), key, shop("a", "time"), "default")
+			results <- err
+		}()
+	}
+	pool.Forget(key.Transform)
+	for range 2 {
+		if err := <-results; !errors.Is(err, worker.ErrNotLoaded) {
+			t.Errorf("got %v, want %v", err, worker.ErrNotLoaded)
+		}
+	}
+	eventually(t, func() error { return processes(pool, 1) })
+	if _, err := os.Stat(pool.Path(key.Digest)); !os.IsNotExist(err) {
+		t.Errorf("its sources: %v", err)
+	}
+	if err := fine(t.Context(), pool, other, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClose checks that calls end with the pool.
+func TestClose(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour})
+	key, _ := load(t, pool, "shop", inlined(hostile))
+	ids := pool.IDs()
+	result := make(chan error)
+	go func() {
+		_, err := pool.Render(t.Context(), key, shop("a", "time"), "default")
+		result <- err
+	}()
+	pool.Close()
+	if err := <-result; !errors.Is(err, worker.ErrClosed) {
+		t.Errorf("got %v, want %v", err, worker.ErrClosed)
+	}
+	for _, id := range ids {
+		if exists(id) {
+			t.Errorf("process %d is still there", id)
+		}
+	}
+}
+
+// TestCanceledCallers checks that a call whose caller has gone is not evaluated.
+func TestCanceledCallers(t *testing.T) {
+	metrics := &counts{}
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Hour, Metrics: metrics})
+	key, _ := load(t, pool, "shop", inlined(hostile))
+	ctx, cancel := context.WithCancel(t.Context())
+	results := make(chan error, 10)
+	for range 10 {
+		go func() {
+			_, err := pool.Render(ctx, key, shop("a", "time"), "default")
+			results <- err
+		}()
+	}
+	cancel()
+	for range 10 {
+		if err := <-results; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+	}
+	pool.Close()
+	if n := metrics.rendered["pequod-system/shop process"]; n > 1 {
+		t.Errorf("%d calls were evaluated", n)
+	}
+}
+
+// TestTurns checks that platforms alternate, whatever the number of their calls, and that one
+// that has failed uses no slot of the others.
+func TestTurns(t *testing.T) {
+	got := worker.Turns(map[string]int{"many": 5, "one": 1, "two": 2}, nil, []string{"many", "one", "two"})
+	if diff := cmp.Diff([]string{"many", "one", "two", "many", "two", "many", "many", "many"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
