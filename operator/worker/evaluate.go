@@ -115,7 +115,7 @@ func (p *Pool) processOf(pl *platform) (*process, error) {
 	p.mu.Unlock()
 	var unread error
 	answer, err := started.exchange(protocol.Request{Load: &protocol.Load{
-		Platform: pl.key.name(), Digest: pl.key.Digest, Timeout: p.options.Timeout, Memory: p.options.Memory,
+		Digest: pl.key.Digest, Timeout: p.options.Timeout, Memory: p.options.Memory,
 		Policies: p.options.Policies, AllowSecrets: p.options.AllowSecrets,
 	}}, func(to io.Writer) error {
 		unread = p.store.copySources(pl.key.Digest, to)

@@ -39,7 +39,8 @@ type Options struct {
 	Backoff time.Duration
 	// AllowSecrets lets Secrets have literal data.
 	AllowSecrets bool
-	// Policies are the encoded sources of policies that see the instances of all platforms.
+	// Policies see the instances of all platforms. Each has encoded sources like a platform whose
+	// module is the policy.
 	Policies [][]byte
 	// Metrics may be nil.
 	Metrics Metrics

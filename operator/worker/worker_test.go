@@ -2,8 +2,7 @@ package worker_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/crd"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/operator/worker"
 	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/render"
@@ -67,17 +67,15 @@ func sources(t *testing.T, name string, spec v1alpha1.TransformSpec) (worker.Key
 }
 
 func encode(name string, spec v1alpha1.TransformSpec) (worker.Key, []byte) {
-	transform := v1alpha1.Transform{Spec: spec}
-	transform.Name = name
-	data, err := json.Marshal(transform)
+	opened, err := transform.Open(context.Background(), &modules.Opener{}, name, spec, func(string) modules.Place { return modules.Place{} })
 	if err != nil {
 		panic(err)
 	}
-	sum := sha256.Sum256(data)
-	return worker.Key{
-		Transform: types.NamespacedName{Namespace: "pequod-system", Name: name},
-		Digest:    "sha256:" + hex.EncodeToString(sum[:]),
-	}, data
+	data, err := opened.Encode()
+	if err != nil {
+		panic(err)
+	}
+	return worker.Key{Transform: types.NamespacedName{Namespace: "pequod-system", Name: name}, Digest: transform.Digest(data)}, data
 }
 
 func embedded(name string) v1alpha1.TransformSpec {

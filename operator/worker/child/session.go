@@ -2,8 +2,6 @@ package child
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/crd"
+	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/vet"
 	"github.com/pequod-io/pequod/operator/worker/protocol"
 	"github.com/pequod-io/pequod/render"
@@ -25,33 +24,37 @@ type session struct {
 
 // load loads the platform of encoded sources.
 func (s *session) load(ctx context.Context, request *protocol.Load, sources []byte) error {
-	if err := verify(sources, request.Digest); err != nil {
-		return err
+	if transform.Digest(sources) != request.Digest {
+		return errCorrupt
 	}
 	s.limits = render.Limits{Timeout: request.Timeout, Memory: request.Memory}
-	platform, err := render.Guard(ctx, s.limits, render.Subject{Name: request.Platform}, func() (*render.Platform, error) {
-		return loadPlatform(ctx, sources)
-	})
-	if err != nil {
-		return err
-	}
-	platform.From = request.Platform
 	s.renderer = &render.Renderer{Options: render.Options{AllowSecrets: request.AllowSecrets}}
-	s.platform = platform
-	return nil
+	for _, encoded := range request.Policies {
+		policy, err := evaluate(ctx, s.limits, encoded, func(sources *transform.Sources) (*render.Policy, error) {
+			return transform.LoadPolicy(sources.Module.Source)
+		})
+		if err != nil {
+			return err
+		}
+		s.renderer.Policies = append(s.renderer.Policies, policy)
+	}
+	var err error
+	s.platform, err = evaluate(ctx, s.limits, sources, (*transform.Sources).Load)
+	return err
+}
+
+// evaluate decodes sources and loads them under limits.
+func evaluate[T any](ctx context.Context, limits render.Limits, encoded []byte, load func(*transform.Sources) (T, error)) (T, error) {
+	sources, err := transform.Decode(encoded)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return render.Guard(ctx, limits, sources.Subject(), func() (T, error) { return load(sources) })
 }
 
 // errCorrupt reports sources that don't have their digest.
 var errCorrupt = errors.New("the sources don't have their digest")
-
-// verify compares sources with their digest.
-func verify(sources []byte, digest string) error {
-	sum := sha256.Sum256(sources)
-	if digest != "sha256:"+hex.EncodeToString(sum[:]) {
-		return errCorrupt
-	}
-	return nil
-}
 
 // describe generates the CRD.
 func (s *session) describe(ctx context.Context) (*protocol.Description, error) {

@@ -43,15 +43,14 @@ type Request struct {
 // Load loads a platform. It is the first request of a child and never repeated. The next
 // frame has the sources.
 type Load struct {
-	// Platform is the name of the platform in messages.
-	Platform string `json:"platform"`
 	// Digest is the digest that the sources must have.
 	Digest string `json:"digest"`
 	// Timeout is the limit of each evaluation in this child, and Memory that of its memory
 	// in bytes.
 	Timeout time.Duration `json:"timeout"`
 	Memory  uint64        `json:"memory"`
-	// Policies are the encoded sources of organization-wide policies.
+	// Policies are the encoded sources of organization-wide policies: those of platforms whose
+	// module is the policy.
 	Policies [][]byte `json:"policies,omitempty"`
 	// AllowSecrets lets Secrets have literal data.
 	AllowSecrets bool `json:"allowSecrets,omitempty"`
