@@ -84,7 +84,7 @@ func (c Client) Apply(ctx context.Context, transform types.NamespacedName, grant
 		if i >= 0 && same(live[i], object) {
 			continue
 		}
-		if err := c.apply(ctx, object); err != nil {
+		if err := c.apply(ctx, object); err != nil && !gone(object, err) {
 			return err
 		}
 	}
@@ -97,10 +97,40 @@ func (c Client) Apply(ctx context.Context, transform types.NamespacedName, grant
 	return errors.Join(errs...)
 }
 
+// Former returns the rules that roles of a Transform have and that are not in rules.
+func (c Client) Former(ctx context.Context, transform types.NamespacedName, rules []rbacv1.PolicyRule) ([]rbacv1.PolicyRule, error) {
+	live, err := c.list(ctx, transform)
+	if err != nil {
+		return nil, err
+	}
+	var former []rbacv1.PolicyRule
+	for _, object := range live {
+		var has []rbacv1.PolicyRule
+		switch o := object.(type) {
+		case *rbacv1.ClusterRole:
+			has = o.Rules
+		case *rbacv1.Role:
+			has = o.Rules
+		}
+		for _, rule := range has {
+			same := func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) }
+			if !slices.ContainsFunc(rules, same) && !slices.ContainsFunc(former, same) {
+				former = append(former, rule)
+			}
+		}
+	}
+	return former, nil
+}
+
 // Escalates reports whether err is the API server's refusal of rights that the manager does not
 // have itself.
 func Escalates(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "attempting to grant RBAC permissions")
+}
+
+// gone reports whether an object could not be applied because its namespace is being deleted.
+func gone(object client.Object, err error) bool {
+	return object.GetNamespace() != "" && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err))
 }
 
 // apply applies an object by server-side apply.

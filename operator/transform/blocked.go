@@ -45,6 +45,7 @@ const (
 	reasonMigrating      = "MigratingStorage"
 	reasonMigration      = "MigrationFailed"
 	reasonUnknownKind    = "UnknownKind"
+	reasonNoSamples      = "NoSamples"
 	reasonOwnAccount     = "ServiceAccountName"
 	reasonInstances      = "InstancesExist"
 	reasonFailed         = "Failed"

@@ -26,16 +26,16 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		if s.t.Spec.CRDDeletionPolicy != v1alpha1.DeletionOrphan && s.t.Status.GeneratedCRD != "" {
 			b, err := s.removeDefinition(ctx)
 			if err != nil {
-				return reconcile.Result{}, ignoreConflict(err)
+				return again(err)
 			}
 			if b != nil {
 				next := s.t.Status.DeepCopy()
 				s.blockedBy(next, b)
-				return reconcile.Result{RequeueAfter: b.after}, s.writeStatus(ctx, next)
+				return s.written(reconcile.Result{RequeueAfter: b.after}, s.writeStatus(ctx, next))
 			}
 		}
 		if err := s.roles.Apply(ctx, s.key, nil); err != nil {
-			return reconcile.Result{}, err
+			return again(err)
 		}
 	}
 	before := s.t.DeepCopy()

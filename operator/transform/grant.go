@@ -25,6 +25,9 @@ func (s *session) grant(ctx context.Context) (*blocked, error) {
 	if b != nil || err != nil {
 		return b, err
 	}
+	if err := s.keepRights(ctx, grants); err != nil {
+		return nil, err
+	}
 	if err := s.roles.Apply(ctx, s.key, grants); roles.Escalates(err) {
 		return s.refuseRights(err.Error()), nil
 	} else if err != nil {
@@ -33,6 +36,29 @@ func (s *session) grant(ctx context.Context) (*blocked, error) {
 	return nil, nil
 }
 
+// keepRights adds the rights of earlier versions of the module to grants, until every graph is
+// one of the current version and has deleted the objects that left it. Without them, those
+// objects could not be deleted. Listed resources are granted as they are.
+func (s *session) keepRights(ctx context.Context, grants *roles.Grants) error {
+	if len(s.t.Spec.ManagedResources) > 0 {
+		return nil
+	}
+	former, err := s.roles.Former(ctx, s.key, grants.Rules)
+	if err != nil || len(former) == 0 {
+		return err
+	}
+	pending, err := s.pending(ctx)
+	if err != nil || !pending {
+		return err
+	}
+	grants.Rules = append(slices.Clone(grants.Rules), former...)
+	s.soon = pendingFactor * s.Backoff
+	return nil
+}
+
+// pendingFactor is the time between two lists of graphs, in backoffs.
+const pendingFactor = 12
+
 // grants returns the rights that the graphs of the Transform need.
 func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
 	rules, b := s.rules()
@@ -40,7 +66,7 @@ func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
 		return nil, b, nil
 	}
 	if s.t.Spec.RBACScope != v1alpha1.RBACNamespace {
-		return &roles.Grants{Rules: rules, Cluster: true}, nil, nil
+		return &roles.Grants{Rules: rules, Cluster: true}, nil, s.instances.forget(ctx, s.key)
 	}
 	names := s.p.loaded.Names
 	if names.Scope == v1alpha1.ScopeCluster {
@@ -70,6 +96,14 @@ func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
 	if len(s.t.Spec.ManagedResources) > 0 {
 		return roles.Managed(s.t.Spec.ManagedResources), nil
 	}
+	if s.p.rules != nil {
+		return s.p.rules, nil
+	}
+	if len(s.p.loaded.Samples) == 0 {
+		b := s.refuseRights("the module renders no sample, from which the rights could be computed: list the resources of its graphs in spec.managedResources")
+		b.reason = reasonNoSamples
+		return nil, b
+	}
 	kinds := rbac.Resources{}
 	for {
 		rules, err := roles.Seen(s.p.loaded.Samples, kinds)
@@ -77,7 +111,8 @@ func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
 		var unknown *rbac.UnknownKindError
 		switch {
 		case err == nil:
-			return rules, nil
+			s.p.rules, s.p.loaded.Samples = append([]rbacv1.PolicyRule{}, rules...), nil
+			return s.p.rules, nil
 		case errors.As(err, &escalation):
 			return nil, s.refuseRights(escalation.Error() + "; to allow it, list all resources in spec.managedResources")
 		case !errors.As(err, &unknown):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -235,4 +237,68 @@ package app
 	if diff := cmp.Diff(want, got.Rules); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
+}
+
+// TestFormerRights keeps the rights of an earlier version of the module while a graph needs
+// them to delete what left it.
+func TestFormerRights(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	module := strings.Replace(b.appModule(`text: string`), "output: nodes:", `output: nodes: second: resource: {
+		apiVersion: "v1"
+		kind:       "Service"
+		metadata: {name: input.metadata.name, namespace: input.metadata.namespace}
+		spec: ports: [{port: 80}]
+	}
+	output: nodes:`, 1)
+	b.create(b.transform("app", module))
+	old := b.ready("app")
+	user := "system:serviceaccount:" + b.Namespace + ":pequod-transform-app"
+	graph := &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "one", Labels: map[string]string{
+		v1alpha1.LabelOperator: "true", v1alpha1.LabelTransform: "app",
+	}}}
+	graph.Spec.SourceRef = v1alpha1.ObjectRef{APIVersion: b.group + "/v1alpha1", Kind: "App", Name: "one"}
+	graph.Spec.PlatformRef = v1alpha1.PlatformRef{Module: "app", Digest: old.Status.ResolvedCueRef.Digest}
+	graph.Spec.RenderHash = "sha256:" + strings.Repeat("0", 64)
+	graph.Spec.Graph.Nodes = []v1alpha1.Node{{ID: "first", Resource: &runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"one"}}`),
+	}}}
+	b.create(graph)
+	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.CueRef.Ref = b.appModule(`text: string, more?: int`) })
+	now := b.until("app", func(t *v1alpha1.Transform) error {
+		if r := t.Status.ResolvedCueRef; r.Digest == old.Status.ResolvedCueRef.Digest {
+			return errors.New("the module is the old one")
+		}
+		return nil
+	})
+	may := func() bool {
+		t.Helper()
+		review, err := b.Client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: b.Namespace, Resource: "services", Verb: "delete",
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return review.Status.Allowed
+	}
+	if !may() {
+		t.Fatal("Services can't be deleted any more")
+	}
+	// The graph is one of the new version now, and executed.
+	graph.Spec.PlatformRef.Digest = now.Status.ResolvedCueRef.Digest
+	if err := b.client.Update(t.Context(), graph); err != nil {
+		t.Fatal(err)
+	}
+	graph.Status.ObservedGeneration, graph.Status.Phase = graph.Generation, v1alpha1.GraphCompleted
+	if err := b.client.Status().Update(t.Context(), graph); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, patience, func(context.Context) error {
+		if may() {
+			return errors.New("Services can still be deleted")
+		}
+		return nil
+	})
 }

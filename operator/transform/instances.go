@@ -54,6 +54,9 @@ func (i *instances) namespaces(ctx context.Context, kind schema.GroupVersionKind
 	if err := i.handle(informer, kind, transform); err != nil {
 		return nil, err
 	}
+	if err := i.forgetBut(ctx, transform, kind); err != nil {
+		return nil, err
+	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	if err := i.cache.List(ctx, list); err != nil {
@@ -96,10 +99,15 @@ func (i *instances) enqueue(transform types.NamespacedName) {
 
 // forget ends the watches for a Transform.
 func (i *instances) forget(ctx context.Context, transform types.NamespacedName) error {
+	return i.forgetBut(ctx, transform, schema.GroupVersionKind{})
+}
+
+// forgetBut ends the watches for a Transform, except that of one kind.
+func (i *instances) forgetBut(ctx context.Context, transform types.NamespacedName, keep schema.GroupVersionKind) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, kind := range slices.Collect(maps.Keys(i.kinds)) {
-		if i.kinds[kind].transform != transform {
+		if i.kinds[kind].transform != transform || kind == keep {
 			continue
 		}
 		delete(i.kinds, kind)

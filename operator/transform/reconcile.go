@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,6 +46,9 @@ type platform struct {
 	request    string
 	fetched    *Fetched
 	loaded     *worker.Loaded
+	// rules are the rights that the samples of loaded need, once they are computed. The samples
+	// are dropped then.
+	rules []rbacv1.PolicyRule
 	// due is the time of the next fetch; the zero time means that there is none.
 	due time.Time
 	// block is the error of the last fetch or load.
@@ -95,6 +99,8 @@ type session struct {
 	t   *v1alpha1.Transform
 	p   *platform
 	now time.Time
+	// soon is the time after which a Transform that is ready is reconciled, or 0.
+	soon time.Duration
 }
 
 // allowed reports whether Transforms of a namespace are reconciled.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +36,7 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 			b = requestFailed(step.condition, err)
 		}
 		if err != nil && b == nil {
-			return reconcile.Result{}, ignoreConflict(err)
+			return again(err)
 		}
 		// Steps write the status, too.
 		next = s.t.Status.DeepCopy()
@@ -45,19 +46,42 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	s.publish()
 	s.succeeded(next)
-	return s.after(nil), s.writeStatus(ctx, next)
+	return s.written(s.after(nil), s.writeStatus(ctx, next))
+}
+
+// conflictPause is the time before a repetition because of a conflict: the informers show by
+// then what others have written.
+const conflictPause = 100 * time.Millisecond
+
+// again returns the result for an error. A conflict is none: it is repeated.
+func again(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: conflictPause}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// written returns the result after a write of the Transform, unless the write failed.
+func (s *session) written(result reconcile.Result, err error) (reconcile.Result, error) {
+	if err != nil {
+		return again(client.IgnoreNotFound(err))
+	}
+	return result, nil
 }
 
 // stop writes the status of a Transform that a step blocks. The last good version stays.
 func (s *session) stop(ctx context.Context, next *v1alpha1.TransformStatus, b *blocked) (reconcile.Result, error) {
 	err := s.keep(ctx)
 	s.blockedBy(next, b)
-	return s.after(b), errors.Join(err, s.writeStatus(ctx, next))
+	if err != nil {
+		return again(err)
+	}
+	return s.written(s.after(b), s.writeStatus(ctx, next))
 }
 
 // after returns when the Transform is reconciled without an event.
 func (s *session) after(b *blocked) reconcile.Result {
-	var wait time.Duration
+	wait := s.soon
 	if b != nil {
 		wait = b.after
 	}
@@ -92,6 +116,8 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 	}
 	if p.fetched == nil || p.fetched.Digest != fetched.Digest {
 		p.loaded = nil
+	} else if p.loaded != nil {
+		p.failures = 0
 	}
 	p.fetched = fetched
 	return nil, nil
@@ -110,7 +136,7 @@ func (s *session) load(ctx context.Context) (*blocked, error) {
 	if err != nil {
 		return s.failed(s.loadFailed(s.t, err, p.failures)), nil
 	}
-	p.loaded, p.failures = loaded, 0
+	p.loaded, p.rules, p.failures = loaded, nil, 0
 	return nil, nil
 }
 
@@ -195,11 +221,11 @@ func (s *session) notAllowed(ctx context.Context) error {
 		reason:  v1alpha1.ReasonNamespaceNotAllowed,
 		message: "Transforms of namespace " + s.t.Namespace + " are ignored: --transform-namespaces of pequod-manager lacks it", stalled: true,
 	})
-	return s.writeStatus(ctx, next)
+	return ignoreConflict(s.writeStatus(ctx, next))
 }
 
-// writeStatus writes the status if it has changed, and Events about what has changed. A
-// conflict means that the Transform is reconciled again anyway.
+// writeStatus writes the status if it has changed, and Events about what has changed. The
+// error is a conflict if the Transform was changed since it was read.
 func (s *session) writeStatus(ctx context.Context, next *v1alpha1.TransformStatus) error {
 	if sameStatus(&s.t.Status, next) {
 		return nil
@@ -209,7 +235,7 @@ func (s *session) writeStatus(ctx context.Context, next *v1alpha1.TransformStatu
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := s.client.Status().Patch(ctx, s.t, patch, client.FieldOwner(fieldManager)); err != nil {
 		s.t.Status = before.Status
-		return ignoreConflict(err)
+		return err
 	}
 	s.report(before)
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
+	"github.com/pequod-io/pequod/operator/roles"
 )
 
 // steps are the conditions of the steps in their order.
@@ -65,6 +66,10 @@ func (s *session) succeeded(status *v1alpha1.TransformStatus) {
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
 	status.Phase = v1alpha1.TransformReady
 	status.AvailableCueRef = nil
+	status.GeneratedRBAC = roles.Name(s.key)
+	if s.t.Spec.ServiceAccountName != "" {
+		status.GeneratedRBAC = ""
+	}
 	module, ref := s.p.loaded.Module, s.p.fetched.Ref
 	if r := status.ResolvedCueRef; r == nil || r.Digest != module.Digest || r.Version != module.Version || r.Ref != ref {
 		status.ResolvedCueRef = &v1alpha1.ResolvedCueRef{Digest: module.Digest, Version: module.Version, Ref: ref, FetchedAt: metav1.NewTime(s.now)}
