@@ -110,7 +110,7 @@ func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.Custo
 	crd := newCRD(names)
 	var all noteList
 	for _, v := range versions {
-		written, err := v.write()
+		written, err := v.write(names.Scale)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -120,8 +120,9 @@ func assemble(versions []*version, names v1alpha1.Names) (*apiextensionsv1.Custo
 	return crd, all.sorted(), nil
 }
 
-// write writes the schemas of spec and status.
-func (v *version) write() (*written, error) {
+// write writes the schemas of spec and status, and the scale subresource if the module
+// names one.
+func (v *version) write(scale *v1alpha1.Scale) (*written, error) {
 	out := &written{status: statusSchema()}
 	var err error
 	// The writer shares out and the error by pointers, because
@@ -138,6 +139,9 @@ func (v *version) write() (*written, error) {
 	}
 	if err == nil {
 		err = out.checkScale()
+	}
+	if err == nil {
+		err = out.platformScale(scale, f.Pos)
 	}
 	v.attributed = out.attributed
 	return out, err

@@ -341,7 +341,7 @@ func BenchmarkGenerate(b *testing.B) {
 		bench("read", func(input cue.Value) error {
 			in, err := read.Value(input, "#Input", "spec")
 			if err == nil {
-				_, err = (&version{spec: in}).write()
+				_, err = (&version{spec: in}).write(nil)
 			}
 			return err
 		})

@@ -8,6 +8,7 @@ import (
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/schema/shape"
 )
@@ -115,6 +116,38 @@ func (w writer) scale(a *shape.Attributes, out props, f shape.Field, p location,
 		}
 		w.results.scale, w.results.scaled = s, attributed{p.schema, p.path, a.Pos}
 	}
+}
+
+// platformScale sets the scale subresource that #Platform names. Package render has
+// checked its paths against #Input and #Status.
+func (o *written) platformScale(scale *v1alpha1.Scale, input problem.Position) error {
+	if scale == nil {
+		return nil
+	}
+	path := strings.TrimPrefix(scale.SpecReplicasPath, ".")
+	if o.scale != nil {
+		return problemAt(o.scaled.pos, o.scaled.path, "scale: #Platform.scale scales %s already", path)
+	}
+	s, set := o.spec, o.required || o.spec.Default != nil
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, "spec."), ".") {
+		child, ok := s.Properties[name]
+		if !ok {
+			return problemAt(input, path, "#Platform.scale: the schema has no such field")
+		}
+		set = set && (child.Default != nil || slices.Contains(s.Required, name))
+		s = child
+	}
+	switch {
+	case s.Type != "integer":
+		return problemAt(input, path, "#Platform.scale: the number of replicas is an integer")
+	case !set:
+		return problemAt(input, path, "#Platform.scale: an instance without the field can't be scaled; give it a default, or require it")
+	}
+	o.scale = &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: scale.SpecReplicasPath, StatusReplicasPath: scale.StatusReplicasPath}
+	if scale.LabelSelectorPath != "" {
+		o.scale.LabelSelectorPath = &scale.LabelSelectorPath
+	}
+	return nil
 }
 
 // checkScale checks that the fields of status exist that the scale subresource

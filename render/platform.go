@@ -57,11 +57,12 @@ type platformDef struct {
 	Categories     []string                 `json:"categories"`
 	Scope          v1alpha1.Scope           `json:"scope"`
 	PrinterColumns []v1alpha1.PrinterColumn `json:"printerColumns"`
+	Scale          *v1alpha1.Scale          `json:"scale"`
 }
 
 // platformFields are the fields that #Platform may have.
 var platformFields = []string{
-	"group", "version", "kind", "plural", "singular", "shortNames", "categories", "scope", "printerColumns",
+	"group", "version", "kind", "plural", "singular", "shortNames", "categories", "scope", "printerColumns", "scale",
 }
 
 // NewPlatform returns the platform of a Transform and its module. Names come from
@@ -114,7 +115,11 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 		n.Categories = def.Categories
 	}
 	n.PrinterColumns = def.PrinterColumns
+	n.Scale = def.Scale
 	n.Transform = name
+	if err := b.checkScale(p); err != nil {
+		return nil, err
+	}
 	if err := checkNames(m, n); err != nil {
 		return nil, err
 	}

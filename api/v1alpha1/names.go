@@ -21,6 +21,8 @@ type Names struct {
 	// PrinterColumns are the columns that kubectl get prints before the columns
 	// that every generated kind has.
 	PrinterColumns []PrinterColumn
+	// Scale has the paths of the scale subresource, or is nil for a kind without one.
+	Scale *Scale
 	// Transform is the name of the Transform, or the name of the module if the
 	// kind has no Transform.
 	Transform string
@@ -63,6 +65,19 @@ type PrinterColumn struct {
 	Description string `json:"description,omitempty"`
 	Format      string `json:"format,omitempty"`
 	Priority    int32  `json:"priority,omitempty"`
+}
+
+// Scale has the paths of the scale subresource of a kind. Its fields are those of
+// subresources.scale in a CustomResourceDefinition.
+type Scale struct {
+	// SpecReplicasPath is the field that kubectl scale and autoscalers set, such as
+	// .spec.replicas.
+	SpecReplicasPath string `json:"specReplicasPath"`
+	// StatusReplicasPath is the field with the current number of replicas, such as
+	// .status.outputs.replicas.
+	StatusReplicasPath string `json:"statusReplicasPath"`
+	// LabelSelectorPath is the field with the selector of the Pods as text, or empty.
+	LabelSelectorPath string `json:"labelSelectorPath,omitempty"`
 }
 
 // GraphName returns the name of the graph of an instance: the instance's name
