@@ -138,6 +138,12 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	return p, nil
 }
 
+// ReadsLabels reports whether the module sees the labels of instances.
+func (p *Platform) ReadsLabels() bool { return p.allowLabels }
+
+// ReadsAnnotations reports whether the module sees the annotations of instances.
+func (p *Platform) ReadsAnnotations() bool { return p.allowAnnotations }
+
 // platform reads #Platform. A module without it has no names of its own. Its
 // values must be concrete, since they are the same for every instance.
 func (b *builtModule) platform() (platformDef, error) {

@@ -35,6 +35,11 @@ type Entry struct {
 	Sources []byte
 	// Module is the module that the sources have.
 	Module Module
+	// Paused is set if the Transform is paused: nothing is written for its instances.
+	Paused bool
+	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or
+	// the annotations of instances.
+	IgnoresLabels, IgnoresAnnotations bool
 	// Names are the names, the scope and the versions of the kind.
 	Names v1alpha1.Names
 	// ServiceAccountName is the service account of the rendered graphs, in the namespace of

@@ -167,6 +167,7 @@ func (s *session) entry(fetched *Fetched, loaded *worker.Loaded) *catalog.Entry 
 	return &catalog.Entry{
 		Transform: s.key, UID: s.t.UID, Generation: s.t.Generation,
 		Digest: fetched.Digest, Sources: fetched.Sources, Module: catalog.Module(loaded.Module), Names: loaded.Names,
+		Paused: s.t.Labels[v1alpha1.LabelPaused] == "true", IgnoresLabels: loaded.IgnoresLabels, IgnoresAnnotations: loaded.IgnoresAnnotations,
 		ServiceAccountName: s.t.Spec.ServiceAccountName, Account: roles.Account(s.Namespace, s.key),
 		GraphDeletionPolicy: s.t.Spec.GraphDeletionPolicy,
 	}

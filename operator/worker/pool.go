@@ -84,7 +84,10 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 	if d == nil || d.CRD == nil {
 		return nil, fmt.Errorf("platform %s: an answer without a CRD", key.name())
 	}
-	loaded := &Loaded{CRD: d.CRD, Names: d.Names, Module: Content{Digest: d.Digest, Version: d.Version}, Notes: d.Notes}
+	loaded := &Loaded{
+		CRD: d.CRD, Names: d.Names, Module: Content{Digest: d.Digest, Version: d.Version}, Notes: d.Notes,
+		IgnoresLabels: d.IgnoresLabels, IgnoresAnnotations: d.IgnoresAnnotations,
+	}
 	// There are many samples, which together may take the time of several evaluations.
 	timeout := 6 * p.options.Timeout
 	answer, err = p.do(ctx, key, &call{request: protocol.Request{Sample: &protocol.Sample{Timeout: timeout}}, limit: timeout + p.options.Grace})

@@ -30,6 +30,9 @@ type Loaded struct {
 	// Samples are graphs of instances that were made up, to compute roles from. An instance
 	// may render objects that no sample has.
 	Samples []*v1alpha1.ResourceGraph
+	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or
+	// the annotations of instances.
+	IgnoresLabels, IgnoresAnnotations bool
 }
 
 // Content identifies the content of a module.

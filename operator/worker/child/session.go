@@ -64,7 +64,10 @@ func (s *session) describe(ctx context.Context) (*protocol.Description, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.Description{CRD: made.CRD, Names: p.Names, Notes: made.Notes, Digest: p.Module.Digest, Version: p.Module.Version}, nil
+		return &protocol.Description{
+			CRD: made.CRD, Names: p.Names, Notes: made.Notes, Digest: p.Module.Digest, Version: p.Module.Version,
+			IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
+		}, nil
 	})
 }
 

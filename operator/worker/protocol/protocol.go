@@ -93,6 +93,9 @@ type Description struct {
 	Digest  string                                    `json:"digest"`
 	Version string                                    `json:"version,omitempty"`
 	Notes   problem.List                              `json:"notes,omitempty"`
+
+	IgnoresLabels      bool `json:"ignoresLabels,omitempty"`
+	IgnoresAnnotations bool `json:"ignoresAnnotations,omitempty"`
 }
 
 // Failure is an error of a child. One of the fields is set.
