@@ -43,16 +43,36 @@ func (t *task) refuseGraph(g *graphView) *refusal {
 
 // upToDate reports whether a graph is as it would be written now.
 func (t *task) upToDate(g *graphView) bool {
-	owner := metav1.GetControllerOfNoCopy(&g.ObjectMeta)
-	return g.spec == t.memory.rendering.spec && g.Annotations[v1alpha1.AnnotationAccount] == t.entry.Account.Name && owner != nil && owner.UID == t.instance.GetUID() &&
+	return g.spec == t.memory.rendering.spec && g.Annotations[v1alpha1.AnnotationAccount] == t.entry.Account.Name && t.owns(g) &&
 		(t.requested == "" || t.requested == t.stored.LastHandledReconcileAt || t.requested == g.Annotations[v1alpha1.AnnotationReconcileRequestedAt])
 }
 
+// owns reports whether the instance is the owner of a graph.
+func (t *task) owns(g *graphView) bool {
+	owner := metav1.GetControllerOfNoCopy(&g.ObjectMeta)
+	return owner != nil && owner.UID == t.instance.GetUID()
+}
+
+// stillExists reports whether the instance exists and isn't being deleted. The informer may
+// not show yet that it is deleted with --cascade=orphan, which removes the owner from the
+// graph: a graph that gets it back would be deleted with all its objects.
+func (t *task) stillExists(ctx context.Context) (bool, error) {
+	live, err := t.metadata.Resource(t.resource).Namespace(t.instance.GetNamespace()).Get(ctx, t.instance.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the instance: %w", err)
+	}
+	return live.UID == t.instance.GetUID() && live.DeletionTimestamp == nil, nil
+}
+
 // writeGraph writes the rendered graph by server-side apply, and remembers a view of it until
-// the informer has one.
+// the informer has one. A graph that was changed since before was read is a conflict: it may
+// have lost its owner.
 func (t *task) writeGraph(ctx context.Context, before *graphView) (*graphView, error) {
 	rg := t.memory.rendering.graph
-	body, err := t.manifest(rg)
+	body, err := t.manifest(rg, before)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +99,7 @@ func (t *task) writeGraph(ctx context.Context, before *graphView) (*graphView, e
 
 // manifest returns a rendered graph as it is applied: with its owner, and the request to
 // execute it again if there is one.
-func (t *task) manifest(rg *v1alpha1.ResourceGraph) ([]byte, error) {
+func (t *task) manifest(rg *v1alpha1.ResourceGraph, before *graphView) ([]byte, error) {
 	spec, err := specOf(rg)
 	if err != nil {
 		return nil, err
@@ -92,6 +112,9 @@ func (t *task) manifest(rg *v1alpha1.ResourceGraph) ([]byte, error) {
 			"apiVersion": t.instance.GetAPIVersion(), "kind": t.instance.GetKind(), "name": t.instance.GetName(),
 			"uid": t.instance.GetUID(), "controller": true, "blockOwnerDeletion": true,
 		}},
+	}
+	if before != nil {
+		meta["uid"], meta["resourceVersion"] = before.UID, before.ResourceVersion
 	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, rg.Annotations)

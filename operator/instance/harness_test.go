@@ -258,13 +258,18 @@ func (b *env) platform(text string, spec v1alpha1.TransformSpec) *render.Platfor
 	digest := fmt.Sprintf("sha256:%d", len(b.local.platforms))
 	b.local.platforms[digest] = p
 	b.local.mu.Unlock()
-	b.entry = catalog.Entry{
+	b.publish(catalog.Entry{
 		Transform: types.NamespacedName{Namespace: b.Namespace, Name: "app"}, Digest: digest, Names: p.Names,
 		Module: catalog.Module{Digest: p.Module.Digest}, Account: types.NamespacedName{Namespace: b.Namespace, Name: "pequod"},
-	}
-	e := b.entry
-	b.catalog.Set(&e)
+		IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
+	})
 	return p
+}
+
+// publish lists the platform in the catalog.
+func (b *env) publish(e catalog.Entry) {
+	b.entry = e
+	b.catalog.Set(&e)
 }
 
 // start runs a manager until stop is called or the test ends.
@@ -503,6 +508,8 @@ func (b *env) kubectl(args ...string) (string, error) {
 }
 
 type ctx = context.Context
+
+func (b *env) background() ctx { return context.WithoutCancel(b.t.Context()) }
 
 // object returns a graph as it is sent to the API server.
 func object(t testing.TB, rg *v1alpha1.ResourceGraph) *unstructured.Unstructured {

@@ -39,6 +39,9 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName) (reconci
 		return reconcile.Result{}, err
 	}
 	s, failed := t.settle(ctx)
+	if s.outdated {
+		return reconcile.Result{RequeueAfter: rereadAfter}, nil
+	}
 	next := compose(s)
 	t.report(s.refusal)
 	if wait := t.patience(s, next); wait > 0 {
@@ -49,6 +52,10 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName) (reconci
 	}
 	return reconcile.Result{RequeueAfter: t.next(s)}, failed
 }
+
+// rereadAfter is when to try again to write a graph that was changed meanwhile. The informer
+// usually shows the change before.
+const rereadAfter = 100 * time.Millisecond
 
 // settle makes the graph what the instance demands, and returns the situation that it found
 // or led to. The error is one after which it has to be tried again.
@@ -86,17 +93,28 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 		t.memory.rendering.graph = nil
 		return s, nil
 	}
-	return s, t.replaceGraph(ctx, &s)
+	if found != nil && !t.owns(found) {
+		exists, err := t.stillExists(ctx)
+		if err != nil || !exists {
+			s.deleting = !exists
+			return s, err
+		}
+	}
+	return s, t.replaceGraph(ctx, &s, found)
 }
 
-// replaceGraph writes the graph of a situation.
-func (t *task) replaceGraph(ctx context.Context, s *situation) error {
+// replaceGraph writes the graph of a situation. Before is the graph as it is, or nil.
+func (t *task) replaceGraph(ctx context.Context, s *situation, before *graphView) error {
 	t.render(ctx, true) // if only the digest of the graph is known
 	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
 		return nil
 	}
-	g, err := t.writeGraph(ctx, s.graph)
+	g, err := t.writeGraph(ctx, before)
 	if err != nil {
+		if apierrors.IsConflict(err) {
+			s.outdated = true
+			return nil
+		}
 		s.refusal = refusedByServer(err)
 		if s.refusal != nil && !s.refusal.retried {
 			t.memory.rendering.refusal, t.memory.rendering.graph = s.refusal, nil
@@ -139,6 +157,9 @@ func (t *task) next(s situation) time.Duration {
 func (t *task) pausedBy() string {
 	if t.instance.GetLabels()[v1alpha1.LabelPaused] == "true" {
 		return "the instance is paused by its label " + v1alpha1.LabelPaused + "; its ResourceGraph is not changed"
+	}
+	if t.entry.Paused {
+		return "Transform " + t.entry.Transform.String() + " is paused by its label " + v1alpha1.LabelPaused + "; the ResourceGraph is not changed"
 	}
 	return ""
 }

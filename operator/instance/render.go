@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/operator/catalog"
 )
@@ -24,9 +25,17 @@ var inputSeed = maphash.MakeSeed()
 
 // inputOf identifies everything that a rendering depends on, within this process.
 func inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requested string) uint64 {
+	labels, annotations := instance.GetLabels(), instance.GetAnnotations()
+	adopt := annotations[v1alpha1.AnnotationAdopt] // rendering reads it in any case
+	if entry.IgnoresLabels {
+		labels = nil
+	}
+	if entry.IgnoresAnnotations {
+		annotations = nil
+	}
 	raw, err := json.Marshal([]any{
 		instance.GetUID(), instance.GetAPIVersion(), instance.Object["spec"], instance.Object["graphNamespace"],
-		instance.GetLabels(), instance.GetAnnotations(), entry.Transform.String(), entry.Digest, requested,
+		labels, annotations, adopt, entry.Transform.String(), entry.Digest, requested,
 	})
 	if err != nil {
 		return 0 // can't happen: the instance was decoded from JSON

@@ -96,6 +96,8 @@ type situation struct {
 	// paused explains why nothing is written.
 	paused   string
 	deleting bool
+	// outdated is set if the graph is not as it was found, so that nothing is known about it.
+	outdated bool
 }
 
 // refusal explains why an instance could not be turned into a graph.

@@ -1,0 +1,130 @@
+package instance_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
+)
+
+// A manager that finds its instances unchanged renders them, and neither writes nor reads
+// anything but lists.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	const instances = 20
+	for i := range instances {
+		b.apply(fmt.Sprint("web-", i), "{text: one}")
+	}
+	for i := range instances {
+		b.ready(fmt.Sprint("web-", i))
+	}
+	b.stop()
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
+	for i := range instances {
+		name := fmt.Sprint("web-", i)
+		b.eventually(name+" is rendered again", func(ctx) bool { return b.local.count(name) == 2 })
+	}
+	// The last instance was rendered, so the others are handled. This one is handled after it.
+	b.apply("last", "{text: one}")
+	b.ready("last")
+	for _, r := range proxy.Requests() {
+		ours := strings.HasPrefix(r.Resource, "resourcegraphs.") || strings.HasPrefix(r.Resource, "apps.") || strings.HasPrefix(r.Resource, "events")
+		if ours && r.Verb != "list" && r.Verb != "watch" && !strings.HasPrefix(r.Name, "last") {
+			t.Errorf("%s %s %s", r.Verb, r.Resource, r.Name)
+		}
+	}
+	var writes []string
+	for _, r := range proxy.Requests() {
+		if strings.HasPrefix(r.Name, "last") && r.Write() {
+			writes = append(writes, r.Verb+" "+r.Resource)
+		}
+	}
+	t.Log(writes)
+}
+
+// Whatever happens to the manager and to its requests, the cluster becomes what the instances
+// demand, and no change is made twice.
+func TestKills(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	b := idle(t, harness.Start(t))
+	b.platform(appModule, v1alpha1.TransformSpec{})
+	proxy := b.Proxy(t, seed)
+	disturb := func() {
+		proxy.Inject(faults.Rule{Rate: 0.1, Faults: []faults.Fault{
+			faults.Status{Code: 409}, faults.Status{Code: 429, RetryAfter: time.Second}, faults.Status{Code: 500},
+			faults.Timeout{After: 10 * time.Millisecond}, faults.Cut{After: 200}, faults.Drop{},
+		}})
+	}
+	const instances, rounds = 6, 8
+	texts := map[string]string{} // of the instances that exist
+	changes := map[string]int{}  // since the instance was made
+	change := func() {
+		name := fmt.Sprint("web-", random.IntN(instances))
+		if _, exists := texts[name]; exists && random.IntN(5) == 0 {
+			if err := b.instances().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			delete(texts, name)
+			delete(changes, name)
+			return
+		}
+		text := fmt.Sprint("text-", random.IntN(1000))
+		b.apply(name, "{text: "+text+", second: "+text+"}")
+		texts[name] = text
+		changes[name]++
+	}
+	for range rounds {
+		disturb()
+		b.start(proxy.Config(b.Config))
+		for range 1 + random.IntN(4) {
+			change()
+			pause := time.Duration(random.IntN(300)) * time.Millisecond
+			until := time.Now().Add(pause)
+			b.eventually("the moment of the next change", func(ctx) bool { return !time.Now().Before(until) })
+		}
+		// A crash: requests that are under way get no answer.
+		if err := proxy.Down(); err != nil {
+			t.Fatal(err)
+		}
+		b.stop()
+		if err := proxy.Up(); err != nil {
+			t.Fatal(err)
+		}
+		for range random.IntN(2) {
+			change()
+		}
+	}
+	proxy.Inject()
+	b.start(proxy.Config(b.Config))
+	for name, text := range texts {
+		b.ready(name)
+		for _, cm := range []string{name, name + "-second"} {
+			if got := b.text(t.Context(), cm); got != text {
+				t.Errorf("ConfigMap %s has %q; want %q", cm, got, text)
+			}
+		}
+		if rg := b.graph(name); rg.Generation > int64(changes[name]) {
+			t.Errorf("graph %s has generation %d after %d changes", name, rg.Generation, changes[name])
+		}
+	}
+	b.eventually("only the graphs and objects of instances are there", func(ctx ctx) bool {
+		graphs, err := b.graphs().List(ctx, metav1.ListOptions{})
+		if err != nil || len(graphs.Items) != len(texts) {
+			return false
+		}
+		maps, err := b.Client.CoreV1().ConfigMaps(b.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "pequod.io/managed"})
+		return err == nil && len(maps.Items) == 2*len(texts)
+	})
+}
