@@ -14,7 +14,7 @@ TAGS := kustomize_disable_go_plugin_support
 
 # Packages that are tested with the race detector: those that are concurrent or
 # share files between processes. It makes CUE five to ten times slower.
-RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/...
+RACE_PKGS ?= ./render/... ./modules/... ./cli/outdir/... ./operator/worker/...
 
 # BENCH selects benchmarks, BENCHFLAGS are their flags: make bench BENCH=Render.
 BENCH      ?= .

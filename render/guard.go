@@ -32,6 +32,7 @@ func GuardWith[T any](ctx context.Context, r *Renderer, limits Limits, subject S
 	}})
 	w := newWatchdog(limits)
 	defer w.stop()
+	w.boundGarbage(w.sample[heapLive].Value.Uint64()) // the evaluation may end before the first check
 	go t.run(r)
 	if err := w.await(ctx, &t.progress); err != nil {
 		return none, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,11 +18,15 @@ import (
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	"github.com/pequod-io/pequod/operator/worker/child"
 )
 
 // run runs the program and returns its exit code. The argument "worker", which no help
 // mentions, makes the process one that evaluates for the manager.
 func run(args []string) int {
+	if slices.Equal(args, []string{"worker"}) {
+		return child.Serve(os.Stdin, os.Stdout)
+	}
 	return new(options).program().Run(args, os.Stdout, os.Stderr)
 }
 

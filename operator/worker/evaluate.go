@@ -70,24 +70,19 @@ func (p *Pool) begin(pl *platform) {
 		})
 		answer, err := p.evaluate(pl, c)
 		long.Stop()
-		c.done <- outcome{answer, p.finish(pl, err)}
+		c.done <- outcome{answer, p.finish(pl, c, answer, err)}
 	})
 }
 
 // evaluate has a call answered by the process of a platform, which it starts if there is none.
 func (p *Pool) evaluate(pl *platform, c *call) (*protocol.Answer, error) {
-	begin := time.Now()
-	var answer *protocol.Answer
 	process, err := p.processOf(pl)
-	if err == nil {
-		begin = time.Now()
-		answer, err = process.exchange(c.request, nil, c.limit)
-		err = p.explain(pl, process, answer, err, c.limit)
+	if err != nil {
+		return nil, err
 	}
-	if c.evaluated != nil {
-		c.evaluated(time.Since(begin), answer, err)
-	}
-	return answer, err
+	c.begun = time.Now()
+	answer, err := process.exchange(c.request, nil, c.limit)
+	return answer, p.explain(pl, process, answer, err, c.limit)
 }
 
 // processOf returns the process of a busy platform, with the platform loaded.
@@ -187,12 +182,15 @@ func limitOf(reason string) Limit {
 
 // finish ends the turn of a platform and returns the error for the caller. After a failure, or
 // if the platform could not be loaded, its process ends, too.
-func (p *Pool) finish(pl *platform, err error) error {
+func (p *Pool) finish(pl *platform, c *call, answer *protocol.Answer, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue.release(pl)
 	pl.busy = false
 	pl.idleSince = time.Now()
+	if c.request.Render != nil && !c.begun.IsZero() && pl.gone == nil {
+		p.options.Metrics.Rendered(pl.key.name(), time.Since(c.begun), errorType(answer, err))
+	}
 	switch {
 	case pl.gone != nil:
 		p.drop(pl)

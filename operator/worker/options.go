@@ -79,16 +79,19 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Metrics are told of evaluations and processes. All methods may be called at once.
+// Metrics count evaluations and processes. A platform is the namespace and the name of its
+// Transform. The pool calls one method at a time.
 type Metrics interface {
-	// Rendered is called after each rendering that a process has begun. errorType is "" if
-	// the instance has a graph.
+	// Rendered is called after each rendering with its time, without that in which it waited for
+	// its turn or for a process. errorType is "" if the instance has a graph.
 	Rendered(platform string, took time.Duration, errorType string)
 	// Processes is called when the number of processes has changed.
 	Processes(n int)
 	// Failed is called when a process of a platform has ended by a failure, and will be started
 	// again.
 	Failed(platform, errorType string)
+	// Forgotten is called when the pool has no platform of a Transform any more.
+	Forgotten(platform string)
 }
 
 type noMetrics struct{}
@@ -96,3 +99,4 @@ type noMetrics struct{}
 func (noMetrics) Rendered(string, time.Duration, string) {}
 func (noMetrics) Processes(int)                          {}
 func (noMetrics) Failed(string, string)                  {}
+func (noMetrics) Forgotten(string)                       {}

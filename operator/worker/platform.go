@@ -22,7 +22,7 @@ type platform struct {
 	starting bool
 	// idle ends the process after a while. It is nil while there is none, or busy.
 	idle *time.Timer
-	// idleSince is when the last evaluation ended, and used when the last call began.
+	// idleSince is when the last evaluation ended, and used when the last call arrived.
 	idleSince, used time.Time
 	// failures is the number of failures in a row. The next evaluation must not begin before
 	// retryAt.
@@ -39,8 +39,8 @@ func (k Key) name() string { return k.Transform.String() }
 type call struct {
 	request protocol.Request
 	limit   time.Duration
-	// evaluated, if not nil, is called with the time and the error of the evaluation.
-	evaluated func(took time.Duration, answer *protocol.Answer, err error)
+	// begun is when a process got the request, or zero.
+	begun time.Time
 	// done gets the outcome. It has room for it, since the caller may be gone.
 	done chan outcome
 }

@@ -114,9 +114,6 @@ func (p *Pool) Render(ctx context.Context, key Key, instance *unstructured.Unstr
 	c := &call{
 		request: protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace}},
 		limit:   p.options.Timeout + p.options.Grace,
-		evaluated: func(took time.Duration, answer *protocol.Answer, err error) {
-			p.options.Metrics.Rendered(key.name(), took, errorType(answer, err))
-		},
 	}
 	answer, err := p.do(ctx, key, c)
 	if err != nil {
@@ -150,16 +147,32 @@ func encode(instance *unstructured.Unstructured) (json.RawMessage, error) {
 	return protocol.Encode(object)
 }
 
+// maxContents is the number of contents of one Transform that the pool keeps. It bounds the disk
+// space if what the Transform refers to changes often.
+const maxContents = 16
+
 // add adds a platform, unless the pool has it.
 func (p *Pool) add(key Key) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	switch {
+	case p.closed:
 		return ErrClosed
+	case p.platforms[key] != nil:
+		return nil
 	}
-	if p.platforms[key] == nil {
-		p.platforms[key] = &platform{key: key, used: time.Now()}
+	n, oldest := 0, (*platform)(nil)
+	for other, pl := range p.platforms {
+		if other.Transform == key.Transform {
+			if n++; !pl.busy && len(pl.calls) == 0 && (oldest == nil || pl.used.Before(oldest.used)) {
+				oldest = pl
+			}
+		}
 	}
+	if n >= maxContents && oldest != nil {
+		p.forget(oldest, ErrNotLoaded)
+	}
+	p.platforms[key] = &platform{key: key, used: time.Now()}
 	return nil
 }
 
@@ -172,6 +185,7 @@ func (p *Pool) Forget(transform types.NamespacedName) {
 			p.forget(p.platforms[key], ErrNotLoaded)
 		}
 	}
+	p.options.Metrics.Forgotten(transform.String())
 }
 
 // forget removes a platform. Its calls that wait get the error. p.mu is held.

@@ -111,6 +111,8 @@ func (c *counts) Failed(platform, errorType string) {
 	c.failed[platform+" "+errorType]++
 }
 
+func (c *counts) Forgotten(string) {}
+
 // TestProcesses uses more platforms than there may be processes.
 func TestProcesses(t *testing.T) {
 	metrics := &counts{}
@@ -218,5 +220,28 @@ func TestTurns(t *testing.T) {
 	got := worker.Turns(map[string]int{"many": 5, "one": 1, "two": 2}, nil, []string{"many", "one", "two"})
 	if diff := cmp.Diff([]string{"many", "one", "two", "many", "two", "many", "many", "many"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestContents checks that the pool keeps a bounded number of contents of a Transform, and
+// which.
+func TestContents(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute, Processes: 2, Evaluations: 1})
+	var keys []worker.Key
+	for n := range 17 {
+		if n == 16 { // the first was used after the second
+			if err := fine(t.Context(), pool, keys[0], 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		key, _ := load(t, pool, "shop", inlined(fmt.Sprintf("%s// %d\n", hostile, n)))
+		keys = append(keys, key)
+	}
+	for n, key := range keys {
+		err := fine(t.Context(), pool, key, 1)
+		_, missing := os.Stat(pool.Path(key.Digest))
+		if forgotten := errors.Is(err, worker.ErrNotLoaded) && os.IsNotExist(missing); forgotten != (n == 1) || err != nil && !forgotten {
+			t.Errorf("content %d: %v; its file: %v", n, err, missing)
+		}
 	}
 }

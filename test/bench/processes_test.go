@@ -20,7 +20,7 @@ import (
 // of the same module in the same run, because the machines are noisy and only
 // ratios travel. cue is built from this module's own dependencies.
 
-// programs builds pequod and cue once, with the flags of a release.
+// programs builds pequod, pequod-manager and cue once, with the flags of a release.
 var programs = sync.OnceValues(func() (string, error) {
 	if err := os.Chdir("../.."); err != nil { // paths are those of the checkout
 		return "", err
@@ -29,7 +29,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for name, pkg := range map[string]string{"pequod": "./cmd/pequod", "cue": "cuelang.org/go/cmd/cue"} {
+	for name, pkg := range map[string]string{"pequod": "./cmd/pequod", "pequod-manager": "./cmd/pequod-manager", "cue": "cuelang.org/go/cmd/cue"} {
 		cmd := exec.Command("go", "build", "-trimpath", "-tags=kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), pkg)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("building %s: %w\n%s", name, err, out)

@@ -142,11 +142,6 @@ var importRules = []rule{{
 		"k8s.io/apiserver/pkg/authorization/authorizerfactory/...", "k8s.io/apiserver/plugin/...", "sigs.k8s.io/controller-runtime/pkg/metrics/filters/..."},
 	why: "the API server's own server, with gRPC and OpenTelemetry, is 15 MB that the applier doesn't need",
 }, {
-	packages: []string{"operator/worker", "operator/worker/protocol"},
-	never:    append(ours("render", "crdgen", "modules", "applier"), "cuelang.org/go/...", "k8s.io/client-go/..."),
-	direct:   true,
-	why:      "only child processes evaluate CUE",
-}, {
 	packages: []string{"operator/worker/child"},
 	never:    append(ours("applier", "inventory"), "k8s.io/client-go/..."),
 	direct:   true,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/operator/worker/protocol"
@@ -54,21 +55,30 @@ func Serve(in io.Reader, out io.Writer) int {
 // the heap grows. Evaluations make much garbage and keep little.
 const gcPercent = 400
 
+// restAfter is the time without requests after which a child gives its memory back.
+const restAfter = 5 * time.Second
+
 // errEnds ends a child whose evaluation goes on in the background.
 var errEnds = errors.New("an evaluation exceeded its limits")
 
 // serve answers requests until ctx ends, which is when the input ends. The first request
 // must load a platform.
 func serve(ctx context.Context, frames <-chan []byte, out io.Writer) error {
+	s := &session{}
 	next := func() ([]byte, error) {
-		select {
-		case frame := <-frames:
-			return frame, nil
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		rest := time.NewTimer(restAfter)
+		defer rest.Stop()
+		for {
+			select {
+			case frame := <-frames:
+				return frame, nil
+			case <-rest.C:
+				s.rest()
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
 		}
 	}
-	s := &session{}
 	for {
 		frame, err := next()
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -76,7 +77,17 @@ func (s *session) sample(ctx context.Context, request protocol.Sample) ([]*v1alp
 	ctx, cancel := context.WithTimeoutCause(ctx, request.Timeout,
 		&render.LimitError{Subject: s.platform.From, Reason: fmt.Sprintf("evaluation of samples took longer than %v", request.Timeout)})
 	defer cancel()
+	defer s.rest() // all samples together leave much more garbage than an instance
 	return vet.Graphs(ctx, s.platform, s.limits)
+}
+
+// rest gives memory back that the next evaluation can do without. It keeps the platform, but
+// not the modules that the renderer has evaluated.
+func (s *session) rest() {
+	if s.renderer != nil {
+		s.renderer = &render.Renderer{Options: s.renderer.Options}
+	}
+	debug.FreeOSMemory()
 }
 
 // instanceFile stands for the file of an instance. Its positions mean nothing to a user, who
