@@ -9,7 +9,8 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// controllerName is the value of the label controller. There is one controller.
+// controllerName is the value of the label controller for graphs. Other controllers of the
+// process have names of their own; see [Metrics.Controller].
 const controllerName = "resourcegraph"
 
 // Values of the label result.

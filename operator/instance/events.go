@@ -24,6 +24,7 @@ func (t *task) report(r *refusal) {
 	}
 	first := t.memory.reported == refusal{}
 	t.memory.reported = *r
+	t.Metrics.ReconcileFailed(r.reason)
 	if first && t.alreadyShown(r) {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-logr/logr"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,12 +41,16 @@ import (
 	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/instance"
+	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
 // More tests run at once than there are processors: they mostly wait.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(child.Serve(os.Stdin, os.Stdout))
+	}
 	ctrl.SetLogger(logr.Discard())
 	if err := flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -114,8 +119,11 @@ type env struct {
 	t       testing.TB
 	catalog *catalog.Catalog
 	local   *local
-	entry   catalog.Entry
-	stop    func()
+	// renderer is local, unless a test replaces it.
+	renderer instance.Renderer
+	metrics  instance.Recorder
+	entry    catalog.Entry
+	stop     func()
 }
 
 // local renders in this process.
@@ -201,6 +209,7 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 	t.Helper()
 	b := &env{Cluster: c, t: t, stop: func() {}, catalog: catalog.New()}
 	b.local = &local{platforms: map[string]*render.Platform{}, renders: map[string]int{}}
+	b.renderer = b.local
 	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no definitions: %v", err)
@@ -237,23 +246,7 @@ func (b *env) platform(text string, spec v1alpha1.TransformSpec) *render.Platfor
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	definition, err := crdgen.Marshal(made.CRD)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	known := b.entry.Names.Group != ""
-	b.Apply(b.t, string(definition))
-	if !known {
-		b.t.Cleanup(func() {
-			definitions, err := b.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "")
-			if err == nil {
-				err = definitions.Delete(context.Background(), made.CRD.Name, metav1.DeleteOptions{})
-			}
-			if err != nil && !apierrors.IsNotFound(err) {
-				b.t.Log(err)
-			}
-		})
-	}
+	b.define(made.CRD)
 	b.local.mu.Lock()
 	digest := fmt.Sprintf("sha256:%d", len(b.local.platforms))
 	b.local.platforms[digest] = p
@@ -264,6 +257,28 @@ func (b *env) platform(text string, spec v1alpha1.TransformSpec) *render.Platfor
 		IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
 	})
 	return p
+}
+
+// define applies a generated CRD, and deletes it at the end of the test.
+func (b *env) define(made *apiextensionsv1.CustomResourceDefinition) {
+	b.t.Helper()
+	definition, err := crdgen.Marshal(made)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	known := b.entry.Names.Group != ""
+	b.Apply(b.t, string(definition))
+	if !known {
+		b.t.Cleanup(func() {
+			definitions, err := b.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "")
+			if err == nil {
+				err = definitions.Delete(context.Background(), made.Name, metav1.DeleteOptions{})
+			}
+			if err != nil && !apierrors.IsNotFound(err) {
+				b.t.Log(err)
+			}
+		})
+	}
 }
 
 // publish lists the platform in the catalog.
@@ -290,7 +305,7 @@ func (b *env) start(config *rest.Config) {
 	}); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := instance.Setup(mgr, instance.Options{Catalog: b.catalog, Renderer: b.local}); err != nil {
+	if err := instance.Setup(mgr, instance.Options{Catalog: b.catalog, Renderer: b.renderer, Metrics: b.metrics}); err != nil {
 		b.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

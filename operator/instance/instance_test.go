@@ -43,6 +43,9 @@ func TestInstance(t *testing.T) {
 	if s.Phase != "Ready" || s.ResourceGraphRef.Name != rg.Name || s.ResourceGraphRef.Namespace != b.Namespace || s.Outputs["text"] != "one" {
 		t.Errorf("status: %+v", s)
 	}
+	if s.Nodes.Total != 2 || s.Nodes.Ready != 2 || s.Nodes.Failed != 0 || s.FirstFailure != nil || s.Module.Digest != want.Spec.PlatformRef.Digest {
+		t.Errorf("status: %+v", s)
+	}
 	if len(s.Conditions) != 1 {
 		t.Errorf("conditions: %+v", s.Conditions)
 	}

@@ -22,9 +22,23 @@ type Options struct {
 	Renderer Renderer
 	// Concurrent is the number of instances of a kind that are handled at once; 0 means 4.
 	Concurrent int
-	// Reconciled is called after each reconciliation; nil means that nothing is called.
-	Reconciled func(failed error, took time.Duration)
+	// Metrics receives what is to be counted; nil means that nothing is.
+	Metrics Recorder
 }
+
+// Recorder counts what happens to instances. Its methods may be called concurrently.
+type Recorder interface {
+	// Reconciled records a reconciliation: "success", or "error" if a request failed.
+	Reconciled(result string, took time.Duration)
+	// ReconcileFailed records why a reconciliation failed, or why an instance was refused.
+	ReconcileFailed(reason string)
+}
+
+// noMetrics is a Recorder that counts nothing.
+type noMetrics struct{}
+
+func (noMetrics) Reconciled(string, time.Duration) {}
+func (noMetrics) ReconcileFailed(string)           {}
 
 // Renderer renders instances. Its method may be called concurrently.
 type Renderer interface {
@@ -45,11 +59,4 @@ type services struct {
 	events events.EventRecorder
 	log    logr.Logger
 	now    func() time.Time
-}
-
-// reconciled counts a reconciliation.
-func (s *services) reconciled(err error, took time.Duration) {
-	if s.Reconciled != nil {
-		s.Reconciled(err, took)
-	}
 }

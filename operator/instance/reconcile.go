@@ -19,15 +19,20 @@ const beginAfter = time.Second
 // Reconcile handles one instance. It implements the Reconciler of controller-runtime.
 func (k *kind) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	began := k.now()
-	result, err := k.reconcile(ctx, request.NamespacedName)
+	result, err := k.reconcile(ctx, request.NamespacedName, began)
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // the kind is stopped
 	}
-	k.reconciled(err, k.now().Sub(began))
+	outcome := "success"
+	if err != nil {
+		outcome = "error"
+		k.Metrics.ReconcileFailed(string(apierrors.ReasonForError(err)))
+	}
+	k.Metrics.Reconciled(outcome, k.now().Sub(began))
 	return result, err
 }
 
-func (k *kind) reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began time.Time) (reconcile.Result, error) {
 	instance := k.get(key)
 	if instance == nil {
 		k.forget(key)
@@ -35,7 +40,7 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName) (reconci
 	}
 	t := &task{kind: k, entry: k.entry.Load(), instance: instance, memory: k.remember(key, instance.GetUID()), requested: requestOf(instance)}
 	var err error
-	if t.stored, err = t.memory.storedStatus(instance); err != nil {
+	if t.stored, err = t.memory.storedStatus(instance, began); err != nil {
 		return reconcile.Result{}, err
 	}
 	s, failed := t.settle(ctx)
@@ -44,24 +49,36 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName) (reconci
 	}
 	next := compose(s)
 	t.report(s.refusal)
-	if wait := t.patience(s, next); wait > 0 {
-		return reconcile.Result{RequeueAfter: wait}, failed
+	wait := t.patience(s, next)
+	if wait == 0 {
+		if err := t.writeStatus(ctx, next); err != nil && !gone(err) {
+			failed = errors.Join(failed, err)
+		}
+		wait = t.next(s)
 	}
-	if err := t.writeStatus(ctx, next); err != nil && !gone(err) {
-		failed = errors.Join(failed, err)
+	if failed != nil {
+		return reconcile.Result{}, failed // the queue decides when to try again
 	}
-	return reconcile.Result{RequeueAfter: t.next(s)}, failed
+	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
 // rereadAfter is when to try again to write a graph that was changed meanwhile. The informer
 // usually shows the change before.
 const rereadAfter = 100 * time.Millisecond
 
+// trustWrites is how long an informer may take to show a write of this process. After that,
+// the informer is right: the history of the cluster may have been rewritten, as by restoring
+// etcd, and versions that are lower than that of the write are the newest then.
+const trustWrites = time.Minute
+
 // settle makes the graph what the instance demands, and returns the situation that it found
 // or led to. The error is one after which it has to be tried again.
 func (t *task) settle(ctx context.Context) (situation, error) {
 	s := situation{generation: t.instance.GetGeneration(), stored: t.stored, requested: t.requested}
 	key := t.graphKey()
+	if t.now().Sub(t.memory.writtenAt) > trustWrites {
+		t.memory.written = nil
+	}
 	s.graph = t.graphs.get(key, t.memory.written)
 	if t.memory.written != s.graph {
 		t.memory.written = nil // the informer shows it, or a later one
@@ -149,6 +166,8 @@ func (t *task) next(s situation) time.Duration {
 		return max(time.Millisecond, r.retry.Sub(t.now()))
 	case t.memory.written != nil, s.refusal != nil && s.refusal.reason == reasonGraphExists:
 		return relookAfter
+	case t.memory.status != nil:
+		return trustWrites
 	}
 	return 0
 }

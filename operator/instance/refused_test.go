@@ -110,8 +110,12 @@ func TestFailedNode(t *testing.T) {
 	b.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: taken}, data: {text: one}}`)
 	b.apply("web", "{text: one, name: taken, second: two}")
 	a := b.until("web", condition("False", "AdoptionRequired", "first: exists already and belongs to no graph"))
-	if a.Status.Phase != "Failed" {
-		t.Errorf("phase %s", a.Status.Phase)
+	if f := a.Status.FirstFailure; a.Status.Phase != "Failed" || f == nil || f.Node != "first" || f.Reason != "AdoptionRequired" ||
+		!strings.HasPrefix(f.Message, "exists already") {
+		t.Errorf("status: %+v, %+v", a.Status, f)
+	}
+	if n := a.Status.Nodes; n.Total != 2 || n.Failed != 1 || n.Ready != 0 {
+		t.Errorf("nodes: %+v", n)
 	}
 	b.event("web", "AdoptionFailed: node first: ConfigMap "+b.Namespace+"/taken: exists already")
 	b.merge("web", `{"metadata":{"annotations":{"pequod.io/adopt":"true"}}}`)

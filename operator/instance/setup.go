@@ -20,6 +20,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Catalog == nil || o.Renderer == nil {
 		return errors.New("operator/instance: a catalog and a renderer are needed")
 	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
 	if o.Concurrent <= 0 {
 		o.Concurrent = 4
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,8 +30,8 @@ func statusOf(instance *unstructured.Unstructured) (*status, error) {
 
 // storedStatus returns the status of an instance as it is in the cluster, as far as this
 // process knows: as the informer shows it, or as it was written since.
-func (m *memory) storedStatus(instance *unstructured.Unstructured) (*status, error) {
-	if m.status != nil && resourceversion.Older(instance.GetResourceVersion(), m.statusVersion) {
+func (m *memory) storedStatus(instance *unstructured.Unstructured, now time.Time) (*status, error) {
+	if m.status != nil && resourceversion.Older(instance.GetResourceVersion(), m.statusVersion) && now.Sub(m.statusAt) < trustWrites {
 		return m.status, nil
 	}
 	m.status = nil
@@ -60,7 +61,7 @@ func (t *task) writeStatus(ctx context.Context, next *status) error {
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	t.memory.status, t.memory.statusVersion = next, stored.ResourceVersion
+	t.memory.status, t.memory.statusVersion, t.memory.statusAt = next, stored.ResourceVersion, t.now()
 	return nil
 }
 

@@ -18,10 +18,11 @@ type memory struct {
 	// written is the graph as this process wrote it, at the time writtenAt.
 	written   *graphView
 	writtenAt time.Time
-	// status is the status as this process wrote it, with the version that the instance got by
-	// that. It is nil if the informer shows a later version.
+	// status is the status as this process wrote it at statusAt, with the version that the
+	// instance got by that. It is nil if the informer shows a later version.
 	status        *status
 	statusVersion string
+	statusAt      time.Time
 	// reported is the refusal of which an Event was emitted.
 	reported refusal
 }
