@@ -77,7 +77,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	switch {
-	case t.Labels[v1alpha1.LabelPaused] == "true":
+	case s.isPaused():
 		return reconcile.Result{}, s.paused(ctx)
 	case !t.DeletionTimestamp.IsZero():
 		return s.finish(ctx)

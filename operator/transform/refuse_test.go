@@ -277,8 +277,8 @@ func TestPaused(t *testing.T) {
 	b.start(b.Config)
 	kind := schema.GroupKind{Group: b.group, Kind: "App"}
 	harness.Eventually(t, patience, func(context.Context) error {
-		if b.catalog.Get(kind) == nil {
-			return errors.New("the platform is not listed")
+		if e := b.catalog.Get(kind); e == nil || !e.Paused {
+			return errors.New("the platform is not listed as paused")
 		}
 		return nil
 	})
@@ -294,7 +294,16 @@ func TestPaused(t *testing.T) {
 	if now := b.crd(crd.Name); now.ResourceVersion != crd.ResourceVersion {
 		t.Error("the CRD was written")
 	}
-	b.edit("app", func(t *v1alpha1.Transform) { t.Labels = nil; t.Spec.AdoptCRDs = []string{crd.Name} })
+	if e := b.catalog.Get(kind); e == nil || !e.Paused {
+		t.Errorf("entry of the catalog: %+v", e)
+	}
+	// Instances are handled again even if the Transform isn't ready.
+	b.edit("app", func(t *v1alpha1.Transform) { t.Labels = nil })
+	b.blocked("app", "CRDGenerated", "Conflict", "it was generated for Transform other")
+	if e := b.catalog.Get(kind); e == nil || e.Paused {
+		t.Errorf("entry of the catalog: %+v", e)
+	}
+	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.AdoptCRDs = []string{crd.Name} })
 	b.ready("app")
 	if now := b.crd(crd.Name); now.Labels[v1alpha1.LabelTransform] != "app" {
 		t.Errorf("labels: %v", now.Labels)

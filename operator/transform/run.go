@@ -167,11 +167,14 @@ func (s *session) entry(fetched *Fetched, loaded *worker.Loaded) *catalog.Entry 
 	return &catalog.Entry{
 		Transform: s.key, UID: s.t.UID, Generation: s.t.Generation,
 		Digest: fetched.Digest, Sources: fetched.Sources, Module: catalog.Module(loaded.Module), Names: loaded.Names,
-		Paused: s.t.Labels[v1alpha1.LabelPaused] == "true", IgnoresLabels: loaded.IgnoresLabels, IgnoresAnnotations: loaded.IgnoresAnnotations,
+		Paused: s.isPaused(), IgnoresLabels: loaded.IgnoresLabels, IgnoresAnnotations: loaded.IgnoresAnnotations,
 		ServiceAccountName: s.t.Spec.ServiceAccountName, Account: roles.Account(s.Namespace, s.key),
 		GraphDeletionPolicy: s.t.Spec.GraphDeletionPolicy,
 	}
 }
+
+// isPaused reports whether nothing is written for the Transform and its instances.
+func (s *session) isPaused() bool { return s.t.Labels[v1alpha1.LabelPaused] == "true" }
 
 // publish lists the platform in the catalog, and keeps its sources for a restart.
 func (s *session) publish() {
@@ -179,10 +182,17 @@ func (s *session) publish() {
 	s.store.save(s.t.UID, s.p.fetched.Digest, s.p.fetched.Sources)
 }
 
-// keep lists the last good version in the catalog, if a restarted process finds its sources
-// and its CRD. Without them, its instances are not rendered until the Transform is ready.
+// keep keeps the last good version in the catalog. A restarted process lists it if it finds
+// its sources and its CRD. Without them, its instances are not rendered until the Transform is
+// ready.
 func (s *session) keep(ctx context.Context) error {
-	if s.t.Status.GeneratedCRD == "" || s.t.Status.ResolvedCueRef == nil || s.Catalog.Of(s.key) != nil {
+	if old := s.Catalog.Of(s.key); old != nil {
+		kept := *old
+		kept.Paused = s.isPaused()
+		s.Catalog.Set(&kept)
+		return nil
+	}
+	if s.t.Status.GeneratedCRD == "" || s.t.Status.ResolvedCueRef == nil {
 		return nil
 	}
 	fetched := s.store.read(s.t.UID)
