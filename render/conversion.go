@@ -1,10 +1,14 @@
 package render
 
 import (
+	"fmt"
+	"slices"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
 )
@@ -19,12 +23,75 @@ const (
 	fromStorage = "#FromStorage"
 )
 
+// Convert converts the spec of an instance to another version of its kind, through the stored
+// one, as for an API server. It returns a decoded JSON value. changed is false if no conversion
+// is defined between the two versions: the spec then stays as it is, even if its schema does not
+// admit it. An object that was stored before its module changed must stay readable.
+func (r *Renderer) Convert(in *Instance, p *Platform, to string) (spec any, changed bool, problems problem.List) {
+	from := in.Version()
+	for _, version := range []string{from, to} {
+		if !slices.ContainsFunc(p.Versions, func(v v1alpha1.KindVersion) bool { return v.Name == version }) {
+			return nil, false, problem.List{{Path: "apiVersion", Rule: problem.RulePlatform,
+				Message: fmt.Sprintf("%s has no version %s", p.GroupKind(), version)}}
+		}
+	}
+	b := r.module(p.Module)
+	expr := in.spec
+	for _, l := range []leg{{from, toStorage}, {to, fromStorage}} {
+		// Conversions that a stored version has are for nothing.
+		if from == to || l.version == p.Version || !b.converts(l) {
+			continue
+		}
+		schema, _ := l.versions(p)
+		spec, problems = b.convert(l.version, l.conversion, p.Schema(schema), expr)
+		if len(problems) > 0 {
+			return nil, false, problems
+		}
+		expr, changed = cuesyntax.Data(spec), true
+	}
+	return spec, changed, nil
+}
+
+// converts reports whether the module defines a conversion.
+func (b *builtModule) converts(l leg) bool {
+	return b.root.LookupPath(cue.ParsePath(string(versionPath(l.version, l.conversion)))).Exists()
+}
+
+// Default returns the spec of an instance with the defaults of its version's schema, as a
+// decoded JSON value. Some defaults depend on other fields, so that an instance which is stored
+// with them may render to another graph after it was changed. The problems are those that
+// [Renderer.Render] has with the input.
+func (r *Renderer) Default(in *Instance, p *Platform) (any, problem.List) {
+	b := r.module(p.Module)
+	schema := p.Schema(in.Version())
+	input := b.inputOfVersion(schema)
+	v, problems := b.check(in.data(p), schema, input, evalInput(input))
+	if problems.Failed() {
+		return nil, problems
+	}
+	d := &decoder{}
+	spec := d.value(inputOf(v).LookupPath(cue.MakePath(cue.Str("spec"))), "spec", nil)
+	return spec, append(problems, d.problems...).Sorted()
+}
+
+// leg is one conversion of several. version is the one that is not stored,
+// and conversion its toStorage or fromStorage.
+type leg struct{ version, conversion string }
+
+// versions returns the versions that a leg converts between.
+func (l leg) versions(p *Platform) (from, to string) {
+	if l.conversion == toStorage {
+		return l.version, p.Version
+	}
+	return p.Version, l.version
+}
+
 // convert evaluates a conversion of a version, toStorage or fromStorage, over a
 // spec with the defaults of its schema. It returns a decoded JSON value. Without
 // the conversion that is the spec itself.
 func (b *builtModule) convert(version, conversion string, schema SchemaPath, spec ast.Expr) (any, problem.List) {
 	path := versionPath(version, conversion)
-	if !b.root.LookupPath(cue.ParsePath(string(path))).Exists() {
+	if !b.converts(leg{version, conversion}) {
 		return b.withDefaults(schema, spec)
 	}
 	input := ast.NewBinExpr(token.AND, schema.expr(), spec)

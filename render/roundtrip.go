@@ -47,18 +47,6 @@ func (r *Renderer) RoundTrip(in *Instance, p *Platform) problem.List {
 	return problems.Sorted()
 }
 
-// leg is one conversion of a round trip. version is the one that is not stored,
-// and conversion its toStorage or fromStorage.
-type leg struct{ version, conversion string }
-
-// versions returns the versions that a leg converts between.
-func (l leg) versions(p *Platform) (from, to string) {
-	if l.conversion == toStorage {
-		return l.version, p.Version
-	}
-	return p.Version, l.version
-}
-
 // roundTrip converts a spec there and back, and compares it with the original. A
 // conversion that fails is reported, and ends the round trip.
 func (b *builtModule) roundTrip(p *Platform, spec ast.Expr, in *Instance, there, back leg) problem.List {

@@ -188,7 +188,7 @@ func (p *Pool) finish(pl *platform, c *call, answer *protocol.Answer, err error)
 	p.queue.release(pl)
 	pl.busy = false
 	pl.idleSince = time.Now()
-	if c.request.Render != nil && !c.begun.IsZero() && pl.gone == nil {
+	if c.request.Render != nil && !c.request.Render.CheckOnly && !c.begun.IsZero() && pl.gone == nil {
 		p.options.Metrics.Rendered(pl.key.name(), time.Since(c.begun), errorType(answer, err))
 	}
 	switch {

@@ -1,6 +1,9 @@
 package worker
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // IDs returns the process ids of the processes.
 func (p *Pool) IDs() []int {
@@ -23,7 +26,10 @@ func (p *Pool) Path(digest string) string { return p.store.path(digest) }
 func Turns(calls map[string]int, failed map[string]bool, order []string) []string {
 	q := &queue{slots: 1, suspects: true}
 	for _, name := range order {
-		p := &platform{key: Key{Digest: name}, calls: make([]*call, calls[name])}
+		p := &platform{key: Key{Digest: name}}
+		for range calls[name] {
+			p.push(&call{urgent: strings.HasPrefix(name, "urgent")})
+		}
 		if failed[name] {
 			p.failures = 1
 		}

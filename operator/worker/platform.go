@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pequod-io/pequod/operator/worker/protocol"
@@ -9,7 +10,7 @@ import (
 // platform is a platform that was loaded. The mutex of the pool guards its fields.
 type platform struct {
 	key Key
-	// calls wait for their evaluation, in the order of their arrival.
+	// calls wait for their evaluation: the urgent ones first, both in the order of their arrival.
 	calls []*call
 	// busy is true while a goroutine evaluates a call. The process is its own then, but for kill.
 	busy bool
@@ -39,10 +40,24 @@ func (k Key) name() string { return k.Transform.String() }
 type call struct {
 	request protocol.Request
 	limit   time.Duration
+	// urgent is true if a request of the API server waits for the answer.
+	urgent bool
 	// begun is when a process got the request, or zero.
 	begun time.Time
 	// done gets the outcome. It has room for it, since the caller may be gone.
 	done chan outcome
+}
+
+// push adds a call that waits.
+func (p *platform) push(c *call) {
+	i := len(p.calls)
+	if c.urgent {
+		i = slices.IndexFunc(p.calls, func(w *call) bool { return !w.urgent })
+		if i < 0 {
+			i = len(p.calls)
+		}
+	}
+	p.calls = slices.Insert(p.calls, i, c)
 }
 
 // outcome is the outcome of a call.

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/internal/problem"
@@ -102,49 +100,6 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 		loaded.Samples = answer.Samples
 	}
 	return loaded, nil
-}
-
-// Render renders an instance, an object of the API server. namespace is that of an instance
-// without one. Of the metadata, only name, namespace, labels and annotations are used.
-func (p *Pool) Render(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (*Rendered, error) {
-	object, err := encode(instance)
-	if err != nil {
-		return nil, err
-	}
-	c := &call{
-		request: protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace}},
-		limit:   p.options.Timeout + p.options.Grace,
-	}
-	answer, err := p.do(ctx, key, c)
-	if err != nil {
-		return nil, err
-	}
-	if answer.Graph == nil && !answer.Problems.Failed() {
-		return nil, fmt.Errorf("platform %s: an answer without a graph", key.name())
-	}
-	return &Rendered{Graph: answer.Graph, Problems: answer.Problems}, nil
-}
-
-// encode returns the part of an object that rendering needs as JSON.
-func encode(instance *unstructured.Unstructured) (json.RawMessage, error) {
-	object := map[string]any{}
-	for name, value := range instance.Object {
-		switch name {
-		case "status":
-		case "metadata":
-			given, _ := value.(map[string]any)
-			meta := map[string]any{}
-			for _, name := range []string{"name", "namespace", "labels", "annotations"} {
-				if v, ok := given[name]; ok {
-					meta[name] = v
-				}
-			}
-			object[name] = meta
-		default:
-			object[name] = value
-		}
-	}
-	return protocol.Encode(object)
 }
 
 // maxContents is the number of contents of one Transform that the pool keeps. It bounds the disk
@@ -262,7 +217,7 @@ func (p *Pool) do(ctx context.Context, key Key, c *call) (*protocol.Answer, erro
 		p.mu.Unlock()
 		return nil, ErrNotLoaded
 	}
-	pl.calls = append(pl.calls, c)
+	pl.push(c)
 	pl.used = time.Now()
 	p.queue.add(pl)
 	p.dispatch()

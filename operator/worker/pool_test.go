@@ -214,12 +214,25 @@ func TestCanceledCallers(t *testing.T) {
 	}
 }
 
-// TestTurns checks that platforms alternate, whatever the number of their calls, and that one
-// that has failed uses no slot of the others.
+// TestTurns checks that platforms alternate, whatever the number of their calls, and that urgent
+// calls come first.
 func TestTurns(t *testing.T) {
-	got := worker.Turns(map[string]int{"many": 5, "one": 1, "two": 2}, nil, []string{"many", "one", "two"})
-	if diff := cmp.Diff([]string{"many", "one", "two", "many", "two", "many", "many", "many"}, got); diff != "" {
-		t.Error(diff)
+	for name, c := range map[string]struct {
+		calls  map[string]int
+		failed map[string]bool
+		order  []string
+		want   []string
+	}{
+		"alternating": {map[string]int{"many": 5, "one": 1, "two": 2}, nil, []string{"many", "one", "two"},
+			[]string{"many", "one", "two", "many", "two", "many", "many", "many"}},
+		"urgent": {map[string]int{"many": 3, "urgent": 2, "urgent too": 1}, nil, []string{"many", "urgent", "urgent too"},
+			[]string{"urgent", "urgent too", "urgent", "many", "many", "many"}},
+		"failed": {map[string]int{"failed": 2, "good": 1}, map[string]bool{"failed": true}, []string{"failed", "good"},
+			[]string{"failed", "good", "failed"}},
+	} {
+		if diff := cmp.Diff(c.want, worker.Turns(c.calls, c.failed, c.order)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // queue decides which platform evaluates next: platforms alternate, and the calls of one
-// platform are in the order of their arrival. It starts nothing, and its caller synchronizes
+// platform are in the order of their arrival. Urgent calls come first. It starts nothing, and its caller synchronizes
 // its use.
 //
 // An evaluation has a slot. A platform that has failed last does not use one of the ordinary
@@ -19,9 +19,21 @@ type queue struct {
 	waiting []*platform
 }
 
-// add adds a platform at the end, unless it is busy, is in the queue or has no calls.
+// add adds a platform at the end, unless it is busy or has no calls. With an urgent call, the
+// platform is put before those that have none. One that is in the queue keeps its place or
+// gets a better one.
 func (q *queue) add(p *platform) {
-	if !p.busy && len(p.calls) > 0 && !slices.Contains(q.waiting, p) {
+	if p.busy || len(p.calls) == 0 {
+		return
+	}
+	if p.calls[0].urgent {
+		q.remove(p)
+		i := slices.IndexFunc(q.waiting, func(w *platform) bool { return !w.calls[0].urgent })
+		if i < 0 {
+			i = len(q.waiting)
+		}
+		q.waiting = slices.Insert(q.waiting, i, p)
+	} else if !slices.Contains(q.waiting, p) {
 		q.waiting = append(q.waiting, p)
 	}
 }

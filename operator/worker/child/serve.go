@@ -103,7 +103,11 @@ func serve(ctx context.Context, frames <-chan []byte, out io.Writer) error {
 		case request.Sample != nil:
 			answer.Samples, err = s.sample(ctx, *request.Sample)
 		case request.Render != nil:
-			answer.Graph, answer.Problems, err = s.render(ctx, *request.Render)
+			err = s.render(ctx, *request.Render, answer)
+		case request.Default != nil:
+			err = s.addDefaults(ctx, *request.Default, answer)
+		case request.Convert != nil:
+			err = s.convert(ctx, *request.Convert, answer)
 		default:
 			return errors.New("an unknown request")
 		}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/vet"
@@ -88,53 +86,4 @@ func (s *session) rest() {
 		s.renderer = &render.Renderer{Options: s.renderer.Options}
 	}
 	debug.FreeOSMemory()
-}
-
-// instanceFile stands for the file of an instance. Its positions mean nothing to a user, who
-// has written another text.
-const instanceFile = "instance"
-
-// render renders an instance as the command line does.
-func (s *session) render(ctx context.Context, request protocol.Render) (*v1alpha1.ResourceGraph, problem.List, error) {
-	var in *render.Instance
-	var problems problem.List
-	for in, problems = range render.Instances(instanceFile, request.Object) {
-		break
-	}
-	if in == nil {
-		return nil, withoutPositions(problems), nil
-	}
-	if in.Group() != s.platform.Group || in.Kind != s.platform.Kind {
-		return nil, nil, fmt.Errorf("%s is not of the kind %s", in, s.platform.GroupKind())
-	}
-	problems = append(problems, in.SetNamespaces(s.platform, request.Namespace)...)
-	subject := render.Subject{Name: in.String(), Files: s.platform.Subject().Files}
-	result, err := render.GuardWith(ctx, s.renderer, s.limits, subject, func(r *render.Renderer) (render.Result, error) {
-		return r.Render(in, s.platform), nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	problems = append(problems, result.Problems...)
-	graph := result.Graph
-	if problems.Failed() {
-		graph = nil
-	}
-	return graph, withoutPositions(problems), nil
-}
-
-// withoutPositions removes positions in the instance, and problems that differ in nothing
-// else.
-func withoutPositions(problems problem.List) problem.List {
-	for i := range problems {
-		p := &problems[i]
-		if p.Position.File == instanceFile {
-			p.Position = problem.Position{}
-		}
-		if p.Related.File == instanceFile {
-			p.Related = problem.Position{}
-		}
-		p.InstanceAt = problem.Position{}
-	}
-	return slices.Compact(problems.Sorted())
 }

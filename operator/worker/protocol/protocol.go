@@ -38,6 +38,8 @@ type Request struct {
 	Describe *Describe `json:"describe,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
 	Render   *Render   `json:"render,omitempty"`
+	Default  *Default  `json:"default,omitempty"`
+	Convert  *Convert  `json:"convert,omitempty"`
 }
 
 // Load loads a platform. It is the first request of a child and never repeated. The next
@@ -70,6 +72,19 @@ type Render struct {
 	Object json.RawMessage `json:"object"`
 	// Namespace is that of an instance without one.
 	Namespace string `json:"namespace,omitempty"`
+	// CheckOnly leaves the graph out of the answer.
+	CheckOnly bool `json:"checkOnly,omitempty"`
+}
+
+// Default adds the defaults of the schema to the spec of an instance.
+type Default struct {
+	Object json.RawMessage `json:"object"`
+}
+
+// Convert converts the specs of instances to another version of their kind.
+type Convert struct {
+	Objects []json.RawMessage `json:"objects"`
+	Version string            `json:"version"`
 }
 
 // Answer is a message of a child. Failure is set, or the result of the request.
@@ -81,9 +96,12 @@ type Answer struct {
 	Description *Description `json:"description,omitempty"`
 	// Samples are the result of Sample.
 	Samples []*v1alpha1.ResourceGraph `json:"samples,omitempty"`
-	// Graph and Problems are the result of Render.
+	// Graph and Problems are the result of Render, and Problems also those of Default.
 	Graph    *v1alpha1.ResourceGraph `json:"graph,omitempty"`
 	Problems problem.List            `json:"problems,omitempty"`
+	// Specs are the results of Default and Convert, in the order of the objects. A spec that
+	// stays as it is is null.
+	Specs []json.RawMessage `json:"specs,omitempty"`
 }
 
 // Description is what Describe finds out about a platform.

@@ -1,0 +1,144 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/operator/worker/protocol"
+)
+
+// Render renders an instance, an object of the API server. namespace is that of an instance
+// without one. Of the metadata, only name, namespace, labels and annotations are used.
+func (p *Pool) Render(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (*Rendered, error) {
+	object, err := encode(instance)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{
+		request: protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace}},
+		limit:   p.options.Timeout + p.options.Grace,
+	}
+	answer, err := p.do(ctx, key, c)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Graph == nil && !answer.Problems.Failed() {
+		return nil, fmt.Errorf("platform %s: an answer without a graph", key.name())
+	}
+	return &Rendered{Graph: answer.Graph, Problems: answer.Problems}, nil
+}
+
+// Validate returns the problems of an instance that Render has, without its graph. It comes
+// before renderings that wait, because a request of the API server waits for it.
+func (p *Pool) Validate(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (problem.List, error) {
+	object, err := encode(instance)
+	if err != nil {
+		return nil, err
+	}
+	request := protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace, CheckOnly: true}}
+	answer, err := p.do(ctx, key, p.urgent(request, 1))
+	if err != nil {
+		return nil, err
+	}
+	return answer.Problems, nil
+}
+
+// Default returns an instance with the defaults of its schema, or nil and the problems of its
+// input. Some defaults depend on other fields; see [render.Renderer.Default]. It is urgent like
+// Validate.
+//
+// [render.Renderer.Default]: https://pkg.go.dev/github.com/pequod-io/pequod/render#Renderer.Default
+func (p *Pool) Default(ctx context.Context, key Key, instance *unstructured.Unstructured) (*unstructured.Unstructured, problem.List, error) {
+	object, err := encode(instance)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Default: &protocol.Default{Object: object}}, 1))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(answer.Specs) == 0:
+		return nil, answer.Problems, nil
+	}
+	result, err := withSpec(instance, answer.Specs[0])
+	return result, answer.Problems, err
+}
+
+// Convert returns instances in another version of their kind, as a conversion webhook does. Only
+// apiVersion and spec change. All instances that can't be converted are an error: a
+// [problem.List] if the module refuses one. It is urgent like Validate.
+//
+// [problem.List]: https://pkg.go.dev/github.com/pequod-io/pequod/internal/problem#List
+func (p *Pool) Convert(ctx context.Context, key Key, instances []*unstructured.Unstructured, version string) ([]*unstructured.Unstructured, error) {
+	request := &protocol.Convert{Version: version}
+	for _, in := range instances {
+		object, err := encode(in)
+		if err != nil {
+			return nil, err
+		}
+		request.Objects = append(request.Objects, object)
+	}
+	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Convert: request}, max(1, len(instances))))
+	if err != nil {
+		return nil, err
+	}
+	if len(answer.Specs) != len(instances) {
+		return nil, fmt.Errorf("platform %s: %d of %d instances were converted", key.name(), len(answer.Specs), len(instances))
+	}
+	converted := make([]*unstructured.Unstructured, len(instances))
+	for i, in := range instances {
+		if converted[i], err = withSpec(in, answer.Specs[i]); err != nil {
+			return nil, err
+		}
+		gv := in.GroupVersionKind().GroupVersion()
+		gv.Version = version
+		converted[i].SetAPIVersion(gv.String())
+	}
+	return converted, nil
+}
+
+// urgent returns a call with the time for a number of evaluations.
+func (p *Pool) urgent(request protocol.Request, evaluations int) *call {
+	return &call{request: request, limit: time.Duration(evaluations)*p.options.Timeout + p.options.Grace, urgent: true}
+}
+
+// withSpec returns an object with another spec, or a copy of it if spec is null.
+func withSpec(object *unstructured.Unstructured, spec json.RawMessage) (*unstructured.Unstructured, error) {
+	var value any
+	if err := utiljson.Unmarshal(spec, &value); err != nil {
+		return nil, err
+	}
+	result := object.DeepCopy()
+	if value != nil {
+		result.Object["spec"] = value
+	}
+	return result, nil
+}
+
+// encode returns the part of an object that rendering needs as JSON.
+func encode(instance *unstructured.Unstructured) (json.RawMessage, error) {
+	object := map[string]any{}
+	for name, value := range instance.Object {
+		switch name {
+		case "status":
+		case "metadata":
+			given, _ := value.(map[string]any)
+			meta := map[string]any{}
+			for _, name := range []string{"name", "namespace", "labels", "annotations"} {
+				if v, ok := given[name]; ok {
+					meta[name] = v
+				}
+			}
+			object[name] = meta
+		default:
+			object[name] = value
+		}
+	}
+	return protocol.Encode(object)
+}
