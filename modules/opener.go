@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,9 @@ type Opener struct {
 	// InTree returns the options for references that stand in a file of a tree. nil is
 	// Options.
 	InTree func(*Tree) (Options, error)
+	// Of returns the options for one reference, which may name a Secret and demand a
+	// signature: Of then answers for both. nil is Options, and such references are refused.
+	Of func(ctx context.Context, ref v1alpha1.CueRef) (Options, error)
 	// Instead returns the reference to open instead of another one. nil opens all references
 	// as they are.
 	Instead func(v1alpha1.CueRef) (v1alpha1.CueRef, error)
@@ -41,6 +45,8 @@ type moduleKey struct {
 	place Place
 	// ref, path and digest are the fields of the CueRef.
 	ref, path, digest string
+	// access has its fields that decide who may open it.
+	access string
 }
 
 // Open returns the module that ref refers to, as the function [Open] does. It
@@ -49,7 +55,7 @@ type moduleKey struct {
 //
 // Different modules are opened at the same time, because fetching one can take long.
 func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*Files, error) {
-	if err := unsupportedFields(ref); err != nil { // they are not part of the key
+	if err := unsupportedFields(ref); err != nil && o.Of == nil { // they are not part of the key
 		return nil, err
 	}
 	if o.Instead != nil {
@@ -58,7 +64,7 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*File
 			return nil, err
 		}
 	}
-	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest}
+	key := moduleKey{sourceType: ref.Type, ref: ref.Ref, path: ref.Path, digest: ref.Digest, access: access(ref)}
 	key.place.Tree = at.Tree
 	switch ref.Type {
 	case v1alpha1.CueRefPath, v1alpha1.CueRefOCI:
@@ -68,7 +74,7 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*File
 	case v1alpha1.CueRefInline:
 		// The files are not part of the key, but a place has one reference only.
 		if at.Inline == nil {
-			return Open(ctx, ref, at, o.Options)
+			return o.open(ctx, ref, at)
 		}
 		key.place.Inline = at.Inline
 	}
@@ -76,20 +82,42 @@ func (o *Opener) Open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*File
 	module.mu.Lock()
 	defer module.mu.Unlock()
 	if module.files == nil {
-		options := o.Options
-		if at.Tree != nil && o.InTree != nil {
-			var err error
-			if options, err = o.InTree(at.Tree); err != nil {
-				return nil, err
-			}
-		}
-		files, err := Open(ctx, ref, at, options)
+		files, err := o.open(ctx, ref, at)
 		if err != nil {
 			return nil, err
 		}
 		module.files = files
 	}
 	return module.files, nil
+}
+
+// open opens a module with its options.
+func (o *Opener) open(ctx context.Context, ref v1alpha1.CueRef, at Place) (*Files, error) {
+	options := o.Options
+	var err error
+	switch {
+	case o.Of != nil:
+		options, err = o.Of(ctx, ref)
+		ref.PullSecretRef, ref.Verify = nil, nil
+	case at.Tree != nil && o.InTree != nil:
+		options, err = o.InTree(at.Tree)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, ref, at, options)
+}
+
+// access returns the fields of a reference that decide who may open the module, as text.
+func access(ref v1alpha1.CueRef) string {
+	if ref.PullSecretRef == nil && ref.Verify == nil {
+		return ""
+	}
+	data, err := json.Marshal([]any{ref.PullSecretRef, ref.Verify})
+	if err != nil {
+		panic(err) // cannot happen: they are data
+	}
+	return string(data)
 }
 
 // Opened returns all modules that are open, in no particular order.

@@ -157,8 +157,7 @@ type TransformSpec struct {
 // +kubebuilder:validation:XValidation:rule="self.type != 'oci' || !has(self.ref) || self.ref.startsWith('oci://')",fieldPath=".ref",reason=FieldValueInvalid,message="must begin with oci://: a cluster has no directories"
 // +kubebuilder:validation:XValidation:rule="self.type != 'path'",fieldPath=".type",reason=FieldValueForbidden,message="path is only for Transforms in files: a cluster has no directories"
 // +kubebuilder:validation:XValidation:rule="self.type != 'embedded' || !has(self.path)",fieldPath=".path",reason=FieldValueForbidden,message="an embedded module has no path"
-// +kubebuilder:validation:XValidation:rule="!has(self.pullSecretRef)",fieldPath=".pullSecretRef",reason=FieldValueForbidden,message="is not supported yet"
-// +kubebuilder:validation:XValidation:rule="!has(self.verify)",fieldPath=".verify",reason=FieldValueForbidden,message="is not supported yet"
+// +kubebuilder:validation:XValidation:rule="!has(self.verify) || self.type == 'oci'",fieldPath=".verify",reason=FieldValueForbidden,message="is only for type oci: other modules have no signatures"
 type CueRef struct {
 	// type is the kind of source: embedded, oci, git, configmap, inline or path.
 	Type CueRefType `json:"type"`
@@ -189,10 +188,17 @@ type CueRef struct {
 	//
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	Digest string `json:"digest,omitempty"`
-	// pullSecretRef is the name of a Secret with registry credentials. Not supported
-	// yet.
+	// pullSecretRef is the name of a Secret with credentials, in the namespace of the
+	// Transform: of type kubernetes.io/dockerconfigjson for registries, and
+	// kubernetes.io/basic-auth, kubernetes.io/ssh-auth or Opaque for git. In files, it is
+	// refused: commands have the user's credentials.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	PullSecretRef *string `json:"pullSecretRef,omitempty"`
-	// verify requires a signature on the module. Not supported yet.
+	// verify demands a signature of the artifact of a module of type oci. Modules that it
+	// imports need none; digest covers them, too. In files, it is refused: commands verify
+	// by the rules of pequod.yaml.
 	Verify *Verify `json:"verify,omitempty"`
 }
 
@@ -226,12 +232,44 @@ const (
 	CueRefPath      CueRefType = "path"
 )
 
-// Verify selects the signature that a module must have.
+// Verify selects the signature that a module must have: one of a public key or, with
+// matchOIDCIdentity, one of an identity.
 type Verify struct {
-	// provider is the signing tool, such as cosign.
-	Provider string `json:"provider,omitempty"`
-	// secretRef is the name of a Secret with the public keys.
-	SecretRef string `json:"secretRef,omitempty"`
+	// provider is the signing tool: cosign.
+	//
+	// +kubebuilder:validation:Enum=cosign
+	Provider string `json:"provider"`
+	// secretRef is the name of a Secret in the namespace of the Transform. It has the public
+	// keys in PEM format in keys that end in .pub, such as cosign.pub, or, for
+	// matchOIDCIdentity, the authorities in trusted_root.json.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretRef string `json:"secretRef"`
+	// matchOIDCIdentity are the identities of which one must have signed the module with a
+	// certificate. Without it, the owner of one of the public keys must have signed it.
+	//
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	MatchOIDCIdentity []OIDCIdentity `json:"matchOIDCIdentity,omitempty"`
+}
+
+// VerifyCosign is the provider of signatures that cosign and Pequod make.
+const VerifyCosign = "cosign"
+
+// OIDCIdentity matches the identity in a certificate. Both fields are regular expressions,
+// which match a part of the text unless they have ^ and $.
+type OIDCIdentity struct {
+	// issuer matches the URL of the issuer.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Issuer string `json:"issuer"`
+	// subject matches the subject, such as an address or the URL of a workflow.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Subject string `json:"subject"`
 }
 
 // ManagedResource is a rule of the roles that graphs of the platform need.

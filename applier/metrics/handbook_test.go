@@ -36,7 +36,7 @@ func TestHandbook(t *testing.T) {
 	got := map[string]string{}
 	for _, m := range metricRow.FindAllStringSubmatch(text, -1) {
 		if strings.HasPrefix(m[1], "pequod_cue_") {
-			continue // package operator/worker/metrics has these
+			continue // packages operator/metrics and operator/worker/metrics have these
 		}
 		got[m[1]] = m[2] + ": " + strings.TrimSpace(m[3])
 	}

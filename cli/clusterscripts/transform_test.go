@@ -41,10 +41,15 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: embedded, ref: x, digest: sha256:short}}", "spec.cueRef.digest: Invalid value"},
 		{"{cueRef: {type: embedded, ref: x, digest: ''}}", "spec.cueRef.digest: Invalid value"},
 		{"{cueRef: {type: oci, ref: 'oci-layout:x'}}", "spec.cueRef.ref: Invalid value: must begin with oci://: a cluster has no directories"},
-		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', pullSecretRef: z}}", "spec.cueRef.pullSecretRef: Forbidden: is not supported yet"},
-		{"{cueRef: {type: embedded, ref: x, verify: {}}}", "spec.cueRef.verify: Forbidden: is not supported yet"},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', pullSecretRef: z, verify: {provider: cosign, secretRef: keys}}}", ""},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', verify: {provider: cosign, secretRef: root, matchOIDCIdentity: [{issuer: x, subject: z}]}}}", ""},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', pullSecretRef: ''}}", "spec.cueRef.pullSecretRef: Invalid value"},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', verify: {}}}", "spec.cueRef.verify.provider: Required value"},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', verify: {provider: cosign}}}", "spec.cueRef.verify.secretRef: Required value"},
+		{"{cueRef: {type: oci, ref: 'oci://example.com/x:v1', verify: {provider: notation, secretRef: keys}}}", `spec.cueRef.verify.provider: Unsupported value: "notation"`},
+		{"{cueRef: {type: embedded, ref: x, verify: {provider: cosign, secretRef: keys}}}", "spec.cueRef.verify: Forbidden: is only for type oci"},
 		{"{cueRef: {type: embedded, ref: x}, policies: [{type: path, ref: z}]}", "spec.policies[0].type: Forbidden"},
-		{"{cueRef: {type: embedded, ref: x}, policies: [{type: embedded, ref: z, verify: {provider: cosign}}]}", "spec.policies[0].verify: Forbidden"},
+		{"{cueRef: {type: embedded, ref: x}, policies: [{type: embedded, ref: z, verify: {provider: cosign, secretRef: keys}}]}", "spec.policies[0].verify: Forbidden"},
 		{"{cueRef: {type: embedded, ref: x}, rollout: {}}", "spec.rollout: Forbidden: is not supported yet"},
 		{"{cueRef: {type: embedded, ref: x}, interval: 5s}", "spec.interval: Invalid value: \"5s\": must be at least 30s"},
 		{"{cueRef: {type: embedded, ref: x}, interval: soon}", "spec.interval: Invalid value"},
@@ -102,7 +107,7 @@ func TestTransforms(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if want := "NAME PHASE READY REASON CRD INSTANCES VERSION ROLLOUT MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 7 {
+	if want := "NAME PHASE READY REASON CRD INSTANCES VERSION ROLLOUT MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 9 {
 		t.Errorf("columns; want %s:\n%s", want, out)
 	}
 	for _, line := range lines[1:] {

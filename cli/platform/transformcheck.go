@@ -20,10 +20,6 @@ import (
 	"github.com/pequod-io/pequod/modules/transform"
 )
 
-// unsupported is the message for fields that nothing implements. To ignore them
-// would be unsafe: most of them restrict what a module may do.
-const unsupported = "is not supported yet"
-
 // checkTransform returns the problems of a Transform that the API server would
 // refuse by the rules of its CRD, except that files may refer to other files. Names are left out: render.NewPlatform checks them together with those
 // of #Platform; see [opened.Load].
@@ -112,7 +108,8 @@ func (c *transformChecker) checkRef(path string, ref v1alpha1.CueRef, given map[
 		c.wrong(digestPath, fmt.Sprintf("%q is not sha256: and 64 hex digits", ref.Digest), "")
 	}
 	c.refuse(path, given, "pullSecretRef", "this command reads no Secrets; it has your credentials", credentials(ref.Type))
-	c.refuse(path, given, "verify", unsupported, "pin the module with digest")
+	c.refuse(path, given, "verify", "this command reads no Secrets; it verifies modules by the rules of pequod.yaml",
+		"remove the field, and write the rule into verify of pequod.yaml, or pin the module with digest")
 }
 
 // credentials returns how to give credentials for a type of source.

@@ -43,6 +43,11 @@ type Options struct {
 	MaxAge time.Duration
 	// Clock returns the current time; nil is time.Now.
 	Clock func() time.Time
+	// Scope keeps users of one directory apart, such as namespaces of a cluster. A cache with
+	// a scope finds nothing that it did not get or remember with the same scope: content that
+	// only another one got is downloaded again, which shows that this one may read it.
+	// All scopes share the limits. "" finds the content of all.
+	Scope string
 	// Warn gets the first reason for which the cache cannot be used. It may be nil.
 	Warn func(error)
 	// Counters count the uses of the cache. They can be shared by several caches; nil
@@ -161,13 +166,31 @@ func (c *Cache) Get(ctx context.Context, digest string, size int64, fetch Fetch)
 		c.warn(err)
 		return data, nil
 	}
+	if c.options.Scope != "" {
+		c.Remember(grant(want), "")
+	}
 	c.evict(ctx, s)
 	return data, nil
 }
 
+// granted reports whether content that the store has may be read with the scope of c.
+func (c *Cache) granted(want content) bool {
+	if c.options.Scope == "" {
+		return true
+	}
+	_, ok := c.Recall(grant(want))
+	return ok
+}
+
+// grant returns the key of the record about content that was downloaded with a scope.
+func grant(want content) string { return "content " + want.hex }
+
 // read returns the content of the store and counts it as a hit. It returns false if
 // the content is missing or damaged.
 func (c *Cache) read(s *store, want content) ([]byte, bool) {
+	if !c.granted(want) {
+		return nil, false
+	}
 	data, used, err := s.read(blobs, want.hex)
 	if err != nil || want.verify(data) != nil {
 		return nil, false
@@ -182,7 +205,7 @@ func (c *Cache) read(s *store, want content) ([]byte, bool) {
 func (c *Cache) Has(digest string) bool {
 	want, err := parse(digest, -1)
 	s := c.directory()
-	return err == nil && s != nil && s.has(blobs, want.hex)
+	return err == nil && s != nil && s.has(blobs, want.hex) && c.granted(want)
 }
 
 // Evict removes content that is over the limits and not in use. Get does the same
@@ -217,6 +240,7 @@ func (c *Cache) evict(ctx context.Context, s *store) {
 // an earlier one. Values have no digest: only those that a user may lose, and that
 // a command checks or merely prefers over nothing, belong here.
 func (c *Cache) Remember(key, value string) {
+	key = c.scoped(key)
 	s := c.directory()
 	if s == nil {
 		return
@@ -228,6 +252,7 @@ func (c *Cache) Remember(key, value string) {
 
 // Recall returns the value that a process kept by key, and whether there is one.
 func (c *Cache) Recall(key string) (string, bool) {
+	key = c.scoped(key)
 	s := c.directory()
 	if s == nil {
 		return "", false
@@ -242,6 +267,14 @@ func (c *Cache) Recall(key string) (string, bool) {
 		s.touch(records, name, used, c.options.Clock())
 	}
 	return value, ok
+}
+
+// scoped returns the key of a record with the scope of c.
+func (c *Cache) scoped(key string) string {
+	if c.options.Scope == "" {
+		return key
+	}
+	return "scope " + c.options.Scope + " " + key
 }
 
 // Stats returns the counters of the cache and what its directory holds now.

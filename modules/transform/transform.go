@@ -17,6 +17,7 @@ package transform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -91,6 +92,12 @@ func Open(ctx context.Context, opener *modules.Opener, name string, spec v1alpha
 			if i > 0 {
 				path = PolicyPath(i - 1)
 			}
+			// Parsers of what others wrote must not end the program.
+			defer func() {
+				if r := recover(); r != nil {
+					errs[i] = fmt.Errorf("%s: opening the module: panic: %v", path, r)
+				}
+			}()
 			var files *modules.Files
 			if files, errs[i] = opener.Open(ctx, ref, place(path)); errs[i] == nil {
 				opened[i] = Source{Source: Of(files), Path: path, Name: files.Name, Commit: files.Commit, Manifest: files.Manifest}

@@ -16,7 +16,7 @@ import (
 var _ worker.Metrics = (*Metrics)(nil)
 
 // metricRow is a row of the table in the handbook.
-var metricRow = regexp.MustCompile("(?m)^\\| `(pequod_cue_\\w+)` \\| (\\w+) \\| ([\\w, ]*)\\|")
+var metricRow = regexp.MustCompile("(?m)^\\| `(pequod_cue_(?:render|process)\\w*)` \\| (\\w+) \\| ([\\w, ]*)\\|")
 
 // TestHandbook checks that the handbook lists all metrics, and that the series of a platform
 // end with it.
