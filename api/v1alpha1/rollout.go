@@ -184,7 +184,22 @@ type RolloutStatus struct {
 	//
 	// +optional
 	Total int `json:"total"`
-	// batchStartedAt is the time at which the current batch started.
+	// allowed is the number of changing instances that may have the new version. It is
+	// recorded before they get it. Within the first batch it grows in steps, so
+	// that no more instances are tried at a time than the batch has.
+	//
+	// +optional
+	Allowed int `json:"allowed"`
+	// canaries are the instances of the first batch that were chosen so that each way of
+	// changing is seen once, as NAMESPACE/NAME. If there are more than 100 ways,
+	// they are those of the largest impact groups.
+	//
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=317
+	// +listType=atomic
+	Canaries []string `json:"canaries,omitempty"`
+	// batchStartedAt is the time at which the current batch, or the current step of the
+	// first batch, started.
 	BatchStartedAt *metav1.Time `json:"batchStartedAt,omitempty"`
 	// batchReadyAt is the time at which all instances of the current batch were ready.
 	BatchReadyAt *metav1.Time `json:"batchReadyAt,omitempty"`
@@ -207,6 +222,10 @@ type RolloutStatus struct {
 	// +kubebuilder:validation:MaxLength=256
 	ResumeRequest string `json:"resumeRequest,omitempty"`
 }
+
+// MaxCanaries is the largest number of canaries of a rollout. The CRD enforces it by the
+// marker on the field.
+const MaxCanaries = 100
 
 // RolloutPhase is the state of a rollout.
 //
