@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/modules/oci"
+	"github.com/pequod-io/pequod/operator/fetch"
 )
 
 // blocked is why a step of a Transform is not done.
@@ -48,31 +47,14 @@ const (
 	reasonNoSamples      = "NoSamples"
 	reasonOwnAccount     = "ServiceAccountName"
 	reasonInstances      = "InstancesExist"
-	reasonFailed         = "Failed"
 )
 
 // fetchFailed returns the block for an error of fetching. failures is the number of failures
 // before this one.
 func (r *reconciler) fetchFailed(t *v1alpha1.Transform, err error, failures int) *blocked {
-	b := &blocked{condition: v1alpha1.ConditionCueFetched, reason: reasonFailed, message: err.Error(), event: "CueFetchFailed"}
-	b.after = min(r.Backoff<<min(failures, 20), interval(t))
-	var cause *oci.Error
-	switch {
-	case errors.As(err, &cause):
-		b.reason = string(cause.Cause)
-		switch cause.Cause {
-		case oci.RateLimited:
-			b.after = max(b.after, cause.RetryAfter)
-		case oci.Unavailable:
-		default:
-			b.stalled = true
-		}
-	case errors.Is(err, context.DeadlineExceeded):
-		b.reason = string(oci.Unavailable)
-	case apierrors.IsNotFound(err):
-		b.reason, b.stalled = string(oci.NotFound), true
-	}
-	if b.stalled {
+	b := &blocked{condition: v1alpha1.ConditionCueFetched, reason: fetch.Reason(err), message: err.Error(), event: "CueFetchFailed"}
+	b.after = max(min(r.Backoff<<min(failures, 20), interval(t)), fetch.RetryAfter(err))
+	if b.stalled = !fetch.Transient(err); b.stalled {
 		b.after = interval(t) // what is missing or wrong may be corrected at its source
 	}
 	return b
@@ -83,6 +65,10 @@ func (r *reconciler) loadFailed(t *v1alpha1.Transform, err error, failures int) 
 	b := &blocked{condition: v1alpha1.ConditionSchemaExtracted, reason: reasonInvalidModule, event: "CueRenderFailed", stalled: true, after: interval(t)}
 	var problems problem.List
 	if errors.As(err, &problems) {
+		// Only evaluation shows which files belong to the module.
+		if fetch.Reason(err) == fetch.DigestMismatch {
+			b.condition, b.reason, b.event = v1alpha1.ConditionCueFetched, fetch.DigestMismatch, "CueFetchFailed"
+		}
 		b.message = firstLines(lines(problems))
 		return b
 	}

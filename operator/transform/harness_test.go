@@ -31,6 +31,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/crd"
+	sources "github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/vet"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/transform"
@@ -218,23 +219,19 @@ type loader struct {
 
 func (l *loader) Forget(types.NamespacedName) {}
 
-func (l *loader) Load(ctx context.Context, key worker.Key, sources []byte) (*worker.Loaded, error) {
+func (l *loader) Load(ctx context.Context, key worker.Key, data []byte) (*worker.Loaded, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.loads++
 	var in encoded
-	if err := json.Unmarshal(sources, &in); err != nil {
+	if err := json.Unmarshal(data, &in); err != nil {
 		return nil, err
 	}
-	files, err := modules.Open(ctx, in.Spec.CueRef, modules.Place{}, modules.Options{})
+	opened, err := sources.Open(ctx, &modules.Opener{}, in.Name, in.Spec, func(string) modules.Place { return modules.Place{} })
 	if err != nil {
 		return nil, err
 	}
-	m, err := render.Load(render.Source{FS: files.FS, Dir: files.Dir, Show: files.Show, Ref: files.Ref, Modules: files.Modules})
-	if err != nil {
-		return nil, err
-	}
-	p, err := render.NewPlatform(in.Name, in.Spec, m)
+	p, err := opened.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +241,7 @@ func (l *loader) Load(ctx context.Context, key worker.Key, sources []byte) (*wor
 	}
 	samples, err := vet.Graphs(ctx, p, render.Limits{Timeout: time.Minute, Memory: 1 << 30})
 	return &worker.Loaded{
-		CRD: made.CRD, Names: p.Names, Notes: made.Notes, Samples: samples, Module: worker.Content{Digest: m.Digest, Version: m.Version},
+		CRD: made.CRD, Names: p.Names, Notes: made.Notes, Samples: samples, Module: worker.Content{Digest: p.Module.Digest, Version: p.Module.Version},
 	}, err
 }
 

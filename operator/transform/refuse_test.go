@@ -133,6 +133,22 @@ func TestInvalidModule(t *testing.T) {
 	}
 }
 
+// TestOtherDigest reports a module whose content is not what the reference demands as one that
+// could not be fetched, although only its evaluation shows that.
+func TestOtherDigest(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	digest := "sha256:" + strings.Repeat("0", 64)
+	b.create(b.transform("app", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.CueRef.Digest = digest }))
+	got := b.blocked("app", "CueFetched", "DigestMismatch", "not "+digest)
+	if s := kstatus(t, got); s != status.FailedStatus {
+		t.Errorf("kstatus: %s", s)
+	}
+	b.event("app", "CueFetchFailed", "not "+digest)
+	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.CueRef.Digest = "" })
+	b.ready("app")
+}
+
 // TestBreaking refuses a breaking change until it is approved for this content.
 func TestBreaking(t *testing.T) {
 	t.Parallel()

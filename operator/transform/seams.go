@@ -6,26 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
 // Fetcher opens the module and the policies of a Transform, with the credentials of its
-// namespace.
+// namespace, as [fetch.Fetcher] does. Its errors have a [fetch.Reason].
 type Fetcher interface {
 	Fetch(ctx context.Context, t *v1alpha1.Transform) (*Fetched, error)
 }
 
 // Fetched are the sources of a platform.
-type Fetched struct {
-	// Sources are the encoded module and policies, and Digest is the digest of these bytes,
-	// as sha256:HEX.
-	Sources []byte
-	Digest  string
-	// Ref locates exactly this content, or is "".
-	Ref string
-	// Moving means that a reference can refer to other content later.
-	Moving bool
-}
+type Fetched = fetch.Fetched
 
 // Loader evaluates the sources of platforms in worker processes, as [worker.Pool] does.
 type Loader interface {
