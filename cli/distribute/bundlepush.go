@@ -245,20 +245,25 @@ func (o *pushOptions) write(ctx context.Context, env command.Env, ref oci.Ref, i
 	if o.dryRun == "server" {
 		return printFiles(env, pinned, img)
 	}
-	var statement v1.Image
+	var statement, signature v1.Image
 	if made != nil {
 		if statement, err = statementOf(ctx, client, pinned, img, made, o.key); err != nil {
 			return err
 		}
 	}
-	if err := publish(ctx, client, ref, img, statement, there); err != nil {
+	if o.key != nil {
+		if signature, err = signatureOf(ctx, client, pinned, img, o.key); err != nil {
+			return err
+		}
+	}
+	if err := publish(ctx, client, ref, img, statement, signature, there); err != nil {
 		return err
 	}
 	if there {
 		fmt.Fprintf(env.Err, "pequod: %s is already there\n", ref)
 	}
 	if o.key != nil {
-		if err := signImage(ctx, env, client, &pinned, img, o.key); err != nil {
+		if err := noteSigned(env, o.key, signature); err != nil {
 			return err
 		}
 	}

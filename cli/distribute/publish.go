@@ -74,10 +74,12 @@ func isSigned(ctx context.Context, client *oci.Client, pinned oci.Ref, digest v1
 	return false, nil
 }
 
-// publish writes a bundle, unless it is there, and its provenance, which may be nil. The
-// tag is written last: whoever finds a bundle by its tag finds its provenance.
-func publish(ctx context.Context, client *oci.Client, ref oci.Ref, img, statement v1.Image, there bool) error {
-	if statement != nil {
+// publish writes a module or a bundle, unless it is there, with its provenance and its
+// signature, which may be nil. The tag is written last: whoever finds an artifact by its tag
+// finds both.
+func publish(ctx context.Context, client *oci.Client, ref oci.Ref, img, statement, signature v1.Image, there bool) error {
+	if statement != nil || signature != nil {
+		// Some registries refuse referrers of what they do not have.
 		if !there && ref.Kind == oci.Registry {
 			if err := client.Attach(ctx, ref, img); err != nil {
 				return err
@@ -86,8 +88,15 @@ func publish(ctx context.Context, client *oci.Client, ref oci.Ref, img, statemen
 		if err := makeParent(ref); err != nil {
 			return err
 		}
+	}
+	if statement != nil {
 		if err := client.Attach(ctx, ref, statement); err != nil {
 			return fmt.Errorf("attaching the provenance, which --provenance=false leaves out: %w", err)
+		}
+	}
+	if signature != nil {
+		if err := client.Attach(ctx, ref, signature); err != nil {
+			return fmt.Errorf("attaching the signature: %w", err)
 		}
 	}
 	if there {

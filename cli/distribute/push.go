@@ -129,22 +129,29 @@ func push(ctx context.Context, env command.Env, client *oci.Client, flags *platf
 	}
 	done := "published"
 	exists, err := published(ctx, client, ref, info.Digest)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case exists:
+	}
+	if exists {
 		done = "unchanged:"
-	default:
-		if err := write(ctx, client, ref, img); err != nil {
+	}
+	var signature v1.Image
+	if key != nil {
+		pinned := ref
+		pinned.Digest = info.Digest
+		if signature, err = signatureOf(ctx, client, pinned, img, key); err != nil {
 			return err
 		}
+	}
+	if err := publish(ctx, client, ref, img, nil, signature, exists); err != nil {
+		return err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "cue.mod", "local-module.cue")); err == nil {
 		fmt.Fprintln(env.Err, "note: cue.mod/local-module.cue is not published: it only affects the directory")
 	}
 	fmt.Fprintf(env.Err, "%s %s %s, %s\n", done, info.Path, ref.Tag, sizeText(info.Size))
 	if key != nil {
-		if err := signImage(ctx, env, client, &ref, img, key); err != nil {
+		if err := noteSigned(env, key, signature); err != nil {
 			return err
 		}
 	}

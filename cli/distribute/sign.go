@@ -73,28 +73,43 @@ func signImage(ctx context.Context, env command.Env, client *oci.Client, ref *oc
 		return err
 	}
 	ref.Digest = digest.String()
-	trust, err := key.Trust()
+	signature, err := signatureOf(ctx, client, *ref, img, key)
 	if err != nil {
 		return err
 	}
-	done := "signed with"
-	_, err = trust.Find(ctx, client, *ref, sign.SignatureType)
-	var untrusted *sign.UntrustedError
-	switch {
-	case err == nil:
-		done = "already signed with"
-	case !errors.As(err, &untrusted):
-		return err
-	default:
-		signature, err := key.Sign(img, sign.SignatureType, json.RawMessage("{}"))
-		if err != nil {
-			return err
-		}
+	if signature != nil {
 		if err := client.Attach(ctx, *ref, signature); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(env.Err, "%s %s\n", done, key.Signer())
+	return noteSigned(env, key, signature)
+}
+
+// signatureOf returns the signature of an artifact, or nil if it is signed with the key
+// already. pinned has its digest. The artifact need not be written yet.
+func signatureOf(ctx context.Context, client *oci.Client, pinned oci.Ref, img v1.Image, key *sign.PrivateKey) (v1.Image, error) {
+	trust, err := key.Trust()
+	if err != nil {
+		return nil, err
+	}
+	_, err = trust.Find(ctx, client, pinned, sign.SignatureType)
+	if err == nil {
+		return nil, nil
+	}
+	// A new layout, or a new repository, has no referrers.
+	if untrusted := (*sign.UntrustedError)(nil); !errors.As(err, &untrusted) && !oci.Causes(err, oci.NotFound) {
+		return nil, err
+	}
+	return key.Sign(img, sign.SignatureType, json.RawMessage("{}"))
+}
+
+// noteSigned prints who has signed an artifact. signature is nil if it was signed before.
+func noteSigned(env command.Env, key *sign.PrivateKey, signature v1.Image) error {
+	done := "signed with"
+	if signature == nil {
+		done = "already signed with"
+	}
+	_, err := fmt.Fprintf(env.Err, "%s %s\n", done, key.Signer())
 	return command.OutputError(err)
 }
 
