@@ -121,9 +121,11 @@ type env struct {
 	local   *local
 	// renderer is local, unless a test replaces it.
 	renderer instance.Renderer
-	metrics  instance.Recorder
-	entry    catalog.Entry
-	stop     func()
+	// transform is the name of the Transform of the platform.
+	transform string
+	metrics   instance.Recorder
+	entry     catalog.Entry
+	stop      func()
 }
 
 // local renders in this process.
@@ -138,14 +140,15 @@ type local struct {
 // Render implements [instance.Renderer].
 func (l *local) Render(_ context.Context, e *catalog.Entry, in *unstructured.Unstructured) (*v1alpha1.ResourceGraph, problem.List, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.renders[in.GetName()]++
-	if l.fail != nil {
-		if ps, err := l.fail(in); len(ps) > 0 || err != nil {
+	fail, platform := l.fail, l.platforms[e.Digest]
+	l.mu.Unlock()
+	if fail != nil {
+		if ps, err := fail(in); len(ps) > 0 || err != nil {
 			return nil, ps, err
 		}
 	}
-	return renderLocally(l.platforms[e.Digest], in.Object)
+	return renderLocally(platform, in.Object)
 }
 
 // set makes renderings fail, or not if fail is nil.
@@ -207,7 +210,7 @@ func newEnv(t testing.TB) *env {
 // idle returns an env without a manager.
 func idle(t testing.TB, c *harness.Cluster) *env {
 	t.Helper()
-	b := &env{Cluster: c, t: t, stop: func() {}, catalog: catalog.New()}
+	b := &env{Cluster: c, t: t, stop: func() {}, catalog: catalog.New(), transform: "app"}
 	b.local = &local{platforms: map[string]*render.Platform{}, renders: map[string]int{}}
 	b.renderer = b.local
 	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
@@ -252,7 +255,7 @@ func (b *env) platform(text string, spec v1alpha1.TransformSpec) *render.Platfor
 	b.local.platforms[digest] = p
 	b.local.mu.Unlock()
 	b.publish(catalog.Entry{
-		Transform: types.NamespacedName{Namespace: b.Namespace, Name: "app"}, Digest: digest, Names: p.Names,
+		Transform: types.NamespacedName{Namespace: b.Namespace, Name: b.transform}, Digest: digest, Names: p.Names,
 		Module: catalog.Module{Digest: p.Module.Digest}, Account: types.NamespacedName{Namespace: b.Namespace, Name: "pequod"},
 		IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
 	})
@@ -279,6 +282,14 @@ func (b *env) define(made *apiextensionsv1.CustomResourceDefinition) {
 			}
 		})
 	}
+}
+
+// second adds another platform, whose instances the methods of b are about from now on.
+func (b *env) second(text string) {
+	b.t.Helper()
+	b.entry = catalog.Entry{}
+	b.transform = "other"
+	b.platform(text, v1alpha1.TransformSpec{})
 }
 
 // publish lists the platform in the catalog.

@@ -2,6 +2,7 @@ package instance_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +102,28 @@ func TestRenderingIsRetried(t *testing.T) {
 	if events := b.events(t.Context(), "slow"); len(events) != 1 {
 		t.Errorf("Events: %q", events)
 	}
+}
+
+// Instances of a module that takes long to evaluate don't delay those of another one.
+func TestSlowModule(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	slow := make(chan struct{})
+	defer close(slow)
+	b.local.set(func(in *unstructured.Unstructured) (problem.List, error) {
+		if in.GetKind() == "App" {
+			<-slow
+		}
+		return nil, nil
+	})
+	const instances = 10 // more than are rendered at once
+	for i := range instances {
+		b.apply(fmt.Sprint("slow-", i), "{text: one}")
+	}
+	b.eventually("renderings are under way", func(ctx) bool { return b.local.count("slow-0") > 0 })
+	b.second(strings.ReplaceAll(appModule, `kind: "App"`, `kind: "Other"`))
+	b.apply("quick", "{text: two}")
+	b.ready("quick")
 }
 
 // The objects of an instance that can't be applied show on the instance why.
