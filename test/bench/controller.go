@@ -87,6 +87,11 @@ func (m *measurement) startController(ctx context.Context, proxy *faults.Proxy) 
 
 // controllerCommand returns the shipped program or, for profiles, this program.
 func (m *measurement) controllerCommand(ctx context.Context, c *controller, kubeconfig string) (*exec.Cmd, error) {
+	if m.operator {
+		return childCommand(context.WithoutCancel(ctx), job{
+			Contestant: managerContestant, Kubeconfig: kubeconfig, Metrics: c.metrics, Probes: c.probes,
+		})
+	}
 	if m.profiles == "" {
 		return exec.Command(m.scratchFile("pequod-applier"),
 			"--leader-elect", "--leader-election-namespace="+system, "--kubeconfig="+kubeconfig,

@@ -145,9 +145,9 @@ func (c *controlPlane) createTenant(ctx context.Context, prefix string) (string,
 	return namespace, err
 }
 
-// deleteGraphs deletes the ResourceGraphs of a namespace and leaves their
-// objects. No applier runs when the floor has created them.
-func (c *controlPlane) deleteGraphs(ctx context.Context, namespace string) error {
+// deleteAll deletes the objects of a kind in a namespace. Of ResourceGraphs, it leaves the
+// objects: no applier runs when the floor has created them.
+func (c *controlPlane) deleteAll(ctx context.Context, k kind, namespace string) error {
 	return c.client.CoreV1().RESTClient().Delete().
-		AbsPath("/apis", resourceGraphs.apiVersion, "namespaces", namespace, resourceGraphs.resource).Do(ctx).Error()
+		AbsPath("/apis", k.apiVersion, "namespaces", namespace, k.resource).Do(ctx).Error()
 }

@@ -70,7 +70,12 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 		if s, err = m.run(ctx, j); err != nil {
 			return s, err
 		}
-		return s, m.deleteGraphs(ctx, j.Namespace)
+		if m.operator {
+			if err := m.deleteAll(ctx, instances, j.Namespace); err != nil {
+				return s, err
+			}
+		}
+		return s, m.deleteAll(ctx, resourceGraphs, j.Namespace)
 	}
 	return s, m.withController(ctx, proxy, func(c *controller) error {
 		// Requests before this point belong to the start of the applier.
@@ -85,7 +90,7 @@ func (m *measurement) createGraphs(ctx context.Context, contestant string, n int
 // graphsJob returns the job of creating n graphs in a new namespace.
 func (m *measurement) graphsJob(ctx context.Context, contestant string, n int) (job, error) {
 	namespace, err := m.createTenant(ctx, contestant)
-	return job{Contestant: contestant, Graphs: n, Namespace: namespace, Kubeconfig: m.server.Kubeconfig()}, err
+	return job{Contestant: contestant, Graphs: n, Instances: m.operator, Namespace: namespace, Kubeconfig: m.server.Kubeconfig()}, err
 }
 
 // runWithController does a job and adds the costs of the controller. The CPU time

@@ -13,6 +13,7 @@ const (
 	floorContestant      = "floor"
 	applierContestant    = "applier"
 	controllerContestant = "controller" // pequod-applier inside this program, for profiles
+	managerContestant    = "manager"    // the controllers of pequod-manager
 )
 
 // job is one measured process: a contestant creates objects in a namespace and
@@ -24,6 +25,7 @@ type job struct {
 	Workload              string
 	Delete                bool // the workload instead of creating it
 	Graphs                int
+	Instances             bool // of which each graph is rendered
 	Namespace, Kubeconfig string
 	// Metrics and Probes are the addresses at which a profiled controller serves.
 	Metrics, Probes string
@@ -56,7 +58,7 @@ func (j job) prepare(config *rest.Config) (func(context.Context) error, error) {
 	var levels [][]object
 	var err error
 	if j.Workload == "" {
-		levels, err = graphLevels(j.Namespace, j.Graphs, j.Contestant == applierContestant)
+		levels, err = graphLevels(j.Namespace, j.Graphs, j.Contestant == applierContestant, j.Instances)
 	} else {
 		levels = findWorkload(j.Workload).objects(j.Namespace)
 	}

@@ -2,12 +2,13 @@
 // one concurrent server-side-apply request per object, waits by watch, and does
 // nothing else. `make bench-cluster` runs it.
 //
-// It has four parts:
+// It has five parts:
 //
 //	cli     one graph, created from outside the cluster as `pequod apply` does
 //	graphs  many graphs created at once for pequod-applier
 //	idle    what pequod-applier uses while it has nothing to do
 //	restart how long pequod-applier takes to find that nothing has changed
+//	instances many instances created at once for the controllers of pequod-manager, and its restart
 //
 // Floor and applier run in turn on one control plane that the benchmark starts,
 // each time in a new process and a new namespace. Only the ratios within a round
@@ -32,8 +33,8 @@
 //
 // Files:
 //
-//   - main.go has the flags and runs the parts: cli.go, graphs.go, idle.go and
-//     restart.go.
+//   - main.go has the flags and runs the parts: cli.go, graphs.go, idle.go,
+//     restart.go and instances.go. manager.go runs the controllers of pequod-manager.
 //   - measurement.go runs processes and takes samples.
 //   - job.go is one measured process, with floor.go and applier.go as the two
 //     contestants, and workload.go and objects.go as what they create.
@@ -58,14 +59,18 @@ import (
 	"time"
 
 	_ "github.com/pequod-io/pequod/cli/earlygc" // the garbage collector setting of the command line
+	"github.com/pequod-io/pequod/operator/worker/child"
 )
 
 // main parses the flags and either carries out the whole plan or, as a child
 // process, does one job of it.
 func main() {
-	p := plan{parts: []string{"cli", "graphs", "idle", "restart"}, graphs: []int{100, 500, 1000}}
-	var child string
-	flag.Func("part", "comma-separated `list` of the parts to measure: cli, graphs, idle, restart (default all)", func(list string) error {
+	if len(os.Args) == 2 && os.Args[1] == "worker" { // a worker process of the part instances
+		os.Exit(child.Serve(os.Stdin, os.Stdout))
+	}
+	p := plan{parts: []string{"cli", "graphs", "idle", "restart", "instances"}, graphs: []int{100, 500, 1000}}
+	var run string
+	flag.Func("part", "comma-separated `list` of the parts to measure: cli, graphs, idle, restart, instances (default all)", func(list string) error {
 		known := p.parts
 		p.parts = strings.Split(list, ",")
 		if slices.ContainsFunc(p.parts, func(part string) bool { return !slices.Contains(known, part) }) {
@@ -81,13 +86,13 @@ func main() {
 	flag.IntVar(&p.graphRounds, "graph-rounds", 3, "`number` of rounds of the part graphs")
 	flag.DurationVar(&p.idle, "idle", 2*time.Minute, "how long the idle applier is observed")
 	flag.StringVar(&p.profiles, "profiles", "", "write CPU and heap profiles of pequod-applier, which then runs inside this program, and CPU profiles of the part cli to this `directory`")
-	flag.StringVar(&child, "run", "", "internal: do one job, given as JSON, and print its duration")
+	flag.StringVar(&run, "run", "", "internal: do one job, given as JSON, and print its duration")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if child != "" {
-		err = runChild(ctx, child)
+	if run != "" {
+		err = runChild(ctx, run)
 	} else {
 		err = measure(ctx, p)
 	}
@@ -120,6 +125,9 @@ func runChild(ctx context.Context, text string) error {
 	}
 	if j.Contestant == controllerContestant {
 		return runProfiledController(ctx, j)
+	}
+	if j.Contestant == managerContestant {
+		return runManager(ctx, j)
 	}
 	work, err := j.runProfiled(ctx)
 	if err != nil {
@@ -166,7 +174,12 @@ func measure(ctx context.Context, p plan) (err error) {
 		}
 	}
 	if slices.Contains(p.parts, "restart") {
-		return m.measureRestart(ctx)
+		if err := m.measureRestart(ctx); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(p.parts, "instances") {
+		return m.measureInstances(ctx)
 	}
 	return nil
 }

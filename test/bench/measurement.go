@@ -40,6 +40,7 @@ type measurement struct {
 	*controlPlane        // nil between two control planes
 	scratch       string // directory for kubeconfigs, logs and binaries
 	profiled      int    // number of profiled processes, for file names
+	operator      bool   // instances and the manager are measured, not graphs and the applier
 	report        report
 }
 

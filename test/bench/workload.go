@@ -96,17 +96,13 @@ const objectsPerGraph = 4
 // floor, their objects as a second level. If an applier executes the graphs, the
 // caller waits until they are ready. Without one, the floor creates the graphs
 // too, so that both contestants make the same objects. The graphs are named app-0,
-// app-1 and so on, like their objects.
-func graphLevels(namespace string, n int, executed bool) ([][]object, error) {
-	var graphs, objects []object
+// app-1 and so on, like their objects. With rendered, each graph has an instance, and a manager
+// makes the graphs.
+func graphLevels(namespace string, n int, executed, rendered bool) ([][]object, error) {
+	var owners, graphs, objects []object
 	for i := range n {
 		name := fmt.Sprintf("app-%d", i)
-		// The Deployment depends on the objects that its Pods use.
-		app := deployment(namespace, name)
-		account := newObject(serviceAccounts, namespace, name, map[string]any{})
-		config := newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"mode": "wanted"}})
-		app.needs = []string{account.id(), config.id()}
-		of := []object{account, config, service(namespace, name), app}
+		of := applicationObjects(namespace, name)
 		rg, err := newGraph(namespace, name, of)
 		if err != nil {
 			return nil, err
@@ -114,11 +110,31 @@ func graphLevels(namespace string, n int, executed bool) ([][]object, error) {
 		g := object{kind: resourceGraphs, name: name, body: rg}
 		g.kind.awaited = executed
 		graphs, objects = append(graphs, g), append(objects, of...)
+		if rendered {
+			in := newObject(instances, namespace, name, map[string]any{"spec": map[string]any{"mode": "wanted"}})
+			in.kind.awaited = executed
+			owners = append(owners, in)
+		}
 	}
-	if executed {
+	switch {
+	case executed && rendered:
+		return [][]object{owners}, nil
+	case executed:
 		return [][]object{graphs}, nil
+	case rendered:
+		return [][]object{owners, graphs, objects}, nil
 	}
 	return [][]object{graphs, objects}, nil
+}
+
+// applicationObjects returns the objects of a small application, which is one graph. The
+// Deployment depends on the objects that its Pods use.
+func applicationObjects(namespace, name string) []object {
+	app := deployment(namespace, name)
+	account := newObject(serviceAccounts, namespace, name, map[string]any{})
+	config := newObject(configMaps, namespace, name, map[string]any{"data": map[string]any{"mode": "wanted"}})
+	app.needs = []string{account.id(), config.id()}
+	return []object{account, config, service(namespace, name), app}
 }
 
 // newGraph returns a ResourceGraph of objects as `pequod render` writes it, with
