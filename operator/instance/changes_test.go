@@ -205,6 +205,13 @@ func TestClusterScoped(t *testing.T) {
 	// Both graphs would want the same objects.
 	module("default")
 	b.until("acme", condition("False", "GraphElsewhere", "set graphNamespace to "+b.Namespace))
+	b.stop()
+	b.start(b.Config) // the next manager finds the same
+	b.merge("acme", `{"spec":{"text":"two"}}`)
+	a = b.until("acme", condition("False", "GraphElsewhere", "set graphNamespace to "+b.Namespace))
+	if a.Status.ResourceGraphRef.Namespace != b.Namespace {
+		t.Errorf("status: %+v", a.Status)
+	}
 	module(b.Namespace)
 	b.ready("acme")
 }

@@ -21,10 +21,42 @@ type graphs struct {
 	informer cache.SharedIndexInformer
 }
 
+// bySource is the index of the graphs of cluster-scoped instances, whose namespace the
+// instances choose.
+const bySource = "source"
+
+// clusterSource returns the cluster-scoped instance that a graph was rendered from.
+func clusterSource(obj any) ([]string, error) {
+	if v, ok := obj.(*graphView); ok && v.source.Namespace == "" {
+		return []string{v.source.index()}, nil
+	}
+	return nil, nil
+}
+
+// index returns the value of the index for a cluster-scoped instance.
+func (s sourceKey) index() string { return s.kind.String() + "/" + s.Name }
+
+// elsewhere returns a graph of a cluster-scoped instance with another key than the given one,
+// or nil.
+func (g *graphs) elsewhere(source sourceKey, uid types.UID, key types.NamespacedName) *graphView {
+	found, err := g.informer.GetIndexer().ByIndex(bySource, source.index())
+	if err != nil {
+		return nil // can't happen: the index exists
+	}
+	for _, obj := range found {
+		v := obj.(*graphView)
+		owner := metav1.GetControllerOfNoCopy(&v.ObjectMeta)
+		if owner != nil && owner.UID == uid && (v.Namespace != key.Namespace || v.Name != key.Name) {
+			return v
+		}
+	}
+	return nil
+}
+
 // newGraphs returns views of the graphs of all namespaces. Changed is called with the source
 // of each graph that was added, changed or deleted.
 func newGraphs(client dynamic.Interface, changed func(sourceKey)) (*graphs, error) {
-	informer := dynamicinformer.NewFilteredDynamicInformer(client, graphResource, metav1.NamespaceAll, 0, nil,
+	informer := dynamicinformer.NewFilteredDynamicInformer(client, graphResource, metav1.NamespaceAll, 0, cache.Indexers{bySource: clusterSource},
 		func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelOperator + "=true" }).Informer()
 	if err := informer.SetTransform(viewOf); err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
 		return s, nil
 	}
-	if s.refusal = t.elsewhere(key); s.refusal != nil {
+	if t.refuseElsewhere(&s, key); s.refusal != nil {
 		return s, nil
 	}
 	found := s.graph
@@ -183,16 +183,19 @@ func (t *task) pausedBy() string {
 	return ""
 }
 
-// elsewhere refuses an instance that has a graph in another namespace than its
-// graphNamespace: both graphs would want the same objects.
-func (t *task) elsewhere(key types.NamespacedName) *refusal {
-	if had := t.stored.graphKey(); had.Name != "" && had.Namespace != key.Namespace {
-		if g := t.graphs.get(had, nil); g != nil {
-			return &refusal{reason: reasonGraphElsewhere, message: "the ResourceGraph of the instance is " + had.String() +
-				"; set graphNamespace to " + had.Namespace + ", or delete that ResourceGraph, which deletes its objects"}
-		}
+// refuseElsewhere refuses a cluster-scoped instance that has a graph in another namespace than
+// its graphNamespace: both graphs would want the same objects.
+func (t *task) refuseElsewhere(s *situation, key types.NamespacedName) {
+	if t.entry.Names.Scope != v1alpha1.ScopeCluster {
+		return
 	}
-	return nil
+	g := t.graphs.elsewhere(t.source(), t.instance.GetUID(), key)
+	if g == nil {
+		return
+	}
+	s.graph = g
+	s.refusal = &refusal{reason: reasonGraphElsewhere, message: "the ResourceGraph of the instance is " + g.Namespace + "/" + g.Name +
+		"; set graphNamespace to " + g.Namespace + ", or delete that ResourceGraph, which deletes its objects"}
 }
 
 // gone reports whether a write failed because the instance, or the instance with this UID,

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
@@ -222,12 +221,4 @@ func (next *status) set(ready metav1.ConditionStatus, reason, message, abnormal 
 			meta.RemoveStatusCondition(&next.Conditions, kind)
 		}
 	}
-}
-
-// graphKey returns the namespace and name of the graph of a status, or the zero key.
-func (next *status) graphKey() types.NamespacedName {
-	if next.ResourceGraphRef == nil {
-		return types.NamespacedName{}
-	}
-	return types.NamespacedName{Namespace: next.ResourceGraphRef.Namespace, Name: next.ResourceGraphRef.Name}
 }
