@@ -18,6 +18,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -121,6 +122,12 @@ func (o Options) read(ctx context.Context, ref Ref, target Target) (*Snapshot, e
 	}
 	go func() {
 		var r result
+		// Parsers of what a server sent must not end the program.
+		defer func() {
+			if p := recover(); p != nil {
+				done <- result{err: fmt.Errorf("reading the answer: panic: %v", p)}
+			}
+		}()
 		r.err = oci.Repeat(ctx, func() (err error) {
 			r.snapshot, err = o.fetch(ctx, ref, target)
 			return err

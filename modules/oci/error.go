@@ -47,8 +47,8 @@ type Error struct {
 	Cause Cause
 	// Ref is the reference that the operation was about.
 	Ref string
-	// Message explains the cause to the user.
-	Message string
+	// Message explains the cause to the user, and Hint is what to do about it, or "".
+	Message, Hint string
 	// Tags are existing tags if the cause is NotFound, the nearest first.
 	Tags []string
 	// RetryAfter is the time that the registry demands to wait if the cause is
@@ -58,7 +58,12 @@ type Error struct {
 	Err error
 }
 
-func (e *Error) Error() string { return e.Ref + ": " + e.Message }
+func (e *Error) Error() string {
+	if e.Hint != "" {
+		return e.Ref + ": " + e.Message + "; " + e.Hint
+	}
+	return e.Ref + ": " + e.Message
+}
 
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -159,7 +164,8 @@ func (e *Error) connection(host string, err error) bool {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &unknown):
-		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is signed by an unknown authority; name its CA with --registry-ca-file", host)
+		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is signed by an unknown authority", host)
+		e.Hint = "name its CA with --registry-ca-file"
 	case errors.As(err, &wrongHost), errors.As(err, &invalid), errors.As(err, &verification):
 		e.Cause, e.Message = TLS, fmt.Sprintf("the certificate of %s is not valid: %s", host, Detail(err))
 	case errors.As(err, &alert):
@@ -195,9 +201,11 @@ func (e *Error) answer(host string, err error, authenticated func() bool) bool {
 	}
 	switch status := answer.StatusCode; {
 	case status == http.StatusUnauthorized && authenticated():
-		e.Cause, e.Message = Unauthorized, host+" refused the credentials; log in again with 'docker login "+shown(host)+"'"
+		e.Cause, e.Message = Unauthorized, host+" refused the credentials"
+		e.Hint = "log in again with 'docker login " + shown(host) + "'"
 	case status == http.StatusUnauthorized:
-		e.Cause, e.Message = Unauthorized, host+" wants credentials; log in with 'docker login "+shown(host)+"'"
+		e.Cause, e.Message = Unauthorized, host+" wants credentials"
+		e.Hint = "log in with 'docker login " + shown(host) + "'"
 	case status == http.StatusForbidden:
 		e.Cause, e.Message = Forbidden, host+" denied access"
 	case status == http.StatusNotFound && answer.Request != nil && strings.TrimSuffix(answer.Request.URL.Path, "/") == "/v2":
@@ -213,15 +221,17 @@ func (e *Error) answer(host string, err error, authenticated func() bool) bool {
 	return true
 }
 
+const plainHint = "allow plain HTTP with --registry-plain-http"
+
 // plain sets the cause of errors about TLS and plain HTTP. They come last: where plain
 // HTTP is allowed, the library first tries TLS, and err has the errors of both.
 func (e *Error) plain(host string, err error) bool {
 	var record tls.RecordHeaderError
 	switch {
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"), errors.As(err, &record):
-		e.Cause, e.Message = TLS, host+" does not speak TLS; allow plain HTTP with --registry-plain-http"
+		e.Cause, e.Message, e.Hint = TLS, host+" does not speak TLS", plainHint
 	case errors.Is(err, errPlainHTTP):
-		e.Cause, e.Message = TLS, host+" cannot be reached over TLS; allow plain HTTP with --registry-plain-http"
+		e.Cause, e.Message, e.Hint = TLS, host+" cannot be reached over TLS", plainHint
 	default:
 		return false
 	}

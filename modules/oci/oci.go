@@ -15,6 +15,7 @@ package oci
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -45,6 +46,9 @@ type Options struct {
 	MaxBlob int64
 	// Blobs keeps blobs and manifests between calls. nil keeps nothing.
 	Blobs Blobs
+	// Hint returns what to do about an error with a cause, or "". nil are the hints for users
+	// of the command line.
+	Hint func(Cause) string
 	// Progress learns of operations and transfers. nil means none.
 	Progress Progress
 
@@ -141,7 +145,11 @@ func (c *Client) place(ref Ref) place {
 
 // fail returns err as an [Error] about ref.
 func (c *Client) fail(ctx context.Context, ref Ref, err error) error {
-	return classify(ctx, ref, err, func() bool { return c.registry.authenticated(ctx, ref) })
+	err = classify(ctx, ref, err, func() bool { return c.registry.authenticated(ctx, ref) })
+	if failed := (*Error)(nil); c.options.Hint != nil && errors.As(err, &failed) {
+		failed.Hint = c.options.Hint(failed.Cause)
+	}
+	return err
 }
 
 // begin notes that an operation on ref begins, and returns a function for its end.

@@ -262,6 +262,9 @@ func TestRegistry(t *testing.T) {
 	} {
 		_, err := f.Fetch(t.Context(), transformOf(test.namespace, test.ref))
 		wantReason(t, what, err, test.want)
+		if err != nil && (strings.Contains(err.Error(), "docker login") || test.want == "Unauthorized" && !strings.Contains(err.Error(), "pullSecretRef")) {
+			t.Errorf("%s: the message is not for clusters: %v", what, err)
+		}
 	}
 	s.take()
 	if got, err := f.Fetch(t.Context(), transformOf(c.Namespace, pinned)); err != nil || got.Moving || len(s.take()) > 0 {

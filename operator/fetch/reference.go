@@ -53,7 +53,7 @@ func (s *session) optionsOf(ctx context.Context, ref v1alpha1.CueRef) (modules.O
 	}
 	connect := func(plain bool) (*oci.Client, error) {
 		return oci.New(oci.Options{
-			Keychain: access.Keychain, Transport: access.Transport, PlainHTTP: plain, UserAgent: s.UserAgent, Blobs: s.cache,
+			Keychain: access.Keychain, Transport: access.Transport, PlainHTTP: plain, UserAgent: s.UserAgent, Blobs: s.cache, Hint: hint,
 		})
 	}
 	return modules.Options{
@@ -74,6 +74,17 @@ func (s *session) optionsOf(ctx context.Context, ref v1alpha1.CueRef) (modules.O
 		}),
 		Fetched: s.Fetched,
 	}, nil
+}
+
+// hint returns what the author of a Transform can do about an error of a registry.
+func hint(cause oci.Cause) string {
+	switch cause {
+	case oci.Unauthorized:
+		return "name a Secret with credentials for it in pullSecretRef"
+	case oci.TLS:
+		return "if it has an authority of its own, name that in ca.crt of the Secret in pullSecretRef"
+	}
+	return ""
 }
 
 // allowed returns an error if a reference is not one for clusters. The API server refuses
