@@ -104,28 +104,27 @@ func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
 		b.reason = reasonNoSamples
 		return nil, b
 	}
-	kinds := rbac.Resources{}
-	for {
-		rules, err := roles.Seen(s.p.loaded.Samples, kinds)
-		var escalation *roles.EscalationError
-		var unknown *rbac.UnknownKindError
-		switch {
-		case err == nil:
-			s.p.rules, s.p.loaded.Samples = append([]rbacv1.PolicyRule{}, rules...), nil
-			return s.p.rules, nil
-		case errors.As(err, &escalation):
-			return nil, s.refuseRights(escalation.Error() + "; to allow it, list all resources in spec.managedResources")
-		case !errors.As(err, &unknown):
-			return nil, s.refuseRights(err.Error())
-		}
-		mapping, err := s.mapper.RESTMapping(unknown.GroupKind)
+	needs, err := roles.Seen(s.p.loaded.Samples, func(kind schema.GroupKind) (rbac.Resource, error) {
+		mapping, err := s.mapper.RESTMapping(kind)
 		if err != nil {
-			b := s.refuseRights(unknown.Error() + ": install its CustomResourceDefinition, or list its resource in spec.managedResources")
-			b.reason, b.stalled, b.after = reasonUnknownKind, false, time.Minute
-			return nil, b
+			return rbac.Resource{}, err
 		}
-		kinds[unknown.GroupKind] = rbac.Resource{Name: mapping.Resource.Resource, Namespaced: mapping.Scope.Name() == apimeta.RESTScopeNameNamespace}
+		return rbac.Resource{Name: mapping.Resource.Resource, Namespaced: mapping.Scope.Name() == apimeta.RESTScopeNameNamespace}, nil
+	})
+	var escalation *roles.EscalationError
+	var unknown *rbac.UnknownKindError
+	switch {
+	case errors.As(err, &escalation):
+		return nil, s.refuseRights(escalation.Error() + "; to allow it, list all resources in spec.managedResources")
+	case errors.As(err, &unknown):
+		b := s.refuseRights(unknown.Error() + ": install its CustomResourceDefinition, or list its resource in spec.managedResources")
+		b.reason, b.stalled, b.after = reasonUnknownKind, false, time.Minute
+		return nil, b
+	case err != nil:
+		return nil, s.refuseRights(err.Error())
 	}
+	s.p.rules, s.p.open, s.p.loaded.Samples = append([]rbacv1.PolicyRule{}, needs.Rules...), needs.Open, nil
+	return s.p.rules, nil
 }
 
 // refuseRights returns the block for rights that are not granted. They are tried again, because

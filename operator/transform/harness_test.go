@@ -34,14 +34,20 @@ import (
 	sources "github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/vet"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/transform"
 	"github.com/pequod-io/pequod/operator/worker"
+	"github.com/pequod-io/pequod/operator/worker/child"
 	"github.com/pequod-io/pequod/render"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
-// More tests run at once than there are processors: they mostly wait.
+// TestMain is a worker process if the first argument says so. More tests run at once than
+// there are processors: they mostly wait.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(child.Serve(os.Stdin, os.Stdout))
+	}
 	ctrl.SetLogger(logr.Discard())
 	if err := flag.Set("test.parallel", strconv.Itoa(2*goruntime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -192,7 +198,7 @@ type encoded struct {
 	Spec v1alpha1.TransformSpec
 }
 
-func (f *fetcher) Fetch(_ context.Context, t *v1alpha1.Transform) (*transform.Fetched, error) {
+func (f *fetcher) Fetch(_ context.Context, t *v1alpha1.Transform) (*fetch.Fetched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fetches++
@@ -208,7 +214,7 @@ func (f *fetcher) Fetch(_ context.Context, t *v1alpha1.Transform) (*transform.Fe
 	if err != nil {
 		return nil, err
 	}
-	return &transform.Fetched{Sources: sources, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(sources)), Moving: f.moved != ""}, nil
+	return &fetch.Fetched{Sources: sources, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(sources)), Moving: f.moved != ""}, nil
 }
 
 // loader loads in this process.

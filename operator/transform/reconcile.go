@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/roles"
 	"github.com/pequod-io/pequod/operator/worker"
 )
@@ -44,11 +45,13 @@ type platform struct {
 	// fetched.
 	generation int64
 	request    string
-	fetched    *Fetched
+	fetched    *fetch.Fetched
 	loaded     *worker.Loaded
 	// rules are the rights that the samples of loaded need, once they are computed. The samples
 	// are dropped then.
 	rules []rbacv1.PolicyRule
+	// open means that graphs need rights that are not in rules; see [roles.Needs].
+	open bool
 	// due is the time of the next fetch; the zero time means that there is none.
 	due time.Time
 	// block is the error of the last fetch or load.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/roles"
 	"github.com/pequod-io/pequod/operator/worker"
 )
@@ -163,7 +164,7 @@ func requested(t *v1alpha1.Transform) string {
 }
 
 // entry returns the entry of the platform in the catalog.
-func (s *session) entry(fetched *Fetched, loaded *worker.Loaded) *catalog.Entry {
+func (s *session) entry(fetched *fetch.Fetched, loaded *worker.Loaded) *catalog.Entry {
 	return &catalog.Entry{
 		Transform: s.key, UID: s.t.UID, Generation: s.t.Generation,
 		Digest: fetched.Digest, Sources: fetched.Sources, Module: catalog.Module(loaded.Module), Names: loaded.Names,

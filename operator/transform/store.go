@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/operator/fetch"
 )
 
 // store keeps the sources of the last good version of each platform on disk. It is a cache:
@@ -45,7 +47,7 @@ func (s store) save(uid types.UID, digest string, sources []byte) {
 }
 
 // read returns the sources of a Transform, or nil.
-func (s store) read(uid types.UID) *Fetched {
+func (s store) read(uid types.UID) *fetch.Fetched {
 	if s.dir == "" {
 		return nil
 	}
@@ -53,7 +55,7 @@ func (s store) read(uid types.UID) *Fetched {
 	if err != nil {
 		return nil
 	}
-	return &Fetched{Sources: sources, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(sources))}
+	return &fetch.Fetched{Sources: sources, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(sources))}
 }
 
 // remove removes the sources of a Transform.
