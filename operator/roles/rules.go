@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/rbac"
 )
@@ -46,14 +47,13 @@ func (e *EscalationError) Error() string {
 // Needs are the rights in the namespace of an instance that graphs were seen to need.
 type Needs struct {
 	Rules []rbacv1.PolicyRule
-	// Open means that graphs also read objects whose kinds are not known, usually because an
-	// instance names them.
-	Open bool
+	// Unknown are the kinds that the cluster doesn't know, of objects that some graphs write or
+	// read. Rules lacks them.
+	Unknown []schema.GroupKind
 }
 
 // Seen returns the needs of graphs of samples. find returns the resource of a kind that
-// Kubernetes doesn't define. The error is an [*EscalationError], or an [*rbac.UnknownKindError]
-// for a kind that a graph writes and find doesn't know.
+// Kubernetes doesn't define. The error is an [*EscalationError].
 func Seen(samples []*v1alpha1.ResourceGraph, find func(schema.GroupKind) (rbac.Resource, error)) (Needs, error) {
 	var needs Needs
 	if len(samples) == 0 {
@@ -74,14 +74,11 @@ func Seen(samples []*v1alpha1.ResourceGraph, find func(schema.GroupKind) (rbac.R
 		if !errors.As(err, &unknown) {
 			return needs, err
 		}
-		resource, missing := find(unknown.GroupKind)
-		switch {
-		case missing == nil:
+		if resource, err := find(unknown.GroupKind); err == nil {
 			kinds[unknown.GroupKind] = resource
-		case dropReads(graphs, unknown.GroupKind):
-			needs.Open = true
-		default:
-			return needs, unknown
+		} else {
+			drop(graphs, unknown.GroupKind)
+			needs.Unknown = append(needs.Unknown, unknown.GroupKind)
 		}
 		made, err = rbac.Generate(graphs, rbac.Options{Resources: kinds})
 	}
@@ -96,16 +93,12 @@ func Seen(samples []*v1alpha1.ResourceGraph, find func(schema.GroupKind) (rbac.R
 	return needs, nil
 }
 
-// dropReads removes the external references of a kind from graphs. It returns false if there
-// is none, or if a graph writes objects of the kind.
-func dropReads(graphs []*v1alpha1.ResourceGraph, kind schema.GroupKind) bool {
-	dropped := false
+// drop removes the nodes of a kind from graphs.
+func drop(graphs []*v1alpha1.ResourceGraph, kind schema.GroupKind) {
 	for _, g := range graphs {
-		nodes := len(g.Spec.Graph.Nodes)
+		read := graph.Read(g)
 		g.Spec.Graph.Nodes = slices.DeleteFunc(g.Spec.Graph.Nodes, func(n v1alpha1.Node) bool {
-			return n.ExternalRef != nil && schema.FromAPIVersionAndKind(n.ExternalRef.APIVersion, n.ExternalRef.Kind).GroupKind() == kind
+			return slices.ContainsFunc(read.Nodes, func(r graph.Node) bool { return r.ID == n.ID && r.GroupKind() == kind })
 		})
-		dropped = dropped || len(g.Spec.Graph.Nodes) < nodes
 	}
-	return dropped
 }

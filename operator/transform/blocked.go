@@ -43,7 +43,6 @@ const (
 	reasonDeleting       = "Deleting"
 	reasonMigrating      = "MigratingStorage"
 	reasonMigration      = "MigrationFailed"
-	reasonUnknownKind    = "UnknownKind"
 	reasonNoSamples      = "NoSamples"
 	reasonOwnAccount     = "ServiceAccountName"
 	reasonInstances      = "InstancesExist"

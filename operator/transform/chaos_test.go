@@ -43,7 +43,8 @@ func TestKills(t *testing.T) {
 		}
 		return b.appModule(input)
 	}
-	for range rounds {
+	// On a busy machine, a manager may be killed before it makes a request.
+	for round := 0; round < rounds || len(proxy.Faults()) < 4 && round < 20*rounds; round++ {
 		i := random.IntN(transforms)
 		name, kind := fmt.Sprint("app", i), fmt.Sprint("App", i)
 		switch {
@@ -60,7 +61,7 @@ func TestKills(t *testing.T) {
 			fields[i]++
 			b.edit(name, func(t *v1alpha1.Transform) { t.Spec.CueRef.Ref = module(fields[i]) })
 		}
-		time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(250)) * time.Millisecond)
 		if random.IntN(2) == 0 {
 			b.stop()
 			b.start(config)

@@ -123,11 +123,11 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 	for _, other := range s.generating(ctx, name) {
 		if other.UID != s.t.UID && s.allowed(other.Namespace) && !s.precedes(&other) {
 			s.claims.await(name, s.key)
-			return s.conflict(name, "Transform "+client.ObjectKeyFromObject(&other).String()+" generates it", 0), nil
+			return s.conflict(name, "Transform "+client.ObjectKeyFromObject(&other).String()+" generates it"), nil
 		}
 	}
 	if owner := s.claims.take(name, s.key); owner != s.key {
-		return s.conflict(name, "Transform "+owner.String()+" generates it", 0), nil
+		return s.conflict(name, "Transform "+owner.String()+" generates it"), nil
 	}
 	s.wake(s.claims.release(s.key, name))
 	switch {
@@ -137,8 +137,7 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 	case !definitions.Applied(live, s.t.Name) && !slices.Contains(s.t.Spec.AdoptCRDs, name):
 		s.wake(s.claims.release(s.key, ""))
 		s.claims.await(name, s.key)
-		// Only generated CRDs are watched.
-		return s.conflict(name, definitions.Owner(live)+"; to take it over, list it in spec.adoptCRDs", time.Minute), nil
+		return s.conflict(name, definitions.Owner(live)+"; to take it over, list it in spec.adoptCRDs"), nil
 	}
 	if s.t.Status.GeneratedCRD == name {
 		return nil, nil
@@ -150,10 +149,8 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 }
 
 // conflict returns the block for a CRD that is another owner's.
-func (s *session) conflict(crd, owner string, after time.Duration) *blocked {
-	b := s.refuse(reasonConflict, "CustomResourceDefinition "+crd+" exists: "+owner)
-	b.after = after
-	return b
+func (s *session) conflict(crd, owner string) *blocked {
+	return s.refuse(reasonConflict, "CustomResourceDefinition "+crd+" exists: "+owner)
 }
 
 // precedes reports whether this Transform has the better claim to a CRD that both name in

@@ -96,7 +96,7 @@ func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
 	if len(s.t.Spec.ManagedResources) > 0 {
 		return roles.Managed(s.t.Spec.ManagedResources), nil
 	}
-	if s.p.rules != nil {
+	if s.p.rules != nil && !s.kinds.in(s.missingGroups()) {
 		return s.p.rules, nil
 	}
 	if len(s.p.loaded.Samples) == 0 {
@@ -112,19 +112,41 @@ func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
 		return rbac.Resource{Name: mapping.Resource.Resource, Namespaced: mapping.Scope.Name() == apimeta.RESTScopeNameNamespace}, nil
 	})
 	var escalation *roles.EscalationError
-	var unknown *rbac.UnknownKindError
-	switch {
-	case errors.As(err, &escalation):
+	if errors.As(err, &escalation) {
 		return nil, s.refuseRights(escalation.Error() + "; to allow it, list all resources in spec.managedResources")
-	case errors.As(err, &unknown):
-		b := s.refuseRights(unknown.Error() + ": install its CustomResourceDefinition, or list its resource in spec.managedResources")
-		b.reason, b.stalled, b.after = reasonUnknownKind, false, time.Minute
-		return nil, b
-	case err != nil:
+	}
+	if err != nil {
 		return nil, s.refuseRights(err.Error())
 	}
-	s.p.rules, s.p.open, s.p.loaded.Samples = append([]rbacv1.PolicyRule{}, needs.Rules...), needs.Open, nil
+	s.p.rules, s.p.unknown = append([]rbacv1.PolicyRule{}, needs.Rules...), needs.Unknown
+	if len(needs.Unknown) == 0 {
+		s.p.loaded.Samples = nil
+	}
+	if s.missed(); s.kinds.in(s.missingGroups()) {
+		// A CRD of the group exists, and discovery may not show it yet.
+		s.soon = pendingFactor * s.Backoff
+	}
 	return s.p.rules, nil
+}
+
+// missingGroups returns the API groups of kinds that the cluster doesn't know.
+func (s *session) missingGroups() []string {
+	var groups []string
+	for _, kind := range s.p.unknown {
+		groups = append(groups, kind.Group)
+	}
+	return groups
+}
+
+// missed has the Transform reconciled when a CRD of a group of missing kinds appears.
+func (s *session) missed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if groups := s.missingGroups(); len(groups) > 0 {
+		s.missing[s.key] = groups
+	} else {
+		delete(s.missing, s.key)
+	}
 }
 
 // refuseRights returns the block for rights that are not granted. They are tried again, because

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,7 +58,8 @@ func (b *env) roleOf(ctx context.Context, namespace, transform string) ([]rbacv1
 	key := types.NamespacedName{Namespace: namespace, Name: "pequod:transform:" + b.Namespace + ":" + transform}
 	if namespace == "" {
 		role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
-		return role.Rules, errors.Join(b.client.Get(ctx, key, role), b.client.Get(ctx, key, binding))
+		err := errors.Join(b.client.Get(ctx, key, role), b.client.Get(ctx, key, binding))
+		return role.Rules, err
 	}
 	role, binding := &rbacv1.Role{}, &rbacv1.RoleBinding{}
 	err := errors.Join(b.client.Get(ctx, key, role), b.client.Get(ctx, key, binding))
@@ -300,5 +303,40 @@ func TestFormerRights(t *testing.T) {
 			return errors.New("Services can still be deleted")
 		}
 		return nil
+	})
+}
+
+// TestUnknownKind grants the rights on a kind when its CRD is installed.
+func TestUnknownKind(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	group := b.Unique("other") + ".example.org"
+	module := strings.Replace(b.appModule(`text: string`), `"v1"`, `"`+group+`/v1"`, 1)
+	b.create(b.transform("app", strings.Replace(module, `"ConfigMap"`, `"Thing"`, 1)))
+	b.until("app", func(t *v1alpha1.Transform) error {
+		if c := apimeta.FindStatusCondition(t.Status.Conditions, "RBACConfigured"); c == nil || !strings.Contains(c.Message, "such as Thing."+group) {
+			return errors.New("no message")
+		}
+		return nil
+	})
+	b.ready("app")
+	crd := b.Apply(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.`+group+`}
+spec:
+  group: `+group+`
+  scope: Namespaced
+  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`)[0]
+	t.Cleanup(func() { _ = b.client.Delete(context.Background(), crd) })
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		rules, err := b.roleOf(ctx, "", "app")
+		if err == nil && !slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "things") }) {
+			err = fmt.Errorf("rules: %v", rules)
+		}
+		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,12 +31,15 @@ type reconciler struct {
 	events events.EventRecorder
 	roles  roles.Client
 	store  store
-	// instances counts the instances of kinds.
+	// instances counts the instances of kinds, and kinds knows those of the cluster.
 	instances *instances
+	kinds     *kinds
 	claims    claims
 
-	mu        sync.Mutex // guards platforms; each platform belongs to the goroutine of its Transform
+	mu        sync.Mutex // guards the maps; each platform belongs to the goroutine of its Transform
 	platforms map[types.NamespacedName]*platform
+	// missing are the API groups of kinds that the cluster lacks, by Transform.
+	missing map[types.NamespacedName][]string
 }
 
 // platform is what is known about a Transform in this process.
@@ -50,8 +54,8 @@ type platform struct {
 	// rules are the rights that the samples of loaded need, once they are computed. The samples
 	// are dropped then.
 	rules []rbacv1.PolicyRule
-	// open means that graphs need rights that are not in rules; see [roles.Needs].
-	open bool
+	// unknown are the kinds that rules lacks, because the cluster doesn't know them.
+	unknown []schema.GroupKind
 	// due is the time of the next fetch; the zero time means that there is none.
 	due time.Time
 	// block is the error of the last fetch or load.
@@ -138,6 +142,7 @@ func (r *reconciler) forget(ctx context.Context, key types.NamespacedName) error
 	r.mu.Lock()
 	p := r.platforms[key]
 	delete(r.platforms, key)
+	delete(r.missing, key)
 	r.mu.Unlock()
 	r.Catalog.Delete(key)
 	r.Loader.Forget(key)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/modules/oci"
@@ -231,6 +232,26 @@ spec:
 	if crd := b.crd(name); len(crd.Labels) > 0 {
 		t.Errorf("labels: %v", crd.Labels)
 	}
+	// A Transform that waits learns that the CRD is gone.
+	foreign := b.crd(name)
+	if err := b.client.Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	b.ready("app")
+	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.CRDDeletionPolicy = v1alpha1.DeletionOrphan })
+	if err := b.client.Delete(t.Context(), b.transform("app", "")); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("app")
+	foreign.ObjectMeta = metav1.ObjectMeta{Name: name}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		if live := b.crd(name); live != nil {
+			return errors.Join(errors.New("the CRD exists"), b.client.Delete(ctx, live))
+		}
+		return b.client.Create(ctx, foreign.DeepCopy(), client.FieldOwner("harness"))
+	})
+	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.blocked("app", "CRDGenerated", "Conflict", "it was written by harness")
 	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.AdoptCRDs = []string{name} })
 	b.ready("app")
 	if crd := b.crd(name); crd.Labels[v1alpha1.LabelTransform] != "app" {

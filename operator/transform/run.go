@@ -137,7 +137,7 @@ func (s *session) load(ctx context.Context) (*blocked, error) {
 	if err != nil {
 		return s.failed(s.loadFailed(s.t, err, p.failures)), nil
 	}
-	p.loaded, p.rules, p.failures = loaded, nil, 0
+	p.loaded, p.rules, p.unknown, p.failures = loaded, nil, nil, 0
 	return nil, nil
 }
 

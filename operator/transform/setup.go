@@ -110,7 +110,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), api: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), events: mgr.GetEventRecorder("pequod-manager"),
 		roles: roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace}, store: store{o.StateDir},
-		platforms: map[types.NamespacedName]*platform{}, claims: claims{owners: map[string]types.NamespacedName{}},
+		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: claims{owners: map[string]types.NamespacedName{}},
 	}
 	c, err := controller.New("transform", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
@@ -120,10 +120,13 @@ func Setup(mgr manager.Manager, o Options) error {
 		return err
 	}
 	r.instances = newInstances(mgr.GetCache())
+	if r.kinds, err = newKinds(mgr.GetConfig(), r.ofName); err != nil {
+		return err
+	}
 	watches := []source.Source{
 		source.Kind(mgr.GetCache(), &v1alpha1.Transform{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Transform]{}),
 		source.Kind(mgr.GetCache(), &apiextensionsv1.CustomResourceDefinition{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofDefinition)),
-		source.Func(r.instances.start),
+		source.Func(r.instances.start), source.Func(r.kinds.start),
 	}
 	for _, object := range []client.Object{
 		&corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{},

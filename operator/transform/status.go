@@ -92,8 +92,8 @@ func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
 		message = "CustomResourceDefinition " + s.p.loaded.CRD.Name + " is served"
 	case v1alpha1.ConditionRBACConfigured:
 		message = "service account " + s.entry(s.p.fetched, s.p.loaded).Account.String() + " has the rights of the platform"
-		if s.p.open && len(s.t.Spec.ManagedResources) == 0 {
-			message += ", except those on objects whose kinds instances name: list these in spec.managedResources"
+		if unknown := s.p.unknown; len(unknown) > 0 && len(s.t.Spec.ManagedResources) == 0 {
+			message += ", except those on kinds that the cluster doesn't know or that instances name, such as " + unknown[0].String()
 		}
 		if name := s.t.Spec.ServiceAccountName; name != "" {
 			reason, message = reasonOwnAccount, "graphs run as service account "+name+" of their namespace, which has the rights that others grant"
