@@ -18,6 +18,14 @@ func (p *Pool) IDs() []int {
 	return ids
 }
 
+// Calls returns the number of calls of a platform that wait, and whether one is evaluated.
+func (p *Pool) Calls(key Key) (waiting int, busy bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pl := p.platforms[key]
+	return len(pl.calls), pl.busy
+}
+
 // Path returns the file of the sources with a digest.
 func (p *Pool) Path(digest string) string { return p.store.path(digest) }
 
