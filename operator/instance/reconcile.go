@@ -47,6 +47,9 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 	if s.outdated {
 		return reconcile.Result{RequeueAfter: rereadAfter}, nil
 	}
+	if t.unsettled(&s, failed) {
+		return reconcile.Result{}, failed
+	}
 	next := compose(s)
 	t.report(s.refusal)
 	wait := t.patience(s, next)
@@ -60,6 +63,25 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		return reconcile.Result{}, failed // the queue decides when to try again
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// maxFailures is the number of attempts to make the graph what the instance demands before
+// the status shows why they fail. Most errors pass before.
+const maxFailures = 3
+
+// unsettled reports whether nothing is known about the graph because a request failed, so
+// that there is no status: the graph may have the content of an earlier generation. If that
+// lasts, the error becomes a refusal.
+func (t *task) unsettled(s *situation, failed error) bool {
+	if failed == nil || s.refusal != nil {
+		t.memory.failures = 0
+		return false
+	}
+	if t.memory.failures++; t.memory.failures < maxFailures {
+		return true
+	}
+	s.refusal = &refusal{reason: reasonGraphNotWritten, message: failed.Error(), retried: true}
+	return false
 }
 
 // rereadAfter is when to try again to write a graph that was changed meanwhile. The informer
@@ -112,9 +134,11 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 	}
 	if found != nil && !t.owns(found) {
 		exists, err := t.stillExists(ctx)
-		if err != nil || !exists {
-			s.deleting = !exists
+		if err != nil {
 			return s, err
+		}
+		if s.deleting = !exists; s.deleting {
+			return s, nil
 		}
 	}
 	return s, t.replaceGraph(ctx, &s, found)

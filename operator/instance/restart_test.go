@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/test/faults"
@@ -126,4 +127,39 @@ func TestKills(t *testing.T) {
 		maps, err := b.Client.CoreV1().ConfigMaps(b.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "pequod.io/managed"})
 		return err == nil && len(maps.Items) == 2*len(texts)
 	})
+}
+
+// An instance whose graph can't be written is never shown as ready for its new generation, and
+// its status tells why if that lasts.
+func TestGraphCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.platform(appModule, v1alpha1.TransformSpec{})
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
+	b.apply("web", "{text: one}")
+	b.ready("web")
+	watch, err := b.instances().Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	graphs := []string{"resourcegraphs.platform.pequod.io"}
+	proxy.Inject(faults.Rule{Verbs: []string{"apply"}, Resources: graphs, Faults: []faults.Fault{faults.Status{Code: 500}}})
+	generation := b.apply("web", "{text: two}").GetGeneration()
+	a := b.until("web", condition("False", "GraphNotWritten", "; the ResourceGraph stays as it was before"))
+	if a.Status.Phase != "Rendering" || a.Status.Outputs["text"] != "one" {
+		t.Errorf("status: %+v", a.Status)
+	}
+	proxy.Inject()
+	for event := range watch.ResultChan() {
+		in, ok := event.Object.(*unstructured.Unstructured)
+		if !ok || !readyOf(in, generation) {
+			continue
+		}
+		if got := b.text(t.Context(), "web"); got != "two" {
+			t.Errorf("the instance is shown as ready; ConfigMap web has %q", got)
+		}
+		return
+	}
 }

@@ -39,6 +39,8 @@ const (
 	reasonGraphElsewhere = "GraphElsewhere"
 	// reasonGraphRefused: the API server refuses the graph.
 	reasonGraphRefused = "GraphRefused"
+	// reasonGraphNotWritten: requests for the graph fail again and again.
+	reasonGraphNotWritten = "GraphNotWritten"
 	// reasonFormerGraph: the graph of a former instance of this name is being deleted.
 	reasonFormerGraph = "FormerGraph"
 )

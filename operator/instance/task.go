@@ -23,6 +23,9 @@ type memory struct {
 	status        *status
 	statusVersion string
 	statusAt      time.Time
+	// failures counts the reconciliations in a row that could not make the graph what the
+	// instance demands because of a failed request.
+	failures int
 	// reported is the refusal of which an Event was emitted.
 	reported refusal
 }
