@@ -52,6 +52,25 @@ func (in *Instance) String() string {
 	return in.Kind + " " + in.Namespace + "/" + in.Name
 }
 
+// Metadata returns the labels and annotations of the instance. They are nil if it has none.
+func (in *Instance) Metadata() (labels, annotations map[string]string) {
+	return texts(in.labels), texts(in.annotations)
+}
+
+// texts returns the fields of a mapping of texts, which may be nil.
+func texts(s *ast.StructLit) map[string]string {
+	if s == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, f := range cuesyntax.Fields(s) {
+		if value, ok := cuesyntax.Text(f.Value); ok {
+			out[cuesyntax.LabelName(f.Label)] = value
+		}
+	}
+	return out
+}
+
 // Group returns the API group of the instance, "" for the core group.
 func (in *Instance) Group() string {
 	group, _, ok := strings.Cut(in.APIVersion, "/")

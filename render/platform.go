@@ -37,6 +37,9 @@ type Platform struct {
 	// Transform. If they are empty, the graph does not set them either.
 	ServiceAccountName string
 	DeletionPolicy     v1alpha1.DeletionPolicy
+	// Rollout has the settings of rollouts, from the Transform, or is nil. It has no
+	// effect on graphs.
+	Rollout *v1alpha1.Rollout
 
 	// versioned is true if the module has #Versions.
 	versioned bool
@@ -88,7 +91,7 @@ func NewPlatform(name string, t v1alpha1.TransformSpec, m *Module) (*Platform, e
 	if err != nil {
 		return nil, err
 	}
-	p := &Platform{Module: m, ServiceAccountName: t.ServiceAccountName, DeletionPolicy: t.GraphDeletionPolicy}
+	p := &Platform{Module: m, ServiceAccountName: t.ServiceAccountName, DeletionPolicy: t.GraphDeletionPolicy, Rollout: t.Rollout}
 	n := &p.Names
 	n.Group = cmp.Or(t.Group, def.Group, v1alpha1.DefaultGroup)
 	n.Version = cmp.Or(t.Version, def.Version, v1alpha1.DefaultVersion)

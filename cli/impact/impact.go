@@ -31,6 +31,9 @@ import (
 type Report struct {
 	// Impact groups the instances that change.
 	objectdiff.Impact
+	// Members are the instances that are valid with both platforms, in the order of the
+	// input.
+	Members []Member
 	// instances is the number of all instances in the input.
 	instances int
 	// broken are the instances that are valid only with the old platforms, and
@@ -45,6 +48,17 @@ type Report struct {
 	// unchecked is true if an instance could not be checked with one of the versions, for
 	// example because its evaluation exceeded a limit.
 	unchecked bool
+}
+
+// Member is an instance that is valid with both platforms.
+type Member struct {
+	objectdiff.Instance
+	// Labels and Annotations are those of the instance.
+	Labels, Annotations map[string]string
+	// Changed is set if it renders to another graph.
+	Changed bool
+	// Platform is the new platform.
+	Platform *render.Platform
 }
 
 // Unchecked reports whether an instance could not be checked. There is no answer then,
@@ -75,6 +89,8 @@ type compared struct {
 	diff objectdiff.Diff
 	// fixed is true if the first rendering produced no graph.
 	fixed bool
+	// platform is the new platform.
+	platform *render.Platform
 }
 
 // Compare renders every instance of the input with the old and with the new platforms. Both
@@ -138,16 +154,20 @@ func Compare(ctx context.Context, env command.Env, before, after *input.RenderFl
 // add adds an instance that is valid with the new platforms.
 func (m *Report) add(r input.Rendered[compared]) {
 	in := r.Instance
-	switch {
-	case r.Value.fixed:
+	if r.Value.fixed {
 		m.fixed = append(m.fixed, in.Pos().String()+": "+in.String())
-	case len(r.Value.diff.Objects) == 0:
-		m.unchanged++
-	default:
-		m.Add(objectdiff.Instance{
-			Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: r.File, Graph: r.Value.graph,
-		}, r.Value.diff)
+		return
 	}
+	labels, annotations := in.Metadata()
+	member := Member{
+		Instance: objectdiff.Instance{Kind: in.Kind, Namespace: in.Namespace, Name: in.Name, File: r.File, Graph: r.Value.graph},
+		Labels:   labels, Annotations: annotations, Changed: len(r.Value.diff.Objects) > 0, Platform: r.Value.platform,
+	}
+	if m.Members = append(m.Members, member); !member.Changed {
+		m.unchanged++
+		return
+	}
+	m.Add(member.Instance, r.Value.diff)
 }
 
 // compareWith compares a rendered graph with the one of the first rendering. It
@@ -159,7 +179,7 @@ func (m *Report) add(r input.Rendered[compared]) {
 // A graph that can't be compared is an error of its instance, which then counts as
 // broken or invalid.
 func compareWith(before map[string]*v1alpha1.ResourceGraph, r render.Result) (compared, problem.List) {
-	out := compared{graph: r.Graph.Name}
+	out := compared{graph: r.Graph.Name, platform: r.Platform}
 	was := before[r.Instance.Pos().String()]
 	if was == nil {
 		out.fixed = true

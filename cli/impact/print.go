@@ -75,6 +75,16 @@ func (m *Report) sections() []section {
 	return all
 }
 
+// WriteProblems prints the instances that aren't valid with one of the platforms, as text.
+func (m *Report) WriteProblems(w io.Writer) error {
+	for _, s := range m.sections() {
+		if _, err := fmt.Fprintf(w, "%s:\n  %s\n\n", s.title, strings.Join(s.lines, "\n  ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // alike merges the problems of instances that differ only in the instance into the
 // first of them, whose hint counts the others. A stricter rule of a module would
 // otherwise fill pages with one line.
@@ -110,10 +120,8 @@ func (m *Report) writeText(w io.Writer, color bool) error {
 	if err := m.WriteText(w, color); err != nil {
 		return err
 	}
-	for _, s := range m.sections() {
-		if _, err := fmt.Fprintf(w, "%s:\n  %s\n\n", s.title, strings.Join(s.lines, "\n  ")); err != nil {
-			return err
-		}
+	if err := m.WriteProblems(w); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s\n", m.summary(), m.Plan)
 	return err
@@ -160,6 +168,10 @@ type jsonReport struct {
 	Invalid []report.JSONProblem `json:"notValid"`
 	Fixed   []string             `json:"validOnlyNow"`
 }
+
+// Problems returns the JSON form of the problems of instances that are valid only with the
+// old platforms.
+func (m *Report) Problems() []report.JSONProblem { return report.JSON(m.broken.Problems) }
 
 // writeJSON prints the report as one indented JSON object; see jsonReport.
 func (m *Report) writeJSON(w io.Writer) error {

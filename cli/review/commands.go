@@ -7,7 +7,8 @@
 //   - diff.go: diff, with its flags and the choice between three modes
 //   - diffobjects.go, livediff.go: diff of two sets of objects, or with a cluster
 //   - diffbundle.go: bundles as sets of objects
-//   - impact.go, impactprint.go: diff --impact, two versions of modules
+//   - diffimpact.go: diff --impact, two versions of modules
+//   - rollout.go, rolloutprint.go: rollout plan, the batches of a new version
 //
 // A typical review of a pull request:
 //
@@ -25,8 +26,8 @@ import (
 	"github.com/pequod-io/pequod/cli/command"
 )
 
-// Commands returns the commands of this package: render, validate, graph and
-// diff.
+// Commands returns the commands of this package: render, validate, graph, diff and
+// rollout.
 func Commands(env command.Env) []*cobra.Command {
-	return []*cobra.Command{newRenderCommand(env), newValidateCommand(env), newGraphCommand(env), newDiffCommand(env)}
+	return []*cobra.Command{newRenderCommand(env), newValidateCommand(env), newGraphCommand(env), newDiffCommand(env), newRolloutCommand(env)}
 }

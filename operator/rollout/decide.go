@@ -153,7 +153,7 @@ func (r *run) classify() {
 		switch {
 		case in.Digest == r.To.Digest:
 			r.updated = append(r.updated, in)
-		case in.held(r.To):
+		case in.Held(r.To):
 			continue
 		case in.Digest == "":
 			continue // gets the version of Decision.Create first

@@ -44,8 +44,8 @@ func (in *Instance) name() string {
 	return in.Namespace + "/" + in.Name
 }
 
-// held reports whether the instance is pinned to a version other than v.
-func (in *Instance) held(v Version) bool {
+// Held reports whether the instance is pinned to a version other than v.
+func (in *Instance) Held(v Version) bool {
 	pin, ok := in.Annotations[v1alpha1.AnnotationPinnedVersion]
 	return ok && pin != v.Digest && (v.Version == "" || pin != v.Version)
 }
