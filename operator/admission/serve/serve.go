@@ -1,0 +1,163 @@
+// Package serve serves admission webhooks over HTTPS, with a certificate of package
+// operator/admission/certs or of files.
+//
+// [Setup] is the entry point. The package knows no webhooks: callers hand them over. What it
+// adds to controller-runtime's server are limits, because every Pod can connect to it: of the
+// time to send a request, and of the requests in progress.
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/pequod-io/pequod/operator/admission/certs"
+)
+
+// The names of the objects in config/webhook.
+const (
+	// Configuration is the ValidatingWebhookConfiguration.
+	Configuration = "pequod-webhook"
+	// Service is the Service, and Secret the one with the certificate.
+	Service, Secret = "pequod-webhook", "pequod-webhook-cert"
+	// GraphsPath is the path of the webhook for ResourceGraphs.
+	GraphsPath = "/validate-resourcegraphs"
+)
+
+// Options configure the server.
+type Options struct {
+	// Address is the address to listen on.
+	Address string
+	// CertDir is the directory of tls.crt and tls.key, which are loaded again when they
+	// change. If it is empty, the program keeps a certificate in the Secret.
+	CertDir string
+	// Namespace is the namespace of the program, its Secret and its Service.
+	Namespace string
+	// Handlers are the webhooks by their paths.
+	Handlers map[string]admission.Handler
+}
+
+const (
+	// maxRequests bounds the requests in progress. A request can have 7 MB; most have a few
+	// KB and take milliseconds.
+	maxRequests = 32
+	// readTimeout bounds the time in which a request arrives. API servers wait as long for
+	// the answer.
+	readTimeout = 10 * time.Second
+	// identityTimeout bounds the question who the program is.
+	identityTimeout = 10 * time.Second
+)
+
+// Setup adds the server, its certificate and its readiness check to a manager. All replicas
+// serve.
+func Setup(ctx context.Context, m manager.Manager, o Options) error {
+	host, port, err := split(o.Address)
+	if err != nil {
+		return err
+	}
+	conditions, err := ownConditions(ctx, m, o.Namespace)
+	if err != nil {
+		return err
+	}
+	secret := types.NamespacedName{Namespace: o.Namespace, Name: Secret}
+	if o.CertDir != "" {
+		secret.Name = ""
+	}
+	keeper, err := certs.NewKeeper(m.GetConfig(), m.GetHTTPClient(), certs.Options{
+		Secret: secret, Configuration: Configuration, Service: Service,
+		Conditions: conditions, Log: m.GetLogger().WithName("webhook"),
+	})
+	if err != nil {
+		return err
+	}
+	server := webhook.NewServer(webhook.Options{Host: host, Port: port, CertDir: o.CertDir, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+		// HTTP/2 allows clients to overload a server by resetting streams (CVE-2023-44487).
+		c.NextProtos = []string{"http/1.1"}
+		if o.CertDir == "" {
+			c.GetCertificate = keeper.Certificate
+		}
+	}}})
+	slots := make(chan struct{}, maxRequests)
+	for path, handler := range o.Handlers {
+		server.Register(path, limit(slots, &admission.Webhook{Handler: handler, LogConstructor: logReviews}))
+	}
+	ready := func(r *http.Request) error {
+		if err := keeper.Ready(r); err != nil {
+			return err
+		}
+		return server.StartedChecker()(r)
+	}
+	return errors.Join(m.Add(server), m.Add(keeper), m.AddReadyzCheck("webhook", ready))
+}
+
+// logReviews is the logger of a request. Requests that aren't reviews aren't logged: their
+// number is of their senders' choice.
+func logReviews(base logr.Logger, request *admission.Request) logr.Logger {
+	if request == nil {
+		return logr.Discard()
+	}
+	return admission.DefaultLogConstructor(base, request)
+}
+
+// limit bounds the requests in progress, and the time in which each must arrive.
+func limit(slots chan struct{}, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-r.Context().Done():
+			return
+		}
+		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ownConditions returns the match conditions that keep requests of the program itself, and
+// those in its namespace, from the webhook: it must be possible to repair the program while
+// it doesn't run. They are made when the program starts, because a manifest would name an
+// account and a namespace that others can create if the program runs elsewhere.
+func ownConditions(ctx context.Context, m manager.Manager, namespace string) ([]admissionregistrationv1.MatchCondition, error) {
+	client, err := authenticationclient.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, identityTimeout)
+	defer cancel()
+	self, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("asking the API server for the program's account: %w", err)
+	}
+	return []admissionregistrationv1.MatchCondition{
+		{Name: "not-the-program", Expression: "request.userInfo.username != " + strconv.Quote(self.Status.UserInfo.Username)},
+		{Name: "not-its-namespace", Expression: "request.namespace != " + strconv.Quote(namespace)},
+	}, nil
+}
+
+// split returns the host and the port of an address.
+func split(address string) (string, int, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err := strconv.Atoi(text)
+	return host, port, err
+}
