@@ -4,13 +4,33 @@
 // it.
 package config
 
-import _ "embed"
+import (
+	"bytes"
+	"embed"
+)
 
 // Applier has the YAML documents that `kubectl apply -k config/applier` applies.
 // `make manifests` writes it.
 //
 //go:embed applier.yaml
 var Applier []byte
+
+//go:embed webhook/role.yaml webhook/service.yaml webhook/configuration.yaml
+var webhook embed.FS
+
+// Webhook returns the YAML documents that the component config/webhook adds to those of
+// Applier, in the order in which they are applied. It also changes objects of Applier.
+func Webhook() []byte {
+	var all [][]byte
+	for _, name := range []string{"role", "service", "configuration"} {
+		text, err := webhook.ReadFile("webhook/" + name + ".yaml")
+		if err != nil {
+			panic(err) // can't happen: the file is embedded
+		}
+		all = append(all, text)
+	}
+	return bytes.Join(all, []byte("---\n"))
+}
 
 // GraphPolicy has the policy that keeps users from making graphs of pequod-manager, and its
 // binding. pequod-manager compares them with those of the cluster.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/config"
+	"github.com/pequod-io/pequod/operator/admission/serve"
 )
 
 // TestApplier holds that pequod installs what kubectl apply -k does.
@@ -96,6 +98,54 @@ func TestComponents(t *testing.T) {
 		if !slices.ContainsFunc(all.Rules, func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, rule) }) {
 			t.Errorf("one-namespace grants what the applier doesn't need: %v", rule)
 		}
+	}
+}
+
+// TestWebhook checks what the component adds, also with cert-manager, and that a namespace
+// reaches all of it.
+func TestWebhook(t *testing.T) {
+	const certManager = "components: [../webhook, ../certmanager]\n"
+	base := buildIn(t, "applier", "")
+	own := buildIn(t, "applier", "components: [../webhook]\nnamespace: elsewhere\n")
+	var deployment appsv1.Deployment
+	convert(t, object(t, own, "Deployment", "pequod-applier"), &deployment)
+	container := deployment.Spec.Template.Spec.Containers[0]
+	if !slices.Contains(container.Args, "--webhooks") || !slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == "webhook" && p.ContainerPort == 9443 }) {
+		t.Errorf("container: %v, %v", container.Args, container.Ports)
+	}
+	var service corev1.Service
+	convert(t, object(t, own, "Service", "pequod-webhook"), &service)
+	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(deployment.Spec.Template.Labels)) {
+		t.Errorf("the Service selects %v", service.Spec.Selector)
+	}
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
+	convert(t, object(t, own, "ValidatingWebhookConfiguration", "pequod-webhook"), &configuration)
+	w := configuration.Webhooks[0]
+	if s := w.ClientConfig.Service; s.Namespace != "elsewhere" || s.Name != serve.Service || *s.Path != serve.GraphsPath || configuration.Name != serve.Configuration {
+		t.Errorf("client: %+v", s)
+	}
+	if bytes.Contains(own, []byte("pequod-system")) {
+		t.Errorf("something is left in pequod-system:\n%s", own)
+	}
+	count := func(text []byte) int { return bytes.Count(text, []byte("\nkind: ")) }
+	if got := count(own) - count(base); got != 6 {
+		t.Errorf("webhook adds %d objects, want 6", got)
+	}
+
+	managed := buildIn(t, "applier", certManager)
+	convert(t, object(t, managed, "Deployment", "pequod-applier"), &deployment)
+	container = deployment.Spec.Template.Spec.Containers[0]
+	if !slices.Contains(container.Args, "--webhook-cert-path="+container.VolumeMounts[0].MountPath) {
+		t.Errorf("cert-manager: %v, %v", container.Args, container.VolumeMounts)
+	}
+	certificate := object(t, managed, "Certificate", "pequod-webhook")
+	secret, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
+	names, _, _ := unstructured.NestedStringSlice(certificate.Object, "spec", "dnsNames")
+	if secret != deployment.Spec.Template.Spec.Volumes[0].Secret.SecretName || !slices.Contains(names, "pequod-webhook.pequod-system.svc") {
+		t.Errorf("cert-manager: Secret %s for %v", secret, names)
+	}
+	if got := count(managed) - count(base); got != 6 { // a Certificate and an Issuer, no Role and RoleBinding
+		t.Errorf("cert-manager: %d more objects, want 6", got)
 	}
 }
 

@@ -25,18 +25,15 @@ type installOptions struct {
 	kube.ConnectionFlags
 	// RunFlags are --timeout, --wait and -o.
 	execute.RunFlags
-	// image replaces the image of the applier. "" is the image in the manifests,
-	// which is the one of this version.
-	image string
+	// variant is what --image, --constrained and --check-authors select. Constrained has an
+	// effect only if the API server has constrained impersonation.
+	variant
 	// crdsOnly installs the CRDs only, for an applier that runs elsewhere. It also
 	// turns off pruning, so that an installed applier is not removed.
 	crdsOnly bool
 	// networkPolicy installs the NetworkPolicy of the applier. If it is unset, an
 	// installed one is removed.
 	networkPolicy bool
-	// constrained takes the right to impersonate every service account from the applier,
-	// if the API server has constrained impersonation.
-	constrained bool
 	// export prints the manifests instead of applying them. It needs no cluster
 	// and excludes dryRun.
 	export bool
@@ -65,6 +62,10 @@ The applier may act as every service account of the cluster, unless --constraine
 then it may only do what the roles of 'pequod rbac generate --constrained' allow. This
 needs Kubernetes 1.36; in older clusters the flag has no effect but a warning.
 
+Whoever may write graphs in a namespace can use the service accounts of the namespace by
+them, unless --check-authors is set: a webhook then refuses graphs whose authors may
+neither do what the nodes do nor impersonate the service account of the graph.
+
 The namespace is always ` + installNamespace + `. To use another one, write a kustomization around
 the output of --export.
 
@@ -87,6 +88,7 @@ time; 2 if the cluster could not be reached.`,
 	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for an applier that runs elsewhere")
 	fl.BoolVar(&o.networkPolicy, "network-policy", true, "install a NetworkPolicy that admits only connections to the metrics and probes of the applier")
 	fl.BoolVar(&o.constrained, "constrained", false, "let the applier act only as the service accounts, and with the rights, of 'pequod rbac generate --constrained' (Kubernetes 1.36)")
+	fl.BoolVar(&o.checksAuthors, "check-authors", false, "check by a webhook that whoever writes a graph may do what its nodes do, or impersonate its service account")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
@@ -117,7 +119,7 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 	case o.dryRun != "none" && o.Output != "text":
 		return errors.New("--dry-run only supports -o text")
 	}
-	m, err := applierManifests(o.image, o.constrained, o.installs)
+	m, err := o.manifests(o.installs)
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,8 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 		}
 		if !can {
 			fmt.Fprintf(env.Err, "pequod: Kubernetes %s has no constrained impersonation, which 1.36 has: the applier may act as every service account\n", have)
-			if m, err = applierManifests(o.image, false, o.installs); err != nil {
+			o.constrained = false
+			if m, err = o.manifests(o.installs); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,7 @@ var (
 // except for the contents of the namespace and the objects of the CRDs.
 type installed struct {
 	// objects are the existing objects of the installation, in the order in which
-	// install applies them, and last the Leases, which appliers create themselves.
+	// install applies them, and last the Secret and the Leases that appliers create themselves.
 	objects []*unstructured.Unstructured
 	// leases are the Leases of all appliers of the cluster, also of those in other
 	// namespaces.
@@ -38,7 +38,7 @@ type installed struct {
 // for the objects that this version installs, also if another tool created them. It
 // writes nothing. An object that only another version installs is not found, and stays.
 func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
-	manifests, err := applierManifests("", false, func(*unstructured.Unstructured) bool { return true })
+	manifests, err := variant{checksAuthors: true}.manifests(func(*unstructured.Unstructured) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +51,13 @@ func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 		if live != nil {
 			found.objects = append(found.objects, live)
 		}
+	}
+	secret, err := r.webhookSecret(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if secret != nil {
+		found.objects = append(found.objects, secret)
 	}
 	if found.leases, err = r.findLeases(ctx); err != nil {
 		return nil, err

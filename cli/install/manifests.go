@@ -66,25 +66,47 @@ func imageOf(chosen, digest string) string {
 // value of --image from changing the structure of the manifests.
 var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
-// applierManifests returns the objects of config/applier that keep accepts. image
-// replaces the image of the applier unless it is empty, and constrained takes the right
-// to impersonate every service account away. Both are done in the text, so that --export
-// shows them with all comments.
-func applierManifests(image string, constrained bool, keep func(*unstructured.Unstructured) bool) (*installation, error) {
-	if image != "" && !imageName.MatchString(image) {
-		return nil, fmt.Errorf("--image: %q is not a valid image reference", image)
+// variant selects what is installed of config/applier and its components.
+type variant struct {
+	// image replaces the image of the applier unless it is empty.
+	image string
+	// constrained takes the right to impersonate every service account away.
+	constrained bool
+	// checksAuthors adds the webhook that checks the authors of graphs.
+	checksAuthors bool
+}
+
+// manifests returns the objects of config/applier and config/webhook that keep accepts. The
+// variant is made in the text, so that --export shows it with all comments.
+func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*installation, error) {
+	if v.image != "" && !imageName.MatchString(v.image) {
+		return nil, fmt.Errorf("--image: %q is not a valid image reference", v.image)
 	}
-	text := imageLine.ReplaceAll(config.Applier, []byte(imageOf(image, version.ImageDigest())))
-	if constrained {
+	text := imageLine.ReplaceAll(config.Applier, []byte(imageOf(v.image, version.ImageDigest())))
+	if v.constrained {
 		text = []byte(constrain(string(text)))
 	}
+	applierOnly := keep
+	if v.checksAuthors {
+		text = []byte(checkAuthors(string(text)))
+	} else {
+		keep = func(*unstructured.Unstructured) bool { return false }
+	}
 	all := &installation{}
+	if err := all.add(text, applierOnly); err != nil {
+		return nil, err
+	}
+	return all, all.add(config.Webhook(), keep)
+}
+
+// add adds the documents of a text that keep accepts.
+func (all *installation) add(text []byte, keep func(*unstructured.Unstructured) bool) error {
 	// The text is split rather than decoded as a stream, because export keeps the
 	// comments of each document.
 	for doc := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(doc), len(doc)).Decode(obj); err != nil && err != io.EOF {
-			return nil, err
+			return err
 		}
 		if !keep(obj) {
 			all.excluded = append(all.excluded, inventory.Entry{Key: engine.KeyOf(obj), Version: obj.GroupVersionKind().Version})
@@ -96,7 +118,7 @@ func applierManifests(image string, constrained bool, keep func(*unstructured.Un
 		all.text = append(append(all.text, bytes.TrimSuffix(doc, []byte("\n"))...), '\n')
 		all.objects = append(all.objects, obj)
 	}
-	return all, nil
+	return nil
 }
 
 // graph returns the installation as a graph. Each object is a node; its id is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 
 	"github.com/go-logr/logr"
@@ -33,7 +34,7 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *inclust
 	o.Setup = func(m manager.Manager) error {
 		graphs := s.Graphs
 		graphs.Metrics, graphs.AtRest = appliermetrics.New(metrics.Registry), debug.FreeOSMemory
-		return controller.Setup(m, graphs)
+		return errors.Join(controller.Setup(m, graphs), s.SetupWebhooks(ctx, m, nil))
 	}
 	return program.Run(ctx, config, o)
 }

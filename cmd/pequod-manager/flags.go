@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -14,9 +12,6 @@ import (
 
 // name is the name of the program.
 const name = "pequod-manager"
-
-// defaultNamespace is the namespace of the manager outside of a Pod.
-const defaultNamespace = "pequod-system"
 
 // options has the values of the flags that only this program has.
 type options struct {
@@ -47,7 +42,7 @@ func (o *options) program() incluster.Program {
 // addFlags adds the flags, which set o to their defaults.
 func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 	fs.StringVar(&o.namespace, "manager-namespace", "",
-		"namespace of the service accounts of Transforms; default: the namespace of the Pod, else "+defaultNamespace)
+		"namespace of the service accounts of Transforms; default: the namespace of the Pod, else "+incluster.DefaultNamespace)
 	fs.StringSliceVar(&o.transformNamespaces, "transform-namespaces", nil,
 		"namespaces whose Transforms are used, or '*' for all: whoever writes a Transform defines a kind of the whole cluster; default: the namespace of the manager")
 	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module")
@@ -58,7 +53,7 @@ func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 // check checks the values that can be wrong without a cluster, and sets the namespace.
 func (o *options) check() error {
 	if o.namespace == "" {
-		o.namespace = podNamespace(podNamespaceFile)
+		o.namespace = incluster.PodNamespace()
 	}
 	if len(validation.IsDNS1123Label(o.namespace)) > 0 {
 		return fmt.Errorf("--manager-namespace: %q is not the name of a namespace", o.namespace)
@@ -77,16 +72,4 @@ func (o *options) check() error {
 		return fmt.Errorf("--eval-processes: must be at least 1, not %d", o.evaluation.processes)
 	}
 	return nil
-}
-
-// podNamespaceFile is where Kubernetes writes the namespace of a Pod.
-const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-// podNamespace returns the namespace of the Pod, or the default outside of a Pod.
-func podNamespace(file string) string {
-	text, err := os.ReadFile(file)
-	if namespace := strings.TrimSpace(string(text)); err == nil && namespace != "" {
-		return namespace
-	}
-	return defaultNamespace
 }

@@ -35,6 +35,10 @@ func TestDefaults(t *testing.T) {
 		"relist":                    "1h0m0s",
 		"prune-grace":               "1m0s",
 		"no-cross-namespace":        "false",
+		"webhooks":                  "false",
+		"webhook-bind-address":      ":9443",
+		"webhook-cert-path":         "",
+		"webhook-namespace":         "",
 		"manager-namespace":         "",
 		"transform-namespaces":      "[]",
 		"eval-timeout":              "10s",
@@ -101,21 +105,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	o := new(options)
-	if _, _, err := o.program().Parse([]string{"--transform-namespaces=*"}); err != nil || o.namespace != defaultNamespace {
+	if _, _, err := o.program().Parse([]string{"--transform-namespaces=*"}); err != nil || o.namespace != incluster.DefaultNamespace {
 		t.Errorf("namespace %q, %v", o.namespace, err)
-	}
-}
-
-func TestPodNamespace(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "namespace")
-	if got := podNamespace(file); got != defaultNamespace {
-		t.Errorf("outside of a Pod: %q", got)
-	}
-	if err := os.WriteFile(file, []byte("platforms\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := podNamespace(file); got != "platforms" {
-		t.Errorf("in a Pod: %q", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -44,7 +45,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 		v1alpha1.GroupVersion.WithResource("resourcegraphs"), v1alpha1.GroupVersion.WithResource("transforms"),
 	}
 	p.Setup = func(m manager.Manager) error {
-		return o.setup(m, s)
+		return errors.Join(o.setup(m, s), s.SetupWebhooks(ctx, m, nil))
 	}
 	return program.Run(ctx, config, p)
 }

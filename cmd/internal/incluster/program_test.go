@@ -44,6 +44,10 @@ func TestRun(t *testing.T) {
 		{[]string{"--leader-elect", "--leader-election-id=A b"}, 2, "", `pequod-test: --leader-election-id: "A b" is not the name of a lease` + help},
 		{[]string{"--only=shop.web"}, 2, "", `pequod-test: --namespace: "shop.web" is not the name of a namespace` + help},
 		{[]string{"--watch-label-selector=a in b"}, 2, "", `pequod-test: invalid argument "a in b" for "--watch-label-selector" flag: unable to parse requirement: found 'b' expected: '('` + help},
+		{[]string{"--webhook-cert-path=/c"}, 2, "", "pequod-test: --webhook-cert-path goes with --webhooks" + help},
+		{[]string{"--webhooks", "--webhook-cert-path=/none"}, 2, "", "pequod-test: --webhook-cert-path: stat /none/tls.crt: no such file or directory" + help},
+		{[]string{"--webhooks", "--webhook-bind-address=9443"}, 2, "", `pequod-test: --webhook-bind-address: "9443" is not an address such as :9443` + help},
+		{[]string{"--webhooks", "--webhook-namespace=a.b"}, 2, "", `pequod-test: --webhook-namespace: "a.b" is not the name of a namespace` + help},
 		{[]string{"--leader-election-namespace=x"}, 2, "", "pequod-test: --leader-election-namespace goes with --leader-elect" + help},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -31,6 +31,7 @@ type Settings struct {
 	Probes   string
 	Metrics  program.Metrics  // of the endpoint /metrics
 	Election program.Election // enabled by --leader-elect
+	Webhooks Webhooks         // enabled by --webhooks
 	// Graphs are the options of the execution of graphs that flags set.
 	Graphs controller.Options
 
@@ -48,6 +49,7 @@ func (p Program) flagSet(s *Settings) *pflag.FlagSet {
 	fs.Usage = func() {} // Run prints errors in one line, without the usage
 	s.addProcessFlags(fs)
 	s.addGraphFlags(fs)
+	s.Webhooks.addFlags(fs)
 	if p.AddFlags != nil {
 		p.AddFlags(fs, s)
 	}
@@ -157,6 +159,7 @@ func (s *Settings) validate(fs *pflag.FlagSet) error {
 		checkAddress("--metrics-bind-address", s.Metrics.Address),
 		checkAddress("--health-probe-bind-address", s.Probes),
 		s.checkCertificate(),
+		s.Webhooks.check(fs),
 	)
 }
 

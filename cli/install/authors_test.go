@@ -1,0 +1,71 @@
+package install
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// TestCheckAuthors holds that --check-authors installs what kustomize makes of
+// config/applier with the component config/webhook, and that it is excluded otherwise.
+func TestCheckAuthors(t *testing.T) {
+	all := func(*unstructured.Unstructured) bool { return true }
+	with, err := variant{checksAuthors: true}.manifests(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for _, obj := range with.objects {
+		got[kubectlName(obj)] = obj.Object
+	}
+	dir := t.TempDir()
+	relative := func(component string) string {
+		target, err := filepath.Abs(filepath.Join("..", "..", "config", component))
+		if err == nil {
+			target, err = filepath.Rel(dir, target)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return target
+	}
+	text := "resources: [" + relative("applier") + "]\ncomponents: [" + relative("webhook") + "]\n"
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{}
+	for _, r := range resources.Resources() {
+		obj := &unstructured.Unstructured{}
+		text, err := r.AsYAML()
+		if err == nil {
+			text, err = yaml.YAMLToJSON(text)
+		}
+		if err == nil {
+			err = obj.UnmarshalJSON(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[kubectlName(obj)] = obj.Object
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("objects (-kustomize +install):\n%s", diff)
+	}
+	without, err := variant{}.manifests(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(without.objects)+len(without.excluded), len(with.objects); got != want || len(without.excluded) != 6 {
+		t.Errorf("without: %d objects, %d excluded; want %d", got, len(without.excluded), want)
+	}
+}
