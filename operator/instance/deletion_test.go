@@ -2,9 +2,14 @@ package instance_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/faults"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // Deleting an instance deletes its graph and objects, as kubectl is told to.
@@ -40,6 +45,7 @@ func TestOrphanDeletion(t *testing.T) {
 	b := newEnv(t)
 	b.apply("web", "{text: one}")
 	b.ready("web")
+	b.collected()
 	before := b.graph("web")
 	orphan := metav1.DeletePropagationOrphan
 	if err := b.instances().Delete(t.Context(), "web", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
@@ -111,5 +117,68 @@ func TestGraphIsRestored(t *testing.T) {
 	b.ready("web")
 	if got := b.text(t.Context(), "web"); got != "one" {
 		t.Errorf("ConfigMap has %q", got)
+	}
+}
+
+// collected waits until the garbage collector knows graphs. It looks for new kinds every 30 s.
+// Before that, it deletes an instance with --cascade=orphan and then the graph, whose owner it
+// did not find.
+func (b *env) collected() {
+	b.t.Helper()
+	b.apply("collected", "{text: one}")
+	b.ready("collected")
+	if err := b.instances().Delete(b.t.Context(), "collected", metav1.DeleteOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually("the graph is collected", func(ctx ctx) bool { _, err := b.readGraph(ctx, "collected"); return isGone(err) })
+}
+
+// While the informer doesn't show that an instance was deleted, its graph is neither made
+// again nor given back to it.
+func TestDeletionThatIsNotSeen(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.platform(appModule, v1alpha1.TransformSpec{})
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
+	apps := b.entry.Names.Plural + "." + b.entry.Names.Group
+	for _, name := range []string{"gone", "orphan"} {
+		b.apply(name, "{text: "+name+"}")
+		b.ready(name)
+	}
+	b.collected()
+	before := b.graph("orphan")
+	// The informer can't go on, and others can.
+	proxy.Inject(faults.Rule{Verbs: []string{"list", "watch"}, Resources: []string{apps}, Faults: []faults.Fault{faults.Status{Code: 500}}})
+	if err := proxy.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Up(); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Reset()
+	orphan := metav1.DeletePropagationOrphan
+	if err := b.instances().Delete(t.Context(), "orphan", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.instances().Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"gone", "orphan"} {
+		b.eventually(name+" is looked for", func(ctx) bool {
+			return proxy.Count(func(r faults.Request) bool { return r.Verb == "get" && r.Resource == apps && r.Name == name }) > 0
+		})
+	}
+	if n := proxy.Count(func(r faults.Request) bool {
+		return r.Verb == "apply" && strings.HasPrefix(r.Resource, "resourcegraphs.")
+	}); n > 0 {
+		t.Errorf("a graph was written %d times", n)
+	}
+	proxy.Inject()
+	if rg := b.graph("orphan"); rg.UID != before.UID || len(rg.OwnerReferences) > 0 {
+		t.Errorf("the orphaned graph: %+v", rg.ObjectMeta)
+	}
+	if _, err := b.readGraph(t.Context(), "gone"); !isGone(err) {
+		t.Errorf("the graph of the deleted instance: %v", err)
 	}
 }

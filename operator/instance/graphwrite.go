@@ -53,9 +53,10 @@ func (t *task) owns(g *graphView) bool {
 	return owner != nil && owner.UID == t.instance.GetUID()
 }
 
-// stillExists reports whether the instance exists and isn't being deleted. The informer may
-// not show yet that it is deleted with --cascade=orphan, which removes the owner from the
-// graph: a graph that gets it back would be deleted with all its objects.
+// stillExists reports whether the instance exists and isn't being deleted, which the informer
+// may not show yet. A graph that was deleted with its instance would be made again. With
+// --cascade=orphan, the graph loses its owner, and if it got it back it would be deleted
+// with all its objects.
 func (t *task) stillExists(ctx context.Context) (bool, error) {
 	live, err := t.metadata.Resource(t.resource).Namespace(t.instance.GetNamespace()).Get(ctx, t.instance.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

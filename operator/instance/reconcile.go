@@ -132,7 +132,8 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 		t.memory.rendering.graph = nil
 		return s, nil
 	}
-	if found != nil && !t.owns(found) {
+	lost := found == nil && t.stored.ResourceGraphRef != nil
+	if lost || found != nil && !t.owns(found) {
 		exists, err := t.stillExists(ctx)
 		if err != nil {
 			return s, err
