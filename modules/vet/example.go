@@ -2,6 +2,7 @@ package vet
 
 import (
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
 
 	"github.com/pequod-io/pequod/internal/schema/shape"
 	"github.com/pequod-io/pequod/internal/source/cuesyntax"
@@ -101,6 +102,23 @@ func (x *example) complete(texts *[]string) *example {
 		c.fields[name] = f.complete(texts)
 	}
 	c.item = x.item.complete(texts)
+	return &c
+}
+
+// larger returns a copy of x whose integers are 100.
+func (x *example) larger() *example {
+	if x == nil {
+		return nil
+	}
+	c := *x
+	if l, ok := x.value.(*ast.BasicLit); ok && l.Kind == token.INT {
+		c.value = ast.NewLit(token.INT, "100")
+	}
+	c.fields = map[string]*example{}
+	for name, f := range x.fields {
+		c.fields[name] = f.larger()
+	}
+	c.item = x.item.larger()
 	return &c
 }
 

@@ -1,31 +1,127 @@
 package vet
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
 	"slices"
 
+	"cuelang.org/go/cue"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/render"
 )
 
-// Graphs returns the graphs of the samples of a module that can be rendered like instances, in
-// a stable order and without equal ones. Their namespace is "example", and strings that a
-// sample needs are invented. What only other instances make the module render is not in them:
-// kinds that depend on values that no sample has, for example. An error of a sample is no error
-// of Graphs; the error is about an evaluation that was stopped.
+// Graphs returns graphs that have the kinds which a module renders, in a stable order and without
+// equal ones: to compute rights from them. They are the graphs of the samples that can be rendered
+// like instances. A last graph has objects of other kinds, of samples that can't: they have nothing
+// but apiVersion, kind and names. The namespace of all is "example", and names are invented where
+// the module takes them from the instance.
+//
+// Kinds that no sample shows are not in the result, such as those below a guard that the package
+// does not understand. An error of a sample is no error of Graphs; the error is about an
+// evaluation that was stopped.
 func Graphs(ctx context.Context, p *render.Platform, limits render.Limits) ([]*v1alpha1.ResourceGraph, error) {
-	c := &checker{platform: p, reported: map[problem.Problem]bool{}, guard: func(run func()) error {
+	c := &checker{platform: p, reported: map[problem.Problem]bool{}, anyNumber: true, guard: func(run func()) error {
 		_, err := render.Guard(ctx, limits, p.Subject(), func() (struct{}, error) { run(); return struct{}{}, nil })
 		return err
 	}}
 	var s *inputWalker
 	c.guarded(func() { s = c.walkRender() })
+	samples := c.renderSamples(s)
 	var all []*v1alpha1.ResourceGraph
-	c.eachConcrete(c.renderSamples(s), true, func(result render.Result) {
-		if result.Graph != nil && !slices.ContainsFunc(all, func(g *v1alpha1.ResourceGraph) bool { return g.Spec.RenderHash == result.Graph.Spec.RenderHash }) {
-			all = append(all, result.Graph)
+	seen := map[access]bool{}
+	c.eachConcrete(samples, true, func(result render.Result) {
+		if result.Graph == nil || slices.ContainsFunc(all, func(g *v1alpha1.ResourceGraph) bool { return g.Spec.RenderHash == result.Graph.Spec.RenderHash }) {
+			return
+		}
+		all = append(all, result.Graph)
+		for _, n := range graph.Read(result.Graph).Nodes {
+			seen[access{n.GroupKind(), n.ExternalRef != nil}] = true
 		}
 	})
+	rest := &v1alpha1.ResourceGraph{}
+	rest.APIVersion, rest.Kind = v1alpha1.GroupVersion.String(), "ResourceGraph"
+	rest.Namespace, rest.Name = sampleName, v1alpha1.GraphName(p.Group, p.Kind, sampleName, sampleName)
+	rest.Spec.ServiceAccountName = p.ServiceAccountName
+	for _, g := range samples {
+		c.guarded(func() { rest.Spec.Graph.Nodes = appendKinds(rest.Spec.Graph.Nodes, g, seen) })
+	}
+	if len(rest.Spec.Graph.Nodes) > 0 {
+		all = append(all, rest)
+	}
 	return all, c.err
+}
+
+// access is what a node does with the objects of a kind.
+type access struct {
+	kind apischema.GroupKind
+	read bool // the node only refers to its object
+}
+
+// appendKinds appends a node for each kind of a sample that was not seen.
+func appendKinds(nodes []v1alpha1.Node, g renderedGraph, seen map[access]bool) []v1alpha1.Node {
+	for v := range nodeValues(g.value) {
+		n := v1alpha1.Node{ID: fmt.Sprintf("kind-%d", len(nodes))}
+		object := get(v, "externalRef")
+		external := object.Exists()
+		if !external {
+			object = first(v, "resource", "object")
+		}
+		apiVersion, _ := text(get(object, "apiVersion"))
+		kind, _ := text(get(object, "kind"))
+		to := access{apischema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), external}
+		if apiVersion == "" || kind == "" || seen[to] {
+			continue
+		}
+		seen[to] = true
+		names := object
+		if !external {
+			names = get(object, "metadata")
+		}
+		name, _ := text(get(names, "name"))
+		name = cmp.Or(name, sampleName)
+		namespace, _ := text(get(names, "namespace"))
+		if external {
+			n.ExternalRef = &v1alpha1.ObjectRef{APIVersion: apiVersion, Kind: kind, Name: name, Namespace: namespace}
+		} else {
+			metadata := map[string]string{"name": name}
+			if namespace != "" {
+				metadata["namespace"] = namespace
+			}
+			data, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
+			if err != nil {
+				continue // cannot happen: all values are strings
+			}
+			n.Resource = &runtime.RawExtension{Raw: data}
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// nodeValues yields the nodes of an evaluated graph, which may be a list or a map.
+func nodeValues(v cue.Value) iter.Seq[cue.Value] {
+	return func(yield func(cue.Value) bool) {
+		nodes := get(v, "output", "nodes")
+		if nodes.IncompleteKind() == cue.ListKind {
+			for _, n := range elements(nodes) {
+				if !yield(n) {
+					return
+				}
+			}
+			return
+		}
+		for _, n := range fields(nodes) {
+			if !yield(n) {
+				return
+			}
+		}
+	}
 }

@@ -76,6 +76,8 @@ type checker struct {
 	// generated are the strings in samples that were made from patterns.
 	generated []string
 
+	// anyNumber makes samples with larger numbers where the input refuses the usual ones.
+	anyNumber bool
 	// guard runs an evaluation. After it has returned an error, err is set and
 	// nothing is evaluated any more.
 	guard func(run func()) error

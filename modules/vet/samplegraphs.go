@@ -50,7 +50,7 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		complete = from.complete(&c.generated)
 		nothing, everything = c.sample(), from.everything()
 		everything.set(c.metadata...)
-		everything.fill(from)
+		everything = c.filled(everything, from)
 	})
 	c.guarded(func() {
 		// A violation in the sample with everything would be in most variants,
@@ -73,7 +73,7 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 				tested.set(key)
 			}
 		}
-		tested.fill(from)
+		tested = c.filled(tested, from)
 		text := syntax.Text(tested.syntax())
 		if len(all) == maxSamples || tried[text] {
 			return
@@ -96,6 +96,25 @@ func (c *checker) renderSamples(s *inputWalker) []renderedGraph {
 		c.guarded(func() { try(everything, wants) })
 	}
 	return all
+}
+
+// filled returns a sample with the required scalars. With c.anyNumber, it tries larger numbers if
+// the input refuses the sample: a bound that depends on another field is not in the schema.
+func (c *checker) filled(s *sample, from *example) *sample {
+	filled := s.clone()
+	filled.fill(from)
+	if !c.anyNumber {
+		return filled
+	}
+	if _, ok := c.render(filled); ok {
+		return filled
+	}
+	larger := s.clone()
+	larger.fill(from.larger())
+	if _, ok := c.render(larger); ok {
+		return larger
+	}
+	return filled
 }
 
 // sample returns a sample with the metadata and the given wants.
