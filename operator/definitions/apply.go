@@ -2,26 +2,21 @@ package definitions
 
 import (
 	"context"
+	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
-
-	"github.com/pequod-io/pequod/crdgen"
 )
 
-// Apply applies a definition by server-side apply, with the bytes of [crdgen.Marshal], and
-// returns the stored one. Fields of other field managers that the definition lacks are removed,
+// Apply applies a definition by server-side apply, with the fields that pequod crd generate
+// prints, and returns the stored one. Fields of other field managers that the definition lacks are removed,
 // except a conversion: otherwise a version or a rule that was once edited or adopted could stay.
 func Apply(
 	ctx context.Context, c client.Client, desired *apiextensionsv1.CustomResourceDefinition,
 ) (*apiextensionsv1.CustomResourceDefinition, error) {
-	text, err := crdgen.Marshal(desired)
-	if err != nil {
-		return nil, err
-	}
-	data, err := yaml.YAMLToJSON(text)
+	data, err := encode(desired)
 	if err != nil {
 		return nil, err
 	}
@@ -37,4 +32,15 @@ func Apply(
 	stored.Spec = *completed(stored, desired)
 	err = c.Update(ctx, stored, client.FieldOwner(FieldManager))
 	return stored, err
+}
+
+// encode returns a definition without the fields that only an API server sets.
+func encode(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
+	object := struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ObjectMeta                            `json:"metadata"`
+		Spec            apiextensionsv1.CustomResourceDefinitionSpec `json:"spec"`
+	}{crd.TypeMeta, crd.ObjectMeta, crd.Spec}
+	object.Metadata.CreationTimestamp = metav1.Time{}
+	return json.Marshal(object)
 }

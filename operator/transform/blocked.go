@@ -1,16 +1,13 @@
 package transform
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
-	"github.com/pequod-io/pequod/operator/fetch"
 )
 
 // blocked is why a step of a Transform is not done.
@@ -48,39 +45,6 @@ const (
 	reasonInstances      = "InstancesExist"
 )
 
-// fetchFailed returns the block for an error of fetching. failures is the number of failures
-// before this one.
-func (r *reconciler) fetchFailed(t *v1alpha1.Transform, err error, failures int) *blocked {
-	b := &blocked{condition: v1alpha1.ConditionCueFetched, reason: fetch.Reason(err), message: err.Error(), event: "CueFetchFailed"}
-	b.after = max(min(r.Backoff<<min(failures, 20), interval(t)), fetch.RetryAfter(err))
-	if b.stalled = !fetch.Transient(err); b.stalled {
-		b.after = interval(t) // what is missing or wrong may be corrected at its source
-	}
-	return b
-}
-
-// loadFailed returns the block for an error of a worker process.
-func (r *reconciler) loadFailed(t *v1alpha1.Transform, err error, failures int) *blocked {
-	b := &blocked{condition: v1alpha1.ConditionSchemaExtracted, reason: reasonInvalidModule, event: "CueRenderFailed", stalled: true, after: interval(t)}
-	var problems problem.List
-	if errors.As(err, &problems) {
-		// Only evaluation shows which files belong to the module.
-		if fetch.Reason(err) == fetch.DigestMismatch {
-			b.condition, b.reason, b.event = v1alpha1.ConditionCueFetched, fetch.DigestMismatch, "CueFetchFailed"
-		}
-		b.message = firstLines(lines(problems))
-		return b
-	}
-	// A busy machine may be the cause, so it is tried again. A module that needs too much stays
-	// one that needs a change.
-	b.reason, b.message, b.stalled = reasonEvaluation, err.Error(), failures >= patience
-	b.after = min(r.Backoff<<min(failures, 20), interval(t))
-	return b
-}
-
-// patience is the number of evaluations that are repeated without a user's doing.
-const patience = 3
-
 // requestFailed returns the block for an error of the API server that a user has to solve, or
 // nil for one that a repetition solves.
 func requestFailed(condition string, err error) *blocked {
@@ -108,12 +72,4 @@ func lines(problems problem.List) []string {
 		all = append(all, p.String())
 	}
 	return all
-}
-
-// interval returns the time between two fetches.
-func interval(t *v1alpha1.Transform) time.Duration {
-	if t.Spec.Interval != nil {
-		return max(t.Spec.Interval.Duration, v1alpha1.MinInterval)
-	}
-	return v1alpha1.DefaultInterval
 }

@@ -28,7 +28,7 @@ func (c *claims) take(crd string, transform types.NamespacedName) (owner types.N
 	return transform
 }
 
-// await has a Transform returned by [reconciler.waitingFor] when the CRD changes. The caller
+// await has a Transform returned by [claims.interested] when the CRD changes. The caller
 // does not hold the lock.
 func (c *claims) await(crd string, transform types.NamespacedName) {
 	c.mu.Lock()
@@ -69,13 +69,13 @@ func (c *claims) release(transform types.NamespacedName, keep string) []types.Na
 	return wake
 }
 
-// waitingFor returns the Transforms that a CRD concerns: its owner in this process, and those
+// interested returns the Transforms that a CRD concerns: its owner in this process, and those
 // that can't have it.
-func (r *reconciler) waitingFor(crd string) []types.NamespacedName {
-	r.claims.mu.Lock()
-	defer r.claims.mu.Unlock()
-	wake := slices.Clone(r.claims.waiting[crd])
-	if owner, ok := r.claims.owners[crd]; ok {
+func (c *claims) interested(crd string) []types.NamespacedName {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wake := slices.Clone(c.waiting[crd])
+	if owner, ok := c.owners[crd]; ok {
 		wake = append(wake, owner)
 	}
 	return wake

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -178,96 +176,4 @@ func (s *session) keepsKind(ctx context.Context, name string) (*blocked, error) 
 	}
 	return s.refuse(reasonKindChanged, fmt.Sprintf(
 		"the Transform generates CustomResourceDefinition %s; create another Transform for %s, and delete this one when no instance needs it", old, name)), nil
-}
-
-// announce shows new content in the status before it is used, with its changes of the CRD.
-func (s *session) announce(ctx context.Context, changes []compat.Change) error {
-	resolved, module := s.t.Status.ResolvedCueRef, s.p.loaded.Module
-	if resolved == nil || resolved.Digest == module.Digest {
-		return nil
-	}
-	next := s.t.Status.DeepCopy()
-	available := &v1alpha1.AvailableCueRef{
-		Digest: module.Digest, Version: module.Version, SeenAt: metav1.NewTime(s.now), ChangeCount: len(changes),
-		Breaking: len(definitions.Breaking(changes)) > 0,
-	}
-	for _, c := range changes[:min(len(changes), v1alpha1.MaxChanges)] {
-		available.Changes = append(available.Changes, cut(definitions.Text(c), 512))
-	}
-	if old := next.AvailableCueRef; old != nil && old.Digest == available.Digest {
-		available.SeenAt = old.SeenAt
-	}
-	known := next.AvailableCueRef != nil && next.AvailableCueRef.Digest == available.Digest
-	next.AvailableCueRef = available
-	if err := s.writeStatus(ctx, next); err != nil || known {
-		return err
-	}
-	s.emit(corev1.EventTypeNormal, "NewModuleVersion", "Fetch", fmt.Sprintf("the module changed from %s to %s, with %d changes of the CRD",
-		named(resolved.Version, resolved.Digest), named(module.Version, module.Digest), len(changes)))
-	return nil
-}
-
-// named returns a version with its digest.
-func named(version, digest string) string {
-	if version == "" {
-		return digest
-	}
-	return version + " (" + digest + ")"
-}
-
-// cut returns the first characters of a text.
-func cut(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
-// served reports whether a CRD of the Transform is served.
-func (s *session) served(ctx context.Context, name string) bool {
-	live, err := s.definition(ctx, name)
-	return err == nil && live != nil && definitions.Applied(live, s.t.Name) && definitions.Established(live)
-}
-
-// inPlace reports whether the CRD is served exactly as it should be.
-func (s *session) inPlace(ctx context.Context) bool {
-	live, err := s.definition(ctx, s.p.loaded.CRD.Name)
-	return err == nil && live != nil && live.Name == s.t.Status.GeneratedCRD && definitions.Applied(live, s.t.Name) &&
-		definitions.Same(live, s.p.loaded.CRD) && definitions.Established(live)
-}
-
-// migrate has all objects stored in a version of desired, if it drops one in which they may be
-// stored. Everything that it has done can be seen in the CRD, so that a restarted process
-// continues.
-func (s *session) migrate(ctx context.Context, live, desired *apiextensionsv1.CustomResourceDefinition) (*blocked, error) {
-	if len(definitions.Dropped(live, desired)) == 0 {
-		return nil, nil
-	}
-	between := definitions.Transitional(live, desired)
-	if !definitions.Same(live, between) {
-		stored, err := definitions.Apply(ctx, s.client, between)
-		if err != nil {
-			return nil, err
-		}
-		live = stored
-	}
-	// Other API servers learn of the new version some time later, and store objects in the
-	// old one until then.
-	if settled := definitions.AppliedAt(live).Add(s.Settle).Sub(s.now); settled > 0 {
-		return waiting(reasonMigrating, "objects will be stored in the version of the new CustomResourceDefinition "+desired.Name, settled), nil
-	}
-	if b := s.wait(live); b != nil {
-		return b, nil
-	}
-	// The cache lacks fields of the CRD that the precondition of the last write needs.
-	fresh := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.api.Get(ctx, client.ObjectKeyFromObject(live), fresh); err != nil {
-		return nil, err
-	}
-	if err := definitions.Migrate(ctx, s.api, s.client, fresh); apierrors.IsConflict(err) || ctx.Err() != nil {
-		return nil, err
-	} else if err != nil {
-		return &blocked{condition: v1alpha1.ConditionCRDGenerated, reason: reasonMigration, message: err.Error(), after: time.Minute}, nil
-	}
-	return nil, nil
 }

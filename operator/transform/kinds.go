@@ -76,17 +76,3 @@ func ofGroup(crd string, groups []string) bool {
 	_, group, _ := strings.Cut(crd, ".")
 	return slices.Contains(groups, group)
 }
-
-// ofName returns the Transforms that a CRD with a name concerns: those that it is in the way of,
-// and those whose graphs have objects of a group that lacked kinds.
-func (r *reconciler) ofName(crd string) []reconcile.Request {
-	wake := r.waitingFor(crd)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for key, groups := range r.missing {
-		if ofGroup(crd, groups) && !slices.Contains(wake, key) {
-			wake = append(wake, key)
-		}
-	}
-	return requests(wake)
-}

@@ -10,7 +10,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,36 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/roles"
 )
-
-// Options configure [Setup]. Catalog, Fetcher, Loader and Namespace are required.
-type Options struct {
-	// Catalog gets the platforms that are ready.
-	Catalog *catalog.Catalog
-	Fetcher Fetcher
-	Loader  Loader
-	// Namespace is the namespace of the manager. Service accounts of Transforms are in it.
-	Namespace string
-	// Namespaces are the namespaces whose Transforms are reconciled, "*" for all. Empty means
-	// the manager's.
-	Namespaces []string
-	// StateDir is a directory for the sources of the last good version of each platform, so
-	// that a restarted manager continues with them if the current version can't be used.
-	// Empty means that they are not kept.
-	StateDir string
-	// Concurrent is the number of Transforms that are reconciled at once, by default 4.
-	Concurrent int
-	// Backoff is the time before the first repetition of a failed fetch, by default 5 s. It
-	// is doubled with every failure, up to the interval of the Transform.
-	Backoff time.Duration
-	// Settle is the time after which all API servers store objects in a new version of a CRD,
-	// by default 10 s.
-	Settle time.Duration
-	// Now returns the time. nil is the system's clock.
-	Now func() time.Time
-}
 
 // ByObject returns the options of the manager's cache for the objects that this package reads.
 func ByObject() map[client.Object]cache.ByObject {
@@ -143,28 +114,16 @@ func Setup(mgr manager.Manager, o Options) error {
 	})
 }
 
-// byDefinition is the index of Transforms by the names of their CRDs.
-const byDefinition = "status.generatedCRD"
-
 // ofDefinition returns the Transforms that a CRD concerns: the one that generates it, and
 // those that it is in the way of.
 func (r *reconciler) ofDefinition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) []reconcile.Request {
-	wake := r.waitingFor(crd.Name)
+	wake := r.claims.interested(crd.Name)
 	for _, t := range r.generating(ctx, crd.Name) {
 		if key := client.ObjectKeyFromObject(&t); !slices.Contains(wake, key) {
 			wake = append(wake, key)
 		}
 	}
 	return requests(wake)
-}
-
-// generating returns the Transforms whose status names a CRD.
-func (r *reconciler) generating(ctx context.Context, crd string) []v1alpha1.Transform {
-	var all v1alpha1.TransformList
-	if err := r.client.List(ctx, &all, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(byDefinition, crd)}); err != nil {
-		return nil // the cache is not running any more
-	}
-	return all.Items
 }
 
 // ofRole returns the Transforms that an object of package roles may be of.
@@ -186,4 +145,18 @@ func requests(keys []types.NamespacedName) []reconcile.Request {
 		all = append(all, reconcile.Request{NamespacedName: key})
 	}
 	return all
+}
+
+// ofName returns the Transforms that a CRD with a name concerns: those that it is in the way of,
+// and those whose graphs have objects of a group that lacked kinds.
+func (r *reconciler) ofName(crd string) []reconcile.Request {
+	wake := r.claims.interested(crd)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, groups := range r.missing {
+		if ofGroup(crd, groups) && !slices.Contains(wake, key) {
+			wake = append(wake, key)
+		}
+	}
+	return requests(wake)
 }

@@ -1,12 +1,14 @@
 package transform
 
 import (
+	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/source"
@@ -91,7 +93,7 @@ func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
 	case v1alpha1.ConditionCRDGenerated:
 		message = "CustomResourceDefinition " + s.p.loaded.CRD.Name + " is served"
 	case v1alpha1.ConditionRBACConfigured:
-		message = "service account " + s.entry(s.p.fetched, s.p.loaded).Account.String() + " has the rights of the platform"
+		message = "service account " + roles.Account(s.Namespace, s.key).String() + " has the rights of the platform"
 		if unknown := s.p.unknown; len(unknown) > 0 && len(s.t.Spec.ManagedResources) == 0 {
 			message += ", except those on kinds that the cluster doesn't know or that instances name, such as " + unknown[0].String()
 		}
@@ -147,4 +149,29 @@ func (s *session) emit(kind, reason, action, text string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.t.Namespace, Name: s.t.Name, UID: s.t.UID},
 	}
 	s.events.Eventf(about, nil, kind, reason, action, "%s", source.OneLine(text, maxNote))
+}
+
+// writeStatus writes the status if it has changed, and Events about what has changed. The
+// error is a conflict if the Transform was changed since it was read.
+func (s *session) writeStatus(ctx context.Context, next *v1alpha1.TransformStatus) error {
+	if sameStatus(&s.t.Status, next) {
+		return nil
+	}
+	before := s.t.DeepCopy()
+	s.t.Status = *next
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Status().Patch(ctx, s.t, patch, client.FieldOwner(fieldManager)); err != nil {
+		s.t.Status = before.Status
+		return err
+	}
+	s.report(before)
+	return nil
+}
+
+// condition returns a condition of a status, or a zero one.
+func condition(status *v1alpha1.TransformStatus, name string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(status.Conditions, name); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
 }

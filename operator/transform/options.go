@@ -1,0 +1,34 @@
+package transform
+
+import (
+	"time"
+
+	"github.com/pequod-io/pequod/operator/catalog"
+)
+
+// Options configure [Setup]. Catalog, Fetcher, Loader and Namespace are required.
+type Options struct {
+	// Catalog gets the platforms that are ready.
+	Catalog *catalog.Catalog
+	Fetcher Fetcher
+	Loader  Loader
+	// Namespace is the namespace of the manager. Service accounts of Transforms are in it.
+	Namespace string
+	// Namespaces are the namespaces whose Transforms are reconciled, "*" for all. Empty means
+	// the manager's.
+	Namespaces []string
+	// StateDir is a directory for the sources of the last good version of each platform, so
+	// that a restarted manager continues with them if the current version can't be used.
+	// Empty means that they are not kept.
+	StateDir string
+	// Concurrent is the number of Transforms that are reconciled at once, by default 4.
+	Concurrent int
+	// Backoff is the time before the first repetition of a failed fetch, by default 5 s. It
+	// is doubled with every failure, up to the interval of the Transform.
+	Backoff time.Duration
+	// Settle is the time after which all API servers store objects in a new version of a CRD,
+	// by default 10 s.
+	Settle time.Duration
+	// Now returns the time. nil is the system's clock.
+	Now func() time.Time
+}

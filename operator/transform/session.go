@@ -1,0 +1,153 @@
+package transform
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/fetch"
+	"github.com/pequod-io/pequod/operator/roles"
+	"github.com/pequod-io/pequod/operator/worker"
+)
+
+// reconciler reconciles Transforms. A Transform is reconciled by one goroutine at a time.
+type reconciler struct {
+	Options
+	client client.Client
+	api    client.Reader // reads from the API server
+	mapper meta.RESTMapper
+	events events.EventRecorder
+	roles  roles.Client
+	store  store
+	// instances counts the instances of kinds, and kinds knows those of the cluster.
+	instances *instances
+	kinds     *kinds
+	claims    claims
+
+	mu        sync.Mutex // guards the maps; each platform belongs to the goroutine of its Transform
+	platforms map[types.NamespacedName]*platform
+	// missing are the API groups of kinds that the cluster lacks, by Transform.
+	missing map[types.NamespacedName][]string
+}
+
+// platform is what is known about a Transform in this process.
+type platform struct {
+	uid types.UID
+	// generation and request are the generation and the requested reconciliation that were
+	// fetched.
+	generation int64
+	request    string
+	fetched    *fetch.Fetched
+	loaded     *worker.Loaded
+	// rules are the rights that the samples of loaded need, once they are computed. The samples
+	// are dropped then.
+	rules []rbacv1.PolicyRule
+	// unknown are the kinds that rules lacks, because the cluster doesn't know them.
+	unknown []schema.GroupKind
+	// due is the time of the next fetch; the zero time means that there is none.
+	due time.Time
+	// block is the error of the last fetch or load.
+	block *blocked
+	// failures counts fetches and loads that failed in a row.
+	failures int
+}
+
+// session is one reconciliation of a Transform.
+type session struct {
+	*reconciler
+	key types.NamespacedName
+	// t is a copy of the Transform. Its status is that in the cluster until it is written.
+	t   *v1alpha1.Transform
+	p   *platform
+	now time.Time
+	// soon is the time after which a Transform that is ready is reconciled, or 0.
+	soon time.Duration
+}
+
+// byDefinition is the index of Transforms by the names of their CRDs.
+const byDefinition = "status.generatedCRD"
+
+// allowed reports whether Transforms of a namespace are reconciled.
+func (r *reconciler) allowed(namespace string) bool {
+	return slices.Contains(r.Namespaces, namespace) || slices.Contains(r.Namespaces, "*")
+}
+
+// platformOf returns what is known about a Transform. A Transform that was deleted and created
+// again is another one.
+func (r *reconciler) platformOf(ctx context.Context, t *v1alpha1.Transform) (*platform, error) {
+	key := client.ObjectKeyFromObject(t)
+	r.mu.Lock()
+	p := r.platforms[key]
+	r.mu.Unlock()
+	if p != nil && p.uid != t.UID {
+		if err := r.forget(ctx, key); err != nil {
+			return nil, err
+		}
+		p = nil
+	}
+	if p == nil {
+		p = &platform{uid: t.UID}
+		r.mu.Lock()
+		r.platforms[key] = p
+		r.mu.Unlock()
+	}
+	return p, nil
+}
+
+// forget drops everything about a Transform that doesn't exist any more.
+func (r *reconciler) forget(ctx context.Context, key types.NamespacedName) error {
+	r.mu.Lock()
+	p := r.platforms[key]
+	delete(r.platforms, key)
+	delete(r.missing, key)
+	r.mu.Unlock()
+	r.Catalog.Delete(key)
+	r.Loader.Forget(key)
+	r.wake(r.claims.release(key, ""))
+	if p != nil {
+		r.store.remove(p.uid)
+	}
+	return r.instances.forget(ctx, key)
+}
+
+// wake has Transforms reconciled again.
+func (r *reconciler) wake(keys []types.NamespacedName) {
+	for _, key := range keys {
+		r.instances.enqueue(key)
+	}
+}
+
+// generating returns the Transforms whose status names a CRD.
+func (r *reconciler) generating(ctx context.Context, crd string) []v1alpha1.Transform {
+	var all v1alpha1.TransformList
+	if err := r.client.List(ctx, &all, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(byDefinition, crd)}); err != nil {
+		return nil // the cache is not running any more
+	}
+	return all.Items
+}
+
+// fieldManager is the field manager of all writes.
+const fieldManager = "pequod-manager"
+
+// ignoreConflict returns nil for a write of an object that was changed or deleted in the
+// meantime: its update has it reconciled again.
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// isPaused reports whether nothing is written for the Transform and its instances.
+func (s *session) isPaused() bool { return s.t.Labels[v1alpha1.LabelPaused] == "true" }

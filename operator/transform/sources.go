@@ -1,0 +1,123 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/operator/fetch"
+	"github.com/pequod-io/pequod/operator/worker"
+)
+
+// fetch opens the module, if the Transform has changed, if it was requested, or if the
+// reference may refer to something else by now.
+func (s *session) fetch(ctx context.Context) (*blocked, error) {
+	p, request := s.p, requested(s.t)
+	same := p.generation == s.t.Generation && p.request == request && (p.fetched != nil || p.block != nil)
+	if same && (p.due.IsZero() || s.now.Before(p.due)) {
+		return s.blockOf(v1alpha1.ConditionCueFetched), nil
+	}
+	if p.generation != s.t.Generation || p.request != request {
+		p.failures = 0
+	}
+	fetched, err := s.Fetcher.Fetch(ctx, s.t)
+	if errors.Is(err, context.Canceled) {
+		return nil, err // the manager ends
+	}
+	p.generation, p.request, p.block, p.due = s.t.Generation, request, nil, time.Time{}
+	if err != nil {
+		return s.failed(s.fetchFailed(s.t, err, p.failures)), nil
+	}
+	if fetched.Moving {
+		p.due = s.now.Add(interval(s.t))
+	}
+	if p.fetched == nil || p.fetched.Digest != fetched.Digest {
+		p.loaded = nil
+	} else if p.loaded != nil {
+		p.failures = 0
+	}
+	p.fetched = fetched
+	return nil, nil
+}
+
+// load evaluates the module.
+func (s *session) load(ctx context.Context) (*blocked, error) {
+	p := s.p
+	if b := s.blockOf(v1alpha1.ConditionSchemaExtracted); b != nil || p.loaded != nil {
+		return b, nil
+	}
+	loaded, err := s.Loader.Load(ctx, worker.Key{Transform: s.key, Digest: p.fetched.Digest}, p.fetched.Sources)
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	if err != nil {
+		return s.failed(s.loadFailed(s.t, err, p.failures)), nil
+	}
+	p.loaded, p.rules, p.unknown, p.failures = loaded, nil, nil, 0
+	return nil, nil
+}
+
+// blockOf returns the block of the last fetch or load, if it is that of a step.
+func (s *session) blockOf(condition string) *blocked {
+	if s.p.block != nil && s.p.block.condition == condition {
+		return s.p.block
+	}
+	return nil
+}
+
+// failed records a failed fetch or load, which is repeated at due.
+func (s *session) failed(b *blocked) *blocked {
+	s.p.block, s.p.due = b, s.now.Add(b.after)
+	s.p.failures++
+	return b
+}
+
+// fetchFailed returns the block for an error of fetching. failures is the number of failures
+// before this one.
+func (r *reconciler) fetchFailed(t *v1alpha1.Transform, err error, failures int) *blocked {
+	b := &blocked{condition: v1alpha1.ConditionCueFetched, reason: fetch.Reason(err), message: err.Error(), event: "CueFetchFailed"}
+	b.after = max(min(r.Backoff<<min(failures, 20), interval(t)), fetch.RetryAfter(err))
+	if b.stalled = !fetch.Transient(err); b.stalled {
+		b.after = interval(t) // what is missing or wrong may be corrected at its source
+	}
+	return b
+}
+
+// loadFailed returns the block for an error of a worker process.
+func (r *reconciler) loadFailed(t *v1alpha1.Transform, err error, failures int) *blocked {
+	b := &blocked{condition: v1alpha1.ConditionSchemaExtracted, reason: reasonInvalidModule, event: "CueRenderFailed", stalled: true, after: interval(t)}
+	var problems problem.List
+	if errors.As(err, &problems) {
+		// Only evaluation shows which files belong to the module.
+		if fetch.Reason(err) == fetch.DigestMismatch {
+			b.condition, b.reason, b.event = v1alpha1.ConditionCueFetched, fetch.DigestMismatch, "CueFetchFailed"
+		}
+		b.message = firstLines(lines(problems))
+		return b
+	}
+	// A busy machine may be the cause, so it is tried again. A module that needs too much stays
+	// one that needs a change.
+	b.reason, b.message, b.stalled = reasonEvaluation, err.Error(), failures >= patience
+	b.after = min(r.Backoff<<min(failures, 20), interval(t))
+	return b
+}
+
+// patience is the number of evaluations that are repeated without a user's doing.
+const patience = 3
+
+// requested returns the value of the annotation that requests a reconciliation. If there are
+// two, it is the later one of times.
+func requested(t *v1alpha1.Transform) string {
+	value := max(t.Annotations[v1alpha1.AnnotationReconcileRequestedAt], t.Annotations[v1alpha1.AnnotationFluxRequestedAt])
+	return value[:min(len(value), 256)]
+}
+
+// interval returns the time between two fetches.
+func interval(t *v1alpha1.Transform) time.Duration {
+	if t.Spec.Interval != nil {
+		return max(t.Spec.Interval.Duration, v1alpha1.MinInterval)
+	}
+	return v1alpha1.DefaultInterval
+}
