@@ -44,7 +44,7 @@ var users = map[string]string{
 	  {apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:create", "impersonate-on:serviceaccount:patch", "impersonate-on:serviceaccount:delete"]}]`,
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	c := harness.Start(t)
 	f := &fixture{c, map[string]authenticationv1.UserInfo{}, c.Unique("graphs-other")}
@@ -86,7 +86,7 @@ func newFixture(t *testing.T) *fixture {
 }
 
 // webhook returns a webhook that asks the API server by a configuration.
-func (f *fixture) webhook(t *testing.T, config *rest.Config) *Webhook {
+func (f *fixture) webhook(t testing.TB, config *rest.Config) *Webhook {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *fixture) webhook(t *testing.T, config *rest.Config) *Webhook {
 }
 
 // raw returns a graph with nodes and other fields of the spec as the API server sends it.
-func (f *fixture) raw(t *testing.T, spec, nodes string) runtime.RawExtension {
+func (f *fixture) raw(t testing.TB, spec, nodes string) runtime.RawExtension {
 	t.Helper()
 	if spec == "" {
 		spec = "{}"
@@ -228,7 +228,7 @@ func TestAuthors(t *testing.T) {
 	}
 }
 
-// TestRightsThatAreGranted holds that a right that was granted helps at once.
+// TestRightsThatAreGranted holds that a right that was granted helps soon.
 func TestRightsThatAreGranted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

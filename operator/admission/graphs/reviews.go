@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// allowTTL is how long a positive answer holds. Negative ones are not remembered, so
-	// that a right that was granted helps at once.
-	allowTTL = 10 * time.Second
+	// How long answers hold. A right that was granted should help soon, but an author who
+	// writes many graphs must not be asked about the same right for each of them.
+	allowTTL, denyTTL = 10 * time.Second, time.Second
 	// maxAnswers bounds the number of remembered answers.
 	maxAnswers = 8192
 	// maxReviews bounds the reviews of one request.
@@ -40,7 +40,7 @@ var errTooManyReviews = fmt.Errorf("the graph needs more than %d reviews of acce
 // reviews asks the API server about the rights of users.
 type reviews struct {
 	access authorizationclient.SubjectAccessReviewInterface
-	// known has the positive answers by user and right.
+	// known has the answers by user and right, as a bool.
 	known *cache.LRUExpireCache
 	slots chan struct{} // one for each review in flight
 }
@@ -124,8 +124,8 @@ func (r *reviews) allowed(ctx context.Context, user authenticationv1.UserInfo, r
 	if err != nil {
 		return false, err
 	}
-	if _, ok := r.known.Get(string(key)); ok {
-		return true, nil
+	if known, ok := r.known.Get(string(key)); ok {
+		return known.(bool), nil
 	}
 	select {
 	case r.slots <- struct{}{}:
@@ -137,14 +137,15 @@ func (r *reviews) allowed(ctx context.Context, user authenticationv1.UserInfo, r
 	if err != nil {
 		return false, fmt.Errorf("asking whether the user may %s: %w", right, err)
 	}
-	ok := answer.Status.Allowed && !answer.Status.Denied
+	ok, ttl := answer.Status.Allowed && !answer.Status.Denied, denyTTL
 	switch {
 	case ok:
-		r.known.Add(string(key), true, allowTTL)
+		ttl = allowTTL
 	case answer.Status.EvaluationError != "" && !answer.Status.Denied:
 		// An authorizer failed that might have allowed it, such as a webhook that is down.
 		return false, fmt.Errorf("asking whether the user may %s: %s", right, answer.Status.EvaluationError)
 	}
+	r.known.Add(string(key), ok, ttl)
 	return ok, nil
 }
 
