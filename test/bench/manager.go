@@ -29,9 +29,6 @@ import (
 	"github.com/pequod-io/pequod/operator/worker"
 )
 
-// instances is the kind of the part instances.
-var instances = kind{"bench.example.com/v1alpha1", "App", "apps", true}
-
 // benchModule returns a module whose instances have the objects of the part graphs.
 func benchModule() (string, error) {
 	var b strings.Builder

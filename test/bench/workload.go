@@ -67,6 +67,7 @@ var (
 	deployments     = kind{"apps/v1", "Deployment", "deployments", true}
 	ingresses       = kind{"networking.k8s.io/v1", "Ingress", "ingresses", false}
 	resourceGraphs  = kind{"platform.pequod.io/v1alpha1", "ResourceGraph", "resourcegraphs", true}
+	instances       = kind{"bench.example.com/v1alpha1", "App", "apps", true} // of the part instances
 )
 
 // pairs returns 6 levels of 10 pairs each. A level needs the Deployments of the
