@@ -494,3 +494,12 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("module: %v", err)
 	}
 }
+
+// TestPanic checks that a panic while a module is opened is an error about its reference.
+func TestPanic(t *testing.T) {
+	opener := &modules.Opener{Instead: func(v1alpha1.CueRef) (v1alpha1.CueRef, error) { panic("broken") }}
+	_, err := transform.Open(t.Context(), opener, "x", v1alpha1.TransformSpec{}, func(string) modules.Place { return modules.Place{} })
+	if err == nil || err.Error() != "spec.cueRef: opening the module: panic: broken" {
+		t.Errorf("%v", err)
+	}
+}
