@@ -26,6 +26,7 @@ func Apply(
 	if err := c.Patch(ctx, stored, patch, client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
 		return nil, err
 	}
+	// Server-side apply leaves fields that only other field managers own.
 	if Same(stored, desired) {
 		return stored, nil
 	}

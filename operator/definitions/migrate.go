@@ -77,6 +77,8 @@ func Migrate(ctx context.Context, api client.Reader, c client.Client, live *apie
 	kind := schema.GroupVersionKind{Group: live.Spec.Group, Version: Served(live), Kind: live.Spec.Names.Kind}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(live.Spec.Names.ListKind))
+	// Objects that are created meanwhile are stored in the new version already, so it does not
+	// matter which of them a page has.
 	for {
 		if err := api.List(ctx, list, client.Limit(page), client.Continue(list.Continue)); apierrors.IsResourceExpired(err) {
 			list.Continue = "" // the list took too long: begin again
@@ -93,6 +95,7 @@ func Migrate(ctx context.Context, api client.Reader, c client.Client, live *apie
 			break
 		}
 	}
+	// From here on, the API server accepts a CRD without the old versions.
 	next := live.DeepCopy()
 	next.Status.StoredVersions = []string{storage(live)}
 	return c.Status().Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))

@@ -80,6 +80,7 @@ func (c Client) Apply(ctx context.Context, transform types.NamespacedName, grant
 		return err
 	}
 	for _, object := range wanted {
+		// What is as it should be costs no request.
 		i := slices.IndexFunc(live, func(l client.Object) bool { return sameObject(l, object) })
 		if i >= 0 && same(live[i], object) {
 			continue
@@ -88,6 +89,8 @@ func (c Client) Apply(ctx context.Context, transform types.NamespacedName, grant
 			return err
 		}
 	}
+	// New rights are granted before old ones are removed, so that rights which move from one
+	// role to another are never missing.
 	var errs []error
 	for _, l := range live {
 		if !slices.ContainsFunc(wanted, func(o client.Object) bool { return sameObject(l, o) }) {
@@ -135,6 +138,7 @@ func gone(object client.Object, err error) bool {
 
 // apply applies an object by server-side apply.
 func (c Client) apply(ctx context.Context, object client.Object) error {
+	// A typed object would apply empty fields, such as creationTimestamp, as well.
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return err
@@ -150,6 +154,7 @@ func (c Client) objects(transform types.NamespacedName, grants *Grants) []client
 		return nil
 	}
 	account := Account(c.Namespace, transform)
+	// The labels select the objects for the cache, and name the Transform for people.
 	labels := Selector()
 	labels[v1alpha1.LabelTransform] = v1alpha1.LabelValue(transform.Name)
 	meta := func(namespace, name string) metav1.ObjectMeta {
@@ -161,6 +166,7 @@ func (c Client) objects(transform types.NamespacedName, grants *Grants) []client
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}}
 	all := []client.Object{&corev1.ServiceAccount{TypeMeta: kind(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: meta(account.Namespace, account.Name)}}
 	name, rbac := Name(transform), rbacv1.SchemeGroupVersion
+	// A platform whose graphs are empty needs an account, as which they run, and no role.
 	if len(grants.Rules) == 0 {
 		return all
 	}

@@ -67,6 +67,7 @@ func Seen(samples []*v1alpha1.ResourceGraph, find func(schema.GroupKind) (rbac.R
 		graphs[i] = s.DeepCopy()
 		graphs[i].Spec.ServiceAccountName = "platform"
 	}
+	// Generate names one kind after the other that it doesn't know.
 	kinds := rbac.Resources{}
 	made, err := rbac.Generate(graphs, rbac.Options{Resources: kinds})
 	for err != nil {
@@ -82,6 +83,8 @@ func Seen(samples []*v1alpha1.ResourceGraph, find func(schema.GroupKind) (rbac.R
 		}
 		made, err = rbac.Generate(graphs, rbac.Options{Resources: kinds})
 	}
+	// Rights outside of the instance's namespace would be those of every instance, whoever writes
+	// it. An administrator has to list them.
 	if len(made.Escalations) > 0 {
 		return needs, &EscalationError{Lines: made.Escalations}
 	}

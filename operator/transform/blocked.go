@@ -27,22 +27,40 @@ type blocked struct {
 
 // Reasons of conditions.
 const (
-	reasonSucceeded      = "Succeeded"
-	reasonInvalidModule  = "InvalidModule"
-	reasonEvaluation     = "EvaluationStopped"
-	reasonBreaking       = "BreakingChange"
-	reasonConflict       = "Conflict"
-	reasonReserved       = "ReservedGroup"
-	reasonKindChanged    = "KindChanged"
-	reasonRefused        = "Refused"
+	// reasonSucceeded: the step is done.
+	reasonSucceeded = "Succeeded"
+	// reasonInvalidModule: the module has mistakes.
+	reasonInvalidModule = "InvalidModule"
+	// reasonEvaluation: the evaluation of the module was given up.
+	reasonEvaluation = "EvaluationStopped"
+	// reasonBreaking: the CRD would break objects, and the digest is not approved.
+	reasonBreaking = "BreakingChange"
+	// reasonConflict: the CRD is that of another Transform, or of another tool.
+	reasonConflict = "Conflict"
+	// reasonReserved: the kind is in a group of Kubernetes or of Pequod.
+	reasonReserved = "ReservedGroup"
+	// reasonKindChanged: the CRD of the former kind still exists.
+	reasonKindChanged = "KindChanged"
+	// reasonRefused: two fields of the Transform contradict each other.
+	reasonRefused = "Refused"
+	// reasonNotEstablished: the API server does not serve the kind yet.
 	reasonNotEstablished = "NotEstablished"
-	reasonNames          = "NamesNotAccepted"
-	reasonDeleting       = "Deleting"
-	reasonMigrating      = "MigratingStorage"
-	reasonMigration      = "MigrationFailed"
-	reasonNoSamples      = "NoSamples"
-	reasonOwnAccount     = "ServiceAccountName"
-	reasonInstances      = "InstancesExist"
+	// reasonNames: another CRD has one of the names.
+	reasonNames = "NamesNotAccepted"
+	// reasonDeleting: the CRD is being deleted.
+	reasonDeleting = "Deleting"
+	// reasonMigrating: objects are being stored in another version.
+	reasonMigrating = "MigratingStorage"
+	// reasonMigration: an object could not be stored in another version.
+	reasonMigration = "MigrationFailed"
+	// reasonNoSamples: there are no graphs from which rights could be computed.
+	reasonNoSamples = "NoSamples"
+	// reasonOwnAccount: graphs have an account of their own namespace.
+	reasonOwnAccount = "ServiceAccountName"
+	// reasonGraphs: a deleted Transform waits until the graphs of its instances are gone.
+	reasonGraphs = "GraphsExist"
+	// reasonInstances: a deleted Transform waits until its kind has no instance.
+	reasonInstances = "InstancesExist"
 )
 
 // requestFailed returns the block for an error of the API server that a user has to solve, or

@@ -41,12 +41,15 @@ func (s *session) define(ctx context.Context) (*blocked, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Ownership comes first: the changes of a CRD of others are none of this Transform's.
 	if b, err := s.claim(ctx, desired.Name, live); b != nil || err != nil {
 		return b, err
 	}
 	if live != nil && definitions.Applied(live, s.t.Name) && definitions.Same(live, desired) {
 		return s.wait(live), s.announce(ctx, nil)
 	}
+	// The changes are shown before anything is decided, so that a refused version can be
+	// reviewed and approved.
 	var changes []compat.Change
 	if live != nil {
 		changes = definitions.Changes(live, desired)
@@ -57,6 +60,7 @@ func (s *session) define(ctx context.Context) (*blocked, error) {
 	if breaking := definitions.Breaking(changes); len(breaking) > 0 && !s.approved() && !s.drifted(live) {
 		return s.breaks(breaking), nil
 	}
+	// The API server refuses a CRD that lacks a version in which objects may be stored.
 	if live != nil {
 		if b, err := s.migrate(ctx, live, desired); b != nil || err != nil {
 			return b, err
@@ -118,6 +122,8 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 	if b, err := s.keepsKind(ctx, name); b != nil || err != nil {
 		return b, err
 	}
+	// Claims in the status survive restarts. Those of this process come before the first write
+	// of a status, when two new Transforms have the same kind.
 	for _, other := range s.generating(ctx, name) {
 		if other.UID != s.t.UID && s.allowed(other.Namespace) && !s.precedes(&other) {
 			s.claims.await(name, s.key)
@@ -140,6 +146,8 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 	if s.t.Status.GeneratedCRD == name {
 		return nil, nil
 	}
+	// The claim is written before the CRD: if this process ends in between, the Transform still
+	// deletes the CRD when it is deleted.
 	next := s.t.Status.DeepCopy()
 	next.GeneratedCRD = name
 	s.blockedBy(next, waiting("Generating", "CustomResourceDefinition "+name+" is being applied", 0))

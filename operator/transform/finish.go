@@ -23,8 +23,8 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, nil
 	}
 	if s.allowed(s.t.Namespace) {
-		if s.t.Spec.CRDDeletionPolicy != v1alpha1.DeletionOrphan && s.t.Status.GeneratedCRD != "" {
-			b, err := s.removeDefinition(ctx)
+		if s.t.Spec.CRDDeletionPolicy != v1alpha1.DeletionOrphan {
+			b, err := s.removeGenerated(ctx)
 			if err != nil {
 				return again(err)
 			}
@@ -45,6 +45,25 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, ignoreConflict(err)
 	}
 	return reconcile.Result{}, s.forget(ctx, s.key)
+}
+
+// removeGenerated deletes the CRD, and waits for the graphs of its instances: they are deleted
+// with the rights of the Transform. It returns nil when both are gone.
+func (s *session) removeGenerated(ctx context.Context) (*blocked, error) {
+	if s.t.Status.GeneratedCRD == "" {
+		return nil, nil
+	}
+	if b, err := s.removeDefinition(ctx); b != nil || err != nil {
+		return b, err
+	}
+	var graphs v1alpha1.ResourceGraphList
+	if err := s.api.List(ctx, &graphs, s.graphLabels(), client.Limit(1)); err != nil || len(graphs.Items) == 0 {
+		return nil, err
+	}
+	return &blocked{
+		reason: reasonGraphs, after: s.Backoff,
+		message: "graphs of deleted instances are being deleted, such as " + client.ObjectKeyFromObject(&graphs.Items[0]).String(),
+	}, nil
 }
 
 // removeDefinition deletes the CRD when no instance exists. It returns nil when the CRD is
@@ -77,6 +96,7 @@ func (s *session) removeDefinition(ctx context.Context) (*blocked, error) {
 	if err := s.instances.forget(ctx, s.key); err != nil {
 		return nil, err
 	}
+	// Preconditions keep a CRD that was deleted and created again meanwhile, or adopted.
 	same := client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion}
 	if err := client.IgnoreNotFound(s.client.Delete(ctx, live, same)); err != nil {
 		return nil, err

@@ -34,6 +34,8 @@ func TestDelete(t *testing.T) {
 	b.create(b.transform("app", b.appModule(`text: string`)))
 	b.ready("app")
 	one, two := b.Apply(t, b.instance("one"))[0], b.Apply(t, b.instance("two"))[0]
+	graph := b.graph("one", "sha256:0")
+	b.create(graph)
 	if err := b.client.Delete(t.Context(), b.transform("app", "")); err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +57,14 @@ func TestDelete(t *testing.T) {
 		t.Fatal("the CRD is gone")
 	}
 	if err := b.client.Delete(t.Context(), two); err != nil {
+		t.Fatal(err)
+	}
+	// Graphs are deleted with the rights of the Transform.
+	b.blocked("app", "Ready", "GraphsExist", b.Namespace+"/one")
+	if _, err := b.roleOf(t.Context(), "", "app"); err != nil {
+		t.Error(err)
+	}
+	if err := b.client.Delete(t.Context(), graph); err != nil {
 		t.Fatal(err)
 	}
 	b.gone("app")

@@ -43,6 +43,7 @@ func (s *session) keepRights(ctx context.Context, grants *roles.Grants) error {
 	if len(s.t.Spec.ManagedResources) > 0 {
 		return nil
 	}
+	// Roles come from informers, so this costs no request as long as nothing is left to remove.
 	former, err := s.roles.Former(ctx, s.key, grants.Rules)
 	if err != nil || len(former) == 0 {
 		return err
@@ -75,6 +76,8 @@ func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
 		return nil, b, nil
 	}
 	kind := schema.GroupVersionKind{Group: names.Group, Version: requestVersion(names), Kind: names.Kind}
+	// The watch that counts instances also reconciles the Transform when a namespace gets its
+	// first instance or loses its last one.
 	counts, err := s.instances.namespaces(ctx, kind, s.key)
 	if err != nil {
 		return nil, nil, err
@@ -119,6 +122,7 @@ func (s *session) rules() ([]rbacv1.PolicyRule, *blocked) {
 		return nil, s.refuseRights(err.Error())
 	}
 	s.p.rules, s.p.unknown = append([]rbacv1.PolicyRule{}, needs.Rules...), needs.Unknown
+	// Samples are large. They are kept only while rules have to be computed again.
 	if len(needs.Unknown) == 0 {
 		s.p.loaded.Samples = nil
 	}

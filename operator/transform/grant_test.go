@@ -257,15 +257,7 @@ func TestFormerRights(t *testing.T) {
 	b.create(b.transform("app", module))
 	old := b.ready("app")
 	user := "system:serviceaccount:" + b.Namespace + ":pequod-transform-app"
-	graph := &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "one", Labels: map[string]string{
-		v1alpha1.LabelOperator: "true", v1alpha1.LabelTransform: "app",
-	}}}
-	graph.Spec.SourceRef = v1alpha1.ObjectRef{APIVersion: b.group + "/v1alpha1", Kind: "App", Name: "one"}
-	graph.Spec.PlatformRef = v1alpha1.PlatformRef{Module: "app", Digest: old.Status.ResolvedCueRef.Digest}
-	graph.Spec.RenderHash = "sha256:" + strings.Repeat("0", 64)
-	graph.Spec.Graph.Nodes = []v1alpha1.Node{{ID: "first", Resource: &runtime.RawExtension{
-		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"one"}}`),
-	}}}
+	graph := b.graph("one", old.Status.ResolvedCueRef.Digest)
 	b.create(graph)
 	b.edit("app", func(t *v1alpha1.Transform) { t.Spec.CueRef.Ref = b.appModule(`text: string, more?: int`) })
 	now := b.until("app", func(t *v1alpha1.Transform) error {
@@ -339,4 +331,18 @@ spec:
 		}
 		return err
 	})
+}
+
+// graph returns a graph of an instance of the test's kind, of a module with a digest.
+func (b *env) graph(name, digest string) *v1alpha1.ResourceGraph {
+	graph := &v1alpha1.ResourceGraph{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: name, Labels: map[string]string{
+		v1alpha1.LabelOperator: "true", v1alpha1.LabelTransform: "app",
+	}}}
+	graph.Spec.SourceRef = v1alpha1.ObjectRef{APIVersion: b.group + "/v1alpha1", Kind: "App", Name: name}
+	graph.Spec.PlatformRef = v1alpha1.PlatformRef{Module: "app", Digest: digest}
+	graph.Spec.RenderHash = "sha256:" + strings.Repeat("0", 64)
+	graph.Spec.Graph.Nodes = []v1alpha1.Node{{ID: "first", Resource: &runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"one"}}`),
+	}}}
+	return graph
 }

@@ -13,9 +13,8 @@ import (
 // than the current version needs.
 func (s *session) pending(ctx context.Context) (bool, error) {
 	var graphs v1alpha1.ResourceGraphList
-	labels := client.MatchingLabels{v1alpha1.LabelOperator: "true", v1alpha1.LabelTransform: v1alpha1.LabelValue(s.t.Name)}
 	for {
-		if err := s.api.List(ctx, &graphs, labels, client.Limit(100), client.Continue(graphs.Continue)); err != nil {
+		if err := s.api.List(ctx, &graphs, s.graphLabels(), client.Limit(100), client.Continue(graphs.Continue)); err != nil {
 			return false, err
 		}
 		for i := range graphs.Items {
@@ -27,6 +26,12 @@ func (s *session) pending(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 	}
+}
+
+// graphLabels selects the graphs of the Transform. Graphs of a Transform of this name in another
+// namespace have the same labels, which only makes this one wait.
+func (s *session) graphLabels() client.MatchingLabels {
+	return client.MatchingLabels{v1alpha1.LabelOperator: "true", v1alpha1.LabelTransform: v1alpha1.LabelValue(s.t.Name)}
 }
 
 // settled reports whether a graph is one of the module with a digest, and owns nothing else

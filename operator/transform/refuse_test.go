@@ -65,7 +65,7 @@ func TestFetchErrors(t *testing.T) {
 	if now := b.catalog.Get(kind); now != entry {
 		t.Errorf("entry of the catalog: %+v", now)
 	}
-	// Nobody requests this fetch: it is the repetition of a transient error.
+	// No request causes this fetch: it is the repetition of a transient error.
 	b.fetcher.set(nil, "")
 	got := b.ready("app")
 	if got.Status.LastHandledReconcileAt != string(oci.Unavailable) {

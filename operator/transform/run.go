@@ -24,8 +24,12 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 		{v1alpha1.ConditionRBACConfigured, s.grant},
 	}
 	next := s.t.Status.DeepCopy()
+	// Each step begins with a look at what is there, so that a session can end after any of them
+	// and the next one continues.
 	for _, step := range steps {
 		b, err := step.do(ctx)
+		// The API server refuses some requests until a user changes something. The status says so;
+		// all other errors are repeated with a backoff.
 		if err != nil && ctx.Err() == nil {
 			b = requestFailed(step.condition, err)
 		}
@@ -79,6 +83,7 @@ func (s *session) after(b *blocked) reconcile.Result {
 	if b != nil {
 		wait = b.after
 	}
+	// The next fetch may be earlier than the repetition of another step, and the other way round.
 	if !s.p.due.IsZero() {
 		until := max(s.p.due.Sub(s.now), time.Millisecond)
 		wait = min(cmp.Or(wait, until), until)

@@ -41,15 +41,18 @@ type reconciler struct {
 	missing map[types.NamespacedName][]string
 }
 
-// platform is what is known about a Transform in this process.
+// platform is the state of a Transform in this process. All of it can be found again: the
+// sources by a fetch, the rest by an evaluation. So it is never written anywhere.
 type platform struct {
 	uid types.UID
 	// generation and request are the generation and the requested reconciliation that were
 	// fetched.
 	generation int64
 	request    string
-	fetched    *fetch.Fetched
-	loaded     *worker.Loaded
+	// fetched are the sources of the last fetch that succeeded, and loaded is the platform that
+	// they make, or nil until they are evaluated.
+	fetched *fetch.Fetched
+	loaded  *worker.Loaded
 	// rules are the rights that the samples of loaded need, once they are computed. The samples
 	// are dropped then.
 	rules []rbacv1.PolicyRule
@@ -68,8 +71,10 @@ type session struct {
 	*reconciler
 	key types.NamespacedName
 	// t is a copy of the Transform. Its status is that in the cluster until it is written.
-	t   *v1alpha1.Transform
-	p   *platform
+	t *v1alpha1.Transform
+	// p is the platform, which belongs to this session until it ends.
+	p *platform
+	// now is the time of the start, which all conditions and deadlines share.
 	now time.Time
 	// soon is the time after which a Transform that is ready is reconciled, or 0.
 	soon time.Duration
@@ -83,7 +88,7 @@ func (r *reconciler) allowed(namespace string) bool {
 	return slices.Contains(r.Namespaces, namespace) || slices.Contains(r.Namespaces, "*")
 }
 
-// platformOf returns what is known about a Transform. A Transform that was deleted and created
+// platformOf returns the platform of a Transform, which it creates if necessary. A Transform that was deleted and created
 // again is another one.
 func (r *reconciler) platformOf(ctx context.Context, t *v1alpha1.Transform) (*platform, error) {
 	key := client.ObjectKeyFromObject(t)

@@ -31,6 +31,7 @@ func ByObject() map[client.Object]cache.ByObject {
 	generated := labels.SelectorFromSet(labels.Set{
 		v1alpha1.LabelManaged: "true", v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
 	})
+	// Roles are watched in all namespaces, but only the generated ones.
 	granted := cache.ByObject{Label: labels.SelectorFromSet(roles.Selector()), Transform: cache.TransformStripManagedFields()}
 	return map[client.Object]cache.ByObject{
 		&v1alpha1.Transform{}:                       {Transform: cache.TransformStripManagedFields()},
@@ -83,6 +84,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		roles: roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace}, store: store{o.StateDir},
 		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: claims{owners: map[string]types.NamespacedName{}},
 	}
+	// Fetches have a backoff of their own; this one is for requests to the API server.
 	c, err := controller.New("transform", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
@@ -94,6 +96,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	if r.kinds, err = newKinds(mgr.GetConfig(), r.ofName); err != nil {
 		return err
 	}
+	// All that the status depends on is watched, so nothing is polled but moving references.
 	watches := []source.Source{
 		source.Kind(mgr.GetCache(), &v1alpha1.Transform{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Transform]{}),
 		source.Kind(mgr.GetCache(), &apiextensionsv1.CustomResourceDefinition{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofDefinition)),

@@ -20,6 +20,7 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 		return s.blockOf(v1alpha1.ConditionCueFetched), nil
 	}
 	if p.generation != s.t.Generation || p.request != request {
+		// A user has changed or requested something: the backoff begins again.
 		p.failures = 0
 	}
 	fetched, err := s.Fetcher.Fetch(ctx, s.t)
@@ -34,6 +35,7 @@ func (s *session) fetch(ctx context.Context) (*blocked, error) {
 		p.due = s.now.Add(interval(s.t))
 	}
 	if p.fetched == nil || p.fetched.Digest != fetched.Digest {
+		// The content is new. Equal content has equal bytes, so it is not evaluated again.
 		p.loaded = nil
 	} else if p.loaded != nil {
 		p.failures = 0
