@@ -23,7 +23,7 @@ var (
 	fileParameters = []string{"crd", "filename", "platform", "policy"}
 	// otherParameters are all others.
 	otherParameters = []string{
-		"allow-escalation", "allow-secrets", "annotate", "by-name", "crds", "default-service-account", "format",
+		"allow-escalation", "allow-secrets", "annotate", "applier", "by-name", "constrained", "crds", "default-service-account", "format",
 		"namespace", "rbac", "recursive", "resource", "transforms", "watch-secrets",
 	}
 )
