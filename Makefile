@@ -31,24 +31,27 @@ CLUSTER_FLAGS ?=
 DEMO_FLAGS ?=
 
 # The generated files. `make generate` writes them.
-GENERATED := docs/api.md docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
+GENERATED := docs/api.md docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help manifests install run deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
+.PHONY: help manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-manifests: ## Regenerate the CRDs, config/applier.yaml and the samples
+manifests: ## Regenerate the CRDs, config/applier.yaml, config/operator.yaml and the samples
 	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
 	$(GO) run ./config/gen config/applier config/applier.yaml
+	$(GO) run ./config/gen config/default config/operator.yaml
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml > config/samples/resourcegraph.yaml
 	$(GO) run ./cmd/pequod rbac generate -f config/samples/resourcegraph.yaml > config/samples/roles.yaml
 
-# The next four targets use the cluster of the current kubeconfig. DEPLOY_FLAGS are
-# flags of pequod install: make deploy DEPLOY_FLAGS=--image=registry.example.com/applier:v1
+# The next five targets use the cluster of the current kubeconfig. DEPLOY_FLAGS are
+# flags of pequod install: make deploy DEPLOY_FLAGS="--mode=operator --image=registry.example.com/manager:v1"
 DEPLOY_FLAGS ?=
-# Flags of the applier: make run RUN_FLAGS=--zap-log-level=debug
+# Flags of pequod uninstall: make undeploy UNDEPLOY_FLAGS=--mode=operator
+UNDEPLOY_FLAGS ?=
+# Flags of the applier or of the manager: make run RUN_FLAGS=--zap-log-level=debug
 RUN_FLAGS ?=
 
 install: ## Install the CRDs in the cluster
@@ -57,11 +60,14 @@ install: ## Install the CRDs in the cluster
 run: ## Run the applier as a local process
 	$(GO) run ./cmd/pequod-applier --zap-encoder=console $(RUN_FLAGS)
 
-deploy: ## Install the applier in the cluster
+run-manager: ## Run the manager as a local process
+	$(GO) run ./cmd/pequod-manager --zap-encoder=console $(RUN_FLAGS)
+
+deploy: ## Install the applier in the cluster, or the manager with --mode=operator
 	$(GO) run ./cmd/pequod install $(DEPLOY_FLAGS)
 
-undeploy: ## Remove the applier from the cluster, but not the objects that it manages
-	$(GO) run ./cmd/pequod uninstall --yes
+undeploy: ## Remove the applier or the manager from the cluster, but not the objects that it manages
+	$(GO) run ./cmd/pequod uninstall --yes $(UNDEPLOY_FLAGS)
 
 demo: ## Print a CRD and a ResourceGraph
 	$(GO) run ./cmd/pequod crd generate -p embedded:webservice

@@ -1,6 +1,6 @@
 // Package config holds what is installed in a cluster: kustomizations for
-// `kubectl apply -k`, and the built form of config/applier, so that `pequod
-// install` needs no kustomize. The package is text only; the command line applies
+// `kubectl apply -k`, and the built forms of config/applier and config/default, so that
+// `pequod install` needs no kustomize. The package is text only; the command line applies
 // it.
 package config
 
@@ -31,6 +31,12 @@ func Webhook() []byte {
 	}
 	return bytes.Join(all, []byte("---\n"))
 }
+
+// Operator has the YAML documents that `kubectl apply -k config/default` applies: the
+// manager with its CRDs, roles and namespace. `make manifests` writes it.
+//
+//go:embed operator.yaml
+var Operator []byte
 
 // GraphPolicy has the policy that keeps users from making graphs of pequod-manager, and its
 // binding. pequod-manager compares them with those of the cluster.

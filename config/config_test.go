@@ -28,11 +28,12 @@ import (
 	"github.com/pequod-io/pequod/operator/admission/serve"
 )
 
-// TestApplier holds that pequod installs what kubectl apply -k does.
-func TestApplier(t *testing.T) {
-	want := build(t, "applier")
-	if diff := cmp.Diff(string(want), string(config.Applier)); diff != "" {
-		t.Errorf("applier.yaml isn't what config/applier comes to; run make manifests (-kustomize +file):\n%s", diff)
+// TestBuilt holds that pequod installs what kubectl apply -k does.
+func TestBuilt(t *testing.T) {
+	for dir, text := range map[string][]byte{"applier": config.Applier, "default": config.Operator} {
+		if diff := cmp.Diff(string(build(t, dir)), string(text)); diff != "" {
+			t.Errorf("the built form of config/%s isn't what it comes to; run make manifests (-kustomize +file):\n%s", dir, diff)
+		}
 	}
 }
 
@@ -149,13 +150,19 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicy checks that the installed policy selects the applier, admits
+// TestNetworkPolicy checks that each installed policy selects the program, admits
 // the ports that the Deployment names, and lets it reach an API server at any TCP port.
 func TestNetworkPolicy(t *testing.T) {
+	t.Run("applier", func(t *testing.T) { checkNetworkPolicy(t, config.Applier, "pequod-applier") })
+	t.Run("manager", func(t *testing.T) { checkNetworkPolicy(t, config.Operator, "pequod-controller-manager") })
+}
+
+func checkNetworkPolicy(t *testing.T, installed []byte, name string) {
+	t.Helper()
 	var policy networkingv1.NetworkPolicy
-	convert(t, object(t, config.Applier, "NetworkPolicy", "pequod-applier"), &policy)
+	convert(t, object(t, installed, "NetworkPolicy", name), &policy)
 	var deployment appsv1.Deployment
-	convert(t, object(t, config.Applier, "Deployment", "pequod-applier"), &deployment)
+	convert(t, object(t, installed, "Deployment", name), &deployment)
 	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 	if err != nil || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || policy.Namespace != deployment.Namespace {
 		t.Errorf("the policy of %s selects %v (%v)", policy.Namespace, policy.Spec.PodSelector, err)
@@ -208,17 +215,19 @@ func convert(t *testing.T, obj *unstructured.Unstructured, into any) {
 
 // TestNamespace holds that a kustomization around it moves all of it.
 func TestNamespace(t *testing.T) {
-	moved := buildIn(t, "applier", "namespace: operators\n")
-	if bytes.Contains(moved, []byte("pequod-system")) {
-		t.Errorf("something is left in pequod-system:\n%s", moved)
-	}
-	want := bytes.Count(build(t, "applier"), []byte("pequod-system"))
-	if got := bytes.Count(moved, []byte(": operators\n")); got != want {
-		t.Errorf("%d places name the namespace, want %d", got, want)
+	for _, dir := range []string{"applier", "default"} {
+		moved := buildIn(t, dir, "namespace: operators\n")
+		if bytes.Contains(moved, []byte("pequod-system")) {
+			t.Errorf("something is left in pequod-system:\n%s", moved)
+		}
+		want := bytes.Count(build(t, dir), []byte("pequod-system"))
+		if got := bytes.Count(moved, []byte(": operators\n")); got != want {
+			t.Errorf("%d places name the namespace, want %d", got, want)
+		}
 	}
 }
 
-// TestNarrow holds that the applier writes, by its own right, only what is its own.
+// TestNarrow holds that the programs write, by their own rights, only what is their own.
 func TestNarrow(t *testing.T) {
 	want := []string{
 		"Role leases create",
@@ -231,13 +240,67 @@ func TestNarrow(t *testing.T) {
 		"ClusterRole tokenreviews create",
 		"ClusterRole subjectaccessreviews create",
 	}
-	var got []string
-	for doc := range strings.SplitSeq(string(config.Applier), "\n---\n") {
+	got := rights(t, config.Applier, "pequod-applier")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the applier may do itself (-want +got):\n%s", diff)
+	}
+	want = []string{
+		"Role serviceaccounts create delete impersonate patch",
+		"Role leases create",
+		"Role leases get update", // of one name
+		"ClusterRole transforms get list patch watch",
+		"ClusterRole transforms/status patch",
+		"ClusterRole resourcegraphs/status patch",
+		"ClusterRole resourcegraphs create delete get list operate patch watch",
+		"ClusterRole customresourcedefinitions create delete get list patch watch",
+		"ClusterRole customresourcedefinitions/status patch update",
+		"ClusterRole clusterroles create delete get list patch watch",
+		"ClusterRole clusterrolebindings create delete get list patch watch",
+		"ClusterRole roles create delete get list patch watch",
+		"ClusterRole rolebindings create delete get list patch watch",
+		"ClusterRole serviceaccounts get list watch",
+		"ClusterRole validatingadmissionpolicies get list watch",       // of one name
+		"ClusterRole validatingadmissionpolicybindings get list watch", // of one name
+		"ClusterRole events create patch",
+		"ClusterRole tokenreviews create",
+		"ClusterRole subjectaccessreviews create",
+	}
+	got = rights(t, config.Operator, "pequod-manager", "pequod-manager-accounts", "pequod-manager-leader-election")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the manager may do itself (-want +got):\n%s", diff)
+	}
+}
+
+// TestGrants checks that the manager can't grant by default what gives other rights, reads
+// Secrets or reaches beyond namespaces, and that it never ignores the rule of escalation.
+func TestGrants(t *testing.T) {
+	for _, right := range rights(t, config.Operator, "pequod-manager-workloads", "pequod-manager-instances") {
+		resource := strings.Fields(right)[1]
+		if slices.Contains([]string{"secrets", "nodes", "namespaces", "pods/exec", "serviceaccounts/token"}, resource) || strings.Contains(resource, "role") {
+			t.Error(right)
+		}
+	}
+	for _, verb := range []string{"escalate", "bind"} {
+		if bytes.Contains(config.Operator, []byte("  - "+verb+"\n")) {
+			t.Errorf("somebody may %s", verb)
+		}
+	}
+	for doc := range strings.SplitSeq(string(config.Operator), "\n---\n") {
+		if strings.Contains(doc, "kind: ClusterRoleBinding\n") && strings.Contains(doc, "name: pequod-manager-impersonate\n") {
+			t.Error("the manager may act as every account of the cluster")
+		}
+	}
+}
+
+// rights returns what roles of given names allow.
+func rights(t *testing.T, installed []byte, names ...string) (got []string) {
+	t.Helper()
+	for doc := range strings.SplitSeq(string(installed), "\n---\n") {
 		var role rbacv1.ClusterRole
 		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
 			t.Fatal(err)
 		}
-		if role.Name != "pequod-applier" || role.Kind != "ClusterRole" && role.Kind != "Role" {
+		if !slices.Contains(names, role.Name) || role.Kind != "ClusterRole" && role.Kind != "Role" {
 			continue
 		}
 		for _, rule := range role.Rules {
@@ -250,8 +313,41 @@ func TestNarrow(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what the applier may do itself (-want +got):\n%s", diff)
+	return got
+}
+
+// TestShared checks that the objects of both installations are the same, so that they agree
+// if both are in one cluster.
+func TestShared(t *testing.T) {
+	documents := func(text []byte) map[string]string {
+		all := map[string]string{}
+		for doc := range strings.SplitSeq(string(text), "\n---\n") {
+			var meta metav1.PartialObjectMetadata
+			if err := yaml.Unmarshal([]byte(doc), &meta); err != nil {
+				t.Fatal(err)
+			}
+			all[meta.Kind+" "+meta.Namespace+"/"+meta.Name] = strings.TrimSpace(doc)
+		}
+		return all
+	}
+	applier, operator := documents(config.Applier), documents(config.Operator)
+	var shared []string
+	for name, doc := range operator {
+		other, ok := applier[name]
+		if !ok {
+			continue
+		}
+		shared = append(shared, name)
+		if diff := cmp.Diff(other, doc); diff != "" {
+			t.Errorf("%s (-applier +operator):\n%s", name, diff)
+		}
+	}
+	slices.Sort(shared)
+	want := []string{
+		"CustomResourceDefinition /resourcegraphs.platform.pequod.io", "CustomResourceDefinition /transforms.platform.pequod.io", "Namespace /pequod-system",
+	}
+	if diff := cmp.Diff(want, shared); diff != "" {
+		t.Errorf("objects of both (-want +got):\n%s", diff)
 	}
 }
 
@@ -259,7 +355,7 @@ func TestNarrow(t *testing.T) {
 // prune the applier: deleting a CRD would delete every graph.
 func TestDefinitionsAreKept(t *testing.T) {
 	for _, name := range []string{"resourcegraphs", "transforms"} {
-		annotations := object(t, config.Applier, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()
+		annotations := object(t, config.Operator, "CustomResourceDefinition", name+".platform.pequod.io").GetAnnotations()
 		if annotations["argocd.argoproj.io/sync-options"] != "Prune=false" || annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {
 			t.Errorf("%s: annotations %v", name, annotations)
 		}
