@@ -253,7 +253,7 @@ nodes:
 - {id: b, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b, uid: null, labels: {pequod.io/inventory: "true", pequod.io/paused: "true", pequod.io/graph: g, pequod.io/graph-namespace: ns, pequod.io/managed: "true"}}}}
 - {id: c, resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, finalizers: [example.com/x, pequod.io/applier], labels: {pequod.io/transform: x, pequod.io/instance: x, pequod.io/cue-module: x, apps.pequod.io/x: v, pequod.io/aggregate-to-applier: "true"},
     annotations: {pequod.io/claimed-by: ns/x, pequod.io/inventory-write: x, pequod.io/reconcile-requested-at: x, pequod.io/transform: x, pequod.io/new: x, example.com/x: v}}}}
-- {id: role, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, labels: {pequod.io/aggregate-to-applier: "true", pequod.io/managed: "true"}}}}
+- {id: role, resource: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, labels: {pequod.io/aggregate-to-applier: "true", pequod.io/aggregate-to-manager: "true", pequod.io/managed: "true"}}}}
 - {id: crd, resource: {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com, labels: {pequod.io/managed: "true", pequod.io/transform: a}}}}
 - {id: crd2, resource: {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: b.example.com, labels: {pequod.io/managed: "false"}}}}`, []string{
 			"node a: resource.metadata.deletionTimestamp: is set by the API server (leave it out)",

@@ -148,13 +148,13 @@ func (n *Node) checkManagedMetadata(metadata map[string]any) {
 }
 
 // MayLabel reports whether a resource of a kind may have a label: one that isn't
-// Pequod's, one that names the origin of the resource, the label of ClusterRoles whose
-// rights the applier gets, and, on a CRD, the label that pequod crd generate writes.
+// Pequod's, one that names the origin of the resource, the labels of ClusterRoles whose
+// rights the applier or the manager gets, and, on a CRD, the label that pequod crd generate writes.
 func MayLabel(gk schema.GroupKind, name string, value any) bool {
 	switch name {
 	case v1alpha1.LabelTransform, v1alpha1.LabelInstance, v1alpha1.LabelCueModule:
 		return true
-	case v1alpha1.LabelAggregate:
+	case v1alpha1.LabelAggregate, v1alpha1.LabelAggregateManager:
 		return gk == schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}
 	case v1alpha1.LabelManaged:
 		return value == "true" && isCRD(gk)

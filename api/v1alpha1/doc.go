@@ -37,7 +37,7 @@ const (
 
 // Labels and annotations that Pequod writes and reads. All of them begin with Prefix.
 // Resources in graphs may only have LabelTransform, LabelInstance, LabelCueModule, on
-// ClusterRoles LabelAggregate, and on CRDs LabelManaged; see package graph.
+// ClusterRoles LabelAggregate and LabelAggregateManager, and on CRDs LabelManaged; see package graph.
 const (
 	Prefix = "pequod.io/"
 	// LabelManaged is "true" on objects that a graph owns, and on generated CRDs.
@@ -61,6 +61,10 @@ const (
 	// LabelAggregate marks ClusterRoles whose rules become rights of the applier, with
 	// the value "true". The ClusterRole pequod-applier-watch aggregates them.
 	LabelAggregate = "pequod.io/aggregate-to-applier"
+	// LabelAggregateManager marks ClusterRoles whose rules become rights of the manager, which
+	// it may then grant to the accounts of Transforms, with the value "true". The ClusterRole
+	// pequod-manager-grants aggregates them.
+	LabelAggregateManager = "pequod.io/aggregate-to-manager"
 	// LabelOperator is "true" on graphs that pequod-manager made. It executes only these
 	// graphs, and pequod-applier executes all others.
 	LabelOperator = "pequod.io/managed-by-operator"

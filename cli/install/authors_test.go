@@ -16,7 +16,7 @@ import (
 // config/applier with the component config/webhook, and that it is excluded otherwise.
 func TestCheckAuthors(t *testing.T) {
 	all := func(*unstructured.Unstructured) bool { return true }
-	with, err := variant{checksAuthors: true}.manifests(all)
+	with, err := variant{mode: modeOf(modeGitOps), checksAuthors: true}.manifests(all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestCheckAuthors(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("objects (-kustomize +install):\n%s", diff)
 	}
-	without, err := variant{}.manifests(all)
+	without, err := variant{mode: modeOf(modeGitOps)}.manifests(all)
 	if err != nil {
 		t.Fatal(err)
 	}

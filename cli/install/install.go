@@ -6,8 +6,12 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
@@ -28,6 +32,8 @@ type installOptions struct {
 	// variant is what --image, --constrained and --check-authors select. Constrained has an
 	// effect only if the API server has constrained impersonation.
 	variant
+	// mode is the value of --mode, one of modeNames.
+	mode string
 	// crdsOnly installs the CRDs only, for an applier that runs elsewhere. It also
 	// turns off pruning, so that an installed applier is not removed.
 	crdsOnly bool
@@ -51,12 +57,16 @@ func newInstallCommand(env command.Env) *cobra.Command {
 	o := &installOptions{}
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install or upgrade pequod-applier in a cluster",
-		Long: `Install or upgrade the applier: the CustomResourceDefinitions, the namespace
-` + installNamespace + `, the Deployment with its NetworkPolicy, and the roles that it needs. This requires cluster-admin
-rights. The result is the same as that of 'kubectl apply -k config/applier', and
-objects that kubectl created are taken over. Objects that an earlier version of this
-command installed, and this version does not, are removed.
+		Short: "Install or upgrade pequod-applier or pequod-manager in a cluster",
+		Long: `Install or upgrade the applier, or the manager with --mode=operator: the
+CustomResourceDefinitions, the namespace ` + installNamespace + `, the Deployment with its NetworkPolicy,
+and the roles that it needs. This requires cluster-admin rights. The result is the same as
+that of 'kubectl apply -k config/applier' or config/default, and objects that kubectl
+created are taken over. Objects that an earlier version of this command installed, and
+this version does not, are removed.
+
+The applier executes the ResourceGraphs that others bring into the cluster (GitOps). The
+manager makes them from Transforms and instances in the cluster. Both can be in one cluster.
 
 The applier may act as every service account of the cluster, unless --constrained is set:
 then it may only do what the roles of 'pequod rbac generate --constrained' allow. This
@@ -76,27 +86,30 @@ time; 2 if the cluster could not be reached.`,
 		Example: `  pequod install
   pequod install --image registry.example.com/pequod-applier:v0.1.0
 
+  pequod install --mode operator
+
   # For GitOps
   pequod install --export > clusters/production/pequod-applier.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), env) },
 	}
 	o.ConnectionFlags.AddFlags(cmd)
-	o.RunFlags.AddFlags(cmd, "wait until the applier is ready; otherwise exit when everything is applied")
+	o.RunFlags.AddFlags(cmd, "wait until the program is ready; otherwise exit when everything is applied")
 	fl := cmd.Flags()
-	fl.StringVar(&o.image, "image", "", "image of the applier (default: the image of this version, by digest in releases)")
-	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for an applier that runs elsewhere")
-	fl.BoolVar(&o.networkPolicy, "network-policy", true, "install a NetworkPolicy that admits only connections to the metrics and probes of the applier")
+	fl.StringVar(&o.image, "image", "", "image of the program (default: the image of this version, by digest in releases)")
+	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for a program that runs elsewhere")
+	fl.BoolVar(&o.networkPolicy, "network-policy", true, "install a NetworkPolicy that admits only connections to the metrics and probes of the program")
 	fl.BoolVar(&o.constrained, "constrained", false, "let the applier act only as the service accounts, and with the rights, of 'pequod rbac generate --constrained' (Kubernetes 1.36)")
 	fl.BoolVar(&o.checksAuthors, "check-authors", false, "check by a webhook that whoever writes a graph may do what its nodes do, or impersonate its service account")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
+	command.Choice(cmd, &o.mode, "mode", "", modeGitOps, modeNames, "what to install: gitops (pequod-applier) or operator (pequod-manager)")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be done without doing it: server (the API server checks every object) or client (only look up which objects exist)")
 	command.Must(cmd.RegisterFlagCompletionFunc("image", cobra.NoFileCompletions))
 	return cmd
 }
 
-// installs reports whether an object of config/applier is installed.
+// installs reports whether an object of the manifests is installed.
 func (o *installOptions) installs(obj *unstructured.Unstructured) bool {
 	switch obj.GetKind() {
 	case kindCRD:
@@ -118,7 +131,12 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 		return errors.New("--export and --dry-run cannot be used together")
 	case o.dryRun != "none" && o.Output != "text":
 		return errors.New("--dry-run only supports -o text")
+	case o.checksAuthors && o.mode == modeOperator:
+		return errors.New("--check-authors is for --mode=gitops")
+	case o.constrained && o.mode == modeOperator:
+		return errors.New("--constrained is for --mode=gitops: the manager acts as the service accounts of its own namespace only")
 	}
+	o.variant.mode = modeOf(o.mode)
 	m, err := o.manifests(o.installs)
 	if err != nil {
 		return err
@@ -153,6 +171,9 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 			}
 		}
 	}
+	if err := o.takeShared(ctx, a, m); err != nil {
+		return kube.Error(err)
+	}
 	a.Inventories = unrecorded{m.excluded}
 	rg, err := m.graph()
 	if err != nil {
@@ -173,4 +194,39 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 			return a.Apply(ctx, rg, opts)
 		})
 	return o.Finish(env, sink, ends)
+}
+
+// takeShared makes the installation the owner of the objects that the other mode has
+// installed, too. A dry run leaves them out.
+func (o *installOptions) takeShared(ctx context.Context, a *applier.Applier, m *installation) error {
+	r := newRemover(a, m.mode, "none", command.Env{})
+	var own []*unstructured.Unstructured
+	for _, obj := range m.objects {
+		if !shared(obj) {
+			own = append(own, obj)
+			continue
+		}
+		live, err := r.get(ctx, obj)
+		if err != nil {
+			return err
+		}
+		if live == nil || live.GetLabels()[v1alpha1.LabelGraph] != m.mode.other || live.GetLabels()[v1alpha1.LabelGraphNamespace] != installNamespace {
+			own = append(own, obj)
+			continue
+		}
+		if o.dryRun != "none" {
+			continue
+		}
+		own = append(own, obj)
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, v1alpha1.LabelGraph, m.mode.program)
+		err = r.do(ctx, live, func(resource dynamic.ResourceInterface) error {
+			_, err := resource.Patch(ctx, live.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "pequod"})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	m.objects = own
+	return nil
 }

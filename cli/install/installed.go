@@ -30,15 +30,17 @@ type installed struct {
 	// leases are the Leases of all appliers of the cluster, also of those in other
 	// namespaces.
 	leases []*unstructured.Unstructured
-	// graphs are the ResourceGraphs of all namespaces.
+	// graphs are the ResourceGraphs of all namespaces that the program executes.
 	graphs []*unstructured.Unstructured
+	// beside is the Deployment of the other mode, or nil.
+	beside *unstructured.Unstructured
 }
 
 // findInstalled reads the objects of the installation and the graphs. It looks
 // for the objects that this version installs, also if another tool created them. It
 // writes nothing. An object that only another version installs is not found, and stays.
 func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
-	manifests, err := variant{checksAuthors: true}.manifests(func(*unstructured.Unstructured) bool { return true })
+	manifests, err := variant{mode: r.mode, checksAuthors: !r.mode.operator}.manifests(func(*unstructured.Unstructured) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -67,21 +69,25 @@ func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
 			found.objects = append(found.objects, lease)
 		}
 	}
-	found.graphs, err = r.listServed(ctx, graphKind)
+	if found.graphs, err = r.listServed(ctx, graphKind); err != nil {
+		return nil, err
+	}
+	found.graphs = slices.DeleteFunc(found.graphs, func(g *unstructured.Unstructured) bool { return !r.mode.executes(g) })
+	found.beside, err = r.get(ctx, r.mode.otherDeployment())
 	return found, err
 }
 
 // findLeases returns the Leases of all appliers. That of an applier of an earlier version
 // has no label, and is found by its name.
 func (r *remover) findLeases(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	leases, err := r.list(ctx, cluster.Selection{GVK: leaseKind, Labels: "app.kubernetes.io/name=" + installName})
+	leases, err := r.list(ctx, cluster.Selection{GVK: leaseKind, Labels: "app.kubernetes.io/name=" + r.mode.program})
 	if err != nil {
 		return nil, err
 	}
 	named := &unstructured.Unstructured{}
 	named.SetGroupVersionKind(leaseKind)
 	named.SetNamespace(installNamespace)
-	named.SetName(installName)
+	named.SetName(r.mode.program)
 	live, err := r.get(ctx, named)
 	if err == nil && live != nil && !slices.ContainsFunc(leases, func(l *unstructured.Unstructured) bool { return l.GetUID() == live.GetUID() }) {
 		leases = append(leases, live)
@@ -99,10 +105,12 @@ func (f *installed) find(kind string) *unstructured.Unstructured {
 	return nil
 }
 
-// onlyDefinitions reports whether nothing is left of the applier but its CRDs. It
-// is true for an empty state, too.
+// onlyDefinitions reports whether nothing is left of the program but its CRDs and what
+// protects graphs, or what belongs to the other mode. It is true for an empty state, too.
 func (f *installed) onlyDefinitions() bool {
-	return !slices.ContainsFunc(f.objects, func(obj *unstructured.Unstructured) bool { return obj.GetKind() != kindCRD })
+	return !slices.ContainsFunc(f.objects, func(obj *unstructured.Unstructured) bool {
+		return !protects(obj) && obj.GetKind() != kindCRD && (f.beside == nil || obj.GetKind() != kindNamespace)
+	})
 }
 
 // check returns the reasons not to uninstall, as a problem.List:
@@ -112,7 +120,7 @@ func (f *installed) onlyDefinitions() bool {
 //
 // With orphan, graphs may be in deletion: their release includes the removal of
 // the finalizer.
-func (f *installed) check(orphan bool) error {
+func (f *installed) check(m mode, orphan bool) error {
 	for _, obj := range f.objects {
 		if obj.GetKind() != "ClusterRoleBinding" {
 			continue
@@ -124,8 +132,8 @@ func (f *installed) check(orphan bool) error {
 			if s, ok := subject.(map[string]any); ok && s["namespace"] != installNamespace {
 				return problem.List{{
 					Rule: problem.RuleGraph,
-					Message: fmt.Sprintf("the applier runs in namespace %v according to %s, not in %s; uninstall it with the tool that installed it",
-						s["namespace"], kubectlName(obj), installNamespace),
+					Message: fmt.Sprintf("the %s runs in namespace %v according to %s, not in %s; uninstall it with the tool that installed it",
+						m.noun, s["namespace"], kubectlName(obj), installNamespace),
 				}}
 			}
 		}
@@ -135,8 +143,8 @@ func (f *installed) check(orphan bool) error {
 		if g.GetDeletionTimestamp() != nil && !orphan {
 			ps = append(ps, problem.Problem{
 				Rule: problem.RuleGraph,
-				Message: fmt.Sprintf("ResourceGraph %s/%s is being deleted, which takes an applier; uninstall when it is gone, or use --orphan-graphs",
-					g.GetNamespace(), g.GetName()),
+				Message: fmt.Sprintf("ResourceGraph %s/%s is being deleted, which takes %s; uninstall when it is gone, or use --orphan-graphs",
+					g.GetNamespace(), g.GetName(), m.article()),
 			})
 		}
 	}

@@ -16,16 +16,12 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier/engine"
 	"github.com/pequod-io/pequod/config"
-	"github.com/pequod-io/pequod/internal/version"
 	"github.com/pequod-io/pequod/inventory"
 )
 
-// The applier is installed as a graph of this namespace and name. The Lease of
-// its leader election has the same name. They match config/applier.
-const (
-	installNamespace = "pequod-system"
-	installName      = "pequod-applier"
-)
+// installNamespace is the namespace of the programs, and of the graphs as which they are
+// installed. It matches config/applier and config/default.
+const installNamespace = "pequod-system"
 
 // Kinds that need special treatment in several places. A CRD outlives the applier
 // unless the graphs are removed, too; the namespace goes last.
@@ -34,10 +30,11 @@ const (
 	kindNamespace = "Namespace"
 )
 
-// installation is the set of objects to install: the whole of config/applier, or
-// only its CRDs. text is printed by --export, and objects are applied otherwise.
+// installation is the set of objects to install: all manifests of a mode, or only the
+// CRDs. text is printed by --export, and objects are applied otherwise.
 type installation struct {
-	// text is the YAML of the objects, with the comments of config/applier.
+	mode mode
+	// text is the YAML of the objects, with the comments of the manifests.
 	text []byte
 	// objects are the decoded documents of text, in the same order: the CRDs and
 	// the namespace come before the objects that need them.
@@ -46,8 +43,8 @@ type installation struct {
 	excluded []inventory.Entry
 }
 
-// imageLine matches the line with the image of the applier in the manifests.
-var imageLine = regexp.MustCompile(`(?m)^(\s+image: )(ghcr\.io/pequod-io/pequod-applier:\S+)$`)
+// imageLine matches the line with the image of the program in the manifests.
+var imageLine = regexp.MustCompile(`(?m)^(\s+image: )(ghcr\.io/pequod-io/pequod-(?:applier|manager):\S+)$`)
 
 // imageOf returns the replacement of imageLine: the image that the user chose, or the
 // released image by its digest, so that a tag that was moved has no effect. It is the
@@ -66,9 +63,10 @@ func imageOf(chosen, digest string) string {
 // value of --image from changing the structure of the manifests.
 var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
-// variant selects what is installed of config/applier and its components.
+// variant selects what is installed: the manifests of a mode, with components of config/applier.
 type variant struct {
-	// image replaces the image of the applier unless it is empty.
+	mode mode
+	// image replaces the image of the program unless it is empty.
 	image string
 	// constrained takes the right to impersonate every service account away.
 	constrained bool
@@ -76,13 +74,13 @@ type variant struct {
 	checksAuthors bool
 }
 
-// manifests returns the objects of config/applier and config/webhook that keep accepts. The
+// manifests returns the objects of the mode, and of config/webhook, that keep accepts. The
 // variant is made in the text, so that --export shows it with all comments.
 func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*installation, error) {
 	if v.image != "" && !imageName.MatchString(v.image) {
 		return nil, fmt.Errorf("--image: %q is not a valid image reference", v.image)
 	}
-	text := imageLine.ReplaceAll(config.Applier, []byte(imageOf(v.image, version.ImageDigest())))
+	text := imageLine.ReplaceAll(v.mode.manifests, []byte(imageOf(v.image, v.mode.digest)))
 	if v.constrained {
 		text = []byte(constrain(string(text)))
 	}
@@ -92,9 +90,9 @@ func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*install
 	} else {
 		keep = func(*unstructured.Unstructured) bool { return false }
 	}
-	all := &installation{}
-	if err := all.add(text, applierOnly); err != nil {
-		return nil, err
+	all := &installation{mode: v.mode}
+	if err := all.add(text, applierOnly); err != nil || v.mode.operator {
+		return all, err
 	}
 	return all, all.add(config.Webhook(), keep)
 }
@@ -123,12 +121,12 @@ func (all *installation) add(text []byte, keep func(*unstructured.Unstructured) 
 
 // graph returns the installation as a graph. Each object is a node; its id is
 // made of the kind and the name, as in "deployment-pequod-applier". The
-// Deployment depends on all objects before it, so that the applier starts with
+// Deployment depends on all objects before it, so that the program starts with
 // its roles in place. All objects may be adopted: install takes over existing
 // ones, as kubectl apply -k does.
 func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 	rg := &v1alpha1.ResourceGraph{}
-	rg.Namespace, rg.Name = installNamespace, installName
+	rg.Namespace, rg.Name = installNamespace, m.mode.program
 	rg.Spec.Adopt = &v1alpha1.Adopt{Mode: v1alpha1.AdoptExplicit}
 	var before []string
 	for _, obj := range m.objects {
@@ -137,7 +135,7 @@ func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 			return nil, err
 		}
 		node := v1alpha1.Node{
-			ID:       strings.ToLower(obj.GetKind()) + "-" + obj.GetName(),
+			ID:       idOf(obj),
 			Resource: &runtime.RawExtension{Raw: data},
 		}
 		if obj.GetKind() == "Deployment" {
@@ -150,6 +148,11 @@ func (m *installation) graph() (*v1alpha1.ResourceGraph, error) {
 		})
 	}
 	return rg, nil
+}
+
+// idOf returns the id of an object's node.
+func idOf(obj *unstructured.Unstructured) string {
+	return strings.ToLower(obj.GetKind()) + "-" + obj.GetName()
 }
 
 // unrecorded is a store without inventories. The inventory of the installation

@@ -3,21 +3,26 @@ package install
 import (
 	"strings"
 	"testing"
-
-	"github.com/pequod-io/pequod/config"
 )
 
 // A release installs its own image by digest. The user's image takes precedence.
 func TestImageOf(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0a", 32)
-	const released = "ghcr.io/pequod-io/pequod-applier:v"
+	for _, name := range modeNames {
+		testImageOf(t, modeOf(name), digest)
+	}
+}
+
+func testImageOf(t *testing.T, m mode, digest string) {
+	t.Helper()
+	released := "ghcr.io/pequod-io/" + m.program + ":v"
 	for _, test := range []struct{ name, chosen, digest, prefix, suffix string }{
 		{"another build", "", "", released, ""},
 		{"a release", "", digest, released, "@" + digest},
 		{"a chosen image", "registry.example.com/a:v1", digest, "registry.example.com/a:v1", ""},
 	} {
 		var images []string
-		for line := range strings.Lines(imageLine.ReplaceAllString(string(config.Applier), imageOf(test.chosen, test.digest))) {
+		for line := range strings.Lines(imageLine.ReplaceAllString(string(m.manifests), imageOf(test.chosen, test.digest))) {
 			if image, ok := strings.CutPrefix(strings.TrimSpace(line), "image: "); ok {
 				images = append(images, image)
 			}

@@ -76,7 +76,7 @@ func (r *remover) checkLease(ctx context.Context, lease *unstructured.Unstructur
 	case renewal != last:
 		return false, problem.List{{
 			Rule:    problem.RuleGraph,
-			Message: fmt.Sprintf("an applier is still running: %s renews the lease %s/%s", holder, live.GetNamespace(), live.GetName()),
+			Message: fmt.Sprintf("%s is still running: %s renews the lease %s/%s", r.mode.article(), holder, live.GetNamespace(), live.GetName()),
 		}}
 	}
 	return waited <= time.Duration(seconds)*time.Second, nil
@@ -97,8 +97,13 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 		switch obj.GetKind() {
 		case "Deployment", kindNamespace: // already gone, and below
 			continue
+		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+			// Without them, users could change graphs that a manager executes later.
+			if len(found.graphs) > 0 && !definitions {
+				continue
+			}
 		case kindCRD:
-			if !definitions {
+			if !definitions || found.beside != nil {
 				continue
 			}
 			objects, err := r.instances(ctx, obj)
@@ -120,7 +125,7 @@ func (r *remover) removeRest(ctx context.Context, found *installed, definitions 
 		}
 	}
 	namespace := found.find(kindNamespace)
-	if namespace == nil {
+	if namespace == nil || found.beside != nil {
 		return removed, nil
 	}
 	others, missed, err := r.foreignObjects(ctx, found)

@@ -29,6 +29,8 @@ const pollInterval = 200 * time.Millisecond
 // with an error of the API server itself is repeated. A kind that the cluster
 // doesn't serve has no objects.
 type remover struct {
+	// mode is what is removed.
+	mode mode
 	// applier reads objects, and releases those of graphs.
 	applier *applier.Applier
 	// objects sends deletions and patches, over the connection of applier.
@@ -43,8 +45,8 @@ type remover struct {
 
 // newRemover returns a remover for the cluster of a. dryRun is one of
 // execute.DryRunModes.
-func newRemover(a *applier.Applier, dryRun string, env command.Env) *remover {
-	return &remover{applier: a, objects: dynamic.New(a.Client.REST()), dryRun: dryRun, env: env}
+func newRemover(a *applier.Applier, m mode, dryRun string, env command.Env) *remover {
+	return &remover{mode: m, applier: a, objects: dynamic.New(a.Client.REST()), dryRun: dryRun, env: env}
 }
 
 // get reads the live state of obj. It returns nil if obj doesn't exist, or if the

@@ -24,6 +24,8 @@ import (
 type uninstallOptions struct {
 	// ConnectionFlags select the cluster and the user.
 	kube.ConnectionFlags
+	// mode is the value of --mode, one of modeNames.
+	mode string
 	// orphanGraphs also releases the objects of all graphs, and removes the graphs
 	// and the CRDs. By default graphs stay, for an applier that is installed later.
 	orphanGraphs bool
@@ -45,8 +47,8 @@ func newUninstallCommand(env command.Env) *cobra.Command {
 	o := &uninstallOptions{}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove pequod-applier from a cluster, but nothing that it manages",
-		Long: `Remove the applier: first the Deployment, and when its Pods are gone the roles, the
+		Short: "Remove pequod-applier or pequod-manager from a cluster, but nothing that it manages",
+		Long: `Remove the applier, or the manager with --mode=operator: first the Deployment, and when its Pods are gone the roles, the
 service account and the namespace ` + installNamespace + `. The namespace is kept if it contains
 anything else, or if that cannot be found out because an API group is not available. It
 does not matter how the applier was installed.
@@ -57,6 +59,11 @@ running, and an applier that is installed later takes over where this one stoppe
 Until then, a ResourceGraph that is deleted waits, because only an applier removes
 its finalizer. Therefore nothing is uninstalled while a ResourceGraph is being
 deleted.
+
+With --mode=operator, the graphs are those that the manager made. Transforms, their kinds
+with all instances, and their roles remain as well, and the policy that protects the graphs
+of the manager from users. What both modes share stays as long as the other one is
+installed.
 
 With --orphan-graphs, all objects of all graphs are released, as by 'pequod delete
 --orphan': they stay in the cluster without an owner. Then the ResourceGraphs and
@@ -79,6 +86,7 @@ the cluster could not be reached or the prompt was answered with no.`,
 	fl.BoolVarP(&o.yes, "yes", "y", false, "skip the confirmation prompt")
 	fl.BoolVar(&o.wait, "wait", true, "wait until everything is gone; otherwise exit when all deletions are requested")
 	fl.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit; 0 means no limit")
+	command.Choice(cmd, &o.mode, "mode", "", modeGitOps, modeNames, "what to remove: gitops (pequod-applier) or operator (pequod-manager)")
 	command.Choice(cmd, &o.dryRun, "dry-run", "", "none", execute.DryRunModes, "show what would be removed without removing it: server (the API server checks each deletion) or client (only look up which objects exist)")
 	return cmd
 }
@@ -93,7 +101,7 @@ func (o *uninstallOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	return kube.Error(o.uninstall(ctx, env, newRemover(a, o.dryRun, env)))
+	return kube.Error(o.uninstall(ctx, env, newRemover(a, modeOf(o.mode), o.dryRun, env)))
 }
 
 // uninstall looks up the installed objects, checks that they can be removed, asks
@@ -109,10 +117,10 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 		fmt.Fprintln(env.Err, "nothing to uninstall")
 		return nil
 	}
-	if err := found.check(o.orphanGraphs); err != nil {
+	if err := found.check(r.mode, o.orphanGraphs); err != nil {
 		return err
 	}
-	if err := o.confirm(ctx, env, len(found.graphs)); err != nil {
+	if err := o.confirm(ctx, env, r.mode.noun, len(found.graphs)); err != nil {
 		return err
 	}
 	// The clock starts after the prompt, so that a slow answer costs nothing.
@@ -128,8 +136,8 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 		return err
 	}
 	if n := len(found.graphs); n > 0 && !o.orphanGraphs {
-		fmt.Fprintf(env.Err, "not removed: %s with all managed objects; nothing reconciles them until an applier is installed again\n",
-			source.Count(n, "ResourceGraph"))
+		fmt.Fprintf(env.Err, "not removed: %s with all managed objects; nothing reconciles them until %s is installed again\n",
+			source.Count(n, "ResourceGraph"), r.mode.article())
 	}
 	return nil
 }
@@ -171,16 +179,16 @@ func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *instal
 
 // confirm prompts for confirmation. Any answer but y or yes is an error, also the
 // end of the input. A dry run removes nothing and needs no prompt.
-func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, graphs int) error {
+func (o *uninstallOptions) confirm(ctx context.Context, env command.Env, noun string, graphs int) error {
 	if o.yes || o.dryRun != "none" {
 		return nil
 	}
 	if file, ok := env.In.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return errors.New("uninstall prompts for confirmation, and stdin is not a terminal; use --yes to skip the prompt")
 	}
-	question := "Remove the applier?"
+	question := "Remove the " + noun + "?"
 	if graphs > 0 && o.orphanGraphs {
-		question = fmt.Sprintf("Remove the applier and %s? Managed objects stay in the cluster without an owner.", source.Count(graphs, "ResourceGraph"))
+		question = fmt.Sprintf("Remove the %s and %s? Managed objects stay in the cluster without an owner.", noun, source.Count(graphs, "ResourceGraph"))
 	}
 	fmt.Fprintf(env.Err, "%s [y/N] ", question)
 	// A read from a terminal can't be canceled. On an interrupt, the process

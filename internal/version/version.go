@@ -14,6 +14,13 @@ var linked string
 // applier, such as sha256:0123….
 var imageDigest string
 
+// managerDigest is the same for the image of the manager.
+var managerDigest string
+
+// ManagerDigest returns the digest of the released image of the manager, or "" in other
+// builds.
+func ManagerDigest() string { return managerDigest }
+
 // ImageDigest returns the digest of the released image of the applier, or "" in other
 // builds.
 func ImageDigest() string { return imageDigest }
