@@ -22,6 +22,7 @@ import (
 	"github.com/pequod-io/pequod/test/churn"
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/process"
 )
 
 // alone are the arguments of an applier that is the only one.
@@ -61,12 +62,12 @@ func writes(p *faults.Proxy) []faults.Request {
 }
 
 // kill ends the applier as a crash does. It must have been there until then.
-func (p *process) kill(t *testing.T) {
+func kill(t *testing.T, p *process.Process) {
 	t.Helper()
-	_ = p.cmd.Process.Kill() // if it has ended, that is told now
-	<-p.done
-	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
-		t.Fatalf("the applier ended by itself: %s", p.cmd.ProcessState)
+	_ = p.Cmd.Process.Kill() // if it has ended, that is told now
+	<-p.Done
+	if status, ok := p.Cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
+		t.Fatalf("the applier ended by itself: %s", p.Cmd.ProcessState)
 	}
 }
 
@@ -76,7 +77,7 @@ func (p *process) kill(t *testing.T) {
 // PEQUOD_SOAK is twice as often as it is killed; otherwise that is five times.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	c, account := install(t)
+	c, account := installed.Install(t)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 1))
 	changes := churned(t, c, account, 12, seed)
@@ -84,7 +85,7 @@ func TestKilled(t *testing.T) {
 	kills, midway := soak(2, 5), 0
 	for range kills {
 		proxy.Reset()
-		p := start(t, c, proxy.Config(account), alone...)
+		p := installed.Start(t, c, proxy.Config(account), alone...)
 		// What is under way when it starts takes some fifty writes.
 		after := random.IntN(80)
 		harness.Eventually(t, time.Minute, func(context.Context) error {
@@ -99,12 +100,12 @@ func TestKilled(t *testing.T) {
 		} else {
 			midway++
 		}
-		p.kill(t)
+		kill(t, p)
 		for range random.IntN(5) {
 			changes.Step()
 		}
 	}
-	start(t, c, proxy.Config(account), alone...)
+	installed.Start(t, c, proxy.Config(account), alone...)
 	changes.Settled()
 	changes.Drain()
 	t.Logf("%d kills, %d of them midway; graphs and objects: %v", kills, midway, changes.Counts())
@@ -112,7 +113,7 @@ func TestKilled(t *testing.T) {
 
 // replica is one of several appliers, with its own way to the API server.
 type replica struct {
-	*process
+	*process.Process
 	proxy *faults.Proxy
 }
 
@@ -123,13 +124,13 @@ type replica struct {
 // times, and once by default.
 func TestLeaders(t *testing.T) {
 	t.Parallel()
-	c, account := install(t)
+	c, account := installed.Install(t)
 	seed := uint64(time.Now().UnixNano())
 	changes := churned(t, c, account, 10, seed)
 	var all []replica
 	begin := func() replica {
 		proxy := c.Proxy(t, seed)
-		r := replica{start(t, c, proxy.Config(account)), proxy}
+		r := replica{installed.Start(t, c, proxy.Config(account)), proxy}
 		all = append(all, r)
 		return r
 	}
@@ -149,16 +150,16 @@ func TestLeaders(t *testing.T) {
 		of   func(replica)
 	}{
 		{"asked", func(r replica) {
-			if code := r.stop(t); code != incluster.ExitDone {
+			if code := r.Stop(t); code != incluster.ExitDone {
 				t.Errorf("asked to end, it ended with exit code %d", code)
 			}
 		}},
-		{"killed", func(r replica) { r.kill(t) }},
+		{"killed", func(r replica) { kill(t, r.Process) }},
 		{"cut off", func(r replica) {
 			if err := r.proxy.Down(); err != nil {
 				t.Fatal(err)
 			}
-			r.lost(t)
+			lost(t, r.Process)
 		}},
 	}
 	rounds := soak(10, 1)
@@ -170,7 +171,7 @@ func TestLeaders(t *testing.T) {
 	for range rounds {
 		for _, end := range ends {
 			next := begin()
-			next.ready(t)
+			next.Ready(t)
 			works(leader)
 			if n := len(writes(next.proxy)); n > 0 {
 				t.Fatalf("%d writes beside the leader", n)
@@ -184,20 +185,20 @@ func TestLeaders(t *testing.T) {
 		}
 	}
 	changes.Drain()
-	leader.kill(t)
+	kill(t, leader.Process)
 	oneByOne(t, all)
 	t.Logf("%d changes of the leader; graphs and objects: %v", rounds*len(ends), changes.Counts())
 }
 
 // lost waits until the applier has ended because it isn't the leader any more.
-func (p *process) lost(t *testing.T) {
+func lost(t *testing.T, p *process.Process) {
 	t.Helper()
 	select {
-	case <-p.done:
+	case <-p.Done:
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the applier can't renew the lease, and goes on")
 	}
-	if code := p.cmd.ProcessState.ExitCode(); code != incluster.ExitFailed || !strings.Contains(p.log.String(), `"error":"leader election lost"`) {
+	if code := p.Cmd.ProcessState.ExitCode(); code != incluster.ExitFailed || !strings.Contains(p.Log.String(), `"error":"leader election lost"`) {
 		t.Errorf("when it couldn't renew the lease, it ended with exit code %d", code)
 	}
 }
@@ -227,12 +228,12 @@ func oneByOne(t *testing.T, all []replica) {
 // work when the server is back.
 func TestServerOutage(t *testing.T) {
 	t.Parallel()
-	c, account := install(t)
+	c, account := installed.Install(t)
 	seed := uint64(time.Now().UnixNano())
 	changes := churned(t, c, account, 10, seed)
 	proxy := c.Proxy(t, seed)
-	p := start(t, c, proxy.Config(account))
-	p.ready(t)
+	p := installed.Start(t, c, proxy.Config(account))
+	p.Ready(t)
 	for range 30 {
 		changes.Step()
 	}
@@ -243,31 +244,31 @@ func TestServerOutage(t *testing.T) {
 	if os.Getenv("PEQUOD_SOAK") != "" {
 		away = time.Now().Add(time.Minute)
 	}
-	p.lost(t)
-	p = start(t, c, proxy.Config(account))
+	lost(t, p)
+	p = installed.Start(t, c, proxy.Config(account))
 	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
-		_, _, err := get(ctx, "http://"+p.probes+"/healthz", "")
+		_, _, err := process.Get(ctx, "http://"+p.Probes+"/healthz", "")
 		return err
 	})
 	for seen := 0; seen < 3 || time.Now().Before(away); seen++ {
 		changes.Step()
-		p.notReady(t, "api-server")
+		notReady(t, p, "api-server")
 		time.Sleep(100 * time.Millisecond)
 	}
 	if err := proxy.Up(); err != nil {
 		t.Fatal(err)
 	}
-	p.ready(t)
+	p.Ready(t)
 	changes.Settled()
 	changes.Drain()
-	p.kill(t)
+	kill(t, p)
 }
 
 // notReady holds that the applier is alive, and that a check says it isn't ready.
-func (p *process) notReady(t *testing.T, check string) {
+func notReady(t *testing.T, p *process.Process, check string) {
 	t.Helper()
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusInternalServerError} {
-		code, body, err := get(t.Context(), "http://"+p.probes+path, "")
+		code, body, err := process.Get(t.Context(), "http://"+p.Probes+path, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestHostileTenant(t *testing.T) {
 	if os.Getenv("PEQUOD_SOAK") != "" {
 		tries = 100
 	}
-	c, account := install(t)
+	c, account := installed.Install(t)
 	quiet := *c
 	quiet.Namespace = c.Unique("quiet")
 	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+quiet.Namespace+"}}")
@@ -42,15 +42,15 @@ func TestHostileTenant(t *testing.T) {
 	hostile.Account(t, &quiet)
 	hostile.Prepare(t, c)
 
-	environment, limit := deployed(t)
-	p := prepare(t, c, account)
-	p.cmd.Env = append(os.Environ(), environment...)
-	group, err := limitMemory(t, p.cmd, limit)
+	environment, limit := container(t)
+	p := installed.Prepare(t, c, account)
+	p.Cmd.Env = append(os.Environ(), environment...)
+	group, err := limitMemory(t, p.Cmd, limit)
 	if err != nil {
 		t.Logf("the memory of the applier is measured and not limited, because this process may create no cgroup: %v", err)
 	}
-	p.run(t)
-	p.ready(t)
+	p.Run(t)
+	p.Ready(t)
 	alone := measure(t, &quiet, "alone", tries)
 	for _, rg := range hostile.Graphs(c.Namespace) {
 		hostile.Apply(t, c, rg)
@@ -58,11 +58,11 @@ func TestHostileTenant(t *testing.T) {
 	hostile.Disturb(t, c)
 	beside := measure(t, &quiet, "beside", tries)
 
-	peak := peakMemory(t, p.cmd.Process.Pid)
+	peak := peakMemory(t, p.Cmd.Process.Pid)
 	t.Logf("%d graphs, each of one object, are ready after %v (half of them) and %v (99 %%); beside a hostile tenant after %v and %v; peak memory %d MiB",
 		tries, percentile(alone, 50), percentile(alone, 99), percentile(beside, 50), percentile(beside, 99), peak>>20)
 	select {
-	case <-p.done:
+	case <-p.Done:
 		t.Fatal("the applier has ended")
 	default:
 	}
@@ -78,9 +78,9 @@ func TestHostileTenant(t *testing.T) {
 	}
 }
 
-// deployed returns the environment and the memory limit in bytes that the Deployment
+// container returns the environment and the memory limit in bytes that the Deployment
 // in config/applier gives the applier.
-func deployed(t *testing.T) (environment []string, memory int64) {
+func container(t *testing.T) (environment []string, memory int64) {
 	t.Helper()
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(config.Applier), 4096)
 	for {

@@ -23,20 +23,19 @@ import (
 	"github.com/pequod-io/pequod/config"
 	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/process"
 )
-
-var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 // TestInstalled runs the program as the account that config/applier installs, so
 // that what it is allowed to do is what is tested.
 func TestInstalled(t *testing.T) {
 	t.Parallel()
-	c, account := install(t)
-	p := start(t, c, account)
-	p.ready(t)
+	c, account := installed.Install(t)
+	p := installed.Start(t, c, account)
+	p.Ready(t)
 	for _, test := range []struct {
 		name string
-		run  func(*testing.T, *harness.Cluster, *process)
+		run  func(*testing.T, *harness.Cluster, *process.Process)
 	}{
 		{"samples", checkSamples},
 		{"least privilege", checkPrivilege},
@@ -47,7 +46,7 @@ func TestInstalled(t *testing.T) {
 			return
 		}
 	}
-	for _, line := range p.log.lines() {
+	for _, line := range p.Log.Lines() {
 		var entry struct{ Level, Logger, Msg string }
 		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Level == "" || entry.Msg == "" {
 			t.Errorf("not an entry of a structured log: %s", line)
@@ -55,7 +54,7 @@ func TestInstalled(t *testing.T) {
 			t.Errorf("an error in the log: %s", line)
 		}
 	}
-	if !strings.Contains(p.log.String(), `"msg":"starting","program":"pequod-applier","version":"v1.2.3-test"`) {
+	if !strings.Contains(p.Log.String(), `"msg":"starting","program":"pequod-applier","version":"v1.2.3-test"`) {
 		t.Error("the version isn't in the log")
 	}
 }
@@ -67,7 +66,7 @@ func expected(line string) bool {
 }
 
 // checkSamples executes config/samples, and removes them again.
-func checkSamples(t *testing.T, c *harness.Cluster, _ *process) {
+func checkSamples(t *testing.T, c *harness.Cluster, _ *process.Process) {
 	for _, file := range []string{"account.yaml", "roles.yaml", "resourcegraph.yaml"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", file))
 		if err != nil {
@@ -116,7 +115,7 @@ func isReady(graph *unstructured.Unstructured) error {
 
 // checkPrivilege holds that a graph gets no further than its account: the applier
 // itself may not write what graphs hold.
-func checkPrivilege(t *testing.T, c *harness.Cluster, _ *process) {
+func checkPrivilege(t *testing.T, c *harness.Cluster, _ *process.Process) {
 	c.Apply(t, `
 apiVersion: v1
 kind: ServiceAccount
@@ -146,7 +145,7 @@ spec:
 }
 
 // checkMetrics holds who may read the metrics, and by which protocol.
-func checkMetrics(t *testing.T, c *harness.Cluster, p *process) {
+func checkMetrics(t *testing.T, c *harness.Cluster, p *process.Process) {
 	unknown := c.ServiceAccount(t, c.Namespace, "nobody").BearerToken
 	scraper := c.ServiceAccount(t, c.Namespace, "scraper").BearerToken
 	role := c.Unique("metrics-reader")
@@ -162,7 +161,7 @@ metadata: {name: %[1]s}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
 subjects: [{kind: ServiceAccount, name: scraper, namespace: %[2]s}]
 `, role, c.Namespace))
-	at := p.metrics + "/metrics"
+	at := p.Metrics + "/metrics"
 	for _, test := range []struct {
 		name, url, token string
 		want             int
@@ -171,16 +170,16 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: %[2]s}]
 		{"a wrong token", "https://" + at, "wrong", http.StatusUnauthorized},
 		{"an account without the role", "https://" + at, unknown, http.StatusForbidden},
 	} {
-		code, body, err := get(t.Context(), test.url, test.token)
+		code, body, err := process.Get(t.Context(), test.url, test.token)
 		if err != nil || code != test.want || strings.Contains(body, "# TYPE") {
 			t.Errorf("%s: %d %v, want %d: %s", test.name, code, err, test.want, body)
 		}
 	}
-	if code, _, err := get(t.Context(), "http://"+at, scraper); err == nil && code != http.StatusBadRequest {
+	if code, _, err := process.Get(t.Context(), "http://"+at, scraper); err == nil && code != http.StatusBadRequest {
 		t.Errorf("without TLS: %d", code)
 	}
 	harness.Eventually(t, time.Minute, func(ctx context.Context) error { // roles take their time
-		code, body, err := get(ctx, "https://"+at, scraper)
+		code, body, err := process.Get(ctx, "https://"+at, scraper)
 		for _, metric := range []string{"pequod_reconcile_total{", "pequod_apply_total{", "go_goroutines ", "rest_client_requests_total{"} {
 			if err == nil && !strings.Contains(body, "\n"+metric) {
 				err = fmt.Errorf("%d: no %s", code, metric)
@@ -192,9 +191,9 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: %[2]s}]
 
 // checkLease holds that the lease is held while the program runs, and released
 // when it is asked to end.
-func checkLease(t *testing.T, c *harness.Cluster, p *process) {
+func checkLease(t *testing.T, c *harness.Cluster, p *process.Process) {
 	holder := func() string {
-		lease, err := c.Client.CoordinationV1().Leases(namespace).Get(t.Context(), "pequod-applier", metav1.GetOptions{})
+		lease, err := c.Client.CoordinationV1().Leases(process.Namespace).Get(t.Context(), "pequod-applier", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,13 +205,13 @@ func checkLease(t *testing.T, c *harness.Cluster, p *process) {
 	if holder() == "" {
 		t.Error("nobody holds the lease")
 	}
-	if code := p.stop(t); code != 0 {
+	if code := p.Stop(t); code != 0 {
 		t.Errorf("asked to end, it ended with exit code %d", code)
 	}
 	if by := holder(); by != "" {
 		t.Errorf("%s ended, and holds the lease", by)
 	}
-	if !strings.Contains(p.log.String(), `"msg":"ended"}`) {
+	if !strings.Contains(p.Log.String(), `"msg":"ended"}`) {
 		t.Error("the log doesn't say that it ended")
 	}
 }
@@ -222,13 +221,13 @@ func checkLease(t *testing.T, c *harness.Cluster, p *process) {
 // the certificate that is given.
 func TestProbes(t *testing.T) {
 	t.Parallel()
-	c, account := install(t)
+	c, account := installed.Install(t)
 	proxy := c.Proxy(t, 1)
 	dir, trusted := certificate(t)
-	p := start(t, c, proxy.Config(account), "--metrics-cert-path="+dir)
-	p.ready(t)
+	p := installed.Start(t, c, proxy.Config(account), "--metrics-cert-path="+dir)
+	p.Ready(t)
 	harness.Eventually(t, time.Minute, func(context.Context) error {
-		connection, err := tls.Dial("tcp", p.metrics, &tls.Config{RootCAs: trusted, ServerName: "metrics.example.com"})
+		connection, err := tls.Dial("tcp", p.Metrics, &tls.Config{RootCAs: trusted, ServerName: "metrics.example.com"})
 		if err == nil {
 			err = connection.Close()
 		}
@@ -236,7 +235,7 @@ func TestProbes(t *testing.T) {
 	})
 	probe := func(path string) (int, string) {
 		t.Helper()
-		code, body, err := get(t.Context(), "http://"+p.probes+path, "")
+		code, body, err := process.Get(t.Context(), "http://"+p.Probes+path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +253,7 @@ func TestProbes(t *testing.T) {
 	proxy.Inject(faults.Rule{Resources: []string{"resourcegraphs.platform.pequod.io"}, Faults: []faults.Fault{faults.Status{Code: 404}}})
 	notReady("resourcegraphs")
 	proxy.Inject()
-	p.ready(t)
+	p.Ready(t)
 	if err := proxy.Down(); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +261,7 @@ func TestProbes(t *testing.T) {
 	if err := proxy.Up(); err != nil {
 		t.Fatal(err)
 	}
-	p.ready(t)
+	p.Ready(t)
 }
 
 // certificate writes the files of one for metrics.example.com, and says whom to
@@ -289,19 +288,19 @@ func certificate(t *testing.T) (dir string, trusted *x509.CertPool) {
 // and works when that has ended.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	c, account := install(t)
-	first := start(t, c, account)
-	first.ready(t)
-	second := start(t, c, account)
-	second.ready(t)
+	c, account := installed.Install(t)
+	first := installed.Start(t, c, account)
+	first.Ready(t)
+	second := installed.Start(t, c, account)
+	second.Ready(t)
 	c.Apply(t, graphOf("before"))
 	awaitReady(t, c, "before")
-	if code := first.stop(t); code != 0 {
+	if code := first.Stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	c.Apply(t, graphOf("after"))
 	awaitReady(t, c, "after")
-	if code := second.stop(t); code != 0 {
+	if code := second.Stop(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -310,12 +309,12 @@ func TestTakeover(t *testing.T) {
 // that another one takes it up again, and that it can be given up.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
-	c, account := install(t)
-	p := start(t, c, account)
+	c, account := installed.Install(t)
+	p := installed.Start(t, c, account)
 	c.Apply(t, graphOf("kept"))
 	awaitReady(t, c, "kept")
-	p.stop(t)
-	pequod(t, c, 0, "uninstall", "--yes")
+	p.Stop(t)
+	process.Pequod(t, c, 0, "uninstall", "--yes")
 	if by := managedBy(t, c, "kept"); by != "kept" {
 		t.Errorf("without an applier the ConfigMap is that of graph %q", by)
 	}
@@ -332,10 +331,10 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: leases, namespace: `+c.Namespace+`}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: leases}
-subjects: [{kind: ServiceAccount, name: pequod-applier, namespace: `+namespace+`}]
+subjects: [{kind: ServiceAccount, name: pequod-applier, namespace: `+process.Namespace+`}]
 `)
 	// ConfigMaps may not be watched here: they are polled.
-	p = start(t, c, c.ServiceAccount(t, namespace, "pequod-applier"), "--resync=2s",
+	p = installed.Start(t, c, c.ServiceAccount(t, process.Namespace, "pequod-applier"), "--resync=2s",
 		"--leader-election-namespace="+c.Namespace, "--watch-label-selector=!example.com/shard")
 	c.Apply(t, graphOf("new"))
 	awaitReady(t, c, "new")
@@ -349,15 +348,15 @@ subjects: [{kind: ServiceAccount, name: pequod-applier, namespace: `+namespace+`
 	})
 	awaitReady(t, c, "kept")
 	// While an applier runs somewhere, nothing is given up.
-	out := pequod(t, c, 1, "uninstall", "--orphan-graphs", "--yes")
+	out := process.Pequod(t, c, 1, "uninstall", "--orphan-graphs", "--yes")
 	if !strings.Contains(out, "an applier is still running: ") || !strings.Contains(out, " renews the lease "+c.Namespace+"/pequod-applier-") {
 		t.Errorf("beside a running applier: %s", out)
 	}
 	if by := managedBy(t, c, "kept"); by != "kept" {
 		t.Errorf("beside a running applier the ConfigMap was given up, to %q", by)
 	}
-	p.stop(t)
-	pequod(t, c, 0, "uninstall", "--orphan-graphs", "--yes")
+	p.Stop(t)
+	process.Pequod(t, c, 0, "uninstall", "--orphan-graphs", "--yes")
 	for _, name := range []string{"kept", "new"} {
 		if by := managedBy(t, c, name); by != "" {
 			t.Errorf("ConfigMap %s, which was given up, is that of graph %q", name, by)

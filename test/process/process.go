@@ -1,0 +1,225 @@
+// Package process runs a program in a cluster, pequod-applier or pequod-manager, as its
+// Deployment does: a build with the flags of a release, as the service account and with the
+// roles that are installed, against a control plane of its own.
+//
+// [Program.Install] and [Program.Start] are the entry points.
+package process
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/pequod-io/pequod/test/harness"
+)
+
+// Namespace is where the programs are installed.
+const Namespace = "pequod-system"
+
+// Program is a program in a directory of cmd.
+type Program struct {
+	// Name is the name of the directory.
+	Name string
+	// Account is its service account.
+	Account string
+	// Manifests are installed before it starts.
+	Manifests []byte
+}
+
+// built is the directory of the programs as they are shipped.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pequod-programs")
+	if err != nil {
+		return "", err
+	}
+	const module = "github.com/pequod-io/pequod/"
+	out, err := exec.Command("go", "build", "-ldflags=-s -w -X "+module+"internal/version.linked=v1.2.3-test", "-o", dir,
+		module+"cmd/pequod", module+"cmd/pequod-applier", module+"cmd/pequod-manager").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// Main runs the tests of a package and removes the programs that they have built.
+func Main(m *testing.M) {
+	code := m.Run()
+	if dir, err := built(); err == nil {
+		os.RemoveAll(dir) // what can't be removed is in the temporary directory
+	}
+	os.Exit(code)
+}
+
+// Pequod runs the command line as the cluster's administrator, and returns its output
+// if its exit code is as wanted.
+func Pequod(t *testing.T, c *harness.Cluster, want int, args ...string) string {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "pequod"), append(args, "--kubeconfig="+c.Kubeconfig)...)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != want {
+		t.Fatalf("pequod %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Install returns a cluster in which the program is installed, and access as its account.
+func (p Program) Install(t *testing.T) (*harness.Cluster, *rest.Config) {
+	t.Helper()
+	c := harness.StartOwn(t)
+	c.Apply(t, string(p.Manifests))
+	return c, c.ServiceAccount(t, Namespace, p.Account)
+}
+
+// Process is a running program.
+type Process struct {
+	Cmd *exec.Cmd
+	Log *Log
+	// Probes and Metrics are the addresses of the endpoints.
+	Probes, Metrics string
+	// Done is closed when it has ended.
+	Done chan error
+}
+
+// Start runs the program with the arguments of its Deployment, on ports of its own.
+func (program Program) Start(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *Process {
+	t.Helper()
+	p := program.Prepare(t, c, as, args...)
+	p.Run(t)
+	return p
+}
+
+// Prepare is Start without running the command.
+func (program Program) Prepare(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *Process {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{Log: &Log{}, Probes: freeAddress(t), Metrics: freeAddress(t), Done: make(chan error, 1)}
+	p.Cmd = exec.Command(filepath.Join(dir, program.Name), append([]string{
+		"--leader-elect", "--leader-election-namespace=" + Namespace, "--kubeconfig=" + c.WriteKubeconfig(t, as),
+		"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-address=" + p.Probes,
+	}, args...)...)
+	p.Cmd.Stderr = p.Log
+	return p
+}
+
+// Run starts the command, and kills it when the test ends.
+func (p *Process) Run(t *testing.T) {
+	t.Helper()
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.Done <- p.Cmd.Wait(); close(p.Done) }()
+	t.Cleanup(func() {
+		_ = p.Cmd.Process.Kill() // it may have ended
+		<-p.Done
+		if t.Failed() {
+			t.Logf("log of the program:\n%s", p.Log)
+		}
+	})
+}
+
+// Stop asks the program to end, and gives its exit code.
+func (p *Process) Stop(t *testing.T) int {
+	t.Helper()
+	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	err := <-p.Done
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return p.Cmd.ProcessState.ExitCode()
+}
+
+// Ready waits until /readyz says so.
+func (p *Process) Ready(t *testing.T) {
+	t.Helper()
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
+		select {
+		case <-p.Done:
+			t.Fatalf("the program has ended")
+		default:
+		}
+		code, body, err := Get(ctx, "http://"+p.Probes+"/readyz", "")
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("%d: %s", code, body)
+		}
+		return err
+	})
+}
+
+var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
+// Get requests a URL without verifying the certificate.
+func Get(ctx context.Context, url, token string) (int, string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := insecure.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(body), err
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Log is what the program logs.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns the text so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// Lines returns the lines so far.
+func (l *Log) Lines() []string { return strings.Split(strings.TrimSpace(l.String()), "\n") }
