@@ -2,28 +2,29 @@ package metrics
 
 import "time"
 
-// Controller counts the reconciliations of another controller of the process, in the same
-// series as those of graphs.
+// Controller counts the reconciliations of another controller of the same program, with the
+// metrics that the applier's own reconciliations have.
 type Controller struct {
-	metrics *Metrics
-	name    string // the value of the label controller
+	of   *Metrics
+	name string
 }
 
-// Controller returns the counts of a controller, which begin at 0.
-func (m *Metrics) Controller(name string) Controller {
+// Controller returns the counters of a controller, whose name is the value of the label
+// controller.
+func (m *Metrics) Controller(name string) *Controller {
 	for _, result := range []string{resultSuccess, resultError} {
-		m.reconciles.WithLabelValues(name, result)
+		m.reconciles.WithLabelValues(name, result) // begins at 0
 	}
-	return Controller{m, name}
+	return &Controller{m, name}
 }
 
-// Reconciled counts a reconciliation: "success" or "error".
-func (c Controller) Reconciled(result string, took time.Duration) {
-	c.metrics.reconciles.WithLabelValues(c.name, result).Inc()
-	c.metrics.reconcileDuration.WithLabelValues(c.name).Observe(took.Seconds())
+// Reconciled records a reconciliation. Result is "success" or "error".
+func (c *Controller) Reconciled(result string, took time.Duration) {
+	c.of.reconciles.WithLabelValues(c.name, result).Inc()
+	c.of.reconcileDuration.WithLabelValues(c.name).Observe(took.Seconds())
 }
 
-// ReconcileFailed counts a failure by its reason.
-func (c Controller) ReconcileFailed(reason string) {
-	c.metrics.reconcileErrors.WithLabelValues(c.name, reason).Inc()
+// ReconcileFailed records why a reconciliation failed. The reason is one word in CamelCase.
+func (c *Controller) ReconcileFailed(reason string) {
+	c.of.reconcileErrors.WithLabelValues(c.name, reason).Inc()
 }

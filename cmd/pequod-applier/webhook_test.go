@@ -25,6 +25,7 @@ import (
 	"github.com/pequod-io/pequod/config"
 	hooks "github.com/pequod-io/pequod/operator/admission/serve"
 	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/process"
 )
 
 // hook is a cluster with config/applier and config/webhook. The control plane of tests has
@@ -37,8 +38,8 @@ type hook struct {
 
 func installHook(t *testing.T) *hook {
 	t.Helper()
-	c, account := install(t)
-	h := &hook{c, account, freeAddress(t)}
+	c, account := installed.Install(t)
+	h := &hook{c, account, process.FreeAddress(t)}
 	h.configure(t)
 	c.Apply(t, authors(c.Namespace))
 	return h
@@ -78,13 +79,13 @@ func authors(namespace string) string {
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: impersonates}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: impersonates},
   subjects: [{kind: ServiceAccount, name: impersonator, namespace: NS}]}
-`, "NS", namespace)
+`, "NS", process.Namespace)
 }
 
 // run starts an applier with the webhook.
-func (h *hook) run(t *testing.T, args ...string) *process {
+func (h *hook) run(t *testing.T, args ...string) *process.Process {
 	t.Helper()
-	return start(t, h.Cluster, h.account, append([]string{"--webhooks", "--webhook-bind-address=" + h.address, "--webhook-namespace=" + namespace}, args...)...)
+	return installed.Start(t, h.Cluster, h.account, append([]string{"--webhooks", "--webhook-bind-address=" + h.address, "--webhook-namespace=" + process.Namespace}, args...)...)
 }
 
 // as returns the graphs of the test's namespace for a user with a token.
@@ -135,7 +136,7 @@ func refused(t *testing.T, what string, err error, message string) {
 func TestAuthorsAreChecked(t *testing.T) {
 	t.Parallel()
 	h := installHook(t)
-	h.run(t).ready(t)
+	h.run(t).Ready(t)
 	ctx := t.Context()
 	poor, edit, root, other := h.as(t, "configmaps"), h.as(t, "edit"), h.as(t, "root"), h.as(t, "impersonator")
 	create := metav1.CreateOptions{FieldManager: "test"}
@@ -263,10 +264,10 @@ func TestWebhookInAnyOrder(t *testing.T) {
 	}
 	locked("before")
 	p := h.run(t)
-	p.ready(t)
+	p.Ready(t)
 	works("first")
 
-	p.stop(t)
+	p.Stop(t)
 	locked("stopped")
 	if _, err := root.Patch(ctx, "first", types.MergePatchType, []byte(`{"metadata": {"labels": {"a": "b"}, "finalizers": ["example.com/a"]}}`), metav1.PatchOptions{}); err != nil {
 		t.Errorf("metadata while it doesn't run: %v", err)
@@ -278,12 +279,12 @@ func TestWebhookInAnyOrder(t *testing.T) {
 		t.Errorf("the end of a deletion while it doesn't run: %v", err)
 	}
 	graphs := v1alpha1.GroupVersion.WithResource("resourcegraphs")
-	if _, err := h.Dynamic.Resource(graphs).Namespace(namespace).Create(ctx, authored(t, "own", "", aConfigMap), metav1.CreateOptions{}); err != nil {
+	if _, err := h.Dynamic.Resource(graphs).Namespace(process.Namespace).Create(ctx, authored(t, "own", "", aConfigMap), metav1.CreateOptions{}); err != nil {
 		t.Errorf("the applier's namespace while it doesn't run: %v", err)
 	}
 
 	p = h.run(t)
-	p.ready(t)
+	p.Ready(t)
 	works("restarted")
 	// The applier's rights to serve are taken away and come back, as by a roll-back.
 	if err := configurations.Delete(ctx, hooks.Configuration, metav1.DeleteOptions{}); err != nil {
@@ -302,7 +303,7 @@ func TestWebhookInAnyOrder(t *testing.T) {
 		return nil
 	})
 	works("reinstalled")
-	if code := p.stop(t); code != incluster.ExitDone {
+	if code := p.Stop(t); code != incluster.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -312,7 +313,7 @@ func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	h := installHook(t)
 	p := h.run(t)
-	p.ready(t)
+	p.Ready(t)
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	post := func(path, kind string, body io.Reader) (int, string) {
 		t.Helper()
@@ -369,7 +370,7 @@ func TestHostileConnections(t *testing.T) {
 	if _, err := h.as(t, "root").Create(t.Context(), authored(t, "web", "", aConfigMap), metav1.CreateOptions{}); err != nil {
 		t.Errorf("after all that: %v", err)
 	}
-	if log := p.log.String(); strings.Count(log, "bad request") > 0 || strings.Contains(log, "unable to") {
+	if log := p.Log.String(); strings.Count(log, "bad request") > 0 || strings.Contains(log, "unable to") {
 		t.Errorf("the log is of the senders' choice:\n%s", log)
 	}
 }

@@ -16,6 +16,17 @@
 // Non-goals: this package has no logic about Transforms, instances or graphs.
 package main
 
-import "os"
+import (
+	"os"
+	"slices"
 
-func main() { os.Exit(run(os.Args[1:])) }
+	"github.com/pequod-io/pequod/operator/worker/child"
+)
+
+func main() {
+	// No help mentions this argument, which is for the manager itself.
+	if slices.Equal(os.Args[1:], []string{"worker"}) {
+		os.Exit(child.Serve(os.Stdin, os.Stdout))
+	}
+	os.Exit(new(options).program().Run(os.Args[1:], os.Stdout, os.Stderr))
+}

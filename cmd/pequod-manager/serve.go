@@ -1,16 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"os"
+	"path/filepath"
 	"runtime/debug"
-	"slices"
 
 	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -19,40 +25,104 @@ import (
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
-	"github.com/pequod-io/pequod/operator/worker/child"
+	modulecache "github.com/pequod-io/pequod/modules/cache"
+	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/fetch"
+	"github.com/pequod-io/pequod/operator/identity"
+	"github.com/pequod-io/pequod/operator/instance"
+	operatormetrics "github.com/pequod-io/pequod/operator/metrics"
+	"github.com/pequod-io/pequod/operator/transform"
+	"github.com/pequod-io/pequod/operator/worker"
 )
 
-// run runs the program and returns its exit code. The argument "worker", which no help
-// mentions, makes the process one that evaluates for the manager.
-func run(args []string) int {
-	if slices.Equal(args, []string{"worker"}) {
-		return child.Serve(os.Stdin, os.Stdout)
-	}
-	return new(options).program().Run(args, os.Stdout, os.Stderr)
-}
-
-// serve runs the controllers until ctx is done and requests in flight have ended.
+// serve runs the controllers until ctx is done and requests in flight have ended. The
+// program is ready only if the cluster serves Transforms and ResourceGraphs and has the
+// policy that protects graphs. It returns an error if the program cannot start or cannot
+// continue, and nil after a signal.
 func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logger, s *incluster.Settings) error {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(transform.AddToScheme(scheme), admissionv1.AddToScheme(scheme)); err != nil {
 		return err
 	}
-	if _, err := cacheOptions(os.LookupEnv); err != nil {
+	modules, err := cacheOptions(os.LookupEnv)
+	if err != nil {
 		return err
 	}
+	// The pool of processes outlives the controllers, which use it until they end.
+	renders := operatormetrics.NewRenders(metrics.Registry)
+	pool, err := worker.New(worker.Options{
+		Dir: o.dir("platforms"), Timeout: o.evaluation.timeout, Memory: uint64(o.evaluation.memory) << 20, Processes: o.evaluation.processes,
+		Metrics: renders, Log: log.WithName("worker"),
+	})
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
 	p := s.Program(log, scheme)
 	p.Needs = []schema.GroupVersionResource{
 		v1alpha1.GroupVersion.WithResource("resourcegraphs"), v1alpha1.GroupVersion.WithResource("transforms"),
 	}
+	p.Cache = cache.Options{ByObject: transform.ByObject()}
+	maps.Copy(p.Cache.ByObject, identity.ByObject())
 	p.Setup = func(m manager.Manager) error {
-		return errors.Join(o.setup(m, s), s.SetupWebhooks(ctx, m, nil))
+		return errors.Join(o.setup(ctx, m, s, modules, pool), s.SetupWebhooks(ctx, m, nil))
 	}
 	return program.Run(ctx, config, p)
 }
 
-// setup adds the controllers to the manager.
-func (o *options) setup(m manager.Manager, s *incluster.Settings) error {
+// setup adds the controllers to the manager: of Transforms, of instances, and of graphs. They
+// share the catalog of platforms and the pool of processes that evaluate them.
+func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Settings, modules modulecache.Options, pool *worker.Pool) error {
+	client, err := typedcorev1.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	counters := appliermetrics.New(metrics.Registry)
+	platforms := catalog.New()
+	modules.Warn = func(err error) { m.GetLogger().Error(err, "modules are not kept on disk") }
+	fetcher := fetch.New(fetch.Options{Client: client, Cache: modules, Registry: os.Getenv("CUE_REGISTRY"), UserAgent: m.GetConfig().UserAgent})
+	fetcher.Fetched = operatormetrics.NewSources(metrics.Registry, fetcher.CacheStats).Fetched
+	err = transform.Setup(m, transform.Options{
+		Catalog: platforms, Fetcher: fetching{fetcher}, Loader: pool, Namespace: o.namespace, Namespaces: o.transformNamespaces,
+		StateDir: o.dir("state"), Metrics: counters.Controller("transform"),
+	})
+	if err != nil {
+		return err
+	}
+	err = instance.Setup(m, instance.Options{
+		Catalog: platforms, Renderer: instance.Pooled(pool), Metrics: counters.Controller("platforminstance"),
+	})
+	if err != nil {
+		return err
+	}
+	guard, err := identity.NewGuard(ctx, m.GetCache())
+	if err != nil {
+		return err
+	}
+	if err := m.AddReadyzCheck("graph-policy", guard.Check); err != nil {
+		return err
+	}
 	graphs := s.Graphs
-	graphs.Metrics, graphs.AtRest = appliermetrics.New(metrics.Registry), debug.FreeOSMemory
+	graphs.Metrics, graphs.AtRest = counters, debug.FreeOSMemory
+	graphs.Operator = &controller.Operator{
+		Account: func(rg *v1alpha1.ResourceGraph) (types.NamespacedName, error) {
+			return identity.Account(o.namespace, rg)
+		},
+		Refused: guard.Refused, Changed: guard.Changed(),
+	}
 	return controller.Setup(m, graphs)
+}
+
+// dir returns a directory beside the cache of modules.
+func (o *options) dir(name string) string {
+	return filepath.Join(cmp.Or(os.Getenv("PEQUOD_CACHE_DIR"), cacheDefaults["PEQUOD_CACHE_DIR"]), name)
+}
+
+// fetching is a fetcher in the form of package transform.
+type fetching struct{ *fetch.Fetcher }
+
+// Fetch implements [transform.Fetcher].
+func (f fetching) Fetch(ctx context.Context, t *v1alpha1.Transform) (*transform.Fetched, error) {
+	fetched, err := f.Fetcher.Fetch(ctx, t)
+	return (*transform.Fetched)(fetched), err
 }

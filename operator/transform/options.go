@@ -29,6 +29,8 @@ type Options struct {
 	// Settle is the time after which all API servers store objects in a new version of a CRD,
 	// by default 10 s.
 	Settle time.Duration
+	// Metrics receives what is to be counted; nil means that nothing is.
+	Metrics Recorder
 	// Now returns the time. nil is the system's clock.
 	Now func() time.Time
 }

@@ -71,6 +71,7 @@ func (s *session) written(result reconcile.Result, err error) (reconcile.Result,
 func (s *session) stop(ctx context.Context, next *v1alpha1.TransformStatus, b *blocked) (reconcile.Result, error) {
 	err := s.keep(ctx)
 	s.blockedBy(next, b)
+	s.Metrics.ReconcileFailed(b.reason)
 	if err != nil {
 		return again(err)
 	}

@@ -76,6 +76,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{o.Namespace}
 	}
@@ -86,7 +89,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	// Fetches have a backoff of their own; this one is for requests to the API server.
 	c, err := controller.New("transform", mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
+		Reconciler: counted{r, o.Metrics, o.Now}, MaxConcurrentReconciles: o.Concurrent, SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute),
 	})
 	if err != nil {

@@ -115,7 +115,7 @@ func (program Program) Prepare(t *testing.T, c *harness.Cluster, as *rest.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{Log: &Log{}, Probes: freeAddress(t), Metrics: freeAddress(t), Done: make(chan error, 1)}
+	p := &Process{Log: &Log{}, Probes: FreeAddress(t), Metrics: FreeAddress(t), Done: make(chan error, 1)}
 	p.Cmd = exec.Command(filepath.Join(dir, program.Name), append([]string{
 		"--leader-elect", "--leader-election-namespace=" + Namespace, "--kubeconfig=" + c.WriteKubeconfig(t, as),
 		"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-address=" + p.Probes,
@@ -191,7 +191,8 @@ func Get(ctx context.Context, url, token string) (int, string, error) {
 	return answer.StatusCode, string(body), err
 }
 
-func freeAddress(t *testing.T) string {
+// FreeAddress returns an address that nothing listens on.
+func FreeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
