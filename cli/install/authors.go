@@ -2,9 +2,13 @@ package install
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/inventory"
 )
 
 // additions are the lines that the component config/webhook adds to objects of
@@ -35,4 +39,20 @@ func (r *remover) webhookSecret(ctx context.Context) (*unstructured.Unstructured
 	named.SetNamespace(installNamespace)
 	named.SetName("pequod-webhook-cert") // operator/admission/serve has the same name
 	return r.get(ctx, named)
+}
+
+// withoutAbsentWebhook drops the entries of config/webhook from those of objects that may
+// have been installed, unless one of them exists or can't be read: otherwise every
+// installation without the webhook would report that it deletes it.
+func withoutAbsentWebhook(ctx context.Context, c *cluster.Client, left []inventory.Entry) []inventory.Entry {
+	isWebhook := func(e inventory.Entry) bool { return e.Key.Name == "pequod-webhook" }
+	for _, e := range left {
+		if !isWebhook(e) {
+			continue
+		}
+		if live, err := c.Get(ctx, e.Key, e.Version); live != nil || err != nil {
+			return left
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(left), isWebhook)
 }

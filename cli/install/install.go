@@ -174,7 +174,7 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 	if err := o.takeShared(ctx, a, m); err != nil {
 		return kube.Error(err)
 	}
-	a.Inventories = unrecorded{m.excluded}
+	a.Inventories = unrecorded{withoutAbsentWebhook(ctx, a.Client, m.excluded)}
 	rg, err := m.graph()
 	if err != nil {
 		return err
