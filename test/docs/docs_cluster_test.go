@@ -1,10 +1,16 @@
 package docs
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/test/harness"
 )
@@ -24,24 +30,64 @@ func install(t *testing.T, bin string, c *harness.Cluster) {
 // its service account, until the test ends.
 func runApplier(t *testing.T, bin string, c *harness.Cluster) {
 	t.Helper()
+	runProgram(t, exec.Command(filepath.Join(bin, "pequod-applier"),
+		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-applier")),
+		"--leader-elect", "--leader-election-namespace=pequod-system", "--metrics-bind-address=0", "--health-probe-bind-address=0"))
+}
+
+// runManager installs the manager and runs it as a local process, with the access of its
+// service account, until the test ends. The platform webservice is ready when it returns.
+func runManager(t *testing.T, bin string, c *harness.Cluster) {
+	t.Helper()
+	install := exec.Command(filepath.Join(bin, "pequod"), "install", "--mode=operator")
+	install.Env = environment("KUBECONFIG="+c.Kubeconfig, "XDG_CACHE_HOME="+t.TempDir())
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", install, err, out)
+	}
+	manager := exec.Command(filepath.Join(bin, "pequod-manager"),
+		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-controller-manager")),
+		"--metrics-bind-address=0", "--health-probe-bind-address=0")
+	manager.Env = environment("PEQUOD_CACHE_DIR=" + t.TempDir())
+	runProgram(t, manager)
+	c.Apply(t, `
+apiVersion: platform.pequod.io/v1alpha1
+kind: Transform
+metadata: {name: webservice, namespace: pequod-system}
+spec:
+  cueRef: {type: embedded, ref: webservice}
+`)
+	transforms := c.Await(t, "platform.pequod.io/v1alpha1", "Transform", "pequod-system")
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error {
+		transform, err := transforms.Get(ctx, "webservice", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if phase, _, _ := unstructured.NestedString(transform.Object, "status", "phase"); phase != "Ready" {
+			return fmt.Errorf("the Transform is %s: %v", phase, transform.Object["status"])
+		}
+		// kubectl explain reads the schema, which is served some seconds after the kind.
+		return c.Client.Discovery().RESTClient().Get().AbsPath("/openapi/v3/apis/pequod.io/v1alpha1").Do(ctx).Error()
+	})
+}
+
+// runProgram runs a program until the test ends, and logs its output if the test failed.
+func runProgram(t *testing.T, program *exec.Cmd) {
+	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	applier := exec.Command(filepath.Join(bin, "pequod-applier"),
-		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-applier")),
-		"--leader-elect", "--leader-election-namespace=pequod-system", "--metrics-bind-address=0", "--health-probe-bind-address=0")
-	applier.Stderr = log
-	if err := applier.Start(); err != nil {
+	program.Stderr = log
+	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = applier.Process.Kill() // it may have ended
-		_ = applier.Wait()         // by that
+		_ = program.Process.Kill() // it may have ended
+		_ = program.Wait()         // by that
 		_ = log.Close()
 		if t.Failed() {
 			text, _ := os.ReadFile(log.Name()) // to be shown if it is there
-			t.Logf("log of the applier:\n%s", text)
+			t.Logf("log of %s:\n%s", filepath.Base(program.Path), text)
 		}
 	})
 }

@@ -37,6 +37,9 @@ type session struct {
 	// applierFrom is the command before which the applier is started. The test
 	// cluster runs no containers, so the applier runs as a local process.
 	applierFrom string
+	// operator runs the manager, with the embedded platform webservice, before the
+	// first command.
+	operator bool
 	// registry starts the registry of "make registry" on a free port, and uses its
 	// address where the document has that of the command.
 	registry bool
@@ -55,6 +58,7 @@ var sessions = []session{
 	{doc: "docs/distribution.md"},
 	{doc: "docs/gitops.md"},
 	{doc: "docs/applying.md", cluster: true, namespace: "shop"},
+	{doc: "docs/user-guide.md", cluster: true, namespace: "shop", operator: true},
 	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop"},
 	{doc: "CONTRIBUTING.md", inCheckout: true, notRun: map[string]string{
 		"make build":   "it writes to the checkout",
@@ -256,6 +260,9 @@ func (s session) withCluster(t *testing.T, bin string, run *docsession.Session) 
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	run.Env = append(run.Env, "KUBECONFIG="+kubeconfig,
 		"PATH="+strings.Join([]string{bin, tools, os.Getenv("PATH")}, string(os.PathListSeparator)))
+	if s.operator {
+		runManager(t, bin, own)
+	}
 	reach := func() {
 		if err := os.Symlink(own.Kubeconfig, kubeconfig); err != nil {
 			t.Fatal(err)
