@@ -3,10 +3,13 @@
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# IMAGE_DIGEST is the digest of the released image, to make the programs of a release.
+# The digests of the released images of the applier and of the manager, to make the
+# programs of a release.
 IMAGE_DIGEST ?=
+MANAGER_DIGEST ?=
 LDFLAGS := -s -w -X github.com/pequod-io/pequod/internal/version.linked=$(VERSION)
 LDFLAGS += $(if $(IMAGE_DIGEST),-X github.com/pequod-io/pequod/internal/version.imageDigest=$(IMAGE_DIGEST))
+LDFLAGS += $(if $(MANAGER_DIGEST),-X github.com/pequod-io/pequod/internal/version.managerDigest=$(MANAGER_DIGEST))
 
 # kustomize, which libraries for Kubernetes import, can load Go plugins. Without this
 # tag the linker would keep every exported method, which makes programs 30 to 70 % larger.
@@ -136,7 +139,7 @@ GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
 
 release-check: notices ## Check .goreleaser.yaml, and build the archives of a release in dist/
 	$(GO) run $(GORELEASER) check
-	IMAGE_DIGEST=sha256:$$(printf '0%.0s' $$(seq 64)) $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
+	digest=sha256:$$(printf '0%.0s' $$(seq 64)) && IMAGE_DIGEST=$$digest MANAGER_DIGEST=$$digest $(GO) run $(GORELEASER) release --snapshot --clean --skip=before,sign,sbom
 
 # GOVULNCHECK is not a tool of go.mod, because its dependencies are not ours.
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0

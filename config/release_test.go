@@ -71,10 +71,13 @@ func TestReleaseCanBeVerified(t *testing.T) {
 		{`tags: ["v*"]`, workflow, "/.github/workflows/release.yaml@refs/tags/$VERSION"},
 		{`signature: "${artifact}.sigstore.json"`, goreleaser, "--bundle checksums.txt.sigstore.json"},
 		{"artifacts: checksum\n", goreleaser, "cosign verify-blob checksums.txt "},
-		{`cosign sign --yes --recursive "$IMAGE@$DIGEST"`, workflow, "cosign verify ghcr.io/pequod-io/pequod-applier:$VERSION "},
+		{`cosign sign --yes --recursive "$APPLIER@$APPLIER_DIGEST" "$MANAGER@$MANAGER_DIGEST"`, workflow,
+			"cosign verify ghcr.io/pequod-io/pequod-applier:$VERSION ghcr.io/pequod-io/pequod-manager:$VERSION "},
 		{"subject-checksums: dist/checksums.txt\n", workflow, "gh attestation verify pequod_"},
 		{"push-to-registry: true", workflow, "gh attestation verify oci://ghcr.io/pequod-io/pequod-applier:$VERSION "},
-		{"version.imageDigest={{ .Env.IMAGE_DIGEST }}", goreleaser, "IMAGE_DIGEST="},
+		{"subject-digest: ${{ steps.images.outputs.manager }}\n", workflow, "gh attestation verify oci://ghcr.io/pequod-io/pequod-manager:$VERSION "},
+		{"version.imageDigest={{ .Env.IMAGE_DIGEST }}", goreleaser, " IMAGE_DIGEST="},
+		{"version.managerDigest={{ .Env.MANAGER_DIGEST }}", goreleaser, "MANAGER_DIGEST="},
 	} {
 		if !strings.Contains(test.in, test.made) || !strings.Contains(verify, test.verified) {
 			t.Errorf("%q is made: %t; %q is documented: %t", test.made, strings.Contains(test.in, test.made), test.verified, strings.Contains(verify, test.verified))
