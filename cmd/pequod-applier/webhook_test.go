@@ -79,7 +79,7 @@ func authors(namespace string) string {
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: impersonates}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: impersonates},
   subjects: [{kind: ServiceAccount, name: impersonator, namespace: NS}]}
-`, "NS", process.Namespace)
+`, "NS", namespace)
 }
 
 // run starts an applier with the webhook.
