@@ -8,7 +8,7 @@ import (
 )
 
 // Rollout selects how a new version of a module reaches the instances: in batches,
-// each of which must become ready before the next one begins.
+// and each batch must become ready before the next one begins.
 //
 // Instances that the new version changes in the same way form an impact group. The
 // first batch has at least one instance of each group, so that every way of changing

@@ -246,7 +246,7 @@ type Verify struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SecretRef string `json:"secretRef"`
-	// matchOIDCIdentity are the identities of which one must have signed the module with a
+	// matchOIDCIdentity lists identities. One of them must have signed the module with a
 	// certificate. Without it, the owner of one of the public keys must have signed it.
 	//
 	// +kubebuilder:validation:MaxItems=32

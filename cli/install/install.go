@@ -29,7 +29,7 @@ type installOptions struct {
 	kube.ConnectionFlags
 	// RunFlags are --timeout, --wait and -o.
 	execute.RunFlags
-	// variant is what --image, --constrained and --check-authors select. Constrained has an
+	// variant has --image, --constrained and --check-authors. Constrained has an
 	// effect only if the API server has constrained impersonation.
 	variant
 	// mode is the value of --mode, one of modeNames.

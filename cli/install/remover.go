@@ -29,7 +29,7 @@ const pollInterval = 200 * time.Millisecond
 // with an error of the API server itself is repeated. A kind that the cluster
 // doesn't serve has no objects.
 type remover struct {
-	// mode is what is removed.
+	// mode selects the program to remove.
 	mode mode
 	// applier reads objects, and releases those of graphs.
 	applier *applier.Applier

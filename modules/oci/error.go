@@ -47,7 +47,7 @@ type Error struct {
 	Cause Cause
 	// Ref is the reference that the operation was about.
 	Ref string
-	// Message explains the cause to the user, and Hint is what to do about it, or "".
+	// Message explains the cause to the user. Hint tells the user how to proceed; it may be "".
 	Message, Hint string
 	// Tags are existing tags if the cause is NotFound, the nearest first.
 	Tags []string

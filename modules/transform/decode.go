@@ -91,7 +91,7 @@ func readManifest(z *zip.Reader) (*manifest, error) {
 	return m, nil
 }
 
-// checkEntries checks the names and sizes of all entries, of which the first is the manifest.
+// checkEntries checks the names and sizes of all entries. The first one is the manifest.
 // size is that of the archive: without compression, entries that overlap would be larger in
 // sum.
 func checkEntries(z *zip.Reader, size, roots int) error {

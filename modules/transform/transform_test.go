@@ -166,7 +166,7 @@ func write(t *testing.T, archive string) string {
 	return dir
 }
 
-// behaviour is what can be observed of a platform.
+// behaviour has the observable properties of a platform.
 type behaviour struct {
 	Names     v1alpha1.Names
 	Digest    string
@@ -290,8 +290,8 @@ func TestEmbeddedModules(t *testing.T) {
 	}
 }
 
-// sourcesOfAll opens the module shop/web below a directory with two policies, of which
-// one is inline.
+// sourcesOfAll opens the module shop/web below a directory with two policies. One of them
+// is inline.
 func sourcesOfAll(t *testing.T, dir string, change func(*v1alpha1.TransformSpec)) *transform.Sources {
 	t.Helper()
 	spec := v1alpha1.TransformSpec{
