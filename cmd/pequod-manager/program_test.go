@@ -79,6 +79,19 @@ func TestInstalled(t *testing.T) {
 		t.Errorf("labels of the Deployment: %v", deployment.Labels)
 	}
 
+	transforms := c.Await(t, "platform.pequod.io/v1alpha1", "Transform", process.Namespace)
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		obj, err := transforms.Get(ctx, "webservice", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		counts, _, _ := unstructured.NestedMap(obj.Object, "status", "instances")
+		if counts["total"] != int64(1) || counts["ready"] != int64(1) || counts["failed"] != int64(0) {
+			return fmt.Errorf("status.instances is %v", counts)
+		}
+		return nil
+	})
+
 	// The metrics have a controller for each kind of object.
 	c.Apply(t, `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -119,7 +132,6 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: `+c.Namespace+`}]
 		}
 		return nil
 	})
-	transforms := c.Await(t, "platform.pequod.io/v1alpha1", "Transform", process.Namespace)
 	if err := transforms.Delete(t.Context(), "webservice", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -70,11 +70,16 @@ type Catalog struct {
 	entries map[schema.GroupKind]*Entry
 	// changed is closed at the next change.
 	changed chan struct{}
+	// counts are the numbers of instances of Transforms with an entry; see [Catalog.Count].
+	counts  map[types.NamespacedName]v1alpha1.InstanceCounts
+	onCount func(types.NamespacedName)
 }
 
 // New returns an empty catalog.
 func New() *Catalog {
-	return &Catalog{entries: map[schema.GroupKind]*Entry{}, changed: make(chan struct{})}
+	return &Catalog{
+		entries: map[schema.GroupKind]*Entry{}, changed: make(chan struct{}), counts: map[types.NamespacedName]v1alpha1.InstanceCounts{},
+	}
 }
 
 // Get returns the entry of a kind, or nil.
@@ -128,7 +133,12 @@ func (c *Catalog) Delete(transform types.NamespacedName) {
 // remove removes entries and reports whether there were any. The caller holds the lock.
 func (c *Catalog) remove(matches func(*Entry) bool) bool {
 	before := len(c.entries)
-	maps.DeleteFunc(c.entries, func(_ schema.GroupKind, e *Entry) bool { return matches(e) })
+	maps.DeleteFunc(c.entries, func(_ schema.GroupKind, e *Entry) bool {
+		if matches(e) {
+			delete(c.counts, e.Transform)
+		}
+		return matches(e)
+	})
 	return len(c.entries) < before
 }
 

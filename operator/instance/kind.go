@@ -31,6 +31,8 @@ type kind struct {
 	// entry is the platform of the kind, which changes with its module.
 	entry atomic.Pointer[catalog.Entry]
 	queue atomic.Pointer[queue]
+	// uncounted has a value if an instance has changed since the last count.
+	uncounted chan struct{}
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -43,7 +45,7 @@ type queue struct {
 // newKind returns the controller of the kind of an entry.
 func newKind(s *services, e *catalog.Entry) *kind {
 	k := &kind{
-		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{},
+		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{}, uncounted: make(chan struct{}, 1),
 		resource: schema.GroupVersionResource{Group: e.Names.Group, Version: e.Names.Version, Resource: e.Names.Plural},
 	}
 	k.entry.Store(e)
@@ -74,6 +76,7 @@ func (k *kind) run(ctx context.Context) error {
 			DeleteFunc: func(obj any) { k.enqueueObject(obj, false) },
 		})
 		watching.Go(func() { k.informer.RunWithContext(ctx) })
+		watching.Go(func() { k.countInstances(ctx) })
 		return err
 	})
 	if err := built.Watch(begin); err != nil {
@@ -97,8 +100,9 @@ func trimmed(obj any) (any, error) {
 	return obj, nil
 }
 
-// enqueueObject queues an instance that an event is about.
+// enqueueObject queues an instance that an event is about, and has the instances counted.
 func (k *kind) enqueueObject(obj any, initial bool) {
+	k.recount()
 	key, err := cache.DeletionHandlingObjectToName(obj)
 	if err != nil {
 		return // can't happen: every object has a name
@@ -124,6 +128,7 @@ func (k *kind) enqueue(key types.NamespacedName, late bool) {
 // update makes e the platform of the kind. All instances are rendered again.
 func (k *kind) update(e *catalog.Entry) {
 	k.entry.Store(e)
+	k.recount()
 	for _, key := range k.informer.GetStore().ListKeys() {
 		if name, err := cache.ParseObjectName(key); err == nil {
 			k.enqueue(types.NamespacedName(name), true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -342,6 +343,14 @@ func (b *env) blocked(name, condition, reason, message string) *v1alpha1.Transfo
 		}
 		return nil
 	})
+}
+
+// listed returns an error unless the catalog has a platform.
+func (b *env) listed(context.Context) error {
+	if len(b.catalog.Entries()) == 0 {
+		return errors.New("the catalog is empty")
+	}
+	return nil
 }
 
 // crd returns a CRD of the test's group, or nil.

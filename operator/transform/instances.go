@@ -89,11 +89,15 @@ func (i *instances) handle(informer cache.Informer, kind schema.GroupVersionKind
 	return err
 }
 
-// enqueue has a Transform reconciled.
+// enqueue has a Transform reconciled. Before the controller starts, there is nothing to do: it
+// begins with all Transforms.
 func (i *instances) enqueue(transform types.NamespacedName) {
 	i.mu.Lock()
 	queue := i.queue
 	i.mu.Unlock()
+	if queue == nil {
+		return
+	}
 	queue.Add(reconcile.Request{NamespacedName: transform})
 }
 

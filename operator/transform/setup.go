@@ -96,6 +96,7 @@ func Setup(mgr manager.Manager, o Options) error {
 		return err
 	}
 	r.instances = newInstances(mgr.GetCache())
+	o.Catalog.OnCount(r.instances.enqueue)
 	if r.kinds, err = newKinds(mgr.GetConfig(), r.ofName); err != nil {
 		return err
 	}

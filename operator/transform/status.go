@@ -108,6 +108,10 @@ func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
 func (s *session) observed(status *v1alpha1.TransformStatus) {
 	status.ObservedGeneration = s.t.Generation
 	status.LastHandledReconcileAt = requested(s.t)
+	// After a restart, the last numbers stay until the instances were counted.
+	if counts := s.Catalog.Counts(s.key); counts != nil {
+		status.Instances = counts
+	}
 }
 
 // sameStatus reports whether two statuses are stored alike. The API server stores times

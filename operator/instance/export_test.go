@@ -1,0 +1,4 @@
+package instance
+
+// Count is count for tests.
+var Count = count
