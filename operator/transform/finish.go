@@ -29,9 +29,7 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 				return again(err)
 			}
 			if b != nil {
-				next := s.t.Status.DeepCopy()
-				s.blockedBy(next, b)
-				return s.written(reconcile.Result{RequeueAfter: b.after}, s.writeStatus(ctx, next))
+				return s.waitFor(ctx, b)
 			}
 		}
 		if err := s.roles.Apply(ctx, s.key, nil); err != nil {
@@ -45,6 +43,29 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, ignoreConflict(err)
 	}
 	return reconcile.Result{}, s.forget(ctx, s.key)
+}
+
+// waitFor writes why a deleted Transform waits. Its instances are reconciled as long as there
+// are any.
+func (s *session) waitFor(ctx context.Context, b *blocked) (reconcile.Result, error) {
+	result := reconcile.Result{RequeueAfter: b.after}
+	if b.reason == reasonInstances {
+		// After a restart the platform is not listed. What the instances had is better than what
+		// a reference means by now.
+		err := s.keep(ctx)
+		if err == nil && s.Catalog.Of(s.key) == nil {
+			err = s.list(ctx)
+		}
+		if err != nil {
+			return again(err)
+		}
+		if s.Catalog.Of(s.key) == nil {
+			result = s.after(b)
+		}
+	}
+	next := s.t.Status.DeepCopy()
+	s.blockedBy(next, b)
+	return s.written(result, s.writeStatus(ctx, next))
 }
 
 // removeGenerated deletes the CRD, and waits for the graphs of its instances: they are deleted

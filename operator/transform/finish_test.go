@@ -2,6 +2,7 @@ package transform_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -49,8 +50,24 @@ func TestDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits("1 instance of App exists")
+	// The instance that is left is still reconciled, whether or not the sources were kept.
 	b.stop()
 	b.start(b.Config)
+	waits("1 instance of App exists")
+	harness.Eventually(t, patience, b.listed)
+	b.stop()
+	before := b.fetcher.count()
+	b.options.StateDir = t.TempDir()
+	b.fetcher.set(errors.New("unreachable"), "")
+	b.start(b.Config)
+	harness.Eventually(t, patience, func(context.Context) error {
+		if b.fetcher.count() == before {
+			return errors.New("nothing was fetched")
+		}
+		return nil
+	})
+	b.fetcher.set(nil, "")
+	harness.Eventually(t, patience, b.listed)
 	waits("1 instance of App exists")
 	name := "apps." + b.group
 	if b.crd(name) == nil {

@@ -56,8 +56,9 @@ func (s *session) keep(ctx context.Context) error {
 	return nil
 }
 
-// paused lists a platform whose CRD is as it should be, and writes nothing.
-func (s *session) paused(ctx context.Context) error {
+// list lists a platform whose CRD is as it should be, and otherwise its last good version. It
+// writes nothing.
+func (s *session) list(ctx context.Context) error {
 	for _, step := range []func(context.Context) (*blocked, error){s.fetch, s.load} {
 		if b, err := step(ctx); b != nil || err != nil {
 			return errors.Join(err, s.keep(ctx))

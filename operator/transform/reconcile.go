@@ -33,7 +33,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	switch {
 	case s.isPaused():
-		return reconcile.Result{}, s.paused(ctx)
+		return reconcile.Result{}, s.list(ctx)
 	case !t.DeletionTimestamp.IsZero():
 		return s.finish(ctx)
 	case !r.allowed(t.Namespace):
