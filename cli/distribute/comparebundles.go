@@ -9,10 +9,10 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
@@ -61,7 +61,7 @@ func compareBundles(env command.Env, ref oci.Ref, img, rendered v1.Image) error 
 	}
 	if d := objectdiff.Compare(objects(before), objects(after)); len(d.Objects) > 0 {
 		fmt.Fprintln(&b)
-		if err := objectdiff.WriteChanges(&b, d, style.Colored(env.Out)); err != nil {
+		if err := objectdiff.WriteChanges(&b, d, style.Painter{Color: style.Colored(env.Out)}.Sign); err != nil {
 			return err
 		}
 	}

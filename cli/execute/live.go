@@ -6,7 +6,7 @@ import (
 	"github.com/pequod-io/pequod/api/reference"
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
-	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 

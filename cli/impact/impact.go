@@ -12,17 +12,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/files"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/render"
 )
@@ -170,11 +168,8 @@ func (m *Report) add(r input.Rendered[compared]) {
 	m.Add(member.Instance, r.Value.diff)
 }
 
-// compareWith compares a rendered graph with the one of the first rendering. It
-// leaves out the platform reference, whose digest changes with every edit of a
-// module but has no effect in the cluster. Most graphs are equal, which saves the
-// comparison of their objects. It is called by several goroutines at once; before
-// must not change in the meantime.
+// compareWith compares a rendered graph with the one of the first rendering. It is called by
+// several goroutines at once; before must not change in the meantime.
 //
 // A graph that can't be compared is an error of its instance, which then counts as
 // broken or invalid.
@@ -185,17 +180,10 @@ func compareWith(before map[string]*v1alpha1.ResourceGraph, r render.Result) (co
 		out.fixed = true
 		return out, nil
 	}
-	is := *r.Graph
-	is.Spec.PlatformRef = was.Spec.PlatformRef
-	if reflect.DeepEqual(was, &is) {
-		return out, nil
-	}
-	x, oldErr := objectdiff.FromGraph(was, "")
-	y, newErr := objectdiff.FromGraph(r.Graph, "")
-	if err := errors.Join(oldErr, newErr); err != nil {
+	var err error
+	if out.diff, err = objectdiff.CompareGraphs(was, r.Graph); err != nil {
 		return out, problem.List{{Position: r.Instance.Pos(), Rule: problem.RuleGraph, Instance: r.Instance.String(), Message: err.Error()}}
 	}
-	out.diff = objectdiff.Compare(x, y)
 	return out, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
@@ -117,7 +117,7 @@ func alike(problems problem.List) problem.List {
 // writeText prints the groups of changes, the sections and the summary. The
 // summary comes last, where a terminal shows it.
 func (m *Report) writeText(w io.Writer, color bool) error {
-	if err := m.WriteText(w, color); err != nil {
+	if err := m.WriteText(w, style.Painter{Color: color}.Sign); err != nil {
 		return err
 	}
 	if err := m.WriteProblems(w); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
-	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/kube"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/cli/style"
 )
@@ -184,5 +184,5 @@ func (o *diffOptions) write(w io.Writer, d objectdiff.Diff) error {
 	case "markdown":
 		return objectdiff.WriteMarkdown(w, d, o.maxSize)
 	}
-	return objectdiff.WriteText(w, d, style.Colored(w))
+	return objectdiff.WriteText(w, d, style.Painter{Color: style.Colored(w)}.Sign)
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source/yamlfile"
 )

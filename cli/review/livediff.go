@@ -5,10 +5,10 @@ import (
 
 	"github.com/pequod-io/pequod/applier"
 	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/kube"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/impact"
 	"github.com/pequod-io/pequod/cli/input"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/platform"
 	"github.com/pequod-io/pequod/operator/rollout"
 	"github.com/pequod-io/pequod/render"

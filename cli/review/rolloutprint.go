@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/impact"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/report"
 	"github.com/pequod-io/pequod/internal/jsonvalue"
 	"github.com/pequod-io/pequod/internal/source"

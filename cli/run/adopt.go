@@ -16,11 +16,11 @@ import (
 	"github.com/pequod-io/pequod/api/graph"
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/applier"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/cli/command"
 	"github.com/pequod-io/pequod/cli/execute"
 	"github.com/pequod-io/pequod/cli/input"
 	"github.com/pequod-io/pequod/cli/kube"
-	"github.com/pequod-io/pequod/cli/objectdiff"
 	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/problem"
 )
@@ -153,7 +153,7 @@ func (o *adoptOptions) run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := objectdiff.WriteChanges(env.Err, d, style.Colored(env.Err)); err != nil {
+	if err := objectdiff.WriteChanges(env.Err, d, style.Painter{Color: style.Colored(env.Err)}.Sign); err != nil {
 		return command.OutputError(err)
 	}
 	kube.PrintFallback(env.Err, fallback)

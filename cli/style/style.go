@@ -40,6 +40,16 @@ func (p Painter) Paint(s Style, text string) string {
 	return s.Inline(true).TabWidth(lipgloss.NoTabConversion).Render(text)
 }
 
+// Sign returns a line of a difference in the color of its sign: '+', '-', '~' or '!'. Other
+// signs have no color.
+func (p Painter) Sign(sign byte, bold bool, text string) string {
+	base := Plain
+	if bold {
+		base = Bold
+	}
+	return p.Paint(base.Inherit(map[byte]Style{'+': Green, '-': Red, '~': Yellow, '!': Yellow}[sign]), text)
+}
+
 // Width returns the number of terminal columns that text takes.
 func Width(text string) int { return lipgloss.Width(text) }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -40,8 +39,8 @@ func signOf(a Action) byte {
 //	Plan: 0 to add, 1 to change, 0 to remove
 //
 // It returns the first error of w.
-func WriteText(w io.Writer, d Diff, color bool) error {
-	if err := WriteChanges(w, d, color); err != nil {
+func WriteText(w io.Writer, d Diff, paint Paint) error {
+	if err := WriteChanges(w, d, paint); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w, d.Plan())
@@ -49,10 +48,10 @@ func WriteText(w io.Writer, d Diff, color bool) error {
 }
 
 // WriteChanges prints a diff like [WriteText], but without the last line.
-func WriteChanges(w io.Writer, d Diff, color bool) error {
+func WriteChanges(w io.Writer, d Diff, paint Paint) error {
 	b := bufio.NewWriter(w)
-	d.writeObjects(b, "", color)
-	d.writeWarnings(b, "", color)
+	d.writeObjects(b, "", paint)
+	d.writeWarnings(b, "", paint)
 	return b.Flush()
 }
 
@@ -66,25 +65,25 @@ func (p Plan) String() string {
 }
 
 // writeObjects prints the objects, each line after prefix.
-func (d Diff) writeObjects(b *bufio.Writer, prefix string, color bool) {
+func (d Diff) writeObjects(b *bufio.Writer, prefix string, paint Paint) {
 	for i := range d.Objects {
 		o := &d.Objects[i]
 		head := line{sign: signOf(o.Action), text: source.Escape(o.String(), "\t") + o.suffix()}
-		fmt.Fprintln(b, prefix+head.paint(color, style.Bold))
+		fmt.Fprintln(b, prefix+head.paint(paint, true))
 		for _, l := range o.lines() {
-			fmt.Fprintln(b, prefix+l.paint(color, style.Plain))
+			fmt.Fprintln(b, prefix+l.paint(paint, false))
 		}
 		fmt.Fprintln(b)
 	}
 }
 
 // writeWarnings prints the warnings of all objects, each line after prefix.
-func (d Diff) writeWarnings(b *bufio.Writer, prefix string, color bool) {
+func (d Diff) writeWarnings(b *bufio.Writer, prefix string, paint Paint) {
 	n := 0
 	for i := range d.Objects {
 		for _, w := range d.Objects[i].Warnings {
 			l := line{sign: '!', text: source.Escape(d.Objects[i].Key.String()+": "+warningText(w), "\t")}
-			fmt.Fprintln(b, prefix+l.paint(color, style.Plain))
+			fmt.Fprintln(b, prefix+l.paint(paint, false))
 			n++
 		}
 	}
@@ -106,14 +105,25 @@ func (o *ObjectDiff) suffix() string {
 	return text
 }
 
-// paint returns the line with the color of its sign. base is added to that color.
-func (l line) paint(color bool, base style.Style) string {
+// Paint colors a line of a report by its sign: '+', '-', '~', '!', or 0 for a title. bold is
+// set for the first line of an object and for titles. A nil Paint colors nothing.
+type Paint func(sign byte, bold bool, text string) string
+
+// line returns a line in color.
+func (p Paint) line(sign byte, bold bool, text string) string {
+	if p == nil {
+		return text
+	}
+	return p(sign, bold, text)
+}
+
+// paint returns the line with the color of its sign.
+func (l line) paint(p Paint, bold bool) string {
 	text := fmt.Sprintf("%c %*s%s", l.sign, l.indent, "", l.text)
 	if l.text == "" { // no trailing spaces
 		text = text[:1]
 	}
-	signStyle := map[byte]style.Style{'+': style.Green, '-': style.Red, '~': style.Yellow, '!': style.Yellow}[l.sign]
-	return style.Painter{Color: color}.Paint(base.Inherit(signStyle), text)
+	return p.line(l.sign, bold, text)
 }
 
 // lines returns the body of an object's paragraph: an added object as YAML, and

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -58,11 +57,11 @@ func (g Group) note() string {
 }
 
 // WriteText prints every group: its instances, and then the changes of each of them.
-func (m *Impact) WriteText(w io.Writer, color bool) error {
+func (m *Impact) WriteText(w io.Writer, paint Paint) error {
 	b := bufio.NewWriter(w)
 	for _, g := range m.Groups() {
 		title := source.Escape(g.title(), "\t")
-		fmt.Fprintln(b, style.Painter{Color: color}.Paint(style.Bold, title))
+		fmt.Fprintln(b, paint.line(0, true, title))
 		for _, in := range g.listed() {
 			fmt.Fprintln(b, "  "+in)
 		}
@@ -70,8 +69,8 @@ func (m *Impact) WriteText(w io.Writer, color bool) error {
 			fmt.Fprintln(b, "  "+note)
 		}
 		fmt.Fprintln(b)
-		g.Diff.writeObjects(b, "  ", color)
-		g.Diff.writeWarnings(b, "  ", color)
+		g.Diff.writeObjects(b, "  ", paint)
+		g.Diff.writeWarnings(b, "  ", paint)
 	}
 	return b.Flush()
 }

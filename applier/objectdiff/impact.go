@@ -77,12 +77,9 @@ func (m *Impact) Add(in Instance, d Diff) {
 	p := d.Plan()
 	m.Changed++
 	m.Plan.Add, m.Plan.Change, m.Plan.Remove = m.Plan.Add+p.Add, m.Plan.Change+p.Change, m.Plan.Remove+p.Remove
-	// Instances belong to one family if the same fields of the same objects change, and
-	// within it to one group if the values are equal too.
-	r := d.Report()
-	exact := in.hash(r)
-	r.dropValues()
-	f := m.family(in.hash(r))
+	k := in.Key(d)
+	exact := k.Values
+	f := m.family(k.Fields)
 	g := f.index[exact]
 	switch {
 	case f.index == nil: // merged
@@ -98,6 +95,47 @@ func (m *Impact) Add(in Instance, d Diff) {
 		f.groups, f.index, g.ValuesDiffer = f.groups[:1], nil, true
 	}
 	g.Instances = append(g.Instances, in)
+}
+
+// GroupKey identifies the way in which an instance changes, apart from the names of the
+// instance.
+type GroupKey struct {
+	// Fields is equal for instances in which the same fields of the same objects change, and
+	// Values for those in which they change to equal values, too.
+	Fields, Values [sha256.Size]byte
+}
+
+// Key returns the key of an instance with its changes.
+func (in Instance) Key(d Diff) GroupKey {
+	r := d.Report()
+	k := GroupKey{Values: in.hash(r)}
+	r.dropValues()
+	k.Fields = in.hash(r)
+	return k
+}
+
+// GroupsOf numbers the groups of instances with these keys, from 1. They are the groups that
+// an [Impact] has.
+func GroupsOf(keys []GroupKey) []int {
+	variants := map[[sha256.Size]byte]map[[sha256.Size]byte]bool{}
+	for _, k := range keys {
+		if variants[k.Fields] == nil {
+			variants[k.Fields] = map[[sha256.Size]byte]bool{}
+		}
+		variants[k.Fields][k.Values] = true
+	}
+	numbers := map[GroupKey]int{}
+	groups := make([]int, len(keys))
+	for i, k := range keys {
+		if len(variants[k.Fields]) > maxGroupsOfFamily {
+			k.Values = [sha256.Size]byte{}
+		}
+		if numbers[k] == 0 {
+			numbers[k] = len(numbers) + 1
+		}
+		groups[i] = numbers[k]
+	}
+	return groups
 }
 
 // family returns the family of a key, and creates it if necessary. The key is a

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pequod-io/pequod/api/reference"
-	"github.com/pequod-io/pequod/cli/objectdiff"
+	"github.com/pequod-io/pequod/applier/objectdiff"
 	"github.com/pequod-io/pequod/internal/problem"
 )
 
@@ -157,7 +157,7 @@ Plan: 0 to add, 0 to change, 1 to remove
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			if err := objectdiff.WriteText(&b, d, false); err != nil {
+			if err := objectdiff.WriteText(&b, d, nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, b.String()); diff != "" {
@@ -182,7 +182,7 @@ func TestCompareLiveSecrets(t *testing.T) {
 	}
 	var b bytes.Buffer
 	for _, write := range []func() error{
-		func() error { return objectdiff.WriteText(&b, d, true) },
+		func() error { return objectdiff.WriteText(&b, d, nil) },
 		func() error { return objectdiff.WriteMarkdown(&b, d, 0) },
 		func() error { return objectdiff.WriteJSON(&b, d) },
 		func() error { return json.NewEncoder(&b).Encode(d) },

@@ -1,8 +1,10 @@
 package objectdiff
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -79,6 +81,23 @@ func FromGraph(rg *v1alpha1.ResourceGraph, file string) ([]Object, error) {
 		delete(raw, "spec")
 	}
 	return append(objects, Object{Key: self, File: file, body: normalize(self, raw, true)}), nil
+}
+
+// CompareGraphs returns the difference of two renderings of one instance. It leaves out the
+// platform reference, whose digest changes with every edit of a module but has no
+// effect in the cluster. Most graphs are equal, which saves the comparison of their objects.
+func CompareGraphs(was, is *v1alpha1.ResourceGraph) (Diff, error) {
+	same := *is
+	same.Spec.PlatformRef = was.Spec.PlatformRef
+	if reflect.DeepEqual(was, &same) {
+		return Diff{}, nil
+	}
+	x, oldErr := FromGraph(was, "")
+	y, newErr := FromGraph(is, "")
+	if err := errors.Join(oldErr, newErr); err != nil {
+		return Diff{}, err
+	}
+	return Compare(x, y), nil
 }
 
 // removeOrigin removes the labels and annotations that record the origin of a graph.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pequod-io/pequod/cli/style"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -171,7 +170,7 @@ func (o *ObjectDiff) markdown(b *strings.Builder, limit int) int {
 		if l.sign == '~' {
 			l.sign = '!' // GitHub's highlighting of diffs does not know ~
 		}
-		body = append(body, l.paint(false, style.Plain))
+		body = append(body, l.paint(nil, false))
 	}
 	text := strings.Join(body, "\n")
 	fence := ticks(3, text)

@@ -40,7 +40,7 @@ func FuzzCompare(f *testing.F) {
 		var text, js, full, impact bytes.Buffer
 		var cut, cutImpact bytes.Buffer
 		for _, err := range []error{
-			WriteText(&text, d, true), WriteJSON(&js, d), WriteMarkdown(&full, d, 0), m.WriteText(&impact, false),
+			WriteText(&text, d, nil), WriteJSON(&js, d), WriteMarkdown(&full, d, 0), m.WriteText(&impact, nil),
 			WriteMarkdown(&cut, d, int(size)+1), json.NewEncoder(&cutImpact).Encode(m.Report()),
 		} {
 			if err != nil {
