@@ -61,6 +61,9 @@ func TestAttributes(t *testing.T) {
 	if diff := cmp.Diff(wantScale, result.CRD.Spec.Versions[0].Subresources.Scale); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	if diff := cmp.Diff([]string{"replicas", "url"}, OwnStatus(result.CRD)); diff != "" {
+		t.Errorf("fields of #Status (-want +got)\n%s", diff)
+	}
 	var columns []string
 	for _, c := range result.CRD.Spec.Versions[0].AdditionalPrinterColumns {
 		columns = append(columns, strings.TrimSpace(c.Name+" "+c.Type+" "+c.JSONPath+" "+cel.Itoa(int64(c.Priority))+" "+c.Description))

@@ -6,6 +6,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/pequod-io/pequod/internal/schema/read"
 	"github.com/pequod-io/pequod/internal/schema/shape"
@@ -46,6 +47,23 @@ func readStatus(v cue.Value) (*read.Result, error) {
 	}
 	o.Rules, o.Min = nil, nil
 	return s, nil
+}
+
+// OwnStatus returns the names of the fields that a module's #Status adds to the status of a
+// generated CRD, sorted.
+func OwnStatus(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	ours := statusSchema().Properties
+	for _, v := range crd.Spec.Versions {
+		if !v.Storage || v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			continue
+		}
+		names := slices.Sorted(maps.Keys(v.Schema.OpenAPIV3Schema.Properties["status"].Properties))
+		return slices.DeleteFunc(names, func(name string) bool {
+			_, ok := ours[name]
+			return ok
+		})
+	}
+	return nil
 }
 
 // addStatus adds the fields of a module's #Status to those that every kind has.

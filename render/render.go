@@ -19,7 +19,7 @@ func (r *Renderer) Render(in *Instance, p *Platform) Result {
 	res.Problems = append(res.Problems, withoutName(in, problems)...)
 	if !res.Problems.Failed() && in.Name != "" {
 		g, owned, problems := r.graph(v, in, p)
-		res.Problems = append(res.Problems, problems...)
+		res.Problems = append(append(res.Problems, problems...), b.checkStatus(v)...)
 		if !res.Problems.Failed() {
 			res.Graph, res.Owned = g, owned
 		}

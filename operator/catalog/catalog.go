@@ -40,6 +40,9 @@ type Entry struct {
 	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or
 	// the annotations of instances.
 	IgnoresLabels, IgnoresAnnotations bool
+	// StatusFields are the names of the fields of the module's #Status. Outputs with these names
+	// become fields of the status of instances.
+	StatusFields []string
 	// Names are the names, the scope and the versions of the kind.
 	Names v1alpha1.Names
 	// ServiceAccountName is the service account of the rendered graphs, in the namespace of

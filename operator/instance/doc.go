@@ -12,7 +12,8 @@
 //     graphview.go keeps of each graph only the parts that are needed here.
 //   - reconcile.go handles one instance: it renders (render.go), writes the graph
 //     (graphwrite.go) and then the status (statuswrite.go).
-//   - status.go composes the status, which is a pure function. problems.go writes the
+//   - status.go composes the status, which is a pure function, with the fields of the module's
+//     #Status (ownstatus.go). problems.go writes the
 //     messages, and events.go emits Events.
 //
 // A graph is written by server-side apply if it differs from the rendered one, and is

@@ -40,7 +40,7 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 	}
 	t := &task{kind: k, entry: k.entry.Load(), instance: instance, memory: k.remember(key, instance.GetUID()), requested: requestOf(instance)}
 	var err error
-	if t.stored, err = t.memory.storedStatus(instance, began); err != nil {
+	if t.stored, err = t.memory.storedStatus(instance, t.entry.StatusFields, began); err != nil {
 		return reconcile.Result{}, err
 	}
 	s, failed := t.settle(ctx)
@@ -54,7 +54,12 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 	t.report(s.refusal)
 	wait := t.patience(s, next)
 	if wait == 0 {
-		if err := t.writeStatus(ctx, next); err != nil && !gone(err) {
+		err := t.writeStatus(ctx, next)
+		if t.refusesOwn(err, next) {
+			s.own.former = t.memory.refusedStatus
+			err = t.writeStatus(ctx, compose(s))
+		}
+		if err != nil && !gone(err) {
 			failed = errors.Join(failed, err)
 		}
 		wait = t.next(s)
@@ -96,7 +101,10 @@ const trustWrites = time.Minute
 // settle makes the graph what the instance demands, and returns the situation that it found
 // or led to. The error is one after which it has to be tried again.
 func (t *task) settle(ctx context.Context) (situation, error) {
-	s := situation{generation: t.instance.GetGeneration(), stored: t.stored, requested: t.requested}
+	s := situation{
+		generation: t.instance.GetGeneration(), stored: t.stored, requested: t.requested,
+		own: ownStatus{names: t.entry.StatusFields, former: t.memory.refusedStatus},
+	}
 	key := t.graphKey()
 	if t.now().Sub(t.memory.writtenAt) > trustWrites {
 		t.memory.written = nil

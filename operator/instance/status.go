@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -56,6 +57,8 @@ type status struct {
 	FirstFailure           *firstFailure      `json:"firstFailure,omitempty"`
 	Outputs                map[string]any     `json:"outputs,omitempty"`
 	Conditions             []metav1.Condition `json:"conditions,omitempty"`
+	// Own are the fields of the module's #Status that have outputs. See ownstatus.go.
+	Own map[string]any `json:"-"`
 }
 
 // graphRef names the graph of an instance.
@@ -91,6 +94,7 @@ type situation struct {
 	stored     *status // as it is in the cluster; it isn't changed
 	graph      *graphView
 	requested  string // a reconciliation that was asked for, or ""
+	own        ownStatus
 
 	// refusal explains why the instance has no graph of this generation.
 	refusal *refusal
@@ -104,6 +108,8 @@ type situation struct {
 // refusal explains why an instance could not be turned into a graph.
 type refusal struct {
 	reason, message string
+	// violations are the numbers of findings of policies by their severity, a problem.Severity.
+	violations [problem.Note + 1]int
 	// retried is set if it is tried again without a change of the instance or its module.
 	retried bool
 }
@@ -115,6 +121,7 @@ func compose(s situation) *status {
 		Conditions: append([]metav1.Condition(nil), s.stored.Conditions...),
 	}
 	next.describe(s.graph)
+	next.Own = s.own.of(next.Outputs, s.stored.Own)
 	switch {
 	case s.deleting:
 		next.Phase = phasePending
@@ -125,6 +132,9 @@ func compose(s situation) *status {
 		next.refuse(s)
 	default:
 		next.follow(s)
+	}
+	if refused := s.own.refused(next.Outputs); refused != "" {
+		next.note(refused)
 	}
 	return next
 }
@@ -204,6 +214,13 @@ func deletionMessage(g *graphView) string {
 		return "the instance is being deleted"
 	}
 	return "the ResourceGraph is being deleted: " + g.state.condition.Message
+}
+
+// note adds a text to the message of Ready.
+func (next *status) note(text string) {
+	if ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady); ready != nil {
+		ready.Message = source.OneLine(ready.Message+"; "+text, v1alpha1.MaxMessage)
+	}
 }
 
 // set sets Ready, and of Reconciling and Stalled the one that abnormal names, or neither.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -16,30 +17,33 @@ import (
 	"github.com/pequod-io/pequod/internal/resourceversion"
 )
 
-// statusOf reads the status of an instance. Fields of other types than those of every
-// generated kind are an error.
-func statusOf(instance *unstructured.Unstructured) (*status, error) {
+// statusOf reads the status of an instance, with the given fields of the module's #Status.
+// Fields of other types than those of every generated kind are an error.
+func statusOf(instance *unstructured.Unstructured, own []string) (*status, error) {
 	raw, _ := instance.Object["status"].(map[string]any)
 	s := &status{}
 	if raw == nil {
 		return s, nil
 	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, s)
-	return s, err
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, s); err != nil {
+		return nil, err
+	}
+	s.Own = ownFields(own, s.Outputs, raw)
+	return s, nil
 }
 
 // storedStatus returns the status of an instance as it is in the cluster, as far as this
 // process knows: as the informer shows it, or as it was written since.
-func (m *memory) storedStatus(instance *unstructured.Unstructured, now time.Time) (*status, error) {
+func (m *memory) storedStatus(instance *unstructured.Unstructured, own []string, now time.Time) (*status, error) {
 	if m.status != nil && resourceversion.Older(instance.GetResourceVersion(), m.statusVersion) && now.Sub(m.statusAt) < trustWrites {
 		return m.status, nil
 	}
 	m.status = nil
-	return statusOf(instance)
+	return statusOf(instance, own)
 }
 
-// writeStatus writes the status of the instance if it differs from the stored one. Fields
-// that only the module's #Status has aren't touched.
+// writeStatus writes the status of the instance if it differs from the stored one. Fields of the
+// module's #Status without an output aren't touched: other controllers may write them.
 func (t *task) writeStatus(ctx context.Context, next *status) error {
 	if equality.Semantic.DeepEqual(t.stored, next) {
 		return nil
@@ -67,13 +71,27 @@ func (t *task) writeStatus(ctx context.Context, next *status) error {
 
 // statusPatch returns the JSON merge patch that leads from one status to another.
 func statusPatch(from, to *status) ([]byte, error) {
-	old, err := json.Marshal(from)
+	old, err := from.encode()
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := json.Marshal(to)
+	wanted, err := to.encode()
 	if err != nil {
 		return nil, err
 	}
 	return jsonpatch.CreateMergePatch(old, wanted)
+}
+
+// encode returns the status as JSON, with the fields of the module's #Status.
+func (s *status) encode() ([]byte, error) {
+	raw, err := json.Marshal(s)
+	if err != nil || len(s.Own) == 0 {
+		return raw, err
+	}
+	all := map[string]any{}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, s.Own)
+	return json.Marshal(all)
 }

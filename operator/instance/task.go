@@ -23,11 +23,15 @@ type memory struct {
 	status        *status
 	statusVersion string
 	statusAt      time.Time
+	// refusedStatus are the fields of #Status that the API server has refused.
+	refusedStatus *refusedStatus
 	// failures counts the reconciliations in a row that could not make the graph what the
 	// instance demands because of a failed request.
 	failures int
-	// reported is the refusal of which an Event was emitted.
+	// reported is the refusal of which an Event was emitted, and counted the last generation
+	// whose violations were counted.
 	reported refusal
+	counted  int64
 }
 
 // task is one reconciliation of an instance.
