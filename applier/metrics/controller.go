@@ -28,3 +28,8 @@ func (c *Controller) Reconciled(result string, took time.Duration) {
 func (c *Controller) ReconcileFailed(reason string) {
 	c.of.reconcileErrors.WithLabelValues(c.name, reason).Inc()
 }
+
+// PolicyViolations records findings of policies that refuse an object.
+func (c *Controller) PolicyViolations(severity string, count int) {
+	c.of.PolicyViolations(severity, count)
+}

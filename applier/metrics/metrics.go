@@ -100,7 +100,7 @@ func New(reg prometheus.Registerer) *Metrics {
 			"Observed changes of a graph's objects by others.", "resourcegraph"),
 		process: processMetrics{
 			violations: counters("policy_violations_total",
-				"Findings of policies in graphs, by severity.", "severity"),
+				"Findings of policies in graphs and in refused instances, by severity.", "severity"),
 			conditions: conditionGauge{graphs: map[conditionSeries]int{}, vec: gauges("graphs",
 				"Graphs by the conditions in their status.", "namespace", "condition", "status")},
 			waiting: prometheus.NewGauge(prometheus.GaugeOpts{

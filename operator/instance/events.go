@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/internal/source"
 )
 
@@ -19,13 +20,15 @@ func (t *task) report(r *refusal) {
 		t.memory.reported = refusal{}
 		return
 	}
+	first := t.memory.reported == refusal{}
+	shown := first && t.alreadyShown(r)
+	t.countViolations(r, shown)
 	if t.memory.reported == *r {
 		return
 	}
-	first := t.memory.reported == refusal{}
 	t.memory.reported = *r
 	t.Metrics.ReconcileFailed(r.reason)
-	if first && t.alreadyShown(r) {
+	if shown {
 		return
 	}
 	reason := r.reason
@@ -34,6 +37,23 @@ func (t *task) report(r *refusal) {
 	}
 	t.events.Eventf(t.regarding(), nil, corev1.EventTypeWarning, reason, "Render", "%s", source.OneLine(r.message, maxNote))
 }
+
+// countViolations counts the findings of policies in an instance, once for each generation.
+func (t *task) countViolations(r *refusal, shown bool) {
+	generation := t.instance.GetGeneration()
+	if t.memory.counted == generation {
+		return
+	}
+	t.memory.counted = generation
+	for i, n := range r.violations {
+		if n > 0 && !shown {
+			t.Metrics.PolicyViolations(string(severities[i]), n)
+		}
+	}
+}
+
+// severities are the severities of violations by those of problems.
+var severities = [...]v1alpha1.Severity{problem.Error: v1alpha1.SeverityError, problem.Warning: v1alpha1.SeverityWarning, problem.Note: v1alpha1.SeverityInfo}
 
 // alreadyShown reports whether the stored status is about the same refusal.
 func (t *task) alreadyShown(r *refusal) bool {

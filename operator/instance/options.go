@@ -32,6 +32,8 @@ type Recorder interface {
 	Reconciled(result string, took time.Duration)
 	// ReconcileFailed records why a reconciliation failed, or why an instance was refused.
 	ReconcileFailed(reason string)
+	// PolicyViolations counts findings of policies that refuse a generation of an instance.
+	PolicyViolations(severity string, count int)
 }
 
 // noMetrics is a Recorder that counts nothing.
@@ -39,6 +41,7 @@ type noMetrics struct{}
 
 func (noMetrics) Reconciled(string, time.Duration) {}
 func (noMetrics) ReconcileFailed(string)           {}
+func (noMetrics) PolicyViolations(string, int)     {}
 
 // Renderer renders instances. Its method may be called concurrently.
 type Renderer interface {

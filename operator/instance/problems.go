@@ -15,7 +15,11 @@ const maxProblems = 5
 // error.
 func refusalOf(problems problem.List) *refusal {
 	var failed problem.List
+	r := &refusal{reason: reasonRenderFailed}
 	for _, p := range problems {
+		if p.Rule == problem.RulePolicy {
+			r.violations[p.Severity]++
+		}
 		if p.Severity == problem.Error {
 			failed = append(failed, p)
 		}
@@ -23,14 +27,14 @@ func refusalOf(problems problem.List) *refusal {
 	hasRule := func(rule string) bool {
 		return slices.ContainsFunc(failed, func(p problem.Problem) bool { return p.Rule == rule })
 	}
-	reason := reasonRenderFailed
 	switch {
 	case hasRule(problem.RuleUnchecked):
-		reason = reasonPolicyUnchecked
+		r.reason = reasonPolicyUnchecked
 	case hasRule(problem.RulePolicy):
-		reason = reasonPolicyViolation
+		r.reason = reasonPolicyViolation
 	}
-	return &refusal{reason: reason, message: messageOf(failed)}
+	r.message = messageOf(failed)
+	return r
 }
 
 // messageOf returns problems in one line, with the words of pequod validate. A position in

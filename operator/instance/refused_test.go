@@ -7,17 +7,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/internal/problem"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
 // An instance that CUE or a policy refuses keeps its former graph. Its status and one Event
 // have the message of pequod validate.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	b := newEnv(t)
+	b := idle(t, harness.Start(t))
+	reg := prometheus.NewPedanticRegistry()
+	b.metrics = metrics.New(reg).Controller("platforminstance")
+	b.platform(appModule, v1alpha1.TransformSpec{})
+	b.start(b.Config)
 	for _, test := range []struct {
 		name, spec, reason, message, event string
 	}{
@@ -59,6 +67,44 @@ func TestRefused(t *testing.T) {
 			t.Errorf("the graph of an instance that was refused: %v", err)
 		}
 	})
+	t.Run("counted", func(t *testing.T) {
+		// Each generation is counted once, whatever happens to the instance besides.
+		b.merge("never", `{"metadata":{"annotations":{"pequod.io/reconcile-requested-at":"now"}}}`)
+		b.until("never", func(a *app) error {
+			if a.Status.LastHandledReconcileAt != "now" {
+				return errors.New("the request isn't handled")
+			}
+			return nil
+		})
+		b.violations(reg, 2)
+		b.merge("never", `{"spec":{"second":"changed"}}`)
+		b.until("never", condition("False", "PolicyViolation", ""))
+		b.violations(reg, 3)
+		b.stop()
+		b.start(b.Config)
+		b.apply("other", "{text: good}")
+		b.ready("other")
+		b.violations(reg, 3)
+	})
+}
+
+// violations checks the number of counted findings of policies.
+func (b *env) violations(reg *prometheus.Registry, want float64) {
+	b.t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() != "pequod_policy_violations_total" || m.GetLabel()[0].GetValue() != "Error" {
+				continue
+			}
+			if got := m.GetCounter().GetValue(); got != want {
+				b.t.Errorf("%v violations are counted; want %v", got, want)
+			}
+		}
+	}
 }
 
 // A policy that can't be evaluated keeps the graph as it is.
