@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/applier/cause"
 	"github.com/pequod-io/pequod/applier/cluster"
@@ -60,7 +61,7 @@ func (r *run) start(a *engine.Action) {
 			})
 			return
 		}
-		hurried := r.host.hurried()
+		hurried, account := r.host.hurried(), r.host.serviceAccount()
 		r.requests.start(func(ctx context.Context) func() {
 			if hurried {
 				var cancel context.CancelFunc
@@ -70,6 +71,10 @@ func (r *run) start(a *engine.Action) {
 			began := time.Now()
 			o := r.do(ctx, a)
 			took := time.Since(began)
+			if o.Object != nil && a.Verb != engine.Compare {
+				gvk := schema.GroupVersionKind{Group: a.Key.Group, Version: a.Version, Kind: a.Key.Kind}
+				r.share.Saw(account, gvk, a.Key, o.Object.GetResourceVersion())
+			}
 			return func() { r.done(a, o, took) }
 		})
 	}

@@ -22,8 +22,9 @@ import (
 
 // aggregate returns access to a server in front of two control planes: objects of the
 // API group are those of the second one, as if an aggregated API server with an etcd of
-// its own served them. While down is set, the group can't be reached.
-func aggregate(t *testing.T, first, second *rest.Config, group string, down *atomic.Bool) *rest.Config {
+// its own served them. While down is set, the group can't be reached, and while unlisted
+// is set, the applier itself can't list or watch its objects.
+func aggregate(t *testing.T, first, second *rest.Config, group string, down, unlisted *atomic.Bool) *rest.Config {
 	t.Helper()
 	forward := func(config *rest.Config, transport *rest.Config) *httputil.ReverseProxy {
 		target, err := url.Parse(config.Host)
@@ -46,7 +47,7 @@ func aggregate(t *testing.T, first, second *rest.Config, group string, down *ato
 		switch {
 		case !strings.HasPrefix(r.URL.Path, "/apis/"+group+"/"):
 			toFirst.ServeHTTP(w, r)
-		case down.Load():
+		case down.Load(), unlisted.Load() && r.URL.Path == "/apis/"+group+"/v1/boxes" && r.Header.Get("Impersonate-User") == "":
 			http.Error(w, "down", http.StatusServiceUnavailable)
 		default:
 			for name := range r.Header {
@@ -73,9 +74,11 @@ func TestSeparateEtcdIsRestored(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		advance string // when the versions grow: "before" the changes, or "after" the restore
+		unseen  bool   // no watch is open from the backup to the restore
 	}{
-		{"to earlier versions", "before"},
-		{"and its versions grow", "after"},
+		{"to earlier versions", "before", false},
+		{"to earlier versions than no watch saw", "before", true},
+		{"and its versions grow", "after", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,13 +87,14 @@ func TestSeparateEtcdIsRestored(t *testing.T) {
 			group := b.Unique("separate") + ".example.com"
 			b.define(group, boxes)
 			objects.define(group, boxes)
-			var down atomic.Bool
-			b.start(aggregate(t, b.Config, objects.Config, group, &down))
+			var down, unlisted atomic.Bool
+			b.start(aggregate(t, b.Config, objects.Config, group, &down, &unlisted))
 			box := func(name string, size int) string {
 				return fmt.Sprintf(`{id: box, resource: {apiVersion: %s/v1, kind: Box, metadata: {name: %s}, spec: {size: %d}}}`, group, name, size)
 			}
 			b.apply(b.rendered("changed", nodes(box("changed", 1))))
 			b.ready("changed")
+			unlisted.Store(test.unseen)
 			backup := objects.Backup(t)
 			if test.advance == "before" {
 				objects.advance()
@@ -104,6 +108,7 @@ func TestSeparateEtcdIsRestored(t *testing.T) {
 				objects.advance()
 			}
 			down.Store(false)
+			unlisted.Store(false)
 			harness.Eventually(t, b.patience, func(ctx context.Context) error {
 				r, err := objects.Resource(group+"/v1", "Box", "")
 				if err != nil {

@@ -1,6 +1,11 @@
 package share
 
-import "github.com/pequod-io/pequod/internal/resourceversion"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pequod-io/pequod/internal/resourceversion"
+	"github.com/pequod-io/pequod/inventory"
+)
 
 // When etcd is restored from a backup, the history of the cluster is rewritten:
 // objects return to earlier versions, and the numbers of later versions and
@@ -22,6 +27,13 @@ func (s *Share) Rewritten(version string) {
 	s.hub.rewind(version)
 }
 
+// Saw notes the version of an object that the API server returned to an account: a list
+// that begins later and is older shows that the history was rewritten. The watch of the
+// object may not be open, and so would not learn of the version by itself.
+func (s *Share) Saw(a Account, gvk schema.GroupVersionKind, key inventory.Key, version string) {
+	s.hub.saw(a, gvk, key, version)
+}
+
 // Hold keeps requests of graphs from being started, until it is called with false.
 // It is called when the watch of graphs is lost: until they are listed again, a
 // graph may have been deleted, or restored, and with it the history of the cluster.
@@ -35,7 +47,7 @@ func (h *hub) rewind(version string) {
 	defer h.mu.Unlock()
 	for _, w := range h.watchers {
 		if resourceversion.Older(version, w.newest) {
-			w.newest = ""
+			w.newest, w.least = "", ""
 			if w.again != nil {
 				w.again()
 			}
@@ -43,18 +55,35 @@ func (h *hub) rewind(version string) {
 	}
 }
 
+// saw implements [Share.Saw].
+func (h *hub) saw(a Account, gvk schema.GroupVersionKind, key inventory.Key, version string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range []Selection{
+		{GVK: gvk}, {GVK: gvk, Namespace: key.Namespace},
+		place{gvk, key.Namespace}.shared(), {GVK: gvk, Namespace: key.Namespace, Name: key.Name, User: a.User()},
+	} {
+		if w := h.watchers[s]; w != nil {
+			w.sawVersion(version)
+		}
+	}
+}
+
 // wentBack notes the version of a list, and reports whether it is older than what was
-// seen before it. The caller holds the hub's lock.
+// known when the list began. The caller holds the hub's lock.
 func (w *watcher) wentBack(version string) bool {
 	if version == "" {
 		return false // of a kind that isn't served
 	}
-	back := resourceversion.Older(version, w.newest)
-	w.newest = version
-	return back
+	if resourceversion.Older(version, w.least) {
+		w.newest = version
+		return true
+	}
+	w.sawVersion(version)
+	return false
 }
 
-// sawVersion notes the version of an event. The caller holds the hub's lock.
+// sawVersion notes a version that exists. The caller holds the hub's lock.
 func (w *watcher) sawVersion(version string) {
 	if resourceversion.Older(w.newest, version) || w.newest == "" {
 		w.newest = version

@@ -4,10 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pequod-io/pequod/applier/cluster"
+	"github.com/pequod-io/pequod/applier/engine"
+	"github.com/pequod-io/pequod/inventory"
 )
 
-// A list that is older than what was seen before it is noticed, and watches that know
+// A list that is older than what was known before it is noticed, and watches that know
 // later versions than a restored cluster has begin again.
 func TestListsThatGoBack(t *testing.T) {
 	h, g := newHub(nil, time.Hour, 0, nil), &fakeGraph{}
@@ -22,7 +26,10 @@ func TestListsThatGoBack(t *testing.T) {
 		g.observations = nil
 		return n
 	}
-	list := func(version string) { w.observeList(&cluster.Listing{ResourceVersion: version}) }
+	list := func(version string) {
+		w.begin(func() {})
+		w.observeList(&cluster.Listing{ResourceVersion: version})
+	}
 	list("100")
 	list("") // of a kind that isn't served
 	list("100")
@@ -42,7 +49,7 @@ func TestListsThatGoBack(t *testing.T) {
 	}
 
 	ended := 0
-	w.setAgain(func() { ended++ })
+	w.begin(func() { ended++ })
 	h.rewind("129")
 	if ended != 0 {
 		t.Error("a watch of the present begins again")
@@ -51,6 +58,43 @@ func TestListsThatGoBack(t *testing.T) {
 	list("50")
 	if n := rewritten(); ended != 1 || n != 0 {
 		t.Errorf("a watch of the former history ended %d times, and its list went back %d times", ended, n)
+	}
+}
+
+// A list is also compared with the objects that the API server returned before it, because
+// no watch may have been open to see their versions.
+func TestListsThatAreOlderThanAnswers(t *testing.T) {
+	for _, target := range []engine.Target{
+		{Key: inventory.Key{Kind: "ConfigMap", Namespace: "shop", Name: "mine"}, Version: "v1", Labeled: true},
+		{Key: inventory.Key{Kind: "ConfigMap", Namespace: "shop", Name: "others"}, Version: "v1"},
+	} {
+		h, g, account := newHub(nil, time.Hour, 0, nil), &fakeGraph{}, Account{"shop", "pequod"}
+		h.subscribe(g, account, nil, []engine.Target{target})
+		w := h.subscriptions[g][0].by
+		saw := func(kind, version string) {
+			key := target.Key
+			key.Kind = kind
+			h.saw(account, schema.GroupVersionKind{Version: "v1", Kind: kind}, key, version)
+		}
+		list := func(version, want string, meanwhile func()) {
+			t.Helper()
+			g.observations = nil
+			w.begin(func() {})
+			meanwhile()
+			w.observeList(&cluster.Listing{ResourceVersion: version})
+			if got := g.observations[0].Type; (got == HistoryRewritten) != (want == "back") {
+				t.Errorf("%s: list %s: observation %d; want that it goes %s", target.Key, version, got, want)
+			}
+		}
+		list("100", "on", func() {})
+		saw("Secret", "200") // of another watch
+		list("101", "on", func() { saw("ConfigMap", "110") })
+		list("109", "back", func() {})
+		list("109", "on", func() { saw("ConfigMap", "120") })
+		list("120", "on", func() {})
+		saw("ConfigMap", "130")
+		saw("ConfigMap", "125")
+		list("129", "back", func() {})
 	}
 }
 

@@ -31,10 +31,11 @@ type watcher struct {
 	listed bool
 	// surveys wait for the first list.
 	surveys []*firstLists
-	// newest is the newest version of a list or event, and again makes the watch begin
-	// again with a list. Again is nil while no watch is open.
-	newest string
-	again  context.CancelFunc
+	// newest is the newest version that is known to have existed, least is that of the time
+	// when the list began, and again makes the watch begin again with a list. Again is nil
+	// while no watch is open.
+	newest, least string
+	again         context.CancelFunc
 	// listing has the objects that the list of a shared watch covers: those that
 	// graphs followed when it began.
 	listing map[objectName]bool
@@ -123,12 +124,12 @@ func (w *watcher) run(ctx context.Context) {
 		failing := false
 		request := w.selection.Request(managedSelector)
 		watching, cancel := w.relist(ctx)
-		w.setAgain(cancel)
+		w.begin(cancel)
 		err := w.client.ListAndWatch(watching, request, w.keep(), w.observe)
 		if w.opening != nil {
 			w.opening.Stop()
 		}
-		w.setAgain(nil)
+		w.end()
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -165,11 +166,18 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// setAgain sets the function that ends the watch that is open.
-func (w *watcher) setAgain(again context.CancelFunc) {
+// begin notes that the watch begins with a list. Again ends it.
+func (w *watcher) begin(again context.CancelFunc) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	w.again = again
+	w.again, w.least = again, w.newest
+}
+
+// end notes that the watch ended.
+func (w *watcher) end() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.again = nil
 }
 
 // keep begins a list. It returns which objects to keep of it, nil for all: those of a
