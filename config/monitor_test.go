@@ -11,13 +11,25 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/pequod-io/pequod/config"
 )
 
-// TestPrometheus holds that what config/prometheus looks at is what config/applier
-// makes.
+// TestPrometheus checks that the ServiceMonitors select the Services of the programs.
 func TestPrometheus(t *testing.T) {
-	monitor := object(t, build(t, "prometheus"), "ServiceMonitor", "pequod-applier")
-	service := object(t, build(t, "applier"), "Service", "pequod-applier-metrics")
+	t.Run("applier", func(t *testing.T) {
+		checkMonitor(t, "prometheus", "pequod-applier", object(t, config.Applier, "Service", "pequod-applier-metrics"), "pequod-applier")
+	})
+	t.Run("manager", func(t *testing.T) {
+		checkMonitor(t, monitoring[1], "pequod-controller-manager", object(t, config.Operator, "Service", "pequod-controller-manager"), "pequod-controller-manager")
+	})
+}
+
+// checkMonitor checks that the ServiceMonitor of a kustomization selects a Service, and that
+// Prometheus gives its series the job that expressions name.
+func checkMonitor(t *testing.T, dir, name string, service *unstructured.Unstructured, wantJob string) {
+	t.Helper()
+	monitor := object(t, build(t, dir), "ServiceMonitor", name)
 	if monitor.GetNamespace() != service.GetNamespace() {
 		t.Errorf("the ServiceMonitor looks into namespace %s, the Service is in %s", monitor.GetNamespace(), service.GetNamespace())
 	}
@@ -30,9 +42,12 @@ func TestPrometheus(t *testing.T) {
 			t.Errorf("the Service's label %s is %q; the ServiceMonitor wants %q", name, got, value)
 		}
 	}
-	label, _, _ := unstructured.NestedString(monitor.Object, "spec", "jobLabel")
-	if job := service.GetLabels()[label]; job != "pequod-applier" {
-		t.Errorf("the job is %q; expressions say pequod-applier", job)
+	job := service.GetName()
+	if label, _, _ := unstructured.NestedString(monitor.Object, "spec", "jobLabel"); label != "" {
+		job = service.GetLabels()[label]
+	}
+	if job != wantJob {
+		t.Errorf("the job is %q; expressions say %s", job, wantJob)
 	}
 	ports := map[any]bool{}
 	listed, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
@@ -50,12 +65,18 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
-// TestTokenOfPrometheus checks that Prometheus sends the applier the token of an account
+// TestTokenOfPrometheus checks that Prometheus sends the programs the token of an account
 // that may read the metrics and nothing else: the certificate isn't verified by default.
 func TestTokenOfPrometheus(t *testing.T) {
-	text := build(t, "prometheus")
+	for i, dir := range monitoring {
+		checkToken(t, build(t, dir), []string{"pequod-applier", "pequod-controller-manager"}[i])
+	}
+}
+
+func checkToken(t *testing.T, text []byte, monitor string) {
+	t.Helper()
 	const name = "pequod-metrics-reader"
-	endpoints, _, _ := unstructured.NestedSlice(object(t, text, "ServiceMonitor", "pequod-applier").Object, "spec", "endpoints")
+	endpoints, _, _ := unstructured.NestedSlice(object(t, text, "ServiceMonitor", monitor).Object, "spec", "endpoints")
 	for _, e := range endpoints {
 		endpoint := e.(map[string]any)
 		want := map[string]any{"credentials": map[string]any{"name": name, "key": "token"}}

@@ -111,7 +111,8 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: `+c.Namespace+`}]
 		for _, series := range []string{
 			`pequod_reconcile_total{controller="transform",result="success"}`, `pequod_reconcile_total{controller="platforminstance",result="success"}`,
 			`pequod_reconcile_total{controller="resourcegraph",result="success"}`, `pequod_cue_fetch_total{result="success",source="embedded"}`,
-			"pequod_cue_cache_misses_total", `pequod_cue_render_duration_seconds_count{platform="pequod-system/webservice"}`, "pequod_worker_processes",
+			"pequod_cue_cache_misses_total", `pequod_cue_render_duration_seconds_count{platform="pequod-system/webservice"}`, "pequod_cue_processes",
+			`pequod_transforms{condition="Ready",platform="pequod-system/webservice",status="True"}`, `pequod_instances{phase="Ready",platform="pequod-system/webservice"}`,
 		} {
 			if err == nil && !strings.Contains(body, "\n"+series+" ") {
 				err = fmt.Errorf("%d: no %s", code, series)

@@ -84,13 +84,16 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	fetcher.Fetched = operatormetrics.NewSources(metrics.Registry, fetcher.CacheStats).Fetched
 	err = transform.Setup(m, transform.Options{
 		Catalog: platforms, Fetcher: fetching{fetcher}, Loader: pool, Namespace: o.namespace, Namespaces: o.transformNamespaces,
-		StateDir: o.dir("state"), Metrics: counters.Controller("transform"),
+		StateDir: o.dir("state"), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
 	})
 	if err != nil {
 		return err
 	}
 	err = instance.Setup(m, instance.Options{
 		Catalog: platforms, Renderer: instance.Pooled(pool), Metrics: counters.Controller("platforminstance"),
+		Counted: func(count func(func(platform, phase string, instances int))) {
+			metrics.Registry.MustRegister(operatormetrics.Instances{Count: count})
+		},
 	})
 	if err != nil {
 		return err
@@ -116,6 +119,12 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 // dir returns a directory beside the cache of modules.
 func (o *options) dir(name string) string {
 	return filepath.Join(cmp.Or(os.Getenv("PEQUOD_CACHE_DIR"), cacheDefaults["PEQUOD_CACHE_DIR"]), name)
+}
+
+// transformMetrics implements [transform.Recorder].
+type transformMetrics struct {
+	*appliermetrics.Controller
+	*operatormetrics.Transforms
 }
 
 // fetching is a fetcher in the form of package transform.

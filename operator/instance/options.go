@@ -24,6 +24,9 @@ type Options struct {
 	Concurrent int
 	// Metrics receives what is to be counted; nil means that nothing is.
 	Metrics Recorder
+	// Counted, unless it is nil, gets a function that calls another one with the number of
+	// instances of each platform in each phase.
+	Counted func(count func(each func(platform, phase string, instances int)))
 }
 
 // Recorder counts what happens to instances. Its methods may be called concurrently.

@@ -43,6 +43,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	if c.graphs, err = newGraphs(watching, c.graphChanged); err != nil {
 		return err
 	}
+	if o.Counted != nil {
+		o.Counted(c.countPhases)
+	}
 	var leading atomic.Bool
 	if err := mgr.AddReadyzCheck("instances", func(*http.Request) error {
 		select {

@@ -6,8 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// renderBuckets are in seconds: from a small module to the default limit of an evaluation.
-var renderBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+// renderBuckets are in seconds. An instance of a usual module takes some milliseconds, and the
+// first one of a process some tenths of a second more. No evaluation takes much longer than its
+// limit.
+var renderBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 // Renders are the metrics of the processes that evaluate modules. It implements the interface
 // Metrics of package worker, and is safe for concurrent use. The series of a platform are
@@ -23,17 +25,17 @@ type Renders struct {
 func NewRenders(reg prometheus.Registerer) *Renders {
 	r := &Renders{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "cue_render_duration_seconds", Help: "Duration of rendering one instance, by the platform's Transform.",
+			Name: prefix + "cue_render_duration_seconds", Help: "Duration of rendering an instance, without the wait for its turn.",
 			Buckets: renderBuckets,
 		}, []string{"platform"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "cue_render_errors_total", Help: "Instances that could not be rendered.",
+			Name: prefix + "cue_render_errors_total", Help: "Instances that could not be rendered, by the cause.",
 		}, []string{"platform", "error_type"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "worker_failures_total", Help: "Evaluation processes that were ended or failed.",
+			Name: prefix + "cue_process_failures_total", Help: "Processes that ended by a failure and are started again, by the cause.",
 		}, []string{"platform", "error_type"}),
 		processes: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: prefix + "worker_processes", Help: "Evaluation processes.",
+			Name: prefix + "cue_processes", Help: "Processes that evaluate modules.",
 		}),
 	}
 	reg.MustRegister(r.duration, r.errors, r.failures, r.processes)

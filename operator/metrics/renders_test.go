@@ -43,13 +43,13 @@ func TestRenders(t *testing.T) {
 	r.Processes(2)
 	want := map[string]float64{
 		"pequod_cue_render_duration_seconds shop/web": 2, "pequod_cue_render_errors_total Timeout shop/web": 1,
-		"pequod_worker_failures_total Timeout shop/web": 1, "pequod_worker_processes": 2,
+		"pequod_cue_process_failures_total Timeout shop/web": 1, "pequod_cue_processes": 2,
 	}
 	if diff := cmp.Diff(want, gather(t, reg)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 	r.Forgotten("shop/web")
-	if diff := cmp.Diff(map[string]float64{"pequod_worker_processes": 2}, gather(t, reg)); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"pequod_cue_processes": 2}, gather(t, reg)); diff != "" {
 		t.Errorf("metrics without the platform (-want +got):\n%s", diff)
 	}
 }

@@ -48,10 +48,11 @@ func NewSources(reg prometheus.Registerer, stats func() cache.Stats) *Sources {
 // Fetched counts a module that was opened, or could not be. It has the form of Fetched in
 // [github.com/pequod-io/pequod/modules.Options].
 func (s *Sources) Fetched(source v1alpha1.CueRefType, took time.Duration, err error) {
-	result := resultSuccess
+	result, other := resultSuccess, resultFailure
 	if err != nil {
-		result = resultFailure
+		result, other = other, result
 	}
+	s.fetches.WithLabelValues(string(source), other) // begins at 0
 	s.fetches.WithLabelValues(string(source), result).Inc()
 	s.duration.WithLabelValues(string(source)).Observe(took.Seconds())
 }

@@ -39,7 +39,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"pequod_cue_fetch_total result=success source=oci": 2, "pequod_cue_fetch_total result=failure source=git": 1,
+		"pequod_cue_fetch_total result=success source=oci": 2, "pequod_cue_fetch_total result=failure source=oci": 0,
+		"pequod_cue_fetch_total result=success source=git": 0, "pequod_cue_fetch_total result=failure source=git": 1,
 		"pequod_cue_fetch_duration_seconds source=oci": 2, "pequod_cue_fetch_duration_seconds source=git": 1,
 		"pequod_cue_cache_hits_total": 5, "pequod_cue_cache_misses_total": 4, "pequod_cue_cache_evictions_total": 3,
 		"pequod_cue_cache_entries": 2, "pequod_cue_cache_size_bytes": 1,

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -14,13 +16,16 @@ type Recorder interface {
 	Reconciled(result string, took time.Duration)
 	// ReconcileFailed records why a reconciliation failed, or what a step is blocked by.
 	ReconcileFailed(reason string)
+	// Conditions records the conditions of a Transform, or that there is none any more.
+	Conditions(transform types.NamespacedName, conditions []metav1.Condition)
 }
 
 // noMetrics is a Recorder that counts nothing.
 type noMetrics struct{}
 
-func (noMetrics) Reconciled(string, time.Duration) {}
-func (noMetrics) ReconcileFailed(string)           {}
+func (noMetrics) Reconciled(string, time.Duration)                    {}
+func (noMetrics) ReconcileFailed(string)                              {}
+func (noMetrics) Conditions(types.NamespacedName, []metav1.Condition) {}
 
 // counted counts the reconciliations of a reconciler.
 type counted struct {

@@ -119,6 +119,7 @@ func (r *reconciler) forget(ctx context.Context, key types.NamespacedName) error
 	r.mu.Unlock()
 	r.Catalog.Delete(key)
 	r.Loader.Forget(key)
+	r.Metrics.Conditions(key, nil)
 	r.wake(r.claims.release(key, ""))
 	if p != nil {
 		r.store.remove(p.uid)

@@ -56,7 +56,7 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) || len(spec.Values) != 1 {
 			return true
 		}
-		if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
+		if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
 			value, err := strconv.Unquote(lit.Value)
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/pequod-io/pequod/operator/admission/graphs"
@@ -86,7 +87,7 @@ func (s *Settings) SetupWebhooks(ctx context.Context, m manager.Manager, others 
 		namespace = PodNamespace()
 	}
 	return serve.Setup(ctx, m, serve.Options{
-		Address: s.Webhooks.Address, CertDir: s.Webhooks.CertDir, Namespace: namespace, Handlers: handlers,
+		Address: s.Webhooks.Address, CertDir: s.Webhooks.CertDir, Namespace: namespace, Handlers: handlers, Metrics: metrics.Registry,
 	})
 }
 

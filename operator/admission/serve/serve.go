@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +51,8 @@ type Options struct {
 	Namespace string
 	// Handlers are the webhooks by their paths.
 	Handlers map[string]admission.Handler
+	// Metrics gets the metric of the certificate, unless it is nil.
+	Metrics prometheus.Registerer
 }
 
 const (
@@ -84,6 +87,15 @@ func Setup(ctx context.Context, m manager.Manager, o Options) error {
 	})
 	if err != nil {
 		return err
+	}
+	if o.Metrics != nil {
+		certificate := func() (*tls.Certificate, error) { return keeper.Certificate(nil) }
+		if o.CertDir != "" {
+			certificate = func() (*tls.Certificate, error) { return loadPair(o.CertDir) }
+		}
+		if err := o.Metrics.Register(Expiry{certificate}); err != nil {
+			return err
+		}
 	}
 	server := webhook.NewServer(webhook.Options{Host: host, Port: port, CertDir: o.CertDir, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 		// HTTP/2 allows clients to overload a server by resetting streams (CVE-2023-44487).
