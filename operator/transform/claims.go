@@ -10,9 +10,38 @@ import (
 // claims decides between Transforms that would generate the same CRD, as long as the status of
 // none names it. Without it, two goroutines could apply the CRD at the same time.
 type claims struct {
-	mu      sync.Mutex
-	owners  map[string]types.NamespacedName
-	waiting map[string][]types.NamespacedName
+	mu     sync.Mutex
+	owners map[string]types.NamespacedName
+	// waiting are the Transforms that wait for the owner of a CRD, and watching those that only
+	// a change of the CRD concerns.
+	waiting, watching waiters
+}
+
+// waiters are Transforms by the CRD that they wait for.
+type waiters map[string][]types.NamespacedName
+
+// add adds a Transform, unless it is there.
+func (w waiters) add(crd string, transform types.NamespacedName) {
+	if !slices.Contains(w[crd], transform) {
+		w[crd] = append(w[crd], transform)
+	}
+}
+
+// remove removes a Transform from all CRDs but keep.
+func (w waiters) remove(transform types.NamespacedName, keep string) {
+	for crd, waiting := range w {
+		if crd != keep {
+			w[crd] = slices.DeleteFunc(waiting, func(k types.NamespacedName) bool { return k == transform })
+		}
+		if len(w[crd]) == 0 {
+			delete(w, crd)
+		}
+	}
+}
+
+// newClaims returns claims without owners.
+func newClaims() claims {
+	return claims{owners: map[string]types.NamespacedName{}, waiting: waiters{}, watching: waiters{}}
 }
 
 // take makes a Transform the owner of a CRD, and returns the owner. A Transform that isn't is
@@ -21,48 +50,41 @@ func (c *claims) take(crd string, transform types.NamespacedName) (owner types.N
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if owner, ok := c.owners[crd]; ok && owner != transform {
-		c.wait(crd, transform)
+		c.waiting.add(crd, transform)
 		return owner
 	}
 	c.owners[crd] = transform
 	return transform
 }
 
-// await has a Transform returned by [claims.interested] when the CRD changes. The caller
-// does not hold the lock.
+// await has a Transform returned by [claims.release] when the owner of the CRD gives it up, and by
+// [claims.interested] when the CRD changes.
 func (c *claims) await(crd string, transform types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wait(crd, transform)
+	c.waiting.add(crd, transform)
 }
 
-// wait is await for callers that hold the lock.
-func (c *claims) wait(crd string, transform types.NamespacedName) {
-	if c.waiting == nil {
-		c.waiting = map[string][]types.NamespacedName{}
-	}
-	if !slices.Contains(c.waiting[crd], transform) {
-		c.waiting[crd] = append(c.waiting[crd], transform)
-	}
+// watch has a Transform returned by [claims.interested] when the CRD changes, and not by
+// [claims.release]: two Transforms that can't have a CRD would wake each other forever.
+func (c *claims) watch(crd string, transform types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watching.add(crd, transform)
 }
 
 // release ends all claims of a Transform but that on the CRD keep, and returns the Transforms
-// that wait for one of the others.
+// that wait for one of the others. They don't wait any more.
 func (c *claims) release(transform types.NamespacedName, keep string) []types.NamespacedName {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.waiting.remove(transform, keep)
+	c.watching.remove(transform, keep)
 	var wake []types.NamespacedName
 	for crd, owner := range c.owners {
 		if owner == transform && crd != keep {
 			delete(c.owners, crd)
 			wake = append(wake, c.waiting[crd]...)
-		}
-	}
-	for crd, waiting := range c.waiting {
-		if crd != keep {
-			c.waiting[crd] = slices.DeleteFunc(waiting, func(k types.NamespacedName) bool { return k == transform })
-		}
-		if len(c.waiting[crd]) == 0 {
 			delete(c.waiting, crd)
 		}
 	}
@@ -74,7 +96,7 @@ func (c *claims) release(transform types.NamespacedName, keep string) []types.Na
 func (c *claims) interested(crd string) []types.NamespacedName {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wake := slices.Clone(c.waiting[crd])
+	wake := slices.Concat(c.waiting[crd], c.watching[crd])
 	if owner, ok := c.owners[crd]; ok {
 		wake = append(wake, owner)
 	}

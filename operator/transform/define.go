@@ -140,7 +140,7 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 		return waiting(reasonDeleting, "CustomResourceDefinition "+name+" is being deleted", time.Minute), nil
 	case !definitions.Applied(live, s.t.Name) && !slices.Contains(s.t.Spec.AdoptCRDs, name):
 		s.wake(s.claims.release(s.key, ""))
-		s.claims.await(name, s.key)
+		s.claims.watch(name, s.key)
 		return s.conflict(name, definitions.Owner(live)+"; to take it over, list it in spec.adoptCRDs"), nil
 	}
 	if s.t.Status.GeneratedCRD == name {

@@ -85,7 +85,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), api: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), events: mgr.GetEventRecorder("pequod-manager"),
 		roles: roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace}, store: store{o.StateDir},
-		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: claims{owners: map[string]types.NamespacedName{}},
+		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: newClaims(),
 	}
 	// Fetches have a backoff of their own; this one is for requests to the API server.
 	c, err := controller.New("transform", mgr, controller.Options{
