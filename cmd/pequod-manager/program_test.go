@@ -93,18 +93,7 @@ func TestInstalled(t *testing.T) {
 	})
 
 	// The metrics have a controller for each kind of object.
-	c.Apply(t, `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: scraper}
-rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: scraper}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper}
-subjects: [{kind: ServiceAccount, name: scraper, namespace: `+c.Namespace+`}]
-`)
+	c.Apply(t, scraperRole(c.Namespace))
 	scraper := c.ServiceAccount(t, c.Namespace, "scraper").BearerToken
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		code, body, err := process.Get(ctx, "https://"+p.Metrics+"/metrics", scraper)

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,49 @@ type Program struct {
 	Account string
 	// Manifests are installed before it starts.
 	Manifests []byte
+
+	path string // of the executable file; "" means the build of the checkout
+}
+
+// module is the name of the Go module.
+const module = "github.com/pequod-io/pequod/"
+
+// Variant returns a build of the program with another version, and with text appended to files of
+// the checkout, by their paths.
+func (p Program) Variant(t *testing.T, version string, appended map[string]string) Program {
+	t.Helper()
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := map[string]map[string]string{"Replace": {}}
+	for name, text := range appended {
+		file := filepath.Join(strings.TrimSpace(string(root)), name)
+		before, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := filepath.Join(t.TempDir(), filepath.Base(name))
+		if err := os.WriteFile(changed, append(before, text...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay["Replace"][file] = changed
+	}
+	list, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.path = filepath.Join(dir, p.Name)
+	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", p.path,
+		"-ldflags=-s -w -X "+module+"internal/version.linked="+version, module+"cmd/"+p.Name).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return p
 }
 
 // built is the directory of the programs as they are shipped.
@@ -47,7 +91,6 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const module = "github.com/pequod-io/pequod/"
 	out, err := exec.Command("go", "build", "-ldflags=-s -w -X "+module+"internal/version.linked=v1.2.3-test", "-o", dir,
 		module+"cmd/pequod", module+"cmd/pequod-applier", module+"cmd/pequod-manager").CombinedOutput()
 	if err != nil {
@@ -111,12 +154,16 @@ func (program Program) Start(t *testing.T, c *harness.Cluster, as *rest.Config, 
 // Prepare is Start without running the command.
 func (program Program) Prepare(t *testing.T, c *harness.Cluster, as *rest.Config, args ...string) *Process {
 	t.Helper()
-	dir, err := built()
-	if err != nil {
-		t.Fatal(err)
+	path := program.path
+	if path == "" {
+		dir, err := built()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path = filepath.Join(dir, program.Name)
 	}
 	p := &Process{Log: &Log{}, Probes: FreeAddress(t), Metrics: FreeAddress(t), Done: make(chan error, 1)}
-	p.Cmd = exec.Command(filepath.Join(dir, program.Name), append([]string{
+	p.Cmd = exec.Command(path, append([]string{
 		"--leader-elect", "--leader-election-namespace=" + Namespace, "--kubeconfig=" + c.WriteKubeconfig(t, as),
 		"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-address=" + p.Probes,
 	}, args...)...)
