@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	"github.com/pequod-io/pequod/modules"
 )
 
 // name is the name of the program.
@@ -21,7 +22,11 @@ type options struct {
 	// transformNamespaces are the namespaces whose Transforms are used; "*" means all. Empty
 	// means the namespace of the manager.
 	transformNamespaces []string
-	evaluation          evaluation
+	// policies are references to policies that check the instances of all platforms, and
+	// policySecret is the Secret with credentials for them, or "".
+	policies     []string
+	policySecret string
+	evaluation   evaluation
 }
 
 // evaluation has the limits of evaluations.
@@ -45,6 +50,9 @@ func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 		"namespace of the service accounts of Transforms; default: the namespace of the Pod, else "+incluster.DefaultNamespace)
 	fs.StringSliceVar(&o.transformNamespaces, "transform-namespaces", nil,
 		"namespaces whose Transforms are used, or '*' for all: whoever writes a Transform defines a kind of the whole cluster; default: the namespace of the manager")
+	fs.StringArrayVar(&o.policies, "policy", nil,
+		"policy module that checks the instances of all platforms: a directory, embedded:NAME, oci://REFERENCE, git::URL or configmap:NAMESPACE/NAME; can be repeated")
+	fs.StringVar(&o.policySecret, "policy-pull-secret", "", "Secret in the namespace of the manager with credentials for --policy")
 	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module")
 	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB")
 	fs.IntVar(&o.evaluation.processes, "eval-processes", 16, "maximum number of processes that evaluate; each Transform in use has one")
@@ -63,7 +71,14 @@ func (o *options) check() error {
 			return fmt.Errorf("--transform-namespaces: %q is not the name of a namespace", namespace)
 		}
 	}
+	for _, policy := range o.policies {
+		if _, err := modules.ParseRef(policy); err != nil {
+			return fmt.Errorf("--policy: %w", err)
+		}
+	}
 	switch {
+	case o.policySecret != "" && len(validation.IsDNS1123Subdomain(o.policySecret)) > 0:
+		return fmt.Errorf("--policy-pull-secret: %q is not the name of a Secret", o.policySecret)
 	case o.evaluation.timeout <= 0:
 		return fmt.Errorf("--eval-timeout: must be more than 0, not %s", o.evaluation.timeout)
 	case o.evaluation.memory < 64:

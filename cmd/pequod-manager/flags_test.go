@@ -41,6 +41,8 @@ func TestDefaults(t *testing.T) {
 		"webhook-namespace":         "",
 		"manager-namespace":         "",
 		"transform-namespaces":      "[]",
+		"policy":                    "[]",
+		"policy-pull-secret":        "",
 		"eval-timeout":              "10s",
 		"eval-memory":               "512",
 		"eval-processes":            "16",
@@ -93,6 +95,8 @@ func TestRun(t *testing.T) {
 	}{
 		{"--default-service-account=x", "pequod-manager: unknown flag: --default-service-account" + help},
 		{"--manager-namespace=A", `pequod-manager: --manager-namespace: "A" is not the name of a namespace` + help},
+		{"--policy=oci://", `pequod-manager: --policy: oci://: "" is not the host of a registry; want oci://HOST/REPOSITORY:TAG` + help},
+		{"--policy-pull-secret=A_B", `pequod-manager: --policy-pull-secret: "A_B" is not the name of a Secret` + help},
 		{"--transform-namespaces=a,B", `pequod-manager: --transform-namespaces: "B" is not the name of a namespace` + help},
 		{"--eval-timeout=0", "pequod-manager: --eval-timeout: must be more than 0, not 0s" + help},
 		{"--eval-memory=1", "pequod-manager: --eval-memory: must be at least 64, not 1" + help},

@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -80,11 +83,13 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	counters := appliermetrics.New(metrics.Registry)
 	platforms := catalog.New()
 	modules.Warn = func(err error) { m.GetLogger().Error(err, "modules are not kept on disk") }
-	fetcher := fetch.New(fetch.Options{Client: client, Cache: modules, Registry: os.Getenv("CUE_REGISTRY"), UserAgent: m.GetConfig().UserAgent})
+	fetcher := fetch.New(fetch.Options{Client: client, Cache: modules, Registry: os.Getenv("CUE_REGISTRY"), UserAgent: m.GetConfig().UserAgent, Organization: fetch.Organization{
+		Policies: o.policies, Namespace: o.namespace, PullSecret: o.policySecret,
+	}})
 	fetcher.Fetched = operatormetrics.NewSources(metrics.Registry, fetcher.CacheStats).Fetched
 	err = transform.Setup(m, transform.Options{
 		Catalog: platforms, Fetcher: fetching{fetcher}, Loader: pool, Namespace: o.namespace, Namespaces: o.transformNamespaces,
-		StateDir: o.dir("state"), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
+		StateDir: o.stateDir(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
 	})
 	if err != nil {
 		return err
@@ -119,6 +124,16 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 // dir returns a directory beside the cache of modules.
 func (o *options) dir(name string) string {
 	return filepath.Join(cmp.Or(os.Getenv("PEQUOD_CACHE_DIR"), cacheDefaults["PEQUOD_CACHE_DIR"]), name)
+}
+
+// stateDir returns the directory for the last good version of each platform. With other policies
+// it is another one: a version that was not checked by a policy must not be used if that policy
+// can't be opened.
+func (o *options) stateDir() string {
+	if len(o.policies) == 0 {
+		return o.dir("state")
+	}
+	return filepath.Join(o.dir("state"), fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(o.policies, "\n")))))
 }
 
 // transformMetrics implements [transform.Recorder].

@@ -11,6 +11,7 @@
 //
 //   - fetch.go: one fetch
 //   - reference.go: which references are allowed, and how each is opened
+//   - organization.go: policies that every platform has, whatever its Transform says
 //   - verify.go: signatures
 //   - reason.go: causes of errors
 package fetch
@@ -54,6 +55,8 @@ type Options struct {
 	// Timeout is the limit of one fetch, with all repetitions of requests. The default is
 	// 2 min.
 	Timeout time.Duration
+	// Organization are policies that every platform has.
+	Organization Organization
 	// Fetched is called for each module that was opened or could not be, as in
 	// [modules.Options]. It may be nil.
 	Fetched func(source v1alpha1.CueRefType, took time.Duration, err error)
@@ -100,9 +103,7 @@ func (f *Fetcher) Fetch(ctx context.Context, t *v1alpha1.Transform) (*Fetched, e
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	s := &session{Fetcher: f, namespace: t.Namespace}
-	scoped := f.Cache
-	scoped.Scope = t.Namespace
-	s.cache = cache.Open(scoped)
+	s.cache = f.cacheOf(t.Namespace)
 	// Content in use is not evicted. The sources are in memory when it is closed.
 	defer s.cache.Close()
 	opener := &modules.Opener{Of: s.options}
@@ -113,11 +114,24 @@ func (f *Fetcher) Fetch(ctx context.Context, t *v1alpha1.Transform) (*Fetched, e
 		return nil, err
 	}
 	sources.From = "transform/" + t.Name
+	shared := f.cacheOf(f.Organization.Namespace)
+	defer shared.Close()
+	moving, err := f.addOrganization(ctx, sources, shared)
+	if err != nil {
+		return nil, err
+	}
 	data, err := sources.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return &Fetched{Sources: data, Digest: transform.Digest(data), Ref: exact(t.Spec.CueRef, sources.Module), Moving: Moving(t.Spec)}, nil
+	return &Fetched{Sources: data, Digest: transform.Digest(data), Ref: exact(t.Spec.CueRef, sources.Module), Moving: moving || Moving(t.Spec)}, nil
+}
+
+// cacheOf opens the part of the cache that a namespace has.
+func (f *Fetcher) cacheOf(namespace string) *cache.Cache {
+	scoped := f.Cache
+	scoped.Scope = namespace
+	return cache.Open(scoped)
 }
 
 // inlineField returns the field that has the source of an inline module.
@@ -149,21 +163,26 @@ func exact(ref v1alpha1.CueRef, opened transform.Source) string {
 // branch, or a ConfigMap, without a digest of the module.
 func Moving(spec v1alpha1.TransformSpec) bool {
 	for _, ref := range transform.References(spec) {
-		if ref.Digest != "" {
-			continue
-		}
-		switch ref.Type {
-		case v1alpha1.CueRefOCI:
-			if r, err := oci.ParseRef(ref.Ref); err == nil && r.Digest == "" {
-				return true
-			}
-		case v1alpha1.CueRefGit:
-			if r, err := git.ParseRef(ref.Ref); err == nil && !r.Pinned() {
-				return true
-			}
-		case v1alpha1.CueRefConfigMap:
+		if canMove(ref) {
 			return true
 		}
+	}
+	return false
+}
+
+func canMove(ref v1alpha1.CueRef) bool {
+	if ref.Digest != "" {
+		return false
+	}
+	switch ref.Type {
+	case v1alpha1.CueRefOCI:
+		r, err := oci.ParseRef(ref.Ref)
+		return err == nil && r.Digest == ""
+	case v1alpha1.CueRefGit:
+		r, err := git.ParseRef(ref.Ref)
+		return err == nil && !r.Pinned()
+	case v1alpha1.CueRefConfigMap:
+		return true
 	}
 	return false
 }

@@ -23,9 +23,12 @@ import (
 // session is one fetch.
 type session struct {
 	*Fetcher
-	// namespace is that of the Transform, and cache has its scope.
+	// namespace is that of the Transform, or of the policies of the organization, and cache has
+	// its scope.
 	namespace string
-	cache     *cache.Cache
+	// directories is set if references to directories are allowed.
+	directories bool
+	cache       *cache.Cache
 }
 
 // options returns how to open the module that a reference names. They have the credentials
@@ -40,7 +43,7 @@ func (s *session) options(ctx context.Context, ref v1alpha1.CueRef) (modules.Opt
 }
 
 func (s *session) optionsOf(ctx context.Context, ref v1alpha1.CueRef) (modules.Options, error) {
-	if err := allowed(ref); err != nil {
+	if err := allowed(ref); err != nil && !(s.directories && ref.Type == v1alpha1.CueRefPath) {
 		return modules.Options{}, err
 	}
 	access, err := credentials.Read(ctx, s.Client, s.namespace, ref, "")
