@@ -126,8 +126,9 @@ type TransformSpec struct {
 	AdoptCRDs []string `json:"adoptCRDs,omitempty"`
 
 	// managedResources are the resources that graphs of the platform may write. If it
-	// is set, the generated roles have exactly these rules. Otherwise they are
-	// computed from the nodes that the module can be seen to render.
+	// is set, the generated roles have exactly these rules, and the right to list the
+	// Events, Pods and ReplicaSets that show why an object is not ready. Otherwise they
+	// are computed from the nodes that the module can be seen to render.
 	//
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic

@@ -180,7 +180,7 @@ func (g *generator) addNode(to *accountGrants, n *node) error {
 		grants.allow(objects, "watch")
 	}
 	if !g.options.NoCauses && namespace != "" {
-		allowCauses(grants, gk)
+		allowCauses(grants, schema.GroupResource{Group: gk.Group, Resource: r.Name})
 	}
 	g.allowEscalation(to, namespace, n)
 	return nil

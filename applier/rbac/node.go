@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pequod-io/pequod/api/graph"
@@ -68,22 +69,32 @@ func (n *node) mayBeRecreated() bool {
 	return n.ApplyPolicy != nil && n.ApplyPolicy.Recreate == v1alpha1.RecreateOnImmutable && !graph.OrphanedByDefault(n.GroupKind())
 }
 
-// allowCauses grants the rights to find out why an object of a kind isn't ready, as
+// allowCauses grants the rights to find out why an object of a resource isn't ready, as
 // package cause does it: from Events, and for workloads from their Pods.
-func allowCauses(to *namespaceGrants, gk schema.GroupKind) {
-	switch gk {
-	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
+func allowCauses(to *namespaceGrants, r schema.GroupResource) {
+	switch r {
+	case schema.GroupResource{Group: "apps", Resource: "deployments"}:
 		to.allow(target{group: "apps", resource: "replicasets"}, "list")
 		fallthrough
-	case schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
-		schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
+	case schema.GroupResource{Group: "apps", Resource: "replicasets"}, schema.GroupResource{Group: "apps", Resource: "statefulsets"},
+		schema.GroupResource{Group: "apps", Resource: "daemonsets"}, schema.GroupResource{Group: "batch", Resource: "jobs"}:
 		to.allow(target{resource: "pods"}, "list")
 	}
-	switch gk {
-	case schema.GroupKind{Kind: "ConfigMap"}, schema.GroupKind{Kind: "Secret"}, schema.GroupKind{Kind: "ServiceAccount"},
-		schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "Role"},
-		schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:
-		return // objects of these kinds are ready as soon as they exist
+	switch r {
+	case schema.GroupResource{Resource: "configmaps"}, schema.GroupResource{Resource: "secrets"}, schema.GroupResource{Resource: "serviceaccounts"},
+		schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: "roles"},
+		schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:
+		return // these objects are ready as soon as they exist
 	}
 	to.allow(target{resource: "events"}, "list")
+}
+
+// Causes returns the rules with which an account finds out why objects of the resources aren't
+// ready. [Generate] grants the same for the objects of graphs.
+func Causes(resources []schema.GroupResource) []rbacv1.PolicyRule {
+	grants := &namespaceGrants{verbs: map[target]verbs{}}
+	for _, r := range resources {
+		allowCauses(grants, r)
+	}
+	return grants.rules()
 }

@@ -36,8 +36,7 @@ func start(t *testing.T, c *harness.Cluster, args ...string) *process.Process {
 
 // webService is a Transform in a namespace.
 func webService(namespace string) string {
-	return "{apiVersion: platform.pequod.io/v1alpha1, kind: Transform, metadata: {name: webservice, namespace: " + namespace + "}, spec: {cueRef: {type: embedded, ref: webservice}, managedResources: [{apiGroup: apps, resources: [deployments]}, {apiGroup: '', resources: [services]}, " +
-		"{apiGroup: apps, resources: [replicasets], verbs: [list]}, {apiGroup: '', resources: [pods, events], verbs: [list]}]}}"
+	return "{apiVersion: platform.pequod.io/v1alpha1, kind: Transform, metadata: {name: webservice, namespace: " + namespace + "}, spec: {cueRef: {type: embedded, ref: webservice}, managedResources: [{apiGroup: apps, resources: [deployments]}, {apiGroup: '', resources: [services]}]}}"
 }
 
 // hasCondition waits until an object has a condition.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,17 +17,27 @@ import (
 // verbs are the verbs of managed resources that name none: those that an applier needs.
 var verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
 
-// Managed returns the rules of managed resources.
+// Managed returns the rules of managed resources, and those to find out why objects that graphs
+// write are not ready.
 func Managed(resources []v1alpha1.ManagedResource) []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
+	var written []schema.GroupResource
 	for _, r := range resources {
 		rule := rbacv1.PolicyRule{APIGroups: []string{r.APIGroup}, Resources: r.Resources, Verbs: r.Verbs}
 		if len(rule.Verbs) == 0 {
 			rule.Verbs = slices.Clone(verbs)
 		}
 		rules = append(rules, rule)
+		if !slices.Contains(rule.Verbs, "create") && !slices.Contains(rule.Verbs, "patch") {
+			continue
+		}
+		for _, name := range r.Resources {
+			if !strings.Contains(name, "/") { // a subresource is not an object
+				written = append(written, schema.GroupResource{Group: r.APIGroup, Resource: name})
+			}
+		}
 	}
-	return rules
+	return append(rules, rbac.Causes(written)...)
 }
 
 // EscalationError means that graphs ask for rights that reach beyond the namespace of an
