@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/definitions"
+	"github.com/pequod-io/pequod/operator/roles"
 )
 
 // finish deletes what the Transform generated, and removes the finalizer. Transforms of
@@ -23,7 +26,13 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, nil
 	}
 	if s.allowed(s.t.Namespace) {
-		if s.t.Spec.CRDDeletionPolicy != v1alpha1.DeletionOrphan {
+		keepRights := false
+		if s.t.Spec.CRDDeletionPolicy == v1alpha1.DeletionOrphan {
+			var err error
+			if keepRights, err = s.orphans(ctx); err != nil {
+				return again(err)
+			}
+		} else {
 			b, err := s.removeGenerated(ctx)
 			if err != nil {
 				return again(err)
@@ -32,8 +41,10 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 				return s.waitFor(ctx, b)
 			}
 		}
-		if err := s.roles.Apply(ctx, s.key, nil); err != nil {
-			return again(err)
+		if !keepRights {
+			if err := s.roles.Apply(ctx, s.key, nil); err != nil {
+				return again(err)
+			}
 		}
 	}
 	before := s.t.DeepCopy()
@@ -43,6 +54,51 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, ignoreConflict(err)
 	}
 	return reconcile.Result{}, s.forget(ctx, s.key)
+}
+
+// orphans reports whether graphs or instances outlive the Transform that need its rights: graphs
+// are still executed, and delete their objects with their instance.
+func (s *session) orphans(ctx context.Context) (bool, error) {
+	if s.t.Spec.ServiceAccountName != "" || s.t.Status.GeneratedCRD == "" {
+		return false, nil
+	}
+	s.Catalog.Delete(s.key) // so that no graph is added
+	graph, err := s.graphsExist(ctx)
+	if err != nil {
+		return false, err
+	}
+	if graph == "" {
+		live, err := s.definition(ctx, s.t.Status.GeneratedCRD)
+		if err != nil || live == nil || !definitions.Applied(live, s.t.Name) || !definitions.Established(live) {
+			return false, err
+		}
+		if b, err := s.instancesExist(ctx, live); b == nil || err != nil {
+			return false, err
+		}
+	}
+	s.emit(corev1.EventTypeNormal, "RightsKept", "Delete", "service account "+roles.Account(s.Namespace, s.key).String()+" and its roles stay for graphs of orphaned instances")
+	return true, nil
+}
+
+// graphsExist returns a graph of the Transform, or "". Those of a Transform of this name in another
+// namespace have the same labels, and another API group.
+func (s *session) graphsExist(ctx context.Context) (string, error) {
+	_, group, _ := strings.Cut(s.t.Status.GeneratedCRD, ".")
+	var graphs v1alpha1.ResourceGraphList
+	for {
+		if err := s.api.List(ctx, &graphs, s.graphLabels(), client.Limit(100), client.Continue(graphs.Continue)); err != nil {
+			return "", err
+		}
+		for i := range graphs.Items {
+			g := &graphs.Items[i]
+			if schema.FromAPIVersionAndKind(g.Spec.SourceRef.APIVersion, g.Spec.SourceRef.Kind).Group == group {
+				return client.ObjectKeyFromObject(g).String(), nil
+			}
+		}
+		if graphs.Continue == "" {
+			return "", nil
+		}
+	}
 }
 
 // waitFor writes why a deleted Transform waits. Its instances are reconciled as long as there
@@ -77,14 +133,11 @@ func (s *session) removeGenerated(ctx context.Context) (*blocked, error) {
 	if b, err := s.removeDefinition(ctx); b != nil || err != nil {
 		return b, err
 	}
-	var graphs v1alpha1.ResourceGraphList
-	if err := s.api.List(ctx, &graphs, s.graphLabels(), client.Limit(1)); err != nil || len(graphs.Items) == 0 {
+	graph, err := s.graphsExist(ctx)
+	if err != nil || graph == "" {
 		return nil, err
 	}
-	return &blocked{
-		reason: reasonGraphs, after: s.Backoff,
-		message: "graphs of deleted instances are being deleted, such as " + client.ObjectKeyFromObject(&graphs.Items[0]).String(),
-	}, nil
+	return &blocked{reason: reasonGraphs, after: s.Backoff, message: "graphs of deleted instances are being deleted, such as " + graph}, nil
 }
 
 // removeDefinition deletes the CRD when no instance exists. It returns nil when the CRD is

@@ -92,7 +92,7 @@ func TestDelete(t *testing.T) {
 }
 
 // TestOrphan leaves the CRD and the instances of a deleted Transform, which a new Transform
-// of this name gets back.
+// of this name gets back, and the account and the roles, with which graphs are executed.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
@@ -104,7 +104,8 @@ func TestOrphan(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.gone("app")
-	b.noRole("", "app")
+	b.event("app", "RightsKept", "service account "+b.Namespace+"/pequod-transform-app and its roles stay")
+	b.mayOnly("system:serviceaccount:"+b.Namespace+":pequod-transform-app", b.Namespace, true)
 	if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(one), one); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +114,29 @@ func TestOrphan(t *testing.T) {
 	}
 	b.create(b.transform("other", b.appModule(`text: string`)))
 	b.blocked("other", "CRDGenerated", "Conflict", "it was generated for Transform app")
-	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.create(b.transform("app", b.appModule(`text: string`), orphan))
 	b.ready("app")
+
+	// Nothing needs the rights if there are neither graphs nor instances.
+	graph := b.graph("one", "sha256:0")
+	b.create(graph)
+	if err := errors.Join(b.client.Delete(t.Context(), one), b.client.Delete(t.Context(), b.transform("app", ""))); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("app")
+	if _, err := b.roleOf(t.Context(), "", "app"); err != nil {
+		t.Errorf("a graph is left: %v", err)
+	}
+	b.create(b.transform("app", b.appModule(`text: string`), orphan))
+	b.ready("app")
+	if err := errors.Join(b.client.Delete(t.Context(), graph), b.client.Delete(t.Context(), b.transform("app", ""))); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("app")
+	b.noRole("", "app")
+	if b.crd("apps."+b.group) == nil {
+		t.Error("the CRD is gone")
+	}
 }
 
 // TestDeleteBlocked deletes a Transform whose CRD is another owner's: the CRD stays.
