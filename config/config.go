@@ -38,6 +38,12 @@ func Webhook() []byte {
 //go:embed operator.yaml
 var Operator []byte
 
+// ConstrainedManager has the YAML document that the component config/default/components/constrained
+// adds to those of Operator. It also changes objects of Operator.
+//
+//go:embed default/components/constrained/role.yaml
+var ConstrainedManager []byte
+
 // GraphPolicy has the policy that keeps users from making graphs of pequod-manager, and its
 // binding. pequod-manager compares them with those of the cluster.
 //

@@ -79,6 +79,12 @@ func TestComponents(t *testing.T) {
 		t.Errorf("constrained: %d objects, want %d and no right to impersonate", count([]byte(constrained)), count(base))
 	}
 
+	manager := string(buildIn(t, "default", "components: [../default/components/constrained]\n"))
+	if strings.Contains(manager, "- impersonate\n") || strings.Count(manager, "- impersonate:serviceaccount\n") != 2 || count([]byte(manager)) != count(config.Operator)+1 {
+		t.Errorf("a constrained manager has %d objects, want one more than %d, and %d rights to impersonate", count([]byte(manager)), count(config.Operator),
+			strings.Count(manager, "- impersonate:serviceaccount\n"))
+	}
+
 	// In the whole cluster, an applier of one namespace may do nothing of what the
 	// namespace can grant.
 	one := buildIn(t, "applier", "components: [../applier/components/one-namespace]\n")
@@ -289,6 +295,32 @@ func TestGrants(t *testing.T) {
 		if strings.Contains(doc, "kind: ClusterRoleBinding\n") && strings.Contains(doc, "name: pequod-manager-impersonate\n") {
 			t.Error("the manager may act as every account of the cluster")
 		}
+	}
+}
+
+// TestConstrainedManager checks that a constrained manager may do as others exactly the requests
+// for objects of graphs among those that it may grant.
+func TestConstrainedManager(t *testing.T) {
+	const prefix = "impersonate-on:serviceaccount:"
+	requests := []string{"get", "list", "watch", "create", "patch", "delete"}
+	var want, got []string
+	for _, right := range rights(t, config.Operator, "pequod-manager-workloads") {
+		fields := strings.Fields(right)
+		for _, verb := range fields[2:] {
+			// Causes are listed.
+			if slices.Contains(requests, verb) && (slices.Contains(fields, "create") || verb == "list") {
+				want = append(want, fields[1]+" "+prefix+verb)
+			}
+		}
+	}
+	for _, right := range rights(t, config.ConstrainedManager, "pequod-manager-constrained") {
+		fields := strings.Fields(right)
+		for _, verb := range fields[2:] {
+			got = append(got, fields[1]+" "+verb)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-what can be granted +what the component has):\n%s", diff)
 	}
 }
 

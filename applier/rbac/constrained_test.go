@@ -1,8 +1,6 @@
 package rbac
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,75 +13,19 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/test/harness"
 )
 
-// probe is a request that an applier sends as an account.
-type probe struct {
-	as, namespace, group, resource, verb string
-	// named restricts the request to the object with the name probed.
-	named bool
-}
-
-// probed is the name of the object that probes name, and of the objects of the graphs.
-const probed = "web"
-
-// send sends the probe and returns the status code. Writes have bodies that no API server
-// accepts, so they change nothing if they are allowed.
-func (p probe) send(ctx context.Context, t *testing.T, client *http.Client, host string) int {
-	t.Helper()
-	path := host + "/api/v1"
-	if p.group != "" {
-		path = host + "/apis/" + p.group + "/v1"
-	}
-	if p.namespace != "" {
-		path += "/namespaces/" + p.namespace
-	}
-	path += "/" + p.resource
-	method := map[string]string{
-		"get": "GET", "list": "GET", "watch": "GET", "create": "POST", "update": "PUT", "patch": "PATCH",
-		"delete": "DELETE", "deletecollection": "DELETE",
-	}[p.verb]
-	selects := p.verb == "list" || p.verb == "watch"
-	if p.named && !selects {
-		path += "/" + probed
-	}
-	path += "?dryRun=All"
-	if p.verb == "watch" {
-		path += "&watch=true&timeoutSeconds=1"
-	}
-	if p.named && selects {
-		path += "&fieldSelector=metadata.name%3D" + probed
-	}
-	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader([]byte("{")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if method == "GET" {
-		r.Body = nil
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if p.verb == "patch" {
-		r.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	r.Header.Set("Impersonate-User", p.as)
-	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	return response.StatusCode
-}
-
 // allows reports whether the roles allow the account of a probe what it asks for.
-func allows(roles *Roles, p probe) bool {
+func allows(roles *Roles, p harness.Probe) bool {
 	covers := func(subject rbacv1.Subject, rules []rbacv1.PolicyRule) bool {
-		return userOf(subject.Namespace, subject.Name) == p.as && slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
-			return slices.Contains(r.APIGroups, p.group) && slices.Contains(r.Resources, p.resource) && slices.Contains(r.Verbs, p.verb) &&
-				(len(r.ResourceNames) == 0 || p.named && slices.Contains(r.ResourceNames, probed))
+		return userOf(subject.Namespace, subject.Name) == p.As && slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.APIGroups, p.Group) && slices.Contains(r.Resources, p.Resource) && slices.Contains(r.Verbs, p.Verb) &&
+				(len(r.ResourceNames) == 0 || p.Named && slices.Contains(r.ResourceNames, harness.Probed))
 		})
 	}
 	for i, b := range roles.RoleBindings {
-		if b.Namespace == p.namespace && covers(b.Subjects[0], roles.Roles[i].Rules) {
+		if b.Namespace == p.Namespace && covers(b.Subjects[0], roles.Roles[i].Rules) {
 			return true
 		}
 	}
@@ -161,14 +103,14 @@ func TestConstrainedImpersonation(t *testing.T) {
 			}
 			for _, namespace := range namespaces {
 				for _, verb := range verbs {
-					p := probe{user, namespace, r.group, r.name, verb.name, verb.named}
+					p := harness.Probe{As: user, Namespace: namespace, Group: r.group, Resource: r.name, Verb: verb.name, Named: verb.named}
 					want := allows(roles, p)
 					if want {
 						inside++
 					} else {
 						outside++
 					}
-					if code := p.send(t.Context(), t, httpClient, config.Host); (code != http.StatusForbidden) != want {
+					if code := p.Send(t.Context(), t, httpClient, config.Host); (code != http.StatusForbidden) != want {
 						t.Errorf("%+v: %d, and the roles allow it: %t", p, code, want)
 					}
 				}

@@ -41,18 +41,22 @@ func (r *remover) webhookSecret(ctx context.Context) (*unstructured.Unstructured
 	return r.get(ctx, named)
 }
 
-// withoutAbsentWebhook drops the entries of config/webhook from those of objects that may
-// have been installed, unless one of them exists or can't be read: otherwise every
-// installation without the webhook would report that it deletes it.
-func withoutAbsentWebhook(ctx context.Context, c *cluster.Client, left []inventory.Entry) []inventory.Entry {
-	isWebhook := func(e inventory.Entry) bool { return e.Key.Name == "pequod-webhook" }
-	for _, e := range left {
-		if !isWebhook(e) {
-			continue
-		}
-		if live, err := c.Get(ctx, e.Key, e.Version); live != nil || err != nil {
-			return left
+// withoutAbsent drops the entries of components from those of objects that may have been
+// installed, unless one of the component exists or can't be read: otherwise every installation
+// without the component would report that it deletes it.
+func withoutAbsent(ctx context.Context, c *cluster.Client, left []inventory.Entry) []inventory.Entry {
+	for _, name := range []string{"pequod-webhook", "pequod-manager-constrained"} {
+		ofComponent := func(e inventory.Entry) bool { return e.Key.Name == name }
+		present := slices.ContainsFunc(left, func(e inventory.Entry) bool {
+			if !ofComponent(e) {
+				return false
+			}
+			live, err := c.Get(ctx, e.Key, e.Version)
+			return live != nil || err != nil
+		})
+		if !present {
+			left = slices.DeleteFunc(slices.Clone(left), ofComponent)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(left), isWebhook)
+	return left
 }

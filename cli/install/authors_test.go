@@ -20,10 +20,31 @@ func TestCheckAuthors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]any{}
-	for _, obj := range with.objects {
-		got[kubectlName(obj)] = obj.Object
+	if diff := cmp.Diff(kustomized(t, "applier", "webhook"), named(with)); diff != "" {
+		t.Errorf("objects (-kustomize +install):\n%s", diff)
 	}
+	without, err := variant{mode: modeOf(modeGitOps)}.manifests(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(without.objects)+len(without.excluded), len(with.objects); got != want || len(without.excluded) != 6 {
+		t.Errorf("without: %d objects, %d excluded; want %d", got, len(without.excluded), want)
+	}
+}
+
+// named returns the objects of an installation by their names.
+func named(m *installation) map[string]any {
+	all := map[string]any{}
+	for _, obj := range m.objects {
+		all[kubectlName(obj)] = obj.Object
+	}
+	return all
+}
+
+// kustomized returns the objects, by their names, that kustomize makes of a directory of config
+// with a component.
+func kustomized(t *testing.T, base, component string) map[string]any {
+	t.Helper()
 	dir := t.TempDir()
 	relative := func(component string) string {
 		target, err := filepath.Abs(filepath.Join("..", "..", "config", component))
@@ -35,7 +56,7 @@ func TestCheckAuthors(t *testing.T) {
 		}
 		return target
 	}
-	text := "resources: [" + relative("applier") + "]\ncomponents: [" + relative("webhook") + "]\n"
+	text := "resources: [" + relative(base) + "]\ncomponents: [" + relative(component) + "]\n"
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +64,7 @@ func TestCheckAuthors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{}
+	all := map[string]any{}
 	for _, r := range resources.Resources() {
 		obj := &unstructured.Unstructured{}
 		text, err := r.AsYAML()
@@ -56,16 +77,7 @@ func TestCheckAuthors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[kubectlName(obj)] = obj.Object
+		all[kubectlName(obj)] = obj.Object
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("objects (-kustomize +install):\n%s", diff)
-	}
-	without, err := variant{mode: modeOf(modeGitOps)}.manifests(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := len(without.objects)+len(without.excluded), len(with.objects); got != want || len(without.excluded) != 6 {
-		t.Errorf("without: %d objects, %d excluded; want %d", got, len(without.excluded), want)
-	}
+	return all
 }

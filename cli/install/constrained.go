@@ -11,20 +11,26 @@ import (
 	"github.com/pequod-io/pequod/applier/cluster"
 )
 
-// The verbs on service accounts in the manifests, and those of an applier that may only
-// impersonate what "pequod rbac generate --constrained" grants.
+// The ends of verbs on service accounts in the manifests, with the blanket right to impersonate
+// them, and without it.
 const (
-	blanketVerbs     = "  verbs:\n  - get\n  - impersonate\n"
-	constrainedVerbs = "  verbs:\n  - get\n"
+	blanketVerbs     = "  - impersonate\n"
+	constrainedVerbs = "- apiGroups:\n  - authentication.k8s.io\n  resources:\n  - serviceaccounts\n  verbs:\n  - impersonate:serviceaccount\n"
 )
 
-// constrain takes the right to impersonate every service account from the manifests, as
-// config/applier/components/constrained does.
-func constrain(text string) string {
-	if strings.Count(text, blanketVerbs) != 1 {
-		panic("config/applier grants the verb impersonate in other places than expected")
+// constrain takes the blanket right to impersonate service accounts from the manifests, as the
+// components named constrained of config/applier and config/default do. An applier gets the right
+// to act as an account from "pequod rbac generate --constrained". A manager may act as
+// the same accounts as before, with the verbs and on the resources of [config.ConstrainedManager].
+func (m mode) constrain(text string) string {
+	places, instead := 1, ""
+	if m.operator {
+		places, instead = 2, constrainedVerbs
 	}
-	return strings.Replace(text, blanketVerbs, constrainedVerbs, 1)
+	if strings.Count(text, blanketVerbs) != places {
+		panic("the manifests grant the verb impersonate in other places than expected")
+	}
+	return strings.ReplaceAll(text, blanketVerbs, instead)
 }
 
 // constrainedSince is the first version of Kubernetes in which constrained impersonation

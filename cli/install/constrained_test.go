@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"github.com/pequod-io/pequod/applier/cluster"
@@ -25,6 +27,19 @@ func TestCanConstrain(t *testing.T) {
 		}
 		if got, have, err := canConstrain(t.Context(), c); got != want || have != version || err != nil {
 			t.Errorf("%s: %t, %q, %v; want %t", version, got, have, err, want)
+		}
+	}
+}
+
+// TestConstrain holds that --constrained installs what kustomize makes with the components.
+func TestConstrain(t *testing.T) {
+	for name, base := range map[string]string{modeGitOps: "applier", modeOperator: "default"} {
+		m, err := variant{mode: modeOf(name), constrained: true}.manifests(func(obj *unstructured.Unstructured) bool { return obj.GetName() != "pequod-webhook" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(kustomized(t, base, base+"/components/constrained"), named(m)); diff != "" {
+			t.Errorf("%s: objects (-kustomize +install):\n%s", name, diff)
 		}
 	}
 }

@@ -69,8 +69,10 @@ The applier executes the ResourceGraphs that others bring into the cluster (GitO
 manager makes them from Transforms and instances in the cluster. Both can be in one cluster.
 
 The applier may act as every service account of the cluster, unless --constrained is set:
-then it may only do what the roles of 'pequod rbac generate --constrained' allow. This
-needs Kubernetes 1.36; in older clusters the flag has no effect but a warning.
+then it may only do what the roles of 'pequod rbac generate --constrained' allow. The manager
+may act as every service account of its namespace, and with --constrained only do as one of
+them what it may do itself. This needs Kubernetes 1.36; in older clusters the flag has no
+effect but a warning.
 
 Whoever may write graphs in a namespace can use the service accounts of the namespace by
 them, unless --check-authors is set: a webhook then refuses graphs whose authors may
@@ -99,7 +101,7 @@ time; 2 if the cluster could not be reached.`,
 	fl.StringVar(&o.image, "image", "", "image of the program (default: the image of this version, by digest in releases)")
 	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for a program that runs elsewhere")
 	fl.BoolVar(&o.networkPolicy, "network-policy", true, "install a NetworkPolicy that admits only connections to the metrics and probes of the program")
-	fl.BoolVar(&o.constrained, "constrained", false, "let the applier act only as the service accounts, and with the rights, of 'pequod rbac generate --constrained' (Kubernetes 1.36)")
+	fl.BoolVar(&o.constrained, "constrained", false, "let the applier act only as the service accounts, and with the rights, of 'pequod rbac generate --constrained', and the manager do as a service account only what it may do itself (Kubernetes 1.36)")
 	fl.BoolVar(&o.checksAuthors, "check-authors", false, "check by a webhook that whoever writes a graph may do what its nodes do, or impersonate its service account")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
@@ -133,8 +135,6 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 		return errors.New("--dry-run only supports -o text")
 	case o.checksAuthors && o.mode == modeOperator:
 		return errors.New("--check-authors is for --mode=gitops")
-	case o.constrained && o.mode == modeOperator:
-		return errors.New("--constrained is for --mode=gitops: the manager acts as the service accounts of its own namespace only")
 	}
 	o.variant.mode = modeOf(o.mode)
 	m, err := o.manifests(o.installs)
@@ -164,7 +164,11 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 			return err
 		}
 		if !can {
-			fmt.Fprintf(env.Err, "pequod: Kubernetes %s has no constrained impersonation, which 1.36 has: the applier may act as every service account\n", have)
+			whole := "every service account"
+			if o.variant.mode.operator {
+				whole += " of " + installNamespace + " without limits"
+			}
+			fmt.Fprintf(env.Err, "pequod: Kubernetes %s has no constrained impersonation, which 1.36 has: the %s may act as %s\n", have, o.variant.mode.noun, whole)
 			o.constrained = false
 			if m, err = o.manifests(o.installs); err != nil {
 				return err
@@ -174,7 +178,7 @@ func (o *installOptions) apply(ctx context.Context, env command.Env, m *installa
 	if err := o.takeShared(ctx, a, m); err != nil {
 		return kube.Error(err)
 	}
-	a.Inventories = unrecorded{withoutAbsentWebhook(ctx, a.Client, m.excluded)}
+	a.Inventories = unrecorded{withoutAbsent(ctx, a.Client, m.excluded)}
 	rg, err := m.graph()
 	if err != nil {
 		return err

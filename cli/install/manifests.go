@@ -68,7 +68,7 @@ type variant struct {
 	mode mode
 	// image replaces the image of the program unless it is empty.
 	image string
-	// constrained takes the right to impersonate every service account away.
+	// constrained replaces the blanket right to impersonate service accounts.
 	constrained bool
 	// checksAuthors adds the webhook that checks the authors of graphs.
 	checksAuthors bool
@@ -82,7 +82,7 @@ func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*install
 	}
 	text := imageLine.ReplaceAll(v.mode.manifests, []byte(imageOf(v.image, v.mode.digest)))
 	if v.constrained {
-		text = []byte(constrain(string(text)))
+		text = []byte(v.mode.constrain(string(text)))
 	}
 	applierOnly := keep
 	if v.checksAuthors {
@@ -91,8 +91,11 @@ func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*install
 		keep = func(*unstructured.Unstructured) bool { return false }
 	}
 	all := &installation{mode: v.mode}
-	if err := all.add(text, applierOnly); err != nil || v.mode.operator {
+	if err := all.add(text, applierOnly); err != nil {
 		return all, err
+	}
+	if v.mode.operator {
+		return all, all.add(config.ConstrainedManager, func(obj *unstructured.Unstructured) bool { return v.constrained && applierOnly(obj) })
 	}
 	return all, all.add(config.Webhook(), keep)
 }
