@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -80,27 +79,6 @@ func (s *session) orphans(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// graphsExist returns a graph of the Transform, or "". Those of a Transform of this name in another
-// namespace have the same labels, and another API group.
-func (s *session) graphsExist(ctx context.Context) (string, error) {
-	_, group, _ := strings.Cut(s.t.Status.GeneratedCRD, ".")
-	var graphs v1alpha1.ResourceGraphList
-	for {
-		if err := s.api.List(ctx, &graphs, s.graphLabels(), client.Limit(100), client.Continue(graphs.Continue)); err != nil {
-			return "", err
-		}
-		for i := range graphs.Items {
-			g := &graphs.Items[i]
-			if schema.FromAPIVersionAndKind(g.Spec.SourceRef.APIVersion, g.Spec.SourceRef.Kind).Group == group {
-				return client.ObjectKeyFromObject(g).String(), nil
-			}
-		}
-		if graphs.Continue == "" {
-			return "", nil
-		}
-	}
-}
-
 // waitFor writes why a deleted Transform waits. Its instances are reconciled as long as there
 // are any.
 func (s *session) waitFor(ctx context.Context, b *blocked) (reconcile.Result, error) {
@@ -133,11 +111,7 @@ func (s *session) removeGenerated(ctx context.Context) (*blocked, error) {
 	if b, err := s.removeDefinition(ctx); b != nil || err != nil {
 		return b, err
 	}
-	graph, err := s.graphsExist(ctx)
-	if err != nil || graph == "" {
-		return nil, err
-	}
-	return &blocked{reason: reasonGraphs, after: s.Backoff, message: "graphs of deleted instances are being deleted, such as " + graph}, nil
+	return s.removeGraphs(ctx)
 }
 
 // removeDefinition deletes the CRD when no instance exists. It returns nil when the CRD is

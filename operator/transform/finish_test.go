@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -89,6 +90,37 @@ func TestDelete(t *testing.T) {
 	if b.crd(name) != nil || len(b.catalog.Entries()) > 0 {
 		t.Error("the CRD is left, or the platform is listed")
 	}
+}
+
+// TestDeleteGraphs deletes a Transform after its last instance: graphs whose owner is gone with
+// its kind are deleted, which the garbage collector of Kubernetes doesn't do. Until they are, the
+// Transform has its rights, even if it hadn't before.
+func TestDeleteGraphs(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.create(b.transform("app", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.RBACScope = v1alpha1.RBACNamespace }))
+	b.ready("app")
+	graph := b.graph("web", "sha256:0")
+	graph.Annotations = map[string]string{v1alpha1.AnnotationAccount: "pequod-transform-app"}
+	graph.Finalizers = []string{v1alpha1.Finalizer}
+	graph.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: b.group + "/v1alpha1", Kind: "Former", Name: "web", UID: "a", Controller: new(true),
+	}}
+	b.create(graph)
+	if err := b.client.Delete(t.Context(), b.transform("app", "")); err != nil {
+		t.Fatal(err)
+	}
+	b.blocked("app", "Ready", "GraphsExist", b.Namespace+"/web")
+	b.mayOnly("system:serviceaccount:"+b.Namespace+":pequod-transform-app", b.Namespace, true)
+	if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(graph), graph); err != nil || graph.DeletionTimestamp == nil {
+		t.Fatalf("the graph is not being deleted: %v", err)
+	}
+	graph.Finalizers = nil
+	if err := b.client.Update(t.Context(), graph); err != nil {
+		t.Fatal(err)
+	}
+	b.gone("app")
+	b.noRole(b.Namespace, "app")
 }
 
 // TestOrphan leaves the CRD and the instances of a deleted Transform, which a new Transform

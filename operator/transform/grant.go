@@ -82,7 +82,33 @@ func (s *session) grants(ctx context.Context) (*roles.Grants, *blocked, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &roles.Grants{Rules: rules, Namespaces: slices.Sorted(maps.Keys(counts))}, nil, nil
+	namespaces, err := s.withGraphs(ctx, slices.Sorted(maps.Keys(counts)))
+	return &roles.Grants{Rules: rules, Namespaces: namespaces}, nil, err
+}
+
+// withGraphs adds the namespaces that have graphs, and no instances any more, to namespaces. An
+// instance is gone before its graph is, which is deleted with the rights of the Transform. The
+// graphs are listed only after the first instance of a namespace came or its last one went.
+func (s *session) withGraphs(ctx context.Context, namespaces []string) ([]string, error) {
+	if s.p.granted && slices.Equal(s.p.namespaces, namespaces) {
+		return namespaces, nil
+	}
+	all := slices.Clone(namespaces)
+	err := s.eachGraph(ctx, func(g *v1alpha1.ResourceGraph) (bool, error) {
+		all = append(all, g.Namespace)
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if s.p.granted = len(all) == len(namespaces); s.p.granted {
+		s.p.namespaces = namespaces
+	} else {
+		s.soon = pendingFactor * s.Backoff
+	}
+	return all, nil
 }
 
 // requestVersion returns a version of a kind that clients can use: the storage version if

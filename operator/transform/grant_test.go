@@ -163,6 +163,51 @@ func TestNamespaceRoles(t *testing.T) {
 	b.mayOnly(user, b.Namespace, false)
 }
 
+// TestFormerNamespaces keeps the rights in a namespace without instances until the graph of the
+// last one is deleted, which is later than its instance. A restarted manager does, too, if the
+// rights were never granted.
+func TestFormerNamespaces(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	b.create(b.transform("app", b.appModule(`text: string`), func(t *v1alpha1.Transform) { t.Spec.RBACScope = v1alpha1.RBACNamespace }))
+	b.ready("app")
+	user := "system:serviceaccount:" + b.Namespace + ":pequod-transform-app"
+	instance := b.Apply(t, b.instance("web"))[0]
+	b.mayOnly(user, b.Namespace, true)
+	graph := b.graph("web", "sha256:0")
+	b.create(graph)
+	if err := b.client.Delete(t.Context(), instance); err != nil {
+		t.Fatal(err)
+	}
+	handled := func(request string) {
+		t.Helper()
+		b.edit("app", func(t *v1alpha1.Transform) {
+			t.Annotations = map[string]string{v1alpha1.AnnotationReconcileRequestedAt: request}
+		})
+		b.until("app", func(t *v1alpha1.Transform) error {
+			if t.Status.LastHandledReconcileAt != request {
+				return errors.New("not handled")
+			}
+			return nil
+		})
+	}
+	handled("one")
+	if _, err := b.roleOf(t.Context(), b.Namespace, "app"); err != nil {
+		t.Fatal(err)
+	}
+	b.stop()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "pequod:transform:" + b.Namespace + ":app"}}
+	if err := b.client.Delete(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	b.start(b.Config)
+	b.mayOnly(user, b.Namespace, true)
+	if err := b.client.Delete(t.Context(), graph); err != nil {
+		t.Fatal(err)
+	}
+	b.noRole(b.Namespace, "app")
+}
+
 // instance returns an instance of the test's kind.
 func (b *env) instance(name string) string {
 	return "{apiVersion: " + b.group + "/v1alpha1, kind: App, metadata: {name: " + name + "}, spec: {text: a}}"

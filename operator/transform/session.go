@@ -56,6 +56,10 @@ type platform struct {
 	// rules are the rights that the samples of loaded need, once they are computed. The samples
 	// are dropped then.
 	rules []rbacv1.PolicyRule
+	// namespaces are those with instances when granted is set: no other namespace has a graph
+	// then. They are used with rbacScope Namespace only.
+	namespaces []string
+	granted    bool
 	// unknown are the kinds that rules lacks, because the cluster doesn't know them.
 	unknown []schema.GroupKind
 	// due is the time of the next fetch; the zero time means that there is none.
