@@ -44,7 +44,7 @@ func TestHostileTenant(t *testing.T) {
 
 	environment, limit := container(t)
 	p := installed.Prepare(t, c, account)
-	p.Cmd.Env = append(os.Environ(), environment...)
+	p.Cmd.Env = append(p.Cmd.Env, environment...)
 	group, err := limitMemory(t, p.Cmd, limit)
 	if err != nil {
 		t.Logf("the memory of the applier is measured and not limited, because this process may create no cgroup: %v", err)

@@ -7,6 +7,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -40,6 +41,9 @@ type Program struct {
 	Account string
 	// Manifests are installed before it starts.
 	Manifests []byte
+	// Cache is the directory of its cache. If it is empty, each process has its own, like a new
+	// Pod; processes that share it are like containers of one Pod.
+	Cache string
 
 	path string // of the executable file; "" means the build of the checkout
 }
@@ -167,6 +171,7 @@ func (program Program) Prepare(t *testing.T, c *harness.Cluster, as *rest.Config
 		"--leader-elect", "--leader-election-namespace=" + Namespace, "--kubeconfig=" + c.WriteKubeconfig(t, as),
 		"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-address=" + p.Probes,
 	}, args...)...)
+	p.Cmd.Env = append(os.Environ(), "PEQUOD_CACHE_DIR="+cmp.Or(program.Cache, t.TempDir()))
 	p.Cmd.Stderr = p.Log
 	return p
 }
