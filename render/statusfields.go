@@ -14,8 +14,11 @@ import (
 // them. v is the evaluated #Render. The values of late references are known only in a cluster.
 func (b *builtModule) checkStatus(v cue.Value) problem.List {
 	status := b.root.LookupPath(cue.MakePath(cue.Def("Status")))
+	if !status.Exists() {
+		return nil
+	}
 	outputs, err := v.LookupPath(cue.MakePath(cue.Str("output"), cue.Str("outputs"))).Fields()
-	if !status.Exists() || err != nil {
+	if err != nil {
 		return nil // there are no outputs, or graph reports the error
 	}
 	var problems problem.List

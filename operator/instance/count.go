@@ -14,30 +14,32 @@ import (
 // write of the Transform.
 const countPause = 5 * time.Second
 
+// counter counts the instances of a kind. It has a value if an instance has changed since the
+// last count.
+type counter chan struct{}
+
 // recount has the instances counted soon.
-func (k *kind) recount() {
+func (c counter) recount() {
 	select {
-	case k.uncounted <- struct{}{}:
+	case c <- struct{}{}:
 	default: // they will be
 	}
 }
 
-// countInstances counts the instances when one of them has changed, until ctx is done.
-func (k *kind) countInstances(ctx context.Context) {
-	if !cache.WaitForCacheSync(ctx.Done(), k.informer.HasSynced) {
+// run counts the instances that an informer shows when one of them has changed, until ctx is
+// done.
+func (c counter) run(ctx context.Context, informer cache.SharedInformer, publish func(v1alpha1.InstanceCounts)) {
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return
 	}
-	k.recount() // there may be none
+	c.recount() // there may be none
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k.uncounted:
+		case <-c:
 		}
-		// The status of a paused Transform is not written either.
-		if e := k.entry.Load(); !e.Paused {
-			k.Catalog.Count(e.Transform, count(k.informer.GetStore().List()))
-		}
+		publish(count(informer.GetStore().List()))
 		select {
 		case <-ctx.Done():
 			return
@@ -54,10 +56,10 @@ func count(instances []any) v1alpha1.InstanceCounts {
 		if !ok {
 			continue
 		}
-		switch phase, _, _ := unstructured.NestedString(in.Object, "status", "phase"); phase {
-		case phaseReady:
+		switch phase, _, _ := unstructured.NestedString(in.Object, "status", "phase"); v1alpha1.InstancePhase(phase) {
+		case v1alpha1.InstanceReady:
 			counts.Ready++
-		case phaseFailed:
+		case v1alpha1.InstanceFailed:
 			counts.Failed++
 		}
 		if in.GetAnnotations()[v1alpha1.AnnotationPinnedVersion] != "" {

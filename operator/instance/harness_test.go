@@ -257,7 +257,7 @@ func (b *env) platform(text string, spec v1alpha1.TransformSpec) *render.Platfor
 	b.publish(catalog.Entry{
 		Transform: types.NamespacedName{Namespace: b.Namespace, Name: b.transform}, Digest: digest, Names: p.Names,
 		Module: catalog.Module{Digest: p.Module.Digest}, Account: types.NamespacedName{Namespace: b.Namespace, Name: "pequod"},
-		IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
+		StatusFields: crdgen.OwnStatus(made.CRD), IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
 	})
 	return p
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
 )
 
@@ -29,10 +30,9 @@ type kind struct {
 	resource schema.GroupVersionResource
 	informer cache.SharedIndexInformer
 	// entry is the platform of the kind, which changes with its module.
-	entry atomic.Pointer[catalog.Entry]
-	queue atomic.Pointer[queue]
-	// uncounted has a value if an instance has changed since the last count.
-	uncounted chan struct{}
+	entry   atomic.Pointer[catalog.Entry]
+	queue   atomic.Pointer[queue]
+	counter counter
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -45,7 +45,7 @@ type queue struct {
 // newKind returns the controller of the kind of an entry.
 func newKind(s *services, e *catalog.Entry) *kind {
 	k := &kind{
-		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{}, uncounted: make(chan struct{}, 1),
+		services: s, group: e.Kind(), memories: map[types.NamespacedName]*memory{}, counter: make(counter, 1),
 		resource: schema.GroupVersionResource{Group: e.Names.Group, Version: e.Names.Version, Resource: e.Names.Plural},
 	}
 	k.entry.Store(e)
@@ -76,7 +76,7 @@ func (k *kind) run(ctx context.Context) error {
 			DeleteFunc: func(obj any) { k.enqueueObject(obj, false) },
 		})
 		watching.Go(func() { k.informer.RunWithContext(ctx) })
-		watching.Go(func() { k.countInstances(ctx) })
+		watching.Go(func() { k.counter.run(ctx, k.informer, k.counted) })
 		return err
 	})
 	if err := built.Watch(begin); err != nil {
@@ -102,7 +102,7 @@ func trimmed(obj any) (any, error) {
 
 // enqueueObject queues an instance that an event is about, and has the instances counted.
 func (k *kind) enqueueObject(obj any, initial bool) {
-	k.recount()
+	k.counter.recount()
 	key, err := cache.DeletionHandlingObjectToName(obj)
 	if err != nil {
 		return // can't happen: every object has a name
@@ -125,10 +125,18 @@ func (k *kind) enqueue(key types.NamespacedName, late bool) {
 	q.Add(request)
 }
 
+// counted takes the numbers of instances. The status of a paused Transform is not written, so its
+// numbers stay.
+func (k *kind) counted(counts v1alpha1.InstanceCounts) {
+	if e := k.entry.Load(); !e.Paused {
+		k.Catalog.Count(e.Transform, counts)
+	}
+}
+
 // update makes e the platform of the kind. All instances are rendered again.
 func (k *kind) update(e *catalog.Entry) {
 	k.entry.Store(e)
-	k.recount()
+	k.counter.recount()
 	for _, key := range k.informer.GetStore().ListKeys() {
 		if name, err := cache.ParseObjectName(key); err == nil {
 			k.enqueue(types.NamespacedName(name), true)

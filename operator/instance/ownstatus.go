@@ -1,16 +1,6 @@
 package instance
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/pequod-io/pequod/internal/source"
-)
+import "k8s.io/apimachinery/pkg/api/equality"
 
 // ownStatus decides about the fields of the module's #Status: an output with the name of one is
 // written to it.
@@ -61,19 +51,3 @@ func (o ownStatus) refused(outputs map[string]any) string {
 	}
 	return o.former.why
 }
-
-// refusesOwn reports whether the API server has refused a status because of the fields of
-// #Status. They are remembered then, so that the rest of the status can be written.
-func (t *task) refusesOwn(err error, next *status) bool {
-	if !apierrors.IsInvalid(err) || len(next.Own) == 0 || t.memory.refusedStatus != nil && equality.Semantic.DeepEqual(t.memory.refusedStatus.fields, next.Own) {
-		return false
-	}
-	t.memory.refusedStatus = &refusedStatus{fields: next.Own, why: fmt.Sprintf(
-		"the outputs %v are not written to the fields of #Status: %v", slices.Sorted(maps.Keys(next.Own)), err)}
-	t.events.Eventf(t.regarding(), nil, corev1.EventTypeWarning, reasonStatusRefused, "WriteStatus", "%s", source.OneLine(t.memory.refusedStatus.why, maxNote))
-	return true
-}
-
-// reasonStatusRefused is the reason of the Event about outputs that don't have the types of
-// #Status.
-const reasonStatusRefused = "StatusRefused"

@@ -52,9 +52,6 @@ func TestOwnStatus(t *testing.T) {
 	t.Parallel()
 	b := idle(t, harness.Start(t))
 	b.platform(statusModule, v1alpha1.TransformSpec{})
-	e := b.entry
-	e.StatusFields = []string{"foreign", "note", "number", "text"}
-	b.publish(e)
 	b.start(b.Config)
 	has := func(name string, want map[string]any) {
 		t.Helper()

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/modules"
 	"github.com/pequod-io/pequod/modules/crd"
 	sources "github.com/pequod-io/pequod/modules/transform"
@@ -249,6 +250,7 @@ func (l *loader) Load(ctx context.Context, key worker.Key, data []byte) (*worker
 	samples, err := vet.Graphs(ctx, p, render.Limits{Timeout: time.Minute, Memory: 1 << 30})
 	return &worker.Loaded{
 		CRD: made.CRD, Names: p.Names, Notes: made.Notes, Samples: samples, Module: worker.Content{Digest: p.Module.Digest, Version: p.Module.Version},
+		StatusFields: crdgen.OwnStatus(made.CRD),
 	}, err
 }
 

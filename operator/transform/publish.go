@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/definitions"
 	"github.com/pequod-io/pequod/operator/fetch"
@@ -19,7 +18,7 @@ func (s *session) entry(fetched *fetch.Fetched, loaded *worker.Loaded) *catalog.
 		Digest: fetched.Digest, Sources: fetched.Sources, Module: catalog.Module(loaded.Module), Names: loaded.Names,
 		Paused: s.isPaused(), IgnoresLabels: loaded.IgnoresLabels, IgnoresAnnotations: loaded.IgnoresAnnotations,
 		ServiceAccountName: s.t.Spec.ServiceAccountName, Account: roles.Account(s.Namespace, s.key),
-		GraphDeletionPolicy: s.t.Spec.GraphDeletionPolicy, StatusFields: crdgen.OwnStatus(loaded.CRD),
+		GraphDeletionPolicy: s.t.Spec.GraphDeletionPolicy, StatusFields: loaded.StatusFields,
 	}
 }
 

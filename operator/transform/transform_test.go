@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,7 +51,7 @@ func kstatus(t testing.TB, transform *v1alpha1.Transform) status.Status {
 func TestReady(t *testing.T) {
 	t.Parallel()
 	b := newEnv(t)
-	b.create(b.transform("app", b.appModule(`text: string`)))
+	b.create(b.transform("app", b.appModule(`text: string`)+"#Status: url?: string\n"))
 	got := b.ready("app")
 
 	want := map[string]string{
@@ -88,7 +89,8 @@ func TestReady(t *testing.T) {
 		t.Errorf("the CRD (-generated +stored): %v\n%s", err, cmp.Diff(string(printed), string(stored)))
 	}
 	entry := b.catalog.Get(schema.GroupKind{Group: b.group, Kind: "App"})
-	if entry == nil || entry.UID != got.UID || entry.Digest != fetched.Digest || entry.Module.Digest != got.Status.ResolvedCueRef.Digest {
+	if entry == nil || entry.UID != got.UID || entry.Digest != fetched.Digest || entry.Module.Digest != got.Status.ResolvedCueRef.Digest ||
+		!slices.Equal(entry.StatusFields, []string{"url"}) {
 		t.Errorf("entry of the catalog: %+v", entry)
 	}
 }

@@ -154,6 +154,20 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
+// TestStatusFields describes the fields of #Status, which the manager writes.
+func TestStatusFields(t *testing.T) {
+	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute})
+	_, loaded := load(t, pool, "app", v1alpha1.TransformSpec{CueRef: v1alpha1.CueRef{Type: v1alpha1.CueRefInline, Ref: `package app
+#Platform: kind: "App"
+#Input: {}
+#Status: {url?: string, count: int}
+#Render: {input: {metadata: {name: string, namespace: string}, spec: #Input}, output: nodes: {}}
+`}})
+	if diff := cmp.Diff([]string{"count", "url"}, loaded.StatusFields); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // compare renders an instance in both ways: from its file, and from the object that the API
 // server makes of it.
 func compare(t *testing.T, pool *worker.Pool, key worker.Key, platform *render.Platform, in *render.Instance, file []byte) {

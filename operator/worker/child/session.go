@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/modules/crd"
 	"github.com/pequod-io/pequod/modules/transform"
 	"github.com/pequod-io/pequod/modules/vet"
@@ -65,7 +66,7 @@ func (s *session) describe(ctx context.Context) (*protocol.Description, error) {
 		}
 		return &protocol.Description{
 			CRD: made.CRD, Names: p.Names, Notes: made.Notes, Digest: p.Module.Digest, Version: p.Module.Version,
-			IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
+			StatusFields: crdgen.OwnStatus(made.CRD), IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
 		}, nil
 	})
 }

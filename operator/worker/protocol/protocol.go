@@ -112,6 +112,9 @@ type Description struct {
 	Version string                                    `json:"version,omitempty"`
 	Notes   problem.List                              `json:"notes,omitempty"`
 
+	// StatusFields are the fields of #Status.
+	StatusFields []string `json:"statusFields,omitempty"`
+
 	IgnoresLabels      bool `json:"ignoresLabels,omitempty"`
 	IgnoresAnnotations bool `json:"ignoresAnnotations,omitempty"`
 }
