@@ -44,11 +44,7 @@ func runManager(t *testing.T, bin string, c *harness.Cluster) {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", install, err, out)
 	}
-	manager := exec.Command(filepath.Join(bin, "pequod-manager"),
-		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-controller-manager")),
-		"--metrics-bind-address=0", "--health-probe-bind-address=0")
-	manager.Env = environment("PEQUOD_CACHE_DIR=" + t.TempDir())
-	runProgram(t, manager)
+	startManager(t, bin, c)
 	c.Apply(t, `
 apiVersion: platform.pequod.io/v1alpha1
 kind: Transform
@@ -68,6 +64,16 @@ spec:
 		// kubectl explain reads the schema, which is served some seconds after the kind.
 		return c.Client.Discovery().RESTClient().Get().AbsPath("/openapi/v3/apis/pequod.io/v1alpha1").Do(ctx).Error()
 	})
+}
+
+// startManager runs the installed manager in the same way as runApplier.
+func startManager(t *testing.T, bin string, c *harness.Cluster) {
+	t.Helper()
+	manager := exec.Command(filepath.Join(bin, "pequod-manager"),
+		"--kubeconfig="+c.WriteKubeconfig(t, c.ServiceAccount(t, "pequod-system", "pequod-controller-manager")),
+		"--metrics-bind-address=0", "--health-probe-bind-address=0")
+	manager.Env = environment("PEQUOD_CACHE_DIR=" + t.TempDir())
+	runProgram(t, manager)
 }
 
 // runProgram runs a program until the test ends, and logs its output if the test failed.

@@ -37,6 +37,8 @@ type session struct {
 	// applierFrom is the command before which the applier is started. The test
 	// cluster runs no containers, so the applier runs as a local process.
 	applierFrom string
+	// managerFrom is the same for the manager.
+	managerFrom string
 	// operator runs the manager, with the embedded platform webservice, before the
 	// first command.
 	operator bool
@@ -59,7 +61,7 @@ var sessions = []session{
 	{doc: "docs/gitops.md"},
 	{doc: "docs/applying.md", cluster: true, namespace: "shop"},
 	{doc: "docs/user-guide.md", cluster: true, namespace: "shop", operator: true},
-	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop"},
+	{doc: "docs/operations.md", cluster: true, applierFrom: "kubectl create namespace shop", managerFrom: "kubectl apply -f platform.yaml"},
 	{doc: "CONTRIBUTING.md", inCheckout: true, notRun: map[string]string{
 		"make build":   "it writes to the checkout",
 		"make test":    "it runs this test",
@@ -277,6 +279,9 @@ func (s session) withCluster(t *testing.T, bin string, run *docsession.Session) 
 		}
 		if command == s.applierFrom {
 			runApplier(t, bin, own)
+		}
+		if command == s.managerFrom {
+			startManager(t, bin, own)
 		}
 	}
 }
