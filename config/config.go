@@ -15,15 +15,21 @@ import (
 //go:embed applier.yaml
 var Applier []byte
 
-//go:embed webhook/role.yaml webhook/service.yaml webhook/configuration.yaml
+//go:embed webhook/*.yaml webhook/manager/*.yaml
 var webhook embed.FS
 
 // Webhook returns the YAML documents that the component config/webhook adds to those of
 // Applier, in the order in which they are applied. It also changes objects of Applier.
-func Webhook() []byte {
+func Webhook() []byte { return component("webhook") }
+
+// ManagerWebhook is [Webhook] for the component config/webhook/manager and [Operator].
+func ManagerWebhook() []byte { return component("webhook/manager") }
+
+// component returns the documents of a component in config/webhook.
+func component(dir string) []byte {
 	var all [][]byte
 	for _, name := range []string{"role", "service", "configuration"} {
-		text, err := webhook.ReadFile("webhook/" + name + ".yaml")
+		text, err := webhook.ReadFile(dir + "/" + name + ".yaml")
 		if err != nil {
 			panic(err) // can't happen: the file is embedded
 		}

@@ -29,9 +29,11 @@ type installOptions struct {
 	kube.ConnectionFlags
 	// RunFlags are --timeout, --wait and -o.
 	execute.RunFlags
-	// variant has --image, --constrained and --check-authors. Constrained has an
-	// effect only if the API server has constrained impersonation.
+	// variant has --image, --constrained and --webhooks, which --check-authors sets, too.
+	// Constrained has an effect only if the API server has constrained impersonation.
 	variant
+	// checkAuthors installs the webhook of the applier.
+	checkAuthors bool
 	// mode is the value of --mode, one of modeNames.
 	mode string
 	// crdsOnly installs the CRDs only, for an applier that runs elsewhere. It also
@@ -78,6 +80,10 @@ Whoever may write graphs in a namespace can use the service accounts of the name
 them, unless --check-authors is set: a webhook then refuses graphs whose authors may
 neither do what the nodes do nor impersonate the service account of the graph.
 
+With --mode=operator and --webhooks, the API server asks the manager about instances and
+Transforms before it stores them: a wrong one is refused at once, with the messages of
+'pequod validate'. Without it, the status of the object has them.
+
 The namespace is always ` + installNamespace + `. To use another one, write a kustomization around
 the output of --export.
 
@@ -88,7 +94,7 @@ time; 2 if the cluster could not be reached.`,
 		Example: `  pequod install
   pequod install --image registry.example.com/pequod-applier:v0.1.0
 
-  pequod install --mode operator
+  pequod install --mode operator --webhooks
 
   # For GitOps
   pequod install --export > clusters/production/pequod-applier.yaml`,
@@ -102,7 +108,8 @@ time; 2 if the cluster could not be reached.`,
 	fl.BoolVar(&o.crdsOnly, "crds-only", false, "install only the CustomResourceDefinitions, for a program that runs elsewhere")
 	fl.BoolVar(&o.networkPolicy, "network-policy", true, "install a NetworkPolicy that admits only connections to the metrics and probes of the program")
 	fl.BoolVar(&o.constrained, "constrained", false, "let the applier act only as the service accounts, and with the rights, of 'pequod rbac generate --constrained', and the manager do as a service account only what it may do itself (Kubernetes 1.36)")
-	fl.BoolVar(&o.checksAuthors, "check-authors", false, "check by a webhook that whoever writes a graph may do what its nodes do, or impersonate its service account")
+	fl.BoolVar(&o.checkAuthors, "check-authors", false, "check by a webhook that whoever writes a graph may do what its nodes do, or impersonate its service account")
+	fl.BoolVar(&o.webhooks, "webhooks", false, "check instances and Transforms when they are written (--mode=operator)")
 	fl.BoolVar(&o.export, "export", false, "print the manifests as YAML without connecting to a cluster")
 	fl.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as an image that was set by hand")
 	command.Choice(cmd, &o.mode, "mode", "", modeGitOps, modeNames, "what to install: gitops (pequod-applier) or operator (pequod-manager)")
@@ -133,10 +140,13 @@ func (o *installOptions) run(ctx context.Context, env command.Env) error {
 		return errors.New("--export and --dry-run cannot be used together")
 	case o.dryRun != "none" && o.Output != "text":
 		return errors.New("--dry-run only supports -o text")
-	case o.checksAuthors && o.mode == modeOperator:
+	case o.checkAuthors && o.mode == modeOperator:
 		return errors.New("--check-authors is for --mode=gitops")
+	case o.webhooks && o.mode != modeOperator:
+		return errors.New("--webhooks is for --mode=operator; the webhook of the applier is --check-authors")
 	}
 	o.variant.mode = modeOf(o.mode)
+	o.webhooks = o.webhooks || o.checkAuthors
 	m, err := o.manifests(o.installs)
 	if err != nil {
 		return err

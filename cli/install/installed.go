@@ -40,7 +40,7 @@ type installed struct {
 // for the objects that this version installs, also if another tool created them. It
 // writes nothing. An object that only another version installs is not found, and stays.
 func (r *remover) findInstalled(ctx context.Context) (*installed, error) {
-	manifests, err := variant{mode: r.mode, constrained: r.mode.operator, checksAuthors: !r.mode.operator}.manifests(func(*unstructured.Unstructured) bool { return true })
+	manifests, err := variant{mode: r.mode, constrained: r.mode.operator, webhooks: true}.manifests(func(*unstructured.Unstructured) bool { return true })
 	if err != nil {
 		return nil, err
 	}

@@ -63,18 +63,18 @@ func imageOf(chosen, digest string) string {
 // value of --image from changing the structure of the manifests.
 var imageName = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*[a-zA-Z0-9._-]*(:[a-zA-Z0-9._-]+)?(@sha256:[0-9a-f]{64})?$`)
 
-// variant selects what is installed: the manifests of a mode, with components of config/applier.
+// variant selects what is installed: the manifests of a mode, with components.
 type variant struct {
 	mode mode
 	// image replaces the image of the program unless it is empty.
 	image string
 	// constrained replaces the blanket right to impersonate service accounts.
 	constrained bool
-	// checksAuthors adds the webhook that checks the authors of graphs.
-	checksAuthors bool
+	// webhooks adds the webhooks of the program.
+	webhooks bool
 }
 
-// manifests returns the objects of the mode, and of config/webhook, that keep accepts. The
+// manifests returns the objects of the mode, and of its webhooks, that keep accepts. The
 // variant is made in the text, so that --export shows it with all comments.
 func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*installation, error) {
 	if v.image != "" && !imageName.MatchString(v.image) {
@@ -84,20 +84,23 @@ func (v variant) manifests(keep func(*unstructured.Unstructured) bool) (*install
 	if v.constrained {
 		text = []byte(v.mode.constrain(string(text)))
 	}
-	applierOnly := keep
-	if v.checksAuthors {
-		text = []byte(checkAuthors(string(text)))
+	programOnly := keep
+	if v.webhooks {
+		text = []byte(withWebhooks(string(text)))
 	} else {
 		keep = func(*unstructured.Unstructured) bool { return false }
 	}
 	all := &installation{mode: v.mode}
-	if err := all.add(text, applierOnly); err != nil {
+	if err := all.add(text, programOnly); err != nil {
 		return all, err
 	}
 	if v.mode.operator {
-		return all, all.add(config.ConstrainedManager, func(obj *unstructured.Unstructured) bool { return v.constrained && applierOnly(obj) })
+		constrained := func(obj *unstructured.Unstructured) bool { return v.constrained && programOnly(obj) }
+		if err := all.add(config.ConstrainedManager, constrained); err != nil {
+			return all, err
+		}
 	}
-	return all, all.add(config.Webhook(), keep)
+	return all, all.add(v.mode.webhooks, keep)
 }
 
 // add adds the documents of a text that keep accepts.

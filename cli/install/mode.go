@@ -29,6 +29,10 @@ type mode struct {
 	noun string
 	// manifests are the objects to install.
 	manifests []byte
+	// webhooks are the objects of the component in config/webhook, and webhookName is the name of
+	// the objects of which the program has one.
+	webhooks    []byte
+	webhookName string
 	// digest is the digest of the released image, or "".
 	digest string
 	// operator is set if the program executes the graphs with [v1alpha1.LabelOperator], and
@@ -43,11 +47,12 @@ func modeOf(name string) mode {
 	if name == modeOperator {
 		return mode{
 			program: "pequod-manager", noun: "manager", manifests: config.Operator, digest: version.ManagerDigest(),
-			operator: true, other: "pequod-applier",
+			webhooks: config.ManagerWebhook(), webhookName: "pequod-manager-webhook", operator: true, other: "pequod-applier",
 		}
 	}
 	return mode{
-		program: "pequod-applier", noun: "applier", manifests: config.Applier, digest: version.ImageDigest(), other: "pequod-manager",
+		program: "pequod-applier", noun: "applier", manifests: config.Applier, digest: version.ImageDigest(),
+		webhooks: config.Webhook(), webhookName: "pequod-webhook", other: "pequod-manager",
 	}
 }
 

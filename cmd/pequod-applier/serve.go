@@ -17,6 +17,7 @@ import (
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	hooks "github.com/pequod-io/pequod/operator/admission/serve"
 )
 
 // serve runs the applier until ctx is done and requests in flight have ended. The
@@ -34,7 +35,7 @@ func serve(ctx context.Context, config *rest.Config, log logr.Logger, s *inclust
 	o.Setup = func(m manager.Manager) error {
 		graphs := s.Graphs
 		graphs.Metrics, graphs.AtRest = appliermetrics.New(metrics.Registry), debug.FreeOSMemory
-		return errors.Join(controller.Setup(m, graphs), s.SetupWebhooks(ctx, m, nil))
+		return errors.Join(controller.Setup(m, graphs), s.SetupWebhooks(ctx, m, hooks.Applier, nil, nil))
 	}
 	return program.Run(ctx, config, o)
 }

@@ -51,7 +51,7 @@ func (h *hook) configure(t *testing.T) {
 	h.Apply(t, string(config.Webhook()))
 	patch := fmt.Sprintf(`[{"op": "remove", "path": "/webhooks/0/clientConfig/service"}, {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": "https://%s%s"}]`,
 		h.address, hooks.GraphsPath)
-	if _, err := h.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(t.Context(), hooks.Configuration,
+	if _, err := h.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(t.Context(), hooks.Applier,
 		types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestWebhookInAnyOrder(t *testing.T) {
 	p.Ready(t)
 	works("restarted")
 	// The applier's rights to serve are taken away and come back, as by a roll-back.
-	if err := configurations.Delete(ctx, hooks.Configuration, metav1.DeleteOptions{}); err != nil {
+	if err := configurations.Delete(ctx, hooks.Applier, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, time.Minute, func(ctx context.Context) error { // API servers forget it later

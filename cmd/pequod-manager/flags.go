@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
@@ -27,6 +28,8 @@ type options struct {
 	policies     []string
 	policySecret string
 	evaluation   evaluation
+	// failurePolicy decides about instances that no replica could check.
+	failurePolicy string
 }
 
 // evaluation has the limits of evaluations.
@@ -53,6 +56,8 @@ func (o *options) addFlags(fs *pflag.FlagSet, _ *incluster.Settings) {
 	fs.StringArrayVar(&o.policies, "policy", nil,
 		"policy module that checks the instances of all platforms: a directory, embedded:NAME, oci://REFERENCE, git::URL or configmap:NAMESPACE/NAME; can be repeated")
 	fs.StringVar(&o.policySecret, "policy-pull-secret", "", "Secret in the namespace of the manager with credentials for --policy")
+	fs.StringVar(&o.failurePolicy, "webhook-failure-policy", string(admissionregistrationv1.Ignore),
+		"what the API server does with an instance that the webhook can't check: Ignore accepts it, because it is checked again before it is rendered, and Fail refuses it")
 	fs.DurationVar(&o.evaluation.timeout, "eval-timeout", 10*time.Second, "time limit for evaluating one instance or module")
 	fs.IntVar(&o.evaluation.memory, "eval-memory", 512, "memory limit of each process that evaluates, in MiB")
 	fs.IntVar(&o.evaluation.processes, "eval-processes", 16, "maximum number of processes that evaluate; each Transform in use has one")
@@ -79,6 +84,8 @@ func (o *options) check() error {
 	switch {
 	case o.policySecret != "" && len(validation.IsDNS1123Subdomain(o.policySecret)) > 0:
 		return fmt.Errorf("--policy-pull-secret: %q is not the name of a Secret", o.policySecret)
+	case o.failurePolicy != string(admissionregistrationv1.Ignore) && o.failurePolicy != string(admissionregistrationv1.Fail):
+		return fmt.Errorf("--webhook-failure-policy: %q is neither Ignore nor Fail", o.failurePolicy)
 	case o.evaluation.timeout <= 0:
 		return fmt.Errorf("--eval-timeout: must be more than 0, not %s", o.evaluation.timeout)
 	case o.evaluation.memory < 64:

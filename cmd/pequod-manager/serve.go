@@ -29,6 +29,8 @@ import (
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
 	modulecache "github.com/pequod-io/pequod/modules/cache"
+	"github.com/pequod-io/pequod/operator/admission/instances"
+	hooks "github.com/pequod-io/pequod/operator/admission/serve"
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/fetch"
 	"github.com/pequod-io/pequod/operator/identity"
@@ -67,9 +69,8 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 	}
 	p.Cache = cache.Options{ByObject: transform.ByObject()}
 	maps.Copy(p.Cache.ByObject, identity.ByObject())
-	p.Setup = func(m manager.Manager) error {
-		return errors.Join(o.setup(ctx, m, s, modules, pool), s.SetupWebhooks(ctx, m, nil))
-	}
+	maps.Copy(p.Cache.ByObject, instances.ByObject(hooks.Manager))
+	p.Setup = func(m manager.Manager) error { return o.setup(ctx, m, s, modules, pool) }
 	return program.Run(ctx, config, p)
 }
 
@@ -108,6 +109,9 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 		return err
 	}
 	if err := m.AddReadyzCheck("graph-policy", guard.Check); err != nil {
+		return err
+	}
+	if err := o.setupWebhooks(ctx, m, s, platforms, fetching{fetcher}, pool); err != nil {
 		return err
 	}
 	graphs := s.Graphs

@@ -43,7 +43,7 @@ func (s *session) options(ctx context.Context, ref v1alpha1.CueRef) (modules.Opt
 }
 
 func (s *session) optionsOf(ctx context.Context, ref v1alpha1.CueRef) (modules.Options, error) {
-	if err := allowed(ref); err != nil && !(s.directories && ref.Type == v1alpha1.CueRefPath) {
+	if err := Check(ref); err != nil && !(s.directories && ref.Type == v1alpha1.CueRefPath) {
 		return modules.Options{}, err
 	}
 	access, err := credentials.Read(ctx, s.Client, s.namespace, ref, "")
@@ -90,9 +90,9 @@ func hint(cause oci.Cause) string {
 	return ""
 }
 
-// allowed returns an error if a reference is not one for clusters. The API server refuses
+// Check returns an error if a reference is not one for clusters. The API server refuses
 // most of them, unless the Transform is older than its rule.
-func allowed(ref v1alpha1.CueRef) error {
+func Check(ref v1alpha1.CueRef) error {
 	switch ref.Type {
 	case v1alpha1.CueRefPath:
 		return &Error{NotAllowed, "cueRef of type path: a cluster has no directories"}

@@ -116,12 +116,18 @@ func Main(m *testing.M) {
 // if its exit code is as wanted.
 func Pequod(t *testing.T, c *harness.Cluster, want int, args ...string) string {
 	t.Helper()
-	dir, err := built()
+	return PequodIn(t, t.TempDir(), want, append(args, "--kubeconfig="+c.Kubeconfig)...)
+}
+
+// PequodIn is [Pequod] in a directory, for commands that need no cluster.
+func PequodIn(t *testing.T, dir string, want int, args ...string) string {
+	t.Helper()
+	programs, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(dir, "pequod"), append(args, "--kubeconfig="+c.Kubeconfig)...)
-	cmd.Dir = t.TempDir()
+	cmd := exec.Command(filepath.Join(programs, "pequod"), args...)
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != want {
 		t.Fatalf("pequod %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,7 +34,7 @@ type Webhooks struct {
 
 // addFlags adds the flags, which set w to their defaults.
 func (w *Webhooks) addFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&w.Enabled, "webhooks", false, "serve the admission webhooks, which check who writes graphs; needs the objects of config/webhook")
+	fs.BoolVar(&w.Enabled, "webhooks", false, "serve the admission webhooks; needs the objects of config/webhook")
 	fs.StringVar(&w.Address, "webhook-bind-address", ":9443", "address of the admission webhooks")
 	fs.StringVar(&w.CertDir, "webhook-cert-path", "",
 		"directory of tls.crt and tls.key for the admission webhooks, reloaded when they change; default: a certificate that the program keeps in a Secret")
@@ -70,9 +71,12 @@ func isPort(text string) bool {
 	return err == nil && port > 0
 }
 
-// SetupWebhooks adds the webhook for ResourceGraphs and others, by their paths, to a
-// manager if --webhooks is set.
-func (s *Settings) SetupWebhooks(ctx context.Context, m manager.Manager, others map[string]admission.Handler) error {
+// SetupWebhooks adds the webhook for ResourceGraphs, others by their paths, and handlers that
+// aren't asked about admission to a manager if --webhooks is set. The name is that of the
+// configuration, one of package serve.
+func (s *Settings) SetupWebhooks(
+	ctx context.Context, m manager.Manager, name string, webhooks map[string]admission.Handler, others map[string]http.Handler,
+) error {
 	if !s.Webhooks.Enabled {
 		return nil
 	}
@@ -81,14 +85,19 @@ func (s *Settings) SetupWebhooks(ctx context.Context, m manager.Manager, others 
 		return err
 	}
 	handlers := map[string]admission.Handler{serve.GraphsPath: ofGraphs}
-	maps.Copy(handlers, others)
-	namespace := s.Webhooks.Namespace
-	if namespace == "" {
-		namespace = PodNamespace()
-	}
+	maps.Copy(handlers, webhooks)
 	return serve.Setup(ctx, m, serve.Options{
-		Address: s.Webhooks.Address, CertDir: s.Webhooks.CertDir, Namespace: namespace, Handlers: handlers, Metrics: metrics.Registry,
+		Name: name, OwnNamespace: name == serve.Manager, Address: s.Webhooks.Address, CertDir: s.Webhooks.CertDir, Namespace: s.Webhooks.InNamespace(),
+		Handlers: handlers, Others: others, Metrics: metrics.Registry,
 	})
+}
+
+// InNamespace returns the namespace of the Secret and the Service.
+func (w *Webhooks) InNamespace() string {
+	if w.Namespace != "" {
+		return w.Namespace
+	}
+	return PodNamespace()
 }
 
 const (

@@ -3,7 +3,8 @@
 //
 // [Setup] is the entry point. The package knows no webhooks: callers hand them over. What it
 // adds to controller-runtime's server are limits, because every Pod can connect to it: of the
-// time to send a request, and of the requests in progress.
+// time to send a request, and of the bytes of requests in progress (limit.go). It also lets a
+// webhook fail instead of deciding (unavailable.go).
 package serve
 
 import (
@@ -30,18 +31,27 @@ import (
 	"github.com/pequod-io/pequod/operator/admission/certs"
 )
 
-// The names of the objects in config/webhook.
+// The names of the ValidatingWebhookConfiguration and of the Service of each program, as in
+// config/webhook. They differ, because both programs can be in one cluster.
 const (
-	// Configuration is the ValidatingWebhookConfiguration.
-	Configuration = "pequod-webhook"
-	// Service is the Service, and Secret the one with the certificate.
-	Service, Secret = "pequod-webhook", "pequod-webhook-cert"
-	// GraphsPath is the path of the webhook for ResourceGraphs.
-	GraphsPath = "/validate-resourcegraphs"
+	Applier = "pequod-webhook"
+	Manager = "pequod-manager-webhook"
+)
+
+// SecretOf returns the name of the Secret with the certificate of a configuration.
+func SecretOf(configuration string) string { return configuration + "-cert" }
+
+// The paths of the webhooks.
+const (
+	GraphsPath     = "/validate-resourcegraphs"
+	TransformsPath = "/validate-transforms"
+	InstancesPath  = "/validate-instances"
 )
 
 // Options configure the server.
 type Options struct {
+	// Name is the name of the configuration and of the Service: [Applier] or [Manager].
+	Name string
 	// Address is the address to listen on.
 	Address string
 	// CertDir is the directory of tls.crt and tls.key, which are loaded again when they
@@ -49,22 +59,19 @@ type Options struct {
 	CertDir string
 	// Namespace is the namespace of the program, its Secret and its Service.
 	Namespace string
-	// Handlers are the webhooks by their paths.
+	// OwnNamespace makes the webhooks see requests in this namespace, too. It needs webhooks
+	// whose failures are ignored, or the program can't be repaired.
+	OwnNamespace bool
+	// Handlers are the webhooks by their paths, and Others are those that aren't asked about
+	// admission.
 	Handlers map[string]admission.Handler
+	Others   map[string]http.Handler
 	// Metrics gets the metric of the certificate, unless it is nil.
 	Metrics prometheus.Registerer
 }
 
-const (
-	// maxRequests bounds the requests in progress. A request can have 7 MB; most have a few
-	// KB and take milliseconds.
-	maxRequests = 32
-	// readTimeout bounds the time in which a request arrives. API servers wait as long for
-	// the answer.
-	readTimeout = 10 * time.Second
-	// identityTimeout bounds the question who the program is.
-	identityTimeout = 10 * time.Second
-)
+// identityTimeout bounds the question who the program is.
+const identityTimeout = 10 * time.Second
 
 // Setup adds the server, its certificate and its readiness check to a manager. All replicas
 // serve.
@@ -73,16 +80,16 @@ func Setup(ctx context.Context, m manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	conditions, err := ownConditions(ctx, m, o.Namespace)
+	conditions, err := ownConditions(ctx, m, o)
 	if err != nil {
 		return err
 	}
-	secret := types.NamespacedName{Namespace: o.Namespace, Name: Secret}
+	secret := types.NamespacedName{Namespace: o.Namespace, Name: SecretOf(o.Name)}
 	if o.CertDir != "" {
 		secret.Name = ""
 	}
 	keeper, err := certs.NewKeeper(m.GetConfig(), m.GetHTTPClient(), certs.Options{
-		Secret: secret, Configuration: Configuration, Service: Service,
+		Secret: secret, Configuration: o.Name, Service: o.Name,
 		Conditions: conditions, Log: m.GetLogger().WithName("webhook"),
 	})
 	if err != nil {
@@ -104,9 +111,12 @@ func Setup(ctx context.Context, m manager.Manager, o Options) error {
 			c.GetCertificate = keeper.Certificate
 		}
 	}}})
-	slots := make(chan struct{}, maxRequests)
+	room := newRoom()
 	for path, handler := range o.Handlers {
-		server.Register(path, limit(slots, &admission.Webhook{Handler: handler, LogConstructor: logReviews}))
+		server.Register(path, limit(room, failing(handler)))
+	}
+	for path, handler := range o.Others {
+		server.Register(path, limit(room, handler))
 	}
 	ready := func(r *http.Request) error {
 		if err := keeper.Ready(r); err != nil {
@@ -126,28 +136,11 @@ func logReviews(base logr.Logger, request *admission.Request) logr.Logger {
 	return admission.DefaultLogConstructor(base, request)
 }
 
-// limit bounds the requests in progress, and the time in which each must arrive.
-func limit(slots chan struct{}, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		case <-r.Context().Done():
-			return
-		}
-		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // ownConditions returns the match conditions that keep requests of the program itself, and
-// those in its namespace, from the webhook: it must be possible to repair the program while
+// those in its namespace, from the webhooks: it must be possible to repair the program while
 // it doesn't run. They are made when the program starts, because a manifest would name an
 // account and a namespace that others can create if the program runs elsewhere.
-func ownConditions(ctx context.Context, m manager.Manager, namespace string) ([]admissionregistrationv1.MatchCondition, error) {
+func ownConditions(ctx context.Context, m manager.Manager, o Options) ([]admissionregistrationv1.MatchCondition, error) {
 	client, err := authenticationclient.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
@@ -158,10 +151,15 @@ func ownConditions(ctx context.Context, m manager.Manager, namespace string) ([]
 	if err != nil {
 		return nil, fmt.Errorf("asking the API server for the program's account: %w", err)
 	}
-	return []admissionregistrationv1.MatchCondition{
+	conditions := []admissionregistrationv1.MatchCondition{
 		{Name: "not-the-program", Expression: "request.userInfo.username != " + strconv.Quote(self.Status.UserInfo.Username)},
-		{Name: "not-its-namespace", Expression: "request.namespace != " + strconv.Quote(namespace)},
-	}, nil
+	}
+	if !o.OwnNamespace {
+		conditions = append(conditions, admissionregistrationv1.MatchCondition{
+			Name: "not-its-namespace", Expression: "request.namespace != " + strconv.Quote(o.Namespace),
+		})
+	}
+	return conditions, nil
 }
 
 // split returns the host and the port of an address.

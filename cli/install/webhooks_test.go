@@ -12,23 +12,30 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestCheckAuthors holds that --check-authors installs what kustomize makes of
-// config/applier with the component config/webhook, and that it is excluded otherwise.
-func TestCheckAuthors(t *testing.T) {
+// TestWebhooks holds that --check-authors and --webhooks install what kustomize makes of
+// config/applier and config/default with their components, and that these are excluded
+// otherwise.
+func TestWebhooks(t *testing.T) {
+	t.Run("gitops", func(t *testing.T) { testWebhooks(t, modeGitOps, "applier", "webhook") })
+	t.Run("operator", func(t *testing.T) { testWebhooks(t, modeOperator, "default", filepath.Join("webhook", "manager")) })
+}
+
+func testWebhooks(t *testing.T, name, base, component string) {
+	t.Helper()
 	all := func(*unstructured.Unstructured) bool { return true }
-	with, err := variant{mode: modeOf(modeGitOps), checksAuthors: true}.manifests(all)
+	with, err := variant{mode: modeOf(name), webhooks: true}.manifests(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(kustomized(t, "applier", "webhook"), named(with)); diff != "" {
+	if diff := cmp.Diff(kustomized(t, base, component), named(with)); diff != "" {
 		t.Errorf("objects (-kustomize +install):\n%s", diff)
 	}
-	without, err := variant{mode: modeOf(modeGitOps)}.manifests(all)
+	without, err := variant{mode: modeOf(name)}.manifests(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(without.objects)+len(without.excluded), len(with.objects); got != want || len(without.excluded) != 6 {
-		t.Errorf("without: %d objects, %d excluded; want %d", got, len(without.excluded), want)
+	if got, want := len(without.objects), len(with.objects)-6; got != want || len(without.excluded) != len(with.excluded)+6 {
+		t.Errorf("without: %d objects, want %d; %d excluded, %d with webhooks", got, want, len(without.excluded), len(with.excluded))
 	}
 }
 

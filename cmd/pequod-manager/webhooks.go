@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	"github.com/pequod-io/pequod/operator/admission/instances"
+	hooks "github.com/pequod-io/pequod/operator/admission/serve"
+	"github.com/pequod-io/pequod/operator/admission/transforms"
+	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/follow"
+	"github.com/pequod-io/pequod/operator/transform"
+	"github.com/pequod-io/pequod/operator/worker"
+)
+
+// setupWebhooks adds the webhooks to the manager if --webhooks is set.
+func (o *options) setupWebhooks(
+	ctx context.Context, m manager.Manager, s *incluster.Settings, platforms *catalog.Catalog, fetcher transform.Fetcher, pool *worker.Pool,
+) error {
+	if !s.Webhooks.Enabled {
+		return nil
+	}
+	// The first catalog is empty in replicas that don't lead.
+	followed := catalog.New()
+	if err := follow.Setup(m, follow.Options{Catalog: followed, Fetcher: fetcher, Loader: pool, Allowed: o.allows}); err != nil {
+		return err
+	}
+	registration := &instances.Registration{
+		Catalog: platforms, Configuration: hooks.Manager, Namespace: s.Webhooks.InNamespace(), Allowed: o.allows,
+		FailurePolicy: admissionregistrationv1.FailurePolicyType(o.failurePolicy),
+	}
+	if err := registration.Setup(ctx, m); err != nil {
+		return err
+	}
+	ofInstances := instances.New(instances.Options{
+		Platforms: func(kind schema.GroupKind, _ *unstructured.Unstructured) []*catalog.Entry {
+			for _, c := range []*catalog.Catalog{platforms, followed} {
+				if e := c.Get(kind); e != nil {
+					return []*catalog.Entry{e}
+				}
+			}
+			return nil
+		},
+		Validator: instances.Pooled(pool),
+	})
+	ofTransforms := &transforms.Webhook{Allowed: o.allows, Transforms: m.GetClient(), Definitions: m.GetAPIReader(), Mapper: m.GetRESTMapper()}
+	return s.SetupWebhooks(ctx, m, hooks.Manager, map[string]admission.Handler{
+		hooks.InstancesPath: ofInstances, hooks.TransformsPath: ofTransforms,
+	}, nil)
+}
+
+// allows reports whether Transforms of a namespace are used.
+func (o *options) allows(namespace string) bool {
+	if len(o.transformNamespaces) == 0 {
+		return namespace == o.namespace
+	}
+	return slices.Contains(o.transformNamespaces, namespace) || slices.Contains(o.transformNamespaces, "*")
+}
