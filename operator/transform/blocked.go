@@ -43,6 +43,8 @@ const (
 	reasonKindChanged = "KindChanged"
 	// reasonRefused: two fields of the Transform contradict each other.
 	reasonRefused = "Refused"
+	// reasonGenerating: the CRD is being applied.
+	reasonGenerating = "Generating"
 	// reasonNotEstablished: the API server does not serve the kind yet.
 	reasonNotEstablished = "NotEstablished"
 	// reasonNames: another CRD has one of the names.

@@ -150,7 +150,7 @@ func (s *session) claim(ctx context.Context, name string, live *apiextensionsv1.
 	// deletes the CRD when it is deleted.
 	next := s.t.Status.DeepCopy()
 	next.GeneratedCRD = name
-	s.blockedBy(next, waiting("Generating", "CustomResourceDefinition "+name+" is being applied", 0))
+	s.blockedBy(next, waiting(reasonGenerating, "CustomResourceDefinition "+name+" is being applied", 0))
 	return nil, s.writeStatus(ctx, next)
 }
 

@@ -27,6 +27,26 @@ func TestOperatorReasons(t *testing.T) {
 	checkTable(t, "| reason | cause |", causes)
 }
 
+// TestOperatorReasonsAreConstants checks that TestOperatorReasons sees all reasons.
+func TestOperatorReasonsAreConstants(t *testing.T) {
+	literal := regexp.MustCompile(`(?:waiting\(|\.refuse\(|reason: +|reason = )"\w+"`)
+	for _, dir := range []string{"operator/transform", "operator/instance"} {
+		files, err := filepath.Glob(dir + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(dir, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := literal.FindString(string(text)); found != "" && !strings.HasSuffix(file, "_test.go") {
+				t.Errorf("%s: %s isn't a constant, so the runbook may lack it", file, found)
+			}
+		}
+	}
+}
+
 // checkTable compares the names in the first column of a table with those that it must have.
 func checkTable(t *testing.T, head string, want []string) {
 	t.Helper()
