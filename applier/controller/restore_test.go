@@ -1,10 +1,13 @@
 package controller_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/inventory"
@@ -81,5 +84,68 @@ func TestCopiedLabelsAdoptNothing(t *testing.T) {
 	b.until("first", condition("Stalled", "True", "AdoptionRequired", "exists already"))
 	if got := b.data(t.Context(), "copy"); got != "1" {
 		t.Errorf("the copy was written: %s", got)
+	}
+}
+
+// The inventory of a large graph is in ConfigMaps, which a backup has, with the UIDs of the
+// former objects. After Velero, which restores managed fields, the objects are the graph's
+// nevertheless.
+func TestLargeGraphIsRestored(t *testing.T) {
+	t.Parallel()
+	b := newEnv(t)
+	var all []string
+	for i := range v1alpha1.MaxInventory + 1 {
+		all = append(all, configMap(fmt.Sprint("n", i), fmt.Sprint("large-", i), "1"))
+	}
+	b.apply(b.rendered("large", nodes(all...)))
+	if rg := b.ready("large"); rg.Status.Inventory.ConfigMap == "" {
+		t.Fatal("the inventory isn't in a ConfigMap")
+	}
+	maps := b.Client.CoreV1().ConfigMaps(b.Namespace)
+	saved, err := maps.List(t.Context(), metav1.ListOptions{LabelSelector: "pequod.io/graph=large"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.remove("large")
+	b.gone("large")
+	made, heads := map[string]types.UID{}, 0
+	for _, cm := range saved.Items {
+		managers := cm.ManagedFields
+		cm.ObjectMeta = metav1.ObjectMeta{Name: cm.Name, Labels: cm.Labels, Annotations: cm.Annotations}
+		restored, err := maps.Create(t.Context(), &cm, metav1.CreateOptions{FieldManager: "velero-server"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.restoreManagers(cm.Name, managers)
+		if cm.Labels["pequod.io/inventory"] != "" {
+			heads++
+		} else {
+			made[cm.Name] = restored.UID
+		}
+	}
+	if len(made) != len(all) || heads == 0 {
+		t.Fatalf("the backup has %d objects and %d inventories", len(made), heads)
+	}
+	b.apply(b.rendered("large", nodes(all...)))
+	b.ready("large")
+	for name, uid := range made {
+		if got := b.Get(t, "v1", "ConfigMap", name).GetUID(); got != uid {
+			t.Errorf("%s was recreated", name)
+		}
+	}
+	b.remove("large")
+	b.gone("large")
+	b.wantExists(false, "v1", "ConfigMap", "large-0", "large-500")
+}
+
+// restoreManagers restores the managed fields of a ConfigMap, as Velero does.
+func (b *env) restoreManagers(name string, managers []metav1.ManagedFieldsEntry) {
+	b.t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"managedFields": managers}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.Client.CoreV1().ConfigMaps(b.Namespace).Patch(b.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "velero-server"}); err != nil {
+		b.t.Fatal(err)
 	}
 }
