@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/fluxcd/pkg/ssa"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,13 +52,17 @@ func (c *Client) migrateManagers(ctx context.Context, a address, uid types.UID) 
 	if live == nil || live.GetUID() != uid {
 		return errReplaced
 	}
-	operations, err := ssa.PatchMigrateToVersion(live, a.gvk.GroupVersion().String())
-	if err != nil || len(operations) == 0 {
-		return err
+	entries, version, outdated := live.GetManagedFields(), a.gvk.GroupVersion().String(), false
+	for i := range entries {
+		outdated = outdated || entries[i].APIVersion != version
+		entries[i].APIVersion = version
 	}
-	patch := []any{jsonPatchOperation{"replace", "/metadata/resourceVersion", live.GetResourceVersion()}} // a write in between is a conflict
-	for _, operation := range operations {
-		patch = append(patch, operation)
+	if !outdated {
+		return nil
+	}
+	patch := []jsonPatchOperation{
+		{"replace", "/metadata/resourceVersion", live.GetResourceVersion()}, // a write in between is a conflict
+		{"replace", "/metadata/managedFields", entries},
 	}
 	_, _, err = c.patch(ctx, a, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: engine.FieldManager})
 	return err

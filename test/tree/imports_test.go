@@ -163,6 +163,10 @@ var importRules = []rule{{
 	direct:   true,
 	why:      "kstatus is sigs.k8s.io/cli-utils: the fork takes a suspended Job for one that hasn't started",
 }, {
+	packages: []string{"applier/...", "cli/...", "cmd/..."},
+	never:    []string{"github.com/fluxcd/pkg/ssa", "k8s.io/kubectl/pkg/scheme/..."},
+	why:      "kubectl's scheme costs every start 12 % of its CPU time; fluxcd/pkg/ssa links it",
+}, {
 	packages: []string{"cmd/..."},
 	never:    []string{"testing", "testing/...", module + "/test/..."},
 	// It has a test in a file whose name doesn't end in _test.go.
