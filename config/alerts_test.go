@@ -46,8 +46,9 @@ func fast(name, labels, limit string) string {
 // alertCases has series for which each alert fires, and others for which it doesn't.
 var alertCases = map[string]alertCase{
 	"PequodNoLeader": {
-		noisy: `leader_election_master_status{name="pequod-applier",pod="a"} 0x40`, fires: []string{`{name="pequod-applier"}`},
-		quiet: "leader_election_master_status{name=\"pequod-applier\",pod=\"a\"} 0x40\nleader_election_master_status{name=\"pequod-applier\",pod=\"b\"} 1x40",
+		noisy: `leader_election_master_status{job="pequod-applier",name="pequod-applier",pod="a"} 0x40`, fires: []string{`{name="pequod-applier"}`},
+		quiet: "leader_election_master_status{job=\"pequod-applier\",name=\"pequod-applier\",pod=\"a\"} 0x40\nleader_election_master_status{job=\"pequod-applier\",name=\"pequod-applier\",pod=\"b\"} 1x40\n" +
+			`leader_election_master_status{job="another",name="another",pod="a"} 0x40`,
 	},
 	"PequodReconcileErrors": {
 		noisy: `pequod_reconcile_total{controller="transform",result="error"} 0+12x40`, fires: []string{`{controller="transform"}`},
@@ -103,6 +104,10 @@ var alertCases = map[string]alertCase{
 		noisy: `pequod_webhook_certificate_expiration_timestamp_seconds{job="pequod-applier",pod="a"} 1000000x40`,
 		fires: []string{`{job="pequod-applier", pod="a"}`},
 		quiet: `pequod_webhook_certificate_expiration_timestamp_seconds{job="pequod-applier",pod="a"} 2000000x40`,
+	},
+	"PequodSlowWebhook": {
+		noisy: slow("controller_runtime_webhook_latency_seconds", `job="pequod-applier",webhook="/validate"`, "2"), fires: []string{`{job="pequod-applier", webhook="/validate"}`},
+		quiet: fast("controller_runtime_webhook_latency_seconds", `job="pequod-applier",webhook="/validate"`, "2"),
 	},
 	"PequodTransformNotReady": {
 		noisy: `pequod_transforms{platform="pequod-system/web",condition="Ready",status="False"} 1x40`, fires: []string{`{platform="pequod-system/web"}`},

@@ -57,12 +57,14 @@ func ownMetrics() map[string][]string {
 // ofRuntime are the metrics that the programs have from controller-runtime and that expressions
 // may use; up is Prometheus' own.
 var ofRuntime = []string{
-	"go_goroutines", "leader_election_master_status", "process_cpu_seconds_total", "process_resident_memory_bytes",
+	"controller_runtime_webhook_latency_seconds", "controller_runtime_webhook_requests_total", "go_goroutines", "leader_election_master_status", "process_cpu_seconds_total", "process_resident_memory_bytes",
 	"rest_client_requests_total", "workqueue_depth", "workqueue_queue_duration_seconds",
 }
 
 // isHistogram reports whether a metric is a histogram by its name.
-func isHistogram(name string) bool { return strings.HasSuffix(name, "_duration_seconds") }
+func isHistogram(name string) bool {
+	return strings.HasSuffix(name, "_duration_seconds") || strings.HasSuffix(name, "_latency_seconds")
+}
 
 // allMetrics returns the series that expressions may use, with their labels.
 func allMetrics(t *testing.T) map[string][]string {
