@@ -146,6 +146,7 @@ func TestUpgrade(t *testing.T) {
 	hasCondition(t, c, "pequod.io/v1alpha1", "Application", c.Namespace, "app", "Ready", "True", "")
 	objects, app := versionsOf(t, c, deployments, services), versionsOf(t, c, applications)
 	appGraph := graphOf(t, c, "app")
+	checkMemory(t, old)
 	stopped(t, old)
 
 	p := run(newer)
