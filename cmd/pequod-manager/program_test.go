@@ -94,8 +94,10 @@ func TestInstalled(t *testing.T) {
 	// The metrics have a controller for each kind of object.
 	c.Apply(t, scraperRole(c.Namespace))
 	scraper := c.ServiceAccount(t, c.Namespace, "scraper").BearerToken
+	var scraped string
 	harness.Eventually(t, patience, func(ctx context.Context) error {
 		code, body, err := process.Get(ctx, "https://"+p.Metrics+"/metrics", scraper)
+		scraped = body
 		for _, series := range []string{
 			`pequod_reconcile_total{controller="transform",result="success"}`, `pequod_reconcile_total{controller="platforminstance",result="success"}`,
 			`pequod_reconcile_total{controller="resourcegraph",result="success"}`, `pequod_cue_fetch_total{result="success",source="embedded"}`,
@@ -108,6 +110,7 @@ func TestInstalled(t *testing.T) {
 		}
 		return err
 	})
+	checkDocumented(t, scraped)
 
 	// Deleting the instance deletes what it has, and then the Transform its kind.
 	instances := c.Await(t, "pequod.io/v1alpha1", "WebService", c.Namespace)
