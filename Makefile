@@ -34,7 +34,7 @@ CLUSTER_FLAGS ?=
 DEMO_FLAGS ?=
 
 # The generated files. `make generate` writes them.
-GENERATED := docs/api.md docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
+GENERATED := docs/api.md docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin.txt 'config/crd/*_*.yaml' config/applier.yaml config/operator.yaml config/chart/templates/crds.yaml config/chart/templates/gitops.yaml config/chart/templates/operator.yaml config/samples/resourcegraph.yaml config/samples/roles.yaml
 
 .DEFAULT_GOAL := help
 .PHONY: help manifests install run run-manager deploy undeploy demo build test goldens soak lint generate verify bench bench-cluster cluster costs demo-cluster notices testcluster parity release-check vuln registry
@@ -42,10 +42,11 @@ GENERATED := docs/api.md docs/cmd 'api/*/zz_generated.*.go' render/kinds/builtin
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-manifests: ## Regenerate the CRDs, config/applier.yaml, config/operator.yaml and the samples
+manifests: ## Regenerate the CRDs, config/applier.yaml, config/operator.yaml, the chart and the samples
 	$(GO) tool controller-gen crd paths=./api/v1alpha1 output:crd:dir=config/crd
 	$(GO) run ./config/gen config/applier config/applier.yaml
 	$(GO) run ./config/gen config/default config/operator.yaml
+	$(GO) run ./config/gen chart config
 	$(GO) run ./cmd/pequod render -f testdata/demo/app.yaml -p testdata/demo/transform.yaml > config/samples/resourcegraph.yaml
 	$(GO) run ./cmd/pequod rbac generate -f config/samples/resourcegraph.yaml > config/samples/roles.yaml
 
@@ -125,6 +126,7 @@ verify: lint ## Check formatting, modules, the shape of the tree and generated f
 		{ echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; }
 	$(GO) mod tidy -diff
 	cd test/cluster && $(GO) mod tidy -diff
+	cd test/helm/tool && $(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./test/tree
 	@$(MAKE) --no-print-directory generate

@@ -73,6 +73,7 @@ func TestReleaseCanBeVerified(t *testing.T) {
 		{"artifacts: checksum\n", goreleaser, "cosign verify-blob checksums.txt "},
 		{`cosign sign --yes --recursive "$APPLIER@$APPLIER_DIGEST" "$MANAGER@$MANAGER_DIGEST"`, workflow,
 			"cosign verify ghcr.io/pequod-io/pequod-applier:$VERSION ghcr.io/pequod-io/pequod-manager:$VERSION "},
+		{`cosign sign --yes "ghcr.io/pequod-io/charts/pequod@$digest"`, workflow, "  ghcr.io/pequod-io/charts/pequod:${VERSION#v} \\\n"},
 		{"subject-checksums: dist/checksums.txt\n", workflow, "gh attestation verify pequod_"},
 		{"push-to-registry: true", workflow, "gh attestation verify oci://ghcr.io/pequod-io/pequod-applier:$VERSION "},
 		{"subject-digest: ${{ steps.images.outputs.manager }}\n", workflow, "gh attestation verify oci://ghcr.io/pequod-io/pequod-manager:$VERSION "},
