@@ -38,7 +38,6 @@ type Transform struct {
 // The rules refuse fields that nothing implements: a security setting without an
 // effect must not look as if it had one.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.rollout)",fieldPath=".rollout",reason=FieldValueForbidden,message="is not supported yet"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy)",fieldPath=".deletionPolicy",reason=FieldValueForbidden,message="was renamed to graphDeletionPolicy"
 type TransformSpec struct {
 	// cueRef is the module.

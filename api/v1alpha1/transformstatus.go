@@ -32,8 +32,8 @@ type TransformStatus struct {
 	// rollout is the state of the last rollout.
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
 	// conditions are CueFetched, SchemaExtracted, CRDGenerated, RBACConfigured, Ready,
-	// Reconciling and Stalled. Reconciling and Stalled are only present while they are
-	// true.
+	// RolledOut, Reconciling and Stalled. Reconciling and Stalled are only present while
+	// they are true, and RolledOut once there is a rollout.
 	//
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -86,6 +86,9 @@ const (
 	ConditionSchemaExtracted = "SchemaExtracted"
 	// ConditionCRDGenerated is True if the CRD was applied and is served.
 	ConditionCRDGenerated = "CRDGenerated"
+	// ConditionRolledOut is True if the last rollout has reached all instances. It is only
+	// present if the Transform has had rollout settings. Its reason is the phase of the rollout.
+	ConditionRolledOut = "RolledOut"
 	// ConditionRBACConfigured is True if the generated roles were applied.
 	ConditionRBACConfigured = "RBACConfigured"
 )

@@ -50,7 +50,7 @@ func TestTransforms(t *testing.T) {
 		{"{cueRef: {type: embedded, ref: x, verify: {provider: cosign, secretRef: keys}}}", "spec.cueRef.verify: Forbidden: is only for type oci"},
 		{"{cueRef: {type: embedded, ref: x}, policies: [{type: path, ref: z}]}", "spec.policies[0].type: Forbidden"},
 		{"{cueRef: {type: embedded, ref: x}, policies: [{type: embedded, ref: z, verify: {provider: cosign, secretRef: keys}}]}", "spec.policies[0].verify: Forbidden"},
-		{"{cueRef: {type: embedded, ref: x}, rollout: {}}", "spec.rollout: Forbidden: is not supported yet"},
+		{"{cueRef: {type: embedded, ref: x}, rollout: {}}", ""},
 		{"{cueRef: {type: embedded, ref: x}, interval: 5s}", "spec.interval: Invalid value: \"5s\": must be at least 30s"},
 		{"{cueRef: {type: embedded, ref: x}, interval: soon}", "spec.interval: Invalid value"},
 		{"{cueRef: {type: embedded, ref: x}, rbacScope: Namespaced}", `spec.rbacScope: Unsupported value: "Namespaced"`},
@@ -107,7 +107,7 @@ func TestTransforms(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if want := "NAME PHASE READY REASON CRD INSTANCES VERSION ROLLOUT MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 9 {
+	if want := "NAME PHASE READY REASON CRD INSTANCES VERSION ROLLOUT MESSAGE AGE"; strings.Join(strings.Fields(lines[0]), " ") != want || len(lines) != 10 {
 		t.Errorf("columns; want %s:\n%s", want, out)
 	}
 	for _, line := range lines[1:] {

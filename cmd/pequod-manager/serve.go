@@ -36,6 +36,9 @@ import (
 	"github.com/pequod-io/pequod/operator/identity"
 	"github.com/pequod-io/pequod/operator/instance"
 	operatormetrics "github.com/pequod-io/pequod/operator/metrics"
+	"github.com/pequod-io/pequod/operator/revision"
+	"github.com/pequod-io/pequod/operator/rollout/board"
+	"github.com/pequod-io/pequod/operator/rollout/execute"
 	"github.com/pequod-io/pequod/operator/transform"
 	"github.com/pequod-io/pequod/operator/worker"
 )
@@ -67,7 +70,7 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 	p.Needs = []schema.GroupVersionResource{
 		v1alpha1.GroupVersion.WithResource("resourcegraphs"), v1alpha1.GroupVersion.WithResource("transforms"),
 	}
-	p.Cache = cache.Options{ByObject: transform.ByObject()}
+	p.Cache = cache.Options{ByObject: transform.ByObject(o.namespace)}
 	maps.Copy(p.Cache.ByObject, identity.ByObject())
 	maps.Copy(p.Cache.ByObject, instances.ByObject(hooks.Manager))
 	p.Setup = func(m manager.Manager) error { return o.setup(ctx, m, s, modules, pool) }
@@ -90,17 +93,23 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	fetcher.Fetched = operatormetrics.NewSources(metrics.Registry, fetcher.CacheStats).Fetched
 	err = transform.Setup(m, transform.Options{
 		Catalog: platforms, Fetcher: fetching{fetcher}, Loader: pool, Namespace: o.namespace, Namespaces: o.transformNamespaces,
-		StateDir: o.stateDir(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
+		Policies: o.policiesKey(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
 	})
 	if err != nil {
 		return err
 	}
+	revisions := revision.Store{Client: m.GetClient(), API: m.GetAPIReader(), Namespace: o.namespace}
+	versions := board.New()
 	err = instance.Setup(m, instance.Options{
-		Catalog: platforms, Renderer: instance.Pooled(pool), Metrics: counters.Controller("platforminstance"),
+		Catalog: platforms, Renderer: instance.Pooled(pool, revisions), Board: versions, Metrics: counters.Controller("platforminstance"),
 		Counted: func(count func(func(platform, phase string, instances int))) {
 			metrics.Registry.MustRegister(operatormetrics.Instances{Count: count})
 		},
 	})
+	if err != nil {
+		return err
+	}
+	err = execute.Setup(m, execute.Options{Catalog: platforms, Board: versions, Revisions: revisions})
 	if err != nil {
 		return err
 	}
@@ -130,14 +139,14 @@ func (o *options) dir(name string) string {
 	return filepath.Join(cmp.Or(os.Getenv("PEQUOD_CACHE_DIR"), cacheDefaults["PEQUOD_CACHE_DIR"]), name)
 }
 
-// stateDir returns the directory for the last good version of each platform. With other policies
-// it is another one: a version that was not checked by a policy must not be used if that policy
-// can't be opened.
-func (o *options) stateDir() string {
+// policiesKey identifies the policies of the organization. With other policies, versions that
+// were kept are not used: a version that was not checked by a policy must not be used if that
+// policy can't be opened.
+func (o *options) policiesKey() string {
 	if len(o.policies) == 0 {
-		return o.dir("state")
+		return ""
 	}
-	return filepath.Join(o.dir("state"), fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(o.policies, "\n")))))
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(o.policies, "\n"))))
 }
 
 // transformMetrics implements [transform.Recorder].

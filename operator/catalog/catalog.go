@@ -35,6 +35,8 @@ type Entry struct {
 	Sources []byte
 	// Module is the module that the sources have.
 	Module Module
+	// Policies identifies the references to the organization's policies that the sources have.
+	Policies string
 	// Paused is set if the Transform is paused: nothing is written for its instances.
 	Paused bool
 	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or
@@ -43,6 +45,15 @@ type Entry struct {
 	// StatusFields are the names of the fields of the module's #Status. Outputs with these names
 	// become fields of the status of instances.
 	StatusFields []string
+	// Others are other versions of the platform that instances may have, during a rollout or
+	// because they are pinned. Each has another module.
+	Others []Version
+	// Rollout is spec.rollout of the Transform. If it is nil, all instances get the current
+	// version at once.
+	Rollout *v1alpha1.Rollout
+	// Former is set in the result of [Entry.At] to the digest of the sources of a version that
+	// is not the current one. Instances are rendered with its module, and all else of Sources.
+	Former string
 	// Names are the names, the scope and the versions of the kind.
 	Names v1alpha1.Names
 	// ServiceAccountName is the service account of the rendered graphs, in the namespace of
@@ -59,8 +70,50 @@ type Entry struct {
 type Module struct {
 	// Digest is the digest of the content, as sha256:HEX, and Version its version, or "" if it
 	// has none. Graphs record both in spec.platformRef.
-	Digest, Version string
+	Digest  string `json:"digest"`
+	Version string `json:"version,omitempty"`
 }
+
+// Version is the part of an entry that differs between the versions of a platform.
+type Version struct {
+	Module Module `json:"module"`
+	// Digest identifies the encoded sources.
+	Digest string `json:"digest"`
+	// Policies is that of [Entry].
+	Policies string `json:"policies,omitempty"`
+	// IgnoresLabels and IgnoresAnnotations are those of [Entry].
+	IgnoresLabels      bool `json:"ignoresLabels,omitempty"`
+	IgnoresAnnotations bool `json:"ignoresAnnotations,omitempty"`
+}
+
+// Current returns the current version.
+func (e *Entry) Current() Version {
+	return Version{Module: e.Module, Digest: e.Digest, Policies: e.Policies, IgnoresLabels: e.IgnoresLabels, IgnoresAnnotations: e.IgnoresAnnotations}
+}
+
+// At returns the entry as it is for instances of the version whose module has a digest or a
+// version. It returns nil if the entry has no such version. Policies may read labels that the
+// module doesn't, so those of the current version count, too.
+func (e *Entry) At(module string) *Entry {
+	if module == "" {
+		return nil
+	}
+	if e.Module.is(module) {
+		return e
+	}
+	for _, v := range e.Others {
+		if v.Module.is(module) {
+			at := *e
+			at.Module, at.Former = v.Module, v.Digest
+			at.IgnoresLabels, at.IgnoresAnnotations = v.IgnoresLabels && e.IgnoresLabels, v.IgnoresAnnotations && e.IgnoresAnnotations
+			return &at
+		}
+	}
+	return nil
+}
+
+// is reports whether name is the digest or the version of the module.
+func (m Module) is(name string) bool { return name == m.Digest || name == m.Version }
 
 // Kind returns the kind of the instances.
 func (e *Entry) Kind() schema.GroupKind {

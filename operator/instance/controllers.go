@@ -65,6 +65,8 @@ func (c *controllers) change(ctx context.Context, kind schema.GroupKind, e *cata
 		if old != nil {
 			<-old.ended // two controllers of one kind would write at once
 		}
+		c.Board.Join(kind, next.kind)
+		defer c.Board.Leave(kind, next.kind)
 		if err := next.run(ctx); err != nil && ctx.Err() == nil {
 			c.log.Error(err, "the controller ended", "kind", kind.String())
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/rollout/board"
 )
 
 // kind is the controller of one generated kind.
@@ -33,6 +34,8 @@ type kind struct {
 	entry   atomic.Pointer[catalog.Entry]
 	queue   atomic.Pointer[queue]
 	counter counter
+	// assignment is the last one of the executor of rollouts, or nil.
+	assignment atomic.Pointer[board.Assignment]
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -170,6 +173,7 @@ func (k *kind) remember(key types.NamespacedName, uid types.UID) *memory {
 // forget drops the memory of an instance that doesn't exist any more.
 func (k *kind) forget(key types.NamespacedName) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	delete(k.memories, key)
+	k.mu.Unlock()
+	k.Board.Changed(k.group)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/internal/problem"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/rollout/board"
 )
 
 // Options configure the controllers.
@@ -20,6 +21,9 @@ type Options struct {
 	// Catalog lists the platforms whose instances are handled, and Renderer renders them.
 	Catalog  *catalog.Catalog
 	Renderer Renderer
+	// Board is where the executor of rollouts assigns versions. nil means that there is none;
+	// then an instance keeps its version as long as its Transform has rollout settings.
+	Board *board.Board
 	// Concurrent is the number of instances of a kind that are handled at once; 0 means 4.
 	Concurrent int
 	// Metrics receives what is to be counted; nil means that nothing is.

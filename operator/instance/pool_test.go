@@ -52,7 +52,7 @@ func TestPooled(t *testing.T) {
 		t.Error("the module is said to read labels or annotations")
 	}
 	b.define(loaded.CRD)
-	b.renderer = instance.Pooled(newPool())
+	b.renderer = instance.Pooled(newPool(), nil)
 	b.publish(catalog.Entry{
 		Transform: key.Transform, Digest: key.Digest, Sources: sources, Names: loaded.Names, Module: catalog.Module(loaded.Module),
 		Account: types.NamespacedName{Namespace: b.Namespace, Name: "pequod"},

@@ -38,12 +38,14 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 		k.forget(key)
 		return reconcile.Result{}, nil
 	}
-	t := &task{kind: k, entry: k.entry.Load(), instance: instance, memory: k.remember(key, instance.GetUID()), requested: requestOf(instance)}
+	e := k.entry.Load()
+	t := &task{kind: k, current: e, entry: e, instance: instance, memory: k.remember(key, instance.GetUID()), requested: requestOf(instance)}
 	var err error
 	if t.stored, err = t.memory.storedStatus(instance, t.entry.StatusFields, began); err != nil {
 		return reconcile.Result{}, err
 	}
 	s, failed := t.settle(ctx)
+	t.show(s)
 	if s.outdated {
 		return reconcile.Result{RequeueAfter: rereadAfter}, nil
 	}
@@ -119,7 +121,18 @@ func (t *task) settle(ctx context.Context) (situation, error) {
 	if s.paused = t.pausedBy(); s.paused != "" {
 		return s, nil
 	}
+	var decided bool
+	if decided, s.refusal = t.choose(s.graph); s.refusal != nil {
+		if s.graph != nil {
+			t.forecast(ctx, s.graph.platform.Digest, false)
+		}
+		return s, nil
+	} else if !decided {
+		s.outdated = true
+		return s, nil
+	}
 	t.render(ctx, false)
+	t.forecast(ctx, t.entry.Module.Digest, true)
 	if s.refusal = t.memory.rendering.refusal; s.refusal != nil {
 		return s, nil
 	}
@@ -195,6 +208,8 @@ func (t *task) next(s situation) time.Duration {
 	switch r := &t.memory.rendering; {
 	case s.deleting || s.paused != "":
 		return 0
+	case !t.memory.forecast.retry.IsZero():
+		return max(time.Millisecond, t.memory.forecast.retry.Sub(t.now()))
 	case s.refusal != nil && s.refusal == r.refusal && s.refusal.retried:
 		return max(time.Millisecond, r.retry.Sub(t.now()))
 	case t.memory.written != nil, s.refusal != nil && s.refusal.reason == reasonGraphExists:
@@ -207,7 +222,7 @@ func (t *task) next(s situation) time.Duration {
 
 // pausedBy returns why the instance is paused, or "".
 func (t *task) pausedBy() string {
-	if t.instance.GetLabels()[v1alpha1.LabelPaused] == "true" {
+	if isPaused(t.instance) {
 		return "the instance is paused by its label " + v1alpha1.LabelPaused + "; its ResourceGraph is not changed"
 	}
 	if t.entry.Paused {

@@ -35,7 +35,7 @@ func inputOf(instance *unstructured.Unstructured, entry *catalog.Entry, requeste
 	}
 	raw, err := json.Marshal([]any{
 		instance.GetUID(), instance.GetAPIVersion(), instance.Object["spec"], instance.Object["graphNamespace"],
-		labels, annotations, adopt, entry.Transform.String(), entry.Digest, requested,
+		labels, annotations, adopt, entry.Transform.String(), entry.Digest, entry.Former, requested,
 	})
 	if err != nil {
 		return 0 // can't happen: the instance was decoded from JSON

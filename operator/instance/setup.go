@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/pequod-io/pequod/operator/rollout/board"
 )
 
 // Setup adds the controllers to a manager. They don't use the manager's cache: it can't drop
@@ -22,6 +24,9 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
+	}
+	if o.Board == nil {
+		o.Board = board.New()
 	}
 	if o.Concurrent <= 0 {
 		o.Concurrent = 4

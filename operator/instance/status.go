@@ -34,6 +34,8 @@ const (
 	reasonPolicyViolation = "PolicyViolation"
 	// reasonPolicyUnchecked: a policy can't be evaluated, so the instance can't pass.
 	reasonPolicyUnchecked = "PolicyNotEvaluated"
+	// reasonVersionMissing: the manager doesn't have the version that the instance must have.
+	reasonVersionMissing = "VersionMissing"
 	// reasonGraphExists: the name of the graph is taken by a graph of other origin.
 	reasonGraphExists = "GraphExists"
 	// reasonGraphElsewhere: the instance has a graph in another namespace.

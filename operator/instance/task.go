@@ -15,6 +15,9 @@ import (
 type memory struct {
 	uid       types.UID
 	rendering rendering
+	forecast  forecast
+	// member is the instance as rollouts see it, or nil. The mutex of the kind guards it.
+	member *member
 	// written is the graph as this process wrote it, at the time writtenAt.
 	written   *graphView
 	writtenAt time.Time
@@ -37,10 +40,11 @@ type memory struct {
 // task is one reconciliation of an instance.
 type task struct {
 	*kind
-	entry    *catalog.Entry
-	instance *unstructured.Unstructured // shared; it isn't changed
-	memory   *memory
-	stored   *status
+	// current is the platform as it is, and entry the version that the instance has.
+	current, entry *catalog.Entry
+	instance       *unstructured.Unstructured // shared; it isn't changed
+	memory         *memory
+	stored         *status
 	// requested is the last request for a reconciliation, or "".
 	requested string
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,7 +59,9 @@ func TestDelete(t *testing.T) {
 	harness.Eventually(t, patience, b.listed)
 	b.stop()
 	before := b.fetcher.count()
-	b.options.StateDir = t.TempDir()
+	if err := b.client.DeleteAllOf(t.Context(), &appsv1.ControllerRevision{}, client.InNamespace(b.Namespace)); err != nil {
+		t.Fatal(err)
+	}
 	b.fetcher.set(errors.New("unreachable"), "")
 	b.start(b.Config)
 	harness.Eventually(t, patience, func(context.Context) error {

@@ -88,7 +88,7 @@ func idle(t testing.TB, c *harness.Cluster) *env {
 	b := &env{Cluster: c, t: t, stop: func() {}, group: c.Unique("g") + ".example.org"}
 	b.fetcher, b.loader = &fetcher{}, &loader{}
 	b.options = transform.Options{
-		Fetcher: b.fetcher, Loader: b.loader, Namespace: c.Namespace, StateDir: t.TempDir(),
+		Fetcher: b.fetcher, Loader: b.loader, Namespace: c.Namespace,
 		Backoff: 50 * time.Millisecond, Settle: time.Millisecond,
 	}
 	files, err := filepath.Glob("../../config/crd/platform.*.yaml")
@@ -142,7 +142,7 @@ func (b *env) clean() {
 // start runs a manager with fresh caches until stop is called or the test ends.
 func (b *env) start(config *rest.Config) {
 	b.t.Helper()
-	byObject := transform.ByObject()
+	byObject := transform.ByObject(b.Namespace)
 	for object, options := range byObject {
 		if _, ok := object.(*v1alpha1.Transform); ok {
 			// Managers of other tests would refuse the Transforms of this one.

@@ -17,10 +17,9 @@ type Options struct {
 	// Namespaces are the namespaces whose Transforms are reconciled, "*" for all. Empty means
 	// the manager's.
 	Namespaces []string
-	// StateDir is a directory for the sources of the last good version of each platform, so
-	// that a restarted manager continues with them if the current version can't be used.
-	// Empty means that they are not kept.
-	StateDir string
+	// Policies identifies the references to the policies of the organization that Fetcher adds.
+	// Versions that were kept with others are not used if the current one can't be.
+	Policies string
 	// Concurrent is the number of Transforms that are reconciled at once, by default 4.
 	Concurrent int
 	// Backoff is the time before the first repetition of a failed fetch, by default 5 s. It

@@ -3,6 +3,9 @@ package transform
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/definitions"
@@ -12,48 +15,85 @@ import (
 )
 
 // entry returns the entry of the platform in the catalog.
-func (s *session) entry(fetched *fetch.Fetched, loaded *worker.Loaded) *catalog.Entry {
-	return &catalog.Entry{
+func (s *session) entry(ctx context.Context, fetched *fetch.Fetched, loaded *worker.Loaded) (*catalog.Entry, error) {
+	e := &catalog.Entry{
 		Transform: s.key, UID: s.t.UID, Generation: s.t.Generation,
-		Digest: fetched.Digest, Sources: fetched.Sources, Module: catalog.Module(loaded.Module), Names: loaded.Names,
+		Digest: fetched.Digest, Sources: fetched.Sources, Module: catalog.Module(loaded.Module), Policies: s.Policies, Names: loaded.Names,
 		Paused: s.isPaused(), IgnoresLabels: loaded.IgnoresLabels, IgnoresAnnotations: loaded.IgnoresAnnotations,
 		ServiceAccountName: s.t.Spec.ServiceAccountName, Account: roles.Account(s.Namespace, s.key),
 		GraphDeletionPolicy: s.t.Spec.GraphDeletionPolicy, StatusFields: loaded.StatusFields,
+		Rollout: s.t.Spec.Rollout,
 	}
+	others, err := s.revisions.List(ctx, s.key)
+	if err != nil {
+		return nil, err
+	}
+	// Informers may not show the version that was saved last.
+	if old := s.Catalog.Of(s.key); old != nil {
+		others = append(append(others, old.Current()), old.Others...)
+	}
+	for _, v := range others {
+		if e.At(v.Module.Digest) == nil {
+			e.Others = append(e.Others, v)
+		}
+	}
+	return e, nil
 }
 
-// publish lists the platform in the catalog, and keeps its sources for a restart.
-func (s *session) publish() {
-	s.Catalog.Set(s.entry(s.p.fetched, s.p.loaded))
-	s.store.save(s.t.UID, s.p.fetched.Digest, s.p.fetched.Sources)
+// publish lists the platform in the catalog. Its sources are kept in the cluster before any
+// instance has them.
+func (s *session) publish(ctx context.Context) error {
+	e, err := s.entry(ctx, s.p.fetched, s.p.loaded)
+	if err != nil {
+		return err
+	}
+	if err := s.revisions.Save(ctx, s.t, e.Current(), e.Sources); err != nil {
+		return err
+	}
+	s.Catalog.Set(e)
+	return nil
 }
 
-// keep keeps the last good version in the catalog. A restarted process lists it if it finds
-// its sources and its CRD. Without them, its instances are not rendered until the Transform is
-// ready.
+// keep keeps the last good version in the catalog. A restarted process lists it if its sources
+// were kept and it finds its CRD. Without them, its instances are not rendered until the
+// Transform is ready.
 func (s *session) keep(ctx context.Context) error {
 	if old := s.Catalog.Of(s.key); old != nil {
 		kept := *old
-		kept.Paused = s.isPaused()
+		kept.Paused, kept.Rollout = s.isPaused(), s.t.Spec.Rollout
 		s.Catalog.Set(&kept)
 		return nil
 	}
 	if s.t.Status.GeneratedCRD == "" || s.t.Status.ResolvedCueRef == nil {
 		return nil
 	}
-	fetched := s.store.read(s.t.UID)
-	if fetched == nil {
+	known, err := s.revisions.List(ctx, s.key)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(known, func(v catalog.Version) bool {
+		return v.Module.Digest == s.t.Status.ResolvedCueRef.Digest && v.Policies == s.Policies
+	})
+	if i < 0 || s.p.unusable == known[i].Digest {
 		return nil
+	}
+	fetched := &fetch.Fetched{Digest: known[i].Digest}
+	if fetched.Sources, err = s.revisions.Read(ctx, s.key, fetched.Digest); err != nil {
+		return client.IgnoreNotFound(err)
 	}
 	loaded, err := s.Loader.Load(ctx, worker.Key{Transform: s.key, Digest: fetched.Digest}, fetched.Sources)
 	if err != nil {
-		s.store.remove(s.t.UID) // it was good once: do not try it again
+		s.p.unusable = fetched.Digest // it was good once: do not try it again
 		return ctx.Err()
 	}
-	if loaded.Module.Digest == s.t.Status.ResolvedCueRef.Digest && loaded.CRD.Name == s.t.Status.GeneratedCRD && s.served(ctx, loaded.CRD.Name) {
-		s.Catalog.Set(s.entry(fetched, loaded))
+	if loaded.CRD.Name != s.t.Status.GeneratedCRD || !s.served(ctx, loaded.CRD.Name) {
+		return nil
 	}
-	return nil
+	e, err := s.entry(ctx, fetched, loaded)
+	if err == nil {
+		s.Catalog.Set(e)
+	}
+	return err
 }
 
 // list lists a platform whose CRD is as it should be, and otherwise its last good version. It
@@ -65,8 +105,11 @@ func (s *session) list(ctx context.Context) error {
 		}
 	}
 	if s.inPlace(ctx) {
-		s.Catalog.Set(s.entry(s.p.fetched, s.p.loaded))
-		return nil
+		e, err := s.entry(ctx, s.p.fetched, s.p.loaded)
+		if err == nil {
+			s.Catalog.Set(e)
+		}
+		return err
 	}
 	return s.keep(ctx)
 }

@@ -42,7 +42,12 @@ func (s *session) run(ctx context.Context) (reconcile.Result, error) {
 			return s.stop(ctx, next, b)
 		}
 	}
-	s.publish()
+	if err := s.publish(ctx); err != nil {
+		if b := requestFailed("", err); b != nil && ctx.Err() == nil {
+			return s.stop(ctx, next, b)
+		}
+		return again(err)
+	}
 	s.succeeded(next)
 	return s.written(s.after(nil), s.writeStatus(ctx, next))
 }

@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/catalog"
 	"github.com/pequod-io/pequod/operator/fetch"
+	"github.com/pequod-io/pequod/operator/revision"
 	"github.com/pequod-io/pequod/operator/roles"
 	"github.com/pequod-io/pequod/operator/worker"
 )
@@ -29,7 +31,8 @@ type reconciler struct {
 	mapper meta.RESTMapper
 	events events.EventRecorder
 	roles  roles.Client
-	store  store
+	// revisions has the sources of versions that were published.
+	revisions revision.Store
 	// instances counts the instances of kinds, and kinds knows those of the cluster.
 	instances *instances
 	kinds     *kinds
@@ -66,6 +69,8 @@ type platform struct {
 	due time.Time
 	// block is the error of the last fetch or load.
 	block *blocked
+	// unusable is the digest of kept sources that could not be loaded.
+	unusable string
 	// failures counts fetches and loads that failed in a row.
 	failures int
 }
@@ -117,7 +122,6 @@ func (r *reconciler) platformOf(ctx context.Context, t *v1alpha1.Transform) (*pl
 // forget drops everything about a Transform that doesn't exist any more.
 func (r *reconciler) forget(ctx context.Context, key types.NamespacedName) error {
 	r.mu.Lock()
-	p := r.platforms[key]
 	delete(r.platforms, key)
 	delete(r.missing, key)
 	r.mu.Unlock()
@@ -125,8 +129,8 @@ func (r *reconciler) forget(ctx context.Context, key types.NamespacedName) error
 	r.Loader.Forget(key)
 	r.Metrics.Conditions(key, nil)
 	r.wake(r.claims.release(key, ""))
-	if p != nil {
-		r.store.remove(p.uid)
+	if err := r.revisions.Prune(ctx, key, func(catalog.Version) bool { return false }); err != nil {
+		return err
 	}
 	return r.instances.forget(ctx, key)
 }

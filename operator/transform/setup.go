@@ -3,9 +3,11 @@ package transform
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,17 +25,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/revision"
 	"github.com/pequod-io/pequod/operator/roles"
 )
 
 // ByObject returns the options of the manager's cache for the objects that this package reads.
-func ByObject() map[client.Object]cache.ByObject {
+// namespace is that of the manager.
+func ByObject(namespace string) map[client.Object]cache.ByObject {
 	generated := labels.SelectorFromSet(labels.Set{
 		v1alpha1.LabelManaged: "true", v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
 	})
 	// Roles are watched in all namespaces, but only the generated ones.
 	granted := cache.ByObject{Label: labels.SelectorFromSet(roles.Selector()), Transform: cache.TransformStripManagedFields()}
-	return map[client.Object]cache.ByObject{
+	objects := map[client.Object]cache.ByObject{
 		&v1alpha1.Transform{}:                       {Transform: cache.TransformStripManagedFields()},
 		&apiextensionsv1.CustomResourceDefinition{}: {Label: generated, Transform: stripFields},
 		&corev1.ServiceAccount{}:                    granted,
@@ -42,6 +46,8 @@ func ByObject() map[client.Object]cache.ByObject {
 		&rbacv1.ClusterRole{}:                       granted,
 		&rbacv1.ClusterRoleBinding{}:                granted,
 	}
+	maps.Copy(objects, revision.ByObject(namespace))
+	return objects
 }
 
 // stripFields drops the fields of managedFields, and keeps the names of the field managers.
@@ -58,7 +64,7 @@ func stripFields(object any) (any, error) {
 // AddToScheme adds the kinds that the manager's client needs.
 func AddToScheme(scheme *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
-		v1alpha1.AddToScheme, apiextensionsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
+		v1alpha1.AddToScheme, apiextensionsv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return err
@@ -84,7 +90,8 @@ func Setup(mgr manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		Options: o, client: mgr.GetClient(), api: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), events: mgr.GetEventRecorder("pequod-manager"),
-		roles: roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace}, store: store{o.StateDir},
+		roles:     roles.Client{Client: mgr.GetClient(), Namespace: o.Namespace},
+		revisions: revision.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: o.Namespace},
 		platforms: map[types.NamespacedName]*platform{}, missing: map[types.NamespacedName][]string{}, claims: newClaims(),
 	}
 	// Fetches have a backoff of their own; this one is for requests to the API server.

@@ -16,12 +16,24 @@ import (
 // Render renders an instance, an object of the API server. namespace is that of an instance
 // without one. Of the metadata, only name, namespace, labels and annotations are used.
 func (p *Pool) Render(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (*Rendered, error) {
-	object, err := encode(instance)
+	return p.render(ctx, key, instance, protocol.Render{Namespace: namespace})
+}
+
+// RenderPruned is Render for a version of a platform that is not the one whose schema the API
+// server has. The instance is rendered without the fields that the version doesn't know, such
+// as the defaults of a later one.
+func (p *Pool) RenderPruned(ctx context.Context, key Key, instance *unstructured.Unstructured, namespace string) (*Rendered, error) {
+	return p.render(ctx, key, instance, protocol.Render{Namespace: namespace, Prune: true})
+}
+
+func (p *Pool) render(ctx context.Context, key Key, instance *unstructured.Unstructured, request protocol.Render) (*Rendered, error) {
+	var err error
+	request.Object, err = encode(instance)
 	if err != nil {
 		return nil, err
 	}
 	c := &call{
-		request: protocol.Request{Render: &protocol.Render{Object: object, Namespace: namespace}},
+		request: protocol.Request{Render: &request},
 		limit:   p.options.Timeout + p.options.Grace,
 	}
 	answer, err := p.do(ctx, key, c)

@@ -61,17 +61,23 @@ func (p *Pool) startOnOneThread() {
 	}
 }
 
+// Add adds a platform that was loaded before, whose sources must have the digest of the key.
+// Nothing is evaluated.
+func (p *Pool) Add(key Key, sources []byte) error {
+	if len(sources) > protocol.MaxSources {
+		return fmt.Errorf("platform %s: its sources are too large: %d bytes", key.name(), len(sources))
+	}
+	if err := p.store.put(key.Digest, sources); err != nil {
+		return fmt.Errorf("platform %s: storing its sources: %w", key.name(), err)
+	}
+	return p.add(key)
+}
+
 // Load loads a platform, whose sources must have the digest of the key, and describes it. It
 // may be called again. The error is a [problem.List] if the module is wrong. Samples that exceed
 // a limit are a note.
 func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, error) {
-	if len(sources) > protocol.MaxSources {
-		return nil, fmt.Errorf("platform %s: its sources are too large: %d bytes", key.name(), len(sources))
-	}
-	if err := p.store.put(key.Digest, sources); err != nil {
-		return nil, fmt.Errorf("platform %s: storing its sources: %w", key.name(), err)
-	}
-	if err := p.add(key); err != nil {
+	if err := p.Add(key, sources); err != nil {
 		return nil, err
 	}
 	answer, err := p.do(ctx, key, &call{request: protocol.Request{Describe: &protocol.Describe{}}, limit: p.options.Timeout + p.options.Grace})

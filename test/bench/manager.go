@@ -149,7 +149,7 @@ func runManager(ctx context.Context, j job) error {
 				return err
 			}
 			return instance.Setup(m, instance.Options{
-				Catalog: platforms, Renderer: instance.Pooled(pool), Metrics: recorder.Controller("platforminstance"),
+				Catalog: platforms, Renderer: instance.Pooled(pool, nil), Metrics: recorder.Controller("platforminstance"),
 			})
 		},
 	})

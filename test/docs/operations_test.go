@@ -43,6 +43,23 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestRolloutEvents checks that the document lists every Event about rollouts.
+func TestRolloutEvents(t *testing.T) {
+	text, err := os.ReadFile(operationsDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| Event of a rollout | meaning |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var listed []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
+		listed = append(listed, m[1])
+	}
+	if diff := cmp.Diff(constants(t, "operator/rollout/execute/record.go", "event"), listed); diff != "" {
+		t.Errorf("Events of rollouts (-code +%s):\n%s", operationsDoc, diff)
+	}
+}
+
 // constants returns the values of a file's string constants whose names begin
 // with prefix.
 func constants(t *testing.T, file, prefix string) (values []string) {

@@ -34,6 +34,13 @@ func guard[T any](ctx context.Context, s *session, in *render.Instance, evaluate
 
 // render renders an instance as the command line does.
 func (s *session) render(ctx context.Context, request protocol.Render, answer *protocol.Answer) error {
+	if request.Prune {
+		pruned, err := s.pruned(ctx, request.Object)
+		if err != nil {
+			return err
+		}
+		request.Object = pruned
+	}
 	in, problems, err := s.read(request.Object)
 	if err != nil {
 		return err

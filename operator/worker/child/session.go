@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
 	"github.com/pequod-io/pequod/api/v1alpha1"
 	"github.com/pequod-io/pequod/crdgen"
 	"github.com/pequod-io/pequod/modules/crd"
@@ -20,6 +22,8 @@ type session struct {
 	platform *render.Platform // nil until load
 	limits   render.Limits
 	renderer *render.Renderer
+	// schemas are those of the versions of the kind, or nil until pruned.
+	schemas map[string]*structuralschema.Structural
 }
 
 // load loads the platform of encoded sources.

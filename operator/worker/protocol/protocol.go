@@ -72,6 +72,8 @@ type Render struct {
 	Object json.RawMessage `json:"object"`
 	// Namespace is that of an instance without one.
 	Namespace string `json:"namespace,omitempty"`
+	// Prune drops the fields that the schema of the platform lacks.
+	Prune bool `json:"prune,omitempty"`
 	// CheckOnly leaves the graph out of the answer.
 	CheckOnly bool `json:"checkOnly,omitempty"`
 }

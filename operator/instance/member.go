@@ -1,0 +1,166 @@
+package instance
+
+import (
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/applier/objectdiff"
+	"github.com/pequod-io/pequod/operator/rollout"
+	"github.com/pequod-io/pequod/operator/rollout/board"
+)
+
+// member is an instance as rollouts see it.
+type member struct {
+	// digest is that of the module of the graph, or "" without a graph.
+	digest        string
+	ready, failed bool
+	message       string
+	// pin and paused are read from the instance when it is shown; here, they only show that
+	// they have changed.
+	pin    string
+	paused bool
+	outlook
+}
+
+// key returns the namespace and name of the instance.
+func (t *task) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: t.instance.GetNamespace(), Name: t.instance.GetName()}
+}
+
+// show notes the instance as it is, and wakes the executor of rollouts if it has changed.
+func (t *task) show(s situation) {
+	m := member{
+		pin: t.instance.GetAnnotations()[v1alpha1.AnnotationPinnedVersion], paused: isPaused(t.instance), outlook: t.memory.forecast.outlook,
+	}
+	if g := s.graph; g != nil {
+		m.digest = g.platform.Digest
+		if c := g.state.condition; g.current() && c != nil {
+			m.ready = c.Status == metav1.ConditionTrue
+			m.failed = !m.ready && (g.state.stalled || g.state.failed > 0)
+			m.message = c.Message
+			if g.state.failure != nil {
+				m.message = "node " + g.state.failure.Node + ": " + g.state.failure.Message
+			}
+		}
+	}
+	if a := t.assignment.Load(); a != nil && s.refusal != nil && a.Update[t.key()] && t.entry.Module.Digest == a.To && m.digest != a.To {
+		m.attempted(a, s.refusal, t.memory.rendering)
+	}
+	t.mu.Lock()
+	old := t.memory.member
+	t.memory.member = &m
+	t.mu.Unlock()
+	if old == nil || *old != m {
+		t.Board.Changed(t.group)
+	}
+}
+
+// attempted notes why the instance could not get the version that it was assigned. If the
+// version refuses it, the rollout goes on without it. If the API server refuses the graph,
+// the version counts as one that failed.
+func (m *member) attempted(a *board.Assignment, why *refusal, r rendering) {
+	rendered := r.refusal == nil || why.reason == reasonGraphRefused
+	switch {
+	case rendered && !why.retried, rendered && why.reason == reasonGraphNotWritten:
+		m.digest, m.ready, m.failed, m.message = a.To, false, true, why.message
+	case !rendered && (!why.retried || r.failures >= maxForecasts):
+		m.outlook = outlook{from: m.digest, to: a.To, known: true, refused: why.message}
+	default:
+		// It is tried again, and stays assigned.
+		m.outlook = outlook{from: m.digest, to: a.To, known: true, changed: true, key: newlyValid}
+	}
+}
+
+// isPaused reports whether an instance is paused by its label.
+func isPaused(instance *unstructured.Unstructured) bool {
+	return instance.GetLabels()[v1alpha1.LabelPaused] == "true"
+}
+
+// Instances implements [board.Kind]. Paused instances take no part until they are resumed.
+func (k *kind) Instances() ([]rollout.Instance, bool) {
+	if !k.informer.HasSynced() {
+		return nil, false
+	}
+	e := k.entry.Load()
+	to := rollout.Version(e.Module)
+	var all []rollout.Instance
+	var changing []int // indexes in all
+	var keys []objectdiff.GroupKey
+	for _, obj := range k.informer.GetStore().List() {
+		in := obj.(*unstructured.Unstructured)
+		if in.GetDeletionTimestamp() != nil || isPaused(in) {
+			continue
+		}
+		name := types.NamespacedName{Namespace: in.GetNamespace(), Name: in.GetName()}
+		m := k.member(name, in.GetUID())
+		if m == nil {
+			return nil, false
+		}
+		r := rollout.Instance{
+			NamespacedName: name, Labels: in.GetLabels(), Annotations: in.GetAnnotations(),
+			Digest: m.digest, Ready: m.ready, Failed: m.failed, Message: m.message,
+		}
+		if e.Rollout != nil && m.digest != "" && m.digest != to.Digest && !r.Held(to) {
+			if !m.known || m.to != to.Digest || m.from != m.digest {
+				return nil, false
+			}
+			if r.Refused = m.refused; r.Refused == "" && m.changed {
+				changing, keys = append(changing, len(all)), append(keys, m.key)
+			}
+		}
+		all = append(all, r)
+	}
+	for i, group := range objectdiff.GroupsOf(keys) {
+		all[changing[i]].Change = strconv.Itoa(group)
+	}
+	return all, true
+}
+
+// InUse implements [board.Kind].
+func (k *kind) InUse() (map[string]bool, bool) {
+	if !k.informer.HasSynced() {
+		return nil, false
+	}
+	used := map[string]bool{}
+	for _, obj := range k.informer.GetStore().List() {
+		in := obj.(*unstructured.Unstructured)
+		m := k.member(types.NamespacedName{Namespace: in.GetNamespace(), Name: in.GetName()}, in.GetUID())
+		if m == nil {
+			return nil, false
+		}
+		used[m.digest], used[in.GetAnnotations()[v1alpha1.AnnotationPinnedVersion]] = true, true
+	}
+	return used, true
+}
+
+// member returns an instance as it was shown last, or nil.
+func (k *kind) member(key types.NamespacedName, uid types.UID) *member {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if m := k.memories[key]; m != nil && m.uid == uid {
+		return m.member
+	}
+	return nil
+}
+
+// Assign implements [board.Kind].
+func (k *kind) Assign(a board.Assignment) {
+	old := k.assignment.Swap(&a)
+	if old == nil || old.To != a.To {
+		old = &board.Assignment{}
+	}
+	for key := range a.Update {
+		if !old.Update[key] {
+			k.enqueue(key, false)
+		}
+	}
+	for key := range a.Restore {
+		if !old.Restore[key] {
+			k.enqueue(key, false)
+		}
+	}
+}
