@@ -54,6 +54,8 @@ type Entry struct {
 	// Former is set in the result of [Entry.At] to the digest of the sources of a version that
 	// is not the current one. Instances are rendered with its module, and all else of Sources.
 	Former string
+	// Schema identifies the spec of the CRD.
+	Schema string
 	// Names are the names, the scope and the versions of the kind.
 	Names v1alpha1.Names
 	// ServiceAccountName is the service account of the rendered graphs, in the namespace of

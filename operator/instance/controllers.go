@@ -73,9 +73,11 @@ func (c *controllers) change(ctx context.Context, kind schema.GroupKind, e *cata
 	})
 }
 
-// sameResource reports whether two entries of a kind have the same instances.
+// sameResource reports whether two entries of a kind have the same instances. A watch that began
+// before the schema changed still drops the new fields for a second or more, and what it has
+// shown then would stay.
 func sameResource(a, b *catalog.Entry) bool {
-	return a.Names.Plural == b.Names.Plural && a.Names.Version == b.Names.Version && a.Names.Scope == b.Names.Scope
+	return a.Schema == b.Schema && a.Names.Plural == b.Names.Plural && a.Names.Version == b.Names.Version && a.Names.Scope == b.Names.Scope
 }
 
 // graphChanged wakes the instance that a graph was rendered from.

@@ -2,9 +2,13 @@ package transform
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pequod-io/pequod/operator/catalog"
@@ -22,7 +26,7 @@ func (s *session) entry(ctx context.Context, fetched *fetch.Fetched, loaded *wor
 		Paused: s.isPaused(), IgnoresLabels: loaded.IgnoresLabels, IgnoresAnnotations: loaded.IgnoresAnnotations,
 		ServiceAccountName: s.t.Spec.ServiceAccountName, Account: roles.Account(s.Namespace, s.key),
 		GraphDeletionPolicy: s.t.Spec.GraphDeletionPolicy, StatusFields: loaded.StatusFields,
-		Rollout: s.t.Spec.Rollout,
+		Rollout: s.t.Spec.Rollout, Schema: schemaOf(loaded.CRD),
 	}
 	others, err := s.revisions.List(ctx, s.key)
 	if err != nil {
@@ -38,6 +42,15 @@ func (s *session) entry(ctx context.Context, fetched *fetch.Fetched, loaded *wor
 		}
 	}
 	return e, nil
+}
+
+// schemaOf identifies the spec of a CRD.
+func schemaOf(crd *apiextensionsv1.CustomResourceDefinition) string {
+	raw, err := json.Marshal(crd.Spec)
+	if err != nil {
+		return "" // can't happen: it was decoded from JSON
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(raw))
 }
 
 // publish lists the platform in the catalog. Its sources are kept in the cluster before any

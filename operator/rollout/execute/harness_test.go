@@ -136,16 +136,34 @@ func (b *env) start(config *rest.Config) {
 			byObject[object] = options
 		}
 	}
+	var mgr manager.Manager
+	harness.Eventually(b.t, patience, func(context.Context) (err error) { // a proxy may have closed a connection
+		mgr, err = b.manager(config, byObject)
+		return err
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	b.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil && !strings.Contains(err.Error(), "graceful shutdown") {
+			b.t.Errorf("manager: %v", err)
+		}
+	})
+}
+
+// manager returns a manager with the controllers of pequod-manager.
+func (b *env) manager(config *rest.Config, byObject map[client.Object]cache.ByObject) (manager.Manager, error) {
 	mgr, err := manager.New(config, manager.Options{
 		Scheme: b.scheme(), Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: byObject},
 		GracefulShutdownTimeout: new(time.Duration(0)),
 	})
 	if err != nil {
-		b.t.Fatal(err)
+		return nil, err
 	}
 	platforms, versions := catalog.New(), board.New()
 	revisions := revision.Store{Client: mgr.GetClient(), API: mgr.GetAPIReader(), Namespace: b.Namespace}
-	if err := errors.Join(
+	return mgr, errors.Join(
 		transform.Setup(mgr, transform.Options{
 			Catalog: platforms, Fetcher: fetch.New(fetch.Options{Client: b.Client.CoreV1()}), Loader: b.pool, Namespace: b.Namespace, Settle: time.Millisecond,
 		}),
@@ -156,18 +174,7 @@ func (b *env) start(config *rest.Config) {
 				return identity.Account(b.Namespace, rg)
 			}},
 		}),
-	); err != nil {
-		b.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	b.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil && !strings.Contains(err.Error(), "graceful shutdown") {
-			b.t.Errorf("manager: %v", err)
-		}
-	})
+	)
 }
 
 // module returns a module whose graph has a ConfigMap with data, and with fields for its

@@ -1,6 +1,7 @@
 package execute_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -179,8 +180,12 @@ func TestBatches(t *testing.T) {
 	}
 	// Without the annotation it gets the current version.
 	b.apply("held", `{"text": "four"}`, "")
-	b.condition("held", "True", "")
-	has("after the pin was removed", "a", "b", "c", "d", "held", "late")
+	b.until(func(*v1alpha1.Transform) error {
+		if !slices.Contains(b.history.to(s.ToDigest), "held") {
+			return errors.New("the instance has the version that it was pinned to")
+		}
+		return nil
+	})
 }
 
 // Without settings, a new version reaches all instances at once, except pinned ones.
