@@ -281,7 +281,11 @@ package app
 	if err := b.client.Get(t.Context(), types.NamespacedName{Name: "pequod:transform:" + b.Namespace + ":app"}, got); err != nil {
 		t.Fatal(err)
 	}
-	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "create"}}, configMaps}
+	// Nothing else is added than the right to find out why a Namespace isn't ready.
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "create"}}, configMaps,
+		{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+	}
 	if diff := cmp.Diff(want, got.Rules); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
