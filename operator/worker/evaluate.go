@@ -111,7 +111,7 @@ func (p *Pool) processOf(pl *platform) (*process, error) {
 	var unread error
 	answer, err := started.exchange(protocol.Request{Load: &protocol.Load{
 		Digest: pl.key.Digest, Timeout: p.options.Timeout, Memory: p.options.Memory,
-		Policies: p.options.Policies, AllowSecrets: p.options.AllowSecrets,
+		AllowSecrets: p.options.AllowSecrets,
 	}}, func(to io.Writer) error {
 		unread = p.store.copySources(pl.key.Digest, to)
 		return unread

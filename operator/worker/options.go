@@ -39,9 +39,6 @@ type Options struct {
 	Backoff time.Duration
 	// AllowSecrets lets Secrets have literal data.
 	AllowSecrets bool
-	// Policies see the instances of all platforms. Each has encoded sources like a platform whose
-	// module is the policy.
-	Policies [][]byte
 	// Metrics may be nil.
 	Metrics Metrics
 	// Log gets what processes print, and the restarts.

@@ -33,28 +33,12 @@ func (s *session) load(ctx context.Context, request *protocol.Load, sources []by
 	}
 	s.limits = render.Limits{Timeout: request.Timeout, Memory: request.Memory}
 	s.renderer = &render.Renderer{Options: render.Options{AllowSecrets: request.AllowSecrets}}
-	for _, encoded := range request.Policies {
-		policy, err := evaluate(ctx, s.limits, encoded, func(sources *transform.Sources) (*render.Policy, error) {
-			return transform.LoadPolicy(sources.Module.Source)
-		})
-		if err != nil {
-			return err
-		}
-		s.renderer.Policies = append(s.renderer.Policies, policy)
-	}
-	var err error
-	s.platform, err = evaluate(ctx, s.limits, sources, (*transform.Sources).Load)
-	return err
-}
-
-// evaluate decodes sources and loads them under limits.
-func evaluate[T any](ctx context.Context, limits render.Limits, encoded []byte, load func(*transform.Sources) (T, error)) (T, error) {
-	sources, err := transform.Decode(encoded)
+	decoded, err := transform.Decode(sources)
 	if err != nil {
-		var none T
-		return none, err
+		return err
 	}
-	return render.Guard(ctx, limits, sources.Subject(), func() (T, error) { return load(sources) })
+	s.platform, err = render.Guard(ctx, s.limits, decoded.Subject(), decoded.Load)
+	return err
 }
 
 // errCorrupt reports sources that don't have their digest.

@@ -51,9 +51,6 @@ type Load struct {
 	// in bytes.
 	Timeout time.Duration `json:"timeout"`
 	Memory  uint64        `json:"memory"`
-	// Policies are the encoded sources of organization-wide policies: those of platforms whose
-	// module is the policy.
-	Policies [][]byte `json:"policies,omitempty"`
 	// AllowSecrets lets Secrets have literal data.
 	AllowSecrets bool `json:"allowSecrets,omitempty"`
 }
