@@ -225,3 +225,86 @@ func availableDigest(t *testing.T, c *harness.Cluster) string {
 	digest, _, _ := unstructured.NestedString(transform.Object, "status", "availableCueRef", "digest")
 	return digest
 }
+
+// TestNewerDefinitions runs the manager with CRDs of a newer version, as an upgrade does for a
+// while, and then with its own again, as a rollback does. A field that it doesn't know survives its
+// writes. Without the field in the CRD, the Transform and its instances go on working.
+func TestNewerDefinitions(t *testing.T) {
+	c, access := deployed.Install(t)
+	const name = "transforms.platform.pequod.io"
+	own, err := c.Dynamic.Resource(crds).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := own.DeepCopy()
+	versions, _, _ := unstructured.NestedSlice(newer.Object, "spec", "versions")
+	if err := unstructured.SetNestedField(versions[0].(map[string]any), "string", "schema", "openAPIV3Schema", "properties", "spec", "properties", "future", "type"); err != nil {
+		t.Fatal(err)
+	}
+	if err := unstructured.SetNestedSlice(newer.Object, versions, "spec", "versions"); err != nil {
+		t.Fatal(err)
+	}
+	replace := func(crd *unstructured.Unstructured) {
+		t.Helper()
+		harness.Eventually(t, patience, func(ctx context.Context) error {
+			live, err := c.Dynamic.Resource(crds).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			live.Object["spec"] = crd.Object["spec"]
+			_, err = c.Dynamic.Resource(crds).Update(ctx, live, metav1.UpdateOptions{})
+			return err
+		})
+	}
+	future := func() string {
+		t.Helper()
+		transform, err := c.Await(t, "platform.pequod.io/v1alpha1", "Transform", process.Namespace).Get(t.Context(), "webservice", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, _, _ := unstructured.NestedString(transform.Object, "spec", "future")
+		return value
+	}
+	ready := func() {
+		t.Helper()
+		hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "Ready", "True", "")
+	}
+	transforms := schema.GroupVersionResource{Group: "platform.pequod.io", Version: "v1alpha1", Resource: "transforms"}
+
+	replace(newer)
+	t.Setenv("PEQUOD_CACHE_DIR", t.TempDir())
+	p := deployed.Start(t, c, access)
+	p.Ready(t)
+	c.Apply(t, webService(process.Namespace))
+	harness.Eventually(t, patience, func(ctx context.Context) error { // until the API server knows the field
+		_, err := c.Dynamic.Resource(transforms).Namespace(process.Namespace).Patch(ctx, "webservice", types.MergePatchType, []byte(`{"spec": {"future": "bright"}}`), metav1.PatchOptions{})
+		if err == nil && future() != "bright" {
+			err = fmt.Errorf("the API server dropped the field")
+		}
+		return err
+	})
+	ready()
+	set(t, c, transforms, process.Namespace, "webservice", `{"metadata": {"annotations": {"pequod.io/reconcile-requested-at": "now"}}}`)
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		transform, err := c.Dynamic.Resource(transforms).Namespace(process.Namespace).Get(ctx, "webservice", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if handled, _, _ := unstructured.NestedString(transform.Object, "status", "lastHandledReconcileAt"); handled != "now" {
+			return fmt.Errorf("handled %q", handled)
+		}
+		return nil
+	})
+	if got := future(); got != "bright" {
+		t.Errorf("after writes of the manager, the field is %q", got)
+	}
+	stopped(t, p)
+
+	replace(own)
+	p = deployed.Start(t, c, access)
+	p.Ready(t)
+	ready()
+	c.Apply(t, "{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: web}, spec: {image: 'ghcr.io/example/web:v1', port: 80}}")
+	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
+	stopped(t, p)
+}
