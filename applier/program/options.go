@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -20,6 +21,9 @@ type Options struct {
 	Scheme *runtime.Scheme
 	// Cache configures the manager's cache.
 	Cache cache.Options
+	// Scopes are the scopes of the kinds that Cache names. Those that it lacks are found by
+	// discovery, without which the program then can't start.
+	Scopes map[schema.GroupVersionKind]meta.RESTScope
 	// Needs are the resources that the program can't work without. It is ready
 	// when they are served and it may list them.
 	Needs []schema.GroupVersionResource

@@ -31,6 +31,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	config = rest.CopyConfig(config)
 	config.UserAgent = o.Name + "/" + o.Version
 	config.QPS = -1 // the API server limits requests itself
+	limitAnswers(config, answerTimeout)
 	m, err := manager.New(config, o.manager())
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (o Options) manager() manager.Options {
 		metrics.FilterProvider = reviewFilter
 	}
 	return manager.Options{
-		Scheme: o.Scheme, Cache: o.Cache, Logger: o.Log,
+		Scheme: o.Scheme, Cache: o.Cache, MapperProvider: mapper(o.Scopes), Logger: o.Log,
 		Metrics:                metrics,
 		HealthProbeBindAddress: o.Probes,
 		LeaderElection:         o.Election.Enabled,

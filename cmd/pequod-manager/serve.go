@@ -20,6 +20,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -70,11 +71,17 @@ func (o *options) serve(ctx context.Context, config *rest.Config, log logr.Logge
 	p.Needs = []schema.GroupVersionResource{
 		v1alpha1.GroupVersion.WithResource("resourcegraphs"), v1alpha1.GroupVersion.WithResource("transforms"),
 	}
-	p.Cache = cache.Options{ByObject: transform.ByObject(o.namespace)}
-	maps.Copy(p.Cache.ByObject, identity.ByObject())
-	maps.Copy(p.Cache.ByObject, instances.ByObject(hooks.Manager))
+	p.Cache, p.Scopes = cache.Options{ByObject: o.cached()}, scopes()
 	p.Setup = func(m manager.Manager) error { return o.setup(ctx, m, s, modules, pool) }
 	return program.Run(ctx, config, p)
+}
+
+// cached returns the options of the cache for the objects that the controllers read.
+func (o *options) cached() map[client.Object]cache.ByObject {
+	objects := transform.ByObject(o.namespace)
+	maps.Copy(objects, identity.ByObject())
+	maps.Copy(objects, instances.ByObject(hooks.Manager))
+	return objects
 }
 
 // setup adds the controllers to the manager: of Transforms, of instances, and of graphs. They
