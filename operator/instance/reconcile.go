@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/pequod-io/pequod/api/v1alpha1"
@@ -61,9 +62,12 @@ func (k *kind) reconcile(ctx context.Context, key types.NamespacedName, began ti
 			s.own.former = t.memory.refusedStatus
 			err = t.writeStatus(ctx, compose(s))
 		}
-		if err != nil && !gone(err) {
-			failed = errors.Join(failed, err)
+		if apierrors.IsConflict(err) {
+			// The UID is not that of the instance, which the informer shows soon, or others
+			// wrote so often that the API server has given up.
+			return reconcile.Result{RequeueAfter: rereadAfter}, failed
 		}
+		failed = errors.Join(failed, client.IgnoreNotFound(err))
 		wait = t.next(s)
 	}
 	if failed != nil {
@@ -91,7 +95,7 @@ func (t *task) unsettled(s *situation, failed error) bool {
 	return false
 }
 
-// rereadAfter is when to try again to write a graph that was changed meanwhile. The informer
+// rereadAfter is when to try again to write an object that was changed meanwhile. The informer
 // usually shows the change before.
 const rereadAfter = 100 * time.Millisecond
 
@@ -245,7 +249,3 @@ func (t *task) refuseElsewhere(s *situation, key types.NamespacedName) {
 	s.refusal = &refusal{reason: reasonGraphElsewhere, message: "the ResourceGraph of the instance is " + g.Namespace + "/" + g.Name +
 		"; set graphNamespace to " + g.Namespace + ", or delete that ResourceGraph, which deletes its objects"}
 }
-
-// gone reports whether a write failed because the instance, or the instance with this UID,
-// exists no longer.
-func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

@@ -129,6 +129,24 @@ func TestKills(t *testing.T) {
 	})
 }
 
+// A conflict when the status is written is not the end: nothing else may happen to the instance.
+func TestStatusConflict(t *testing.T) {
+	t.Parallel()
+	b := idle(t, harness.Start(t))
+	b.platform(appModule, v1alpha1.TransformSpec{})
+	proxy := b.Proxy(t, 1)
+	b.start(proxy.Config(b.Config))
+	b.apply("web", "{text: one}")
+	b.ready("web")
+	status := b.entry.Names.Plural + "." + b.entry.Names.Group + "/status"
+	proxy.Inject(faults.Rule{Verbs: []string{"patch"}, Resources: []string{status}, Times: 1, Faults: []faults.Fault{faults.Status{Code: 409}}})
+	b.apply("web", "{text: two}")
+	b.ready("web")
+	if len(proxy.Faults()) == 0 {
+		t.Error("there was no conflict")
+	}
+}
+
 // An instance whose graph can't be written is never shown as ready for its new generation, and
 // its status tells why if that lasts.
 func TestGraphCannotBeWritten(t *testing.T) {

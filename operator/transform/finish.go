@@ -50,7 +50,7 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 	controllerutil.RemoveFinalizer(s.t, v1alpha1.ManagerFinalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := s.client.Patch(ctx, s.t, patch, client.FieldOwner(fieldManager)); err != nil {
-		return reconcile.Result{}, ignoreConflict(err)
+		return again(client.IgnoreNotFound(err))
 	}
 	return reconcile.Result{}, s.forget(ctx, s.key)
 }

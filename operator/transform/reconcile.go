@@ -38,11 +38,11 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case !t.DeletionTimestamp.IsZero():
 		return s.finish(ctx)
 	case !r.allowed(t.Namespace):
-		return reconcile.Result{}, s.notAllowed(ctx)
+		return s.written(reconcile.Result{}, s.notAllowed(ctx))
 	case controllerutil.AddFinalizer(t, v1alpha1.ManagerFinalizer):
 		// The finalizer comes first: a CRD must not be left behind by a Transform that is
 		// deleted in the meantime.
-		return reconcile.Result{}, s.addFinalizer(ctx)
+		return s.written(reconcile.Result{}, s.addFinalizer(ctx))
 	}
 	return s.run(ctx)
 }
@@ -52,5 +52,5 @@ func (s *session) addFinalizer(ctx context.Context) error {
 	before := s.t.DeepCopy()
 	controllerutil.RemoveFinalizer(before, v1alpha1.ManagerFinalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return ignoreConflict(s.client.Patch(ctx, s.t, patch, client.FieldOwner(fieldManager)))
+	return s.client.Patch(ctx, s.t, patch, client.FieldOwner(fieldManager))
 }

@@ -105,5 +105,5 @@ func (s *session) notAllowed(ctx context.Context) error {
 		reason:  v1alpha1.ReasonNamespaceNotAllowed,
 		message: "Transforms of namespace " + s.t.Namespace + " are ignored: --transform-namespaces of pequod-manager lacks it", stalled: true,
 	})
-	return ignoreConflict(s.writeStatus(ctx, next))
+	return s.writeStatus(ctx, next)
 }

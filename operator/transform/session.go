@@ -7,7 +7,6 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -153,15 +152,6 @@ func (r *reconciler) generating(ctx context.Context, crd string) []v1alpha1.Tran
 
 // fieldManager is the field manager of all writes.
 const fieldManager = "pequod-manager"
-
-// ignoreConflict returns nil for a write of an object that was changed or deleted in the
-// meantime: its update has it reconciled again.
-func ignoreConflict(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
 
 // isPaused reports whether nothing is written for the Transform and its instances.
 func (s *session) isPaused() bool { return s.t.Labels[v1alpha1.LabelPaused] == "true" }
