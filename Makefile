@@ -96,12 +96,12 @@ test: ## Run all tests, and the race detector if there is a C compiler
 
 # SOAK is how often pequod apply and its library are killed. The applier is killed
 # half as often, its leader changes three times for every ten kills, and five graphs
-# are created and deleted each time.
+# are created and deleted each time. The manager is killed as often as the applier.
 SOAK ?= 200
 
 soak: ## Kill the programs repeatedly under load, faults and hostile graphs, and check the results
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier
-	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth)$$' ./applier/controller
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=3h -run '^Test(Killed|Leaders|ServerOutage|HostileTenant)$$' ./cli/clusterscripts ./applier ./cmd/pequod-applier ./cmd/pequod-manager
+	PEQUOD_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=1h -run '^Test(Faults|Hangs|NoGrowth)$$' ./applier/controller ./cmd/pequod-manager
 
 # Packages whose tests have golden files, and rewrite them with -update.
 GOLDEN_PKGS = $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')

@@ -25,10 +25,9 @@ func TestMain(m *testing.M) { process.Main(m) }
 
 const patience = 2 * time.Minute
 
-// start runs the manager with a cache of its own, until it is ready.
+// start runs the manager, and waits until it is ready.
 func start(t *testing.T, c *harness.Cluster, args ...string) *process.Process {
 	t.Helper()
-	t.Setenv("PEQUOD_CACHE_DIR", t.TempDir())
 	p := deployed.Start(t, c, c.ServiceAccount(t, process.Namespace, deployed.Account), args...)
 	p.Ready(t)
 	return p
@@ -62,6 +61,7 @@ func hasCondition(t *testing.T, c *harness.Cluster, apiVersion, kind, namespace,
 // Transform and an instance to a Deployment, and back. What it is allowed to do is tested by
 // that.
 func TestInstalled(t *testing.T) {
+	t.Parallel()
 	c, _ := deployed.Install(t)
 	p := start(t, c)
 	c.Apply(t, webService(process.Namespace))
@@ -156,6 +156,7 @@ func TestInstalled(t *testing.T) {
 // TestPolicyMissing checks that the manager isn't ready while the policy that protects its
 // graphs is missing, and is again when it is back.
 func TestPolicyMissing(t *testing.T) {
+	t.Parallel()
 	c, _ := deployed.Install(t)
 	p := start(t, c)
 	bindings := c.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()

@@ -125,7 +125,6 @@ func TestUpgrade(t *testing.T) {
 	newer := deployed.Variant(t, "v1.3.0-test", map[string]string{"modules/platform/webservice/schema.cue": newerSchema})
 	run := func(program process.Program) *process.Process {
 		t.Helper()
-		t.Setenv("PEQUOD_CACHE_DIR", t.TempDir()) // another Pod has another volume
 		p := program.Start(t, c, access)
 		p.Ready(t)
 		return p

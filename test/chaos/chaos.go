@@ -7,6 +7,7 @@
 package chaos
 
 import (
+	"context"
 	"os"
 	"slices"
 	"strconv"
@@ -45,6 +46,9 @@ type Subject struct {
 	Seed    uint64
 	// Args are arguments of every process.
 	Args []string
+	// Looked returns an error until a process has looked at everything, after a start at which
+	// nothing was to be done. If it is nil, the writes after such a start are not checked.
+	Looked func(context.Context, *process.Process) error
 }
 
 // Soaks reports whether the tests run for long, in make soak.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pequod-io/pequod/test/faults"
 	"github.com/pequod-io/pequod/test/harness"
 )
 
@@ -14,8 +15,8 @@ import (
 var alone = []string{"--leader-elect=false", "--leader-election-namespace="}
 
 // Killed kills the program with SIGKILL a number of times, after a random number of its writes,
-// while changes are made, which goes on until it is started again. At the end, everything is
-// deleted.
+// while changes are made, which goes on until it is started again. At the end, a start without
+// changes must make no write, and everything is deleted.
 func (s Subject) Killed(t *testing.T, kills int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(s.Seed, 1))
@@ -43,8 +44,26 @@ func (s Subject) Killed(t *testing.T, kills int) {
 			s.Changes.Step()
 		}
 	}
-	s.start(t, proxy, alone...)
+	p := s.start(t, proxy, alone...)
 	s.Changes.Settled()
+	Kill(t, p)
+	s.unchanged(t, proxy)
 	s.Changes.Drain()
 	t.Logf("%d kills, %d of them midway; changes: %v", kills, midway, s.Changes.Counts())
+}
+
+// unchanged starts a process and fails the test if it writes anything, because nothing is to be
+// done.
+func (s Subject) unchanged(t *testing.T, proxy *faults.Proxy) {
+	t.Helper()
+	proxy.Reset()
+	p := s.start(t, proxy, alone...)
+	if s.Looked == nil {
+		return
+	}
+	p.Ready(t)
+	harness.Eventually(t, time.Minute, func(ctx context.Context) error { return s.Looked(ctx, p) })
+	for _, r := range writes(proxy) {
+		t.Errorf("nothing has changed, and yet: %s %s %s/%s", r.Verb, r.Resource, r.Namespace, r.Name)
+	}
 }
