@@ -48,7 +48,7 @@ func (t *task) show(s situation) {
 		}
 	}
 	if a := t.assignment.Load(); a != nil && s.refusal != nil && a.Update[t.key()] && t.entry.Module.Digest == a.To && m.digest != a.To {
-		m.attempted(a, s.refusal, t.memory.rendering)
+		m.attempted(a, s.refusal, t.memory.rendering.failures)
 	}
 	t.mu.Lock()
 	old := t.memory.member
@@ -59,19 +59,18 @@ func (t *task) show(s situation) {
 	}
 }
 
-// attempted notes why the instance could not get the version that it was assigned. If the
-// version refuses it, the rollout goes on without it. If the API server refuses the graph,
-// the version counts as one that failed.
-func (m *member) attempted(a *board.Assignment, why *refusal, r rendering) {
-	rendered := r.refusal == nil || why.reason == reasonGraphRefused
+// attempted notes why the instance could not get the version that it was assigned. If the API
+// server doesn't take the graph, the version counts as one that failed. If the version
+// refuses the instance, the rollout goes on without it.
+func (m *member) attempted(a *board.Assignment, why *refusal, failures int) {
+	m.outlook = outlook{from: m.digest, to: a.To, known: true}
 	switch {
-	case rendered && !why.retried, rendered && why.reason == reasonGraphNotWritten:
+	case why.reason == reasonGraphRefused || why.reason == reasonGraphNotWritten:
 		m.digest, m.ready, m.failed, m.message = a.To, false, true, why.message
-	case !rendered && (!why.retried || r.failures >= maxForecasts):
-		m.outlook = outlook{from: m.digest, to: a.To, known: true, refused: why.message}
+	case why.retried && failures < maxForecasts:
+		m.changed, m.key = true, newlyValid // it stays assigned
 	default:
-		// It is tried again, and stays assigned.
-		m.outlook = outlook{from: m.digest, to: a.To, known: true, changed: true, key: newlyValid}
+		m.refused = why.message
 	}
 }
 

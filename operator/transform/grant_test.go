@@ -34,7 +34,7 @@ func (b *env) managerAccount(grants ...rbacv1.PolicyRule) string {
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: append([]rbacv1.PolicyRule{
 		rule(v1alpha1.Group, "transforms", write...), rule(v1alpha1.Group, "transforms/status", "patch"),
 		rule("apiextensions.k8s.io", "customresourcedefinitions", write...), rule("apiextensions.k8s.io", "customresourcedefinitions/status", "patch"),
-		rule("", "serviceaccounts", write...), rule("events.k8s.io", "events", "create", "patch"), rule(b.group, "*", write...),
+		rule("", "serviceaccounts", write...), rule("events.k8s.io", "events", "create", "patch"), rule(b.group, "*", write...), rule("apps", "controllerrevisions", write...),
 		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"}, Verbs: write},
 	}, grants...)}
 	binding := &rbacv1.ClusterRoleBinding{

@@ -213,8 +213,24 @@ func TestAtOnce(t *testing.T) {
 		t.Spec.CueRef.Ref, t.Spec.Rollout = b.module("", `more: "y"`), sizes(1)
 		t.Spec.Rollout.PauseBetween = &metav1.Duration{Duration: time.Hour}
 	})
-	if p := b.phase(v1alpha1.RolloutPaused); p.FromDigest != s.ToDigest || p.Updated != 1 || p.Total != 2 {
+	p := b.phase(v1alpha1.RolloutPaused)
+	if p.FromDigest != s.ToDigest || p.Updated != 1 || p.Total != 2 {
 		t.Errorf("status %+v", p)
+	}
+	// A manager that starts with other content, such as an upgraded one with another embedded
+	// module, has both versions before only in the cluster. They change differently.
+	b.stop()
+	b.newPool()
+	b.update(b.module("", `more: "z"`))
+	b.start(b.Config)
+	next := b.phase(v1alpha1.RolloutCompleted)
+	if next.FromDigest != s.ToDigest || next.ToDigest == p.ToDigest || len(next.Canaries) != 2 {
+		t.Errorf("status %+v", next)
+	}
+	for name, want := range map[string]string{"a": next.ToDigest, "b": next.ToDigest, "held": old} {
+		if got := b.graph(name).Spec.PlatformRef.Digest; got != want {
+			t.Errorf("%s has %s; want %s", name, got, want)
+		}
 	}
 }
 

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/test/harness"
+	"github.com/pequod-io/pequod/test/process"
+)
+
+// withoutLease are arguments of a manager that doesn't wait until the lease of a killed one ends.
+var withoutLease = []string{"--leader-elect=false", "--leader-election-namespace="}
+
+// TestRollout kills the program, with its rights as installed and with a new disk each time, in
+// the middle of a rollout. Each graph changes once, and the first batch is one instance. The
+// abort restores the specs of the graphs.
+func TestRollout(t *testing.T) {
+	c, _ := deployed.Install(t)
+	const instances = 8
+	module := func(data string) string {
+		return `package app
+#Platform: {group: "pequod.io", kind: "App"}
+#Input: {text: string}
+#Render: {
+	input: {metadata: {name: string, namespace: string}, spec: #Input}
+	output: nodes: first: resource: {
+		apiVersion: "v1"
+		kind:       "ConfigMap"
+		metadata: {name: input.metadata.name, namespace: input.metadata.namespace}
+		data: {text: input.spec.text` + data + `}
+	}
+}`
+	}
+	platform := func(data, more string) string {
+		source, err := json.Marshal(module(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `{"apiVersion": "platform.pequod.io/v1alpha1", "kind": "Transform", "metadata": {"name": "app", "namespace": "` + process.Namespace + `"},
+			"spec": {"cueRef": {"type": "inline", "ref": ` + string(source) + `}, "rollout": {"batches": [1, "50%"]` + more + `}}}`
+	}
+	p := start(t, c, withoutLease...)
+	c.Apply(t, platform("", ""))
+	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "app", "Ready", "True", "")
+	for i := range instances {
+		c.Apply(t, fmt.Sprintf(`{"apiVersion": "pequod.io/v1alpha1", "kind": "App", "metadata": {"name": "web-%d"}, "spec": {"text": "one"}}`, i))
+	}
+	for i := range instances {
+		hasCondition(t, c, "pequod.io/v1alpha1", "App", c.Namespace, fmt.Sprint("web-", i), "Ready", "True", "")
+	}
+	graphs := c.Await(t, "platform.pequod.io/v1alpha1", "ResourceGraph", c.Namespace)
+	before, err := graphs.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transforms := c.Await(t, "platform.pequod.io/v1alpha1", "Transform", process.Namespace)
+	phase := func(ctx context.Context) (phase, digest string) {
+		obj, err := transforms.Get(ctx, "app", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		phase, _, _ = unstructured.NestedString(obj.Object, "status", "rollout", "phase")
+		digest, _, _ = unstructured.NestedString(obj.Object, "status", "rollout", "toDigest")
+		return phase, digest
+	}
+	_, old := phase(t.Context())
+
+	c.Apply(t, platform(`, more: "x"`, ""))
+	ends := func(within time.Duration) bool {
+		for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if got, digest := phase(t.Context()); got == "Completed" && digest != old {
+				return true
+			}
+		}
+		return false
+	}
+	random, kills := rand.New(rand.NewPCG(1, 1)), 0
+	for ; kills < 6 && !ends(time.Duration(300+random.IntN(1200))*time.Millisecond); kills++ {
+		if err := p.Cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done
+		p = start(t, c, withoutLease...)
+	}
+	if !ends(patience) {
+		t.Fatal("the rollout does not end")
+	}
+	t.Logf("%d kills", kills)
+	after, err := graphs.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range after.Items {
+		if got, was := g.GetGeneration(), before.Items[i].GetGeneration(); got != was+1 {
+			t.Errorf("graph %s has generation %d after %d", g.GetName(), got, was)
+		}
+	}
+
+	_, digest := phase(t.Context())
+	if _, err := transforms.Patch(t.Context(), "app", types.MergePatchType, []byte(`{"spec":{"rollout":{"abortedDigest":"`+digest+`"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		restored, err := graphs.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		if !slices.EqualFunc(restored.Items, before.Items, func(a, b unstructured.Unstructured) bool {
+			x, errX := json.Marshal(a.Object["spec"])
+			y, errY := json.Marshal(b.Object["spec"])
+			return errX == nil && errY == nil && string(x) == string(y)
+		}) {
+			return fmt.Errorf("the specs are not those from before")
+		}
+		return nil
+	})
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("asked to end, it ended with exit code %d", code)
+	}
+	for _, line := range p.Log.Lines() {
+		if strings.Contains(line, "forbidden") {
+			t.Errorf("a right is missing: %s", line)
+		}
+	}
+}
