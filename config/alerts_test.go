@@ -122,6 +122,10 @@ var alertCases = map[string]alertCase{
 		quiet: "pequod_instances{platform=\"pequod-system/web\",phase=\"Failed\"} 3x40\npequod_instances{platform=\"pequod-system/web\",phase=\"Ready\"} 97x40\n" +
 			"pequod_instances{platform=\"pequod-system/db\",phase=\"Failed\"} 2x40",
 	},
+	"PequodRolloutHalted": {
+		noisy: `pequod_rollouts{platform="pequod-system/web",phase="Halted"} 1x40`, fires: []string{`{platform="pequod-system/web"}`},
+		quiet: `pequod_rollouts{platform="pequod-system/web",phase="Progressing"} 1x40`,
+	},
 	"PequodRenderErrors": {
 		noisy: `pequod_cue_render_errors_total{platform="pequod-system/web",error_type="timeout"} 0+2x40`, fires: []string{`{platform="pequod-system/web"}`},
 		quiet: `pequod_cue_render_errors_total{platform="pequod-system/web",error_type="timeout"} 0 0 0 1x37`,

@@ -20,6 +20,7 @@ import (
 	runtimemetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
+	"github.com/pequod-io/pequod/api/v1alpha1"
 	appliermetrics "github.com/pequod-io/pequod/applier/metrics"
 	"github.com/pequod-io/pequod/modules/cache"
 	"github.com/pequod-io/pequod/operator/admission/serve"
@@ -99,7 +100,7 @@ var values = map[string][]string{
 	"controller": {"transform", "platforminstance", "resourcegraph"},
 	"error_type": {"ReadinessTimeout", "RateLimited"},
 	"job":        {"pequod-applier", "pequod-controller-manager"},
-	"phase":      {"Pending", "Rendering", "Ready", "Failed"},
+	"phase":      {"Pending", "Rendering", "Ready", "Failed", string(v1alpha1.RolloutHalted)},
 	"condition":  {"Ready", "Stalled"},
 	"status":     {"True", "False"},
 	"severity":   {"Error"},

@@ -7,21 +7,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
-// TestTransforms checks that each Transform has the series of its present conditions only.
+// TestTransforms checks that each Transform has the series of its present status only.
 func TestTransforms(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m := NewTransforms(reg)
 	web, db := types.NamespacedName{Namespace: "shop", Name: "web"}, types.NamespacedName{Namespace: "shop", Name: "db"}
-	m.Conditions(web, []metav1.Condition{{Type: "Ready", Status: "False"}, {Type: "Stalled", Status: "True"}})
-	m.Conditions(db, []metav1.Condition{{Type: "Ready", Status: "True"}})
-	m.Conditions(web, []metav1.Condition{{Type: "Ready", Status: "True"}})
-	want := map[string]float64{"pequod_transforms Ready shop/web True": 1, "pequod_transforms Ready shop/db True": 1}
+	status := func(phase v1alpha1.RolloutPhase, conditions ...metav1.Condition) *v1alpha1.TransformStatus {
+		s := &v1alpha1.TransformStatus{Conditions: conditions}
+		if phase != "" {
+			s.Rollout = &v1alpha1.RolloutStatus{Phase: phase}
+		}
+		return s
+	}
+	m.Observed(web, status(v1alpha1.RolloutHalted, metav1.Condition{Type: "Ready", Status: "False"}, metav1.Condition{Type: "Stalled", Status: "True"}))
+	m.Observed(db, status("", metav1.Condition{Type: "Ready", Status: "True"}))
+	m.Observed(web, status(v1alpha1.RolloutCompleted, metav1.Condition{Type: "Ready", Status: "True"}))
+	want := map[string]float64{"pequod_transforms Ready shop/web True": 1, "pequod_rollouts Completed shop/web": 1, "pequod_transforms Ready shop/db True": 1}
 	if diff := cmp.Diff(want, gather(t, reg)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	m.Conditions(web, nil)
+	m.Observed(web, nil)
 	if diff := cmp.Diff(map[string]float64{"pequod_transforms Ready shop/db True": 1}, gather(t, reg)); diff != "" {
 		t.Errorf("after a deletion (-want +got):\n%s", diff)
 	}

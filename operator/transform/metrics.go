@@ -5,9 +5,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
 )
 
 // Recorder counts what happens to Transforms. Its methods may be called concurrently.
@@ -16,16 +17,16 @@ type Recorder interface {
 	Reconciled(result string, took time.Duration)
 	// ReconcileFailed records why a reconciliation failed, or what a step is blocked by.
 	ReconcileFailed(reason string)
-	// Conditions records the conditions of a Transform, or that there is none any more.
-	Conditions(transform types.NamespacedName, conditions []metav1.Condition)
+	// Observed records the status of a Transform. It is nil if there is none any more.
+	Observed(transform types.NamespacedName, status *v1alpha1.TransformStatus)
 }
 
 // noMetrics is a Recorder that counts nothing.
 type noMetrics struct{}
 
-func (noMetrics) Reconciled(string, time.Duration)                    {}
-func (noMetrics) ReconcileFailed(string)                              {}
-func (noMetrics) Conditions(types.NamespacedName, []metav1.Condition) {}
+func (noMetrics) Reconciled(string, time.Duration)                         {}
+func (noMetrics) ReconcileFailed(string)                                   {}
+func (noMetrics) Observed(types.NamespacedName, *v1alpha1.TransformStatus) {}
 
 // counted counts the reconciliations of a reconciler.
 type counted struct {

@@ -27,7 +27,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	s := &session{reconciler: r, key: req.NamespacedName, t: t, now: r.Now()}
-	defer func() { r.Metrics.Conditions(s.key, s.t.Status.Conditions) }()
+	defer func() { r.Metrics.Observed(s.key, &s.t.Status) }()
 	var err error
 	if s.p, err = r.platformOf(ctx, t); err != nil {
 		return reconcile.Result{}, err

@@ -126,7 +126,7 @@ func (r *reconciler) forget(ctx context.Context, key types.NamespacedName) error
 	r.mu.Unlock()
 	r.Catalog.Delete(key)
 	r.Loader.Forget(key)
-	r.Metrics.Conditions(key, nil)
+	r.Metrics.Observed(key, nil)
 	r.wake(r.claims.release(key, ""))
 	if err := r.revisions.Prune(ctx, key, func(catalog.Version) bool { return false }); err != nil {
 		return err
