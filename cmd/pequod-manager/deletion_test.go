@@ -59,3 +59,41 @@ func TestOrphanedGraphs(t *testing.T) {
 		return nil
 	})
 }
+
+// TestWaitingTransform restarts the manager, with an empty cache, while a deleted Transform waits for
+// its instance: a change of the instance is executed, and the Transform goes when it is gone.
+func TestWaitingTransform(t *testing.T) {
+	c, _ := deployed.Install(t)
+	p := start(t, c)
+	c.Apply(t, webService(process.Namespace))
+	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "Ready", "True", "")
+	const web = "{apiVersion: pequod.io/v1alpha1, kind: WebService, metadata: {name: web}, spec: {image: 'ghcr.io/example/web:v1', port: 80, replicas: 2}}"
+	c.Apply(t, web)
+	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
+	transforms := c.Await(t, "platform.pequod.io/v1alpha1", "Transform", process.Namespace)
+	if err := transforms.Delete(t.Context(), "webservice", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	hasCondition(t, c, "platform.pequod.io/v1alpha1", "Transform", process.Namespace, "webservice", "Ready", "False", "InstancesExist")
+	p.Stop(t)
+	start(t, c)
+	c.Apply(t, strings.Replace(web, "replicas: 2", "replicas: 3", 1))
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		deployment, err := c.Client.AppsV1().Deployments(c.Namespace).Get(ctx, "web", metav1.GetOptions{})
+		if err == nil && *deployment.Spec.Replicas != 3 {
+			err = errors.New("the change isn't executed")
+		}
+		return err
+	})
+	hasCondition(t, c, "pequod.io/v1alpha1", "WebService", c.Namespace, "web", "Ready", "True", "")
+	instances := c.Await(t, "pequod.io/v1alpha1", "WebService", c.Namespace)
+	if err := instances.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, patience, func(ctx context.Context) error {
+		if _, err := transforms.Get(ctx, "webservice", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the Transform isn't gone"), err)
+		}
+		return nil
+	})
+}
