@@ -57,6 +57,16 @@ func (b *builtModule) converts(l leg) bool {
 	return b.root.LookupPath(cue.ParsePath(string(versionPath(l.version, l.conversion)))).Exists()
 }
 
+// Converts reports whether the module defines a conversion between versions. Otherwise, an
+// instance of one version is one of all others.
+func (p *Platform) Converts() bool {
+	b := p.Module.acquire()
+	defer p.Module.giveBack(b)
+	return slices.ContainsFunc(p.Versions, func(v v1alpha1.KindVersion) bool {
+		return v.Name != p.Version && (b.converts(leg{v.Name, toStorage}) || b.converts(leg{v.Name, fromStorage}))
+	})
+}
+
 // Default returns the spec of an instance with the defaults of its version's schema, as a
 // decoded JSON value. Some defaults depend on other fields, so that an instance which is stored
 // with them may render to another graph after it was changed. The problems are those that

@@ -144,7 +144,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, env command.Env, r *re
 
 // remove removes the objects that were found, in this order:
 //
-//   - The Deployment, with its last Pod.
+//   - The Deployment, with its last Pod, and the conversions by it.
 //   - With orphanGraphs, the graphs, after a check that no other applier runs.
 //   - Roles, service account, and with orphanGraphs the CRDs.
 //   - The namespace.
@@ -161,6 +161,9 @@ func (o *uninstallOptions) remove(ctx context.Context, r *remover, found *instal
 		if err := r.wait(ctx, []*unstructured.Unstructured{deployment}); err != nil {
 			return err
 		}
+	}
+	if err := r.endConversions(ctx); err != nil {
+		return err
 	}
 	if o.orphanGraphs {
 		if err := r.checkLeases(ctx, found.leases); err != nil {

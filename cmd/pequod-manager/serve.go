@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,7 @@ import (
 	"github.com/pequod-io/pequod/applier/program"
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
 	modulecache "github.com/pequod-io/pequod/modules/cache"
+	"github.com/pequod-io/pequod/operator/admission/conversion"
 	"github.com/pequod-io/pequod/operator/admission/instances"
 	hooks "github.com/pequod-io/pequod/operator/admission/serve"
 	"github.com/pequod-io/pequod/operator/catalog"
@@ -98,10 +100,18 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 		Policies: o.policies, Namespace: o.namespace, PullSecret: o.policySecret,
 	}})
 	fetcher.Fetched = operatormetrics.NewSources(metrics.Registry, fetcher.CacheStats).Fetched
-	err = transform.Setup(m, transform.Options{
+	transforms := transform.Options{
 		Catalog: platforms, Fetcher: fetching{fetcher}, Loader: pool, Namespace: o.namespace, Namespaces: o.transformNamespaces,
 		Policies: o.policiesKey(), Metrics: transformMetrics{counters.Controller("transform"), operatormetrics.NewTransforms(metrics.Registry)},
-	})
+	}
+	converting := catalog.New()
+	if s.Webhooks.Enabled {
+		transforms.Converting = converting
+		transforms.Conversion = func(ctx context.Context) (*apiextensionsv1.CustomResourceConversion, error) {
+			return conversion.Stanza(ctx, m.GetClient(), hooks.Manager)
+		}
+	}
+	err = transform.Setup(m, transforms)
 	if err != nil {
 		return err
 	}
@@ -127,7 +137,7 @@ func (o *options) setup(ctx context.Context, m manager.Manager, s *incluster.Set
 	if err := m.AddReadyzCheck("graph-policy", guard.Check); err != nil {
 		return err
 	}
-	if err := o.setupWebhooks(ctx, m, s, platforms, fetching{fetcher}, pool); err != nil {
+	if err := o.setupWebhooks(ctx, m, s, platforms, converting, fetching{fetcher}, pool); err != nil {
 		return err
 	}
 	graphs := s.Graphs

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -11,10 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/pequod-io/pequod/cmd/internal/incluster"
+	"github.com/pequod-io/pequod/operator/admission/conversion"
 	"github.com/pequod-io/pequod/operator/admission/instances"
 	hooks "github.com/pequod-io/pequod/operator/admission/serve"
 	"github.com/pequod-io/pequod/operator/admission/transforms"
 	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/definitions"
 	"github.com/pequod-io/pequod/operator/follow"
 	"github.com/pequod-io/pequod/operator/transform"
 	"github.com/pequod-io/pequod/operator/worker"
@@ -22,13 +25,21 @@ import (
 
 // setupWebhooks adds the webhooks to the manager if --webhooks is set.
 func (o *options) setupWebhooks(
-	ctx context.Context, m manager.Manager, s *incluster.Settings, platforms *catalog.Catalog, fetcher transform.Fetcher, pool *worker.Pool,
+	ctx context.Context, m manager.Manager, s *incluster.Settings, platforms, converting *catalog.Catalog, fetcher transform.Fetcher, pool *worker.Pool,
 ) error {
 	if !s.Webhooks.Enabled {
 		return nil
 	}
-	// The first catalog is empty in replicas that don't lead.
+	// The other catalogs are empty in replicas that don't lead.
 	followed := catalog.New()
+	of := func(kind schema.GroupKind, catalogs ...*catalog.Catalog) (entries []*catalog.Entry) {
+		for _, c := range catalogs {
+			if e := c.Get(kind); e != nil {
+				entries = append(entries, e)
+			}
+		}
+		return entries
+	}
 	if err := follow.Setup(m, follow.Options{Catalog: followed, Fetcher: fetcher, Loader: pool, Allowed: o.allows}); err != nil {
 		return err
 	}
@@ -41,19 +52,19 @@ func (o *options) setupWebhooks(
 	}
 	ofInstances := instances.New(instances.Options{
 		Platforms: func(kind schema.GroupKind, _ *unstructured.Unstructured) []*catalog.Entry {
-			for _, c := range []*catalog.Catalog{platforms, followed} {
-				if e := c.Get(kind); e != nil {
-					return []*catalog.Entry{e}
-				}
-			}
-			return nil
+			entries := of(kind, platforms, followed)
+			return entries[:min(len(entries), 1)]
 		},
 		Validator: instances.Pooled(pool),
 	})
+	conversions := &conversion.Webhook{
+		Platforms: func(kind schema.GroupKind) []*catalog.Entry { return of(kind, converting, platforms, followed) },
+		Converter: conversion.Pooled(pool),
+	}
 	ofTransforms := &transforms.Webhook{Allowed: o.allows, Transforms: m.GetClient(), Definitions: m.GetAPIReader(), Mapper: m.GetRESTMapper()}
 	return s.SetupWebhooks(ctx, m, hooks.Manager, map[string]admission.Handler{
 		hooks.InstancesPath: ofInstances, hooks.TransformsPath: ofTransforms,
-	}, nil)
+	}, map[string]http.Handler{definitions.ConversionPath: conversions})
 }
 
 // allows reports whether Transforms of a namespace are used.

@@ -12,7 +12,7 @@ import (
 
 // Apply applies a definition by server-side apply, with the fields that pequod crd generate
 // prints, and returns the stored one. Fields of other field managers that the definition lacks are removed,
-// except a conversion: otherwise a version or a rule that was once edited or adopted could stay.
+// except a conversion of others: otherwise a version or a rule that was once edited or adopted could stay.
 func Apply(
 	ctx context.Context, c client.Client, desired *apiextensionsv1.CustomResourceDefinition,
 ) (*apiextensionsv1.CustomResourceDefinition, error) {

@@ -6,18 +6,17 @@ import (
 )
 
 // Same reports whether applying a definition would change nothing: live has its labels, its
-// annotations and exactly its spec. A conversion that desired doesn't set may be set by others,
-// such as the webhooks of the manager.
+// annotations and exactly its spec. A conversion that desired doesn't set may be set by others.
 func Same(live, desired *apiextensionsv1.CustomResourceDefinition) bool {
 	return contains(live.Labels, desired.Labels) && contains(live.Annotations, desired.Annotations) &&
 		equality.Semantic.DeepEqual(&live.Spec, completed(live, desired))
 }
 
 // completed returns the spec that the API server stores for desired, with the conversion of
-// live if desired has none.
+// others that live has if desired has none.
 func completed(live, desired *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionSpec {
 	defaulted := desired.DeepCopy()
-	if defaulted.Spec.Conversion == nil {
+	if defaulted.Spec.Conversion == nil && !ownConversion(live.Spec.Conversion) {
 		defaulted.Spec.Conversion = live.Spec.Conversion.DeepCopy()
 	}
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(defaulted)

@@ -51,6 +51,8 @@ const (
 	reasonNames = "NamesNotAccepted"
 	// reasonDeleting: the CRD is being deleted.
 	reasonDeleting = "Deleting"
+	// reasonNoWebhook: the webhook that converts instances is not configured yet.
+	reasonNoWebhook = "NoConversionWebhook"
 	// reasonMigrating: objects are being stored in another version.
 	reasonMigrating = "MigratingStorage"
 	// reasonMigration: an object could not be stored in another version.

@@ -33,9 +33,12 @@ func (s *session) definition(ctx context.Context, name string) (*apiextensionsv1
 
 // define applies the CRD, unless it is not the Transform's or would break objects.
 func (s *session) define(ctx context.Context) (*blocked, error) {
-	desired := s.p.loaded.CRD
-	if err := definitions.Reserved(desired.Spec.Group); err != nil {
+	if err := definitions.Reserved(s.p.loaded.CRD.Spec.Group); err != nil {
 		return s.refuse(reasonReserved, err.Error()), nil
+	}
+	desired, b, err := s.desired(ctx)
+	if b != nil || err != nil {
+		return b, err
 	}
 	live, err := s.definition(ctx, desired.Name)
 	if err != nil {
@@ -57,9 +60,10 @@ func (s *session) define(ctx context.Context) (*blocked, error) {
 	if err := s.announce(ctx, changes); err != nil {
 		return nil, err
 	}
-	if breaking := definitions.Breaking(changes); len(breaking) > 0 && !s.approved() && !s.drifted(live) {
+	if breaking := definitions.Breaking(changes); len(breaking) > 0 && !s.approved() && !s.drifted(live, desired) {
 		return s.breaks(breaking), nil
 	}
+	s.convertBy(desired)
 	// The API server refuses a CRD that lacks a version in which objects may be stored.
 	if live != nil {
 		if b, err := s.migrate(ctx, live, desired); b != nil || err != nil {
@@ -88,11 +92,13 @@ func (s *session) approved() bool {
 	return s.t.Spec.ApprovedBreakingDigest == s.p.loaded.Module.Digest
 }
 
-// drifted reports whether others have edited the CRD of the module that is in use. It is then
-// restored, even if that takes fields away again.
-func (s *session) drifted(live *apiextensionsv1.CustomResourceDefinition) bool {
+// drifted reports whether the CRD of the module that is in use was edited by others, or lost
+// its webhook because the manager serves none any more. It is then restored, even if that takes
+// fields away again.
+func (s *session) drifted(live, desired *apiextensionsv1.CustomResourceDefinition) bool {
 	resolved := s.t.Status.ResolvedCueRef
-	return resolved != nil && resolved.Digest == s.p.loaded.Module.Digest && definitions.Applied(live, s.t.Name) && definitions.Edited(live)
+	return resolved != nil && resolved.Digest == s.p.loaded.Module.Digest && definitions.Applied(live, s.t.Name) &&
+		(definitions.Edited(live) || definitions.Converts(live) != definitions.Converts(desired))
 }
 
 // breaks returns the block for breaking changes, with the first of them.

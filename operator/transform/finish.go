@@ -27,6 +27,9 @@ func (s *session) finish(ctx context.Context) (reconcile.Result, error) {
 	if s.allowed(s.t.Namespace) {
 		keepRights := false
 		if s.t.Spec.CRDDeletionPolicy == v1alpha1.DeletionOrphan {
+			if err := s.endConversion(ctx); err != nil {
+				return again(err)
+			}
 			var err error
 			if keepRights, err = s.orphans(ctx); err != nil {
 				return again(err)

@@ -1,7 +1,10 @@
 package transform
 
 import (
+	"context"
 	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/pequod-io/pequod/operator/catalog"
 )
@@ -30,6 +33,13 @@ type Options struct {
 	Settle time.Duration
 	// Metrics receives what is to be counted; nil means that nothing is.
 	Metrics Recorder
+	// Conversion returns the conversion of CRDs whose modules define conversions, or nil as long
+	// as it is not known. If the func is nil, the CRDs have none, and API servers convert by
+	// changing apiVersion alone.
+	Conversion func(ctx context.Context) (*apiextensionsv1.CustomResourceConversion, error)
+	// Converting gets the platforms whose CRDs are about to be applied with a conversion. It is
+	// needed with Conversion.
+	Converting *catalog.Catalog
 	// Now returns the time. nil is the system's clock.
 	Now func() time.Time
 }

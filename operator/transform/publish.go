@@ -135,7 +135,11 @@ func (s *session) served(ctx context.Context, name string) bool {
 
 // inPlace reports whether the CRD is served exactly as it should be.
 func (s *session) inPlace(ctx context.Context) bool {
-	live, err := s.definition(ctx, s.p.loaded.CRD.Name)
+	desired, b, err := s.desired(ctx)
+	if b != nil || err != nil {
+		return false
+	}
+	live, err := s.definition(ctx, desired.Name)
 	return err == nil && live != nil && live.Name == s.t.Status.GeneratedCRD && definitions.Applied(live, s.t.Name) &&
-		definitions.Same(live, s.p.loaded.CRD) && definitions.Established(live)
+		definitions.Same(live, desired) && definitions.Established(live)
 }

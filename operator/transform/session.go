@@ -125,6 +125,9 @@ func (r *reconciler) forget(ctx context.Context, key types.NamespacedName) error
 	delete(r.missing, key)
 	r.mu.Unlock()
 	r.Catalog.Delete(key)
+	if r.Converting != nil {
+		r.Converting.Delete(key)
+	}
 	r.Loader.Forget(key)
 	r.Metrics.Observed(key, nil)
 	r.wake(r.claims.release(key, ""))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -117,6 +118,9 @@ func Setup(mgr manager.Manager, o Options) error {
 		&corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{},
 	} {
 		watches = append(watches, source.Kind(mgr.GetCache(), object, handler.EnqueueRequestsFromMapFunc(r.ofRole)))
+	}
+	if o.Conversion != nil {
+		watches = append(watches, source.Kind(mgr.GetCache(), &admissionregistrationv1.ValidatingWebhookConfiguration{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofConfiguration)))
 	}
 	for _, w := range watches {
 		if err := c.Watch(w); err != nil {

@@ -92,6 +92,9 @@ func (s *session) stepDone(status *v1alpha1.TransformStatus, name string) {
 		}
 	case v1alpha1.ConditionCRDGenerated:
 		message = "CustomResourceDefinition " + s.p.loaded.CRD.Name + " is served"
+		if s.p.loaded.Converts && s.Conversion == nil {
+			message += "; its versions are not converted, because pequod-manager runs without --webhooks"
+		}
 	case v1alpha1.ConditionRBACConfigured:
 		message = "service account " + roles.Account(s.Namespace, s.key).String() + " has the rights of the platform"
 		if unknown := s.p.unknown; len(unknown) > 0 && len(s.t.Spec.ManagedResources) == 0 {

@@ -90,7 +90,7 @@ func (p *Pool) Load(ctx context.Context, key Key, sources []byte) (*Loaded, erro
 	}
 	loaded := &Loaded{
 		CRD: d.CRD, Names: d.Names, Module: Content{Digest: d.Digest, Version: d.Version}, Notes: d.Notes,
-		StatusFields: d.StatusFields, IgnoresLabels: d.IgnoresLabels, IgnoresAnnotations: d.IgnoresAnnotations,
+		StatusFields: d.StatusFields, IgnoresLabels: d.IgnoresLabels, IgnoresAnnotations: d.IgnoresAnnotations, Converts: d.Converts,
 	}
 	// There are many samples, which together may take the time of several evaluations.
 	timeout := 6 * p.options.Timeout

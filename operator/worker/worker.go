@@ -35,6 +35,8 @@ type Loaded struct {
 	// IgnoresLabels and IgnoresAnnotations are set if the module doesn't see the labels or
 	// the annotations of instances.
 	IgnoresLabels, IgnoresAnnotations bool
+	// Converts is set if the module defines a conversion between versions of the kind.
+	Converts bool
 }
 
 // Content identifies the content of a module.

@@ -54,7 +54,7 @@ func (s *session) describe(ctx context.Context) (*protocol.Description, error) {
 		}
 		return &protocol.Description{
 			CRD: made.CRD, Names: p.Names, Notes: made.Notes, Digest: p.Module.Digest, Version: p.Module.Version,
-			StatusFields: crdgen.OwnStatus(made.CRD), IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(),
+			StatusFields: crdgen.OwnStatus(made.CRD), IgnoresLabels: !p.ReadsLabels(), IgnoresAnnotations: !p.ReadsAnnotations(), Converts: p.Converts(),
 		}, nil
 	})
 }

@@ -116,6 +116,7 @@ type Description struct {
 
 	IgnoresLabels      bool `json:"ignoresLabels,omitempty"`
 	IgnoresAnnotations bool `json:"ignoresAnnotations,omitempty"`
+	Converts           bool `json:"converts,omitempty"`
 }
 
 // Failure is an error of a child. One of the fields is set.

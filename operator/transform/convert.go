@@ -1,0 +1,69 @@
+package transform
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/pequod-io/pequod/api/v1alpha1"
+	"github.com/pequod-io/pequod/operator/catalog"
+	"github.com/pequod-io/pequod/operator/definitions"
+)
+
+// desired returns the CRD of the platform as it should be, or a block while nothing is known of
+// the webhook that has to convert its instances. Without it, the API server would read
+// instances of one version as those of another.
+func (s *session) desired(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, *blocked, error) {
+	crd := s.p.loaded.CRD
+	if !s.p.loaded.Converts || s.Conversion == nil {
+		return crd, nil, nil
+	}
+	conversion, err := s.Conversion(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if conversion == nil {
+		return nil, waiting(reasonNoWebhook, "the module converts between versions, and the webhook for it is not configured yet: see ValidatingWebhookConfiguration pequod-manager-webhook", 0), nil
+	}
+	crd = crd.DeepCopy()
+	crd.Spec.Conversion = conversion
+	return crd, nil, nil
+}
+
+// convertBy makes the webhook convert with the module of a CRD that is about to be applied.
+func (s *session) convertBy(crd *apiextensionsv1.CustomResourceDefinition) {
+	if crd.Spec.Conversion != nil && s.Converting != nil {
+		s.Converting.Set(&catalog.Entry{
+			Transform: s.key, UID: s.t.UID, Digest: s.p.fetched.Digest, Sources: s.p.fetched.Sources, Names: s.p.loaded.Names,
+		})
+	}
+}
+
+// endConversion leaves behind a CRD that doesn't need the manager.
+func (s *session) endConversion(ctx context.Context) error {
+	if s.t.Status.GeneratedCRD == "" {
+		return nil
+	}
+	live, err := s.definition(ctx, s.t.Status.GeneratedCRD)
+	if err != nil || live == nil || !definitions.Applied(live, s.t.Name) {
+		return err
+	}
+	return client.IgnoreNotFound(definitions.EndConversion(ctx, s.client, live))
+}
+
+// ofConfiguration returns all Transforms: the CRD of each may have the conversion that follows
+// from a configuration.
+func (r *reconciler) ofConfiguration(ctx context.Context, _ *admissionregistrationv1.ValidatingWebhookConfiguration) []reconcile.Request {
+	var all v1alpha1.TransformList
+	if err := r.client.List(ctx, &all); err != nil {
+		return nil // the cache is not running any more
+	}
+	var wake []reconcile.Request
+	for _, t := range all.Items {
+		wake = append(wake, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&t)})
+	}
+	return wake
+}
