@@ -67,23 +67,6 @@ func (p *Platform) Converts() bool {
 	})
 }
 
-// Default returns the spec of an instance with the defaults of its version's schema, as a
-// decoded JSON value. Some defaults depend on other fields, so that an instance which is stored
-// with them may render to another graph after it was changed. The problems are those that
-// [Renderer.Render] has with the input.
-func (r *Renderer) Default(in *Instance, p *Platform) (any, problem.List) {
-	b := r.module(p.Module)
-	schema := p.Schema(in.Version())
-	input := b.inputOfVersion(schema)
-	v, problems := b.check(in.data(p), schema, input, evalInput(input))
-	if problems.Failed() {
-		return nil, problems
-	}
-	d := &decoder{}
-	spec := d.value(inputOf(v).LookupPath(cue.MakePath(cue.Str("spec"))), "spec", nil)
-	return spec, append(problems, d.problems...).Sorted()
-}
-
 // leg is one conversion of several. version is the one that is not stored,
 // and conversion its toStorage or fromStorage.
 type leg struct{ version, conversion string }

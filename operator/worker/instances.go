@@ -61,27 +61,6 @@ func (p *Pool) Validate(ctx context.Context, key Key, instance *unstructured.Uns
 	return answer.Problems, nil
 }
 
-// Default returns an instance with the defaults of its schema, or nil and the problems of its
-// input. Some defaults depend on other fields; see [render.Renderer.Default]. It is urgent like
-// Validate.
-//
-// [render.Renderer.Default]: https://pkg.go.dev/github.com/pequod-io/pequod/render#Renderer.Default
-func (p *Pool) Default(ctx context.Context, key Key, instance *unstructured.Unstructured) (*unstructured.Unstructured, problem.List, error) {
-	object, err := encode(instance)
-	if err != nil {
-		return nil, nil, err
-	}
-	answer, err := p.do(ctx, key, p.urgent(protocol.Request{Default: &protocol.Default{Object: object}}, 1))
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case len(answer.Specs) == 0:
-		return nil, answer.Problems, nil
-	}
-	result, err := withSpec(instance, answer.Specs[0])
-	return result, answer.Problems, err
-}
-
 // Convert returns instances in another version of their kind, as a conversion webhook does. Only
 // apiVersion and spec change. All instances that can't be converted are an error: a
 // [problem.List] if the module refuses one. It is urgent like Validate.

@@ -109,23 +109,6 @@ func containsProblem(problems problem.List, text string) bool {
 	return false
 }
 
-func TestDefault(t *testing.T) {
-	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute})
-	key, _ := load(t, pool, "shop", inlined(versioned))
-	got, problems, err := pool.Default(t.Context(), key, shopOf("v1", map[string]any{"image": "nginx"}))
-	if err != nil || len(problems) > 0 {
-		t.Fatal(err, problems)
-	}
-	want := shopOf("v1", map[string]any{"image": "nginx", "replicas": int64(1), "name": "nginx"})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	got, problems, err = pool.Default(t.Context(), key, shopOf("v1", map[string]any{"image": int64(1)}))
-	if err != nil || got != nil || !containsProblem(problems, "spec.image: ") {
-		t.Errorf("a wrong type: %v, %v, %v", got, problems, err)
-	}
-}
-
 func TestValidate(t *testing.T) {
 	pool := newPool(t, "worker", worker.Options{Timeout: time.Minute})
 	key, _ := load(t, pool, "shop", inlined(versioned))

@@ -59,33 +59,6 @@ func (s *session) render(ctx context.Context, request protocol.Render, answer *p
 	return nil
 }
 
-// addDefaults adds the defaults to the spec of an instance.
-func (s *session) addDefaults(ctx context.Context, request protocol.Default, answer *protocol.Answer) error {
-	in, problems, err := s.read(request.Object)
-	if err != nil {
-		return err
-	}
-	if in != nil && s.platform.Serves(in.Version()) {
-		var spec any
-		found, err := guard(ctx, s, in, func(r *render.Renderer) (found problem.List) {
-			spec, found = r.Default(in, s.platform)
-			return found
-		})
-		if err != nil {
-			return err
-		}
-		if problems = append(problems, found...); !problems.Failed() {
-			data, err := protocol.Encode(spec)
-			if err != nil {
-				return err
-			}
-			answer.Specs = []json.RawMessage{data}
-		}
-	}
-	answer.Problems = withoutPositions(problems)
-	return nil
-}
-
 // convert converts the specs of instances. Problems with other fields than the spec don't matter:
 // the API server has stored them. Each instance has the time of one evaluation.
 func (s *session) convert(ctx context.Context, request protocol.Convert, answer *protocol.Answer) error {

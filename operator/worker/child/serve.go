@@ -104,8 +104,6 @@ func serve(ctx context.Context, frames <-chan []byte, out io.Writer) error {
 			answer.Samples, err = s.sample(ctx, *request.Sample)
 		case request.Render != nil:
 			err = s.render(ctx, *request.Render, answer)
-		case request.Default != nil:
-			err = s.addDefaults(ctx, *request.Default, answer)
 		case request.Convert != nil:
 			err = s.convert(ctx, *request.Convert, answer)
 		default:

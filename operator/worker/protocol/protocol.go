@@ -38,7 +38,6 @@ type Request struct {
 	Describe *Describe `json:"describe,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
 	Render   *Render   `json:"render,omitempty"`
-	Default  *Default  `json:"default,omitempty"`
 	Convert  *Convert  `json:"convert,omitempty"`
 }
 
@@ -75,11 +74,6 @@ type Render struct {
 	CheckOnly bool `json:"checkOnly,omitempty"`
 }
 
-// Default adds the defaults of the schema to the spec of an instance.
-type Default struct {
-	Object json.RawMessage `json:"object"`
-}
-
 // Convert converts the specs of instances to another version of their kind.
 type Convert struct {
 	Objects []json.RawMessage `json:"objects"`
@@ -95,10 +89,10 @@ type Answer struct {
 	Description *Description `json:"description,omitempty"`
 	// Samples are the result of Sample.
 	Samples []*v1alpha1.ResourceGraph `json:"samples,omitempty"`
-	// Graph and Problems are the result of Render, and Problems also those of Default.
+	// Graph and Problems are the result of Render.
 	Graph    *v1alpha1.ResourceGraph `json:"graph,omitempty"`
 	Problems problem.List            `json:"problems,omitempty"`
-	// Specs are the results of Default and Convert, in the order of the objects. A spec that
+	// Specs are the results of Convert, in the order of the objects. A spec that
 	// stays as it is is null.
 	Specs []json.RawMessage `json:"specs,omitempty"`
 }
